@@ -96,8 +96,7 @@ def all_cells(simulations):
         for design in ("equal", "zipf", "heavy", "zoo")
     ]
     cells += [
-        Cell("exposure", design, "none", people, simulations, exposed)
-        for people in (30, 60)
+        Cell("exposure", design, "none", 30, simulations, exposed)
         for design in ("equal", "zipf", "zoo")
         for exposed in (0, 1, 2, 3)
     ]
@@ -116,7 +115,7 @@ def simulated(job):
 
 
 def _coverage(cell, seed):
-    """Values, uncorrected values, limits, and where the true identity stood."""
+    """Corrected values, values, limits, and where the true identity stood."""
     data = matrix(DESIGNS[cell.design], LEAKS[cell.leak], cell.people, (1, cell.people, seed))
     dev = development(cell.design, cell.leak, cell.people)
     return _search_intervals(cell, evaluate(data, dev=dev, null=0, seed=seed))
@@ -135,7 +134,7 @@ def _search_intervals(cell, found):
         for level in _levels(cell.people)
         for share in [float(np.mean(np.array(found.people.alid) > level))]
     ]
-    return [*(_interval(found[name]) for name in MEASURES), *shares], ranks.tolist()
+    return [*(_interval(found, name) for name in MEASURES), *shares], ranks.tolist()
 
 
 def _levels(people):
@@ -143,9 +142,16 @@ def _levels(people):
     return 1.0, 0.5 * np.log2(people)
 
 
-def _interval(result):
+def _interval(row, name):
+    """What the interval of a measure lies around, its value, and its limits."""
+    result = row[name]
+    corrected = None if row.replicates is None else row.replicates.corrected(name, float(result))
     limits = (result.low, result.high, result.bound)
-    return [result.corrected, float(result), *(np.nan if limit is None else limit for limit in limits)]
+    return [
+        float(result) if corrected is None else corrected,
+        float(result),
+        *(np.nan if limit is None else limit for limit in limits),
+    ]
 
 
 @lru_cache(1)
@@ -158,7 +164,7 @@ def development(design, leak, people):
 def _lists(cell, seed):
     data = trial_list(DESIGNS[cell.design], LEAKS[cell.leak], cell.people, (3, cell.people, seed))
     found = evaluate(data, null=0, seed=seed)
-    return [_interval(found[name]) for name in MEASURES[:4]], []
+    return [_interval(found, name) for name in MEASURES[:4]], []
 
 
 def _null(cell, seed):
@@ -222,7 +228,7 @@ def _exposure(cell, seed):
 def _tandem(cell, seed):
     data = tandem(DESIGNS[cell.design], cell.people, cell.more, (8, cell.people, seed))
     (found,) = evaluate_tandem(data, seed=seed)
-    return [_interval(found[name]) for name in TANDEM], []
+    return [_interval(found, name) for name in TANDEM], []
 
 
 def summary(cell, results):

@@ -163,7 +163,7 @@ def _coverage(lines):
             "intervals allow for these.\n",
             _table(head, lengths),
             "## Bias\n",
-            "Mean of the value shown less the truth with 30 people; in brackets before the correction.\n",
+            "Mean of the corrected value, which intervals lie around, less the truth with 30 people; in brackets that of the value.\n",
             _table(["people", "design", "leakage", *(TITLES[name] for name in CORRECTED)], biased),
         ]
     )

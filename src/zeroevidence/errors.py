@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+LISTER = "zeroevidence doctor"  # the command that lists all problems of files
+
 
 class ZeroEvidenceError(Exception):
     """Base class of every error that this package raises on purpose."""
@@ -43,7 +45,7 @@ class InputError(ZeroEvidenceError, ValueError):
         path: str | Path | None = None,
         line: int | None = None,
         more: int = 0,
-        lister: str = "zeroevidence doctor",
+        lister: str = LISTER,
     ) -> None:
         self.path = None if path is None else str(path)
         self.line = line
@@ -51,12 +53,12 @@ class InputError(ZeroEvidenceError, ValueError):
         self.more = more
         message = reason if self.path is None else str(Problem(self.path, line, reason))
         if more:
-            message += f" (and {more} more; `{lister}` lists them)"
+            message += f" (and {more} more; `{lister}` lists them)" if lister else f" (and {more} more)"
         super().__init__(message)
 
     @classmethod
-    def of(cls, problems: list[Problem], lister: str = "zeroevidence doctor") -> InputError:
-        """The first of several problems, saying how many follow and which command lists them."""
+    def of(cls, problems: list[Problem], lister: str = LISTER) -> InputError:
+        """The first of several problems, saying how many follow and which command lists them, if any does."""
         first = problems[0]
         return cls(first.reason, path=first.path, line=first.line, more=len(problems) - 1, lister=lister)
 

@@ -519,6 +519,7 @@ def test_speakers_get_their_own_numbers(run, tmp_path):
     assert "12 people differ more than chance in what a trial discloses" in err
     header, *lines = (tmp_path / "people.csv").read_text().splitlines()
     assert header.endswith(
-        "trials,lid_mean,lid_low,lid_high,lid_max,share_positive,targets,nontargets,eer,eer_low,eer_high"
+        "trials,lid_mean,lid_low,lid_high,lid_max,share_positive,targets,nontargets,eer,eer_low,eer_high,worst_case,tag"
     )
+    assert all(line.rpartition(",")[2] in "ABCDEF" for line in lines)
     assert len(lines) == 12

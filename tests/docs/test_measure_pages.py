@@ -37,6 +37,7 @@ def test_page_agrees_with_the_catalogue(name):
     assert re.findall(r"\(`(\w+)`\)$", last, re.M) == list(entry.references)
     assert f"zeroevidence cite {name}" in last
     assert text.count("```python") >= 1
+    assert ("`--estimate`" in text) == entry.estimated
 
 
 @pytest.mark.parametrize("family", get_args(Family))

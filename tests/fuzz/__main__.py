@@ -34,8 +34,8 @@ def main() -> int:
     arguments = parser.parse_args()
     commands = [target for target in targets() if arguments.command in (None, target.command)]
     if arguments.show is not None:
-        target, files = case_files(commands, arguments.seed, arguments.show)
-        print(target.command, *target.arguments)
+        target, files, refused = case_files(commands, arguments.seed, arguments.show)
+        print(ascii((target.command, *target.arguments)), "must be refused" if refused else "")
         print({name: data[:2000] for name, data in files.items() if data != target.files[name]})
         print(run_case(commands, arguments.seed, arguments.show))
         return 0

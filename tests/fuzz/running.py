@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import math
 import multiprocessing
@@ -20,11 +19,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from unittest import mock
 
+from tests.fuzz.certain import UNPACKED, refused_case, sign
+from tests.fuzz.doors import DOORS
+from tests.fuzz.file_names import is_named, raw_letters, renamed
 from tests.fuzz.mutate import damaged
-from tests.fuzz.oracle import eer, scores_of
+from tests.fuzz.oracle import eer, link_ranks, scores_of
 from tests.fuzz.seeds import Files, Target, run
 
 SLOW_S = 10.0
@@ -37,7 +39,11 @@ _DRAWN = {"audit": 8, "plot": 4}  # of so many cases one writes its figures, whi
 _WRITTEN = "zeroevidence.plot.canvas._svg"
 _ON_PAGES = "zeroevidence.report.html.page.draw_figures"
 _ALONE = {"POLARS_MAX_THREADS": "1", "OMP_NUM_THREADS": "1"}  # tiny files: threads would only wait for each other
-FAULTS = ("traceback", "crash", "no file named", "wrong number", "warning", "slow")
+FAULTS = (
+    *("traceback", "crash", "no file named", "wrong number", "warning", "slow"),
+    *("accepted", "raw text", "litter", "input changed"),
+)
+_LITTER = (".zeroevidence-*", "*.lock")
 
 
 @dataclass(frozen=True)
@@ -66,27 +72,34 @@ def command_of(targets: Sequence[Target], case: int) -> str:
     return often[case % len(often)]
 
 
-def case_files(targets: Sequence[Target], seed: int, case: int) -> tuple[Target, Files]:
-    """The command of a case and its damaged files; the same seed gives the same again."""
+class Case(NamedTuple):
+    """A command line, its files, and whether they must be refused."""
+
+    target: Target
+    files: Files
+    refused: bool = False
+
+
+def case_files(targets: Sequence[Target], seed: int, case: int) -> Case:
+    """The command of a case and its damaged files; the same seed gives the same again.
+
+    Every other case has a damage that must be refused, where one suits the command. The others have damages of any
+    kind, and some of them a file with a hostile name.
+    """
     rng = random.Random(f"{seed} {case}")
     command = command_of(targets, case)
     target = rng.choice([target for target in targets if target.command == command])
+    refused = refused_case(target, rng) if rng.random() < 0.5 else None
+    if refused is not None:
+        return Case(*refused, refused=True)
     files = dict(target.files)
-    for name in rng.sample(target.damaged, min(len(target.damaged), rng.choice((1, 1, 1, 2)))):
+    for name in rng.sample(target.damaged, min(len(target.damaged), rng.choice((0, 1, 1, 1, 1, 1, 1, 2)))):
         files[name] = damaged(files[name], name, rng)
     for name in files:
         if name.endswith("model.safetensors") and files[name] != target.files[name] and rng.random() < 0.9:
-            _sign(files, name)
-    return target, files
-
-
-def _sign(files: Files, name: str) -> None:
-    """Give a damaged model the digest it needs to be looked at at all."""
-    card = name.replace(".safetensors", ".json")
-    with contextlib.suppress(ValueError, TypeError, RecursionError):
-        document = json.loads(files[card])
-        document["sha256"] = hashlib.sha256(files[name]).hexdigest()
-        files[card] = json.dumps(document).encode()
+            with contextlib.suppress(ValueError, TypeError, RecursionError):
+                sign(files, name)
+    return Case(*renamed(target, files, rng)) if rng.random() < 0.2 else Case(target, files)
 
 
 def _stopped(*_: object) -> None:
@@ -95,18 +108,18 @@ def _stopped(*_: object) -> None:
 
 def run_case(targets: Sequence[Target], seed: int, case: int) -> Outcome:
     """Run one case in this process, in a folder of its own."""
-    target, files = case_files(targets, seed, case)
+    target, files, refused = case_files(targets, seed, case)
     place = Path("/dev/shm") if Path("/dev/shm").is_dir() else None
     home = Path(tempfile.mkdtemp(prefix="fuzz-", dir=place))
     try:
-        os.environ["ZEROEVIDENCE_HOME"] = "added"
+        os.environ |= {"ZEROEVIDENCE_HOME": "added", "ZEROEVIDENCE_UNPACK_LIMIT": str(UNPACKED)}
         with contextlib.chdir(home):
             for name, data in files.items():
                 Path(name).parent.mkdir(parents=True, exist_ok=True)
                 Path(name).write_bytes(data)
             start = time.monotonic()
             with _figures(target.command, case):
-                kind, message = _judged(target, files)
+                kind, message = _judged(target, files, refused=refused)
             return Outcome(case, target.command, kind, time.monotonic() - start, message)
     finally:
         shutil.rmtree(home, ignore_errors=True)
@@ -125,7 +138,7 @@ def _figures(command: str, case: int) -> Iterator[None]:
             yield
 
 
-def _judged(target: Target, files: Files) -> tuple[str, str]:
+def _judged(target: Target, files: Files, *, refused: bool) -> tuple[str, str]:
     start = time.process_time()  # of this process alone: other people's work is no fault of ours
     signal.signal(signal.SIGALRM, _stopped)
     signal.alarm(STOPPED_S)
@@ -144,8 +157,16 @@ def _judged(target: Target, files: Files) -> tuple[str, str]:
         return "warning", f"{ours[0].filename}:{ours[0].lineno}: {ours[0].message}"
     if time.process_time() - start > SLOW_S:
         return "slow", ""
-    if code in (2, 3) and not any(name in out + err for name in _names(target)):
+    if code in (2, 3) and not any(is_named(name, out + err) for name in _names(target)):
         return "no file named", err or out
+    if refused and code not in (2, 3):
+        return "accepted", f"exit {code}\n{err or out[:500]}"
+    left = _left(files)
+    if left is not None:
+        return left
+    raw = raw_letters(_shown(err))
+    if raw:
+        return "raw text", f"{raw!a} in {_shown(err)[:500]!a}"
     wrong = _checked(target, files, code, out)
     return ("wrong number", wrong) if wrong else (f"exit {code}", "")
 
@@ -155,10 +176,28 @@ def _names(target: Target) -> set[str]:
     return {*target.files, *(name.split("/")[0] for name in target.files if "/" in name)}
 
 
+def _left(files: Files) -> tuple[str, str] | None:
+    """What is wrong with the files that are there after a command: traces of its work, or inputs that it changed."""
+    litter = [str(path) for pattern in _LITTER for path in Path().rglob(pattern)]
+    if litter:
+        return "litter", ", ".join(litter)
+    changed = [name for name, data in files.items() if Path(name).read_bytes() != data]
+    return ("input changed", ", ".join(changed)) if changed else None
+
+
+def _shown(err: str) -> str:
+    """What people read: messages and pages; what a program may read from standard output holds names as they are."""
+    return err + (Path("page").read_text(encoding="utf-8") if Path("page").is_file() else "")
+
+
 def _checked(target: Target, files: Files, code: int, out: str) -> str:
     """What is wrong with the numbers of a command that went well; "" where nothing is known to be."""
     if code != 0 or target.oracle is None:
         return _checked_file() if code == 0 and Path("out.npz").is_file() else ""
+    if not all(name in files for name in target.oracle):  # one has another name
+        return ""
+    if target.command == "link":
+        return _checked_ranks(*(files[name] for name in target.oracle))
     expected = scores_of(*(files[name] for name in target.oracle))
     if expected is None:
         return "evaluated what cannot be read"
@@ -170,6 +209,18 @@ def _checked(target: Target, files: Files, code: int, out: str) -> str:
     return "" if math.isclose(value, correct, abs_tol=1e-12) else f"eer {value}, expected {correct}"
 
 
+def _checked_ranks(enrol: bytes, trial: bytes) -> str:
+    """What is wrong with the ranks of a search."""
+    import polars as pl
+
+    expected = link_ranks(enrol, trial)
+    table = pl.read_parquet("out/trials.parquet")
+    for name, rank in zip(table["trial"], table["rank"], strict=True):
+        if expected is not None and name in expected and not expected[name][0] <= rank <= expected[name][1]:
+            return f"rank of {name} is {rank}, expected {expected[name]}"
+    return ""
+
+
 def _checked_file() -> str:
     import numpy as np
 
@@ -177,7 +228,10 @@ def _checked_file() -> str:
         return "" if np.isfinite(written["vectors"]).all() else "vectors that are not finite"
 
 
-def _work(targets: Sequence[Target], seed: int, pipe: Connection) -> None:
+def _work(targets: Sequence[Target], seed: int, pipe: Connection, door: str | None) -> None:
+    for each in DOORS:
+        if each.name == door:
+            each.open()
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
     with contextlib.suppress(EOFError):
         while True:
@@ -186,16 +240,19 @@ def _work(targets: Sequence[Target], seed: int, pipe: Connection) -> None:
 
 
 class Lane:
-    """Cases one after the other, in a process that is replaced when it dies; starting one takes seconds."""
+    """Cases one after the other, in a process that is replaced when it dies; starting one takes seconds.
 
-    def __init__(self, targets: Sequence[Target], seed: int) -> None:
-        self.targets, self.seed, self.left, self.asked = targets, seed, range(0), 0
+    `door` names a check that is broken there.
+    """
+
+    def __init__(self, targets: Sequence[Target], seed: int, door: str | None = None) -> None:
+        self.targets, self.seed, self.left, self.asked, self.door = targets, seed, range(0), 0, door
         self._start()
 
     def _start(self) -> None:
         context: Any = multiprocessing.get_context("spawn")  # threads of polars and torch do not survive a fork
         self.pipe, theirs = context.Pipe()
-        self.worker = context.Process(target=_work, args=(self.targets, self.seed, theirs), daemon=True)
+        self.worker = context.Process(target=_work, args=(self.targets, self.seed, theirs, self.door), daemon=True)
         with mock.patch.dict(os.environ, _ALONE):
             self.worker.start()
         theirs.close()

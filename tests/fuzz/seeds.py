@@ -34,7 +34,7 @@ class Target:
     arguments: tuple[str, ...]
     files: Files
     damaged: tuple[str, ...]
-    oracle: tuple[str, str] | None = None  # scores and key that can be read a second time
+    oracle: tuple[str, str] | None = None  # scores and key, or enrolment and trials, that can be read a second time
 
 
 def run(*arguments: str) -> tuple[int, str, str]:
@@ -169,8 +169,9 @@ def _vectors(home: Path) -> list[Target]:
             ("--enrol", f"E.{k}", "--trial", f"T.{k}", *out),
             _read(home, f"E.{k}", f"T.{k}"),
             (f"E.{k}", f"T.{k}"),
+            ("E.npz", "T.npz") if k == "npz" else None,
         )
-        for k in ("npz", "pt", "parquet")
+        for k in ("npz", "npz", "pt", "parquet")
     ]
     files = _read(home, "E.npy", "T.npy", "E.ids", "T.ids")
     made.append(Target("link", ("--enrol", "E.npy", "--trial", "T.npy", *out), files, tuple(files)))
@@ -314,7 +315,9 @@ def _encoders(home: Path) -> list[Target]:
     (home / "tiny.json").write_text(json.dumps(card))
     (home / "cards.json").write_text(json.dumps({"one": card, "two": {**card, "bytes": len(data)}}))
     files, several = _read(home, "tiny.onnx", "tiny.json"), _read(home, "tiny.onnx", "cards.json")
+    inside = {"tiny.onnx": data, **{f"enc/{name}": content for name, content in files.items()}}
     return [
+        Target("models", ("add", "enc/tiny.json"), inside, ("enc/tiny.json",)),
         Target("models", ("add", "tiny.json"), files, ("tiny.json",)),
         Target("models", ("add", "tiny.onnx"), files, tuple(files)),
         Target("models", ("add", "cards.json#two", "--as", "tiny"), several, ("cards.json",)),
@@ -355,7 +358,7 @@ def _corpora(home: Path) -> list[Target]:
     quick = ("--protect", "mcadams", "--extractor", "tiny.json", "--backend", "cosine", "--attacker", "ignorant")
     quick += ("--intervals", "0", "--null", "0", "-o", "out")
     return [
-        Target("doctor", ("--corpus", "speech"), {**waves, **table}, (*table, *some)),
+        *[Target("doctor", ("--corpus", "speech"), {**waves, **table}, (*table, *some))] * 3,
         Target("doctor", ("--corpus", "kaldi"), {**waves, **kaldi}, tuple(kaldi)),
         Target("audit", ("speech", *quick), {**waves, **table, **encoder}, (*table, *table, *some, "tiny.json")),
         Target("audit", ("kaldi", *quick, "--folds", "0"), {**waves, **kaldi, **encoder}, tuple(kaldi)),

@@ -151,8 +151,8 @@ def test_the_registry_says_what_the_values_of_measures_are(rows):
 
 def test_csv_has_a_line_for_each_number(rows):
     text = render(rows, "csv")
-    declared = " ".join(column.name for column in RESULT_COLUMNS)
-    assert declared == "value unit method estimate low high bound level p_value"
+    declared = " ".join(column.name for column in RESULT_COLUMNS if column.name != "estimate")
+    assert declared == "value unit method low high bound level p_value"
     columns = f"sex measure key {declared} flags signature"
     assert text.splitlines()[0].split(",") == ["system", *columns.split()]
     lines = list(csv.DictReader(io.StringIO(text)))
@@ -160,6 +160,28 @@ def test_csv_has_a_line_for_each_number(rows):
     assert float(value) == rows[1].metrics["d_ece"].value
     assert {x["key"] for x in lines if x["measure"] == "tag_counts"} == {"0", "A", "B", "C", "D", "E", "F"}
     assert all(x["signature"].startswith("ZE|") for x in lines)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_estimates_are_shown_where_asked_for(rows, format):
+    """JSON always holds them; a column of tables stands behind the measures that have one."""
+    plain, shown = (render(rows, format, measures=["d_ece", "linkability"], estimate=asked) for asked in (False, True))
+    estimate = rows[1]["d_ece"].estimate
+    assert estimate is not None
+    assert abs(estimate - rows[1]["d_ece"].value) > 1e-3
+    assert rows[1]["linkability"].estimate is None
+    digits = str(estimate) if format in ("json", "csv") else f"{estimate:.4f}"
+    assert digits in shown
+    assert (digits in plain) == (format == "json")
+    if format in ("md", "latex"):
+        for name in ("D_ECE", "linkability"):
+            assert shown.replace("\\_", "_").count(f"{name} estimate") == (name == "D_ECE")
+
+
+def test_the_estimate_of_a_single_row_is_a_column(rows):
+    (heading,) = (line for line in render(rows[1:], "text", estimate=True).splitlines() if " value " in line)
+    assert heading.split()[:3] == ["measure", "value", "estimate"]
+    assert " estimate " not in render(rows[1:], "text")
 
 
 def test_csv_has_the_codes_of_warnings(rows):

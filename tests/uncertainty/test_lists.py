@@ -140,6 +140,18 @@ def test_a_list_says_what_its_p_value_is_of():
     assert chances([weak, strong])[1].p_value == pytest.approx(2 * strong["d_ece"].p_value)
 
 
+def test_no_measure_of_a_list_is_significant_below_the_quantile_of_its_null():
+    """Where the area under the ROC is significant and a measure is within its null, that measure is not."""
+    rows = [ze.evaluate(trial_list(DESIGNS["zipf"], 0.7, 14, seed), null=20, intervals=0) for seed in range(8)]
+    results = [result for row in rows for result in row.metrics.values() if result.null is not None]
+    for result in results:
+        assert result.p_value > 0.05 or result.value >= result.null.quantile
+    within = [result for result in results if result.value < result.null.quantile]
+    assert within
+    assert any(row["d_ece"].p_value <= 0.05 for row in rows)
+    assert any(row["worst_case"].p_value > row["d_ece"].p_value for row in rows)
+
+
 def test_recordings_without_names_are_joined_by_the_key():
     """Recordings that are mated are one person: twenty people, not two hundred recordings."""
     named = trial_list(DESIGNS["equal"], 1.0, 20, 0, targets=30)

@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats
 
 import zeroevidence as ze
@@ -9,6 +11,7 @@ from zeroevidence.calibrate.pav import count, pool, pool_laplace
 from zeroevidence.data.scores import Pairs
 from zeroevidence.measure.pairs.verification import eer_of
 from zeroevidence.measure.views import PairSettings
+from zeroevidence.uncertainty.level import alpha
 from zeroevidence.uncertainty.null import (
     HypotheticalEvidence,
     ListNull,
@@ -16,6 +19,7 @@ from zeroevidence.uncertainty.null import (
     PairNull,
     PooledLabels,
     SearchNull,
+    list_null,
     pair_null,
     permutation_p_value,
     permute_mated,
@@ -158,3 +162,22 @@ def test_a_list_of_everybody_against_everybody_once_is_exchangeable():
         enrolment_speakers=scores.enrolment_speakers, trial_speakers=scores.trial_speakers,
     )  # fmt: skip
     assert isinstance(pair_null(fewer, None, clusters=find_clusters(fewer)), ListNull)
+
+
+@given(
+    values=st.lists(st.integers(0, 30), min_size=20, max_size=60),
+    value=st.integers(0, 40),
+    level=st.sampled_from((0.8, 0.9, 0.95, 0.99)),
+    area=st.floats(1e-6, 1.0),
+)
+def test_what_is_significant_is_not_below_the_quantile_of_its_null(values, value, level, area):
+    """Whether people were exchanged or lists were simulated: p and quantile are on the scale of the value."""
+    draws, observed = np.array(values, dtype=float), float(value)
+    if permutation_p_value(observed, draws) <= alpha(level):
+        assert observed >= Null.from_draws(draws, level).quantile
+    null, p_value = list_null(observed, draws, area, level)
+    assert p_value >= area
+    if p_value <= alpha(level):
+        assert observed >= null.quantile
+    if observed >= null.quantile:
+        assert p_value == area

@@ -15,6 +15,8 @@ from zeroevidence.auditing.attacks.attack_settings import AttackSettings, Calibr
 from zeroevidence.auditing.attacks.row_flags import with_choice_flags, with_draw_flags, with_step_flags
 from zeroevidence.auditing.inputs.embedding_sets import EmbeddingSets
 from zeroevidence.auditing.inputs.encoded_speech import EncodedSpeech, check_same_people
+from zeroevidence.auditing.inputs.further_encoders import ALL_CUES
+from zeroevidence.auditing.inputs.pitch_draws import pitch_change
 from zeroevidence.auditing.inputs.speaker_draws import shared_change
 from zeroevidence.auditing.inputs.speaker_folds import draw_sets
 from zeroevidence.auditing.learning_curve import LearningCurve
@@ -189,17 +191,19 @@ def audit_folds(
     results = plan.run(progress)
     costs = {step.name: step.cost for step in steps}
     change = shared_change([encoders[0] for encoders in folds], settings.seed, recordings)
-    rows = with_draw_flags(with_step_flags(together(results.rows), costs), change)
+    cues = [encoder for encoders in folds for encoder in encoders if encoder.name == ALL_CUES]
+    rows = with_draw_flags(with_step_flags(together(results.rows), costs), change, pitch_change(cues))
     finding = findings(rows)[0]
     rows = with_choice_flags(rows, finding)
     people, epochs = plan.curves(results, finding.strongest)
-    strongest = _with_curve(rows[finding.strongest], people, "alid_over_training_people", "still-rising")
-    rows[finding.strongest] = _with_curve(strongest, epochs, "alid_over_epochs", "training-pays")
+    strongest = with_curve(rows[finding.strongest], people, "alid_over_training_people", "still-rising")
+    rows[finding.strongest] = with_curve(strongest, epochs, "alid_over_epochs", "training-pays")
     seconds = tuple(attack.seconds for attack in results.attacks)
     return Audit(tuple(rows), tuple(results.cards), finding, people, epochs, left_out, seconds)
 
 
-def _with_curve(row: Evaluation, curve: LearningCurve | None, name: str, rising: str) -> Evaluation:
+def with_curve(row: Evaluation, curve: LearningCurve | None, name: str, rising: str) -> Evaluation:
+    """Return the row with a learning curve, and a warning where it has not levelled off."""
     if curve is None:
         return row
     row = replace(row, curves={**row.curves, name: curve.to_curve()})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from typing import Any, NoReturn
@@ -12,11 +13,14 @@ from zeroevidence._version import __version__
 from zeroevidence.cli.lazy import LazyGroup
 from zeroevidence.cli.printing import echo, echo_usage, prepare_streams
 from zeroevidence.errors import OutOfMemory, OutputError, UsageError, ZeroEvidenceError
+from zeroevidence.interruption import Interrupted, interruptible
 
 _ORDER = (  # as a newcomer needs them
     *("demo", "audit", "evaluate", "report", "serve", "plot", "compare", "doctor", "plan", "utility", "protect"),
     *("link", "tandem", "kit", "train-attacker", "models", "metrics", "cite"),
 )
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)  # nothing more can be written
 
 
 @click.group(
@@ -33,7 +37,7 @@ def cli() -> None:
     anonymised speech: `zeroevidence audit ORIGINAL --anonymised ANONYMISED -o OUT`.
 
     Exit codes: 0 success, 1 a --fail-if condition holds, 2 wrong usage, 3 bad input, 4 an optional dependency is
-    missing, 5 out of memory, 6 a file could not be written.
+    missing, 5 out of memory, 6 a file could not be written, 130 Ctrl-C, 143 SIGTERM.
     """
 
 
@@ -41,17 +45,19 @@ def main(args: list[str] | None = None) -> Any:
     """Run the command line and exit; an error becomes one message and an exit code."""
     prepare_streams()
     try:
-        cli.main(args=args, prog_name="zeroevidence", standalone_mode=False)
-        sys.stdout.flush()
+        with interruptible():
+            cli.main(args=args, prog_name="zeroevidence", standalone_mode=False)
+            sys.stdout.flush()
     except ZeroEvidenceError as error:
         echo(error, err=True)
         sys.exit(error.exit_code)
     except click.ClickException as error:
         echo_usage(error)
         sys.exit(max(error.exit_code, UsageError.exit_code))  # 1 is for --fail-if
-    except (click.Abort, KeyboardInterrupt):
-        echo("interrupted", err=True)
-        sys.exit(130)
+    except (click.Abort, KeyboardInterrupt) as error:
+        interruption = error if isinstance(error, Interrupted) else Interrupted()
+        echo(interruption, err=True)
+        sys.exit(interruption.exit_code)
     except MemoryError:
         echo(OutOfMemory(), err=True)
         sys.exit(OutOfMemory.exit_code)
@@ -62,6 +68,9 @@ def main(args: list[str] | None = None) -> Any:
 
 def _exit_for(error: OSError) -> NoReturn:
     """Print which file could not be read or written, and why, and exit."""
+    if error.filename is not None and error.errno in _FULL:
+        echo(OutputError(error, error.filename), err=True)
+        sys.exit(OutputError.exit_code)
     if error.filename is not None:
         echo(f"{error.filename}: {error.strerror or error}", err=True)
         sys.exit(ZeroEvidenceError.exit_code)

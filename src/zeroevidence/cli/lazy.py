@@ -34,6 +34,13 @@ class LazyGroup(click.Group):
         self.package, self.order = package, order
         self._loaded: dict[str, click.Command] = {}
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; an interruption is an `Abort`, because click would print an empty line for any other."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as interruption:
+            raise click.Abort from interruption
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the commands."""
         names = [path.stem.replace("_", "-") for path in self._sources()]

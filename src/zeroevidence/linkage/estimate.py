@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import time
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
 from zeroevidence.linkage.engines.engine import Engine, EngineSettings
+from zeroevidence.linkage.engines.exponentials import by_torch, powers_of_two
 from zeroevidence.linkage.evidence.plan import SearchPlan
 
+_PRODUCTS = 1 << 23  # products that a thread holds at once
+_OF_TRIAL = 200  # bytes of a trial at work, beside its vectors
+_OF_RESULT = 1500  # bytes of a trial in the evidence, the table and the evaluation that are made of it
+_LIBRARIES = 50_000_000  # bytes of what is imported to write results
+_TORCH = 210_000_000  # bytes of torch
+_LEFT = 0.4  # share of the memory of a search that stays with the process
 _AFTER = 1.5  # time with everything after the products, as a multiple of that of the products alone
 
 
 @dataclass(frozen=True, slots=True)
 class CostEstimate:
-    """Pairs, memory in bytes and time in seconds; the time is that of a small product, scaled."""
+    """Pairs, memory of the whole process in bytes, and seconds; the time is that of a small product, scaled."""
 
     pairs: int
     memory: int
@@ -31,10 +41,29 @@ def estimate(plan: SearchPlan, engine: Engine, settings: EngineSettings) -> Cost
     on_device = engine.device_rate(dim, settings)
     rate = _cpu_rate(dim, itemsize) if on_device is None else on_device
     pairs = trials * identities
-    run = min(trials * dim, 1 << 23) * (8 + itemsize)
-    enrolment = identities * dim * itemsize
-    memory = run + (enrolment if on_device is not None or enrolment <= 1 << 28 else 3 << 26) + (1 << 26) + 88 * trials
+    vector = dim * itemsize
+    run = min(trials, engine.run_trials(dim)) * (2 * vector + _OF_TRIAL)
+    enrolment = identities * vector
+    panel = enrolment if on_device is not None or enrolment <= 1 << 28 else 3 << 26
+    search = run + panel + (settings.threads or os.cpu_count() or 1) * min(_PRODUCTS, pairs) * itemsize
+    results = _LIBRARIES + _OF_RESULT * trials
+    memory = present_memory() + _torch_memory(engine, plan) + max(search, _LEFT * search + results)
     return CostEstimate(pairs, int(memory), _AFTER * 2.0 * pairs * dim / rate)
+
+
+def _torch_memory(engine: Engine, plan: SearchPlan) -> int:
+    """Return the bytes of torch where a search will import it."""
+    exponential = powers_of_two(plan.trials * plan.identities) if plan.dtype == np.float32 else None
+    imported = "torch" in engine.modules or exponential is by_torch
+    return _TORCH if imported and "torch" not in sys.modules else 0
+
+
+def present_memory() -> int:
+    """Return the bytes that this process holds now: libraries, vectors and names; 0 where the system does not say."""
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, AttributeError, IndexError):
+        return 0
 
 
 def _cpu_rate(dim: int, itemsize: int) -> float:

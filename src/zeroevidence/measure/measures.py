@@ -96,6 +96,9 @@ class Measure:
         How it was estimated: a description, or a function of the view that returns one.
     interval
         How its interval is made: a rule, or a function of the view that returns one; None for no interval.
+    estimated
+        Whether the value corrected for few people is reported beside the value: where simulation shows that it is
+        nearer to the truth (`benchmarks/estimates.py`).
     null
         Whether its value under permutation is reported.
     tested
@@ -135,6 +138,7 @@ class Measure:
     headline: int | None = None
     method: str | Callable[[Any], str | None] | None = None
     interval: IntervalRule | Callable[[Any], IntervalRule | None] | None = None
+    estimated: bool = False
     null: bool = False
     tested: bool = False
     strength: int | None = None

@@ -1,13 +1,14 @@
 """Canvas of figures: style, size, legends, and writing to a file or a string.
 
-matplotlib is imported when something is drawn. No global state changes: `style` holds for its block only, and figures
-are made without pyplot.
+matplotlib is imported when something is drawn. `style` holds for its block only, and figures are made without pyplot.
+All that changes outside is that matplotlib does not report where it keeps its caches.
 """
 
 from __future__ import annotations
 
 import hashlib
 import io
+import logging
 import re
 import textwrap
 import warnings
@@ -75,6 +76,17 @@ _STYLE: dict[Any, Any] = {
     "savefig.dpi": 300.0,
     "figure.facecolor": "white",
 }
+
+
+_CACHE_MESSAGES = ("mkdir -p failed", "Matplotlib created a temporary cache", "Matplotlib is building the font cache")
+
+
+def _is_no_cache_message(record: logging.LogRecord) -> bool:
+    return not record.getMessage().startswith(_CACHE_MESSAGES)
+
+
+for _logger in ("matplotlib", "matplotlib.font_manager"):
+    logging.getLogger(_logger).addFilter(_is_no_cache_message)
 
 
 class Look(NamedTuple):

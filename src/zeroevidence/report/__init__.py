@@ -11,7 +11,12 @@ FORMATS = ("text", "json", "md", "latex", "csv")
 
 
 def render(
-    rows: Sequence[Evaluation], format: str, signatures: bool = False, *, measures: Sequence[str] | None = None
+    rows: Sequence[Evaluation],
+    format: str,
+    signatures: bool = False,
+    *,
+    measures: Sequence[str] | None = None,
+    estimate: bool = False,
 ) -> str:
     """Return all rows in one of the output formats, ending in a newline.
 
@@ -30,6 +35,8 @@ def render(
         Names of the measures to show. By default CSV holds all, text all of a single row, the usual ones of up to eight
         rows and the first six of them of more rows, Markdown the first six, LaTeX the first four. JSON always holds
         all.
+    estimate
+        Whether the values corrected for few people stand beside the values; JSON always holds them.
 
     Examples
     --------
@@ -44,14 +51,15 @@ def render(
     if format == "text":
         from zeroevidence.report.tables.evaluation_text import to_text
 
-        return to_text(rows, signatures=signatures, measures=measures)
+        return to_text(rows, signatures=signatures, measures=measures, estimate=estimate)
     if format == "json":
         from zeroevidence.evaluation.reading.results import to_json
 
         return to_json(rows)
     from zeroevidence.report.tables import evaluations as tables
 
-    return {"md": tables.to_markdown, "latex": tables.to_latex, "csv": tables.to_csv}[format](rows, measures)
+    write = {"md": tables.to_markdown, "latex": tables.to_latex, "csv": tables.to_csv}[format]
+    return write(rows, measures, estimate=estimate)
 
 
 def check_format(format: str) -> None:

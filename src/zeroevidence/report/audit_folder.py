@@ -85,8 +85,13 @@ def summary(audit: Audit) -> str:
     return f"{finding.headline}\n\n{short}{finding.paragraph}\n"
 
 
-def audit_text(audit: Audit, *, signatures: bool = False, measures: Sequence[str] | None = None) -> str:
-    """Return the finding, the card of the attacker that counts and a table of all attackers, for a terminal."""
+def audit_text(
+    audit: Audit, *, signatures: bool = False, measures: Sequence[str] | None = None, estimate: bool = False
+) -> str:
+    """Return the finding, the card of the attacker that counts and a table of all attackers, for a terminal.
+
+    The other parameters are those of `render`.
+    """
     width = terminal_console().width
     card = audit.cards[audit.finding.strongest].to_text(width)
     if audit.protector is not None:
@@ -95,7 +100,7 @@ def audit_text(audit: Audit, *, signatures: bool = False, measures: Sequence[str
     paragraphs = (*summary(audit).splitlines(), "", *left_out)
     finding = [line for paragraph in paragraphs for line in wrap(paragraph, width)]
     parts = [rows for rows in (audit.rows, audit.utility) if rows]
-    tables = [render(rows, "text", signatures=signatures, measures=measures) for rows in parts]
+    tables = [render(rows, "text", signatures=signatures, measures=measures, estimate=estimate) for rows in parts]
     return "\n".join(finding) + f"\n{card}\n" + "\n".join(tables)
 
 

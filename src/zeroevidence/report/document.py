@@ -19,6 +19,7 @@ def document(
     command: str | None = None,
     hide: bool = False,
     measures: Sequence[str] | None = None,
+    estimate: bool = False,
     each: Each = map,
 ) -> str:
     """Return the report in one of `DOCUMENT_FORMATS`.
@@ -37,6 +38,8 @@ def document(
         Whether people are written as numbers on the page.
     measures
         Names of the measures that its tables show.
+    estimate
+        Whether the tables show the values corrected for few people; the page always does.
     each
         Applies a function to every figure, as in `to_html`.
     """
@@ -59,6 +62,6 @@ def document(
     from zeroevidence.report import render
     from zeroevidence.report.tables.comparisons import render_comparisons
 
-    parts = [render(inputs.rows, format, measures=measures)] if inputs.rows else []
+    parts = [render(inputs.rows, format, measures=measures, estimate=estimate)] if inputs.rows else []
     parts += [render_comparisons(inputs.comparisons, format)] if inputs.comparisons else []
     return "\n".join(parts)

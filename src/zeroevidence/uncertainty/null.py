@@ -31,8 +31,8 @@ from zeroevidence.uncertainty.resampling.cells import ScoreCells, assign_cells
 from zeroevidence.uncertainty.resampling.clusters import Clusters, find_owners
 from zeroevidence.uncertainty.resampling.draws import generator
 
-# exchanged: the p-value counts permutations of this measure; area: it is that of the area under the ROC, for all
-# measures of a list alike
+# exchanged: the p-value counts permutations of this measure; area: it is that of the area under the ROC of a list, or
+# the share of simulated lists where these often reach the value
 TestedBy: TypeAlias = Literal["exchanged", "area"]
 # speaker: people were exchanged; label: labels of single scores were; list: scores were simulated
 NullUnit: TypeAlias = Literal["speaker", "label", "list"]
@@ -82,6 +82,22 @@ def permutation_p_value(value: float, draws: FloatArray) -> float:
     # A hair of tolerance: the identity permutation must count as equal after other roundings.
     at_least = np.count_nonzero(draws >= value - 1e-12 * max(1.0, abs(value)))
     return float((1.0 + at_least) / (1.0 + len(draws)))
+
+
+def list_null(value: float, draws: FloatArray, area: float, level: float) -> tuple[Null, float]:
+    """The null of a measure from simulated lists, and its p-value.
+
+    The p-value is that of the area under the ROC, `area`. Where simulated lists reach the value too often for this
+    level, it is at least their share: a measure below its own quantile is not significant.
+
+    Examples
+    --------
+    >>> draws = np.arange(20) / 20
+    >>> [round(list_null(value, draws, 0.001, 0.95)[1], 3) for value in (0.5, 1.5)]
+    [0.524, 0.001]
+    """
+    null = Null.from_draws(draws, level, tested_by="area")
+    return null, area if value >= null.quantile else max(area, permutation_p_value(value, draws))
 
 
 class PooledLabels:

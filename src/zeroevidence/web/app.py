@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import secrets
 import shutil
@@ -22,6 +23,7 @@ from zeroevidence._version import __version__
 from zeroevidence.report.html.page import policy as report_policy
 from zeroevidence.report.html.page import template_text, templates
 from zeroevidence.web import MAX_BYTES, TIMEOUT
+from zeroevidence.web.connections import BriefErrors
 from zeroevidence.web.guard import Body, Guard, TooLarge, TooSlow
 from zeroevidence.web.job_process import FLAGS, MOST_PROBLEMS, JobRequest, ProblemList, Upload
 from zeroevidence.web.jobs import JobQueue, ReportJob
@@ -47,6 +49,7 @@ def make_app(home: Path, *, max_bytes: int = MAX_BYTES, timeout: float = TIMEOUT
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        asyncio.get_running_loop().set_exception_handler(BriefErrors())
         try:
             yield
         finally:

@@ -47,6 +47,7 @@ def serve(
         import uvicorn
 
         from zeroevidence.web.app import make_app
+        from zeroevidence.web.connections import WAITING, LimitedConnection
     except ImportError as error:
         if isinstance(error, MissingExtra):
             raise
@@ -54,7 +55,16 @@ def serve(
     clear_left()
     with tempfile.TemporaryDirectory(prefix=_PREFIX, ignore_cleanup_errors=True) as home, lock_folder(home):
         app = make_app(Path(home), max_bytes=max_bytes, timeout=timeout)
-        config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=3)
+        config = uvicorn.Config(
+            app,
+            http=LimitedConnection,
+            ws="none",
+            loop="asyncio",
+            backlog=WAITING,
+            log_level="error",  # a stranger can cause any number of warnings
+            access_log=False,
+            timeout_graceful_shutdown=3,
+        )
         server = uvicorn.Server(config)
         _stop_like_ctrl_c(server)
         _run(server, port, ready)

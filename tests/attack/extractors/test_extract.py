@@ -338,3 +338,15 @@ def test_an_interruption_costs_seconds_even_where_a_batch_takes_longer(utterance
     again = Moments()
     extract(utterances, again, cache=tmp_path / "cache", transform=Louder(0.5))
     assert again.seen == len(utterances) - 5
+
+
+def test_a_protector_that_fails_is_not_for_doctor_and_names_the_utterance_once(utterances):
+    from zeroevidence.protect import External
+
+    failing = External(f"{sys.executable} -c 'raise SystemExit(3)' {{input}} {{output}}")
+    with pytest.raises(InputError) as caught:
+        extract(utterances, Moments(), transform=failing)
+    message, first = str(caught.value), min(utterances, key=lambda each: each.id)
+    assert f"{len(utterances) - 1} more)" in message
+    assert "doctor" not in message
+    assert message.count(f"utterance {first.id!r}") + message.count(f"utterance {first.id}:") == 1

@@ -1,6 +1,9 @@
 """The command that draws."""
 
 import json
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -128,3 +131,19 @@ def test_mistakes_get_one_line_and_a_code(run, result, tmp_path):
         assert len(err.splitlines()) == 1, arguments
     assert there.read_text() == "old"
     assert not target.exists()
+
+
+def test_a_home_that_cannot_be_written_is_not_mentioned(result, tmp_path):
+    nowhere = {"HOME": "/dev/null/home", "XDG_CONFIG_HOME": "", "XDG_CACHE_HOME": "", "MPLCONFIGDIR": ""}
+    for arguments in (("plot", "det", result, "-o", "det.svg"), ("report", result, "-o", "report.html")):
+        ended = subprocess.run(
+            [sys.executable, "-m", "zeroevidence", *arguments],
+            cwd=tmp_path,
+            env={**os.environ, **nowhere},
+            capture_output=True,
+            text=True,
+            timeout=600.0,
+        )
+        assert ended.returncode == 0, ended.stderr
+        assert "cache" not in ended.stderr.lower()
+        assert "mkdir" not in ended.stderr

@@ -6,6 +6,7 @@ from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Evaluation, MeasureResult
 from zeroevidence.evaluation.finding.gate import Gate
 from zeroevidence.evaluation.rows.flags import FLAGS, flag
+from zeroevidence.evaluation.rows.setup import Resampling, Setup
 
 ROW = Evaluation({"eer": MeasureResult(0.25, "rate"), "tag": MeasureResult("B", "category")}, labels={"system": "ours"})
 
@@ -20,7 +21,67 @@ def test_a_condition_that_holds_is_a_line(text, holds):
     assert all(line.startswith("gate failed: ours: eer = 0.25 ") for line in lines)
 
 
-@pytest.mark.parametrize("text", ["eer", "eer=1", "eer>x", "eer>1.2.3", "nonsense>1"])
+def bounded(bound, flags=(), setup=None, **more):
+    result = MeasureResult(0.5, "bit", bound=bound, **more)
+    return Evaluation({"d_ece": result}, labels={"system": "ours"}, flags=flags, setup=setup or Setup())
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("d_ece>0.55", []),
+        ("bound(d_ece)>0.55", ["gate failed: ours: bound(d_ece) = 0.6 > 0.55"]),
+        (" bound( d_ece ) > 0.55 ", ["gate failed: ours: bound(d_ece) = 0.6 > 0.55"]),
+        ("bound(d_ece)>0.6", []),
+        ("bound(d_ece)<=0.6", ["gate failed: ours: bound(d_ece) = 0.6 <= 0.6"]),
+    ],
+)
+def test_a_gate_can_ask_for_the_bound(text, lines):
+    assert Gate.parse(text).failures([bounded(0.6, estimate=0.4)]) == lines
+
+
+def test_a_gate_on_a_value_judges_no_estimate():
+    row = bounded(0.6, estimate=0.4)
+    assert Gate.parse("d_ece>0.45").failures([row]) == ["gate failed: ours: d_ece = 0.5 > 0.45"]
+    assert Gate.parse("d_ece<0.45").failures([row]) == []
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        (bounded(None), "computed without intervals"),
+        (bounded(None, flags=(flag("no-intervals", speakers=9),)), "9 speakers are too few for intervals"),
+        (bounded(None, setup=Setup(intervals=Resampling("speaker", 10))), "has no interval here"),
+    ],
+)
+def test_a_missing_bound_is_refused_with_the_reason(row, reason):
+    with pytest.raises(UsageError, match=rf"ours has no bound\(d_ece\): .*{reason}"):
+        Gate.parse("bound(d_ece)>0.55").failures([row])
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"), [("worst_case", "is a maximum"), ("wer", "no side on which an attacker learns more")]
+)
+def test_some_measures_have_no_bound(name, reason):
+    row = Evaluation({name: MeasureResult.of(name, 0.5)})
+    with pytest.raises(UsageError, match=reason):
+        Gate.parse(f"bound({name})>0.1").failures([row])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "bound()>1",
+        "bound(eer",
+        "bound(nonsense)>1",
+        "estimate(eer)>1",
+        "eer",
+        "eer=1",
+        "eer>x",
+        "eer>1.2.3",
+        "nonsense>1",
+    ],
+)
 def test_what_is_no_condition_is_refused(text):
     with pytest.raises(UsageError):
         Gate.parse(text)

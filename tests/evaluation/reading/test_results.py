@@ -9,7 +9,7 @@ import pytest
 import zeroevidence as ze
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation import People
-from zeroevidence.evaluation.reading.results import from_json, to_json
+from zeroevidence.evaluation.reading.results import LARGEST_TEXT, MOST_ROWS, from_json, read_results, to_json
 
 
 @pytest.fixture(scope="module")
@@ -120,3 +120,12 @@ def test_rows_are_a_list(row, rows):
 def test_a_speaker_may_have_the_name_of_a_number():
     row = ze.Evaluation({}, people=People(("inf", "nan", "1"), (1, 1, 1), (0.0,) * 3, (0.0,) * 3, (0.0,) * 3))
     assert from_json(to_json([row]))[0].people.speaker == ("inf", "nan", "1")
+
+
+def test_more_rows_than_can_be_shown_are_refused(row, tmp_path):
+    with pytest.raises(InputError, match=rf"r\.json: has {MOST_ROWS + 1} rows; expected at most {MOST_ROWS}"):
+        read(document(row) | {"rows": [0] * (MOST_ROWS + 1)})
+    with (tmp_path / "r.json").open("wb") as stream:
+        stream.truncate(LARGEST_TEXT + 1)  # takes no room on the disk
+    with pytest.raises(InputError, match=r"r\.json: has 256 MiB; expected a result of at most 256 MiB"):
+        read_results(tmp_path / "r.json")

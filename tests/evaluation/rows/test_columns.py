@@ -36,7 +36,7 @@ def test_every_column_reaches_every_table(row):
     names = {column.name for column in RESULT_COLUMNS}
     assert names <= set(next(iter(records([row]))))
     assert names <= set(to_frame([row]).columns)
-    assert names <= set(next(csv.DictReader(io.StringIO(render([row], "csv")))))
+    assert names <= set(next(csv.DictReader(io.StringIO(render([row], "csv", estimate=True)))))
     full = json.loads(to_json([row]))["rows"][0]["metrics"]["d_ece"]
     assert names - {"method"} <= set(full)
 
@@ -52,7 +52,43 @@ def test_value_is_the_definition_whatever_else_is_computed(row):
     for name in ("d_ece", "cllr_min", "eer_rocch", "linkability", "dcf_min"):
         assert bare[name].value == row[name].value, name
         assert bare[name].estimate is None
-        assert row[name].estimate is not None
+        assert (row[name].estimate is not None) == MEASURES[name].estimated
+
+
+def test_the_same_value_with_too_few_people_for_an_interval():
+    """Nine people have no interval, so nothing is corrected; whatever is asked for, the value is the definition."""
+    mated = np.arange(45) % 9
+    scores = np.random.default_rng(1).normal(size=(45, 9)) + 1.5 * np.eye(9)[mated]
+    names = np.array([f"s{i}" for i in range(9)])
+    data = ze.ScoreMatrix(scores, mated, None, None, names[mated], names)
+    few, bare = ze.evaluate(data, null=0), ze.evaluate(data, null=0, intervals=0)
+    assert all(result.estimate is None for result in few.metrics.values())
+    for name, result in bare.metrics.items():
+        assert few[name].value == result.value, name
+    for name in ("d_ece", "cllr_min", "eer_rocch", "dcf_min"):
+        assert few[name].low is None
+        target, nontarget = few.scores.target, few.scores.nontarget
+        function = {"eer_rocch": lambda *pair: ze.eer(*pair, method="rocch")}.get(name) or getattr(ze, name)
+        assert few[name].value == function(target, nontarget), name
+
+
+def test_columns_of_one_row_agree(row):
+    """What is read off a table holds in it: the loss is a difference of columns, the hull lies below the ROC."""
+    assert row["d_ece_loss"].value == row["d_ece"].value - row["d_ece_actual"].value
+    assert row["eer_rocch"].value <= row["eer"].value
+    assert row["dcf_min"].value <= row["dcf_act"].value
+    assert row["cllr_min"].value <= row["cllr"].value
+
+
+def test_intervals_of_measures_without_an_estimate_are_corrected_all_the_same(row):
+    """An interval lies around the corrected value, so that it holds that of people like these."""
+    for name in ("linkability", "dcf_min"):
+        result = row[name]
+        corrected = row.replicates.corrected(name, result.value)
+        assert result.estimate is None
+        assert corrected != result.value
+        low, high = np.clip(result.spread.limits(corrected, 0.9), 0.0, 1.0)
+        assert (result.low, result.high) == (min(low, result.value), max(high, result.value))
 
 
 def test_interval_and_bound_reach_the_value(row):

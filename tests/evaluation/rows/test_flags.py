@@ -1,5 +1,7 @@
 """Flags: raised when they should be, and not otherwise."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -7,8 +9,10 @@ import zeroevidence as ze
 from zeroevidence.data.relaxed_rules import RelaxedRule
 from zeroevidence.data.scores import Pairs
 from zeroevidence.data.threat import threat_from_sides
-from zeroevidence.evaluation import About, together
+from zeroevidence.evaluation import About, MeasureResult, together
 from zeroevidence.evaluation.rows.flags import FLAGS, Flag, flag
+from zeroevidence.protect.assessment.intervals import negative_bits_flags
+from zeroevidence.uncertainty.spread import Spread
 
 QUICK = ze.Options(intervals=20, null=40, linkability="pav")
 
@@ -136,3 +140,91 @@ def test_the_bound_where_nothing_is_to_find_is_not_blamed_for_finding_nothing():
     row = ze.evaluate(matrix(-0.3), about=About.against(threat), options=QUICK)
     assert row["eer"].value > 0.5
     assert not {"attacker-at-chance", "eer-above-half"} & codes(row)
+
+
+def some_pairs(seed):
+    """Comparisons of people whom nothing tells apart: all of one person, and some of two."""
+    scores = matrix(0.0, per_speaker=3, seed=seed).to_scores()
+    kept = np.flatnonzero(np.random.default_rng(seed).random(len(scores.nontarget)) < 0.3)
+    pairs = scores.nontarget_pairs
+    return ze.Scores(
+        scores.target,
+        scores.nontarget[kept],
+        scores.target_pairs,
+        Pairs(pairs.enrolment[kept], pairs.trial[kept]),
+        scores.enrolments,
+        scores.trials,
+        scores.enrolment_speakers,
+        scores.trial_speakers,
+    )
+
+
+@pytest.mark.parametrize("intervals", [50, 0])
+def test_perfect_protection_is_hardly_ever_called_a_fault(intervals):
+    options = ze.Options(intervals=intervals, null=0, linkability="pav")
+    rows = [ze.evaluate(some_pairs(seed), options=options) for seed in range(40)]
+    assert sum(row.number("eer") > 0.5 for row in rows) > 10
+    assert sum("eer-above-half" in codes(row) for row in rows) <= 1  # of 40: 2.5 %
+
+
+def test_few_people_are_neither_private_nor_exposed():
+    few, enough = (ze.evaluate(matrix(0.0, n_speakers=people), options=QUICK) for people in (9, 10))
+    assert "too-few-to-test" in codes(few)
+    assert "attacker-at-chance" not in codes(few)
+    assert "too-few-to-test" not in codes(enough)
+
+
+RELAXED = ("pooled", "negated", "llr-base", "no-attack", "duplicates", "missing", "infinite")
+
+
+@pytest.mark.parametrize("rule", RELAXED)
+def test_a_relaxed_rule_is_told_and_no_other(rule):
+    plain = ze.Options(intervals=0, null=0, linkability="pav")
+    scores = [2.0, 3.0, 1.5], [0.0, 1.0, 1.7]
+    row = ze.evaluate(*scores, options=plain, relaxed=(RelaxedRule(rule, 3, "10"),))
+    assert codes(row) & set(RELAXED) == {rule}
+    assert not codes(ze.evaluate(*scores, options=plain)) & set(RELAXED)
+
+
+def test_trials_of_people_who_are_not_enrolled():
+    plain = ze.Options(intervals=0, null=0, linkability="pav")
+    whole = matrix(2.0, n_speakers=6, named=False)
+    strangers = ze.ScoreMatrix(whole.scores, np.where(np.arange(48) < 4, -1, whole.mated))
+    assert "not-enrolled" in codes(ze.evaluate(strangers, options=plain))
+    assert "not-enrolled" not in codes(ze.evaluate(whole, options=plain))
+
+
+def measured_row(attacker, spread=None, **values):
+    """A row by hand; `spread` is the standard error of its first measure."""
+    metrics = {name: MeasureResult.of(name, value) for name, value in values.items()}
+    first = next(iter(metrics))
+    known = None if spread is None else Spread(spread, 30.0, 29.0, 0.0, 0.0)
+    metrics[first] = replace(metrics[first], spread=known)
+    threat = threat_from_sides(*SIDES[attacker])
+    counts = {"identities": 30, "trials": 90, "speakers": 30}
+    return ze.Evaluation(metrics, counts, labels={"system": "x"}, about=About.against(threat))
+
+
+@pytest.mark.parametrize(
+    ("cheap", "informed", "spread", "weaker"),
+    [
+        ({"top1": 0.5}, {"top1": 0.2}, 0.05, True),
+        ({"top1": 0.5}, {"top1": 0.4}, 0.05, False),  # within the interval of the difference
+        ({"top1": 0.5}, {"top1": 0.2}, None, False),  # nothing says how far other people would move it
+        ({"top1": 0.2}, {"top1": 0.5}, 0.05, False),
+        # top-1 decides where there is one: D_ECE may say the contrary
+        ({"top1": 0.2, "d_ece": 0.3}, {"top1": 0.3, "d_ece": 0.1}, 0.01, False),
+        ({"top1": 0.3, "d_ece": 0.1}, {"top1": 0.2, "d_ece": 0.3}, 0.01, True),
+        ({"d_ece": 0.3}, {"d_ece": 0.1}, 0.01, True),
+        ({"d_ece": 0.11}, {"d_ece": 0.1}, 0.01, False),
+    ],
+)
+def test_an_attacker_is_weaker_beyond_the_interval_of_the_difference(cheap, informed, spread, weaker):
+    rows = together([measured_row("ignorant", spread, **cheap), measured_row("lazy-informed", spread, **informed)])
+    assert ["weaker-than-cheaper" in codes(one) for one in rows] == [False, weaker]
+
+
+def test_negative_bits_are_noted():
+    for bits, expected in ((-0.1, {"bits-negative"}), (0.0, set()), (0.1, set())):
+        flags = negative_bits_flags({"attribute_bits": MeasureResult(bits, "bit")})
+        assert {flag.code for flag in flags} == expected

@@ -158,8 +158,17 @@ def test_worst_cases_of_a_list_without_a_search():
     assert columns["tag"] == [tag_of(worst) for worst in columns["worst_case"]]
 
 
-def test_people_without_names_have_no_worst_case():
-    named = matrix([2.0] * 4, trials=3)
-    row = ze.evaluate(ze.ScoreMatrix(named.scores, named.mated), intervals=0, null=0)
-    assert row.people.worst_case is None
-    assert set(speaker_columns(row)["worst_case"]) == {None}
+@pytest.mark.parametrize("first", ["a", "z"])
+def test_a_person_without_a_name_is_called_by_their_enrolment_in_all_columns(first):
+    """Whether names of trials come before those of enrolments, or after, or nothing has a name."""
+    named = matrix([6.0, *[0.5] * 11], trials=6)
+    expected = speaker_columns(ze.evaluate(named, intervals=0, null=0))
+    unknown = ze.ScoreMatrix(named.scores, named.mated, trials=[f"{first}{i:02d}" for i in range(72)],
+                             enrolments=named.enrolments)  # fmt: skip
+    row = ze.evaluate(unknown, intervals=0, null=0)
+    assert speaker_columns(row) == expected
+    assert row.people.worst_case is not None
+    columns = speaker_columns(ze.evaluate(ze.ScoreMatrix(named.scores, named.mated), intervals=0, null=0))
+    assert sorted(map(int, columns["speaker"])) == list(range(12))
+    assert sorted(columns["worst_case"]) == sorted(expected["worst_case"])
+    assert None not in columns["eer"]

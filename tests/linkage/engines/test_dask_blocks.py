@@ -12,8 +12,9 @@ import warnings
 import numpy as np
 import pytest
 
-from zeroevidence.errors import InputError
+from zeroevidence.errors import InputError, ZeroEvidenceError
 from zeroevidence.linkage import link
+from zeroevidence.linkage.engines import dask_blocks
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -140,3 +141,26 @@ def test_separate_programs_give_the_same_numbers(address, same, tmp_path, draw, 
         assert len(client.nthreads()) == 2
         found = link(*files, mated, weight=3.0, engine="dask", scheduler=client, chunk=40)
     same(found, link(x, y, mated, weight=3.0, engine="numpy", chunk=40))
+
+
+def test_a_search_without_workers_ends(need, monkeypatch, draw):
+    distributed = need("distributed")
+    monkeypatch.setattr(dask_blocks, "_PATIENCE", 2.0)
+    x, y, mated = draw(trials=3000, identities=4000, dim=64)
+    threading.excepthook, hook = (lambda *_: None), threading.excepthook
+    try:
+        with (
+            need("dask").config.set({"distributed.comm.timeouts.connect": "5s"}),
+            distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as local,
+            distributed.Client(local) as client,
+        ):
+
+            def progress(done, total):
+                local.scale(0)
+                while client.nthreads():
+                    time.sleep(0.02)
+
+            with pytest.raises(ZeroEvidenceError, match=r"no worker of the cluster is left|cannot be given any work"):
+                link(x, y, mated, weight=3.0, engine="dask", scheduler=client, chunk=60, progress=progress)
+    finally:
+        threading.excepthook = hook

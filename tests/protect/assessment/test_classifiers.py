@@ -261,6 +261,8 @@ def test_a_class_of_one_person_cannot_be_held_out():
     rows = attack(data.take(few), ["logistic", "qda", "fusion"])
     assert set(by_attacker(rows)) == {"logistic", "qda"}
     assert all("not-cross-validated" in {flag.code for flag in row.flags} for row in by_attacker(rows).values())
+    enough = attack(data, ["logistic"])
+    assert not any("not-cross-validated" in {flag.code for flag in row.flags} for row in enough)
 
 
 def test_who_combines_needs_others():

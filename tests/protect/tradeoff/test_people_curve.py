@@ -7,12 +7,18 @@ import pytest
 
 from tests.effort import slow
 from zeroevidence.data.embeddings import Embeddings
-from zeroevidence.evaluation import Options
+from zeroevidence.evaluation import Evaluation, Options
 from zeroevidence.evaluation.reading.results import from_json, to_json
 from zeroevidence.protect import LinearNuller, Roles, assess
 from zeroevidence.protect.fitting import protector_fits
-from zeroevidence.protect.tradeoff.extrapolation import people_needed
-from zeroevidence.protect.tradeoff.people_curve import OVER_PEOPLE, add_people_curves, people_curve
+from zeroevidence.protect.tradeoff.extrapolation import PeopleEstimate, people_needed
+from zeroevidence.protect.tradeoff.people_curve import (
+    OVER_PEOPLE,
+    PeopleCurve,
+    add_people_curves,
+    people_curve,
+    with_curve,
+)
 from zeroevidence.report.html.page import to_html
 from zeroevidence.report.tables.attribute_classes import render_attribute_classes
 
@@ -109,3 +115,18 @@ def test_rows_carry_the_curve_to_every_output(roles):
     page = to_html(rows)
     assert "figure-over-training" in page
     assert render_attribute_classes(rows, "csv")
+
+
+@pytest.mark.parametrize(
+    ("needed", "code"),
+    [
+        (PeopleEstimate(50.0, 40.0, 70.0), "people-needed"),
+        (PeopleEstimate(reached=True), "people-enough"),
+        (PeopleEstimate(why="the curve does not fall"), "people-unknown"),
+    ],
+)
+def test_one_of_three_notes_says_how_many_people_are_needed(needed, code):
+    row = Evaluation({}, labels={"system": "linear"})
+    (note,) = with_curve(row, PeopleCurve((10, 20), (0.4, 0.3), 0.1, needed, 0.95)).flags
+    assert note.code == code
+    assert "linear" in note.sentence

@@ -12,7 +12,7 @@ from zeroevidence.evaluation.rows.about import About, TrainingEffort
 from zeroevidence.evaluation.rows.flags import flag
 from zeroevidence.report.html.tables import effort_table
 from zeroevidence.report.verdict import verdict
-from zeroevidence.report.verdict.learning_curves import learning_curves
+from zeroevidence.report.verdict.learning_curves import learning_curves, rising_sentences
 
 
 @pytest.fixture(scope="module")
@@ -52,6 +52,19 @@ def test_a_level_curve_does_not(row):
     assert learning_curves(level)[0].sentence == (
         "With 40 training people instead of 20 it learned 0.02 bits more; this has levelled off."
     )
+
+
+def test_each_kind_of_curve_has_its_flag(row):
+    curves = {name: Curve((6.0, 12.0), (1.0, 0.9)) for name in ("alid_over_training_people", "alid_over_epochs")}
+    both = replace(row, curves={**row.curves, **curves}).with_flags(flag("training-pays", gain=0.1))
+    assert [(curve.over, curve.rising) for curve in learning_curves(both)] == [
+        ("training people", False),
+        ("epochs of training", True),
+    ]
+    assert rising_sentences(both) == [
+        "With 12 epochs of training instead of 6 it learned 0.10 bits less; this has not levelled off."
+    ]
+    assert rising_sentences(row) == []
 
 
 def test_the_table_holds_the_training_effort_of_every_attacker(row):

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 import zeroevidence as ze
+from tests.report.verdict.made import pairs_row, search_row, short
 from zeroevidence.evaluation.rows.evaluation import Curve
 from zeroevidence.evaluation.rows.flags import flag
 from zeroevidence.report.verdict import verdict
@@ -152,3 +153,78 @@ def test_an_attacker_who_was_still_learning_has_no_limit(search, against):
     )
     assert "at most" in verdict([row]).summary[2]
     assert "at most" not in verdict([rising]).summary[2]
+
+
+def test_what_to_do_next_follows_from_the_level(against):
+    control = search_row(1.0, 4.0, about=against.control, system="unprotected")
+    coarse = [
+        row.with_metrics({"alid": replace(row["alid"], p_value=0.03)})
+        for row in (search_row(system="s"), search_row(system="t"))
+    ]
+    cases = {
+        "Measure again with more people: at least 10": [search_row(chance="at-chance", speakers=5)],
+        "repeat this with the test against chance switched on.": [search_row(chance="untested")],
+        "repeat this with more permutations in the test against chance.": coarse,
+        "Next, measure a protection against the same attacker.": [control],
+        "Do not treat these recordings as anonymous": [search_row(0.9, 3.0)],
+        "Weigh this against your purpose": [search_row(0.3, 0.5)],
+        "Before release, try stronger attackers": [control, search_row(chance="at-chance", about=against.lazy)],
+        "First show that the attack works on unprotected speech": [search_row(chance="at-chance")],
+    }
+    for sentence in cases:
+        for other, rows in cases.items():
+            assert (sentence in short(*rows)) == (sentence == other), (sentence, other)
+
+
+def test_how_sure_it_is_follows_from_the_test(against):
+    silent = search_row(chance="at-chance", about=against.lazy, system="s", backend="a")
+
+    def control(chance, backend="a"):
+        return search_row(1.0, 4.0, chance, about=against.control, system="unprotected", backend=backend)
+
+    coarse = [
+        row.with_metrics({"alid": replace(row["alid"], p_value=0.03)})
+        for row in (search_row(system="s"), search_row(system="t"))
+    ]
+    cases = {
+        "5 people are too few to tell this from chance.": [search_row(chance="at-chance", speakers=5)],
+        "Whether chance alone could do as well was not tested.": [search_row(chance="untested")],
+        "for all these results together the test is too coarse to say.": coarse,
+        "Chance does not explain this (p = 0.001, 999 permutations).": [search_row()],
+        "guessing, but nobody showed that this attempt works even without protection.": [silent],
+        "guessing, while the same attempt does work without protection.": [control("beaten"), silent],
+        "guessing, while another attempt does work without protection.": [control("beaten", "b"), silent],
+        "guessing, but the attempt fails even without protection": [control("at-chance"), silent],
+        "On average this is not told apart from guessing.": [control("at-chance")],
+    }
+    for sentence in cases:
+        for other, rows in cases.items():
+            assert (sentence in short(*rows)) == (sentence == other), (sentence, other)
+
+
+def test_whose_recordings_were_tried_and_by_whom(against):
+    speech = {
+        "made-up recordings": against.floor,
+        "unprotected recordings": against.control,
+        "protected recordings": against.lazy,
+    }
+    for said, about in speech.items():
+        assert f" {said}" in short(search_row(about=about)).split(".")[0]
+    assert "each of 100 recordings." in short(search_row())
+    whose = {
+        "is one on noise, where there is nothing to learn.": against.floor,
+        "is that of somebody who knows the protection": against.lazy,
+        "is one on speech without protection.": against.control,
+        "is called 'patient'.": against.own,
+        "is one of which the files do not say what its attacker knows.": None,
+    }
+    for said in whose:
+        for other, about in whose.items():
+            assert (said in short(search_row(about=about))) == (said == other), (said, other)
+
+
+def test_whose_recordings_are_counted_where_others_are_known():
+    assert "recordings." in short(search_row(speakers=20)).split("speaks")[1]
+    assert "of 12 people." in short(search_row(speakers=12)).split("speaks")[1]
+    assert "of 660 pairs of recordings whether one person speaks in both." in short(pairs_row())
+    assert "known people" not in short(pairs_row())

@@ -331,9 +331,13 @@ def test_registered_attackers_are_told_by_their_titles(search, against):
 
 def test_a_search_that_misleads(search):
     row = search(0.5, system="s")
-    for value, told in ((-2.5, "misleads the attacker, by 2.50 bits."), (float("-inf"), "ruled out the right person.")):
+    limit = f"; for people like these it gives away at most {row['alid'].bound:.2f} bits (95 % confidence)."
+    for value, told in ((-2.5, "misleads the attacker, by 2.50 bits"), (float("-inf"), "ruled out the right person")):
         below = row.with_metrics({"alid": replace(row.metrics["alid"], value=value)})
-        assert told in words([below])
+        assert f"{told}{limit}" in words([below])
+        unlimited = row.with_metrics({"alid": replace(row.metrics["alid"], value=value, bound=None)})
+        assert f"{told}." in words([unlimited])
+    assert "misleads" not in words([row])
 
 
 def test_a_name_that_comes_up_for_everybody_is_no_sign_of_exposure(hub):

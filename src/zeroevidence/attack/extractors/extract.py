@@ -7,6 +7,7 @@ fingerprint with the utterance's name and speaker (a protector may draw by eithe
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
@@ -21,7 +22,8 @@ from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.files.errors import unreadable_reason
 from zeroevidence.data.speech.audio import Wave, load_speech
 from zeroevidence.data.speech.corpus import Utterance
-from zeroevidence.errors import InputError, Problem
+from zeroevidence.errors import LISTER, InputError, Problem
+from zeroevidence.interruption import check_stop
 from zeroevidence.linkage.optional import one_blas_thread
 
 
@@ -72,11 +74,10 @@ def extract(
         raise InputError.of(missing)
     store = None if cache is None else ArrayStore(Path(cache), extractor.dim)
     extraction = _BatchExtraction(extractor, transform, store)
-    with one_blas_thread():
-        batches = in_batches(extraction.run, utterances, batch, workers)
+    with one_blas_thread(), closing(in_batches(extraction.run, utterances, batch, workers)) as batches:
         vectors, problems = collect(batches, len(utterances), progress)
     if problems and not (skip and vectors):
-        raise InputError.of(problems)
+        raise InputError.of(problems, LISTER if transform is None else "")  # nothing lists what a protector refuses
     return _to_embeddings({at: utterances[at] for at in sorted(vectors)}, vectors)
 
 
@@ -127,6 +128,7 @@ class _BatchExtraction:
         pending: list[_Pending] = []
         begun, rate = monotonic(), self.extractor.sample_rate
         for at, utterance in batch:
+            check_stop()
             try:
                 wave = load_speech(utterance, rate).wave
                 key = self._key(wave, utterance)

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from typing import TypeVar
 
 from zeroevidence.data.speech.corpus import Utterance
 from zeroevidence.errors import InputError, Problem
+from zeroevidence.interruption import obey, uninterrupted
 from zeroevidence.linkage.optional import one_blas_thread
 
 Result = TypeVar("Result")
+_AWAKE = 1.0  # seconds after which a wait is interrupted
 
 
 def cores() -> int:
@@ -36,29 +39,44 @@ def torch_threads(count: int) -> Iterator[None]:
 
 def in_batches(
     compute: Callable[[list[tuple[int, Utterance]]], Result], utterances: Sequence[Utterance], batch: int, workers: int
-) -> Iterator[Result]:
+) -> Generator[Result, None, None]:
     """Yield the result of a function for each batch of utterances with their places, the shortest first.
 
     Only as many batches are in progress as there are workers. What they compute with NumPy stays on one core each
-    inside `linkage.optional.one_blas_thread`.
+    inside `linkage.optional.one_blas_thread`. Closed before its end, or interrupted, it tells them to stop
+    (`interruption.check_stop`) and waits for them.
     """
     order = sorted(range(len(utterances)), key=lambda at: (_size(utterances[at]), at))
     parts = [[(at, utterances[at]) for at in order[first : first + batch]] for first in range(0, len(order), batch)]
     if workers == 1:
         yield from map(compute, parts)
         return
-    # A BLAS on OpenMP has a limit for each thread, which the threads of a pool do not inherit.
-    pool = ThreadPoolExecutor(workers, initializer=one_blas_thread)
+    stop = threading.Event()
+
+    def begin_thread() -> None:
+        one_blas_thread()  # a BLAS on OpenMP has a limit for each thread, which the threads of a pool do not inherit
+        obey(stop)
+
+    pool = ThreadPoolExecutor(workers, initializer=begin_thread)
     try:
         waiting: deque[Future[Result]] = deque()
         for part in parts:
             if len(waiting) > workers:
-                yield waiting.popleft().result()
-            waiting.append(pool.submit(compute, part))
+                yield _result(waiting.popleft())
+            with uninterrupted():  # else a thread could begin that nobody waits for
+                waiting.append(pool.submit(compute, part))
         while waiting:
-            yield waiting.popleft().result()
+            yield _result(waiting.popleft())
     finally:
+        stop.set()
         pool.shutdown(cancel_futures=True)
+
+
+def _result(future: Future[Result]) -> Result:
+    """Return the result of a task; a signal that comes just before the wait begins is seen when it wakes up."""
+    while not wait([future], timeout=_AWAKE).done:
+        pass
+    return future.result()
 
 
 def collect(
@@ -79,8 +97,8 @@ def collect(
 
 
 def utterance_problem(utterance: Utterance, error: InputError) -> Problem:
-    """Return an error as a problem of an utterance's file."""
-    reason = error.reason if error.path is not None else f"utterance {utterance.id!r}: {error.reason}"
+    """Return an error as a problem of an utterance's file; one that names no file is about the utterance."""
+    reason = error.reason if error.path == str(utterance.path) else f"utterance {utterance.id!r}: {error.reason}"
     return Problem(str(utterance.path), None, reason)
 
 

@@ -119,7 +119,7 @@ def train_attacker(
     utterances = _training_utterances(corpus, evaluation)
     with naming_file(corpus):
         people, stopping = _split(np.array([utterance.speaker for utterance in utterances]), settings.seed)
-    with lock_folder(home):
+    with lock_folder(home, continued_from=[_FEATURES, _CHECKPOINT]):
         frames, conversions = read_features(
             utterances, card, store=home / _FEATURES, workers=workers, progress=progress
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import inf
 
+from zeroevidence.auditing.inputs.pitch_draws import PitchChange
 from zeroevidence.auditing.inputs.speaker_draws import SharedChange
 from zeroevidence.data.formats.corpora.pairs import PairReport
 from zeroevidence.evaluation import Evaluation, Finding
@@ -57,9 +58,9 @@ def with_pair_flags(rows: Sequence[Evaluation], pairs: PairReport) -> list[Evalu
     return [row.with_flags(*warnings) if row.about.role == "attack" else row for row in rows]
 
 
-def with_draw_flags(rows: Sequence[Evaluation], change: SharedChange) -> list[Evaluation]:
+def with_draw_flags(rows: Sequence[Evaluation], change: SharedChange, pitch: PitchChange) -> list[Evaluation]:
     """Return the rows, attacks with a note where the protection seems to be drawn once for each speaker."""
-    if not change.drawn_per_speaker:
-        return list(rows)
-    note = flag("drawn-per-speaker", share=change.share)
-    return [row.with_flags(note) if row.about.role == "attack" else row for row in rows]
+    notes = [flag("drawn-per-speaker", share=change.share)] if change.drawn_per_speaker else []
+    if change.linkable and pitch.drawn_per_speaker:
+        notes.append(flag("pitch-drawn-per-speaker", spread=pitch.between))
+    return [row.with_flags(*notes) if row.about.role == "attack" else row for row in rows]

@@ -15,7 +15,7 @@ from zeroevidence.auditing.inputs.encoded_speech import EncodedSpeech
 from zeroevidence.data.embeddings import Embeddings
 
 Embed = Callable[[Extractor], tuple[EmbeddingSets, EmbeddingSets]]
-_CUES = "cues"
+ALL_CUES = "cues"
 _STEP = "whitened"  # cues have few dimensions, of very different worth: plain cosine wastes them, PLDA gains nothing
 
 
@@ -35,7 +35,7 @@ def encode_further(first: Extractor, effort: Effort, embed: Embed) -> Iterator[E
         for name in other_encoders(first.name):
             yield EncodedSpeech(name, *embed(load_extractor(name)))
     if effort != "quick" and not isinstance(first, CueExtractor):
-        yield from _encode_cues(*embed(load_extractor(_CUES)))
+        yield from _encode_cues(*embed(load_extractor(ALL_CUES)))
 
 
 def other_encoders(name: str) -> list[str]:
@@ -45,7 +45,7 @@ def other_encoders(name: str) -> list[str]:
 
 def _encode_cues(original: EmbeddingSets, anonymised: EmbeddingSets) -> Iterator[EncodedSpeech]:
     """Yield all cues together, for every attacker, and each alone, for the attacker who knows most."""
-    yield EncodedSpeech(_CUES, original, anonymised, steps=(_STEP,))
+    yield EncodedSpeech(ALL_CUES, original, anonymised, steps=(_STEP,))
     first = 0
     for cue in CUES.values():
         columns = slice(first, first + len(cue.features))

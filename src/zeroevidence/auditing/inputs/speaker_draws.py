@@ -23,7 +23,7 @@ from zeroevidence.evaluation.rows.flags import FEW_SPEAKERS
 
 _MOST = 600  # recordings that are compared
 _PERMUTATIONS = 199
-_LEVEL = 0.01  # of the test whether recordings of a person can be linked
+_LEVEL = 0.005  # of the test whether recordings of a person can be linked
 _LEAST = 0.25  # share: distortions that are the same for everybody stay below
 _DEVIATIONS = 2.0  # standard errors over people by which the share must exceed zero
 _ROUNDING = 1e-6  # of a cosine of embeddings in single precision
@@ -50,8 +50,12 @@ class SharedChange:
     @property
     def drawn_per_speaker(self) -> bool:
         """Whether the protection seems to be drawn per speaker, and so keeps recordings of a person linkable."""
-        unexplained = self.share >= max(_LEAST, _DEVIATIONS * self.error)
-        return unexplained and self.linkable_p_value <= _LEVEL
+        return self.linkable and self.share >= max(_LEAST, _DEVIATIONS * self.error)
+
+    @property
+    def linkable(self) -> bool:
+        """Whether protected recordings of a person are more alike than those of different people."""
+        return self.linkable_p_value <= _LEVEL
 
 
 def shared_change(
@@ -69,13 +73,13 @@ def shared_change(
         By the name of a trial, the recording that it is a part of: parts of one recording, which may have been
         protected as a whole, are not compared. A trial that is not named is a recording of its own.
     """
-    original, protected, speakers, names = _paired_trials(folds)
+    original, protected, speakers, names = paired_trials(folds)
     same = speakers[:, None] == speakers[None, :]
     files = np.array([recordings.get(name, name) for name in names.tolist()], dtype=np.str_)
     within = same & (files[:, None] != files[None, :])
     if not within.any() or same.all():
         return SharedChange()
-    before, after = original @ original.T, protected @ protected.T
+    before, after = _cosines(original), _cosines(protected)
     share, error = _share_over_people(before, after, within, speakers)
     return SharedChange(share, error, _linkable_p_value(after, within, ~same, seed))
 
@@ -136,8 +140,8 @@ def _linkable_p_value(after: FloatArray, within: BoolArray, different: BoolArray
     return (1 + as_alike) / (1 + _PERMUTATIONS)
 
 
-def _paired_trials(folds: Sequence[EncodedSpeech]) -> tuple[FloatArray, FloatArray, StrArray, StrArray]:
-    """Return unit vectors of trials before and after protection, each trial once, who speaks, and their names."""
+def paired_trials(folds: Sequence[EncodedSpeech]) -> tuple[FloatArray, FloatArray, StrArray, StrArray]:
+    """Return vectors of trials before and after protection, each trial once, who speaks, and their names."""
     pairs: dict[str, tuple[FloatArray, FloatArray]] = {}
     by_speaker: dict[str, list[str]] = defaultdict(list)
     for encoded in folds:
@@ -147,17 +151,17 @@ def _paired_trials(folds: Sequence[EncodedSpeech]) -> tuple[FloatArray, FloatArr
             for i, j in zip(here.tolist(), there.tolist(), strict=True) if name.endswith("trial") else ():
                 recording = str(before.ids[i])
                 if recording not in pairs:
-                    pairs[recording] = _unit(before.vectors[i]), _unit(after.vectors[j])
+                    pairs[recording] = before.vectors[i], after.vectors[j]
                     by_speaker[str(require_speakers(before)[i])].append(recording)
     people = sorted(speaker for speaker, names in by_speaker.items() if len(names) > 1)[: _MOST // 2]
     each = _MOST // max(len(people), 1)
     chosen = [(speaker, name) for speaker in people for name in sorted(by_speaker[speaker])[:each]]
-    original, protected = (np.array([pairs[name][side] for _, name in chosen]) for side in (0, 1))
+    original, protected = (np.array([pairs[name][side] for _, name in chosen], dtype=np.float64) for side in (0, 1))
     speakers, names = (np.array([row[column] for row in chosen], dtype=np.str_) for column in (0, 1))
     return original, protected, speakers, names
 
 
-def _unit(vector: FloatArray) -> FloatArray:
-    wide = np.asarray(vector, dtype=np.float64)
-    length = float(np.linalg.norm(wide))
-    return wide / length if length > 0.0 else wide
+def _cosines(vectors: FloatArray) -> FloatArray:
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    unit = vectors / np.where(lengths > 0.0, lengths, 1.0)
+    return unit @ unit.T

@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from zeroevidence.data.files.programs import run_program, split_command
+from zeroevidence.data.files.programs import fill_in, run_program, split_command
 from zeroevidence.data.formats.lists.transcripts import read_transcripts
 from zeroevidence.data.speech.audio import load_audio, write_audio
 from zeroevidence.data.speech.corpus import Utterance
@@ -84,11 +84,10 @@ def _recognise_list(
 def _run(arguments: list[str], file: tuple[str, Path], title: str, timeout: float) -> str:
     """Return what the program prints when a file takes the place that its arguments name."""
     program, (name, path) = Path(arguments[0]).name, file
-    replaced = [arguments[0], *(argument.replace(name, str(path)) for argument in arguments[1:])]
     printed, errors = path.parent / "stdout", path.parent / "stderr"
     try:
         with printed.open("wb") as output, errors.open("wb") as stream:
-            status = run_program(replaced, stream, timeout, output)
+            status = run_program(fill_in(arguments, {name: path}), stream, timeout, output)
     except OSError as error:
         raise InputError(f"{program} cannot be run: {error.strerror or error}") from None
     except subprocess.TimeoutExpired:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import click
@@ -83,6 +84,7 @@ cutting_options = option_group(
 @measuring_options(*RESAMPLING)
 @shared.workers()
 @measure_option()
+@shared.estimate()
 @shared.signatures()
 @shared.report("OUT/report.html unless given")
 @shared.output("a folder", name="folder", required=True, metavar="OUT")
@@ -96,6 +98,7 @@ def command(
     options: Options,
     backends: tuple[str, ...],
     measures: tuple[str, ...] | None,
+    estimate: bool,
     signatures: bool,
     report: str | None,
     folder: str,
@@ -122,11 +125,12 @@ def command(
     home = check_folder(folder, overwrite=overwrite)
     refuse_existing(report, overwrite)
     utility = _utility(recognition, corpus, anonymised, options, pitch=pitch)
-    with lock_folder(home), naming_file(corpus):
+    kept = home / "cache" if cache is None else Path(cache)
+    with lock_folder(home, continued_from=["cache" if cache is None else kept.absolute()]), naming_file(corpus):
         audit = audit_corpora(
             corpus,
             anonymised=anonymised,
-            cache=home / "cache" if cache is None else cache,
+            cache=kept,
             backends=backends or None,
             options=options,
             progress=terminal_progress,
@@ -145,7 +149,7 @@ def command(
         if report is not None:
             raise
         echo(f"no report: {error}", err=True)
-    echo_lines(audit_text(audit, signatures=signatures, measures=measures), rendered=True)
+    echo_lines(audit_text(audit, signatures=signatures, measures=measures, estimate=estimate), rendered=True)
 
 
 def _utility(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from zeroevidence.cli.options import shared
-from zeroevidence.cli.options.output import Output, table_options, terminal_progress, write_text
+from zeroevidence.cli.options.output import Output, evaluation_options, terminal_progress, write_text
 from zeroevidence.cli.printing import echo, echo_lines
 from zeroevidence.errors import UsageError
 
@@ -13,7 +13,7 @@ from zeroevidence.errors import UsageError
 @click.command("demo")
 @click.option("--files", metavar="DIR", help="Write the bundled scores, keys and embeddings to DIR, and audit nothing.")
 @shared.report("none is written unless given")
-@table_options
+@evaluation_options
 def command(files: str | None, report: str | None, output: Output) -> None:
     """Audit bundled embeddings of real speech: spoken digits with two protections, and read sentences with a third.
 
@@ -49,7 +49,7 @@ def command(files: str | None, report: str | None, output: Output) -> None:
         write_text(document(content, title=title, command="zeroevidence demo --report report.html"), report)
     if output.format == "text" and output.path is None:
         for audit in audits:
-            text = audit_text(audit, signatures=output.signatures, measures=output.measures)
+            text = audit_text(audit, signatures=output.signatures, measures=output.measures, estimate=output.estimate)
             echo_lines(f"{text}\n", rendered=True)
     else:
         output.emit(output.render(content.rows))

@@ -7,7 +7,7 @@ import click
 from zeroevidence.cli.options import shared
 from zeroevidence.cli.options.gates import Gates, gate_option
 from zeroevidence.cli.options.measuring import ALL_OPTIONS, measuring_options
-from zeroevidence.cli.options.output import Output, table_options, write_frame
+from zeroevidence.cli.options.output import Output, evaluation_options, write_frame
 from zeroevidence.cli.options.score_files import ScoreInputs, file_progress, score_inputs
 from zeroevidence.cli.printing import echo
 from zeroevidence.evaluation import Evaluation, Options
@@ -25,8 +25,8 @@ from zeroevidence.evaluation import Evaluation, Options
     metavar="FILE",
     help="Also write the disclosure and the EER of each speaker, as .csv or .parquet; tests whether speakers differ.",
 )
-@gate_option("lid_max>1.0")
-@table_options
+@gate_option("lid_max>1.0", "bound(d_ece)>0.5")
+@evaluation_options
 def command(
     inputs: ScoreInputs,
     options: Options,

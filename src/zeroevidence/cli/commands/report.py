@@ -23,7 +23,7 @@ from zeroevidence.report.document import DOCUMENT_FORMATS
 @shared.workers()
 @click.option("--title", metavar="TEXT", help="Heading of the report.")
 @shared.hide_ids()
-@output_to(measure_option(), formats=DOCUMENT_FORMATS)
+@output_to(measure_option(), shared.estimate(), formats=DOCUMENT_FORMATS)
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -75,6 +75,7 @@ def command(
                 command=command_line(ctx),
                 hide=hide_ids,
                 measures=output.measures,
+                estimate=output.estimate,
                 each=each,
             )
     output.emit(page)

@@ -28,10 +28,10 @@ class Gates:
             sys.exit(1)
 
 
-def gate_option(example: str) -> Decorator:
+def gate_option(*examples: str) -> Decorator:
     """Return the option --fail-if, passed on as `gates`."""
     return option_group(
         "gates",
         lambda conditions: Gates(tuple(Gate.parse(text) for text in conditions)),
-        shared.fail_if(f"for example '{example}'", name="conditions"),
+        shared.fail_if(f"for example {' or '.join(map(repr, examples))}", name="conditions"),
     )

@@ -41,6 +41,8 @@ class Output:
         Whether text tables end in the signatures of their rows.
     measures
         The measures to show, None for the usual ones.
+    estimate
+        Whether tables show the values corrected for few people.
     """
 
     format: str
@@ -48,6 +50,7 @@ class Output:
     overwrite: bool
     signatures: bool = False
     measures: tuple[str, ...] | None = None
+    estimate: bool = False
 
     def __post_init__(self) -> None:
         self.reserve(self.path)
@@ -66,7 +69,7 @@ class Output:
 
     def render(self, rows: Sequence[Evaluation]) -> str:
         """Return results in the format."""
-        return render(rows, self.format, signatures=self.signatures, measures=self.measures)
+        return render(rows, self.format, signatures=self.signatures, measures=self.measures, estimate=self.estimate)
 
 
 def _find_measures(_: click.Context, __: click.Parameter, names: tuple[str, ...]) -> tuple[str, ...] | None:
@@ -93,6 +96,7 @@ def output_to(*more: Decorator, formats: Sequence[str] = FORMATS) -> Decorator:
 
 output_options = output_to(shared.signatures())
 table_options = output_to(measure_option(), shared.signatures())
+evaluation_options = output_to(measure_option(), shared.estimate(), shared.signatures())
 
 
 def terminal_progress(what: str, units: str = "replicates") -> Progress | None:

@@ -56,6 +56,9 @@ output_format = SharedOption("-f --output-format", "Format of the results", {"sh
 overwrite = SharedOption("--overwrite", "Replace existing output", _FLAG)
 report = SharedOption("--report", "Where to write the HTML report", {"metavar": "FILE"})
 signatures = SharedOption("--signatures", "Print the signature of each row below text tables", _FLAG)
+estimate = SharedOption(
+    "--estimate", "Show the values corrected for few people beside the values; JSON holds them anyway", _FLAG
+)
 hide_ids = SharedOption("--hide-ids", "Replace the names of people by numbers", _FLAG)
 measure = SharedOption("--measure", "Measure to report, may be repeated", {"multiple": True, "metavar": "NAME"})
 fail_if = SharedOption(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,8 +24,18 @@ except ImportError:  # Windows has other locks; there nothing keeps two processe
 
 
 @contextmanager
-def lock_folder(folder: str | Path) -> Iterator[None]:
+def lock_folder(folder: str | Path, *, continued_from: Sequence[str | Path] = ()) -> Iterator[None]:
     """Context in which a folder belongs to this process; temporary files of killed processes are removed first.
+
+    Where an error ends it, folders that were made within and are empty are removed, and a note on the error says what
+    is kept.
+
+    Parameters
+    ----------
+    folder
+        The folder.
+    continued_from
+        Names of folders within it, or paths of others, from which the same work continues if it was interrupted.
 
     Raises
     ------
@@ -41,17 +51,46 @@ def lock_folder(folder: str | Path) -> Iterator[None]:
     """
     place = Path(folder).absolute()
     lock = place.with_name(f".{place.name}.lock")
+    new_parents = [parent for parent in place.parents if not parent.exists()]
     try:
         lock.parent.mkdir(parents=True, exist_ok=True)
         handle = _lock(lock, folder)
     except OSError as error:
+        _remove_empty(new_parents)
         raise OutputError(error, folder) from None
+    before = set(_folders(place))
     try:
         _sweep(place)
         yield
+    except BaseException as error:
+        _remove_empty([made for made in _folders(place) if made not in before])
+        for name in continued_from:
+            _note_kept(error, Path(folder, name))
+        raise
     finally:
         lock.unlink(missing_ok=True)
         os.close(handle)
+        _remove_empty(new_parents)
+
+
+def _note_kept(error: BaseException, folder: Path) -> None:
+    """Note on an error how much a folder holds."""
+    kept = sum(path.is_file() for path in folder.rglob("*")) if folder.is_dir() else 0
+    if kept:
+        files = "1 file" if kept == 1 else f"{kept} files"
+        error.add_note(f"{folder} keeps {files}, from which the same command continues")
+
+
+def _folders(place: Path) -> list[Path]:
+    """Return a folder and those within, the innermost first; none where there is no such folder."""
+    return [Path(folder) for folder, _, _ in os.walk(place, topdown=False)]
+
+
+def _remove_empty(folders: Sequence[Path]) -> None:
+    """Remove folders that hold nothing; the innermost come first."""
+    for folder in folders:
+        with suppress(OSError):
+            folder.rmdir()
 
 
 def _lock(lock: Path, folder: str | Path) -> int:
@@ -68,7 +107,12 @@ def _lock(lock: Path, folder: str | Path) -> int:
             raise UsageError(f"{folder}: {owner} writes into it; wait for it, or name another folder") from None
         with suppress(FileNotFoundError):
             if os.fstat(handle).st_ino == lock.stat().st_ino:
-                _sign(handle)
+                try:
+                    _sign(handle)
+                except BaseException:  # such as a full disk
+                    lock.unlink(missing_ok=True)
+                    os.close(handle)
+                    raise
                 return handle
         os.close(handle)  # the one before has just removed it
 

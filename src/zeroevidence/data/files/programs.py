@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shlex
 import signal
 import subprocess
 import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
 from typing import IO
 
 from zeroevidence.errors import UsageError
+from zeroevidence.interruption import check_stop, uninterrupted
+
+_GLANCE = 0.1  # seconds after which a thread looks whether its work is still wanted
 
 
 def split_command(command: str) -> list[str]:
@@ -24,10 +31,25 @@ def split_command(command: str) -> list[str]:
     return arguments
 
 
+def fill_in(arguments: list[str], files: Mapping[str, Path]) -> list[str]:
+    """Return the program and its arguments with files in the places of their names, such as ``{input}``.
+
+    Names are looked for once, so the path of a file may contain them.
+
+    Examples
+    --------
+    >>> fill_in(["sox", "{input}", "--to={output}"], {"{input}": Path("a {output}.wav"), "{output}": Path("b.wav")})
+    ['sox', 'a {output}.wav', '--to=b.wav']
+    """
+    names = re.compile("|".join(map(re.escape, files)))
+    program, *rest = arguments
+    return [program, *(names.sub(lambda name: str(files[name[0]]), argument) for argument in rest)]
+
+
 def run_program(
     arguments: list[str], errors: IO[bytes], timeout: float, output: IO[bytes] | int = subprocess.DEVNULL
 ) -> int:
-    """Run a program to its end and return its exit status; on time-out stop it and whatever it has started.
+    """Run a program to its end and return its exit status; else end it, and whatever it has started.
 
     Output goes to files and not to pipes, which a grandchild could keep open.
 
@@ -48,17 +70,34 @@ def run_program(
         When there is no such program.
     subprocess.TimeoutExpired
         When it did not end in time.
+    KeyboardInterrupt
+        When this process, or the work of this thread, was asked to end.
     """
-    process = subprocess.Popen(
-        arguments, stdin=subprocess.DEVNULL, stdout=output, stderr=errors, start_new_session=True
-    )
+    check_stop()
+    process, deadline = None, time.monotonic() + timeout
     try:
-        return process.wait(timeout)
+        with uninterrupted():  # else a program could run that nobody knows of
+            process = subprocess.Popen(
+                arguments, stdin=subprocess.DEVNULL, stdout=output, stderr=errors, start_new_session=True
+            )
+        while True:
+            try:
+                return process.wait(min(_GLANCE, max(deadline - time.monotonic(), 0.0)))
+            except subprocess.TimeoutExpired:
+                if time.monotonic() >= deadline:
+                    raise
+            check_stop()
     except BaseException:
-        if sys.platform == "win32":
-            process.kill()
-        else:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+        if process is not None:
+            _end(process)
         raise
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a program with its process group."""
+    if sys.platform == "win32":
+        process.kill()
+    else:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+    process.wait()

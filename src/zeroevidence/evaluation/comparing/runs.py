@@ -161,6 +161,13 @@ def _sources(spread: SpreadSources | None) -> Sources | None:
     return None if spread is None else Sources(spread.people.error, spread.trainings.error)
 
 
+def _corrected(rows: Sequence[Evaluation], name: str) -> float | None:
+    """The mean over trainings of the values corrected for few people; None where they are not corrected."""
+    values = [row.replicates.corrected(name, float(row[name])) for row in rows if row.replicates is not None]
+    corrected = [value for value in values if value is not None]
+    return float(np.mean(corrected)) if len(corrected) == len(rows) else None
+
+
 def _placed(
     system: str, rows: Sequence[Evaluation], runs: TrainingRuns, name: str, people: SampledPeople
 ) -> RankedSystem:
@@ -173,9 +180,8 @@ def _placed(
         spread = training_spread([runs], people.shares, people.effective, float(np.mean(changes)) if changes else None)
     if spread is None:
         return RankedSystem(system, runs.mean, None, None, 0, len(rows))
-    estimate = float(np.mean([row[name].corrected for row in rows]))
     level = rows[0].setup.level
-    result = with_limits(mean, name, spread.both, level, estimate=estimate, most_bits=people.most_bits)
+    result = with_limits(mean, name, spread.both, level, centre=_corrected(rows, name), most_bits=people.most_bits)
     return RankedSystem(system, runs.mean, result.low, result.high, 0, len(rows), _sources(spread))
 
 

@@ -135,7 +135,7 @@ def _about_people(rows: Sequence[Evaluation], numbers: Sequence[int], chance: tu
     control, floor = (_bound(rows, numbers, best, role) for role in ("control", "floor"))
     level = _level(rows[best], chance[best], None if control is None else chance[control])
     attempts = tuple(i for i in (attacks or numbers) if _same_attempt(rows[i], rows[best]))
-    choice = _choice(rows, attempts, best)
+    choice = _choice(rows, attempts, best) if attacks or len(attempts) < 2 else "evaluated"
     return Finding("identity", level, best, by_system, control, floor, chance, attempts=attempts, choice=choice)
 
 

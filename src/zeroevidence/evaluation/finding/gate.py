@@ -1,4 +1,7 @@
-"""A result as a condition of a build: ``lid_max>1.0`` fails where that holds (``--fail-if`` on the command line)."""
+"""A result as a condition of a build: ``lid_max>1.0`` fails where that holds (``--fail-if`` on the command line).
+
+A gate judges the value that was measured, or, as ``bound(d_ece)>0.55``, the limit for people like these.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,11 @@ import operator
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import isnan
 
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation.rows.evaluation import Evaluation
+from zeroevidence.evaluation.rows.measure_result import MeasureResult
 from zeroevidence.measure.measures import MEASURES
 
 _OPERATORS: dict[str, Callable[[float, float], bool]] = {
@@ -17,7 +22,8 @@ _OPERATORS: dict[str, Callable[[float, float], bool]] = {
     ">": operator.gt,
     "<": operator.lt,
 }
-_FORM = re.compile(r"\s*([a-z_0-9]+)\s*(>=|<=|>|<)\s*([-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?)\s*")
+_MEASURED = r"([a-z_0-9]+)|bound\(\s*([a-z_0-9]+)\s*\)"
+_FORM = re.compile(rf"\s*(?:{_MEASURED})\s*(>=|<=|>|<)\s*([-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?)\s*")
 
 
 _TURNED = "eer-above-half"
@@ -26,7 +32,18 @@ _EERS = ("eer", "asv_eer", "sv_eer", "cm_eer")
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """A measure, a comparison and a limit.
+    """A measure, or its bound, a comparison and a limit.
+
+    Parameters
+    ----------
+    name
+        The measure.
+    comparison
+        ``>``, ``<``, ``>=`` or ``<=``.
+    limit
+        What it is compared with.
+    on_bound
+        Whether the bound of the measure is compared, and not its value.
 
     Examples
     --------
@@ -41,18 +58,27 @@ class Gate:
     name: str
     comparison: str
     limit: float
+    on_bound: bool = False
 
     @classmethod
     def parse(cls, text: str) -> Gate:
-        """Read ``name>limit`` (or <, >=, <=)."""
+        """Read ``name>limit`` or ``bound(name)>limit`` (or <, >=, <=)."""
         match = _FORM.fullmatch(text)
         if match is None:
-            raise UsageError(f"--fail-if {text!r}: expected a measure, a comparison and a number, as 'lid_max>1.0'")
-        MEASURES.find(match[1])
+            raise UsageError(
+                f"--fail-if {text!r}: expected a measure or its bound, a comparison and a number, as 'lid_max>1.0' or "
+                "'bound(d_ece)>0.5'"
+            )
+        value_of, bound_of, comparison, number = match.groups()
         try:
-            return cls(match[1], match[2], float(match[3]))
+            return cls(MEASURES.find(value_of or bound_of).name, comparison, float(number), bound_of is not None)
         except ValueError:
-            raise UsageError(f"--fail-if {text!r}: {match[3]!r} is not a number") from None
+            raise UsageError(f"--fail-if {text!r}: {number!r} is not a number") from None
+
+    @property
+    def judged(self) -> str:
+        """What is compared, as it was written."""
+        return f"bound({self.name})" if self.on_bound else self.name
 
     def failures(self, rows: Sequence[Evaluation]) -> list[str]:
         """One line per row in which the condition holds, or whose numbers do not mean what they seem to.
@@ -63,18 +89,41 @@ class Gate:
         for row in rows:
             name = row.labels.get("system", "")
             whose = f"{name}: " if name else ""
-            metric = row.metrics.get(self.name)
-            if metric is None or metric.value != metric.value:
-                raise UsageError(f"--fail-if: {name or 'this result'} has no {self.name}")
-            if not isinstance(metric.value, (int, float)):
-                raise UsageError(f"--fail-if: {self.name} is not a single number")
-            if _OPERATORS[self.comparison](metric.value, self.limit):
-                lines.append(f"gate failed: {whose}{self.name} = {metric.value:.6g} {self.comparison} {self.limit:g}")
+            number = self._number(row, name or "this result")
+            if _OPERATORS[self.comparison](number, self.limit):
+                lines.append(f"gate failed: {whose}{self.judged} = {number:.6g} {self.comparison} {self.limit:g}")
                 continue
             faults = [code for code in _faults(row) if code != _TURNED or not _may_be_half(row)]
             if faults:
-                lines.append(f"gate failed: {whose}{self.name} cannot be judged because of {', '.join(faults)}")
+                lines.append(f"gate failed: {whose}{self.judged} cannot be judged because of {', '.join(faults)}")
         return lines
+
+    def _number(self, row: Evaluation, whose: str) -> float:
+        """The value or bound of a row; a row that lacks it is refused."""
+        result = row.metrics.get(self.name)
+        if result is None or result.value != result.value:
+            raise UsageError(f"--fail-if: {whose} has no {self.name}")
+        if result.number is None:
+            raise UsageError(f"--fail-if: {self.name} is not a single number")
+        if not self.on_bound:
+            return result.number
+        if result.bound is None or isnan(result.bound):
+            raise UsageError(f"--fail-if: {whose} has no {self.judged}: {_why_unbounded(row, self.name, result)}")
+        return result.bound
+
+
+def _why_unbounded(row: Evaluation, name: str, result: MeasureResult) -> str:
+    """Why a measure of a row has no bound."""
+    if MEASURES[name].discloses == "none":
+        return "the measure has no side on which an attacker learns more"
+    if MEASURES[name].interval == "extreme":
+        return "the measure is a maximum, which has no limit for other people"
+    few = next((flag for flag in row.flags if flag.code == "no-intervals"), None)
+    if few is not None:
+        return few.sentence.rstrip(".")
+    if row.setup.intervals is None:
+        return "it was computed without intervals; expected --intervals of at least 2"
+    return "its interval has no bound" if result.low is not None else "this measure has no interval here"
 
 
 def _faults(row: Evaluation) -> list[str]:

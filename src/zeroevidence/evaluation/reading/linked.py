@@ -20,7 +20,7 @@ from zeroevidence.evaluation.rows.options import Options
 from zeroevidence.evaluation.rows.setup import Resampling, SearchSetup, Setup
 from zeroevidence.evaluation.scores.people import exposed_curves, exposure_by_person
 from zeroevidence.evaluation.scores.resampling import search_replicates, with_intervals
-from zeroevidence.evaluation.scores.search import search_metrics, search_rules, trial_table
+from zeroevidence.evaluation.scores.search import search_metrics, trial_table
 from zeroevidence.evaluation.scores.search_curves import evidence_curves
 from zeroevidence.linkage import search
 from zeroevidence.linkage.result import LinkResult
@@ -86,7 +86,7 @@ def linked_evaluation(
     replicates = None
     if options.intervals:
         replicates = search_replicates(evidence, singled, links.speaker, options, links.trial)
-        metrics = with_intervals(metrics, search_rules(), replicates, options.level)
+        metrics = with_intervals(metrics, replicates, options.level)
     return Evaluation(
         metrics=metrics,
         counts=counts,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
+from functools import cache
 from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
@@ -17,6 +18,8 @@ from zeroevidence.evaluation.rows.measure_result import RESULT_COLUMNS, MeasureR
 from zeroevidence.evaluation.rows.records import SCHEMA, results_text, write_text
 from zeroevidence.measure.measures import MEASURES
 
+MOST_ROWS = 10_000  # of a file: every row is checked, shown and compared with the others
+LARGEST_TEXT = 1 << 28  # bytes of a file: values take some ten times as much memory as their text
 _REQUIRED = ("metrics", "counts", "setup", "labels", "about", "flags")
 _TOLERANCE = 1e-6  # by which a value may pass the end of its range
 _NUMBERS = tuple(column.name for column in RESULT_COLUMNS if column.format == "number" and column.name != "value")
@@ -105,6 +108,11 @@ def result_text(path: str | Path) -> tuple[str, str]:
     """Name and content of the result file behind a path."""
     file = Path(path) / "result.json" if is_folder(path) else Path(path)
     try:
+        size = file.stat().st_size
+        if size > LARGEST_TEXT:
+            raise InputError(
+                f"has {size >> 20} MiB; expected a result of at most {LARGEST_TEXT >> 20} MiB, so divide it", path=file
+            )
         return str(file), file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot be read as a result: {error}", path=file) from None
@@ -124,6 +132,8 @@ def from_json(text: str, *, path: str = "<json>") -> list[Evaluation]:
     rows = document.get("rows")
     if not isinstance(rows, list):
         raise InputError("has no rows; expected a list of them", path=path)
+    if len(rows) > MOST_ROWS:
+        raise InputError(f"has {len(rows)} rows; expected at most {MOST_ROWS}, so divide it", path=path)
     with reading_file(path, "a result"):
         return [_row(record, f"row {number}") for number, record in enumerate(rows, 1)]
 
@@ -135,8 +145,7 @@ def _row(record: Any, where: str) -> Evaluation:
     missing = [name for name in _REQUIRED if name not in record]
     if missing:
         raise InputError(f"{where}: has no {missing[0]!r}")
-    hints = get_type_hints(Evaluation)
-    kinds = {item.name: hints[item.name] for item in fields(Evaluation) if item.metadata.get("stored", True)}
+    kinds = _part_types()
     unknown = [name for name in record if name not in (*kinds, "signature")]
     if unknown:
         raise InputError(f"{where}: has no part {shortened(unknown[0])!r}; expected {', '.join(kinds)} or signature")
@@ -144,6 +153,13 @@ def _row(record: Any, where: str) -> Evaluation:
     row = Evaluation(**parts)  # whose signature is made of its set-up
     _check_row(row, where)
     return row
+
+
+@cache
+def _part_types() -> dict[str, Any]:
+    """Return the type of each part of a row."""
+    hints = get_type_hints(Evaluation)
+    return {item.name: hints[item.name] for item in fields(Evaluation) if item.metadata.get("stored", True)}
 
 
 def _typed_part(kind: Any, value: Any, where: str) -> Any:

@@ -229,6 +229,11 @@ FLAGS: Mapping[str, tuple[Severity, str]] = {
         "in common beyond other people's), so the protection seems to be drawn per speaker; two recordings of one "
         "person then stay linkable.",
     ),
+    "pitch-drawn-per-speaker": (
+        "note",
+        "the pitch was moved by another amount for each person (a spread of {spread:.1f} semitones between people), so "
+        "it seems to be drawn per speaker; two recordings of one person then stay linkable.",
+    ),
     "same-audio": (
         "warning",
         "{count} of {total} protected recordings are the same audio for several people, so they cannot tell who "

@@ -24,15 +24,15 @@ def with_limits(
     spread: Spread | None,
     level: float,
     *,
-    estimate: float | None = None,
+    centre: float | None = None,
     most_bits: float = np.inf,
     bound: bool = True,
     method: str | None = None,
 ) -> MeasureResult:
     """Return the result of a measure with interval, bound and level.
 
-    Interval and bound lie around the estimate, or around the value where there is none. They are widened to reach the
-    value, and cut at the ends of the measure's range.
+    Interval and bound are for people like these: they lie around the value corrected for few people, are widened to
+    reach the value, and are cut at the ends of the measure's range.
 
     Parameters
     ----------
@@ -44,8 +44,8 @@ def with_limits(
         Standard error and degrees of freedom; without it the result has no limits.
     level
         Confidence level.
-    estimate
-        The bias-corrected value, where the measure has one.
+    centre
+        The value corrected for few people, where the measure is biased; reported where the measure has an estimate.
     most_bits
         What a search through these identities can tell at most.
     bound
@@ -57,15 +57,15 @@ def with_limits(
         return result
     scale = measure_range(name, most_bits)
     value = float(result)
-    centre = value if estimate is None else estimate
-    low, high = np.clip(spread.limits(centre, level), *scale)
-    limit = one_sided_limit(spread, centre, level, MEASURES[name].discloses, scale) if bound else None
+    middle = value if centre is None else centre
+    low, high = np.clip(spread.limits(middle, level), *scale)
+    limit = one_sided_limit(spread, middle, level, MEASURES[name].discloses, scale) if bound else None
     if limit is not None:
         limit = max(limit, value) if MEASURES[name].discloses == "up" else min(limit, value)
     return replace(
         result,
         method=method or result.method,
-        estimate=estimate,
+        estimate=centre if MEASURES[name].estimated else None,
         low=min(float(low), value),
         high=max(float(high), value),
         bound=limit,

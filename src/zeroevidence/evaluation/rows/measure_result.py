@@ -60,7 +60,11 @@ class MeasureResult:
     method: str | None = field(default=None, metadata=column("method", "text"))
     estimate: float | None = field(
         default=None,
-        metadata=column("estimate", in_report=True, description="The value less its bias on few people."),
+        metadata=column(
+            "estimate",
+            in_report=True,
+            description="The value less its bias on few people: what more people like these would show.",
+        ),
     )
     low: float | None = field(default=None, metadata=column("low"))
     high: float | None = field(default=None, metadata=column("high"))

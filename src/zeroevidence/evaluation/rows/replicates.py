@@ -56,6 +56,8 @@ class Replicates:
     ----------
     unit
         What was left out: speakers, identifiers, scores.
+    rules
+        By measure: how its interval is made.
     people
         By measure: the people of its family.
     left_out
@@ -71,6 +73,7 @@ class Replicates:
     """
 
     unit: str
+    rules: Mapping[str, IntervalRule]
     people: Mapping[str, SampledPeople]
     left_out: Mapping[str, FloatArray]
     halves: Mapping[str, FloatArray]
@@ -96,25 +99,27 @@ class Replicates:
         """The people of the family of measures that rests on fewest."""
         return min(self.people.values(), key=lambda people: people.effective)
 
-    def bias(self, name: str, value: float, rule: IntervalRule) -> float:
-        """By how much a value is too large."""
-        return estimate_bias(value, self.halves[name], rule) if name in self.halves else 0.0
+    def corrected(self, name: str, value: float) -> float | None:
+        """The value less its bias on few people, within the range of the measure; None where it is not corrected."""
+        if name not in self.halves or not is_biased(self.rules[name]):
+            return None
+        bias = estimate_bias(value, self.halves[name], self.rules[name])
+        return float(np.clip(value - bias, *measure_range(name, self.people[name].most_bits)))
 
     def _refitted(self, name: str) -> float:
         """Deviation over halves, whose model was fitted again; it is as large as a standard error of the whole."""
         values = self.halves[name][~np.isnan(self.halves[name])] if name in self.halves else np.empty(0)
         return float(values.std()) if len(values) else 0.0
 
-    def with_interval(self, result: MeasureResult, name: str, rule: IntervalRule, level: float) -> MeasureResult:
+    def with_interval(self, result: MeasureResult, name: str, level: float) -> MeasureResult:
         """Return the result of a measure with its estimate, interval and bound, where people are enough for them."""
-        people = self.people[name]
+        people, rule = self.people[name], self.rules[name]
         if people.clusters < LEAST_PEOPLE:
             return result
         if rule == "extreme":
             return _with_extreme_interval(result, self.halves.get(name), level)
-        value, estimate = float(result), None
-        if is_biased(rule):
-            estimate = float(np.clip(value - self.bias(name, value, rule), *measure_range(name, people.most_bits)))
+        value = float(result)
+        centre = self.corrected(name, value)
         spread = estimate_spread(
             value,
             self.left_out[name],
@@ -122,11 +127,11 @@ class Replicates:
             people.effective,
             self.unrecognised.get(name),
             # What is left of the bias of a density is of the order of the correction.
-            model_error=float(np.hypot(self._refitted(name), value - estimate))
-            if estimate is not None and rule == "kernel"
+            model_error=float(np.hypot(self._refitted(name), value - centre))
+            if centre is not None and rule == "kernel"
             else 0.0,
         )
-        return with_limits(result, name, spread, level, estimate=estimate, most_bits=people.most_bits)
+        return with_limits(result, name, spread, level, centre=centre, most_bits=people.most_bits)
 
 
 def _with_extreme_interval(result: MeasureResult, halves: FloatArray | None, level: float) -> MeasureResult:

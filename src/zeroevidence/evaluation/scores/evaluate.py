@@ -50,9 +50,9 @@ from zeroevidence.evaluation.scores.resampling import (
     with_intervals,
     with_nulls,
 )
-from zeroevidence.evaluation.scores.search import SearchResult, SearchTask, check_disjoint, search_rules
+from zeroevidence.evaluation.scores.search import SearchResult, SearchTask, check_disjoint
 from zeroevidence.evaluation.scores.speakers import with_worst_cases
-from zeroevidence.measure.measures import IntervalRule, measures_of
+from zeroevidence.measure.measures import measures_of
 from zeroevidence.measure.pairs.view import ScoreView
 from zeroevidence.measure.search.named import countable_people
 from zeroevidence.measure.views import PairSettings
@@ -201,14 +201,12 @@ class _Task:
         """All measures with intervals and nulls, and what these rest on."""
         view, options = self.view, self.options
         metrics: dict[str, MeasureResult] = {}
-        rules: dict[str, IntervalRule | None] = {}
         for measure in measures_of("one-to-one"):
             value = measure.compute(view)
             if value is not None:
                 metrics[measure.name] = MeasureResult.of(measure.name, value, measure.method_of(view))
-                rules[measure.name] = measure.interval_of(view)
         if result is not None:
-            metrics, rules = {**metrics, **result.metrics}, {**rules, **search_rules()}
+            metrics |= result.metrics
         search = None if self.search is None or result is None else (self.search, result)
         replicates, null, prepared = None, None, PreparedScores(self.scores, view.ranked)
         begun: Callable[[], StartedNull] = partial(begin_null, prepared, self.rows, options)
@@ -218,8 +216,7 @@ class _Task:
                 begun = executor.submit(copy_context().run, begun).result
             if options.intervals:
                 replicates = replicate(prepared, view, search, self.closed_set, options, running)
-                used = {name: rule for name, rule in rules.items() if rule is not None}
-                metrics = with_intervals(metrics, used, replicates, options.level)
+                metrics = with_intervals(metrics, replicates, options.level)
                 if result is not None and "people_named" in metrics:
                     people = int(np.count_nonzero(countable_people(result.names)))
                     metrics["people_named"] = with_share_limits(metrics["people_named"], people, options.level)

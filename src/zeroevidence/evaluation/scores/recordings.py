@@ -14,7 +14,7 @@ from zeroevidence.evaluation.rows.options import Options
 from zeroevidence.evaluation.rows.replicates import Replicates
 from zeroevidence.evaluation.rows.trials import Recordings
 from zeroevidence.evaluation.scores.resampling import search_replicates
-from zeroevidence.evaluation.scores.search import SearchResult, SearchTask, search_metrics, search_rules
+from zeroevidence.evaluation.scores.search import SearchResult, SearchTask, search_metrics
 from zeroevidence.measure.search.disclosure import RowEvidence
 from zeroevidence.measure.search.longitudinal import FusedEvidence, make_nondecreasing
 
@@ -87,11 +87,10 @@ def _intervals(
     drawn = [
         search_replicates(evidence, singled, speakers, options, search.trials.trial) for evidence, singled in numbers
     ]
-    rules = search_rules()
     for name in _WITH_INTERVALS:
         together = _rising_replicates(drawn, name)
         results = [
-            replicates.with_interval(MeasureResult.of(name, float(value)), name, rules[name], options.level)
+            replicates.with_interval(MeasureResult.of(name, float(value)), name, options.level)
             for replicates, value in zip(together, values[name], strict=True)
         ]
         ends = [(result.low, result.high) for result in (metrics[name], *results[1:])]

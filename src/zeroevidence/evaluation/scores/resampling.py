@@ -15,8 +15,8 @@ from zeroevidence.evaluation.rows.measure_result import MeasureResult
 from zeroevidence.evaluation.rows.options import Options
 from zeroevidence.evaluation.rows.replicates import Replicates, SampledPeople, SearchedTrials
 from zeroevidence.evaluation.rows.setup import Resampling
-from zeroevidence.evaluation.scores.search import SearchResult, SearchTask
-from zeroevidence.measure.measures import MEASURES, IntervalRule
+from zeroevidence.evaluation.scores.search import SearchResult, SearchTask, search_rules
+from zeroevidence.measure.measures import MEASURES
 from zeroevidence.measure.pairs.view import ScoreView
 from zeroevidence.measure.search.disclosure import RowEvidence
 from zeroevidence.uncertainty.null import (
@@ -26,6 +26,7 @@ from zeroevidence.uncertainty.null import (
     Null,
     PairNull,
     SearchNull,
+    list_null,
     pair_null,
     permutation_p_value,
 )
@@ -120,6 +121,7 @@ def replicate(
     sampled = SampledPeople(groups.clusters, groups.people, groups.shares)
     left_out = _gathered(pairs.left_out, groups.number, running)
     people, halves, unrecognised = dict.fromkeys(left_out, sampled), pairs.halves(_HALVES), pairs.unrecognised()
+    rules = {measure.name: rule for measure, rule in pairs.measures}
     if closed_set is not None:
         ranked = rank(closed_set.target, closed_set.nontarget)
         clusters = find_clusters(closed_set)
@@ -132,6 +134,7 @@ def replicate(
         )
         left_out, halves = left_out | of_pairs, halves | pairs.halves(_HALVES)
         unrecognised |= pairs.unrecognised()
+        rules |= {measure.name: rule for measure, rule in pairs.measures}
     if search is not None:
         task, result = search
         trials = task.resampler(result, options)
@@ -139,7 +142,8 @@ def replicate(
         people |= dict.fromkeys(of_search, _sampled_trials(trials, uniform=result.prior is None))
         left_out, halves = left_out | of_search, halves | trials.halves(_HALVES)
         unrecognised |= trials.unrecognised()
-    return Replicates(groups.unit, people, left_out, halves, unrecognised, prepared.scores)
+        rules |= search_rules()
+    return Replicates(groups.unit, rules, people, left_out, halves, unrecognised, prepared.scores)
 
 
 def _sampled_trials(trials: SearchResampler, *, uniform: bool = True) -> SampledPeople:
@@ -159,7 +163,15 @@ def search_replicates(
     left_out = _gathered(resampler.left_out, resampler.number)
     people = dict.fromkeys(left_out, _sampled_trials(resampler))
     searched = SearchedTrials(trials, speakers, evidence.identities)
-    return Replicates("speaker", people, left_out, resampler.halves(_HALVES), resampler.unrecognised(), search=searched)
+    return Replicates(
+        "speaker",
+        search_rules(),
+        people,
+        left_out,
+        resampler.halves(_HALVES),
+        resampler.unrecognised(),
+        search=searched,
+    )
 
 
 def _gathered(
@@ -170,13 +182,13 @@ def _gathered(
 
 
 def with_intervals(
-    metrics: Mapping[str, MeasureResult], rules: Mapping[str, IntervalRule], replicates: Replicates, level: float
+    metrics: Mapping[str, MeasureResult], replicates: Replicates, level: float
 ) -> dict[str, MeasureResult]:
     """The measures with estimates, intervals and bounds."""
     resampled = {name for name, result in metrics.items() if isinstance(result.value, float)}
-    resampled &= set(replicates.left_out) & set(rules)
+    resampled &= set(replicates.left_out) & set(replicates.rules)
     return {
-        name: replicates.with_interval(result, name, rules[name], level) if name in resampled else result
+        name: replicates.with_interval(result, name, level) if name in resampled else result
         for name, result in metrics.items()
     }
 
@@ -209,7 +221,7 @@ def with_nulls(
     if isinstance(pairs, ListNull):
         draws = _lists(pairs, begun.lists, metrics, min(options.null, _LISTS), running.progress)
         nulls = {
-            name: (Null.from_draws(values, options.level, tested_by="area"), pairs.p_value)
+            name: list_null(observed[name], values, pairs.p_value, options.level)
             for name, values in draws.items()
             if name in observed
         }

@@ -16,7 +16,7 @@ from zeroevidence.measure.pairs.verification import eer
 from zeroevidence.measure.pairs.view import ScoreView
 from zeroevidence.measure.pairs.zebra import strength_of, tag_of
 from zeroevidence.uncertainty.level import LEVEL
-from zeroevidence.uncertainty.resampling.clusters import find_clusters
+from zeroevidence.uncertainty.resampling.clusters import Clusters, find_clusters
 from zeroevidence.uncertainty.variation import VariationBetweenPeople, variation_between_people
 
 _COLUMNS = (
@@ -91,7 +91,7 @@ def speaker_errors(scores: Scores, level: float = LEVEL) -> SpeakerErrors | None
     low, high = _limits(rates, numbers, (1.0 - level) / 2.0)
     passed = [_passed(scores.target, clusters.target.enrolment, speaker, nontarget[speaker]) for speaker in speakers]
     return SpeakerErrors(
-        clusters.names[speakers],
+        _person_names(scores, clusters)[speakers],
         numbers,
         np.array([len(nontarget[speaker]) for speaker in speakers]),
         rates,
@@ -103,7 +103,7 @@ def speaker_errors(scores: Scores, level: float = LEVEL) -> SpeakerErrors | None
 
 
 def worst_cases(scores: Scores, ranked: RankedScores, laplace: Blocks) -> dict[str, float] | None:
-    """Worst case of the comparisons that involve each speaker; None where nobody said who speaks.
+    """Worst case of the comparisons that involve each speaker; None where nobody said who was compared with whom.
 
     The scores of all speakers were calibrated together, so the largest of these is the worst case of all. An LLR rises
     with its score: a speaker's strongest evidence is at their highest or at their lowest score.
@@ -128,7 +128,7 @@ def worst_cases(scores: Scores, ranked: RankedScores, laplace: Blocks) -> dict[s
     0.301
     """
     clusters = find_clusters(scores)
-    if clusters is None or clusters.unit != "speaker":
+    if clusters is None:
         return None
     lowest, highest = np.full(len(clusters.names), np.inf), np.full(len(clusters.names), -np.inf)
     for pairs, values in ((clusters.target, scores.target), (clusters.nontarget, scores.nontarget)):
@@ -137,7 +137,7 @@ def worst_cases(scores: Scores, ranked: RankedScores, laplace: Blocks) -> dict[s
             np.maximum.at(highest, side, values)
     compared = np.flatnonzero(highest >= lowest)
     worst = np.maximum(*(strength_of(ends[compared], ranked, laplace) for ends in (lowest, highest)))
-    return dict(zip(clusters.names[compared].tolist(), worst.tolist(), strict=True))
+    return dict(zip(_person_names(scores, clusters)[compared].tolist(), worst.tolist(), strict=True))
 
 
 def with_worst_cases(people: People, scores: Scores, view: ScoreView) -> People:
@@ -199,6 +199,15 @@ def people_differ(row: Evaluation, *, seed: int = 0) -> dict[str, VariationBetwe
     if errors is not None:
         variation["eer"] = variation_between_people(errors.passed, errors.whose, seed=seed)
     return {name: value for name, value in variation.items() if value is not None}
+
+
+def _person_names(scores: Scores, clusters: Clusters) -> StrArray:
+    """Names of people; where only recordings are named, a person is called by their first enrolment, as in a search."""
+    if clusters.unit == "speaker" or scores.enrolments is None or scores.target_pairs is None:
+        return clusters.names
+    names, enrolments = clusters.names.copy(), scores.enrolments[scores.target_pairs.enrolment]
+    names[clusters.target.enrolment[::-1]] = enrolments[::-1]
+    return names
 
 
 def _sorted(whose: IntArray, values: FloatArray) -> dict[int, FloatArray]:

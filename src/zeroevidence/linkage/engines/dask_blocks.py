@@ -9,6 +9,7 @@ caller chooses otherwise.
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -21,6 +22,9 @@ from zeroevidence.linkage.evidence.trial_evidence import TrialEvidence
 from zeroevidence.linkage.optional import optional
 
 _ATTEMPTS = 5
+_PATIENCE = 60.0  # seconds without a worker: one that is started again takes some
+_GLANCE = 0.02  # seconds between two looks at the tasks
+_GLANCES = 50  # of these between two looks at the workers
 _LINKERS: dict[str, Linker] = {}  # of this process: what a worker prepared for the plan it works on
 _ONE_AT_A_TIME = threading.Lock()
 
@@ -55,13 +59,16 @@ def _run(
     token = f"plan-{np.random.default_rng().integers(2**62)}"
     left = set(range(len(runs)))
     for attempt in range(_ATTEMPTS):
-        # every worker gets a copy, so that the loss of one loses nothing
-        shared = client.scatter(plan, broadcast=True, hash=False)
+        try:
+            # every worker gets a copy, so that the loss of one loses nothing
+            shared = client.scatter(plan, broadcast=True, hash=False)
+        except OSError as refusal:  # a lack of workers, too, is one of time
+            raise ZeroEvidenceError(f"the cluster cannot be given any work: {refusal}") from None
         futures = {
             client.submit(compute_run, shared, token, settings, *runs[index], retries=3, pure=False): index
             for index in sorted(left)
         }
-        for future in distributed.as_completed(list(futures)):
+        for future in _completed(distributed, client, list(futures)):
             if future.status == "finished":
                 index = futures[future]
                 left.discard(index)
@@ -72,6 +79,24 @@ def _run(
                 future.result()
         if not left:
             return
+
+
+def _completed(distributed: Any, client: Any, futures: list[Any]) -> Iterator[Any]:
+    """Yield tasks as they are done; an error where there is no worker for `_PATIENCE` seconds."""
+    completed = distributed.as_completed(futures)
+    seen = looked = time.monotonic()
+    while not completed.is_empty():
+        if completed.has_ready():
+            yield next(completed)
+            seen = time.monotonic()
+            continue
+        time.sleep(_GLANCE)
+        now = time.monotonic()
+        if now - looked > _GLANCES * _GLANCE:
+            looked = now
+            seen = now if client.nthreads() else seen
+        if now - seen > _PATIENCE:
+            raise ZeroEvidenceError("no worker of the cluster is left; start others, and the same search continues")
 
 
 def _error(future: Any) -> BaseException | None:

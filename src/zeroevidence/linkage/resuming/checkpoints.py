@@ -22,11 +22,12 @@ from numpy.typing import NDArray
 
 from zeroevidence.data.files.errors import reading_file
 from zeroevidence.data.files.json_values import load_json, typed
-from zeroevidence.errors import InputError, UsageError
+from zeroevidence.errors import InputError, OutputError, UsageError
 
 _MAGIC = b"ZEBLOCK2"
 _HEADER = len(_MAGIC) + 8 + 32
 SCHEMA = "zeroevidence/link/1"
+BLOCKS = "blocks"  # folder of the blocks within that of the search
 
 
 class Checkpoints:
@@ -110,7 +111,7 @@ def open_work_folder(
         raise UsageError(f"{home}: is a file; expected a folder")
     home.mkdir(parents=True, exist_ok=True)
     key = hashlib.sha256(json.dumps(dict(settings), sort_keys=True).encode()).hexdigest()
-    checkpoints = Checkpoints(home / "blocks", key)
+    checkpoints = Checkpoints(home / BLOCKS, key)
     manifest = _read_manifest(home / "manifest.json")
     if manifest is not None and manifest.key != key:
         if not overwrite:
@@ -161,8 +162,15 @@ def _write_manifest(path: Path, key: str, settings: Mapping[str, Any], *, done: 
 def _write_durably(path: Path, *parts: bytes) -> None:
     """Write a file that is there completely or not at all, even after a loss of power."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    with temporary.open("wb") as stream:
-        stream.writelines(parts)
-        stream.flush()
-        os.fsync(stream.fileno())
-    temporary.replace(path)
+    try:
+        with temporary.open("wb") as stream:
+            stream.writelines(parts)
+            stream.flush()
+            os.fsync(stream.fileno())
+        temporary.replace(path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise OutputError(error, path) from None
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise

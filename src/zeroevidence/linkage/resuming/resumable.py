@@ -28,7 +28,7 @@ from zeroevidence.linkage.inputs.digests import array_digest
 from zeroevidence.linkage.inputs.pairing import Pairing, check_other_people
 from zeroevidence.linkage.inputs.scoring import ScoringName
 from zeroevidence.linkage.result import Identities, LinkResult
-from zeroevidence.linkage.resuming.checkpoints import Checkpoints, open_work_folder
+from zeroevidence.linkage.resuming.checkpoints import BLOCKS, Checkpoints, open_work_folder
 from zeroevidence.linkage.search import SearchJob, choose_engine, prepare_search
 
 Precision: TypeAlias = Literal[16, 32, 64]
@@ -117,7 +117,7 @@ def link_resumable(
     choose_engine(search.trial, search.enrol, scoring=settings.scoring, name=settings.engine, settings=engine_settings)
     digests = _digests(search, development)
     manifest = {**asdict(settings), **(labels or {}), **digests}
-    with lock_folder(folder):
+    with lock_folder(folder, continued_from=[BLOCKS]):
         work = open_work_folder(folder, manifest, outputs=outputs, overwrite=overwrite)
         if work.done:
             return None

@@ -309,6 +309,7 @@ def _cllr(view: PairView) -> float | None:
     place=40,
     headline=20,
     interval="oracle",
+    estimated=True,
     method="pav",
     references=("brummer2006",),
 )

@@ -250,6 +250,7 @@ def _tag_index(strength: FloatArray, scale: Scale) -> FloatArray:
     headline=18,
     strength=20,
     interval="oracle",
+    estimated=True,
     null=True,
     tested=True,
     method="pav",

@@ -164,11 +164,12 @@ def add_people_curves(
             seed=seed,
             progress=progress(name),
         )
-        result[members[0]] = _with_curve(rows[members[0]], curve)
+        result[members[0]] = with_curve(rows[members[0]], curve)
     return result
 
 
-def _with_curve(row: Evaluation, curve: PeopleCurve) -> Evaluation:
+def with_curve(row: Evaluation, curve: PeopleCurve) -> Evaluation:
+    """Return the row with the curve, and a note on how many people it would take."""
     needed, name = curve.needed, row.labels["system"]
     row = replace(row, curves={**row.curves, OVER_PEOPLE: Curve(tuple(map(float, curve.people)), curve.evidence)})
     facts: dict[str, Any] = {"protector": name, "target": curve.target}

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from zeroevidence.data.files.programs import run_program, split_command
+from zeroevidence.data.files.programs import fill_in, run_program, split_command
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.protect.voices import Spelling, register_voice
 from zeroevidence.protect.voices.processing import UtteranceInfo, Wave, fit_length, limit_peak
@@ -78,7 +78,7 @@ class External:
 
         wave = np.asarray(wave)
         if wave.ndim != 1 or not np.issubdtype(wave.dtype, np.floating) or not np.isfinite(wave).all():
-            raise InputError(f"utterance {utterance.id}: expected one channel of finite floats")
+            raise InputError("expected one channel of finite floats", path=f"utterance {utterance.id}")
         if not len(wave):
             return wave.astype(np.float32)
         # The user's own folder stays the current one, so that relative paths in the command mean what they say.
@@ -96,23 +96,20 @@ class External:
         difference = abs(len(result) - len(wave)) / rate
         if difference > self.tolerance:
             raise InputError(
-                f"utterance {utterance.id}: the output of {self.name} differs by {difference:.2f} s in length "
-                f"(allowed: {self.tolerance:g} s); protect to a folder and audit that instead"
+                f"the output of {self.name} differs by {difference:.2f} s in length (allowed: {self.tolerance:g} s); "
+                "protect to a folder and audit that instead",
+                path=f"utterance {utterance.id}",
             )
         return limit_peak(fit_length(result.astype(np.float64), len(wave)))
 
     def _run(self, source: Path, target: Path, errors: Path, utterance: UtteranceInfo) -> None:
-        replaced = [
-            argument.replace("{input}", str(source)).replace("{output}", str(target))
-            for argument in split_command(self.command)
-        ]
+        replaced = fill_in(split_command(self.command), {"{input}": source, "{output}": target})
         with errors.open("wb") as stream:
             try:
                 status = run_program(replaced, stream, self.timeout)
             except OSError as error:
-                raise InputError(
-                    f"utterance {utterance.id}: {self.name} cannot be run: {error.strerror or error}"
-                ) from None
+                reason = f"{self.name} cannot be run: {error.strerror or error}"
+                raise InputError(reason, path=f"utterance {utterance.id}") from None
             except subprocess.TimeoutExpired:
                 raise self._failure(utterance, f"did not end within {self.timeout:g} s", errors) from None
         if status:
@@ -121,7 +118,7 @@ class External:
     def _failure(self, utterance: UtteranceInfo, what: str, errors: Path) -> InputError:
         lines = errors.read_text(encoding="utf-8", errors="replace").strip().splitlines()
         last_line = f": {lines[-1].strip()}" if lines else ""
-        return InputError(f"utterance {utterance.id}: {self.name} {what}{last_line}")
+        return InputError(f"{self.name} {what}{last_line}", path=f"utterance {utterance.id}")
 
 
 @register_voice(

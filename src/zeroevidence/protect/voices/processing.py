@@ -33,13 +33,13 @@ class UtteranceInfo(Protocol):
 
 def check_wave(wave: NDArray[Any], rate: int, utterance: UtteranceInfo) -> FloatArray:
     """Return the waveform in double precision; raise InputError if it cannot be protected."""
-    wave = np.asarray(wave)
+    wave, place = np.asarray(wave), f"utterance {utterance.id}"
     if wave.ndim != 1 or not np.issubdtype(wave.dtype, np.floating):
-        raise InputError(f"utterance {utterance.id}: expected one channel of floats, not {wave.dtype} {wave.shape}")
+        raise InputError(f"expected one channel of floats, not {wave.dtype} {wave.shape}", path=place)
     if not np.isfinite(wave).all():
-        raise InputError(f"utterance {utterance.id}: the waveform holds NaN or infinite samples")
+        raise InputError("the waveform holds NaN or infinite samples", path=place)
     if not LOWEST_RATE <= rate <= HIGHEST_RATE:
-        raise InputError(f"utterance {utterance.id}: {rate} Hz is not between {LOWEST_RATE} and {HIGHEST_RATE} Hz")
+        raise InputError(f"{rate} Hz is not between {LOWEST_RATE} and {HIGHEST_RATE} Hz", path=place)
     return wave.astype(np.float32).astype(np.float64)
 
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 
 from zeroevidence.evaluation import Evaluation
 from zeroevidence.measure.measures import MEASURES
-from zeroevidence.report.verdict.phrases import outside
 from zeroevidence.uncertainty.level import alpha, percent
 
 _ATTRIBUTES = (
@@ -48,9 +47,9 @@ _BOUNDS = {
     "control": "unprotected speech shows that the attack works at all",
     "floor": "noise in the place of voices shows the result of the same search where there is nothing to find",
 }
-_OUTSIDE = (
-    " Some values lie outside their intervals: measures after the best calibration are too favourable to the "
-    "attacker on few people, and their intervals are corrected for it."
+_CORRECTED = (
+    " Measures after the best calibration favour the attacker on few people: their intervals are corrected for it, and "
+    "where they would leave the value out, they are widened to reach it."
 )
 
 
@@ -108,5 +107,5 @@ def _intervals(rows: Sequence[Evaluation]) -> str:
     return (
         f"Intervals cover {_listed(sorted({row.setup.level for row in rows}))} and come from resampling{by}: "
         "recordings of one person are alike, so where people are known, people are drawn and not single scores."
-        + (_OUTSIDE if any(outside(result) for row in rows for result in row.metrics.values()) else "")
+        + (_CORRECTED if any(result.estimate is not None for row in rows for result in row.metrics.values()) else "")
     )

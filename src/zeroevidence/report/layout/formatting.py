@@ -6,6 +6,7 @@ A cell may hold line ends. They mark where it may be broken: tables with room pu
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import isnan
 
 from zeroevidence.data.printable import printable
@@ -32,10 +33,10 @@ def title(name: str) -> str:
     return MEASURES[name].title if name in MEASURES else one_line(name)
 
 
-def heading(name: str) -> str:
-    """The title of a measure with its unit."""
+def heading(name: str, more: str = "") -> str:
+    """The title of a measure, and more, with its unit."""
     unit = unit_sign(MEASURES[name].unit) if name in MEASURES else ""
-    return f"{title(name)} [{unit}]" if unit else title(name)
+    return f"{title(name)}{more} [{unit}]" if unit else f"{title(name)}{more}"
 
 
 def meaning(row: Evaluation, name: str) -> str:
@@ -100,9 +101,42 @@ def cell(result: MeasureResult | None, separator: str = " ") -> str:
     return "" if result is None else f"{value(result)}{separator}{bounds(result)}".rstrip()
 
 
+def estimate_text(result: MeasureResult | None) -> str:
+    """The value corrected for few people; empty where there is none."""
+    return "" if result is None or result.estimate is None else number(result.estimate, result.unit)
+
+
 def cells(row: Evaluation, names: Sequence[str]) -> tuple[str, ...]:
     """The cells of measures; an interval may stand below its value."""
     return tuple(cell(row.metrics.get(name), "\n") for name in names)
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureColumn:
+    """A column of a table: the value and interval of a measure, or its estimate."""
+
+    name: str
+    is_estimate: bool = False
+
+    @property
+    def heading(self) -> str:
+        """The title with the unit."""
+        return heading(self.name, " estimate" if self.is_estimate else "")
+
+    def cell(self, row: Evaluation) -> str:
+        """The text of a row; an interval may stand below its value."""
+        result = row.metrics.get(self.name)
+        return estimate_text(result) if self.is_estimate else cell(result, "\n")
+
+
+def measure_columns(rows: Sequence[Evaluation], names: Sequence[str], *, estimate: bool = False) -> list[MeasureColumn]:
+    """The columns of measures; with `estimate` those that have one in some row are followed by it."""
+    columns = []
+    for name in names:
+        columns.append(MeasureColumn(name))
+        if estimate and any(estimate_text(row.metrics.get(name)) for row in rows):
+            columns.append(MeasureColumn(name, is_estimate=True))
+    return columns
 
 
 def chance_value(row: Evaluation, name: str) -> float | None:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from zeroevidence.evaluation import Evaluation, joint_signature
 from zeroevidence.report import check_format, render
 from zeroevidence.report.layout.flags import raised_flags, row_numbers
-from zeroevidence.report.layout.formatting import cells, heading, null_cell, p_value
+from zeroevidence.report.layout.formatting import cells, estimate_text, heading, measure_columns, null_cell, p_value
 from zeroevidence.report.layout.grid import Grid
 from zeroevidence.report.tables.rendering import render_grids
 
@@ -29,18 +29,21 @@ _CHOSEN = (
 _NOT_CHOSEN = "The strongest was chosen on the tested people, which favours the attack. It is marked with *."
 
 
-def render_attribute_classes(rows: Sequence[Evaluation], format: str, signatures: bool = False) -> str:
+def render_attribute_classes(
+    rows: Sequence[Evaluation], format: str, signatures: bool = False, *, estimate: bool = False
+) -> str:
     """Return the tables of rows from `zeroevidence.protect.assess`; JSON and CSV hold every classifier."""
     check_format(format)
     if format in ("json", "csv"):
-        return render(rows, format)
+        return render(rows, format, estimate=estimate)
     strongest = _strongest(rows)
     verified = [row for row in rows if row.about.role == "utility"]
     numbers = row_numbers([*strongest, *verified])
     first, rest = numbers[: len(strongest)], numbers[len(strongest) :]
     attackers = _attackers(rows, strongest)
-    grids = [_classification(rows, strongest, first), attackers, _over_people(strongest)]
-    grids += [_tags(strongest, first), _information(strongest), verification_grid(verified, rest)]
+    grids = [_classification(rows, strongest, first, estimate=estimate), attackers, _over_people(strongest)]
+    grids += [_tags(strongest, first), _information(strongest)]
+    grids.append(verification_grid(verified, rest, estimate=estimate))
     notes = [_NOTE, *([_choice(strongest)] if attackers.body else [])]
     return render_attribute(grids, format, notes, [*strongest, *verified], each=signatures)
 
@@ -61,11 +64,12 @@ def render_attribute(
     )
 
 
-def verification_grid(rows: Sequence[Evaluation], numbers: tuple[int, ...]) -> Grid:
+def verification_grid(rows: Sequence[Evaluation], numbers: tuple[int, ...], *, estimate: bool = False) -> Grid:
     """Speaker verification with protected vectors, a line for each system."""
-    measures = ("eer", "cllr_min")
-    body = tuple((row.labels.get("system", ""), *cells(row, measures)) for row in rows)
-    return Grid("Speaker verification, both sides protected", ("system", *map(heading, measures)), body, 1, numbers)
+    columns = measure_columns(rows, ("eer", "cllr_min"), estimate=estimate)
+    body = tuple((row.labels.get("system", ""), *(column.cell(row) for column in columns)) for row in rows)
+    headings = ("system", *(column.heading for column in columns))
+    return Grid("Speaker verification, both sides protected", headings, body, 1, numbers)
 
 
 def _key(row: Evaluation) -> tuple[str, ...]:
@@ -90,7 +94,9 @@ def _labels(row: Evaluation, names: Sequence[str]) -> tuple[str, ...]:
     return tuple(row.labels.get(name, "") for name in names)
 
 
-def _classification(rows: Sequence[Evaluation], strongest: Sequence[Evaluation], numbers: tuple[int, ...]) -> Grid:
+def _classification(
+    rows: Sequence[Evaluation], strongest: Sequence[Evaluation], numbers: tuple[int, ...], *, estimate: bool
+) -> Grid:
     training = {(_key(row), row.labels["attacker"]): row for row in rows if row.about.role == "training"}
     names = (*_differing(strongest), "attacker")
     developed = any(row.about.development is not None for row in strongest)
@@ -99,11 +105,18 @@ def _classification(rows: Sequence[Evaluation], strongest: Sequence[Evaluation],
         trained = training.get((_key(row), row.labels["attacker"]))
         held_out = "" if row.about.development is None else f"{row.about.development:.4f}"
         on_training = ("", "") if trained is None else cells(trained, ("cllr_min", "d_ece"))
-        tested = (*cells(row, ("cllr_min", "d_ece")), null_cell(row, "d_ece"), p_value(row.metrics["d_ece"]))
+        estimates = [estimate_text(row.metrics[name]) for name in ("cllr_min", "d_ece")] if estimate else []
+        tested = (
+            *cells(row, ("cllr_min", "d_ece")),
+            *estimates,
+            null_cell(row, "d_ece"),
+            p_value(row.metrics["d_ece"]),
+        )
         body.append((*_labels(row, names), *([held_out] if developed else []), *on_training, *tested))
     columns = (
         *(("D_ECE, held out",) if developed else ()),
         *("min Cllr, trained on", "D_ECE, trained on", "min Cllr, test", "D_ECE, test"),
+        *(("min Cllr estimate, test", "D_ECE estimate, test") if estimate else ()),
         *("D_ECE under the null", "p"),
     )
     attributes = {row.about.attribute for row in strongest}

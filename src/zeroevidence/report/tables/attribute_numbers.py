@@ -23,14 +23,16 @@ _NOTES = (
 )
 
 
-def render_attribute_numbers(rows: Sequence[Evaluation], format: str, signatures: bool = False) -> str:
+def render_attribute_numbers(
+    rows: Sequence[Evaluation], format: str, signatures: bool = False, *, estimate: bool = False
+) -> str:
     """Return the tables of rows from `zeroevidence.protect.assessment.assess_number`.
 
     JSON and CSV hold every attacker.
     """
     check_format(format)
     if format in ("json", "csv"):
-        return render(rows, format)
+        return render(rows, format, estimate=estimate)
     tested = [row for row in rows if row.about.question == "attribute"]
     first: dict[str, Evaluation] = {}
     for row in tested:
@@ -39,7 +41,7 @@ def render_attribute_numbers(rows: Sequence[Evaluation], format: str, signatures
     chosen = list(first.values())
     numbers = row_numbers([*chosen, *verified])
     grids = [_guesses(chosen, numbers[: len(chosen)]), _null(chosen), _attackers(tested, first)]
-    grids.append(verification_grid(verified, numbers[len(chosen) :]))
+    grids.append(verification_grid(verified, numbers[len(chosen) :], estimate=estimate))
     return render_attribute(grids, format, _NOTES, [*chosen, *verified], each=signatures)
 
 

@@ -12,6 +12,7 @@ from zeroevidence.report.layout.formatting import (
     bounds,
     chosen_measures,
     common_level,
+    estimate_text,
     heading,
     interval_title,
     meaning,
@@ -37,14 +38,23 @@ from zeroevidence.report.text.terminal import (
 )
 
 
-def to_text(rows: Sequence[Evaluation], *, signatures: bool = False, measures: Sequence[str] | None = None) -> str:
-    """Return the rows as they are shown on a terminal; plain characters when the output is not one."""
+def to_text(
+    rows: Sequence[Evaluation],
+    *,
+    signatures: bool = False,
+    measures: Sequence[str] | None = None,
+    estimate: bool = False,
+) -> str:
+    """Return the rows as they are shown on a terminal; plain characters when the output is not one.
+
+    The parameters are those of `render`.
+    """
     console = terminal_console()
     for place, section in enumerate(sections(rows, measures)):
         if place:
             console.print()
         write = _print_single if len(section.rows) == 1 else _print_several
-        write(console, section.rows, section.measures)
+        write(console, section.rows, section.measures, estimate=estimate)
         if measures is None:
             _print_recordings(console, section.rows)
         print_flags(console, raised_flags(section.rows))
@@ -53,19 +63,23 @@ def to_text(rows: Sequence[Evaluation], *, signatures: bool = False, measures: S
     return console_text(console)
 
 
-def _print_single(console: Console, rows: Sequence[Evaluation], measures: Sequence[str] | None) -> None:
+def _print_single(
+    console: Console, rows: Sequence[Evaluation], measures: Sequence[str] | None, *, estimate: bool
+) -> None:
     (row,) = rows
     print_labels(console, row.labels)
     print_paragraph(console, ", ".join(f"{count} {name}" for name, count in row.counts.items()))
     console.print()
-    print_grid(console, _single_grid(row, list(row.metrics) if measures is None else chosen_measures(rows, measures)))
+    names = list(row.metrics) if measures is None else chosen_measures(rows, measures)
+    print_grid(console, _single_grid(row, names, estimate=estimate))
 
 
-def _single_grid(row: Evaluation, names: Sequence[str]) -> Grid:
+def _single_grid(row: Evaluation, names: Sequence[str], *, estimate: bool) -> Grid:
     """Value, interval and null of each measure, without columns that no measure has, and a sentence on it."""
     results = [row.metrics.get(name) for name in names]
     columns = {
         "value": ["" if result is None else _single_value(result) for result in results],
+        "estimate": [estimate_text(result) if estimate else "" for result in results],
         interval_title(row.setup.level): ["" if result is None else bounds(result) for result in results],
         "if nothing leaked": [null_cell(row, name) for name in names],
         "p": ["" if result is None else p_value(result) for result in results],
@@ -86,7 +100,9 @@ def _sentence(row: Evaluation, name: str) -> str:
     return f"{value(result)}. {meaning(row, name)}" if result is not None and several else meaning(row, name)
 
 
-def _print_several(console: Console, rows: Sequence[Evaluation], measures: Sequence[str] | None) -> None:
+def _print_several(
+    console: Console, rows: Sequence[Evaluation], measures: Sequence[str] | None, *, estimate: bool
+) -> None:
     """Print what the rows have in common, the table, and what it leaves out."""
     labels = without_implied(row_labels(rows))
     names, left_out = table_measures(rows, measures, "text")
@@ -99,7 +115,7 @@ def _print_several(console: Console, rows: Sequence[Evaluation], measures: Seque
         if paragraph:
             print_paragraph(console, paragraph)
     console.print()
-    print_grid(console, evaluation_grid(rows, names, labels.columns, sizes=not same_size))
+    print_grid(console, evaluation_grid(rows, names, labels.columns, sizes=not same_size, estimate=estimate))
     for note in left_out:
         print_paragraph(console, note)
     if labels.threats:

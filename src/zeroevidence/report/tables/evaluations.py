@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from zeroevidence.evaluation import Evaluation
 from zeroevidence.evaluation.rows.frames import records
 from zeroevidence.measure.measures import MEASURES
 from zeroevidence.report.layout.flags import raised_flags, row_numbers, row_range
-from zeroevidence.report.layout.formatting import cells, chosen_measures, heading, size
+from zeroevidence.report.layout.formatting import chosen_measures, measure_columns, size
 from zeroevidence.report.layout.grid import Grid, grids_to_markdown, records_to_csv
 from zeroevidence.report.layout.labels import label_text, row_labels
 from zeroevidence.report.layout.latex import fitting, grids_to_latex
@@ -20,9 +21,9 @@ _USUAL = {"text": 6, "md": 6, "latex": 4}  # measures unless some are named: wha
 _PAGE = 20  # rows of two lines that a page has room for
 
 
-def to_markdown(rows: Sequence[Evaluation], measures: Sequence[str] | None = None) -> str:
-    """Return a table of measures, with flags and signatures below."""
-    return "\n".join(_each_section(_markdown, rows, measures))
+def to_markdown(rows: Sequence[Evaluation], measures: Sequence[str] | None = None, *, estimate: bool = False) -> str:
+    """Return a table of measures, with flags and signatures below; `estimate` as in `render`."""
+    return "\n".join(_each_section(partial(_markdown, estimate=estimate), rows, measures))
 
 
 def _each_section(
@@ -33,28 +34,29 @@ def _each_section(
     return [*(write(section, []) for section in first), write(last, [row.signature for row in rows])]
 
 
-def _markdown(section: Section, signatures: Sequence[str]) -> str:
+def _markdown(section: Section, signatures: Sequence[str], *, estimate: bool) -> str:
     rows = section.rows
     names, left_out = table_measures(rows, section.measures, "md")
     labels = row_labels(rows)
-    grid = evaluation_grid(rows, names, labels.columns, title=_title(labels.shared))
+    grid = evaluation_grid(rows, names, labels.columns, title=_title(labels.shared), estimate=estimate)
     return grids_to_markdown([grid], [*_notes(rows), *left_out], signatures)
 
 
-def to_latex(rows: Sequence[Evaluation], measures: Sequence[str] | None = None) -> str:
+def to_latex(rows: Sequence[Evaluation], measures: Sequence[str] | None = None, *, estimate: bool = False) -> str:
     """Return booktabs tables of measures, in parts by attacker where rows are many; flags and signatures as comments.
 
-    How many scores a row rests on is a column where there is room for it, and a comment elsewhere.
+    How many scores a row rests on is a column where there is room for it, and a comment elsewhere. `estimate` is as in
+    `render`.
     """
-    return "".join(_each_section(_latex, rows, measures))
+    return "".join(_each_section(partial(_latex, estimate=estimate), rows, measures))
 
 
-def _latex(section: Section, signatures: Sequence[str]) -> str:
+def _latex(section: Section, signatures: Sequence[str], *, estimate: bool) -> str:
     rows = section.rows
     names, left_out = table_measures(rows, section.measures, "latex")
     several = len(set(map(size, rows))) > 1
     grids = [
-        _grouped(rows, names, groups, sizes=sizes)
+        _grouped(rows, names, groups, sizes=sizes, estimate=estimate)
         for groups in _groupings(rows)
         for sizes in ([True, False] if several else [len(rows) == 1])
     ]
@@ -80,7 +82,14 @@ def _separated(grid: Grid) -> list[Grid]:
     ]
 
 
-def _grouped(rows: Sequence[Evaluation], names: Sequence[str], groups: Sequence[Sequence[int]], *, sizes: bool) -> Grid:
+def _grouped(
+    rows: Sequence[Evaluation],
+    names: Sequence[str],
+    groups: Sequence[Sequence[int]],
+    *,
+    sizes: bool,
+    estimate: bool,
+) -> Grid:
     """One table of all rows, those of each group below each other under the labels that they share."""
     labels = row_labels(rows)
     common = [
@@ -90,7 +99,8 @@ def _grouped(rows: Sequence[Evaluation], names: Sequence[str], groups: Sequence[
     ]
     columns = {name: texts for name, texts in labels.columns.items() if name not in common}
     order = [place for group in groups for place in group]
-    grid = evaluation_grid(rows, names, columns, title=_title(labels.shared), order=order, sizes=sizes)
+    title = _title(labels.shared)
+    grid = evaluation_grid(rows, names, columns, title=title, order=order, sizes=sizes, estimate=estimate)
     titles = {
         sum(map(len, groups[:number])): _title({name: labels.columns[name][group[0]] for name in common})
         for number, group in enumerate(groups)
@@ -141,6 +151,7 @@ def evaluation_grid(
     title: str = "",
     order: Sequence[int] | None = None,
     sizes: bool = True,
+    estimate: bool = False,
 ) -> Grid:
     """A table with a line for each row: labels, size and measures.
 
@@ -158,17 +169,20 @@ def evaluation_grid(
         Places of the rows as they follow each other; as given unless said.
     sizes
         Whether a column says how many scores a row rests on.
+    estimate
+        Whether a column follows each measure that has estimates.
     """
+    columns = measure_columns(rows, names, estimate=estimate)
     numbers, order = row_numbers(rows), range(len(rows)) if order is None else order
     body = tuple(
         (
             *(texts[place] for texts in labels.values()),
             *([size(rows[place])] if sizes else []),
-            *cells(rows[place], names),
+            *(column.cell(rows[place]) for column in columns),
         )
         for place in order
     )
-    headings = (*labels, *(["n"] if sizes else []), *map(heading, names))
+    headings = (*labels, *(["n"] if sizes else []), *(column.heading for column in columns))
     return Grid(title, headings, body, len(labels), tuple(numbers[i] for i in order) if numbers else ())
 
 
@@ -181,7 +195,17 @@ def _notes(rows: Sequence[Evaluation]) -> list[str]:
     return [*row_labels(rows).threats, *map(str, raised_flags(rows))]
 
 
-def to_csv(rows: Sequence[Evaluation], measures: Sequence[str] | None = None) -> str:
-    """Return one line per row and measure, at full precision; a measure with several values gets a line for each."""
+def to_csv(rows: Sequence[Evaluation], measures: Sequence[str] | None = None, *, estimate: bool = False) -> str:
+    """Return one line per row and measure, at full precision; a measure with several values gets a line for each.
+
+    With `estimate` there is a column for the values corrected for few people.
+    """
     names = None if measures is None else set(chosen_measures(rows, measures))
-    return records_to_csv([record for record in records(rows) if names is None or record["measure"] in names])
+    left_out = () if estimate else ("estimate",)
+    return records_to_csv(
+        [
+            {name: cell for name, cell in record.items() if name not in left_out}
+            for record in records(rows)
+            if names is None or record["measure"] in names
+        ]
+    )

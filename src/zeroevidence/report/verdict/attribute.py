@@ -16,7 +16,6 @@ from zeroevidence.report.verdict.phrases import (
     caution_sentence,
     chance_sentence,
     chosen_attacker,
-    is_limited,
     limited_value,
     paragraph,
     percent,
@@ -109,9 +108,10 @@ def _removed(rows: Sequence[Evaluation], finding: Finding) -> Statement:
         learned = f"learns at least {_bits(row)}{_between(row)} about {about}{before}."
         return Statement(f"{learned} Nothing learned would be perfect privacy.")
     limited = limited_value(rows, finding, "d_ece", D_ECE_MAX)
-    removed = f"removes {removed_share(limited)} of the uncertainty about {about}, averaged over all prior beliefs"
+    share = removed_share(limited)
+    removed = f"removes {share.text} of the uncertainty about {about}, averaged over all prior beliefs"
     sentences = [f"{removed}{before}.", *vacuous_limit(limited), "Nothing removed would be perfect privacy."]
-    return Statement(" ".join(sentences), int(is_limited(limited)))
+    return Statement(" ".join(sentences), share.limits)
 
 
 def _other_attackers(rows: Sequence[Evaluation], finding: Finding) -> list[str]:
@@ -119,13 +119,14 @@ def _other_attackers(rows: Sequence[Evaluation], finding: Finding) -> list[str]:
     row = rows[finding.strongest]
     if finding.level != "leaks" or finding.chance[finding.strongest].beaten is not False:
         return []
-    names = [
+    names = dict.fromkeys(
         other.labels.get("attacker", "")
         for other, chance in zip(rows, finding.chance, strict=True)
         if chance.beaten
+        and other.about.role == row.about.role  # not on the people that it was trained on
         and other.about.attribute == finding.attribute
         and other.labels.get("system") == row.labels.get("system")
-    ]
+    )
     return [f"But it is not nothing: {' and '.join(names)} found more than chance."]
 
 
@@ -158,8 +159,7 @@ def _utility(rows: Sequence[Evaluation], row: Evaluation) -> list[str]:
 def _caution(rows: Sequence[Evaluation], finding: Finding) -> str:
     if rows[finding.strongest].about.is_bound:
         return "This says what the attacker can do, and nothing yet about a protection."
-    control = None if finding.control is None else finding.chance[finding.control]
-    return caution_sentence(finding.chance[finding.strongest], control)
+    return caution_sentence(rows, finding)
 
 
 def _short(row: Evaluation, finding: Finding, number: int) -> str:

@@ -20,9 +20,9 @@ def other_verdict(rows: Sequence[Evaluation], finding: Finding) -> Verdict:
         return _spoofing(rows, spoofed, finding)
     paragraph = (
         f"There {'is one row' if len(rows) == 1 else f'are {len(rows)} rows'} of results below, each number with what "
-        "it means. None of them says how well people are recognised, so nothing follows about that."
+        "it means. None of them says what an attacker learns about people, so nothing follows about privacy."
     )
-    headline = "These results are not about recognising people"
+    headline = "These results are not about privacy"
     return Verdict("described", headline, paragraph, (), finding)
 
 
@@ -50,7 +50,7 @@ def _sentences(rows: Sequence[Evaluation], row: Evaluation) -> str:
     attack = row.about.attack or ""
     before = f"for {'all attacks together' if attack == 'all' else f'the attack {attack!r}'}, " if attack else ""
     first, *more = (_sentence(name, value) for name, value in _values(row))
-    sentences = [f"{before}{first}", *more, *_worst([other for other in rows if other is not row])]
+    sentences = [f"{before}{first}", *more, *_worst([other for other in rows if other.about.attack != "all"])]
     return " ".join(map(capitalise, sentences))
 
 

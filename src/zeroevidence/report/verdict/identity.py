@@ -24,6 +24,7 @@ from zeroevidence.measure.pairs.zebra import D_ECE_MAX, tag_odds, tag_of
 from zeroevidence.report.verdict.groups import group_labels, group_text
 from zeroevidence.report.verdict.learning_curves import rising_sentences
 from zeroevidence.report.verdict.people import (
+    ON_AVERAGE,
     exposed_share,
     most_exposed,
     named_count,
@@ -34,17 +35,18 @@ from zeroevidence.report.verdict.phrases import (
     LimitedValue,
     Statement,
     Verdict,
+    beside_chance,
     capitalise,
     caution_sentence,
     chance_sentence,
     chosen_attempt,
-    is_limited,
     limited_value,
     named_share,
     paragraph,
     percent,
     removed_share,
     rounded_power,
+    said_bound,
     unbroken,
     vacuous_limit,
 )
@@ -62,6 +64,11 @@ _PROTECTED: dict[Level, str] = {
     "leaks": "Protected recordings still give something away",
     "untested": "Protected recordings may still give something away; chance was not ruled out",
 }
+_NOISE: dict[Level, str] = {
+    "recognised": "Noise is recognised, so the test itself is at fault",
+    "leaks": "Noise gives something away, so the test itself is at fault",
+    "untested": "Noise seems to give something away; chance was not ruled out",
+}
 _ANY: dict[Level, str] = {
     "recognised": "The recordings are recognised",
     "leaks": "The recordings give something away",
@@ -70,7 +77,6 @@ _ANY: dict[Level, str] = {
     "not-found": "No leak was found, which does not prove that there is none",
     "inconclusive": "This test cannot say how private the recordings are",
 }
-_ON_AVERAGE: tuple[Level, ...] = ("not-found", "inconclusive")  # and yet single people may be named
 _ROOM = "Whether it is the voice or the room and the microphone that gives people away was not tested."
 
 
@@ -90,7 +96,7 @@ def identity_verdict(rows: Sequence[Evaluation], finding: Finding) -> Verdict:
         *_several_recordings(row, chance),
         *([] if not row.is_search else most_exposed(row, finding)),
         *named_for_everybody(row),
-        *([_ROOM] if finding.level in ("recognised", "leaks") else []),
+        *([_ROOM] if finding.level in ("recognised", "leaks") or named_count(row) else []),
         *_cautions(rows, finding),
     ]
     named = group_labels(rows, finding)
@@ -104,12 +110,12 @@ def identity_verdict(rows: Sequence[Evaluation], finding: Finding) -> Verdict:
 
 def _headline(row: Evaluation, level: Level) -> str:
     threat, named = row.about.threat, named_count(row)
-    if named and level in _ON_AVERAGE:
+    if named and level in ON_AVERAGE:
         people = "1 person is" if named == 1 else f"{named} people are"
         return f"On average no leak was found, but {people} named in nearly all of their recordings"
     by_level = _ANY
     if row.about.is_bound:
-        by_level = _ANY | _UNPROTECTED
+        by_level = _ANY | (_NOISE if row.about.role == "floor" else _UNPROTECTED)
     elif threat is not None and "anonymised" in (threat.enrolment, threat.trial):
         by_level = _ANY | _PROTECTED
     return by_level[level]
@@ -125,7 +131,7 @@ def _who(rows: Sequence[Evaluation], finding: Finding) -> str:
     attacker += f" ({', '.join(details)})" if details else ""
     most = ""
     if len(finding.by_system) > 1 and system:
-        share = _comparable(rows, finding, " ({})")
+        share = _comparable(rows, finding, " ({})") + beside_chance(finding, finding.by_system)
         most = f"Of {len(finding.by_system)} results, {system}{group} gives most away{share}: "
     if len(finding.attempts) > 1:
         attacker = f"{chosen_attempt(finding)}, {'by ' if row.about.threat is not None else ''}{attacker},"
@@ -168,9 +174,10 @@ def _searched(rows: Sequence[Evaluation], finding: Finding) -> list[Statement]:
     against = [f"guessing would do so for {percent(1.0 / people)}"]
     if plain is not None:
         against.append(f"without protection it is {percent(plain)}")
-    named = f"puts the right name to {named_share(row, finding.level, top)}, choosing among {people} known people"
+    share = named_share(row, finding.level, top)
+    named = f"puts the right name to {share.text}, choosing among {people} known people"
     statements = [
-        Statement(f"{named}; {', and '.join(against)}.", int(is_limited(top))),
+        Statement(f"{named}; {', and '.join(against)}.", share.limits),
         *map(Statement, vacuous_limit(top)),
     ]
     if row.number("alid") is not None:
@@ -182,22 +189,28 @@ def _bits(rows: Sequence[Evaluation], finding: Finding, people: int) -> Statemen
     """What a recording discloses on average."""
     row = rows[finding.strongest]
     limited = limited_value(rows, finding, "alid", log2(people))
-    return Statement(f"On average a recording {_disclosed(row, people, limited)}.", int(is_limited(limited)))
+    bound = said_bound(limited, _two_digits)
+    return Statement(f"On average a recording {_disclosed(row, people, limited, bound)}.", int(bound is not None))
 
 
-def _disclosed(row: Evaluation, people: int, limited: LimitedValue) -> str:
+def _two_digits(bits: float) -> str:
+    return f"{max(bits, 0.0) if bits > -0.005 else bits:.2f}"
+
+
+def _disclosed(row: Evaluation, people: int, limited: LimitedValue, bound: float | None) -> str:
     alid = limited.value
-    if alid == -inf:
-        return "misleads: at least once the attacker ruled out the right person"
     if alid <= -0.005:
-        return f"misleads the attacker, by {-alid:.2f} bits"
+        misled = "misleads: at least once the attacker ruled out the right person"
+        misled = misled if alid == -inf else f"misleads the attacker, by {-alid:.2f} bits"
+        few = f"; for people like these it gives away at most {max(bound or 0.0, 0.0):.2f} bits ({limited.confidence})"
+        return misled if bound is None else f"{misled}{few}"
     least = "at least " if rising_sentences(row) else ""
     of_all = f"of the {log2(people):.2f} that single out one of {people}"
-    if limited.bound is None or limited.vacuous or f"{limited.bound:.2f}" == f"{alid:.2f}":
-        disclosed, most = f"gives away {least}{alid:.2f} bits {of_all}", alid
+    if bound is None:
+        disclosed, most = f"gives away {least}{_two_digits(alid)} bits {of_all}", alid
     else:
-        disclosed = f"gives away at most {limited.bound:.2f} bits ({limited.confidence}; {alid:.2f} measured) {of_all}"
-        most = limited.bound
+        measured = f"({limited.confidence}; {_two_digits(alid)} measured)"
+        disclosed, most = f"gives away at most {bound:.2f} bits {measured} {of_all}", bound
     if most < log2(1.05):
         return f"{disclosed}, next to nothing"
     upto, likely = "up to " if most > alid else "", rounded_power(2.0, most)
@@ -211,13 +224,11 @@ def _compared(rows: Sequence[Evaluation], finding: Finding) -> list[Statement]:
     eer, worst, supported = (row.number(name) for name in ("eer", "worst_case", "worst_case_supported"))
     without = number_or_none(None if finding.control is None else rows[finding.control], "d_ece")
     removed = limited_value(rows, finding, "d_ece", D_ECE_MAX)
-    first = Statement(
-        f"removes {removed_share(removed)} of the "
-        "uncertainty about whether two recordings share a speaker, averaged over all prior beliefs"
-        + ("" if without is None else f"; without protection it is {percent(without / D_ECE_MAX)}")
-        + ".",
-        int(is_limited(removed)),
-    )
+    share, before = removed_share(removed), ""
+    if without is not None:
+        before = f"; without protection it is {percent(without / D_ECE_MAX)}"
+    about = "the uncertainty about whether two recordings share a speaker, averaged over all prior beliefs"
+    first = Statement(f"removes {share.text} of {about}{before}.", share.limits)
     sentences = vacuous_limit(removed)
     if eer is not None:
         sentences.append(
@@ -250,10 +261,8 @@ def _several_recordings(row: Evaluation, chance: Chance) -> list[str]:
 def _cautions(rows: Sequence[Evaluation], finding: Finding) -> list[str]:
     if rows[finding.strongest].about.is_bound:
         return ["This says what the attacker can do, and nothing yet about a protection."]
-    chance = finding.chance[finding.strongest]
-    control = None if finding.control is None else finding.chance[finding.control]
-    sentences = [*rising_sentences(rows[finding.strongest]), caution_sentence(chance, control)]
-    if control is None and chance.beaten is not False:
+    sentences = [*rising_sentences(rows[finding.strongest]), caution_sentence(rows, finding)]
+    if finding.control is None and finding.chance[finding.strongest].beaten is not False:
         sentences.insert(0, "There is no test on unprotected speech to compare with.")
     return sentences
 
@@ -267,10 +276,17 @@ def _short(row: Evaluation, beaten: bool | None, named: Sequence[str]) -> str:
         named = named_people(row).text if named_count(row) else ""
         return (
             f"{system}: the attacker that counts{by} names the right person of {row.counts['identities']} for "
-            f"{percent(row.number('top1') or 0.0)} of the recordings and learns {row.number('alid') or 0.0:.2f} bits "
-            f"on average{weak}. {named}"
+            f"{percent(row.number('top1') or 0.0)} of the recordings{_learned_bits(row.number('alid'))}{weak}. {named}"
         ).rstrip()
     d_ece = row.number("d_ece")
     if d_ece is None:
         return f"{system}: see the table."
     return f"{system}: the attacker that counts{by} removes {percent(d_ece / D_ECE_MAX)} of the uncertainty{weak}."
+
+
+def _learned_bits(alid: float | None) -> str:
+    if alid is None:
+        return ""
+    if alid <= -0.005:
+        return " and is misled on average"
+    return f" and learns {_two_digits(alid)} bits on average"

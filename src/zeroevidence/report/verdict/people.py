@@ -7,6 +7,7 @@ from math import log2
 import numpy as np
 
 from zeroevidence.evaluation import Evaluation, Finding
+from zeroevidence.evaluation.finding.finding import Level
 from zeroevidence.evaluation.scores.people import hubs, most_people_above
 from zeroevidence.measure.search.named import LEAST_RECORDINGS, NAMED_SHARE, named_by_guessing
 from zeroevidence.report.verdict.phrases import Statement, capitalise, percent
@@ -14,6 +15,7 @@ from zeroevidence.uncertainty.exposure import upper_share_limit
 from zeroevidence.uncertainty.level import LEAST_PEOPLE
 from zeroevidence.uncertainty.level import percent as level_text
 
+ON_AVERAGE: tuple[Level, ...] = ("not-found", "inconclusive")  # and yet single people may be named
 _LEVEL = 1.0  # bit
 _LISTED = 5  # people
 
@@ -54,7 +56,7 @@ def named_people(row: Evaluation) -> Statement:
     else:
         guessing = named_by_guessing(np.array(people.trials), row.counts["identities"])
         chance = f"; guessing would do so to {percent(guessing)} of them"
-    return Statement(f"{who} {often}{limit}{chance}.", int(result.bound is not None))
+    return Statement(f"{who} {often}{limit}{chance}.", int(bool(limit)))
 
 
 def exposed_share(row: Evaluation) -> list[Statement]:
@@ -68,7 +70,7 @@ def exposed_share(row: Evaluation) -> list[Statement]:
         statements.append(
             Statement(
                 f"With {level} confidence at most {percent(share)} of people like these give away more than one bit "
-                "on average, which makes them twice as likely as before.",
+                "on average, which makes them more than twice as likely as before.",
                 1,
             )
         )

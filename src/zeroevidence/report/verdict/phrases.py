@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import log10
 
 from zeroevidence.evaluation import Evaluation, Finding, MeasureResult
 from zeroevidence.evaluation.finding.chance import Chance
-from zeroevidence.evaluation.finding.finding import Choice, Level
+from zeroevidence.evaluation.finding.finding import Choice, Level, same_setting
 from zeroevidence.measure.measures import MEASURES
 from zeroevidence.measure.pairs.zebra import D_ECE_MAX
 from zeroevidence.report.layout.formatting import interval_title
@@ -18,6 +18,8 @@ from zeroevidence.uncertainty.level import percent as level_text
 
 _HAIR = 1e-6
 NOT_TOLD_APART = "On average this is not told apart from guessing."
+TOO_COARSE = "Tested alone this is more than chance; for all these results together the test is too coarse to say."
+_BESIDE_CHANCE = ", leaving out those that are not told apart from guessing"
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +113,10 @@ class LimitedValue:
     @property
     def confidence(self) -> str:
         """The level in words, and how many attempts the limit is for."""
-        largest = f", the largest limit of {self.attempts} attempts" if self.attempts > 1 else ""
-        return f"{level_text(self.level)} confidence{largest}"
+        if self.attempts < 2:
+            return f"{level_text(self.level)} confidence"
+        end = "smallest" if self.bound is not None and self.bound < self.value else "largest"
+        return f"{level_text(self.level)} confidence, the {end} limit of {self.attempts} attempts"
 
 
 def limited_value(rows: Sequence[Evaluation], finding: Finding, name: str, most: float) -> LimitedValue:
@@ -144,35 +148,50 @@ def limited_value(rows: Sequence[Evaluation], finding: Finding, name: str, most:
     return LimitedValue(value, worst, vacuous, people, level, len(bounds))
 
 
-def is_limited(limited: LimitedValue) -> bool:
-    """Whether sentences give the limit: there is one, and it rules something out."""
-    return limited.bound is not None and not limited.vacuous
+def said_bound(limited: LimitedValue, text: Callable[[float], str]) -> float | None:
+    """The limit where sentences give it: it rules something out, and differs from the value as that is written."""
+    bound = None if limited.vacuous else limited.bound
+    return None if bound is None or text(bound) == text(limited.value) else bound
 
 
 _CHOSEN: dict[Choice, str] = {
     "development": "that did best on other people",
-    "development-beyond-chance": "that did best on other people, of those that are more than chance",
+    "development-beyond-chance": f"that did best on other people{_BESIDE_CHANCE}",
     "evaluated": "that learns most on average",
 }
 
 
 def chosen_attempt(finding: Finding, against: str = "") -> str:
     """The attempt that counts among several on the same system, by how it was chosen."""
-    return f"of {len(finding.attempts)} attempts{against}, the one {_CHOSEN[finding.choice]}"
+    return f"of {len(finding.attempts)} attempts{against}, the one {_how_chosen(finding)}"
 
 
 def chosen_attacker(finding: Finding) -> str:
     """The attacker that counts, by how it was chosen among several on the same system."""
     if len(finding.attempts) < 2:
         return "the attacker"
-    return f"the attacker of {len(finding.attempts)} {_CHOSEN[finding.choice]}"
+    return f"the attacker of {len(finding.attempts)} {_how_chosen(finding)}"
 
 
-def named_share(row: Evaluation, level: Level, top: LimitedValue) -> str:
+def _how_chosen(finding: Finding) -> str:
+    beside = beside_chance(finding, finding.attempts) if finding.choice == "evaluated" else ""
+    return f"{_CHOSEN[finding.choice]}{beside}"
+
+
+def beside_chance(finding: Finding, numbers: Sequence[int]) -> str:
+    """That rows at chance did not count when the strongest of some rows was chosen; empty where none was passed over.
+
+    Such a row may have the larger value.
+    """
+    passed = finding.chance[finding.strongest].beaten is not False
+    return _BESIDE_CHANCE if passed and any(finding.chance[i].beaten is False for i in numbers) else ""
+
+
+def named_share(row: Evaluation, level: Level, top: LimitedValue) -> Statement:
     """The share of recordings with the right name: a limit, the value, or a count where people are few."""
     if level == "too-few":
         trials = row.counts.get("trials", 0)
-        return f"{round(top.value * trials)} of {trials} recordings"
+        return Statement(f"{round(top.value * trials)} of {trials} recordings")
     low, high = row.metrics["top1"].low, row.metrics["top1"].high
     if level == "recognised" and low is not None and high is not None and percent(low) != percent(high):
         # People are recognised, so the lower end matters more than an upper limit.
@@ -180,21 +199,28 @@ def named_share(row: Evaluation, level: Level, top: LimitedValue) -> str:
         if top.bound is not None and top.attempts > 1 and top.bound > high:
             between += f", and up to {percent(top.bound)} in the largest limit of {top.attempts} attempts"
         confidence = f"{level_text(top.level)} confidence"
-        return f"{percent(top.value)} of the recordings ({confidence}, for people like these: {between})"
-    if top.bound is None or top.vacuous or percent(top.bound) == percent(top.value):
-        return f"{percent(top.value)} of the recordings"
-    return (
-        f"at most {percent(top.bound)} of the recordings of people like these ({top.confidence}; {percent(top.value)} "
-        "of those measured)"
+        return Statement(f"{percent(top.value)} of the recordings ({confidence}, for people like these: {between})", 1)
+    bound = said_bound(top, percent)
+    if bound is None:
+        return Statement(f"{percent(top.value)} of the recordings")
+    return Statement(
+        f"at most {percent(bound)} of the recordings of people like these ({top.confidence}; {percent(top.value)} of "
+        "those measured)",
+        1,
     )
 
 
-def removed_share(d_ece: LimitedValue) -> str:
+def removed_share(d_ece: LimitedValue) -> Statement:
     """The share of an uncertainty that is removed: at most, where there is a limit."""
-    value = percent(d_ece.value / D_ECE_MAX)
-    if d_ece.bound is None or d_ece.vacuous or percent(d_ece.bound / D_ECE_MAX) == value:
-        return value
-    return f"at most {percent(d_ece.bound / D_ECE_MAX)} ({d_ece.confidence}, for people like these; {value} measured)"
+    value, bound = _share_of_evidence(d_ece.value), said_bound(d_ece, _share_of_evidence)
+    if bound is None:
+        return Statement(value)
+    limit = f"at most {_share_of_evidence(bound)} ({d_ece.confidence}, for people like these; {value} measured)"
+    return Statement(limit, 1)
+
+
+def _share_of_evidence(d_ece: float) -> str:
+    return percent(d_ece / D_ECE_MAX)
 
 
 def vacuous_limit(limited: LimitedValue) -> list[str]:
@@ -241,7 +267,7 @@ def chance_sentence(row: Evaluation, chance: Chance, tested: str = "this") -> st
     if chance.beaten is None and chance.p_value is None:
         return "Whether chance alone could show as much was not tested."
     if chance.beaten is None:
-        return "Tested alone this is more than chance; for all these results together the test is too coarse to say."
+        return TOO_COARSE
     if not chance.beaten:
         return NOT_TOLD_APART
     if chance.p_value is None:
@@ -256,17 +282,34 @@ def p_value_text(row: Evaluation, p_value: float) -> str:
     return f"p = {p_value:.2g}" + (f", {null.times} permutations" if null is not None and permuted else "")
 
 
-def caution_sentence(chance: Chance, control: Chance | None) -> str:
+def caution_sentence(rows: Sequence[Evaluation], finding: Finding) -> str:
     """The sentence of caution: other attackers may be stronger, and a weak one proves nothing."""
+    chance = finding.chance[finding.strongest]
     if chance.beaten is None and chance.too_few:
         return "Neither privacy nor a leak follows from so few people."
-    if chance.beaten is not False:
+    if chance.beaten is None:
+        return "What was measured may be chance, and attackers that were not tried may learn more."
+    if chance.beaten:
         return (
             "Limits are for the attackers that were tried; others may learn more, so what was measured is the least "
             "that is given away."
         )
-    if control is None or control.beaten is None:
+    works, attack = control_works(rows, finding)
+    if works is None:
         return "Nobody showed that the attack works without protection, and a weak attack is not evidence of privacy."
-    if control.beaten:
-        return "The same attack does work without protection; still, a stronger attacker may succeed."
+    if works:
+        return f"{attack} attack does work without protection; still, a stronger attacker may succeed."
     return "The attack does not even work without protection, so nothing follows from its failure."
+
+
+def control_works(rows: Sequence[Evaluation], finding: Finding) -> tuple[bool | None, str]:
+    """Whether an attack was shown to work without protection, or not to; and whether it is the same or another one.
+
+    That an attack with another encoder or back-end fails says nothing about this one.
+    """
+    if finding.control is None:
+        return None, ""
+    beaten = finding.chance[finding.control].beaten
+    if same_setting(rows[finding.control], rows[finding.strongest]):
+        return beaten, "The same"
+    return beaten or None, "Another"

@@ -10,17 +10,18 @@ from collections.abc import Sequence
 
 from zeroevidence.attack.attackers.attacker import ATTACKERS
 from zeroevidence.evaluation import Evaluation, Finding
-from zeroevidence.evaluation.finding.chance import Chance
 from zeroevidence.evaluation.finding.finding import evidence_measure
 from zeroevidence.evaluation.rows.evaluation import number_or_none
 from zeroevidence.measure.pairs.zebra import D_ECE_MAX
 from zeroevidence.report.verdict.groups import group_labels, group_text
-from zeroevidence.report.verdict.people import named_people
+from zeroevidence.report.verdict.people import ON_AVERAGE, named_count, named_people
 from zeroevidence.report.verdict.phrases import (
     NOT_TOLD_APART,
+    TOO_COARSE,
     LimitedValue,
     capitalise,
     chosen_attempt,
+    control_works,
     limited_value,
     named_share,
     p_value_text,
@@ -35,11 +36,10 @@ _MORE_PEOPLE = f"Measure again with more people: at least {LEAST_PEOPLE}, better
 
 def summary(rows: Sequence[Evaluation], finding: Finding) -> tuple[str, ...]:
     """Return the sentences on a finding about people or an attribute; people who are named are counted."""
-    row, chance = rows[finding.strongest], finding.chance[finding.strongest]
-    control = None if finding.control is None else finding.chance[finding.control]
+    row = rows[finding.strongest]
     people = [named_people(row).text] if row.is_search and finding.question == "identity" else []
     sentences = (_tried(row, finding), _by_whom(rows, finding), _learned(rows, finding), *people)
-    return tuple(map(unbroken, (*sentences, _sure(row, chance, control), _next(row, finding))))
+    return tuple(map(unbroken, (*sentences, _sure(rows, finding), _next(row, finding))))
 
 
 def _voices(row: Evaluation) -> str:
@@ -108,10 +108,10 @@ def _learned(rows: Sequence[Evaluation], finding: Finding) -> str:
         top = number_or_none(plain, "top1")
         before = "" if top is None else f", and without protection it is {percent(top)}"
         named = named_share(row, finding.level, limited_value(rows, finding, "top1", 1.0))
-        return f"It puts the right name to {named}; {guess}{before}."
+        return f"It puts the right name to {named.text}; {guess}{before}."
     error, plain_error = row.metrics.get("eer"), number_or_none(plain, "eer")
     if error is None:
-        return f"This removes {removed_share(limited_value(rows, finding, 'd_ece', D_ECE_MAX))} of the doubt."
+        return f"This removes {removed_share(limited_value(rows, finding, 'd_ece', D_ECE_MAX)).text} of the doubt."
     before = "" if plain_error is None else f", and without protection it is in {percent(plain_error)}"
     wrong = _errors(limited_value(rows, finding, "eer", 0.0))
     return f"It is wrong in {wrong} of the cases, where guessing is in 50 %{before}."
@@ -127,7 +127,7 @@ def _learned_of_attribute(rows: Sequence[Evaluation], finding: Finding, plain: E
     share = number_or_none(plain, "d_ece")
     without = "" if share is None else f"; without protection it is {percent(share / D_ECE_MAX)}"
     removed = removed_share(limited_value(rows, finding, "d_ece", D_ECE_MAX))
-    return f"This removes {removed} of the doubt about {attribute}{without}."
+    return f"This removes {removed.text} of the doubt about {attribute}{without}."
 
 
 def _errors(error: LimitedValue) -> str:
@@ -138,22 +138,26 @@ def _errors(error: LimitedValue) -> str:
     )
 
 
-def _sure(row: Evaluation, chance: Chance, control: Chance | None) -> str:
-    speakers = row.counts.get("speakers")
+def _sure(rows: Sequence[Evaluation], finding: Finding) -> str:
+    row, chance = rows[finding.strongest], finding.chance[finding.strongest]
     if chance.beaten is None and chance.too_few:
-        return f"{speakers} people are too few to tell this from chance."
-    if chance.beaten is None:
+        return f"{row.counts.get('speakers')} people are too few to tell this from chance."
+    if chance.beaten is None and chance.p_value is None:
         return "Whether chance alone could do as well was not tested."
+    if chance.beaten is None:
+        return TOO_COARSE
     if chance.beaten:
         tested = "" if chance.p_value is None else f" ({p_value_text(row, chance.p_value)})"
         return f"Chance does not explain this{tested}."
     if row.about.is_bound:
         return NOT_TOLD_APART
-    alike = NOT_TOLD_APART.rstrip(".")
-    if control is None or control.beaten is None:
+    alike, (works, attempt) = NOT_TOLD_APART.rstrip("."), control_works(rows, finding)
+    if finding.level == "leaks":
+        return f"{alike}, but other attempts found more than chance."
+    if works is None:
         return f"{alike}, but nobody showed that this attempt works even without protection."
-    if control.beaten:
-        return f"{alike}, while the same attempt does work without protection."
+    if works:
+        return f"{alike}, while {attempt.lower()} attempt does work without protection."
     return f"{alike}, but the attempt fails even without protection, so nothing follows from that."
 
 
@@ -162,7 +166,13 @@ def _next(row: Evaluation, finding: Finding) -> str:
     if level == "too-few":
         return _MORE_PEOPLE
     if level == "untested":
-        return "Before anything is decided, repeat this with the test against chance switched on."
+        tested = finding.chance[finding.strongest].p_value is not None
+        test = "more permutations in the test against chance" if tested else "the test against chance switched on"
+        return f"Before anything is decided, repeat this with {test}."
+    if row.about.role == "floor" and level in ("recognised", "leaks"):
+        return "Look for the fault in the test: noise gives nobody away."
+    if level in ON_AVERAGE and finding.question == "identity" and named_count(row):
+        return "Do not treat the recordings of those who are named as anonymous; a stronger protection is needed."
     if level in ("recognised", "leaks") and row.about.is_bound:
         return "Next, measure a protection against the same attacker."
     if level == "recognised":

@@ -5,6 +5,7 @@ Draws come in batches with a generator each, so that the same seed gives the sam
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
@@ -46,6 +47,8 @@ _shared: object = None
 def _remember(task: object) -> None:
     global _shared
     _shared = task
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is for the process that waits
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def _run(job: tuple[int, ...]) -> object:
@@ -58,6 +61,7 @@ def run_jobs(task: Callable[..., T], jobs: Sequence[tuple[int, ...]], *, workers
         yield from (task(*job) for job in jobs)
         return
     # slow to import, and needed by several processes alone
+    import multiprocessing
     from concurrent.futures import ProcessPoolExecutor
     from concurrent.futures.process import BrokenProcessPool
 
@@ -66,6 +70,10 @@ def run_jobs(task: Callable[..., T], jobs: Sequence[tuple[int, ...]], *, workers
         yield from pool.map(_run, jobs)  # type: ignore[misc]
     except BrokenProcessPool:
         raise OutOfMemory from None  # the system ends a process without a message where memory is short
+    except KeyboardInterrupt:
+        for helper in multiprocessing.active_children():  # what they compute is not wanted any more
+            helper.terminate()
+        raise
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,7 +20,8 @@ from zeroevidence.attack.speech.protection import VoiceTransform, protect
 from zeroevidence.attack.training.data.frame_set import FrameSet
 from zeroevidence.data.speech.audio import Wave, load_speech
 from zeroevidence.data.speech.corpus import Utterance
-from zeroevidence.errors import InputError, Problem
+from zeroevidence.errors import LISTER, InputError, Problem
+from zeroevidence.interruption import check_stop
 from zeroevidence.linkage.optional import one_blas_thread
 from zeroevidence.uncertainty.resampling.draws import Progress
 
@@ -80,11 +82,11 @@ def read_features(
     if card.front_end not in FRONT_ENDS:
         raise InputError(f"{card.name}: takes {card.front_end}; expected an encoder of features")
     reader = _FeatureReader(card, transform, None if store is None else ArrayStore(store, BANDS))
-    with one_blas_thread():
-        batches = in_batches(reader.read, utterances, _BATCH, workers or os.cpu_count() or 1)
+    threads = workers or os.cpu_count() or 1
+    with one_blas_thread(), closing(in_batches(reader.read, utterances, _BATCH, threads)) as batches:
         results, problems = collect(batches, len(utterances), progress)
     if problems:
-        raise InputError.of(problems)
+        raise InputError.of(problems, LISTER if transform is None else "")
     ordered = [results[at] for at in range(len(utterances))]
     files = {utterance.path: result for utterance, result in zip(utterances, ordered, strict=True)}.values()
     conversions = AudioConversions(
@@ -112,6 +114,7 @@ class _FeatureReader:
         """Return the features of each utterance, or its problem."""
         outcomes: list[tuple[int, _UtteranceFeatures | Problem]] = []
         for at, utterance in part:
+            check_stop()
             try:
                 audio = load_speech(utterance, self.card.sample_rate)
                 frames = self._frames(audio.wave, utterance)

@@ -16,7 +16,7 @@ from zeroevidence.cli.options.labelled_embeddings import (
     refuse_with,
 )
 from zeroevidence.cli.options.measuring import RESAMPLING, measuring_options
-from zeroevidence.cli.options.output import Output, output_options, terminal_progress
+from zeroevidence.cli.options.output import Output, output_to, terminal_progress
 from zeroevidence.data.files.errors import naming_file
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Evaluation, Options
@@ -84,7 +84,7 @@ from zeroevidence.protect.tradeoff.strengths import assess_strengths, quick_prot
     "front, which `zeroevidence plot front` draws.",
 )
 @measuring_options(*RESAMPLING)
-@output_options
+@output_to(shared.estimate(), shared.signatures())
 def command(
     inputs: LabelledInputs,
     keep: tuple[str, ...],
@@ -133,12 +133,13 @@ def command(
         "dataset": inputs.name,
         "progress": terminal_progress("attacking", "attacks"),
     }
+    style: dict[str, Any] = {"signatures": output.signatures, "estimate": output.estimate}
     shown: dict[str, Any] = {"verification": not no_verification, "map_method": map_method}
     fit: dict[str, Any] = {"parameters": parameters, "seed": options.seed}
     with naming_file(inputs.embeddings):
         if inputs.continuous:
             rows = _evaluate_number(inputs, kinds, models, classifiers, fit, attack | shown)
-            text = render_attribute_numbers(rows, output.format, signatures=output.signatures)
+            text = render_attribute_numbers(rows, output.format, **style)
         else:
             roles = Roles.split(inputs.read(), inputs.attribute, seed=options.seed)
             if front:
@@ -150,14 +151,14 @@ def command(
                     classifiers=classifiers or None,
                     **attack,
                 )
-                text = render_pareto_front(points, output.format, signatures=output.signatures)
+                text = render_pareto_front(points, output.format, **style)
             else:
                 fit |= {"keep": keep[0] if keep else None, "preset": "paper" if paper else None}
                 attack |= {"keep": keep, "classifiers": classifiers or None, **shown}
                 rows = _evaluate_classes(
                     roles, inputs.attribute, kinds, models, fit, attack, target if people_curve else None
                 )
-                text = render_attribute_classes(rows, output.format, signatures=output.signatures)
+                text = render_attribute_classes(rows, output.format, **style)
     output.emit(text)
 
 

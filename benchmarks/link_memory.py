@@ -1,0 +1,93 @@
+"""Memory that `zeroevidence link` announces and the memory that it takes, as a Markdown table.
+
+python benchmarks/link_memory.py [--sizes 10000 50000] [--dim 64] [--engine numpy]
+
+The command runs in a process of its own with a limit of the memory that it may take: twice what it announced.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+UNITS = {"kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}
+# A process that starts another from a large one inherits its peak, so a small one stands between.
+PEAK = """
+import json, resource, subprocess, sys
+limit = int(sys.argv[1])
+found = subprocess.run(
+    [sys.executable, "-m", "zeroevidence", *sys.argv[2:]],
+    stderr=subprocess.PIPE,
+    text=True,
+    preexec_fn=(lambda: resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))) if limit else None,
+)
+peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss << 10
+print(json.dumps({"code": found.returncode, "peak": peak, "said": found.stderr}))
+"""
+
+
+def write_vectors(home: Path, size: int, dim: int) -> None:
+    rng = np.random.default_rng(0)
+    people = np.array([f"p{i:07d}" for i in range(size)])
+    enrolled = rng.normal(size=(size, dim)).astype(np.float32)
+    trials = enrolled + rng.normal(size=(size, dim)).astype(np.float32)
+    np.savez(home / "enrol.npz", vectors=enrolled, utterance=people, speaker=people)
+    np.savez(home / "trial.npz", vectors=trials, utterance=np.char.add("u", people), speaker=people)
+
+
+def run(home: Path, arguments: list[str], limit: int) -> dict[str, object]:
+    command = [sys.executable, "-c", PEAK, str(limit), *arguments]
+    found: dict[str, object] = json.loads(subprocess.check_output(command, cwd=home, text=True))
+    return found
+
+
+def announced(said: str) -> float:
+    size = re.search(r"about ([0-9.e+]+) (kB|MB|GB|TB) of memory", said)
+    if size is None:
+        raise RuntimeError(f"nothing was announced: {said}")
+    return float(size[1]) * UNITS[size[2]]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sizes", type=int, nargs="+", default=[10_000, 50_000])
+    parser.add_argument("--dim", type=int, default=64)
+    parser.add_argument("--engine", default="numpy")
+    options = parser.parse_args()
+    print("| T = N | d | announced | taken | taken / announced | with a limit of twice that |")
+    print("| ---: | ---: | ---: | ---: | ---: | --- |")
+    for size in options.sizes:
+        with tempfile.TemporaryDirectory() as folder:
+            home = Path(folder)
+            write_vectors(home, size, options.dim)
+            names = [
+                "link",
+                "--enrol",
+                "enrol.npz",
+                "--trial",
+                "trial.npz",
+                "--weight",
+                "3",
+                "--engine",
+                options.engine,
+            ]
+            free = run(home, [*names, "-o", "free"], 0)
+            said = announced(str(free["said"]))
+            limited = run(home, [*names, "-o", "limited"], int(2 * said))
+        taken = float(str(free["peak"]))
+        outcome = "done" if limited["code"] == 0 else f"exit code {limited['code']}"
+        print(
+            f"| {size} | {options.dim} | {said / 1e6:.0f} MB | {taken / 1e6:.0f} MB | {taken / said:.2f} | {outcome} |",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,128 @@
+"""The numbers of a paper through every channel: text, JSON, CSV, Markdown, LaTeX, gates and Python."""
+
+import csv
+import io
+import json
+
+import numpy as np
+import pytest
+
+import zeroevidence as ze
+from tests.effort import slow
+from zeroevidence.data.formats.scores.reading.read import read_scores
+from zeroevidence.evaluation.reading.results import from_json
+
+QUICK = ("--intervals", "20", "--null", "0")
+PAPER = {"d_ece": "0.58", "worst_case": "3.98"}  # of unprotected women, with the tag C [Nautsch et al. 2020]
+
+
+@pytest.fixture
+def zebra(shared):
+    """Arguments of the case of the ZEBRA paper: LibriSpeech test, women, unprotected."""
+    home = shared / "scores" / "vpc2020"
+    return home / "samegender_f0orig" / "oo_f.scores", "--key", home / "trials_f"
+
+
+def first_number(text, heading):
+    """What stands behind a heading in the table of one row."""
+    line = next(line for line in text.splitlines() if line.startswith(f"{heading}  "))
+    return line.removeprefix(heading).split()[0]
+
+
+@pytest.mark.parametrize("options", [("--intervals", "0", "--null", "0"), QUICK, pytest.param((), marks=slow)])
+def test_the_papers_numbers_through_every_channel(run, zebra, options):
+    code, text, _ = run("evaluate", *zebra, *options, "-f", "json")
+    assert code == 0
+    row = json.loads(text)["rows"][0]["metrics"]
+    assert {name: f"{row[name]['value']:.2f}" for name in PAPER} == PAPER
+    assert row["tag"]["value"] == "C"
+    assert ("estimate" in row["d_ece"]) == (options[:2] != ("--intervals", "0"))
+    python = ze.evaluate(read_scores(zebra[0], zebra[2]), intervals=0, null=0)
+    assert {name: row[name]["value"] for name in PAPER} == {name: python[name].value for name in PAPER}
+    assert {name: from_json(text)[0][name].value for name in PAPER} == {name: python[name].value for name in PAPER}
+    frame = python.to_frame()
+    assert dict(zip(frame["measure"], frame["value"], strict=True))["d_ece"] == python["d_ece"].value
+
+    _, text, _ = run("evaluate", *zebra, *options)
+    assert first_number(text, "D_ECE [bit]") == f"{python['d_ece'].value:.4f}"
+    assert first_number(text, "worst case [log10 LR]") == f"{python['worst_case'].value:.4f}"
+    assert first_number(text, "tag") == "C"
+    assert first_number(text, "ROCCH-EER [%]") == "7.17"
+
+    for format in ("md", "latex"):
+        _, text, _ = run("evaluate", *zebra, *options, "-f", format, "--measure", "d_ece", "--measure", "tag")
+        assert f"{python['d_ece'].value:.4f}" in text
+    _, text, _ = run("evaluate", *zebra, *options, "-f", "csv")
+    lines = {line["measure"]: line for line in csv.DictReader(io.StringIO(text))}
+    assert {name: float(lines[name]["value"]) for name in PAPER} == {name: python[name].value for name in PAPER}
+    assert lines["tag"]["value"] == "C"
+    assert "estimate" not in lines["d_ece"]
+
+
+def test_a_gate_fails_on_the_papers_case(run, zebra):
+    code, _, err = run("evaluate", *zebra, *QUICK, "--fail-if", "d_ece>0.55")
+    assert (code, err) == (1, "gate failed: oo_f: d_ece = 0.58391 > 0.55\n")
+    code, _, err = run("evaluate", *zebra, *QUICK, "--fail-if", "d_ece>0.59")
+    assert (code, err) == (0, "")
+    code, _, err = run("evaluate", *zebra, *QUICK, "--fail-if", "bound(d_ece)>0.59")
+    assert code == 1
+    assert err.startswith("gate failed: oo_f: bound(d_ece) = ")
+
+
+@pytest.fixture(scope="module")
+def scores(tmp_path_factory):
+    """Score files of twelve and of nine people, whose value is well above its estimate."""
+    folder = tmp_path_factory.mktemp("scores")
+    for people in (12, 9):
+        rng = np.random.default_rng(0)
+        pairs = [(other, speaker, trial) for speaker in range(people) for trial in range(3) for other in range(people)]
+        scored = [f"s{i} s{j}-u{k} {rng.normal() + 1.2 * (i == j):.6f}" for i, j, k in pairs]
+        keyed = [f"s{i} s{j}-u{k} {'target' if i == j else 'nontarget'}" for i, j, k in pairs]
+        spoken = [f"s{i} s{i}" for i in range(people)]
+        spoken += [f"s{i}-u{k} s{i}" for i in range(people) for k in range(3)]
+        for suffix, lines in (("scores", scored), ("key", keyed), ("spk", spoken)):
+            (folder / f"{people}.{suffix}").write_text("\n".join(lines) + "\n")
+    return folder
+
+
+def arguments(folder, people):
+    return (folder / f"{people}.scores", "--key", folder / f"{people}.key", "--speakers", folder / f"{people}.spk")
+
+
+def test_gates_judge_the_value_and_the_bound(run, scores):
+    _, text, _ = run("evaluate", *arguments(scores, 12), *QUICK, "-f", "json")
+    result = from_json(text)[0]["d_ece"]
+    assert result.estimate < result.value - 0.005 < result.value < result.bound
+    between = (result.estimate + result.value) / 2
+    assert run("evaluate", *arguments(scores, 12), *QUICK, "--fail-if", f"d_ece>{between:.6f}")[0] == 1
+    above = (result.value + result.bound) / 2
+    assert run("evaluate", *arguments(scores, 12), *QUICK, "--fail-if", f"d_ece>{above:.6f}")[0] == 0
+    assert run("evaluate", *arguments(scores, 12), *QUICK, "--fail-if", f"bound(d_ece)>{above:.6f}")[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("people", "options", "reason"),
+    [
+        (12, ("--intervals", "0"), "computed without intervals"),
+        (9, (), "9 speakers are too few for intervals"),
+    ],
+)
+def test_a_gate_on_a_bound_that_is_not_there_says_why(run, scores, people, options, reason):
+    code, _, err = run("evaluate", *arguments(scores, people), "--null", "0", *options, "--fail-if", "bound(d_ece)>0.5")
+    assert code == 2
+    assert "has no bound(d_ece)" in err
+    assert reason in err
+
+
+def test_estimates_are_a_column_where_asked_for(run, scores):
+    plain, shown = (
+        run("evaluate", *arguments(scores, 12), *QUICK, "-f", "csv", *more)[1] for more in ((), ("--estimate",))
+    )
+    lines = {line["measure"]: line for line in csv.DictReader(io.StringIO(shown))}
+    assert "estimate" not in plain.splitlines()[0].split(",")
+    assert {name for name, line in lines.items() if line["estimate"]} == {
+        "d_ece",
+        "cllr_min",
+    }
+    assert " estimate " in run("evaluate", *arguments(scores, 12), *QUICK, "--estimate")[1]
+    assert " estimate " not in run("evaluate", *arguments(scores, 12), *QUICK)[1]

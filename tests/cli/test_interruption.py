@@ -1,0 +1,143 @@
+"""Commands that are asked to end: nobody's speech stays, no program runs on, and one line says what was kept."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.onnx_bytes import model as onnx_model
+
+PATIENCE = 600.0  # seconds: ends what hangs
+# A protector that starts a program of its own, says who both are, and does not end.
+PROTECTOR = """
+import os, subprocess, sys, time
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(3600)"])
+with open(sys.argv[1] + "/" + str(os.getpid()), "x") as stream:
+    stream.write(f"{os.getpid()} {child.pid}\\n")
+time.sleep(3600)
+"""
+# Sends itself a signal when a module is imported, then runs the command line.
+AT_IMPORT = """
+import os, runpy, signal, sys
+_, number, name, *sys.argv[1:] = sys.argv
+class Finder:
+    def find_spec(self, module, path=None, target=None):
+        if module == name:
+            sys.meta_path.remove(self)
+            os.kill(os.getpid(), int(number))
+sys.meta_path.insert(0, Finder())
+runpy.run_module("zeroevidence", run_name="__main__")
+"""
+
+
+def is_running(pid):
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state not in "ZX"
+
+
+def waited(condition):
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+@pytest.fixture
+def speech(tmp_path):
+    pytest.importorskip("soundfile")
+    pytest.importorskip("onnxruntime")
+    from zeroevidence.data.speech.audio import write_audio
+
+    rng = np.random.default_rng(0)
+    for person in range(6):
+        for number in range(2):
+            place = tmp_path / "original" / f"p{person}" / f"p{person}_{number}.wav"
+            place.parent.mkdir(parents=True, exist_ok=True)
+            write_audio(place, 0.1 * rng.normal(size=6400))
+    card = {"sample_rate": 16000, "front_end": "kaldi-fbank", "input": "feats", "output": "embedding"}
+    (tmp_path / "bands.onnx").write_bytes(onnx_model())
+    (tmp_path / "bands.json").write_text(json.dumps({**card, "file": "bands.onnx", "dim": 80}))
+    return tmp_path
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks at processes in /proc")
+@pytest.mark.parametrize(
+    ("number", "code", "begins"),
+    [(signal.SIGTERM, 143, "interrupted by SIGTERM; "), (signal.SIGINT, 130, "interrupted; ")],
+)
+def test_an_audit_with_a_program(speech, number, code, begins):
+    (speech / "protector.py").write_text(PROTECTOR)
+    for name in ("temporary", "started"):
+        (speech / name).mkdir()
+    program = f"command:{sys.executable} {speech / 'protector.py'} {speech / 'started'} {{input}} {{output}}"
+    arguments = ("audit", speech / "original", "--protect", program, "--extractor", speech / "bands.json")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "zeroevidence", *map(str, arguments), "-o", str(speech / "out")],
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "TMPDIR": str(speech / "temporary")},
+    )
+    waited(lambda: process.poll() is not None or any(path.stat().st_size for path in (speech / "started").iterdir()))
+    assert process.poll() is None, process.stderr.read()
+    assert list((speech / "temporary").rglob("*.wav"))  # people's speech
+    process.send_signal(number)
+    _, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == code, err
+    assert err.splitlines()[-1] == begins + (
+        f"{speech / 'out' / 'cache'} keeps 12 files, from which the same command continues"
+    )
+    assert "Traceback" not in err
+    assert list((speech / "temporary").rglob("zeroevidence-*")) == []
+    assert list((speech / "temporary").rglob("*.wav")) == []
+    pids = [int(pid) for path in (speech / "started").iterdir() for pid in path.read_text().split()]
+    assert len(pids) >= 2
+    waited(lambda: not any(map(is_running, pids)))
+    assert not (speech / ".out.lock").exists()
+
+
+@pytest.mark.parametrize("name", ["click", "polars", "numpy"])
+@pytest.mark.parametrize(
+    ("number", "code", "line"),
+    [(signal.SIGTERM, 143, "interrupted by SIGTERM\n"), (signal.SIGINT, 130, "interrupted\n")],
+)
+def test_while_modules_are_imported(tmp_path, name, number, code, line):
+    (tmp_path / "scores").write_text("a u 1.0 target\nb u 0.0 nontarget\n")
+    arguments = (str(int(number)), name, "evaluate", str(tmp_path / "scores"))
+    ended = subprocess.run(
+        [sys.executable, "-c", AT_IMPORT, *arguments], capture_output=True, text=True, timeout=PATIENCE
+    )
+    assert (ended.returncode, ended.stdout, ended.stderr) == (code, "", line)
+
+
+def test_a_fit_that_is_asked_to_end_leaves_nothing(tmp_path):
+    pytest.importorskip("torch")
+    pytest.importorskip("safetensors")
+    rng = np.random.default_rng(0)
+    people, sex = np.repeat([f"s{i:02d}" for i in range(40)], 10), np.repeat(["f", "m"] * 20, 10)
+    np.savez(tmp_path / "voices.npz", vectors=rng.normal(size=(400, 16)), speaker=people, sex=sex)
+    before = sorted(path.name for path in tmp_path.iterdir())
+    arguments = ("voices.npz", "--attribute", "sex", "--protector", "flow", "--set", "epochs=100000", "-o", "new/out")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "zeroevidence", "protect", "fit", *arguments],
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    deadline = time.monotonic() + 600.0
+    while not Path(tmp_path, "new", ".out.lock").exists():  # from then on it is fitted
+        assert process.poll() is None, process.stderr.read()
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    process.send_signal(signal.SIGTERM)
+    _, err = process.communicate(timeout=600.0)
+    assert (process.returncode, err.splitlines()[-1]) == (143, "interrupted by SIGTERM")
+    assert sorted(path.name for path in tmp_path.iterdir()) == before

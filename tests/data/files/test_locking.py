@@ -1,0 +1,86 @@
+"""Folders that belong to a process: nothing empty stays after an error, and a note says what is kept."""
+
+import errno
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from zeroevidence.data.files import locking
+from zeroevidence.data.files.locking import lock_folder
+from zeroevidence.errors import OutputError
+
+
+def everything(folder):
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
+
+
+def open_files():
+    """The files that this process has open, nothing where the system does not list them."""
+    place = Path("/proc/self/fd")
+    return len(list(place.iterdir())) if place.is_dir() else None
+
+
+def fail(folder, *made, empty=()):
+    """Make folders and files within a lock, then fail."""
+    with lock_folder(folder, continued_from=["cache"]):
+        for name in empty:
+            (folder / name).mkdir(parents=True)
+        for name in made:
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).touch()
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_a_lock_that_cannot_be_signed_does_not_stay(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(locking.os, "write", full)
+    handles = open_files()
+    for _ in range(5):
+        with pytest.raises(OutputError, match="No space left"), lock_folder(tmp_path / "new" / "folder" / "out"):
+            pass
+    assert everything(tmp_path) == []
+    assert open_files() == handles
+
+
+def test_folders_that_stay_empty_are_removed(tmp_path):
+    (tmp_path / "there" / "mine").mkdir(parents=True)
+    with pytest.raises(OSError, match="No space"):
+        fail(tmp_path / "there", empty=["cache/ab", "cache/cd"])
+    assert everything(tmp_path) == ["there", "there/mine"]  # what was there before is left
+    with pytest.raises(OSError, match="No space"):
+        fail(tmp_path / "new" / "out", empty=["cache/ab"])
+    assert everything(tmp_path) == ["there", "there/mine"]
+
+
+def test_what_is_kept_is_noted(tmp_path):
+    with pytest.raises(OSError, match="No space") as caught:
+        fail(tmp_path / "out", "cache/ab/1", "cache/ab/2", "result.json", empty=["cache/cd"])
+    assert everything(tmp_path / "out") == ["cache", "cache/ab", "cache/ab/1", "cache/ab/2", "result.json"]
+    assert caught.value.__notes__ == [
+        f"{tmp_path / 'out' / 'cache'} keeps 2 files, from which the same command continues"
+    ]
+
+
+@pytest.mark.parametrize("size", [0, 400])
+def test_a_search_on_a_full_disk_leaves_nothing(tmp_path, size):
+    """Files can have no more than so many bytes: none at all, or the lock but not the manifest."""
+    rng = np.random.default_rng(0)
+    np.savez(tmp_path / "v.npz", vectors=rng.normal(size=(8, 4)), speaker=[f"s{i // 2}" for i in range(8)])
+    before = everything(tmp_path)
+    ended = subprocess.run(
+        [sys.executable, "-m", "zeroevidence", "link", "--enrol", "v.npz", "--trial", "v.npz", "-o", "new/out"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=600.0,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size)),
+    )
+    assert (ended.returncode, everything(tmp_path)) == (6, before), ended.stderr
+    assert ended.stderr.startswith("new/out")
+    assert ended.stderr.endswith("cannot be written: File too large\n")

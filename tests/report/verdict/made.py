@@ -1,0 +1,88 @@
+"""Rows made by hand, for sentences that depend on single facts."""
+
+from dataclasses import replace
+
+import zeroevidence as ze
+from zeroevidence.evaluation import MeasureResult, Setup
+from zeroevidence.evaluation.rows.setup import Resampling
+from zeroevidence.evaluation.rows.trials import People
+from zeroevidence.report.verdict import verdict
+from zeroevidence.uncertainty.null import Null
+
+P_VALUES = {"beaten": 0.001, "at-chance": 0.6, "untested": None}
+SETUP = Setup(recorded="ZE", null=Resampling("speaker", 999))
+
+
+def tested(value, unit, chance, **limits):
+    """A measure that beats chance, is at chance, or was not tested."""
+    p_value = P_VALUES[chance]
+    null = None if p_value is None else Null(0.0, 0.0)
+    return MeasureResult(value, unit, null=null, p_value=p_value, **limits)
+
+
+def listed_people(linked, *, named=None, falsely=None, trials=5, bits=0.1):
+    """People whose recordings get the right name this often."""
+    count = len(linked)
+    names = tuple(f"p{i:02d}" for i in range(count))
+    return People(names, (trials,) * count, (bits,) * count, (bits,) * count, tuple(linked), falsely, named)
+
+
+def search_row(top1=0.3, alid=0.5, chance="beaten", *, people=None, about=None, speakers=20, limits=None, **labels):
+    """A search through twenty identities; `limits` are those of top-1 and of ALID."""
+    top_limits, bit_limits = limits or ({}, {})
+    metrics = {
+        "top1": MeasureResult(top1, "rate", **top_limits),
+        "alid": tested(alid, "bit", chance, **bit_limits),
+    }
+    if people is not None and people.named is not None:
+        metrics["people_named"] = MeasureResult(sum(people.named) / len(people.named), "rate", low=0.02, bound=0.9)
+    counts = {"identities": 20, "trials": 5 * speakers, "speakers": speakers}
+    return ze.Evaluation(metrics, counts, SETUP, labels or {"system": "s"}, about or ze.About(), people=people)
+
+
+def pairs_row(d_ece=0.1, eer=0.3, chance="beaten", *, about=None, limits=None, **labels):
+    """Single comparisons; `limits` are those of D_ECE and of the EER."""
+    evidence_limits, error_limits = limits or ({}, {})
+    metrics = {"d_ece": tested(d_ece, "bit", chance, **evidence_limits)}
+    if eer is not None:
+        metrics["eer"] = MeasureResult(eer, "rate", **error_limits)
+    counts = {"target": 60, "nontarget": 600}
+    return ze.Evaluation(metrics, counts, SETUP, labels or {"system": "s"}, about or ze.About())
+
+
+def attribute_row(system, value, chance="beaten", *, role="attack", attacker="logistic", name="sex", **about):
+    """Evidence that a classifier finds of an attribute."""
+    labels = {"system": system, "split": "test", "attacker": attacker}
+    described = ze.About("attribute", role, attribute=name, **about)
+    metrics, counts = {"d_ece": tested(value, "bit", chance)}, {"target": 9, "nontarget": 9}
+    return ze.Evaluation(metrics, counts, SETUP, labels, described)
+
+
+def number_row(system, bits, chance="beaten", *, role="attack", error=3.0, limits=None):
+    """Bits that an attacker learns of a number."""
+    metrics = {
+        "attribute_bits": tested(bits, "bit", chance, **(limits or {})),
+        "attribute_error": MeasureResult(error, "units"),
+    }
+    labels = {"system": system, "split": "test", "attacker": "ridge"}
+    return ze.Evaluation(metrics, {"speakers": 30}, SETUP, labels, ze.About("attribute", role, attribute="age"))
+
+
+def developed(row, bits):
+    """The row of an attacker who learned so many bits of development people."""
+    return replace(row, about=replace(row.about, development=bits))
+
+
+def headline(*rows):
+    """The headline of a verdict."""
+    return verdict(rows).headline
+
+
+def text(*rows):
+    """The paragraph of a verdict, with plain spaces."""
+    return verdict(rows).paragraph.replace("\u00a0", " ")
+
+
+def short(*rows):
+    """The summary of a verdict as one text, with plain spaces."""
+    return " ".join(verdict(rows).summary).replace("\u00a0", " ")

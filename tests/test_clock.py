@@ -1,0 +1,60 @@
+"""A clock that goes backwards, and files from the future: nothing is decided by the time of day."""
+
+import itertools
+import os
+import time
+
+import numpy as np
+import pytest
+
+from zeroevidence.data.embeddings import Embeddings
+from zeroevidence.data.files.locking import lock_folder
+from zeroevidence.linkage import LinkSettings, link_resumable
+from zeroevidence.linkage.inputs.pairing import pair
+from zeroevidence.linkage.resuming.checkpoints import BLOCKS
+
+
+@pytest.fixture
+def backwards(monkeypatch):
+    """A clock that shows an earlier time whenever it is looked at; how long something takes is still measured."""
+    hours = itertools.count(0, -3600)
+    monkeypatch.setattr(time, "time", lambda: 2e9 + next(hours))
+    monkeypatch.setattr(time, "time_ns", lambda: 10**18 * 2 + 10**9 * next(hours))
+
+
+@pytest.fixture
+def search():
+    rng = np.random.default_rng(0)
+    people = [f"p{i:02d}" for i in range(30)]
+    vectors = rng.normal(size=(30, 8))
+    enrol = Embeddings(vectors, people, people)
+    return pair(Embeddings(vectors + rng.normal(size=(30, 8)), [f"u{i:02d}" for i in range(30)], people), enrol)
+
+
+def test_a_search_continues_from_blocks_of_the_future(backwards, search, tmp_path):
+    settings = LinkSettings(weight=2.0, block=10)
+    whole = link_resumable(search, tmp_path / "whole", settings)
+
+    def stop(done, total):
+        if done == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        link_resumable(search, tmp_path / "out", settings, progress=stop)
+    for path in (tmp_path / "out").rglob("*"):
+        os.utime(path, (4e9, 4e9))
+    lines = []
+    resumed = link_resumable(search, tmp_path / "out", settings, say=lines.append)
+    assert any("continuing: 2 of 3 blocks" in line for line in lines)
+    for name in ("lid", "greater", "score"):
+        np.testing.assert_array_equal(getattr(whole, name), getattr(resumed, name))
+    assert sorted(path.name for path in (tmp_path / "out" / BLOCKS).iterdir())[0] == "calibration"
+
+
+def test_a_lock_of_the_future_is_taken_over(backwards, tmp_path):
+    lock = tmp_path / ".out.lock"
+    lock.write_text('{"process": 1, "host": "elsewhere", "since": "2099-01-01 00:00:00 UTC"}')
+    os.utime(lock, (4e9, 4e9))
+    with lock_folder(tmp_path / "out"):
+        assert "2099" not in lock.read_text()
+    assert list(tmp_path.iterdir()) == []
