@@ -77,6 +77,12 @@ def test_ranking_and_ties():
         assert by_pair["weak", "strong"].p_holm < 0.05
         assert by_pair["weak", "alike"].p_holm > 0.05
         assert comparison.signature.startswith("ZE|rows:3|")
+        # What is shown adds up: the ranking has the values, the differences are theirs, and their intervals hold them.
+        values = {one.system: one.value for one in comparison.ranking}
+        assert values == {row.labels["system"]: row[comparison.measure].value for row in rows}
+        for one in comparison.pairs:
+            assert one.difference.value == values[one.first] - values[one.second]
+            assert one.difference.low <= one.difference.value <= one.difference.high
 
 
 def test_other_trials_are_refused_and_named():

@@ -1,0 +1,52 @@
+"""Tables of attributes show estimates where asked for."""
+
+import csv
+import io
+
+import pytest
+
+from zeroevidence.evaluation import About, Evaluation, MeasureResult
+from zeroevidence.report.tables.attribute_classes import render_attribute_classes
+from zeroevidence.report.tables.pareto_front import render_pareto_front
+
+ATTACK = Evaluation(
+    {
+        "d_ece": MeasureResult(0.25, "bit", estimate=0.2125),
+        "cllr_min": MeasureResult(0.5, "bit", estimate=0.5375),
+        "tag_counts": MeasureResult({"A": 3}, "count"),
+    },
+    labels={"system": "flow", "attacker": "linear"},
+    about=About(question="attribute", attribute="sex", protector="flow", strength=1.0),
+)
+VERIFICATION = Evaluation(
+    {
+        "eer": MeasureResult(0.1, "rate"),
+        "top1": MeasureResult(0.9, "rate"),
+        "cllr_min": MeasureResult(0.3, "bit", estimate=0.3215),
+    },
+    labels={"system": "flow"},
+    about=About(role="utility", protector="flow", strength=1.0),
+)
+
+
+@pytest.mark.parametrize("format", ["text", "md", "latex"])
+@pytest.mark.parametrize(
+    ("render", "estimates"),
+    [(render_attribute_classes, ("0.2125", "0.5375", "0.3215")), (render_pareto_front, ("0.2125",))],
+)
+def test_estimates_are_columns_where_asked_for(render, estimates, format):
+    plain, shown = (render([ATTACK, VERIFICATION], format, estimate=asked) for asked in (False, True))
+    for number in estimates:
+        assert number not in plain
+        assert number in shown
+    assert "0.2500" in plain
+    assert "0.2500" in shown
+
+
+def test_csv_of_attributes_has_the_column_where_asked_for():
+    plain, shown = (
+        next(csv.DictReader(io.StringIO(render_attribute_classes([ATTACK], "csv", estimate=asked))))
+        for asked in (False, True)
+    )
+    assert "estimate" not in plain
+    assert float(shown["estimate"]) == 0.2125
