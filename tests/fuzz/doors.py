@@ -137,7 +137,6 @@ DOORS = (
     Door("fields that are not known", "data.files.json_values:_check_unconverted", _nothing()),
     Door("numbers that JSON does not have", "data.files.json_values:_refuse_constant", _nothing(float("nan"))),
     Door("models that were changed", "protect.models:_described", _any_digest),
-    Door("models that are not finite", "protect.models:_check_numbers", _nothing()),
     Door("vectors that are not finite", "data.embeddings:check_finite", _nothing()),
     Door("encoders other than their card says", "attack.onnx_models.files:checked_bytes", _unchecked_bytes),
     Door("encoders outside their folder", "attack.onnx_models.cards:_beside", _anywhere),

@@ -149,3 +149,27 @@ def test_audio_that_cannot_be_opened_is_not_called_missing(tmp_path):
     (tmp_path / "loop.wav").symlink_to("loop.wav")
     with pytest.raises(InputError, match=r"loop\.wav: cannot be read: Too many levels"):
         load_audio(tmp_path / "loop.wav")
+
+
+def test_ten_seconds_of_a_file_of_three_hours_take_the_memory_of_ten_seconds(tmp_path):
+    """The file is sparse: silence but for the part that is read."""
+    import struct
+    import tracemalloc
+
+    size, first, last = 2 * 3 * 3600 * 16_000, 16_000 * 7200, 16_000 * 7210
+    head = struct.pack("<4sI4s4sIHHIIHH4sI", b"RIFF", 36 + size, b"WAVE", b"fmt ", 16, 1, 1, 16_000, 32_000, 2, 16,
+                       b"data", size)  # fmt: skip
+    noise = np.random.default_rng(0).integers(-3000, 3000, last - first).astype("<i2")
+    with (tmp_path / "long.wav").open("wb") as stream:
+        stream.write(head)
+        stream.truncate(len(head) + size)
+        stream.seek(len(head) + 2 * first)
+        stream.write(noise.tobytes())
+    tracemalloc.start()
+    try:
+        wave = load_audio(tmp_path / "long.wav", start=first, end=last)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    np.testing.assert_allclose(wave, noise / 32768.0, atol=1e-6)
+    assert peak < 8 * wave.nbytes

@@ -61,6 +61,8 @@ def add_encoder(
     zeroevidence.errors.UsageError: 'campplus' is an extractor already; expected another name
     """
     source = _find_card(str(file), card, published)
+    if name is None and not is_encoder_name(source.name):
+        raise UsageError(f"{file}: its name {source.name!r} cannot name an encoder; expected another, with --as")
     source = replace(source, name=_check_name(name or source.name, overwrite))
     encoder = OnnxExtractor(source)
     if encoder.model.external:
