@@ -128,7 +128,7 @@ def test_two_systems_are_not_attempts_on_one(against):
     )
     again = search_row(0.5, 1.9, about=against.ignorant, system="aa")
     more = verdict([first, second, again])
-    assert "Of 2 attempts against aa, the one that learns most on average, counts here" in more.summary[1]
+    assert "Of 2 attempts against aa, the one that learns most on average counts here" in more.summary[1]
     assert [row.startswith("oa: ") for row in more.others] == [True]
 
 

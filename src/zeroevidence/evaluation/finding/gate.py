@@ -26,10 +26,6 @@ _MEASURED = r"([a-z_0-9]+)|bound\(\s*([a-z_0-9]+)\s*\)"
 _FORM = re.compile(rf"\s*(?:{_MEASURED})\s*(>=|<=|>|<)\s*([-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?)\s*")
 
 
-_TURNED = "eer-above-half"
-_EERS = ("eer", "asv_eer", "sv_eer", "cm_eer")
-
-
 @dataclass(frozen=True, slots=True)
 class Gate:
     """A measure, or its bound, a comparison and a limit.
@@ -93,7 +89,7 @@ class Gate:
             if _OPERATORS[self.comparison](number, self.limit):
                 lines.append(f"gate failed: {whose}{self.judged} = {number:.6g} {self.comparison} {self.limit:g}")
                 continue
-            faults = [code for code in _faults(row) if code != _TURNED or not _may_be_half(row)]
+            faults = [flag.code for flag in row.flags if flag.severity == "fault"]
             if faults:
                 lines.append(f"gate failed: {whose}{self.judged} cannot be judged because of {', '.join(faults)}")
         return lines
@@ -124,13 +120,3 @@ def _why_unbounded(row: Evaluation, name: str, result: MeasureResult) -> str:
     if row.setup.intervals is None:
         return "it was computed without intervals; expected --intervals of at least 2"
     return "its interval has no bound" if result.low is not None else "this measure has no interval here"
-
-
-def _faults(row: Evaluation) -> list[str]:
-    return [flag.code for flag in row.flags if flag.severity == "fault"]
-
-
-def _may_be_half(row: Evaluation) -> bool:
-    """Whether every EER above one half has an interval that one half lies in, as where nothing is given away."""
-    above = [result for name, result in row.metrics.items() if name in _EERS and (result.number or 0.0) > 0.5]
-    return all(result.low is not None and result.low <= 0.5 for result in above)

@@ -18,13 +18,16 @@ from zeroevidence.evaluation.rows.evaluation import Evaluation
 from zeroevidence.evaluation.rows.flags import resampling_flags
 from zeroevidence.evaluation.rows.options import Options
 from zeroevidence.evaluation.rows.setup import Resampling, SearchSetup, Setup
-from zeroevidence.evaluation.scores.people import exposed_curves, exposure_by_person
+from zeroevidence.evaluation.rows.trials import Trials
+from zeroevidence.evaluation.scores.people import exposed_curves, exposure_by_person, with_named_limits
 from zeroevidence.evaluation.scores.resampling import search_replicates, with_intervals
 from zeroevidence.evaluation.scores.search import search_metrics, trial_table
 from zeroevidence.evaluation.scores.search_curves import evidence_curves
 from zeroevidence.linkage import search
 from zeroevidence.linkage.result import LinkResult
 from zeroevidence.measure.search.disclosure import RowEvidence
+from zeroevidence.measure.search.named import count_names
+from zeroevidence.measure.views import NameCounts
 
 
 class LinkedSearch(LinkResult):
@@ -73,8 +76,9 @@ def linked_evaluation(
     )
     evidence = links.evidence
     singled = (links.fires == 1).astype(np.int64) if (links.fires >= 0).all() else None
-    metrics = search_metrics(evidence, singled, setup)
     table = trial_table(links.trial, links.speaker, evidence)
+    names = _names(links, table)
+    metrics = search_metrics(evidence, singled, setup, names)
     counts = {
         "target": len(links),
         "nontarget": len(links) * (links.identities - 1),
@@ -86,7 +90,7 @@ def linked_evaluation(
     replicates = None
     if options.intervals:
         replicates = search_replicates(evidence, singled, links.speaker, options, links.trial)
-        metrics = with_intervals(metrics, replicates, options.level)
+        metrics = with_named_limits(with_intervals(metrics, replicates, options.level), names, options.level)
     return Evaluation(
         metrics=metrics,
         counts=counts,
@@ -106,9 +110,18 @@ def linked_evaluation(
         ),
         curves=evidence_curves(evidence) | exposed_curves(table, options.level),
         trials=table,
-        people=exposure_by_person(table),
+        people=exposure_by_person(table, names),
         replicates=replicates,
     )
+
+
+def _names(links: LinkResult, trials: Trials) -> NameCounts:
+    """How often each person's name came first; of others that score the same, the first is taken."""
+    whose = trials.by_speaker.whose
+    people = np.full(links.identities, -1, dtype=np.int64)
+    people[links.names.mated] = whose
+    alone = (links.top != links.names.mated) | (trials.linked == 1)
+    return count_names(whose, np.where(alone, people[links.top], -1), np.arange(int(whose.max()) + 1))
 
 
 def read_search(folder: str | Path, options: Options, *, system: str | None = None) -> Evaluation:

@@ -25,8 +25,8 @@ class Flag:
     Examples
     --------
     >>> flag("no-intervals", speakers=4)
-    Flag(code='no-intervals', severity='warning', sentence='4 speakers are too few for intervals, which therefore are \
-not given; collect at least 10.')
+    Flag(code='no-intervals', severity='warning', sentence='4 speakers are too few for intervals, which are \
+given for shares of people only; collect at least 10.')
     """
 
     code: str
@@ -105,7 +105,7 @@ FLAGS: Mapping[str, tuple[Severity, str]] = {
     ),
     "no-intervals": (
         "warning",
-        f"{{speakers}} speakers are too few for intervals, which therefore are not given; collect at least "
+        f"{{speakers}} speakers are too few for intervals, which are given for shares of people only; collect at least "
         f"{LEAST_PEOPLE}.",
     ),
     "incomplete-rows": (

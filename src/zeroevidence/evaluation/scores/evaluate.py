@@ -26,7 +26,6 @@ from zeroevidence.evaluation.finding.finding import alone
 from zeroevidence.evaluation.rows.about import About
 from zeroevidence.evaluation.rows.evaluation import Evaluation
 from zeroevidence.evaluation.rows.flags import Flag, flag, relaxed_flags, resampling_flags
-from zeroevidence.evaluation.rows.limits import with_share_limits
 from zeroevidence.evaluation.rows.measure_result import MeasureResult
 from zeroevidence.evaluation.rows.options import Options
 from zeroevidence.evaluation.rows.replicates import Replicates
@@ -38,7 +37,7 @@ from zeroevidence.evaluation.scores.curves import one_to_one_curves
 from zeroevidence.evaluation.scores.digests import score_digest
 from zeroevidence.evaluation.scores.folded_search import FoldedSearch
 from zeroevidence.evaluation.scores.matrix_search import MatrixSearch
-from zeroevidence.evaluation.scores.people import exposed_curves, exposure_by_person
+from zeroevidence.evaluation.scores.people import exposed_curves, exposure_by_person, with_named_limits
 from zeroevidence.evaluation.scores.recordings import several_recordings
 from zeroevidence.evaluation.scores.repetitions import repetition_flags
 from zeroevidence.evaluation.scores.resampling import (
@@ -54,7 +53,6 @@ from zeroevidence.evaluation.scores.search import SearchResult, SearchTask, chec
 from zeroevidence.evaluation.scores.speakers import with_worst_cases
 from zeroevidence.measure.measures import measures_of
 from zeroevidence.measure.pairs.view import ScoreView
-from zeroevidence.measure.search.named import countable_people
 from zeroevidence.measure.views import PairSettings
 from zeroevidence.uncertainty.null import MatrixParts
 from zeroevidence.uncertainty.resampling.draws import Progress
@@ -217,9 +215,8 @@ class _Task:
             if options.intervals:
                 replicates = replicate(prepared, view, search, self.closed_set, options, running)
                 metrics = with_intervals(metrics, replicates, options.level)
-                if result is not None and "people_named" in metrics:
-                    people = int(np.count_nonzero(countable_people(result.names)))
-                    metrics["people_named"] = with_share_limits(metrics["people_named"], people, options.level)
+                if result is not None:
+                    metrics = with_named_limits(metrics, result.names, options.level)
             if options.null:
                 metrics, null = with_nulls(metrics, begun(), search, options, running)
         return metrics, replicates, null

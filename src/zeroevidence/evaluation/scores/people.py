@@ -16,8 +16,10 @@ from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.data.names import row_numbers
 from zeroevidence.evaluation.rows.curves import Curve, as_curve, thinned
 from zeroevidence.evaluation.rows.evaluation import Evaluation
+from zeroevidence.evaluation.rows.limits import with_share_limits
+from zeroevidence.evaluation.rows.measure_result import MeasureResult
 from zeroevidence.evaluation.rows.trials import People, Trials
-from zeroevidence.measure.search.named import count_names, first_identity, named_people
+from zeroevidence.measure.search.named import count_names, countable_people, first_identity, named_people
 from zeroevidence.measure.views import NameCounts
 from zeroevidence.uncertainty.exposure import exposure_shares
 
@@ -91,6 +93,16 @@ def exposure_by_person(trials: Trials, names: NameCounts | None = None) -> Peopl
         None if falsely is None else tuple(falsely[first].tolist()),
         None if names is None else tuple(named_people(names)[first].tolist()),
     )
+
+
+def with_named_limits(
+    metrics: Mapping[str, MeasureResult], names: NameCounts, level: float
+) -> dict[str, MeasureResult]:
+    """The measures, with limits of the share of people who are named."""
+    if "people_named" not in metrics:
+        return dict(metrics)
+    people = int(np.count_nonzero(countable_people(names)))
+    return {**metrics, "people_named": with_share_limits(metrics["people_named"], people, level)}
 
 
 def exposed_curves(trials: Trials, level: float) -> dict[str, Curve]:

@@ -91,8 +91,8 @@ def named_by_guessing(trials: IntArray, identities: int) -> float:
 
     Examples
     --------
-    >>> named_by_guessing(np.array([2, 2]), 10) == 0.1**2
-    True
+    >>> round(named_by_guessing(np.array([2, 2]), 10), 12)
+    0.01
     """
     numbers, people = np.unique(trials[trials >= LEAST_RECORDINGS], return_counts=True)
     chances = [_tail(n, ceil(NAMED_SHARE * n - _HAIR), 1.0 / identities) for n in numbers.tolist()]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import log10
 
-from zeroevidence.evaluation import Evaluation, Finding, MeasureResult
+from zeroevidence.evaluation import Evaluation, Finding
 from zeroevidence.evaluation.finding.chance import Chance
 from zeroevidence.evaluation.finding.finding import Choice, Level, same_setting
 from zeroevidence.measure.measures import MEASURES
@@ -230,17 +230,6 @@ def vacuous_limit(limited: LimitedValue) -> list[str]:
     people = limited.people
     needed = f"; about {people} people would bring the limit half-way to what was measured" if people else ""
     return [f"So few people rule nothing out: others like them may give everything away{needed}."]
-
-
-def outside(metric: MeasureResult) -> bool:
-    """Whether a value lies outside its interval by more than rounding.
-
-    Calibrated on the scores that it is computed from, a measure favours the attacker; its interval is corrected for
-    that.
-    """
-    if metric.low is None or metric.high is None:
-        return False
-    return not metric.low - 1e-9 <= float(metric) <= metric.high + 1e-9
 
 
 def rounded_power(base: float, exponent: float) -> str:

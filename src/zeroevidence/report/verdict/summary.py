@@ -79,7 +79,7 @@ def _by_whom(rows: Sequence[Evaluation], finding: Finding) -> str:
     if len(finding.attempts) < 2:
         several = len(finding.by_system) > 1
         return f"The attempt{against if several else ''} is {_attacker(row, finding)}."
-    return capitalise(f"{chosen_attempt(finding, against)}, counts here: {_attacker(row, finding)}.")
+    return capitalise(f"{chosen_attempt(finding, against)} counts here: {_attacker(row, finding)}.")
 
 
 def _attacker(row: Evaluation, finding: Finding) -> str:
