@@ -46,7 +46,8 @@ def test_problems_speak_of_the_page(tmp_path):
 def test_every_option_in_messages_about_scores_has_a_place_on_the_page():
     """What readers of scores and warnings on results tell people to do must be possible on the page."""
     source = Path(zeroevidence.__file__).parent
-    files = [*(source / "data" / "formats" / "scores").rglob("*.py"), source / "evaluation" / "rows" / "flags.py"]
+    readers = (source / "data" / folder for folder in ("formats/scores", "preparing"))
+    files = [*(file for folder in readers for file in folder.rglob("*.py")), source / "evaluation/rows/flags.py"]
     said = {
         option
         for file in files
