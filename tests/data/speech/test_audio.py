@@ -173,3 +173,21 @@ def test_ten_seconds_of_a_file_of_three_hours_take_the_memory_of_ten_seconds(tmp
         tracemalloc.stop()
     np.testing.assert_allclose(wave, noise / 32768.0, atol=1e-6)
     assert peak < 8 * wave.nbytes
+
+
+@pytest.mark.parametrize("at", [-3, -2, -1, 0])
+def test_facts_do_not_depend_on_where_a_file_is_cut_into_pieces(tmp_path, monkeypatch, at):
+    """Three samples at full scale on either side of the end of a piece, beside a channel that is nearly silent."""
+    soundfile = pytest.importorskip("soundfile")
+    monkeypatch.setattr("zeroevidence.data.speech.audio._PIECE", 100)
+    samples = np.zeros((250, 2), dtype=np.float32)
+    samples[100 + at : 103 + at, 0] = 1.0
+    soundfile.write(tmp_path / "a.wav", samples, 16000, subtype="FLOAT")
+    facts = inspect_audio(tmp_path / "a.wav")
+    assert (facts.samples, facts.channels, facts.silent, facts.clipped) == (250, 2, False, True)
+    samples[101 + at, 0] = 0.0
+    soundfile.write(tmp_path / "a.wav", samples, 16000, subtype="FLOAT")
+    assert not inspect_audio(tmp_path / "a.wav").clipped
+    soundfile.write(tmp_path / "a.wav", np.column_stack((samples[:, 0], -samples[:, 0])), 16000, subtype="FLOAT")
+    facts = inspect_audio(tmp_path / "a.wav")
+    assert (facts.silent, facts.cancelled) == (True, True)

@@ -198,14 +198,15 @@ def inspect_audio(path: str | Path) -> AudioFacts:
     row at full scale (0.999 or more) in one channel.
     """
     with _open_audio(Path(path)) as file:
-        rate = int(file.samplerate)
-        samples = np.concatenate(list(_pieces(file, Path(path), None, None)))
-    _check_peak(float(np.abs(samples).max()), Path(path))
-    silent = is_silent(samples.mean(axis=1, dtype=np.float32))
-    cancelled = silent and bool(np.abs(samples - samples.mean(axis=0)).max() >= SILENCE)
-    full = np.abs(samples) >= _FULL
-    runs = full[2:] & full[1:-1] & full[:-2] if len(full) >= _CLIPPED_RUN else full[:0]
-    return AudioFacts(rate, samples.shape[1], len(samples), silent, cancelled, bool(runs.any()))
+        rate, channels = int(file.samplerate), int(file.channels)
+        inspection = _Inspection(channels)
+        for piece in _pieces(file, Path(path), None, None):
+            inspection.add(piece)
+    _check_peak(inspection.peak, Path(path))
+    *of_channels, of_mix = inspection.deviations()
+    silent = of_mix < SILENCE
+    cancelled = silent and max(of_channels) >= SILENCE
+    return AudioFacts(rate, channels, inspection.samples, silent, cancelled, inspection.clipped)
 
 
 def audio_rate_and_seconds(path: str | Path) -> tuple[int, float]:
@@ -235,6 +236,39 @@ def _load(path: Path, rate: int, start: int | None, end: int | None) -> LoadedAu
         wave = wave[first:last]
     audible = None if cut else mixer.audible
     return LoadedAudio(np.ascontiguousarray(np.clip(wave, -1.0, 1.0)), file_rate, channels, audible)
+
+
+class _Inspection:
+    """Gathers the facts of a file piece by piece; hours of audio take no more memory than seconds."""
+
+    def __init__(self, channels: int) -> None:
+        self.samples, self.clipped = 0, False
+        # of each channel and, last, of their mean
+        self._low, self._high = np.full(channels + 1, np.inf), np.full(channels + 1, -np.inf)
+        self._sum = np.zeros(channels + 1)
+        self._full = np.zeros((0, channels), dtype=bool)  # the last samples before the next piece
+
+    def add(self, samples: NDArray[np.float32]) -> None:
+        """Take in a piece, samples x channels."""
+        signals = np.column_stack((samples, samples.mean(axis=1, dtype=np.float32)))
+        self._low = np.minimum(self._low, signals.min(axis=0))
+        self._high = np.maximum(self._high, signals.max(axis=0))
+        self._sum += signals.sum(axis=0, dtype=np.float64)
+        self.samples += len(samples)
+        full = np.concatenate((self._full, np.abs(samples) >= _FULL))
+        run = full[2:] & full[1:-1] & full[:-2] if len(full) >= _CLIPPED_RUN else full[:0]
+        self.clipped = self.clipped or bool(run.any())
+        self._full = full[1 - _CLIPPED_RUN :]
+
+    @property
+    def peak(self) -> float:
+        """The largest absolute sample; not a number where any sample is not."""
+        return float(np.maximum(np.abs(self._low), np.abs(self._high)).max())
+
+    def deviations(self) -> list[float]:
+        """The largest distance from the mean, of each channel and, last, of their mean."""
+        mean = self._sum / self.samples
+        return np.maximum(self._high - mean, mean - self._low).tolist()
 
 
 class _Mixer:
