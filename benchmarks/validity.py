@@ -29,7 +29,7 @@ from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.evaluation.comparing.comparison import compare
 from zeroevidence.evaluation.finding.chance import chances
 from zeroevidence.evaluation.scores.evaluate import evaluate
-from zeroevidence.evaluation.scores.people import most_people_above
+from zeroevidence.evaluation.search.people import most_people_above
 from zeroevidence.evaluation.tandem.evaluate import evaluate_tandem
 from zeroevidence.measure.measures import MEASURES as REGISTRY
 from zeroevidence.measure.measures import measures_of

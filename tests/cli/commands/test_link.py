@@ -23,7 +23,7 @@ from zeroevidence.cli.commands.link import command
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.evaluation.reading.results import from_json
 from zeroevidence.evaluation.rows.options import Options
-from zeroevidence.evaluation.scores.matrix_search import MatrixSearch
+from zeroevidence.evaluation.search.matrix_search import MatrixSearch
 from zeroevidence.linkage.engines.engine import engine_names
 from zeroevidence.linkage.inputs.scoring import ScoringName
 from zeroevidence.linkage.resuming.resumable import LinkSettings, Precision

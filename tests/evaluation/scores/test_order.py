@@ -17,7 +17,7 @@ from zeroevidence.data.formats.linked_trials import read_linked
 from zeroevidence.data.preparing.name_order import name_ranks, sort_by_name
 from zeroevidence.data.tandem import TandemScores, TrialScores
 from zeroevidence.evaluation.reading.results import read_results, to_json
-from zeroevidence.evaluation.scores.matrix_search import average_disclosure
+from zeroevidence.evaluation.search.matrix_search import average_disclosure
 from zeroevidence.evaluation.tandem.evaluate import evaluate_tandem
 from zeroevidence.linkage.calibration.search_calibration import calibrate_search
 from zeroevidence.linkage.inputs.pairing import pair

@@ -9,7 +9,7 @@ import pytest
 import zeroevidence as ze
 from zeroevidence.calibrate.rows import ROW_SCALINGS, AffineCalibration, fit_rows
 from zeroevidence.errors import InputError
-from zeroevidence.evaluation.scores import search_curves
+from zeroevidence.evaluation.search import curves as search_curves
 from zeroevidence.measure.search import sizes as module
 from zeroevidence.measure.search.disclosure import row_evidence
 from zeroevidence.measure.search.sizes import alid_curve

@@ -9,7 +9,7 @@ import numpy as np
 from zeroevidence._typing import FloatArray, StrArray
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.errors import InputError
-from zeroevidence.evaluation.scores.matrix_search import average_disclosure
+from zeroevidence.evaluation.search.matrix_search import average_disclosure
 from zeroevidence.measure.pairs.verification import eer
 
 

@@ -17,7 +17,7 @@ from zeroevidence.data.embeddings import Embeddings, mated_rows, require_speaker
 from zeroevidence.data.matrix import ScoreMatrix, closed_set_search
 from zeroevidence.data.threat import Material, ThreatModel
 from zeroevidence.errors import InputError
-from zeroevidence.evaluation.scores.matrix_search import average_disclosure
+from zeroevidence.evaluation.search.matrix_search import average_disclosure
 
 Sides = Mapping[Material, EmbeddingSets]
 _GAIN = 0.01  # bits of development people that a further attacker must bring to a fusion

@@ -21,7 +21,7 @@ from zeroevidence.calibrate.pav import rank
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation.rows.options import Options
-from zeroevidence.evaluation.scores.matrix_search import MatrixSearch
+from zeroevidence.evaluation.search.matrix_search import MatrixSearch
 from zeroevidence.measure.measures import MEASURES, Measure, measures_of
 from zeroevidence.measure.pairs.view import ScoreView
 

@@ -19,10 +19,10 @@ from zeroevidence.evaluation.rows.flags import resampling_flags
 from zeroevidence.evaluation.rows.options import Options
 from zeroevidence.evaluation.rows.setup import Resampling, SearchSetup, Setup
 from zeroevidence.evaluation.rows.trials import Trials
-from zeroevidence.evaluation.scores.people import exposed_curves, exposure_by_person, with_named_limits
 from zeroevidence.evaluation.scores.resampling import search_replicates, with_intervals
-from zeroevidence.evaluation.scores.search import search_metrics, trial_table
-from zeroevidence.evaluation.scores.search_curves import evidence_curves
+from zeroevidence.evaluation.search.curves import evidence_curves
+from zeroevidence.evaluation.search.people import exposed_curves, exposure_by_person, with_named_limits
+from zeroevidence.evaluation.search.task import search_metrics, trial_table
 from zeroevidence.linkage import search
 from zeroevidence.linkage.result import LinkResult
 from zeroevidence.measure.search.disclosure import RowEvidence

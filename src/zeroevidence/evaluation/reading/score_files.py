@@ -22,9 +22,9 @@ from zeroevidence.evaluation.finding.finding import together
 from zeroevidence.evaluation.rows.about import About
 from zeroevidence.evaluation.rows.evaluation import Evaluation
 from zeroevidence.evaluation.rows.options import Options
-from zeroevidence.evaluation.scores.development import sex_flags
 from zeroevidence.evaluation.scores.evaluate import evaluate
 from zeroevidence.evaluation.scores.similarity import add_similarity
+from zeroevidence.evaluation.search.development import sex_flags
 from zeroevidence.uncertainty.resampling.draws import Progress
 
 

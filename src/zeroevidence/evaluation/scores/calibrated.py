@@ -12,7 +12,7 @@ from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.data.scores import Scores
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation.rows.setup import LlrSetup, digest
-from zeroevidence.evaluation.scores.search import check_disjoint
+from zeroevidence.evaluation.search.task import check_disjoint
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,9 +35,6 @@ from zeroevidence.evaluation.scores.bases import base_flags
 from zeroevidence.evaluation.scores.calibrated import ScoreCalibration, fit_calibration
 from zeroevidence.evaluation.scores.curves import one_to_one_curves
 from zeroevidence.evaluation.scores.digests import score_digest
-from zeroevidence.evaluation.scores.folded_search import FoldedSearch
-from zeroevidence.evaluation.scores.matrix_search import MatrixSearch
-from zeroevidence.evaluation.scores.people import exposed_curves, exposure_by_person, with_named_limits
 from zeroevidence.evaluation.scores.recordings import several_recordings
 from zeroevidence.evaluation.scores.repetitions import repetition_flags
 from zeroevidence.evaluation.scores.resampling import (
@@ -49,8 +46,11 @@ from zeroevidence.evaluation.scores.resampling import (
     with_intervals,
     with_nulls,
 )
-from zeroevidence.evaluation.scores.search import SearchResult, SearchTask, check_disjoint
 from zeroevidence.evaluation.scores.speakers import with_worst_cases
+from zeroevidence.evaluation.search.folded_search import FoldedSearch
+from zeroevidence.evaluation.search.matrix_search import MatrixSearch
+from zeroevidence.evaluation.search.people import exposed_curves, exposure_by_person, with_named_limits
+from zeroevidence.evaluation.search.task import SearchResult, SearchTask, check_disjoint
 from zeroevidence.measure.measures import measures_of
 from zeroevidence.measure.pairs.view import ScoreView
 from zeroevidence.measure.views import PairSettings

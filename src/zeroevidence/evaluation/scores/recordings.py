@@ -14,7 +14,7 @@ from zeroevidence.evaluation.rows.options import Options
 from zeroevidence.evaluation.rows.replicates import Replicates
 from zeroevidence.evaluation.rows.trials import Recordings
 from zeroevidence.evaluation.scores.resampling import search_replicates
-from zeroevidence.evaluation.scores.search import SearchResult, SearchTask, search_metrics
+from zeroevidence.evaluation.search.task import SearchResult, SearchTask, search_metrics
 from zeroevidence.measure.search.disclosure import RowEvidence
 from zeroevidence.measure.search.longitudinal import FusedEvidence, make_nondecreasing
 

@@ -15,7 +15,7 @@ from zeroevidence.evaluation.rows.measure_result import MeasureResult
 from zeroevidence.evaluation.rows.options import Options
 from zeroevidence.evaluation.rows.replicates import Replicates, SampledPeople, SearchedTrials
 from zeroevidence.evaluation.rows.setup import Resampling
-from zeroevidence.evaluation.scores.search import SearchResult, SearchTask, search_rules
+from zeroevidence.evaluation.search.task import SearchResult, SearchTask, search_rules
 from zeroevidence.measure.measures import MEASURES
 from zeroevidence.measure.pairs.view import ScoreView
 from zeroevidence.measure.search.disclosure import RowEvidence

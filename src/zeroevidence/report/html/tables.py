@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from zeroevidence.evaluation import Evaluation, Finding, MeasureResult
 from zeroevidence.evaluation.finding.finding import PEOPLE_LABELS
-from zeroevidence.evaluation.scores.people import hubs
+from zeroevidence.evaluation.search.people import hubs
 from zeroevidence.measure.measures import MEASURES
 from zeroevidence.measure.pairs.zebra import tag_of
 from zeroevidence.report.html.numbers import measure_title

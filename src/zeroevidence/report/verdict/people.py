@@ -8,7 +8,7 @@ import numpy as np
 
 from zeroevidence.evaluation import Evaluation, Finding
 from zeroevidence.evaluation.finding.finding import Level
-from zeroevidence.evaluation.scores.people import hubs, most_people_above
+from zeroevidence.evaluation.search.people import hubs, most_people_above
 from zeroevidence.measure.search.named import LEAST_RECORDINGS, NAMED_SHARE, named_by_guessing
 from zeroevidence.report.verdict.phrases import Statement, capitalise, percent
 from zeroevidence.uncertainty.exposure import upper_share_limit

@@ -15,9 +15,10 @@ from zeroevidence.evaluation.rows.flags import Flag, flag
 from zeroevidence.evaluation.rows.options import Options
 from zeroevidence.evaluation.rows.setup import SearchSetup
 from zeroevidence.evaluation.rows.trials import Trials
-from zeroevidence.evaluation.scores.matrix_search import fit_folds
-from zeroevidence.evaluation.scores.people import count_by_person, first_names
-from zeroevidence.evaluation.scores.search import (
+from zeroevidence.evaluation.search.curves import SearchedFold, alid_over_identities, evidence_curves
+from zeroevidence.evaluation.search.matrix_search import fit_folds
+from zeroevidence.evaluation.search.people import count_by_person, first_names
+from zeroevidence.evaluation.search.task import (
     Fold,
     SearchResult,
     SearchTask,
@@ -27,7 +28,6 @@ from zeroevidence.evaluation.scores.search import (
     search_metrics,
     trial_table,
 )
-from zeroevidence.evaluation.scores.search_curves import SearchedFold, alid_over_identities, evidence_curves
 from zeroevidence.measure.search.disclosure import join_evidence, row_evidence
 from zeroevidence.measure.search.longitudinal import FusedEvidence, fuse_recordings, recording_counts
 from zeroevidence.measure.search.named import first_identity

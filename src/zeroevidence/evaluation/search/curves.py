@@ -12,7 +12,7 @@ from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.calibrate.rows import METHODS, fit_rows
 from zeroevidence.evaluation.rows.curves import POINTS, Curve, as_curve, bin_edges, binned, thinned
 from zeroevidence.evaluation.rows.options import Options
-from zeroevidence.evaluation.scores.search import Fold, mean_over_folds
+from zeroevidence.evaluation.search.task import Fold, mean_over_folds
 from zeroevidence.measure.pairs.zebra import LOG_ODDS_GRID
 from zeroevidence.measure.search.disclosure import RowEvidence, ccdf
 from zeroevidence.measure.search.priors import log_ratio_from_lid, total_lid_at

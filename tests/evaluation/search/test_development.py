@@ -5,7 +5,7 @@ import pytest
 
 import zeroevidence as ze
 from zeroevidence.evaluation.reading.score_files import ScoreFile, evaluate_files
-from zeroevidence.evaluation.scores.development import development_flags, sex_flags
+from zeroevidence.evaluation.search.development import development_flags, sex_flags
 
 QUICK = ze.Options(intervals=0, null=0)
 CODES = {"development-size", "development-spread", "development-sex"}

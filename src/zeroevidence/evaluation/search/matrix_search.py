@@ -14,9 +14,10 @@ from zeroevidence.evaluation.rows.curves import Curve
 from zeroevidence.evaluation.rows.flags import Flag
 from zeroevidence.evaluation.rows.options import Options
 from zeroevidence.evaluation.rows.setup import SearchSetup
-from zeroevidence.evaluation.scores.development import development_flags
-from zeroevidence.evaluation.scores.people import count_by_person, names_on_top
-from zeroevidence.evaluation.scores.search import (
+from zeroevidence.evaluation.search.curves import SearchedFold, alid_over_identities, evidence_curves
+from zeroevidence.evaluation.search.development import development_flags
+from zeroevidence.evaluation.search.people import count_by_person, names_on_top
+from zeroevidence.evaluation.search.task import (
     Fold,
     SearchResult,
     SearchTask,
@@ -24,7 +25,6 @@ from zeroevidence.evaluation.scores.search import (
     search_metrics,
     trial_table,
 )
-from zeroevidence.evaluation.scores.search_curves import SearchedFold, alid_over_identities, evidence_curves
 from zeroevidence.measure.search.disclosure import RowEvidence, check_prior, row_evidence
 from zeroevidence.measure.search.longitudinal import FusedEvidence, fuse_recordings, recording_counts
 from zeroevidence.measure.search.singling import firing_counts, firing_threshold, singling_out_curve

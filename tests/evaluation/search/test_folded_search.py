@@ -12,7 +12,7 @@ from zeroevidence.data.folded_scores import FoldedScores
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation import Options
 from zeroevidence.evaluation.reading.results import from_json, to_json
-from zeroevidence.evaluation.scores.folded_search import FoldedSearch
+from zeroevidence.evaluation.search.folded_search import FoldedSearch
 from zeroevidence.measure.search.named import join_names
 
 FAST = Options(intervals=0, null=199, linkability="pav")

@@ -11,7 +11,7 @@ from zeroevidence.data.formats.scores.reading.read import read_scores
 from zeroevidence.data.matrix import closed_set_search
 from zeroevidence.data.scores import Pairs
 from zeroevidence.errors import UsageError
-from zeroevidence.evaluation.scores.matrix_search import MatrixSearch
+from zeroevidence.evaluation.search.matrix_search import MatrixSearch
 
 QUICK = ze.Options(intervals=0, null=0)
 
