@@ -268,7 +268,7 @@ class _Inspection:
     def deviations(self) -> list[float]:
         """The largest distance from the mean, of each channel and, last, of their mean."""
         mean = self._sum / self.samples
-        return np.maximum(self._high - mean, mean - self._low).tolist()
+        return [float(distance) for distance in np.maximum(self._high - mean, mean - self._low)]
 
 
 class _Mixer:
