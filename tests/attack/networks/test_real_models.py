@@ -84,9 +84,11 @@ def test_padded_batches(model):
 
 
 def test_in_bfloat16(model):
-    feats, lengths = padded(model.feats[:4])
-    with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
-        assert cosines(model.network(feats, lengths).numpy(), model.vectors[:4]).min() > 0.998
+    feats, lengths = padded([model.feats[0][:24], model.feats[1][:16]])  # some processors have no quick bfloat16
+    with torch.no_grad():
+        exact = model.network(feats, lengths).numpy()
+        with torch.autocast("cpu", torch.bfloat16):
+            assert cosines(model.network(feats, lengths).numpy(), exact).min() > 0.998
 
 
 def test_after_training_it_is_an_extractor_again(model, tmp_path):
