@@ -84,7 +84,7 @@ def test_padded_batches(model):
 
 
 def test_in_bfloat16(model):
-    feats, lengths = padded([model.feats[0][:24], model.feats[1][:16]])  # some processors have no quick bfloat16
+    feats, lengths = padded([model.feats[0][:50]])  # some processors have no quick bfloat16
     with torch.no_grad():
         exact = model.network(feats, lengths).numpy()
         with torch.autocast("cpu", torch.bfloat16):
