@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,12 @@ from tests.effort import CHOSEN, FULL, SKIPPED
 settings.register_profile("quick", deadline=None, derandomize=True, max_examples=15)
 settings.register_profile("full", deadline=None, derandomize=True, max_examples=100)
 settings.load_profile(CHOSEN)
+
+# Whoever starts the tests in the background may have these ignored, and programs that the tests start would inherit it.
+if threading.current_thread() is threading.main_thread():
+    for _number, _handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+        if signal.getsignal(_number) is signal.SIG_IGN:
+            signal.signal(_number, _handler)
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 

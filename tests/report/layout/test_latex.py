@@ -103,7 +103,7 @@ def test_many_rows_of_one_kind_stay_one_table():
 
 def test_measures_that_are_asked_for_are_shown():
     usual = render(rows(2), "latex")
-    assert "% Not shown: lid_max, cllr_min," in usual
+    assert "% Not shown: people_named, lid_max, cllr_min," in usual
     asked = render(rows(2), "latex", measures=["linkability"])
     assert "linkability" in asked
     assert "EER" not in asked
@@ -111,5 +111,5 @@ def test_measures_that_are_asked_for_are_shown():
     lines = render(rows(2), "csv", measures=["linkability"]).splitlines()
     assert len(lines) == 3
     markdown = render(rows(2), "md")
-    assert "Not shown: worst\\_case" in markdown
+    assert "Not shown: cllr\\_min, worst\\_case" in markdown
     assert "| EER [%] |" in markdown

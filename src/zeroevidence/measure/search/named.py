@@ -121,7 +121,7 @@ def _describe_guessing(view: SearchView) -> str:
     "people named",
     unit="rate",
     place=5,
-    headline=15,
+    headline=19,
     interval=None,
     null=True,
     method=_describe_guessing,
