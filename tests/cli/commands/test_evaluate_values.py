@@ -30,7 +30,8 @@ def first_number(text, heading):
 
 
 @pytest.mark.parametrize("options", [("--intervals", "0", "--null", "0"), QUICK, pytest.param((), marks=slow)])
-def test_the_papers_numbers_through_every_channel(run, zebra, options):
+def test_the_papers_numbers_through_every_channel(run, zebra, options, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "160")  # titles are on one line
     code, text, _ = run("evaluate", *zebra, *options, "-f", "json")
     assert code == 0
     row = json.loads(text)["rows"][0]["metrics"]
