@@ -117,7 +117,7 @@ def test_what_installs_names_what_exists(row_blocks):
     assert {extra for names in extras for extra in names.split(",")} <= set(project["optional-dependencies"])
     assert all((ROOT / name).is_file() for name in re.findall(r"-c (\S+)", together))
     assert set(re.findall(r"bin/zeroevidence (\w+)", together)) <= set(cli.list_commands(None))
-    assert project["scripts"]["zeroevidence"] == "zeroevidence.cli:main"
+    assert project["scripts"]["zeroevidence"] == "zeroevidence.__main__:main"
 
 
 def test_optional_parts_are_all_named():

@@ -24,6 +24,7 @@ def score_digest(*parts: Scores | ScoreMatrix, prior: FloatArray | None = None) 
 
     Examples
     --------
+    >>> from zeroevidence.data.scores import Pairs
     >>> pairs = Pairs([0], [0]), Pairs([1], [0])
     >>> of = lambda *people: score_digest(Scores([2.0], [1.0], *pairs, enrolments=list(people), trials=["t"]))
     >>> of("ann", "bob") == of("ann", "bob"), of("ann", "bob") == of("eve", "bob")
