@@ -13,6 +13,7 @@ import zeroevidence as ze
 from tests.effort import slow
 from zeroevidence.evaluation.planning.pilot import strongest_attack
 from zeroevidence.evaluation.planning.simulated import Design, shift_of, simulated, truth
+from zeroevidence.measure.measures import MEASURES
 
 PATH = Path(__file__).resolve().parents[3] / "benchmarks" / "validity_designs.py"
 BOUND = 0.27
@@ -176,6 +177,8 @@ def test_a_pilot_of_as_many_people_foretells_itself():
     assert found.people == 12
     for expected in found.expected:
         result = row[expected.measure]
+        if MEASURES[expected.measure].interval != "smooth" and result.estimate is None:
+            continue  # the interval lies around a corrected value that the row does not hold
         reached = min(expected.low, result.value), max(expected.high, result.value)
         assert (expected.value, *reached) == (result.corrected, result.low, result.high)
     assert found["d_ece"].shown > 0.99
