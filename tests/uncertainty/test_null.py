@@ -13,18 +13,17 @@ from zeroevidence.measure.pairs.verification import eer_of
 from zeroevidence.measure.views import PairSettings
 from zeroevidence.uncertainty.level import alpha
 from zeroevidence.uncertainty.null import (
-    HypotheticalEvidence,
     ListNull,
     Null,
     PairNull,
     PooledLabels,
-    SearchNull,
     list_null,
     pair_null,
     permutation_p_value,
     permute_mated,
 )
 from zeroevidence.uncertainty.resampling.clusters import find_clusters
+from zeroevidence.uncertainty.search_null import HypotheticalEvidence, SearchNull
 
 
 def matrix(n_speakers=12, per_speaker=5, separation=0.0, seed=0, digits=9):

@@ -25,7 +25,6 @@ from zeroevidence.uncertainty.null import (
     MatrixParts,
     Null,
     PairNull,
-    SearchNull,
     list_null,
     pair_null,
     permutation_p_value,
@@ -35,6 +34,7 @@ from zeroevidence.uncertainty.resampling.clusters import Clusters, find_clusters
 from zeroevidence.uncertainty.resampling.draws import Progress, run_batches
 from zeroevidence.uncertainty.resampling.pairs import PairResampler
 from zeroevidence.uncertainty.resampling.search import SearchResampler
+from zeroevidence.uncertainty.search_null import SearchNull
 
 _HALVES = 16  # and their complements
 # Simulated lists, whose mean and quantile are shown; the p-value does not come from them. Fewer are enough, but never

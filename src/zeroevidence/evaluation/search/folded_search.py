@@ -33,8 +33,8 @@ from zeroevidence.measure.search.longitudinal import FusedEvidence, fuse_recordi
 from zeroevidence.measure.search.named import first_identity
 from zeroevidence.measure.search.singling import firing_counts, firing_threshold, singling_out_curve
 from zeroevidence.measure.views import NameCounts
-from zeroevidence.uncertainty.null import HypotheticalEvidence
 from zeroevidence.uncertainty.resampling.search import SearchResampler
+from zeroevidence.uncertainty.search_null import HypotheticalEvidence
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -29,8 +29,9 @@ from zeroevidence.measure.search.disclosure import RowEvidence, check_prior, row
 from zeroevidence.measure.search.longitudinal import FusedEvidence, fuse_recordings, recording_counts
 from zeroevidence.measure.search.singling import firing_counts, firing_threshold, singling_out_curve
 from zeroevidence.measure.softplus import LN2
-from zeroevidence.uncertainty.null import ROWS_LIMIT, HypotheticalEvidence
+from zeroevidence.uncertainty.null import ROWS_LIMIT
 from zeroevidence.uncertainty.resampling.search import IdentityEvidence, SearchResampler
+from zeroevidence.uncertainty.search_null import HypotheticalEvidence
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -26,8 +26,8 @@ from zeroevidence.measure.search.longitudinal import FusedEvidence
 from zeroevidence.measure.search.singling import SizeCurve
 from zeroevidence.measure.search.view import search_view
 from zeroevidence.measure.views import NameCounts
-from zeroevidence.uncertainty.null import HypotheticalEvidence
 from zeroevidence.uncertainty.resampling.search import SearchResampler
+from zeroevidence.uncertainty.search_null import HypotheticalEvidence
 
 
 @dataclass(frozen=True, slots=True, eq=False)
