@@ -98,7 +98,7 @@ def test_values_at_a_threshold_move_as_they_do_without_a_person(digits):
         assert foretold["eer"][g] == pytest.approx(actual["eer"], abs=3e-4)
         assert foretold["eer_rocch"][g] == pytest.approx(actual["eer_rocch"], abs=3e-4)
         # Another threshold may be better, but not by much.
-        assert actual["dcf_min"] - 1e-12 <= foretold["dcf_min"][g] <= actual["dcf_min"] + 1e-3
+        assert actual["dcf_min"] - 1e-12 <= foretold["dcf_min"][g] <= actual["dcf_min"] + 2e-3
     assert np.std(foretold["eer"]) > 1.5e-3
 
 
