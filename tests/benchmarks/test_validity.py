@@ -38,7 +38,8 @@ def test_three_cells_hold():
     assert (done.returncode, done.stdout.strip()) == (0, "all three hold"), done.stderr
 
 
-def test_every_part_makes_its_section(validity, tmp_path):
+def test_every_part_makes_its_section(validity, tmp_path, monkeypatch):
+    monkeypatch.setattr(validity, "POOLED", 2)
     cells = [
         validity.Cell("coverage", "heavy", "medium", 10, 2),
         validity.Cell("lists", "zipf", "medium", 10, 2),
