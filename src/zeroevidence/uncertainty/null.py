@@ -183,12 +183,12 @@ class PairNull:
             self.exchanged = _on_both_sides(clusters)
         by_people = any(units is not None for units in (rows, people, clusters))
         self.unit: NullUnit = "speaker" if by_people else "label"
+        self.n_target = len(target)
         self.people: IntArray | None = None
         if people is not None:
             self.people = np.concatenate(people)
             self.class_of = np.isin(np.arange(int(self.people.max()) + 1), people[0])
         if rows is None:
-            self.n_target = len(target)
             self.pooled = np.concatenate((target, nontarget))
         else:
             # Scores outside the rows (trials of strangers, incomplete rows) are non-targets in every permutation.
@@ -198,12 +198,15 @@ class PairNull:
             self.pooled = np.concatenate((inside, strangers.astype(inside.dtype)))
         self.labels = PooledLabels(self.pooled)
 
-    def _targets(self, rng: np.random.Generator) -> IntArray:
+    def _targets(self, rng: np.random.Generator, thinning: np.random.Generator) -> IntArray:
         if self.people is not None:
             return np.flatnonzero(rng.permutation(self.class_of)[self.people])
         if self.exchanged is not None:
             enrolment, trial, n = self.exchanged
-            return np.flatnonzero(np.append(rng.permutation(n), -1)[enrolment] == trial)
+            targets = np.flatnonzero(np.append(rng.permutation(n), -1)[enrolment] == trial)
+            # Comparisons of a recording with itself, or within a session, are missing among targets alone. With more
+            # targets than were observed the null of what is fitted to them would be too low.
+            return targets if len(targets) <= self.n_target else thinning.choice(targets, self.n_target, replace=False)
         if not self.parts:
             return rng.permutation(len(self.pooled))[: self.n_target]
         before, targets = 0, []
@@ -223,11 +226,12 @@ class PairNull:
 
     def draw(self, batch: int, size: int) -> dict[str, FloatArray]:
         """Measures under the permutations of one batch."""
-        rng = generator(self.settings.seed, 1, batch)
+        # two generators: permutations of one seed exchange the same people in every row, whatever is thinned out
+        rng, thinning = (generator(self.settings.seed, purpose, batch) for purpose in (1, 4))
         measures = measures_with_null("one-to-one")
         values: dict[str, FloatArray] = {measure.name: np.empty(size) for measure in measures}
         for r in range(size):
-            view = self._permuted(self._targets(rng))
+            view = self._permuted(self._targets(rng, thinning))
             for measure in measures:
                 values[measure.name][r] = measure.compute(view)
         return values
