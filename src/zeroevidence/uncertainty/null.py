@@ -198,15 +198,12 @@ class PairNull:
             self.pooled = np.concatenate((inside, strangers.astype(inside.dtype)))
         self.labels = PooledLabels(self.pooled)
 
-    def _targets(self, rng: np.random.Generator, thinning: np.random.Generator) -> IntArray:
+    def _targets(self, rng: np.random.Generator) -> IntArray:
         if self.people is not None:
             return np.flatnonzero(rng.permutation(self.class_of)[self.people])
         if self.exchanged is not None:
             enrolment, trial, n = self.exchanged
-            targets = np.flatnonzero(np.append(rng.permutation(n), -1)[enrolment] == trial)
-            # Comparisons of a recording with itself, or within a session, are missing among targets alone. With more
-            # targets than were observed the null of what is fitted to them would be too low.
-            return targets if len(targets) <= self.n_target else thinning.choice(targets, self.n_target, replace=False)
+            return np.flatnonzero(np.append(rng.permutation(n), -1)[enrolment] == trial)
         if not self.parts:
             return rng.permutation(len(self.pooled))[: self.n_target]
         before, targets = 0, []
@@ -215,6 +212,16 @@ class PairNull:
             targets.append(before + np.arange(rows) * columns + permute_mated(part.mated, columns, rng))
             before += rows * columns
         return np.concatenate(targets)
+
+    def _thinned(self, targets: IntArray, rng: np.random.Generator) -> IntArray:
+        """Return as many of the permuted targets as were observed, where a list has more.
+
+        Comparisons of a recording with itself, or within a session, are missing among targets alone. With more targets
+        than were observed, what is fitted to them would have too low a null.
+        """
+        if self.exchanged is None or len(targets) <= self.n_target:
+            return targets
+        return rng.choice(targets, self.n_target, replace=False)
 
     def _permuted(self, targets: IntArray) -> _CountView:
         scores = None
@@ -231,7 +238,7 @@ class PairNull:
         measures = measures_with_null("one-to-one")
         values: dict[str, FloatArray] = {measure.name: np.empty(size) for measure in measures}
         for r in range(size):
-            view = self._permuted(self._targets(rng, thinning))
+            view = self._permuted(self._thinned(self._targets(rng), thinning))
             for measure in measures:
                 values[measure.name][r] = measure.compute(view)
         return values

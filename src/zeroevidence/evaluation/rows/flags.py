@@ -127,7 +127,7 @@ FLAGS: Mapping[str, tuple[Severity, str]] = {
     "one-session": (
         "warning",
         "{trials} of {total} trials were recorded in a session that their speaker is enrolled from, so the room cannot "
-        "be told from the voice, and neither can a null; record people in several sessions.",
+        "be told from the voice, with a null as little as without; record people in several sessions.",
     ),
     "development-size": (
         "warning",
