@@ -69,7 +69,7 @@ def leave_out_same_session(scores: Scores | ScoreMatrix | LoadedScores, sessions
         return replace(loaded, same_session=SameSession(0, 0))
     kept = _without(pairs, *same)
     lost = _complete_trials(data) & set(_names(kept.trials).tolist()) - _complete_trials(kept)
-    return replace(loaded, data=kept, same_session=SameSession(*numbers, len(lost)))
+    return replace(loaded, data=kept, same_session=SameSession(numbers[0], numbers[1], len(lost)))
 
 
 def _session_codes(names: StrArray, sessions: Sessions, kind: str, codes: dict[str, int]) -> IntArray:
