@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -197,7 +198,7 @@ class SearchResampler:
 
 def _mixture(whole: SearchView, share: float, kind: Mapping[str, float], ranks: FloatArray) -> SearchView:
     """The trials with a share of another kind among them, given what each of these adds to sums, and their ranks."""
-    sums = {
+    sums: dict[str, Any] = {
         name: None if total is None else (1.0 - share) * total + share * kind[name] * whole.trials
         for name, total in ((name, getattr(whole, name)) for name in kind)
     }
