@@ -53,7 +53,7 @@ class ProcessGroup:
             return
         together = torch.cat([gradient.reshape(-1) for gradient in gradients])
         distributed.all_reduce(together)
-        parts = together.split([gradient.numel() for gradient in gradients])
+        parts = torch.split(together, [gradient.numel() for gradient in gradients])
         for gradient, part in zip(gradients, parts, strict=True):
             gradient.copy_(part.view_as(gradient))
 

@@ -97,8 +97,7 @@ class UtteranceFrames:
     @cached_property
     def _held(self) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Frames on the device, and first frame and length of each utterance."""
-        length = self.data.length
-        arrays = self.data.in_memory(), np.cumsum(length) - length, length
+        arrays = self.data.in_memory(), np.cumsum(self.data.length) - self.data.length, self.data.length
         frames, start, length = (torch.from_numpy(array).to(self.place) for array in arrays)
         return frames, start, length
 

@@ -92,7 +92,7 @@ def read_features(
     with ExitStack() as stack:
         stack.enter_context(one_blas_thread())
         kept = None if store is None else stack.enter_context(FeatureStore(store, BANDS))
-        read = _FeatureReader(card, transform, kept).read
+        read: Callable[[list[tuple[int, Utterance]]], _Outcomes] = _FeatureReader(card, transform, kept).read
         if store is not None and transform is None and threads > 1 and len(utterances) >= _MANY:
             read = stack.enter_context(in_processes(partial(_open_reader, card, store)))
         batches = stack.enter_context(closing(in_batches(read, utterances, _BATCH, threads)))

@@ -58,7 +58,8 @@ class FrameSet:
         if (length < 1).any() or len({frames.shape[1] for frames in utterances}) > 1:
             raise InputError("expected frames of one number of bands, and at least one frame in each utterance")
         half = all(frames.dtype == np.float16 for frames in utterances)
-        joined: Frames = np.concatenate(utterances).astype(np.float16 if half else np.float32, copy=False)
+        together = np.concatenate(utterances)
+        joined: Frames = np.asarray(together, np.float16) if half else np.asarray(together, np.float32)
         if not np.isfinite(joined).all():
             raise InputError("features hold NaN or infinite numbers")
         start = np.cumsum(length) - length
@@ -153,7 +154,7 @@ class FrameSet:
         length = int(self.length[number])
         begin = int(self.start[number]) + first
         held = self.blocks[self.block[number]]
-        frames = held.frames[begin : begin + (length - first if count is None else count)]
+        frames: Frames = held.frames[begin : begin + (length - first if count is None else count)]
         held.visited(frames.nbytes)
         return frames
 
