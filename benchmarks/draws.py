@@ -87,7 +87,7 @@ def unpacked(work: Path) -> list[tuple[SimpleNamespace, np.ndarray]]:
 def features_of(item: tuple[SimpleNamespace, np.ndarray], name: str, encoder: str, draws: int) -> list[np.ndarray]:
     """The features of an utterance in each draw."""
     from zeroevidence.attack.speech.front_ends import FRONT_ENDS
-    from zeroevidence.auditing.inputs.anonymiser_draws import seeded_protectors
+    from zeroevidence.protect.voices.draws import seeded_protectors
 
     utterance, wave = item
     if name == UNPROTECTED:

@@ -26,7 +26,6 @@ from zeroevidence.auditing.inputs.anonymiser_draws import (
     further_recordings,
     number_of_draws,
     own_draw_is_closer,
-    seeded_protectors,
     without_repeats,
 )
 from zeroevidence.auditing.inputs.embedding_sets import EmbeddingSets
@@ -43,6 +42,7 @@ from zeroevidence.data.threat import ThreatModel
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import Options
 from zeroevidence.protect.card import protector_card, unknown_protector_card
+from zeroevidence.protect.voices.draws import seeded_protectors
 from zeroevidence.uncertainty.resampling.draws import Progress
 
 _NOTES = 5  # about the speech, that are shown

@@ -8,12 +8,7 @@ import numpy as np
 import pytest
 
 from zeroevidence.auditing import EmbeddingSets, audit, audit_corpora
-from zeroevidence.auditing.inputs.anonymiser_draws import (
-    draw_seed,
-    number_of_draws,
-    own_draw_is_closer,
-    seeded_protectors,
-)
+from zeroevidence.auditing.inputs.anonymiser_draws import number_of_draws, own_draw_is_closer
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import Options
@@ -101,16 +96,6 @@ def test_further_draws_are_of_the_same_recordings():
         replace(sets, draws=(replace(draw, train=draw.dev_enrol),))
 
 
-def test_every_draw_has_a_seed_of_its_own():
-    seeds = [draw_seed(seed, draw) for seed in range(20) for draw in range(10)]
-    assert len(set(seeds)) == len(seeds)
-    assert [draw_seed(seed, 0) for seed in range(20)] == list(range(20))
-    first, second = seeded_protectors("pitch:-4..4", 3, 2)
-    assert first.seed == 3
-    assert second.seed == draw_seed(3, 1)
-    assert seeded_protectors("pitch:-4..4", 3, 2) == (first, second)
-
-
 def test_how_often_the_anonymiser_is_run(monkeypatch):
     monkeypatch.setattr("zeroevidence.auditing.inputs.anonymiser_draws._has_gpu", lambda: False)
     assert [number_of_draws(None, 0, effort) for effort in ("quick", "standard", "full")] == [1, 2, 10]
@@ -173,9 +158,7 @@ class Noise:
 
 def draws_of(monkeypatch, corpus, level, say=lambda _: None, **settings):
     """An audit with a protector of noise, and how often it was asked for each recording and seed."""
-    monkeypatch.setattr(
-        "zeroevidence.auditing.inputs.anonymiser_draws.load_protector", lambda name, *, seed: Noise(seed, level)
-    )
+    monkeypatch.setattr("zeroevidence.protect.voices.draws.load_protector", lambda name, *, seed: Noise(seed, level))
     Noise.asked.clear()
     cache = corpus.parent / f"cache-{level}"
     result = audit_corpora(

@@ -5,7 +5,6 @@ The trials are never drawn again: they are what was released.
 
 from __future__ import annotations
 
-import hashlib
 import importlib.util
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,7 +20,6 @@ from zeroevidence.data.embeddings import Embeddings, mated_rows, require_speaker
 from zeroevidence.data.speech.audio import Wave, load_speech
 from zeroevidence.data.speech.corpus import Corpus, Utterance
 from zeroevidence.errors import InputError, UsageError
-from zeroevidence.protect import load_protector
 
 _COMPARED = 5  # recordings whose first two draws are compared, to see whether draws differ
 _ERRORS = 3.0  # standard errors over people by which enrolment of the released draw must match trials better
@@ -81,27 +79,9 @@ def _has_gpu() -> bool:
     return bool(torch.cuda.is_available())
 
 
-def seeded_protectors(name: str, seed: int, number: int) -> tuple[VoiceTransform, ...]:
-    """Return the protector of each draw, by its name on the command line."""
-    return tuple(load_protector(name, seed=draw_seed(seed, draw)) for draw in range(number))
-
-
 def draw_names(recordings: Sequence[Mapping[str, Utterance]]) -> dict[str, tuple[int, str]]:
     """Return, by the identifier of a recording of a further draw, the draw's number and the released identifier."""
     return {each.id: (draw, name) for draw, speech in enumerate(recordings, 1) for name, each in speech.items()}
-
-
-def draw_seed(seed: int, draw: int) -> int:
-    """Return the seed of a draw: that of the audit for the release, and of 31 bits of a hash of both for further ones.
-
-    Examples
-    --------
-    >>> draw_seed(7, 0), draw_seed(7, 1) != draw_seed(7, 2)
-    (7, True)
-    """
-    if draw == 0:
-        return seed
-    return int.from_bytes(hashlib.sha256(f"{seed} draw {draw}".encode()).digest()[:4], "big") >> 1
 
 
 def number_of_draws(asked: int | None, folders: int, effort: Effort) -> int:
