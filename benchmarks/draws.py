@@ -11,7 +11,7 @@ Four steps, so that the middle ones can run on another machine, with a GPU and w
 and ten times for what is enrolled, trials once, and keeps the features. `train` fits an encoder for each protection on
 one draw and on five (60 people to train on, 20 to stop on, 45 evaluated, cut 0 of `trained_attacker.py`) and keeps what
 the encoder makes of everything, before and after. `evaluate` prints the table. Each step continues where it stopped.
-`protect` and `train` take `--encoder campplus`, or `ecapa` with `--model FILE`, its ONNX file.
+`train` takes `--encoder campplus`, or `ecapa` with `--model FILE`, its ONNX file.
 """
 
 from __future__ import annotations
@@ -84,8 +84,14 @@ def unpacked(work: Path) -> list[tuple[SimpleNamespace, np.ndarray]]:
     return speech
 
 
-def features_of(item: tuple[SimpleNamespace, np.ndarray], name: str, encoder: str, draws: int) -> list[np.ndarray]:
-    """The features of an utterance in each draw."""
+def save(target: Path, **arrays: np.ndarray) -> None:
+    """Write a file that is there whole or not at all."""
+    np.savez(target.with_suffix(".part.npz"), **arrays)
+    target.with_suffix(".part.npz").replace(target)
+
+
+def features_of(item: tuple[SimpleNamespace, np.ndarray], name: str, draws: int) -> list[dict[str, np.ndarray]]:
+    """The features of an utterance in each draw, for each encoder."""
     from zeroevidence.attack.speech.front_ends import FRONT_ENDS
     from zeroevidence.protect.voices.draws import seeded_protectors
 
@@ -94,10 +100,10 @@ def features_of(item: tuple[SimpleNamespace, np.ndarray], name: str, encoder: st
         waves = [wave]
     else:
         waves = [protector(wave, 16_000, utterance) for protector in seeded_protectors(PROTECTIONS[name], SEED, draws)]
-    return [FRONT_ENDS[FRONT_END[encoder]](each).astype(np.float16) for each in waves]
+    return [{name: FRONT_ENDS[end](wave).astype(np.float16) for name, end in FRONT_END.items()} for wave in waves]
 
 
-def protect(work: Path, encoder: str, names: list[str]) -> None:
+def protect(work: Path, names: list[str]) -> None:
     """Keep the features of every utterance, in half precision and in as many draws as are used."""
     speech = unpacked(work)
     training, _, _ = people(np.array([utterance.speaker for utterance, _ in speech]))
@@ -106,25 +112,22 @@ def protect(work: Path, encoder: str, names: list[str]) -> None:
         for utterance, _ in speech
     }
     for name in names:
-        target = work / f"{encoder}-{name}-features.npz"
-        if target.exists():
+        targets = {encoder: work / f"{encoder}-{name}-features.npz" for encoder in FRONT_END}
+        if all(target.exists() for target in targets.values()):
             continue
         started = time.perf_counter()
+        drawn = {}
         with ProcessPoolExecutor(os.cpu_count()) as pool:
-            drawn = {}
             for draws in (1, 5, 10):
                 some = [item for item in speech if number[item[0].id] == draws]
-                task = partial(features_of, name=name, encoder=encoder, draws=draws)
+                task = partial(features_of, name=name, draws=draws)
                 drawn |= {item[0].id: each for item, each in zip(some, pool.map(task, some, chunksize=4), strict=True)}
         rows = [(utterance, draw) for utterance, _ in speech for draw in range(len(drawn[utterance.id]))]
-        frames = [drawn[utterance.id][draw] for utterance, draw in rows]
-        np.savez(
-            target,
-            frames=np.concatenate(frames),
-            length=[len(each) for each in frames],
-            draw=[draw for _, draw in rows],
-            **{field: np.array([getattr(each, field) for each, _ in rows]) for field in ("id", "speaker", "role")},
-        )
+        labels = {field: np.array([getattr(each, field) for each, _ in rows]) for field in ("id", "speaker", "role")}
+        for encoder, target in targets.items():
+            frames = [drawn[utterance.id][draw][encoder] for utterance, draw in rows]
+            length, draws = np.array([len(each) for each in frames]), np.array([draw for _, draw in rows])
+            save(target, frames=np.concatenate(frames), length=length, draw=draws, **labels)
         print(f"{name}: {len(rows)} draws, {time.perf_counter() - started:.0f} s", flush=True)
 
 
@@ -199,7 +202,7 @@ def train(work: Path, encoder: str, model: Path | None, names: list[str]) -> Non
                     flush=True,
                 )
             vectors = embedded(encoder_network, frames).astype(np.float16)
-            np.savez(target, vectors=vectors, **rows)
+            save(target, vectors=vectors, **rows)
 
 
 def evaluate(work: Path, intervals: int) -> None:
@@ -278,7 +281,7 @@ def main() -> None:
     if arguments.step == "pack":
         pack(arguments.work, arguments.speech)
     elif arguments.step == "protect":
-        protect(arguments.work, arguments.encoder, names)
+        protect(arguments.work, names)
     elif arguments.step == "train":
         train(arguments.work, arguments.encoder, arguments.model, names)
     else:
