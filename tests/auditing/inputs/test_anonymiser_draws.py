@@ -33,11 +33,11 @@ def speech():
 
 
 def drawn(embeddings, draw, per):
-    """A protection that adds noise, drawn for each recording or for each speaker."""
+    """A protection that turns the space, and adds noise that is drawn for each recording or for each speaker."""
     rng = np.random.default_rng([7, draw])
     _, index = np.unique(embeddings.speakers, return_inverse=True)
     noise = rng.normal(size=embeddings.vectors.shape) if per == "utterance" else rng.normal(size=(PEOPLE, 8))[index]
-    return Embeddings(embeddings.vectors + 1.5 * noise, embeddings.ids, embeddings.speakers)
+    return Embeddings(1.5 * noise - embeddings.vectors[:, ::-1], embeddings.ids, embeddings.speakers)
 
 
 def audited(per, draws):
