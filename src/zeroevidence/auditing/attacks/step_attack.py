@@ -79,7 +79,8 @@ def fit_candidates(step: LadderStep, sets: EmbeddingSets) -> list[FittedBackend]
 
 def enrolment_uses(draws: int) -> list[tuple[int, AveragedLevel | None]]:
     """Return how many draws of the enrolment may be averaged, and at which level; the first choice costs least."""
-    return [(1, None), *([(draws, "embeddings"), (draws, "scores")] if draws > 1 else [])]
+    further: list[tuple[int, AveragedLevel | None]] = [(draws, "embeddings"), (draws, "scores")]
+    return [(1, None), *(further if draws > 1 else [])]
 
 
 def run_step(

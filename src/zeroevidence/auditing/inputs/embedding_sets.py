@@ -113,7 +113,7 @@ class EmbeddingSets:
                 raise InputError(f"no embedding is of {field.replace('_', ', ')}")
             return embeddings.take(chosen)
 
-        return cls(**{name: part(name) for name in _PARTS})
+        return cls(*(part(name) for name in _PARTS))
 
     def parts(self) -> dict[str, Embeddings]:
         """Return the five sets by name."""
@@ -163,9 +163,8 @@ class EmbeddingSets:
                 name: Embeddings(change(part), part.ids, part.speakers, part.attributes) for name, part in parts.items()
             }
 
-        return EmbeddingSets(
-            **changed(self.parts()), draws=tuple(FurtherDraw(**changed(draw.parts())) for draw in self.draws)
-        )
+        draws = tuple(FurtherDraw(**changed(draw.parts())) for draw in self.draws)
+        return EmbeddingSets(*changed(self.parts()).values(), draws=draws)
 
 
 def check_pair(original: EmbeddingSets, anonymised: EmbeddingSets) -> None:

@@ -112,7 +112,7 @@ class External:
     def _run(self, source: Path, target: Path, errors: Path, utterance: UtteranceInfo) -> None:
         digest = hashlib.sha256(f"{self.seed}\0{utterance.id}".encode()).digest()
         number = str(int.from_bytes(digest[:4], "big") >> 1)
-        places = {"{input}": source, "{output}": target, "{seed}": number}
+        places: dict[str, Path | str] = {"{input}": source, "{output}": target, "{seed}": number}
         replaced = fill_in(split_command(self.command), places)
         with errors.open("wb") as stream:
             try:
