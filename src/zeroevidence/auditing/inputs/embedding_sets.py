@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 
@@ -113,7 +114,8 @@ class EmbeddingSets:
                 raise InputError(f"no embedding is of {field.replace('_', ', ')}")
             return embeddings.take(chosen)
 
-        return cls(*(part(name) for name in _PARTS))
+        parts: dict[str, Any] = {name: part(name) for name in _PARTS}
+        return cls(**parts)
 
     def parts(self) -> dict[str, Embeddings]:
         """Return the five sets by name."""
@@ -158,13 +160,13 @@ class EmbeddingSets:
     def mapped(self, change: Callable[[Embeddings], FloatArray]) -> EmbeddingSets:
         """Return the same people and utterances with other vectors."""
 
-        def changed(parts: dict[str, Embeddings]) -> dict[str, Embeddings]:
+        def changed(parts: dict[str, Embeddings]) -> dict[str, Any]:
             return {
                 name: Embeddings(change(part), part.ids, part.speakers, part.attributes) for name, part in parts.items()
             }
 
         draws = tuple(FurtherDraw(**changed(draw.parts())) for draw in self.draws)
-        return EmbeddingSets(*changed(self.parts()).values(), draws=draws)
+        return EmbeddingSets(**changed(self.parts()), draws=draws)
 
 
 def check_pair(original: EmbeddingSets, anonymised: EmbeddingSets) -> None:
