@@ -53,6 +53,9 @@ class Audit:
         fusion, that of its strongest part.
     effort_curve
         The same over the epochs of its encoder's training.
+    draws_curve
+        The same over the draws of the anonymiser that its back-end learns from and that it enrols; the encoder stays
+        the same.
     left_out
         Steps that were not tried, and why.
     seconds
@@ -77,6 +80,7 @@ class Audit:
     finding: Finding
     curve: LearningCurve | None = None
     effort_curve: LearningCurve | None = None
+    draws_curve: LearningCurve | None = None
     left_out: tuple[str, ...] = ()
     seconds: tuple[float, ...] = ()
     utility: tuple[Evaluation, ...] = ()
@@ -97,6 +101,7 @@ def audit(
     effort: Effort = "standard",
     backends: Sequence[BackendLike] | None = None,
     encoders: Sequence[EncodedSpeech] = (),
+    draws: Sequence[Embeddings] = (),
     options: Options | None = None,
     seed: int = 0,
     system: str = "anonymised",
@@ -129,6 +134,9 @@ def audit(
         Only these back-ends instead of the ladder, by name or as unfitted estimators.
     encoders
         The same speech by further encoders.
+    draws
+        Embeddings of the recordings to train on and to enrol, under the same identifiers, from further runs of the
+        anonymiser.
     options
         How to measure.
     seed
@@ -160,7 +168,8 @@ def audit(
         attackers, effort, backends, options or Options(), seed, system, dataset, adapter, calibration, workers
     )
     sides = _sides(original, anonymised, encoders, folds, seed)
-    return audit_folds([[EncodedSpeech(extractor, *fold), *encoders] for fold in sides], settings, progress)
+    first = [EncodedSpeech(extractor, before, after.with_draws(draws)) for before, after in sides]
+    return audit_folds([[encoder, *encoders] for encoder in first], settings, progress)
 
 
 def _sides(
@@ -202,11 +211,13 @@ def audit_folds(
     rows = with_session_flags(rows, shared_sessions([encoders[0].anonymised for encoders in folds]))
     finding = findings(rows)[0]
     rows = with_choice_flags(rows, finding)
-    people, epochs = plan.curves(results, finding.strongest)
-    strongest = with_curve(rows[finding.strongest], people, "alid_over_training_people", "still-rising")
-    rows[finding.strongest] = with_curve(strongest, epochs, "alid_over_epochs", "training-pays")
+    curves = plan.curves(results, finding.strongest)
+    strongest = with_curve(rows[finding.strongest], curves.people, "alid_over_training_people", "still-rising")
+    strongest = with_curve(strongest, curves.epochs, "alid_over_epochs", "training-pays")
+    rows[finding.strongest] = with_curve(strongest, curves.draws, "alid_over_draws", "draws-pay")
     seconds = tuple(attack.seconds for attack in results.attacks)
-    return Audit(tuple(rows), tuple(results.cards), finding, people, epochs, left_out, seconds)
+    known = curves.people, curves.epochs, curves.draws
+    return Audit(tuple(rows), tuple(results.cards), finding, *known, left_out, seconds)
 
 
 def with_curve(row: Evaluation, curve: LearningCurve | None, name: str, rising: str) -> Evaluation:
@@ -214,4 +225,8 @@ def with_curve(row: Evaluation, curve: LearningCurve | None, name: str, rising: 
     if curve is None:
         return row
     row = replace(row, curves={**row.curves, name: curve.to_curve()})
-    return row if curve.levelled_off else row.with_flags(flag(rising, gain=curve.gain))
+    return (
+        row
+        if curve.levelled_off
+        else row.with_flags(flag(rising, gain=curve.gain, amount=curve.amount[-1], before=curve.amount[-2]))
+    )
