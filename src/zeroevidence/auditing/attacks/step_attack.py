@@ -55,9 +55,24 @@ class FoldResult:
 
 
 def fit_candidates(step: LadderStep, training: Embeddings) -> list[Backend]:
-    """Return every candidate of a step, fitted to the training people."""
+    """Return the candidates of a step that can be fitted to the training people.
+
+    Raises
+    ------
+    InputError
+        Where none can; with the reason of the first.
+    """
     x, speakers = as_doubles(training), require_speakers(training)
-    return [backend.fit(x, speakers) for backend in step.candidates(len(np.unique(speakers)), x.shape[1])]
+    fitted: list[Backend] = []
+    errors: list[InputError | np.linalg.LinAlgError] = []
+    for backend in step.candidates(len(np.unique(speakers)), x.shape[1]):
+        try:
+            fitted.append(backend.fit(x, speakers))
+        except (InputError, np.linalg.LinAlgError) as error:
+            errors.append(error)
+    if errors and not fitted:
+        raise errors[0]
+    return fitted
 
 
 def run_step(model: ThreatModel, step: str, encoder: str, sides: Sides, candidates: Sequence[Backend]) -> FoldResult:
