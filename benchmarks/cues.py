@@ -1,8 +1,8 @@
 """What cues beside the voice tell about people, before and after voices are changed, and how fast they are measured.
 
     python benchmarks/cues.py [CORPUS] [--protect NAME ...] [--cuts 4] [--features]
-    python benchmarks/cues.py [CORPUS ...] --control [--protect NAME ...] [--keep FOLDER]
-    python benchmarks/cues.py --generated {voice,room} [--runs 200] [--keep FOLDER]
+    python benchmarks/cues.py [CORPUS ...] --control [--protect NAME ...] [--recordings 8] [--keep FOLDER]
+    python benchmarks/cues.py --generated {voice,room} [--runs 100] [--keep FOLDER]
 
 CORPUS is anything that `zeroevidence audit` reads with enrolment and trials for everybody; without it, `speechocean`
 beside the project. An attacker learns centre and within-person covariance from the original speech of half of the
@@ -10,7 +10,8 @@ people, and looks for the others' trials among their profiles, which are means o
 after whitening. Top-1 is averaged over cuts into halves, each used both ways. With `--features`, the variance of the
 means of people over the mean variance within people follows for each feature of unprotected speech.
 
-`--control` prints the room control of an audit instead: what is found from pauses and channel without a voice.
+`--control` prints the room control of an audit instead: what is found from pauses and channel without a voice, of the
+first so many recordings of each person.
 `--generated` counts how often the control finds people in made-up recordings that share only their voice, or only their
 room, within people (scripts/make_speech.py), before or after `formant:1.2`. What is done is kept in FOLDER, from which
 the same command continues.
@@ -22,6 +23,7 @@ import argparse
 import json
 import sys
 import time
+from collections import Counter
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -48,7 +50,7 @@ _ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(_ROOT))
 from scripts.make_speech import make_recordings  # noqa: E402 (the folder of scripts is no package)
 
-_PEOPLE, _UTTERANCES = 45, 4  # of made-up recordings
+_PEOPLE, _UTTERANCES = 36, 3  # of made-up recordings
 
 
 def top1(original, trial, speakers, enrols, cuts):
@@ -87,20 +89,24 @@ def control_rows(folds, options):
     return list(zip(rows, chances(rows), strict=True))
 
 
-def print_control(homes, protections, keep):
+def print_control(homes, protections, recordings, keep):
     """The room control of each corpus, before protection and after each."""
     model = load_extractor(CONTROL)
     print("| corpus | protection | people | top-1 [%] | bits | of | p | flag |")
     print("| --- | --- | ---: | ---: | ---: | ---: | ---: | --- |")
     for home in homes:
-        everything = [replace(utterance, role=None, split=None) for utterance in read_corpus(home, draw=False)]
-        corpus = Corpus(tuple(everything)).assign(0)  # some are to be trained on, whatever roles the corpus has
+        number, utterances = Counter(), []
+        for utterance in read_corpus(home, draw=False):
+            number[utterance.speaker] += 1
+            if number[utterance.speaker] <= recordings:  # roles are drawn anew, as some people are to be trained on
+                utterances.append(replace(utterance, role=None, split=None))
+        corpus = Corpus(tuple(utterances)).assign(0)
         embed = partial(extract, list(corpus), model, cache=keep, workers=2)
         original = sets_of(embed(), corpus)
-        for number, name in enumerate(protections):
+        for name in protections:
             protected = sets_of(embed(transform=load_protector(name)), corpus)
             rows = control_rows([(original, protected)], Options(intervals=0))
-            for row, chance in rows if number == 0 else rows[1:]:
+            for row, chance in rows if name == protections[0] else rows[1:]:
                 side = "none" if row.about.threat.is_bound else name
                 values = f"{100 * row.number('top1'):.1f} | {row.number('alid'):.2f}"
                 most = np.log2(row.counts["identities"])
@@ -142,8 +148,9 @@ def main():
     parser.add_argument("--cuts", type=int, default=4)
     parser.add_argument("--features", action="store_true")
     parser.add_argument("--control", action="store_true")
+    parser.add_argument("--recordings", type=int, default=8)
     parser.add_argument("--generated", choices=["voice", "room"])
-    parser.add_argument("--runs", type=int, default=200)
+    parser.add_argument("--runs", type=int, default=100)
     parser.add_argument("--keep", type=Path)
     options = parser.parse_args()
     if options.generated:
@@ -154,7 +161,7 @@ def main():
     if missing:
         sys.exit(f"{missing[0]}: no such corpus; name one")
     if options.control:
-        print_control(homes, options.protect, options.keep)
+        print_control(homes, options.protect, options.recordings, options.keep)
         return
     home = homes[0]
     utterances = list(read_corpus(home))

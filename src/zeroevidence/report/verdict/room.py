@@ -77,8 +77,8 @@ def room_sentences(rows: Sequence[Evaluation], finding: Finding, *, leaks: bool)
     """
     control = find_control(rows, finding)
     if not control.beyond_chance:
-        tested = control.rows and all(chance.beaten is False for _, chance in control.rows)
-        return [_NOT_FOUND if tested else _NOT_TESTED] if leaks else []
+        at_chance = bool(control.rows) and all(chance.beaten is False for _, chance in control.rows)
+        return [_NOT_FOUND if at_chance else _NOT_TESTED] if leaks else []
     row, chance = control.beyond_chance[0]
     text = f"Without any voice, pauses and channel of the recordings give away {_bits(row)} of {_most(row)} bits"
     if _is_original(row):
