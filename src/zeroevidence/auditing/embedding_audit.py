@@ -19,12 +19,14 @@ from zeroevidence.auditing.attacks.row_flags import (
     with_draw_flags,
     with_failure_flags,
     with_room_flags,
+    with_session_flags,
     with_step_flags,
 )
 from zeroevidence.auditing.inputs.embedding_sets import EmbeddingSets
 from zeroevidence.auditing.inputs.encoded_speech import EncodedSpeech, check_same_people
 from zeroevidence.auditing.inputs.further_encoders import ALL_CUES
 from zeroevidence.auditing.inputs.pitch_draws import pitch_change
+from zeroevidence.auditing.inputs.shared_sessions import shared_sessions
 from zeroevidence.auditing.inputs.speaker_draws import shared_change
 from zeroevidence.auditing.inputs.speaker_folds import draw_sets
 from zeroevidence.auditing.learning_curve import LearningCurve
@@ -206,7 +208,9 @@ def audit_folds(
     control = room_control(without_voice(cues), settings)
     failed = (*results.failed, *control.failed)
     rows = with_step_flags(together([*results.rows, *control.rows]), costs)
-    rows = with_room_flags(with_failure_flags(with_draw_flags(rows, change, pitch_change(cues)), failed))
+    rows = with_draw_flags(rows, change, pitch_change(cues))
+    rows = with_session_flags(rows, shared_sessions([encoders[0].anonymised for encoders in folds]))
+    rows = with_room_flags(with_failure_flags(rows, failed))
     finding = findings(rows)[0]
     rows = with_choice_flags(rows, finding)
     people, epochs = plan.curves(results, finding.strongest)
