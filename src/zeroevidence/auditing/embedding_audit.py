@@ -57,6 +57,9 @@ class Audit:
         fusion, that of its strongest part.
     effort_curve
         The same over the epochs of its encoder's training.
+    draws_curve
+        The same over the draws of the anonymiser that its back-end learns from and that it enrols; the encoder stays
+        the same.
     left_out
         Steps that were not tried, and why.
     failed
@@ -83,6 +86,7 @@ class Audit:
     finding: Finding
     curve: LearningCurve | None = None
     effort_curve: LearningCurve | None = None
+    draws_curve: LearningCurve | None = None
     left_out: tuple[str, ...] = ()
     failed: tuple[FailedAttack, ...] = ()
     seconds: tuple[float, ...] = ()
@@ -104,6 +108,7 @@ def audit(
     effort: Effort = "standard",
     backends: Sequence[BackendLike] | None = None,
     encoders: Sequence[EncodedSpeech] = (),
+    draws: Sequence[Embeddings] = (),
     options: Options | None = None,
     seed: int = 0,
     system: str = "anonymised",
@@ -136,6 +141,9 @@ def audit(
         Only these back-ends instead of the ladder, by name or as unfitted estimators.
     encoders
         The same speech by further encoders.
+    draws
+        Embeddings of the recordings to train on and to enrol, under the same identifiers, from further runs of the
+        anonymiser.
     options
         How to measure.
     seed
@@ -167,7 +175,8 @@ def audit(
         attackers, effort, backends, options or Options(), seed, system, dataset, adapter, calibration, workers
     )
     sides = _sides(original, anonymised, encoders, folds, seed)
-    return audit_folds([[EncodedSpeech(extractor, *fold), *encoders] for fold in sides], settings, progress)
+    first = [EncodedSpeech(extractor, before, after.with_draws(draws)) for before, after in sides]
+    return audit_folds([[encoder, *encoders] for encoder in first], settings, progress)
 
 
 def _sides(
@@ -213,12 +222,13 @@ def audit_folds(
     rows = with_room_flags(with_failure_flags(rows, failed))
     finding = findings(rows)[0]
     rows = with_choice_flags(rows, finding)
-    people, epochs = plan.curves(results, finding.strongest)
-    strongest = with_curve(rows[finding.strongest], people, "alid_over_training_people", "still-rising")
-    rows[finding.strongest] = with_curve(strongest, epochs, "alid_over_epochs", "training-pays")
+    curves = plan.curves(results, finding.strongest)
+    strongest = with_curve(rows[finding.strongest], curves.people, "alid_over_training_people", "still-rising")
+    strongest = with_curve(strongest, curves.epochs, "alid_over_epochs", "training-pays")
+    rows[finding.strongest] = with_curve(strongest, curves.draws, "alid_over_draws", "draws-pay")
     seconds = tuple(attack.seconds for attack in (*results.attacks, *control.attacks))
-    cards = (*results.cards, *control.cards)
-    return Audit(tuple(rows), cards, finding, people, epochs, left_out, failed, seconds)
+    known = curves.people, curves.epochs, curves.draws
+    return Audit(tuple(rows), (*results.cards, *control.cards), finding, *known, left_out, failed, seconds)
 
 
 def with_curve(row: Evaluation, curve: LearningCurve | None, name: str, rising: str) -> Evaluation:
@@ -226,4 +236,8 @@ def with_curve(row: Evaluation, curve: LearningCurve | None, name: str, rising: 
     if curve is None:
         return row
     row = replace(row, curves={**row.curves, name: curve.to_curve()})
-    return row if curve.levelled_off else row.with_flags(flag(rising, gain=curve.gain))
+    return (
+        row
+        if curve.levelled_off
+        else row.with_flags(flag(rising, gain=curve.gain, amount=curve.amount[-1], before=curve.amount[-2]))
+    )

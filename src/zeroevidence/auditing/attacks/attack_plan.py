@@ -8,20 +8,28 @@ from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from itertools import count
 
+import numpy as np
 from numpy.linalg import LinAlgError
 
 from zeroevidence.attack.attackers.card import AttackerCard, attacker_card
 from zeroevidence.attack.attackers.challenges import RANDOM_VECTORS, UNPROTECTED_SPEECH
-from zeroevidence.attack.backends.backend import Backend
 from zeroevidence.attack.ladder.adapter import Adapter
 from zeroevidence.attack.ladder.ladder import LadderStep
 from zeroevidence.auditing.attacks.attack_result import AttackResult, FailedAttack, choose_per_fold
 from zeroevidence.auditing.attacks.attack_settings import AttackSettings
-from zeroevidence.auditing.attacks.backend_curve import learning_curve
-from zeroevidence.auditing.attacks.step_attack import FoldResult, Sides, adapt, fit_candidates, fuse, run_step
+from zeroevidence.auditing.attacks.backend_curve import draw_curve, learning_curve
+from zeroevidence.auditing.attacks.step_attack import (
+    FittedBackend,
+    FoldResult,
+    Sides,
+    adapt,
+    fit_candidates,
+    fuse,
+    run_step,
+)
 from zeroevidence.auditing.inputs.embedding_sets import noise_like
 from zeroevidence.auditing.inputs.encoded_speech import EncodedSpeech, required_speech
-from zeroevidence.auditing.learning_curve import LearningCurve
+from zeroevidence.auditing.learning_curve import LearningCurve, LearningCurves
 from zeroevidence.data.threat import ThreatModel
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation import About, Evaluation, add_similarity, evaluate
@@ -54,7 +62,7 @@ class AttackPlan:
     steps: list[LadderStep]
     models: list[ThreatModel]
     settings: AttackSettings
-    fitted: dict[tuple[int, str, str, str, bool], tuple[Sides, list[Backend]]] = field(default_factory=dict)
+    fitted: dict[tuple[int, str, str, str, bool], tuple[Sides, list[FittedBackend]]] = field(default_factory=dict)
 
     @property
     def encoders(self) -> list[EncodedSpeech]:
@@ -134,7 +142,7 @@ class AttackPlan:
                 sides = adapt(
                     sides, Adapter(random_state=self.settings.seed) if unfitted is None else deepcopy(unfitted)
                 )
-            self.fitted[key] = sides, fit_candidates(step, sides[model.trained_on].train)
+            self.fitted[key] = sides, fit_candidates(step, sides[model.trained_on])
         sides, candidates = self.fitted[key]
         return run_step(model, step.name, encoder.name, sides, candidates)
 
@@ -171,6 +179,10 @@ class AttackPlan:
         if model.is_bound:
             return About.against(model)
         spent = TrainingEffort(self._fewest("train"), result.settings)
+        if model.enrolment == "anonymised":
+            runs = 1 + len(self.encoders[0].anonymised.draws)
+            draws = replace(result.draws, runs=runs, deterministic=self.settings.deterministic)
+            spent = replace(spent, draws=draws)
         tunings = [encoder.learned for encoder in self._used(result) if encoder.learned is not None]
         if tunings:
             longest = max(tunings, key=lambda tuning: tuning.epochs)
@@ -199,14 +211,14 @@ class AttackPlan:
             spent=self._about(model, result).spent,
         )
 
-    def curves(self, results: AttackRows, strongest: int) -> tuple[LearningCurve | None, LearningCurve | None]:
-        """Return disclosure to an attacker over its training people, and over the epochs of its encoder's training.
+    def curves(self, results: AttackRows, strongest: int) -> LearningCurves:
+        """Return disclosure to an attacker over training people, epochs of its encoder's training, and draws.
 
-        Neither is known where people were cross-validated: folds of few people leave nobody to take away.
+        The first two are not known where people were cross-validated: folds of few people leave nobody to take away.
         """
         model = results.rows[strongest].about.threat
-        if model is None or len(self.folds) > 1:
-            return None, None
+        if model is None:
+            return LearningCurves()
         result = results.attacks[strongest]
         if result.folds[0].backend is None:  # of a fusion, its strongest part
             parts = [
@@ -215,13 +227,32 @@ class AttackPlan:
                 if row.about.threat == model and part.folds[0].backend is not None
             ]
             result = max(parts, key=lambda part: part.development)
+        draws = self._draw_curve(model, result)
+        if len(self.folds) > 1:
+            return LearningCurves(draws=draws)
         encoder, (fold,) = self._used(result)[0], result.folds
         if encoder.learned is not None:
-            return encoder.learned.over_people, encoder.learned.over_epochs
+            return LearningCurves(encoder.learned.over_people, encoder.learned.over_epochs, draws)
         adapts = model.adapter or any(step.adapts for step in self.steps if step.name == fold.step)
         if fold.backend is None or adapts or encoder.trained_on != "original":
-            return None, None
-        return learning_curve(model, fold.backend, self._sides(encoder), seed=self.settings.seed), None
+            return LearningCurves(draws=draws)
+        sides = self._sides(encoder)
+        people = learning_curve(model, fold.backend, sides, fold.draws, seed=self.settings.seed)
+        return LearningCurves(people, draws=draws)
+
+    def _draw_curve(self, model: ThreatModel, result: AttackResult) -> LearningCurve | None:
+        """Return disclosure over draws of the anonymiser, averaged over folds of people."""
+        curves = []
+        for number, fold in enumerate(result.folds):
+            if fold.backend is None:
+                return None
+            adapts = model.adapter or any(step.adapts for step in self.steps if step.name == fold.step)
+            sides, _ = self.fitted[number, fold.encoders[0], fold.step, model.trained_on, adapts]
+            curves.append(draw_curve(model, fold.backend, sides, fold.draws))
+        known = [curve for curve in curves if curve is not None]
+        if len(known) < len(curves):
+            return None
+        return LearningCurve(known[0].amount, tuple(np.mean([curve.bits for curve in known], axis=0).tolist()))
 
 
 def _none_left(failed: Sequence[FailedAttack]) -> str:

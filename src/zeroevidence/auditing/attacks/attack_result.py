@@ -10,6 +10,7 @@ import numpy as np
 from zeroevidence.auditing.attacks.step_attack import FoldResult
 from zeroevidence.data.folded_scores import FoldedScores
 from zeroevidence.data.matrix import ScoreMatrix
+from zeroevidence.evaluation.rows.about import DrawUse
 
 CHOSEN = "chosen"  # label of what the development people of each fold chose, which may differ between folds
 
@@ -49,7 +50,7 @@ class AttackResult:
     scores
         Scores of all evaluated people; those of several folds contain their development scores too.
     settings
-        Back-ends among which development people chose.
+        Settings among which development people chose.
     seconds
         How long it took.
     """
@@ -87,6 +88,11 @@ class AttackResult:
     def development(self) -> float:
         """Disclosure of development people in bits, averaged over folds."""
         return float(np.mean([fold.development for fold in self.folds]))
+
+    @property
+    def draws(self) -> DrawUse:
+        """How runs of the anonymiser were used, at most in any fold."""
+        return DrawUse.together([fold.draws for fold in self.folds])
 
     @property
     def identities(self) -> int:

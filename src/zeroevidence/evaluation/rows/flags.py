@@ -225,6 +225,11 @@ FLAGS: Mapping[str, tuple[Severity, str]] = {
         "with twice as many epochs of training this attacker learned {gain:.2f} bits more of development people and "
         "has not levelled off; read its disclosure as a lower bound.",
     ),
+    "draws-pay": (
+        "warning",
+        "with {amount} runs of the anonymiser instead of {before} this attacker learned {gain:.2f} bits more and has "
+        "not levelled off; read its disclosure as a lower bound.",
+    ),
     "fused": (
         "note",
         "the scores of {number} systems were added with weights that were fitted on {whom}: {weights}.",
