@@ -90,7 +90,8 @@ def _times(lines):
 
 
 def _table(head, rows):
-    ruler = ["---" if name in ("design", "leakage", "scores", "use") else "---:" for name in head]
+    texts = ("design", "leakage", "scores", "use", "who they are")
+    ruler = ["---" if name in texts else "---:" for name in head]
     return "\n".join("| " + " | ".join(row) + " |" for row in (head, ruler, *rows)) + "\n"
 
 
@@ -219,9 +220,9 @@ def _hard(lines):
     return "\n".join(
         [
             "## Few exposed people, and other hard designs\n",
-            "`benchmarks/hard_designs.py` has the generators.",
+            "`python benchmarks/validity.py --part hard --simulations 400 --results validity.jsonl` makes this part; `benchmarks/hard_designs.py` has the generators.",
             "The way of making limits was chosen on the first; the others were held out.\n",
-            _table(["design", "people", "use"], [[name, HARD[name], use] for name, use in kinds]),
+            _table(["design", "who they are", "use"], [[name, HARD[name], use] for name, use in kinds]),
             "The truth of a comparison is that of the scores of 200 samples together.\n",
             f"Share of two-sided 95 % intervals that hold the truth, in percent, of {_times(lines)} simulations each:\n",
             table(_held),
@@ -232,6 +233,7 @@ def _hard(lines):
             "**The price.**",
             "Mean distance of the one-sided limit from the value, in brackets where limits allow only for people like those in the sample and for such as are not recognised:\n",
             table(lambda measured: f"{measured['reach']:.3f} ({measured['reach_without']:.3f})"),
+            "Limits of ALID and top-1 grow where little leaks, because the sample does not exclude a few people who are fully exposed; where much leaks of everybody, all stay as they are.\n",
             "Mean length of the two-sided intervals, in brackets in the same way:\n",
             table(lambda measured: f"{measured['length']:.3f} ({measured['without']['length']:.3f})"),
         ]
