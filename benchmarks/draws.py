@@ -208,8 +208,10 @@ def train(work: Path, encoder: str, model: Path | None, names: list[str]) -> Non
 
 
 def evaluate(work: Path, intervals: int) -> None:
-    print("| protection | encoder | trained on | enrolled | EER [%] | top-1 [%] | ALID [bit] |")
-    print("| --- | --- | --- | ---: | ---: | ---: | ---: |")
+    """Print the table, and which part of the bits that are missing to unprotected speech five draws bring."""
+    columns = " | ".join(f"{number} enrolled" for number in ENROLLED)
+    print(f"| protection | encoder | trained on | {columns} |")
+    print("| --- | --- | --- |" + " --- |" * len(ENROLLED))
     kept = work / f"table-{intervals}.json"
     table = json.loads(kept.read_text()) if kept.exists() else {}
     for name in (UNPROTECTED, *PROTECTIONS):
@@ -220,12 +222,24 @@ def evaluate(work: Path, intervals: int) -> None:
             with np.load(file) as data:
                 rows = {field: data[field] for field in data.files}
             trained = f"{draws} draw{'s'[: draws > 1]}" if draws else "as it comes"
+            cells = []
             for enrolled in ENROLLED if name != UNPROTECTED else (1,):
                 title = f"{name} | {encoder} | {trained} | {enrolled}"
                 if title not in table:
                     table[title] = measured(rows, max(draws, 1), enrolled, intervals)
                     kept.write_text(json.dumps(table, indent=1))
-                print(f"| {title} | {' | '.join(table[title])} |", flush=True)
+                error, top, bits = table[title]
+                cells.append(f"{error.split()[0]} / {top.split()[0]} / {bits}")
+            cells += [""] * (len(ENROLLED) - len(cells))
+            print(f"| {name} | {encoder} | {trained} | {' | '.join(cells)} |", flush=True)
+    for name, encoder in product(PROTECTIONS, FRONT_END):
+        titles = [f"{UNPROTECTED} | {encoder} | as it comes | 1"]
+        titles += [f"{name} | {encoder} | {number} draw{'s'[: number > 1]} | {number}" for number in (1, 5)]
+        if all(title in table for title in titles):
+            most, once, often = (float(table[title][2].split()[0]) for title in titles)
+            print(
+                f"{name}, {encoder}: five draws bring {100 * (often - once) / (most - once):.0f} % of what is missing"
+            )
 
 
 def measured(rows: dict[str, np.ndarray], trained: int, enrolled: int, intervals: int) -> list[str]:
