@@ -33,6 +33,7 @@ from zeroevidence.auditing.inputs.encoded_speech import EncodedSpeech, required_
 from zeroevidence.auditing.inputs.further_encoders import encode_further, other_encoders
 from zeroevidence.auditing.inputs.speaker_folds import sets_of, split_people
 from zeroevidence.data.embeddings import Embeddings
+from zeroevidence.data.files.errors import naming_file
 from zeroevidence.data.formats.corpora.pairs import PairReport, examine_speech
 from zeroevidence.data.formats.corpora.read import read_corpus, read_segments
 from zeroevidence.data.printable import file_name_text
@@ -168,7 +169,8 @@ def audit_corpora(
         encoded.append(speech)
     recordings = {utterance.id: str(utterance.path) for _, protected in pairs for utterance in protected}
     settings = replace(settings, deterministic=runs.deterministic)
-    result = audit_folds(encoded, settings, progress("attackers", "rows"), recordings)
+    with naming_file(str(protect or folders[0])):
+        result = audit_folds(encoded, settings, progress("attackers", "rows"), recordings)
     rows = result.rows if compared is None else tuple(with_pair_flags(result.rows, compared))
     card = unknown_protector_card(system) if protect is None else protector_card(protect)
     return replace(result, rows=rows, left_out=(*result.left_out, *left_out), protector=card)

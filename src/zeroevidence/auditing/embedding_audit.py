@@ -11,10 +11,14 @@ from zeroevidence.attack.backends.backend import BackendLike
 from zeroevidence.attack.ladder.adapter import Adapter
 from zeroevidence.attack.ladder.ladder import Effort
 from zeroevidence.auditing.attacks.attack_plan import AttackPlan
+from zeroevidence.auditing.attacks.attack_result import FailedAttack
 from zeroevidence.auditing.attacks.attack_settings import AttackSettings, CalibratedOn
+from zeroevidence.auditing.attacks.room_control import room_control, without_voice
 from zeroevidence.auditing.attacks.row_flags import (
     with_choice_flags,
     with_draw_flags,
+    with_failure_flags,
+    with_room_flags,
     with_session_flags,
     with_step_flags,
 )
@@ -43,7 +47,7 @@ class Audit:
     ----------
     rows
         For each encoder and step of the ladder the bounds, then the attackers; then the fusions of all steps and, where
-        folds of people chose different attackers, what each chose.
+        folds of people chose different attackers, what each chose; then the room control, where cues were measured.
     cards
         The card of each row's attacker: objective, opportunity, resources.
     finding
@@ -58,6 +62,8 @@ class Audit:
         the same.
     left_out
         Steps that were not tried, and why.
+    failed
+        Attacks that were tried and could not be carried out.
     seconds
         How long each row took to learn and to score.
     utility
@@ -82,6 +88,7 @@ class Audit:
     effort_curve: LearningCurve | None = None
     draws_curve: LearningCurve | None = None
     left_out: tuple[str, ...] = ()
+    failed: tuple[FailedAttack, ...] = ()
     seconds: tuple[float, ...] = ()
     utility: tuple[Evaluation, ...] = ()
     protector: ProtectorCard | None = None
@@ -207,17 +214,21 @@ def audit_folds(
     costs = {step.name: step.cost for step in steps}
     change = shared_change([encoders[0] for encoders in folds], settings.seed, recordings)
     cues = [encoder for encoders in folds for encoder in encoders if encoder.name == ALL_CUES]
-    rows = with_draw_flags(with_step_flags(together(results.rows), costs), change, pitch_change(cues))
+    control = room_control(without_voice(cues), settings)
+    failed = (*results.failed, *control.failed)
+    rows = with_step_flags(together([*results.rows, *control.rows]), costs)
+    rows = with_draw_flags(rows, change, pitch_change(cues))
     rows = with_session_flags(rows, shared_sessions([encoders[0].anonymised for encoders in folds]))
+    rows = with_room_flags(with_failure_flags(rows, failed))
     finding = findings(rows)[0]
     rows = with_choice_flags(rows, finding)
     curves = plan.curves(results, finding.strongest)
     strongest = with_curve(rows[finding.strongest], curves.people, "alid_over_training_people", "still-rising")
     strongest = with_curve(strongest, curves.epochs, "alid_over_epochs", "training-pays")
     rows[finding.strongest] = with_curve(strongest, curves.draws, "alid_over_draws", "draws-pay")
-    seconds = tuple(attack.seconds for attack in results.attacks)
+    seconds = tuple(attack.seconds for attack in (*results.attacks, *control.attacks))
     known = curves.people, curves.epochs, curves.draws
-    return Audit(tuple(rows), tuple(results.cards), finding, *known, left_out, seconds)
+    return Audit(tuple(rows), (*results.cards, *control.cards), finding, *known, left_out, failed, seconds)
 
 
 def with_curve(row: Evaluation, curve: LearningCurve | None, name: str, rising: str) -> Evaluation:

@@ -15,6 +15,28 @@ from zeroevidence.evaluation.rows.about import DrawUse
 CHOSEN = "chosen"  # label of what the development people of each fold chose, which may differ between folds
 
 
+@dataclass(frozen=True, slots=True)
+class FailedAttack:
+    """An attack that could not be carried out.
+
+    Parameters
+    ----------
+    attacker
+        Name of the threat model.
+    encoder
+        The encoder.
+    step
+        The step of the ladder.
+    reason
+        Why.
+    """
+
+    attacker: str
+    encoder: str
+    step: str
+    reason: str
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class AttackResult:
     """One attacker in each fold of people, or in a single one without cross-validation.

@@ -9,6 +9,7 @@ from zeroevidence.attack.backends.backend import Backend, make_backend
 from zeroevidence.auditing.attacks.step_attack import Sides, disclosure, score_trials
 from zeroevidence.auditing.learning_curve import LearningCurve
 from zeroevidence.data.threat import ThreatModel
+from zeroevidence.errors import InputError
 from zeroevidence.evaluation.rows.about import DrawUse
 
 _SHARES = (0.25, 0.5, 1.0)
@@ -20,7 +21,7 @@ _NUMBERS = (1, 2, 5, 10, 20, 50, 100)  # of draws
 def learning_curve(
     model: ThreatModel, backend: Backend, sides: Sides, draws: DrawUse, *, seed: int = 0
 ) -> LearningCurve | None:
-    """Return the disclosure to the same back-end fitted to fewer people; None where there are too few of them."""
+    """Return the disclosure to the same back-end fitted to fewer people; None where it cannot be fitted to so few."""
     everyone = sides[model.trained_on].speakers("train")
     sizes = [max(2, round(share * len(everyone))) for share in _SHARES]
     if sizes[0] < _LEAST_PEOPLE:
@@ -31,7 +32,10 @@ def learning_curve(
         samples = [
             np.random.default_rng([seed, size, repeat]).permutation(everyone)[:size] for repeat in range(repeats)
         ]
-        bits.append(float(np.mean([_disclosure(model, backend, sides, draws, people) for people in samples])))
+        try:
+            bits.append(float(np.mean([_disclosure(model, backend, sides, draws, people) for people in samples])))
+        except (InputError, np.linalg.LinAlgError):
+            return None
     return LearningCurve(tuple(sizes), tuple(bits))
 
 

@@ -68,13 +68,27 @@ class FoldResult:
 
 
 def fit_candidates(step: LadderStep, sets: EmbeddingSets) -> list[FittedBackend]:
-    """Return every candidate of a step, fitted to one draw of the training speech and, where there are more, to all."""
+    """Return the candidates of a step, fitted to one draw of the training speech and, where there are more, to all.
+
+    Candidates that cannot be fitted are left out.
+
+    Raises
+    ------
+    InputError
+        Where none can; with the reason of the first.
+    """
     people, dimensions = len(sets.speakers("train")), sets.train.vectors.shape[1]
-    return [
-        FittedBackend(backend.fit(*sets.training(draws)), draws)
-        for draws in sorted({1, 1 + len(sets.draws)})
-        for backend in step.candidates(people, dimensions)
-    ]
+    fitted: list[FittedBackend] = []
+    errors: list[InputError | np.linalg.LinAlgError] = []
+    for draws in sorted({1, 1 + len(sets.draws)}):
+        for backend in step.candidates(people, dimensions):
+            try:
+                fitted.append(FittedBackend(backend.fit(*sets.training(draws)), draws))
+            except (InputError, np.linalg.LinAlgError) as error:
+                errors.append(error)
+    if errors and not fitted:
+        raise errors[0]
+    return fitted
 
 
 def enrolment_uses(draws: int) -> list[tuple[int, AveragedLevel | None]]:

@@ -11,8 +11,9 @@ from zeroevidence.data.threat import RANDOM, UNPROTECTED, ThreatModel, Training
 # identity: who is it; attribute: what is somebody like; spoofing: is the speech real
 Question: TypeAlias = Literal["identity", "attribute", "spoofing"]
 # attack: what an attacker learns of protected speech; control: the same without protection; floor: the same where there
-# is nothing to learn; utility: what should go on working; training: an attacker on what it was trained on
-Role: TypeAlias = Literal["attack", "control", "floor", "utility", "training"]
+# is nothing to learn; room: the same where no voice is heard; utility: what should go on working; training: an attacker
+# on what it was trained on
+Role: TypeAlias = Literal["attack", "control", "floor", "room", "utility", "training"]
 
 
 # what is averaged over draws of enrolled recordings
@@ -146,5 +147,5 @@ class About:
 
     @property
     def is_bound(self) -> bool:
-        """Whether the row only shows what there is without protection, or where nothing is to find."""
-        return self.role in ("control", "floor")
+        """Whether the row only shows what there is without protection, without a voice, or where nothing is to find."""
+        return self.role in ("control", "floor", "room")

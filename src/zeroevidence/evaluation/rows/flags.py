@@ -250,6 +250,17 @@ FLAGS: Mapping[str, tuple[Severity, str]] = {
         "the pitch was moved by another amount for each person (a spread of {spread:.1f} semitones between people), so "
         "it seems to be drawn per speaker; two recordings of one person then stay linkable.",
     ),
+    "recordings-differ": (
+        "warning",
+        "pauses and channel of the recordings, without any voice, give away {bits:.2f} of {most:.2f} bits {when} "
+        "protection (p = {p_value:.2g}), so recordings of a person are alike in room or device; this is a result about "
+        "recordings, and what the voice alone gives away is not known.",
+    ),
+    "attacks-failed": (
+        "warning",
+        "{count} could not be carried out and {were} left out: {names}; what was measured is the least that is given "
+        "away.",
+    ),
     "same-audio": (
         "warning",
         "{count} of {total} protected recordings are the same audio for several people, so they cannot tell who "
