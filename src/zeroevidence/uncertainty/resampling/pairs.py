@@ -243,6 +243,8 @@ class PairResampler:
             everywhere = {entry.name for entry, _ in self.measures}
             of_search = _with_rules(ScoreView(ranked, self.settings, ranked.counts))
             self.measures = [(entry, rule) for entry, rule in of_search if entry.name not in everywhere]
+        view = ScoreView(ranked, self.settings, ranked.counts if closed_set else None)
+        self.whole = {entry.name: entry.compute(view) for entry, _ in self.measures if entry.atom_costs is not None}
         self.costs = {entry.name: entry.per_score for entry, _ in self.measures if entry.per_score is not None}
         self.placed = assign_cells(scores.target, scores.nontarget, ranked) if placed is None else placed
         self.terms: tuple[FloatArray, FloatArray] | None = None
@@ -286,13 +288,12 @@ class PairResampler:
     def linear(self) -> dict[str, FloatArray]:
         """Values without each group of the measures at a threshold that the scores choose."""
         counts = Counts(self.target.all.cells, self.nontarget.all.cells)
-        view = _Subset(self, self.target.all, self.nontarget.all)
         values = {}
         for measure, _ in self.measures:
             if measure.atom_costs is not None:
                 costs = measure.atom_costs(counts, self.settings, self.groups.people)
                 changes = [of.changes(cost) for of, cost in zip((self.target, self.nontarget), costs, strict=True)]
-                values[measure.name] = measure.compute(view) + sum(changes)
+                values[measure.name] = self.whole[measure.name] + sum(changes)
         return values
 
     def halves(self, pairs: int) -> dict[str, FloatArray]:
