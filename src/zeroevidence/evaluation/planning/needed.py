@@ -30,6 +30,8 @@ _SEARCHED = (12, 24, 48, 96, 192)  # where the truth of a search is computed; it
 _MOST_SCORES = 2_000_000  # of each of these
 _MOST_CONFIRMED = 500_000  # scores up to which people are simulated often enough to know a probability
 _TIMES = 5  # as many simulations for that as for a guess
+_LEAST_TIMES = 2  # where people are many
+_SCORES_IN_ALL = 20_000_000  # of these simulations
 _CLOSE = 1e-4
 _NEAR = 0.8  # of the largest guess: scenarios whose numbers are confirmed
 
@@ -103,8 +105,8 @@ def requirements(
     power
         The probability with which it is to be shown.
     simulations
-        How many recordings are simulated for each number of people of a guess; five times as many for the number that
-        is quoted.
+        How many recordings are simulated for each number of people of a guess; up to five times as many for the number
+        that is quoted.
     level
         Confidence level of limits.
     seed
@@ -235,7 +237,7 @@ class _Search:
     def _limits(self, name: str, people: int, *, often: bool = False) -> FloatArray:
         """Limits of simulated recordings; those that confirm a number are others than those of a guess."""
         if (people, often) not in self._simulated:
-            times = _TIMES * self.simulations if often else self.simulations
+            times = self._times(people) if often else self.simulations
             jobs = [(people, self.simulations * often + number) for number in range(times)]
             self.count.begin(len(jobs))
             outcomes = self._simulated[people, often] = []
@@ -243,3 +245,8 @@ class _Search:
                 outcomes.append(outcome)
                 self.count.finish()
         return np.array([outcome[name] for outcome in self._simulated[people, often]])
+
+    def _times(self, people: int) -> int:
+        """How often a number of people is simulated to confirm it."""
+        affordable = _SCORES_IN_ALL // replace(self.draw.design, people=people).scores
+        return int(np.clip(affordable, _LEAST_TIMES * self.simulations, _TIMES * self.simulations))

@@ -192,7 +192,7 @@ def plan(
     uneven
         Whether people have different numbers of recordings, as in `Design`.
     simulations
-        How many recordings are simulated; five times as many for the number of people that a bound takes.
+        How many recordings are simulated; up to five times as many for the number of people that a bound takes.
     level
         Confidence level of intervals, limits and tests.
     seed
