@@ -164,21 +164,22 @@ def _people_needed(plan: Plan, target: Requirement) -> str:
     needed = target.needed
     if target.worst is None:
         return _needed_by_pilot(plan, claim, needed)
-    where = _WHERE[target.worst]
+    same = all(other == needed for other in target.scenarios.values())
+    where = "" if same else f" {_WHERE[target.worst]}"
     others = _other_scenarios(target)
     if needed.unreachable == "never":
-        return f"No number of people will show that {claim} {where}: in truth it is not.{others}"
+        return f"No number of people will show that {claim}{where}: in truth it is not.{others}"
     begin = f"To show that {claim} with a probability of {_share(plan.power)} takes"
     if needed.unreachable == "beyond":
-        return f"{begin} more than {MOST_PEOPLE} people {where}: the truth is too close to it.{others}"
+        return f"{begin} more than {MOST_PEOPLE} people{where}: the truth is too close to it.{others}"
     if needed.shown is None:
-        many = f"about {needed.people} people {where}, which is extrapolated from simulations of fewer"
+        many = f"about {needed.people} people{where}, which is extrapolated from simulations of fewer"
         return f"{begin} {many}.{others}"
     shown = f"{_share(needed.shown)} ± {_share(needed.shown_error)} of {needed.times} simulated recordings"
     if needed.people is None:
-        return f"{begin} more than {needed.low} people {where}: so many show it in only {shown}.{others}"
+        return f"{begin} more than {needed.low} people{where}: so many show it in only {shown}.{others}"
     least = f" Fewer than {LEAST_PEOPLE} give no interval." if needed.people == LEAST_PEOPLE else ""
-    return f"{begin} about {needed.people} people: so many show it in {shown} {where}.{others}{least}"
+    return f"{begin} about {needed.people} people: so many show it in {shown}{where}.{others}{least}"
 
 
 def _other_scenarios(target: Requirement) -> str:
