@@ -12,11 +12,17 @@ from zeroevidence.attack.ladder.adapter import Adapter
 from zeroevidence.attack.ladder.ladder import Effort
 from zeroevidence.auditing.attacks.attack_plan import AttackPlan
 from zeroevidence.auditing.attacks.attack_settings import AttackSettings, CalibratedOn
-from zeroevidence.auditing.attacks.row_flags import with_choice_flags, with_draw_flags, with_step_flags
+from zeroevidence.auditing.attacks.row_flags import (
+    with_choice_flags,
+    with_draw_flags,
+    with_session_flags,
+    with_step_flags,
+)
 from zeroevidence.auditing.inputs.embedding_sets import EmbeddingSets
 from zeroevidence.auditing.inputs.encoded_speech import EncodedSpeech, check_same_people
 from zeroevidence.auditing.inputs.further_encoders import ALL_CUES
 from zeroevidence.auditing.inputs.pitch_draws import pitch_change
+from zeroevidence.auditing.inputs.shared_sessions import shared_sessions
 from zeroevidence.auditing.inputs.speaker_draws import shared_change
 from zeroevidence.auditing.inputs.speaker_folds import draw_sets
 from zeroevidence.auditing.learning_curve import LearningCurve
@@ -193,6 +199,7 @@ def audit_folds(
     change = shared_change([encoders[0] for encoders in folds], settings.seed, recordings)
     cues = [encoder for encoders in folds for encoder in encoders if encoder.name == ALL_CUES]
     rows = with_draw_flags(with_step_flags(together(results.rows), costs), change, pitch_change(cues))
+    rows = with_session_flags(rows, shared_sessions([encoders[0].anonymised for encoders in folds]))
     finding = findings(rows)[0]
     rows = with_choice_flags(rows, finding)
     people, epochs = plan.curves(results, finding.strongest)

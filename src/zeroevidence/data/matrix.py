@@ -148,7 +148,7 @@ def closed_set_search(scores: Scores | ScoreMatrix) -> tuple[ScoreMatrix | None,
         _check_enrolled_once(scores)
         matrix = scores
     else:
-        built = _build_matrix(scores)
+        built = complete_rows(scores)
         if built is None:
             return None, {}
         matrix, incomplete = built
@@ -171,7 +171,7 @@ def _check_enrolled_once(matrix: ScoreMatrix) -> None:
         raise InputError(f"speaker {str(twice[0])!r} is enrolled more than once; expected one column per person")
 
 
-def _build_matrix(scores: Scores) -> tuple[ScoreMatrix, int] | None:
+def complete_rows(scores: Scores) -> tuple[ScoreMatrix, int] | None:
     """Return scores as trials against enrolments, complete rows only, and the number of incomplete ones."""
     if scores.target_pairs is None or scores.nontarget_pairs is None:
         return None

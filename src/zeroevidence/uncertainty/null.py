@@ -183,12 +183,12 @@ class PairNull:
             self.exchanged = _on_both_sides(clusters)
         by_people = any(units is not None for units in (rows, people, clusters))
         self.unit: NullUnit = "speaker" if by_people else "label"
+        self.n_target = len(target)
         self.people: IntArray | None = None
         if people is not None:
             self.people = np.concatenate(people)
             self.class_of = np.isin(np.arange(int(self.people.max()) + 1), people[0])
         if rows is None:
-            self.n_target = len(target)
             self.pooled = np.concatenate((target, nontarget))
         else:
             # Scores outside the rows (trials of strangers, incomplete rows) are non-targets in every permutation.
@@ -213,6 +213,16 @@ class PairNull:
             before += rows * columns
         return np.concatenate(targets)
 
+    def _thinned(self, targets: IntArray, rng: np.random.Generator) -> IntArray:
+        """Return as many of the permuted targets as were observed, where a list has more.
+
+        Comparisons of a recording with itself, or within a session, are missing among targets alone. With more targets
+        than were observed, what is fitted to them would have too low a null.
+        """
+        if self.exchanged is None or len(targets) <= self.n_target:
+            return targets
+        return rng.choice(targets, self.n_target, replace=False)
+
     def _permuted(self, targets: IntArray) -> _CountView:
         scores = None
         if _needs_scores(self.settings):
@@ -223,11 +233,12 @@ class PairNull:
 
     def draw(self, batch: int, size: int) -> dict[str, FloatArray]:
         """Measures under the permutations of one batch."""
-        rng = generator(self.settings.seed, 1, batch)
+        # two generators: permutations of one seed exchange the same people in every row, whatever is thinned out
+        rng, thinning = (generator(self.settings.seed, purpose, batch) for purpose in (1, 4))
         measures = measures_with_null("one-to-one")
         values: dict[str, FloatArray] = {measure.name: np.empty(size) for measure in measures}
         for r in range(size):
-            view = self._permuted(self._targets(rng))
+            view = self._permuted(self._thinned(self._targets(rng), thinning))
             for measure in measures:
                 values[measure.name][r] = measure.compute(view)
         return values

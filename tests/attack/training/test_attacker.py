@@ -1,6 +1,7 @@
 """From a folder of protected speech to an encoder that an audit takes."""
 
 import json
+import pickle
 import re
 import sys
 from dataclasses import replace
@@ -25,6 +26,7 @@ from zeroevidence.attack.training.attacker import train_attacker  # noqa: E402
 from zeroevidence.attack.training.data.features import read_features  # noqa: E402
 from zeroevidence.attack.training.settings import SCOPES, TrainingSettings  # noqa: E402
 from zeroevidence.data.formats.corpora.read import read_corpus  # noqa: E402
+from zeroevidence.data.speech.audio import load_audio  # noqa: E402
 from zeroevidence.errors import InputError, MissingExtra, UsageError  # noqa: E402
 
 ECAPA = Path(__file__).resolve().parents[4] / "shared/data/models/ecapa_voxceleb.onnx"
@@ -102,6 +104,22 @@ def test_reading_that_was_cut_off_goes_on(speech, tmp_path, monkeypatch):
     stored, _ = read_features(utterances, card, store=tmp_path / "out" / "features", workers=2)
     assert len(computed) == 36
     assert stored.digest == read_features(utterances, card, workers=1)[0].digest
+    other = pickle.loads(pickle.dumps(stored))  # as another process of the training gets it
+    np.testing.assert_array_equal(other.utterance(35), stored.utterance(35))
+
+
+def test_processes_read_what_threads_do(speech, tmp_path, monkeypatch):
+    utterances, card = list(read_corpus(speech, draw=False)), find_card("campplus")
+    threads, _ = read_features(utterances, card, workers=2)
+    monkeypatch.setattr("zeroevidence.attack.training.data.features._MANY", len(utterances))
+    processes, _ = read_features(utterances, card, store=tmp_path / "store", workers=2)
+    assert len(list((tmp_path / "store").glob("*.frames"))) == 2  # one of each process
+    assert processes.digest == threads.digest
+    frames = FRONT_ENDS["kaldi-fbank"](load_audio(utterances[7]))
+    np.testing.assert_allclose(processes.utterance(7), frames, rtol=2**-11, atol=1e-6)
+    missing = [*utterances, replace(utterances[0], path=tmp_path / "no.wav")]
+    with pytest.raises(InputError, match=r"no\.wav: no such file"):
+        read_features(missing, card, store=tmp_path / "store", workers=2)
 
 
 def test_too_few_people_and_a_folder_in_use_are_refused(tmp_path):

@@ -11,9 +11,10 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("safetensors")
 
-from zeroevidence.attack.training import loop  # noqa: E402
 from zeroevidence.attack.training.angular_margin import AngularMargin  # noqa: E402
+from zeroevidence.attack.training.compute import encoder_passes  # noqa: E402
 from zeroevidence.attack.training.compute import threads as cores  # noqa: E402
+from zeroevidence.attack.training.data import crops  # noqa: E402
 from zeroevidence.attack.training.data.frame_set import FrameSet  # noqa: E402
 from zeroevidence.attack.training.duration import estimate_seconds  # noqa: E402
 from zeroevidence.attack.training.loop import TrainingRun, train  # noqa: E402
@@ -190,10 +191,10 @@ class Small(Toy):
         return super().pooled(frames, lengths)
 
 
-def in_parts(self, pieces, labels):
+def in_parts(self, pieces, labels, number):
     """Gradients as a GPU computes them that does not take a whole batch."""
     self.optimiser.zero_grad(set_to_none=True)
-    return self._in_parts(pieces, labels)
+    return self._in_parts(pieces, labels, number)
 
 
 @pytest.mark.parametrize("scope", SCOPES)
@@ -212,10 +213,25 @@ def test_what_does_not_fit_into_memory_is_taken_in_halves_to_the_same_end(data, 
 
 
 @pytest.mark.parametrize("scope", SCOPES)
+def test_speech_that_is_read_from_disk_in_each_step_gives_the_same_weights(data, scope, tmp_path, monkeypatch):
+    settings = replace(QUICK, scope=scope, epochs=3)
+    held = train(Toy(), *data, settings, device="cpu", checkpoint=tmp_path / "held")
+    monkeypatch.setattr(crops.UtteranceFrames.__init__, "__defaults__", (0,))
+    read = train(Toy(), *data, settings, device="cpu", checkpoint=tmp_path / "read")
+    np.testing.assert_array_equal(weights(read.network), weights(held.network))
+    assert [path.name for path in (tmp_path / "read").iterdir()] == ["training.safetensors"]
+
+
+def test_a_schedule_whose_first_part_is_one_step(data):
+    settings = replace(QUICK, epochs=1, batch=12)  # ten steps, of which a tenth rises
+    assert len(train(Toy(), *data, settings, device="cpu").epochs) == 2
+
+
+@pytest.mark.parametrize("scope", SCOPES)
 def test_the_number_of_cores_changes_nothing(data, scope, monkeypatch):
     found = []
     for number in (1, 3):
-        for module in (cores, loop):
+        for module in (cores, encoder_passes):
             monkeypatch.setattr(module, "cores", lambda number=number: number)
         cores._pool.cache_clear()
         found.append(weights(train(Toy(), *data, replace(QUICK, scope=scope, epochs=3), device="cpu").network))

@@ -10,6 +10,7 @@ import numpy as np
 from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.attack.fusion.weights import fit_weights
 from zeroevidence.calibrate.rows import speaker_folds
+from zeroevidence.data.loaded_scores import LoadedScores
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.data.preparing.name_order import sort_by_name
 from zeroevidence.data.scores import Scores
@@ -234,15 +235,15 @@ def evaluate_fused(
     }
     about = files[0].about if all(file.about == files[0].about for file in files) else About()
     names = [file.labels.get("system", file.scores) for file in files]
+    relaxed = tuple(dict.fromkeys(rule for one in loaded for rule in one.relaxed))
     row = evaluate(
-        fused.scores,
+        LoadedScores(fused.scores, loaded[0].format, loaded[0].key_format, relaxed, loaded[0].same_session),
         dev=fused.dev,
         calibrate=fused.calibrate,
         prior=prior,
         labels={**shared, "system": " + ".join(names)},
         about=about,
         options=options,
-        relaxed=tuple(dict.fromkeys(rule for one in loaded for rule in one.relaxed)),
         workers=workers,
         progress=progress,
     )

@@ -15,6 +15,7 @@ from zeroevidence.errors import InputError, Problem
 from zeroevidence.interruption import obey, uninterrupted
 from zeroevidence.linkage.optional import one_blas_thread
 
+Part = TypeVar("Part")
 Result = TypeVar("Result")
 _AWAKE = 1.0  # seconds after which a wait is interrupted
 
@@ -42,15 +43,25 @@ def in_batches(
 ) -> Generator[Result, None, None]:
     """Yield the result of a function for each batch of utterances with their places, the shortest first.
 
-    Only as many batches are in progress as there are workers. What they compute with NumPy stays on one core each
-    inside `linkage.optional.one_blas_thread`. Closed before its end, or interrupted, it tells them to stop
-    (`interruption.check_stop`) and waits for them.
+    What one worker computes is computed in the calling thread; more are as in `compute_ahead`.
     """
     order = sorted(range(len(utterances)), key=lambda at: (_size(utterances[at]), at))
     parts = [[(at, utterances[at]) for at in order[first : first + batch]] for first in range(0, len(order), batch)]
     if workers == 1:
         yield from map(compute, parts)
-        return
+    else:
+        yield from compute_ahead(compute, parts, workers)
+
+
+def compute_ahead(
+    compute: Callable[[Part], Result], parts: Iterable[Part], workers: int
+) -> Generator[Result, None, None]:
+    """Yield the result of a function for each part, in order, computed by threads before it is asked for.
+
+    Only as many parts are in progress or waiting as there are workers, and one more. What they compute with NumPy stays
+    on one core each inside `linkage.optional.one_blas_thread`. Closed before its end, or interrupted, it tells them to
+    stop (`interruption.check_stop`) and waits for them.
+    """
     stop = threading.Event()
 
     def begin_thread() -> None:

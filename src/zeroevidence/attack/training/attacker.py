@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -82,6 +84,8 @@ def train_attacker(
 ) -> TrainedAttacker:
     """Fine-tune a speaker encoder on protected speech, to attack that protection with.
 
+    Processes that `torchrun` started share the work: the first reads the speech and writes the encoder.
+
     Parameters
     ----------
     corpus
@@ -109,27 +113,43 @@ def train_attacker(
         Called with messages, among them an estimate of the duration.
     """
     home = Path(folder)
-    _refuse_finished(home, overwrite=overwrite)
-    if not any((home / part).exists() for part in (_CHECKPOINT, _FEATURES)):
-        refuse_used_folder(home)
     _, place = training_loop(device)
-    settings = (settings or TrainingSettings()).filled(usual_scope(place))
-    card = find_card(encoder)
-    network = load_network(card)
-    utterances = _training_utterances(corpus, evaluation)
-    with naming_file(corpus):
-        people, stopping = _split(np.array([utterance.speaker for utterance in utterances]), settings.seed)
-    with lock_folder(home, continued_from=[_FEATURES, _CHECKPOINT]):
-        frames, conversions = read_features(
-            utterances, card, store=home / _FEATURES, workers=workers, progress=progress
-        )
-        for sentence in conversions.sentences():
-            say(sentence)
-        training, development = (frames.take(np.isin(frames.speakers, group)) for group in (people, stopping))
+    from zeroevidence.attack.training.compute.distributed import joined_processes
+
+    with ExitStack() as stack:
+        group, place = stack.enter_context(joined_processes(place))
+        settings = (settings or TrainingSettings()).filled(usual_scope(place))
+        if group.is_first:
+            _refuse_finished(home, overwrite=overwrite)
+            if not any((home / part).exists() for part in (_CHECKPOINT, _FEATURES)):
+                refuse_used_folder(home)
+        else:
+            say, on_epoch, progress = (lambda _: None), None, None
+        card = find_card(encoder)
+        network = load_network(card)
+        utterances = _training_utterances(corpus, evaluation)
+        with naming_file(corpus):
+            people, stopping = _split(np.array([utterance.speaker for utterance in utterances]), settings.seed)
+        frames: FrameSet | None = None
+        if group.is_first:
+            stack.enter_context(lock_folder(home, continued_from=[_FEATURES, _CHECKPOINT]))
+            frames, conversions = read_features(
+                utterances, card, store=home / _FEATURES, workers=workers, progress=progress
+            )
+            for sentence in conversions.sentences():
+                say(sentence)
+        frames = group.of_first(frames)
+        training, development = (frames.take(np.isin(frames.speakers, some)) for some in (people, stopping))
         say(estimate_text(network, training, development, settings, place))
         trained = fine_tune(card, training, development, home, settings, device=place, on_epoch=on_epoch, say=say)
-        shutil.rmtree(home / _FEATURES)
+        if group.is_first:
+            shutil.rmtree(home / _FEATURES)
     return trained
+
+
+def is_first_process() -> bool:
+    """Return whether this process speaks for all that `torchrun` started; alone it does."""
+    return os.environ.get("RANK", "0") == "0"
 
 
 def _refuse_finished(home: Path, *, overwrite: bool) -> None:
@@ -185,7 +205,22 @@ def fine_tune(
     assert after is not None
     people, stopping = np.unique(training.speakers), np.unique(development.speakers)
     recordings = len(training) + len(development)
-    write_atomically(folder / MODEL, lambda path: save_onnx(result.network.cpu(), path))
+    if loop.current_group().is_first:
+        write_atomically(folder / MODEL, lambda path: save_onnx(result.network.cpu(), path))
+        note = (
+            f"learned from {recordings} protected recordings, of {len(people)} people and {len(stopping)} to stop on; "
+            "for audits of other people"
+        )
+        _write_card(card, folder, note, people, stopping, settings)
+    return TrainedAttacker(
+        folder / CARD, len(people), len(stopping), recordings, before.bits, after.bits, len(result.epochs) - 1
+    )
+
+
+def _write_card(
+    card: EncoderCard, folder: Path, note: str, people: StrArray, stopping: StrArray, settings: TrainingSettings
+) -> None:
+    """Write the card of the encoder that a folder holds, trained from that of another card."""
     trained = replace(
         card,
         name=f"{card.name}-trained",
@@ -193,8 +228,7 @@ def fine_tune(
         input="feats",
         output="embedding",
         origin=f"{card.origin or card.name}, trained further by `zeroevidence train-attacker`",
-        note=f"learned from {recordings} protected recordings, of {len(people)} people and {len(stopping)} to stop on; "
-        "for audits of other people",
+        note=note,
         sha256=hashlib.sha256((folder / MODEL).read_bytes()).hexdigest(),
         bytes=(folder / MODEL).stat().st_size,
         reference=None,
@@ -203,9 +237,6 @@ def fine_tune(
     )
     text = card_text(trained, training=settings.to_dict())
     write_atomically(folder / CARD, lambda path: path.write_text(text, encoding="utf-8"))
-    return TrainedAttacker(
-        folder / CARD, len(people), len(stopping), recordings, before.bits, after.bits, len(result.epochs) - 1
-    )
 
 
 def training_loop(device: str | None) -> tuple[Any, str]:

@@ -41,8 +41,8 @@ def estimate_seconds(
     with reproducible(settings.seed, place):
         running = TrainingRun(copy.deepcopy(network).to(place), sample, development_sample, short, place)
         running.epoch()  # the first of everything is slower
-        source, prepared = _timed(place, lambda: running.source(sample))
-        _, embedded = _timed(place, lambda: running.embed(source))
+        source, prepared = _timed(place, lambda: running.passes.source(sample))
+        _, embedded = _timed(place, lambda: running.passes.embed(source))
         _, learned = _timed(place, running.epoch)
     to_learn, to_look, timed = (float(data.length.sum()) for data in (training, development, sample))
     looks = 1 + settings.epochs // settings.look

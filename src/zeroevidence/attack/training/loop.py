@@ -6,32 +6,32 @@ import contextlib
 import math
 from collections.abc import Callable, Iterator
 from functools import partial, reduce
-from itertools import chain
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import torch
 from torch import nn
 
-from zeroevidence._typing import FloatArray, IntArray
-from zeroevidence.attack.speech.batches import cores, torch_threads
+from zeroevidence._typing import IntArray
+from zeroevidence.attack.speech.batches import torch_threads
 from zeroevidence.attack.training.angular_margin import AngularMargin
 from zeroevidence.attack.training.checkpoints import load_checkpoint, save_checkpoint
 from zeroevidence.attack.training.compute.cuda_graph import RecordedStep
+from zeroevidence.attack.training.compute.distributed import current_group
+from zeroevidence.attack.training.compute.encoder_passes import EncoderPasses, precision
 from zeroevidence.attack.training.compute.memory import AdaptiveBatchSize
+from zeroevidence.attack.training.compute.optimiser import PlainAdamW, without_compiler
 from zeroevidence.attack.training.compute.threads import on_cores
-from zeroevidence.attack.training.data.crops import UtteranceFrames, augment
+from zeroevidence.attack.training.data.crops import StepDraws, augment, draw_epoch
 from zeroevidence.attack.training.data.frame_set import FrameSet
 from zeroevidence.attack.training.development import DevelopmentScore, development_score
 from zeroevidence.attack.training.history import Epoch, TrainedNetwork
 from zeroevidence.attack.training.settings import LEAST_PEOPLE, TrainingSettings
 from zeroevidence.errors import InputError, UsageError
 
-Compute: TypeAlias = Callable[[torch.Tensor, list[int]], list[FloatArray]]
 _HEAD_RATE = 10.0  # the head starts at class means and may move faster than the encoder
 _WARM_UP = 0.1  # share of the steps in which the rate rises
-_EMBEDDED = 64  # utterances that a GPU embeds at once
 PART = 4  # utterances of a batch that one core learns from
 _STEEPEST = 5.0  # norm of the gradient
 
@@ -75,7 +75,8 @@ def train(
     trainable = {parameter: parameter.requires_grad for parameter in network.to(place).parameters()}
     try:
         with reproducible(settings.seed, place):
-            return TrainingRun(network, training, development, settings, place, say).run(checkpoint, on_epoch)
+            run = TrainingRun(network, training, development, settings, place, say, checkpoint)
+            return run.run(checkpoint, on_epoch)
     finally:
         for parameter, was in trainable.items():
             parameter.requires_grad_(was)
@@ -104,7 +105,7 @@ def check_people(training: FrameSet, development: FrameSet) -> None:
 def reproducible(seed: int, place: torch.device) -> Iterator[None]:
     """Make the same seed give the same weights; torch's own generators are left as they were."""
     devices = [place] if place.type == "cuda" else []
-    with torch.random.fork_rng(devices=devices), torch_threads(1):
+    with torch.random.fork_rng(devices=devices), torch_threads(1), without_compiler():
         torch.manual_seed(seed)
         yield
 
@@ -120,6 +121,7 @@ class TrainingRun:
         settings: TrainingSettings,
         place: torch.device,
         say: Callable[[str], None] = lambda _: None,
+        folder: Path | None = None,
     ) -> None:
         self.network, self.settings, self.place = network, settings, place
         self.encoder: Any = network  # with the methods of an encoder, which a plain module lacks
@@ -129,86 +131,40 @@ class TrainingRun:
         self.steps = math.ceil(len(training) / self.batch)
         self.recorded: RecordedStep | None = None
         self.batch_size = AdaptiveBatchSize(self.batch, say)
-        # Without a GPU one at a time: padding would only be work.
-        self.embedding_size = AdaptiveBatchSize(_EMBEDDED if place.type == "cuda" else 1, say)
+        self.group = current_group()
+        self.passes = EncoderPasses(network, place, last=self.last, say=say, group=self.group)
         self._freeze_trunk(training)
-        self.training, self.development = (self.source(data) for data in (training, development))
+        self.training, self.development = (self.passes.source(data, folder) for data in (training, development))
         self.crop = max(1, round(settings.crop * self.training.data.length.sum() / training.length.sum()))
         speakers, labels = np.unique(training.speakers, return_inverse=True)
         self.labels = torch.from_numpy(labels.astype(np.int64)).to(place)
         self.head = AngularMargin(self._class_means(labels, len(speakers)), settings.margin, settings.scale).to(place)
         rates = [settings.learning_rate, settings.learning_rate * _HEAD_RATE]
         weights = [weight for weight in network.parameters() if weight.requires_grad], list(self.head.parameters())
+        self.weights = [*weights[0], *weights[1]]
         groups = [{"params": part, "lr": rate} for part, rate in zip(weights, rates, strict=True)]
-        self.optimiser = torch.optim.AdamW(groups, weight_decay=settings.weight_decay, fused=place.type == "cuda")
-        self.schedule = torch.optim.lr_scheduler.OneCycleLR(
-            self.optimiser, rates, total_steps=settings.epochs * self.steps, pct_start=_WARM_UP
-        )
+        self.optimiser = PlainAdamW(groups, weight_decay=settings.weight_decay, fused=place.type == "cuda")
+        steps = settings.epochs * self.steps
+        rising = _WARM_UP if _WARM_UP * steps != 1.0 else 2.0 * _WARM_UP  # torch divides by the steps of it but one
+        self.schedule = torch.optim.lr_scheduler.OneCycleLR(self.optimiser, rates, total_steps=steps, pct_start=rising)
 
     def _freeze_trunk(self, training: FrameSet) -> None:
         """With `last`, exclude the trunk from training: the weights that a gradient of frame-level outputs reaches."""
         if not self.last:
             return
         weights = [weight for weight in self.network.parameters() if weight.requires_grad]
-        frames = self.encoder.frames(torch.from_numpy(training.utterance(0))[None].to(self.place))
+        features = torch.from_numpy(training.utterance(0).astype(np.float32))
+        frames = self.encoder.frames(features[None].to(self.place))
         gradients = torch.autograd.grad(frames.float().sum(), weights, allow_unused=True)
         for weight, gradient in zip(weights, gradients, strict=True):
             weight.requires_grad_(gradient is None)
 
-    def source(self, data: FrameSet) -> UtteranceFrames:
-        """Return what is learned from: the features, or with `last` the output of the trunk, computed once."""
-        features = UtteranceFrames(data, self.place)
-        if not self.last:
-            return features
-        lengths = np.array([int(self.encoder.frame_lengths(int(length))) for length in data.length], dtype=np.int64)
-        return UtteranceFrames(FrameSet.gather(self._each(features, self._trunk), lengths, data.speakers), self.place)
-
-    def _trunk(self, feats: torch.Tensor, lengths: list[int]) -> list[FloatArray]:
-        most = float(np.finfo(np.float16).max)
-        outputs = self.encoder.frames(feats, lengths).float().clamp(-most, most).half().cpu().numpy()
-        return [
-            output[: int(length)] for output, length in zip(outputs, self.encoder.frame_lengths(lengths), strict=True)
-        ]
-
-    def embed(self, source: UtteranceFrames) -> FloatArray:
-        """Return the embeddings of whole utterances."""
-        forward = self.encoder.pooled if self.last else self.network
-
-        def compute(frames: torch.Tensor, lengths: list[int]) -> list[FloatArray]:
-            return list(np.asarray(forward(frames, lengths).float().cpu().numpy(), np.float64))
-
-        vectors = dict(self._each(source, compute))
-        return np.stack([vectors[i] for i in range(len(source))])
-
-    def _each(self, source: UtteranceFrames, compute: Compute) -> Iterator[tuple[int, FloatArray]]:
-        """Yield what a function gives for each utterance; those of similar length are computed together, padded."""
-        self.network.eval()
-        order = np.argsort(source.data.length, kind="stable").tolist()
-        done = 0
-        side_by_side = 1 if self.place.type == "cuda" else cores()
-        while done < len(order):
-            size = self.embedding_size.size
-            rows = order[done : done + side_by_side * size]
-            batches = [rows[first : first + size] for first in range(0, len(rows), size)]
-            outputs = self.embedding_size.attempt(partial(on_cores, partial(self._compute, compute, source), batches))
-            if outputs is not None:
-                yield from zip(rows, chain.from_iterable(outputs), strict=True)
-                done += len(rows)
-
-    def _compute(self, compute: Compute, source: UtteranceFrames, rows: list[int]) -> list[FloatArray]:
-        with torch.no_grad(), self._precision():
-            return compute(*source.whole(rows))
-
     def _class_means(self, labels: IntArray, people: int) -> torch.Tensor:
-        vectors = self.embed(self.training)
+        vectors = self.passes.embed(self.training)
         vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-        return torch.from_numpy(np.stack([vectors[labels == k].mean(axis=0) for k in range(people)])).float()
-
-    def _precision(self) -> Any:
-        if self.place.type == "cuda":
-            # weights that were cast before a recording must not be taken for those of a replay
-            return torch.autocast("cuda", dtype=torch.bfloat16, cache_enabled=False)
-        return contextlib.nullcontext()
+        sums = np.zeros((people, vectors.shape[1]))
+        np.add.at(sums, labels, vectors)
+        return torch.from_numpy(sums / np.bincount(labels, minlength=people)[:, None]).float()
 
     def run(self, folder: Path | None, on_epoch: Callable[[Epoch], None] | None) -> TrainedNetwork:
         """Train all epochs, from the start or from a checkpoint."""
@@ -232,7 +188,7 @@ class TrainingRun:
                 since += 1
                 if score.bits > best.bits:
                     best, weights, since, result.best = score, _copy(self.network), 0, number
-            if folder is not None:
+            if folder is not None and self.group.is_first:
                 save_checkpoint(folder, self, result, weights)
             if on_epoch is not None:
                 on_epoch(result.epochs[-1])
@@ -242,7 +198,7 @@ class TrainingRun:
 
     def look(self) -> DevelopmentScore:
         """Evaluate the network as it is now on the development people."""
-        return development_score(self.embed(self.development), self.development.data.speakers)
+        return development_score(self.passes.embed(self.development), self.development.data.speakers)
 
     def epoch(self) -> float:
         """Pass once over the utterances, and return the mean loss."""
@@ -251,56 +207,66 @@ class TrainingRun:
             if isinstance(module, nn.modules.batchnorm._BatchNorm):
                 module.eval()  # few people would spoil the statistics of batch normalisation
         sums = torch.zeros((), dtype=torch.float64, device=self.place)  # read once: reading waits for the device
-        order = torch.randperm(len(self.training), device=self.place)
-        for step in range(self.steps):
-            rows = order[step * self.batch : (step + 1) * self.batch]
-            if len(rows) > 1:  # the gradient of one says little
-                sums += self._step(rows) * len(rows)
+        batches = draw_epoch(len(self.training), self.batch, self.settings, self.place)
+        # a batch of fewer utterances than processes is computed whole by each
+        shares = [
+            batch.part(self.group.share(len(batch.rows))) if len(batch.rows) >= self.group.size else batch
+            for batch in batches
+        ]
+        with contextlib.closing(self.training.crops(shares, self.crop)) as cropped:
+            for batch, share, crops in zip(batches, shares, cropped, strict=True):
+                size = len(batch.rows)
+                sums += self._step(crops, share, size if size >= self.group.size else size * self.group.size) * size
+                self.schedule.step()
+        for _ in range(self.steps - len(batches)):
             self.schedule.step()
+        self.group.add(sums)
         total = float(sums)
         if not math.isfinite(total):
             raise UsageError("training diverged: the loss is not a number; lower the learning rate")
         return total / len(self.training)
 
-    def _step(self, rows: torch.Tensor) -> torch.Tensor:
-        crops = self.training.crops(rows, self.crop)
+    def _step(self, crops: torch.Tensor, step: StepDraws, number: int) -> torch.Tensor:
+        """Learn from crops, this process' share of `number`, and return what they add to the mean loss."""
         if not self.last:
-            crops = augment(crops, self.settings)
+            crops = augment(crops, self.settings, step)
         loss: torch.Tensor | None = None
         while loss is None:
-            loss = self.batch_size.attempt(lambda: self._gradients(crops, self.labels[rows]))
+            loss = self.batch_size.attempt(lambda: self._gradients(crops, self.labels[step.rows], number))
+        self.group.add_gradients(self.weights)
         nn.utils.clip_grad_norm_(self.network.parameters(), _STEEPEST)
         self.optimiser.step()
         return loss
 
-    def _gradients(self, crops: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        """Compute gradients of the mean loss of a batch: on all cores, recorded where it always fits, or in parts."""
+    def _gradients(self, crops: torch.Tensor, labels: torch.Tensor, number: int) -> torch.Tensor:
+        """Compute gradients of a batch: on all cores, recorded where it always fits, or in parts."""
         if self.place.type != "cuda":
-            return self._on_cores(crops, labels)
-        if len(crops) < self.batch or len(crops) > self.batch_size.size:
+            return self._on_cores(crops, labels, number)
+        whole = range(self.batch)[self.group.share(self.batch)]
+        if number != self.batch or len(crops) != len(whole) or len(crops) > self.batch_size.size:
             self.optimiser.zero_grad(set_to_none=True)
-            return self._in_parts(crops, labels)
+            return self._in_parts(crops, labels, number)
         if self.recorded is None:
-            self.recorded = RecordedStep(self._in_parts, self.optimiser, crops, labels)
+            self.recorded = RecordedStep(partial(self._in_parts, number=number), self.optimiser, crops, labels)
         return self.recorded(crops, labels)
 
-    def _in_parts(self, crops: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        """Return the mean loss; gradients are summed over parts where a batch does not fit into memory at once."""
+    def _in_parts(self, crops: torch.Tensor, labels: torch.Tensor, number: int) -> torch.Tensor:
+        """Return what crops add to the mean loss of `number`; gradients are summed over parts that fit into memory."""
         losses = []
         size = self.batch_size.size
         for part, part_labels in zip(torch.split(crops, size), torch.split(labels, size), strict=True):
-            loss = self._share(part, part_labels, len(crops))
+            loss = self._share(part, part_labels, number)
             torch.autograd.backward(loss)
             losses.append(loss.detach())
         return torch.stack(losses).sum()
 
-    def _on_cores(self, crops: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        """Return the mean loss; gradients are computed in small parts, one core each, and added in their order."""
-        weights = [weight for group in self.optimiser.param_groups for weight in group["params"]]
+    def _on_cores(self, crops: torch.Tensor, labels: torch.Tensor, number: int) -> torch.Tensor:
+        """Return the same; gradients are computed in small parts, one core each, and added in their order."""
+        weights = self.weights
         size = min(PART, self.batch_size.size)
 
         def learn(part: tuple[torch.Tensor, torch.Tensor]) -> tuple[torch.Tensor, tuple[torch.Tensor | None, ...]]:
-            loss = self._share(*part, len(crops))
+            loss = self._share(*part, number)
             return loss.detach(), torch.autograd.grad(loss, weights, allow_unused=True)
 
         parts = on_cores(learn, list(zip(torch.split(crops, size), torch.split(labels, size), strict=True)))
@@ -311,7 +277,7 @@ class TrainingRun:
 
     def _share(self, part: torch.Tensor, labels: torch.Tensor, number: int) -> torch.Tensor:
         """Return what some of the crops add to the mean loss of so many."""
-        with self._precision():
+        with precision(self.place):
             vectors = self.encoder.pooled(part) if self.last else self.network(part)
         share: torch.Tensor = self.head(vectors, labels) * (len(part) / number)
         return share

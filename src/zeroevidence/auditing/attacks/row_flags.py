@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from math import inf
 
 from zeroevidence.auditing.inputs.pitch_draws import PitchChange
+from zeroevidence.auditing.inputs.shared_sessions import SharedSessions
 from zeroevidence.auditing.inputs.speaker_draws import SharedChange
 from zeroevidence.data.formats.corpora.pairs import PairReport
 from zeroevidence.evaluation import Evaluation, Finding
@@ -55,6 +56,12 @@ def with_pair_flags(rows: Sequence[Evaluation], pairs: PairReport) -> list[Evalu
     """Return the rows, attacks with a warning where protected audio is that of other people, or nearly the original."""
     counts = {"same-audio": pairs.same_audio, "waveform-kept": pairs.kept_waveform}
     warnings = [flag(code, count=count, total=pairs.compared) for code, count in counts.items() if count]
+    return [row.with_flags(*warnings) if row.about.role == "attack" else row for row in rows]
+
+
+def with_session_flags(rows: Sequence[Evaluation], shared: SharedSessions | None) -> list[Evaluation]:
+    """Return the rows, attacks with a warning where trials share a session with their speaker's enrolment."""
+    warnings = [flag("one-session", trials=shared.trials, total=shared.total)] if shared and shared.trials else []
     return [row.with_flags(*warnings) if row.about.role == "attack" else row for row in rows]
 
 

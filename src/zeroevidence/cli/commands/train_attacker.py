@@ -32,13 +32,13 @@ def command(corpus: str, folder: str, extractor: str, threads: int | None, **arg
 
     CORPUS is protected speech of people who will not be evaluated: a folder speaker/utterance.wav, a Kaldi data folder
     or a table. A quarter of the people is held out to decide when to stop. An interrupted training continues where it
-    stopped.
+    stopped. Started by torchrun, processes share the work, each on a GPU of its own.
 
     \b
     zeroevidence train-attacker protected/ -o attacker/
     zeroevidence audit original/ --anonymised anonymised/ --extractor-anonymised attacker/card.json -o out/
     """  # noqa: D301 (\b is a control character here)
-    from zeroevidence.attack.training.attacker import train_attacker
+    from zeroevidence.attack.training.attacker import is_first_process, train_attacker
 
     trained = train_attacker(
         corpus,
@@ -50,6 +50,8 @@ def command(corpus: str, folder: str, extractor: str, threads: int | None, **arg
         say=partial(echo, err=True),
         **arguments,
     )
+    if not is_first_process():
+        return
     echo(
         f"{trained.card}: trained on {trained.people} people and stopped on {trained.development_people}, "
         f"{trained.utterances} recordings in all; development people disclose {trained.after:.2f} bits to it, and "

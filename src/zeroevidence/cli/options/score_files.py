@@ -93,9 +93,11 @@ def _score_inputs(
     infinite: Infinite,
     negate: bool,
     llr_base: Base,
+    sessions: str | None,
     **files: Any,
 ) -> ScoreInputs:
-    return ScoreInputs(Reading(input_format, duplicates, allow_missing, Scale(negate, llr_base), infinite), **files)
+    scale = Scale(negate, llr_base)
+    return ScoreInputs(Reading(input_format, duplicates, allow_missing, scale, infinite, sessions), **files)
 
 
 def reading_options(owner: Callable[..., Any], format_name: str, formats: Sequence[str]) -> tuple[Decorator, ...]:
@@ -143,6 +145,12 @@ def _files(*, required: bool) -> tuple[Decorator, ...]:
         click.argument("scores", nargs=-1, required=required, metavar="SCORES..." if required else "[SCORES]..."),
         shared.key(f"may be a Kaldi data folder; {_ONCE}", name="keys", multiple=True),
         shared.speakers(),
+        click.option(
+            "--sessions",
+            metavar="FILE",
+            help="Leave out pairs of one recording session: lines of `identifier session`, a line for every session "
+            "of an enrolment or trial.",
+        ),
         *reading_options(Reading, "file_format", format_names()),
         derived_option(Reading, "infinite", help="What to do with infinite scores, which LLRs may be."),
         derived_option(Scale, "negate", help="Negate the scores, where lower scores support the target."),

@@ -39,6 +39,8 @@ def pool_groups(parts: Sequence[LoadedScores], label: str) -> LoadedScores:
     target = np.concatenate([group.target for group in scores])
     nontarget = np.concatenate([group.nontarget for group in scores])
     relaxed = (RelaxedRule("pooled", len(parts), how=label), *(rule for part in parts for rule in part.relaxed))
+    known = [part.same_session for part in parts if part.same_session is not None]
+    same_session = sum(known[1:], known[0]) if known else None
     if any(group.target_pairs is None for group in scores):
         return LoadedScores(Scores(target, nontarget), parts[0].format, parts[0].key_format, relaxed)
     enrolments, enrolment_speakers, enrolment_places = _identifiers(scores, "enrolment")
@@ -55,7 +57,7 @@ def pool_groups(parts: Sequence[LoadedScores], label: str) -> LoadedScores:
     )
     speakers = enrolment_speakers, trial_speakers
     data = Scores(target, nontarget, target_pairs, nontarget_pairs, enrolments, trials, *speakers)
-    return LoadedScores(data, parts[0].format, parts[0].key_format, relaxed)
+    return LoadedScores(data, parts[0].format, parts[0].key_format, relaxed, same_session)
 
 
 def _pairs(pairs: Pairs | None) -> Pairs:

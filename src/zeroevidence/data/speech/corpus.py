@@ -41,7 +41,7 @@ class Utterance:
     split
         "dev" (calibrates the attacker) or "eval" (measured); training utterances have none.
     attributes
-        Its labels: sex, accent, ...
+        Its labels: sex, session, accent, ...
     start
         Where it starts in the file, in samples at 16 kHz; at the beginning unless given.
     end
@@ -118,10 +118,21 @@ class Corpus:
         return np.array(sorted({utterance.speaker for utterance in self.utterances}), dtype=np.str_)
 
     @property
+    def by_session(self) -> bool:
+        """Whether enrolment and trials are drawn from different sessions: where some speaker has two."""
+        sessions = (set(map(session_of, utterances)) for utterances in by_speaker(self.utterances).values())
+        if not any(len(names - {""}) > 1 for names in sessions):
+            return False
+        unknown = next((item.id for item in self.utterances if item.role is None and not session_of(item)), None)
+        if unknown is not None:
+            raise InputError(f"utterance {unknown!r} has no session, but others have one; expected one for each")
+        return True
+
+    @property
     def single(self) -> tuple[str, ...]:
-        """Speakers of one recording only, who cannot have both enrolment and trials."""
-        speakers = by_speaker(self.utterances).items()
-        return tuple(sorted(name for name, utterances in speakers if len(recordings(utterances)) < 2))
+        """Speakers of one recording, or one session where these are apart, who cannot have enrolment and trials."""
+        apart, speakers = self.by_session, by_speaker(self.utterances).items()
+        return tuple(sorted(name for name, items in speakers if len(occasions(items, by_session=apart)) < 2))
 
     def select(self, role: str | None = None, split: str | None = None) -> tuple[Utterance, ...]:
         """Return the utterances of a role, a split, or both, in order; perhaps none."""
@@ -205,8 +216,9 @@ class Corpus:
         """Return the corpus with roles and splits for the utterances that have none.
 
         Every speaker is in one of train, dev and eval, in equal shares of each sex where it is known. The recordings of
-        a dev or eval speaker are halved into enrolment and trials (parts of one file stay together). The result depends
-        on names and seed, not on the order of utterances. Speakers with one recording (`single`) are for training only.
+        a dev or eval speaker are halved into enrolment and trials: parts of one file stay together, and so do those of
+        a session where some speaker has two. The result depends on names and seed, not on the order of utterances.
+        Speakers with one recording or session (`single`) are for training only.
 
         Parameters
         ----------
@@ -224,20 +236,21 @@ class Corpus:
         """
         if min(train, dev) < 0 or train + dev >= 1:
             raise InputError(f"shares train {train} and dev {dev}; expected them to leave something for eval")
-        speakers = by_speaker(self.utterances)
-        parts = _draw_parts(speakers, seed, train, dev)
+        speakers, apart = by_speaker(self.utterances), self.by_session
+        parts = _draw_parts(speakers, seed, train, dev, by_session=apart)
         assigned = {
             utterance.id: utterance
             for name, utterances in speakers.items()
-            for utterance in assign_roles(utterances, parts.get(name), f"{seed}:{name}")
+            for utterance in assign_roles(utterances, parts.get(name), f"{seed}:{name}", by_session=apart)
         }
         result = Corpus(tuple(assigned[utterance.id] for utterance in self.utterances), self.root)
         for split in SPLITS if parts and dev else ("eval",):
             enrolled, tried = ({item.speaker for item in result.select(role, split)} for role in ("enrol", "trial"))
             if len(enrolled & tried) < 2:
+                once = f"{len(self.single)} of them with one {'session' if apart else 'recording'}"
                 raise InputError(
-                    f"{len(speakers)} speakers, {len(self.single)} of them with one recording, leave fewer than two "
-                    f"with enrolment and trials in {split}; expected more speakers, or roles and splits to be given"
+                    f"{len(speakers)} speakers, {once}, leave fewer than two with enrolment and trials in {split}; "
+                    "expected more speakers, or roles and splits to be given"
                 )
         return result
 
@@ -250,12 +263,17 @@ def by_speaker(utterances: Iterable[Utterance]) -> dict[str, list[Utterance]]:
     return speakers
 
 
-def recordings(utterances: Iterable[Utterance]) -> dict[Path, list[Utterance]]:
-    """Return the utterances of each file: parts of one file are one recording."""
-    files: dict[Path, list[Utterance]] = defaultdict(list)
+def session_of(utterance: Utterance) -> str:
+    """Return the session that an utterance was recorded in, "" where it is unknown."""
+    return utterance.attributes.get("session", "")
+
+
+def occasions(utterances: Iterable[Utterance], *, by_session: bool) -> dict[str, list[Utterance]]:
+    """Return the utterances of one speaker that are enrolled or tried together: those of a file, or of a session."""
+    groups: dict[str, list[Utterance]] = defaultdict(list)
     for utterance in utterances:
-        files[utterance.path].append(utterance)
-    return files
+        groups[session_of(utterance) if by_session else str(utterance.path)].append(utterance)
+    return groups
 
 
 def sex_of(utterances: Iterable[Utterance]) -> str:
@@ -268,7 +286,9 @@ def random_key(text: str) -> bytes:
     return hashlib.sha256(text.encode()).digest()
 
 
-def _draw_parts(speakers: Mapping[str, Sequence[Utterance]], seed: int, train: float, dev: float) -> dict[str, str]:
+def _draw_parts(
+    speakers: Mapping[str, Sequence[Utterance]], seed: int, train: float, dev: float, *, by_session: bool
+) -> dict[str, str]:
     """Return train, dev or eval for each speaker with utterances that have no role or split."""
     trained = any(item.role == "train" for utterances in speakers.values() for item in utterances)
     parts: dict[str, str] = {}
@@ -280,7 +300,7 @@ def _draw_parts(speakers: Mapping[str, Sequence[Utterance]], seed: int, train: f
         role_free = all(item.role is None for item in utterances)
         if splits:
             parts[name] = splits[0]
-        elif role_free and len(recordings(utterances)) < 2:
+        elif role_free and len(occasions(utterances, by_session=by_session)) < 2:
             parts[name] = "train"
         else:
             free.append((sex_of(utterances), random_key(f"{seed}:{name}"), name, role_free and not trained))
@@ -296,7 +316,9 @@ def _draw_parts(speakers: Mapping[str, Sequence[Utterance]], seed: int, train: f
     return parts
 
 
-def assign_roles(utterances: Sequence[Utterance], part: str | None, key: str) -> list[Utterance]:
+def assign_roles(
+    utterances: Sequence[Utterance], part: str | None, key: str, *, by_session: bool = False
+) -> list[Utterance]:
     """Return one speaker's utterances with roles and splits.
 
     Parameters
@@ -307,14 +329,16 @@ def assign_roles(utterances: Sequence[Utterance], part: str | None, key: str) ->
         train, dev or eval; None leaves them as they are.
     key
         Text that decides which recordings are enrolment.
+    by_session
+        Whether enrolment and trials are of different sessions.
     """
     if part is None:
         return list(utterances)
     if part == "train":
         return [item if item.role is not None else replace(item, role="train", split=None) for item in utterances]
-    files = recordings(item for item in utterances if item.role is None)
-    order = sorted(files, key=lambda file: (random_key(f"{key}:{min(item.id for item in files[file])}"), file))
-    enrolment = {item.id for file in order[: (len(order) + 1) // 2] for item in files[file]}
+    groups = occasions((item for item in utterances if item.role is None), by_session=by_session)
+    order = sorted(groups, key=lambda group: (random_key(f"{key}:{min(item.id for item in groups[group])}"), group))
+    enrolment = {item.id for group in order[: (len(order) + 1) // 2] for item in groups[group]}
     result = []
     for item in utterances:
         role = item.role or ("enrol" if item.id in enrolment else "trial")

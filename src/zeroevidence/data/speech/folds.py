@@ -6,7 +6,7 @@ are training and development speakers in turn. Folds, roles and the order of utt
 
 from __future__ import annotations
 
-from zeroevidence.data.speech.corpus import Corpus, Utterance, assign_roles, by_speaker, random_key, recordings, sex_of
+from zeroevidence.data.speech.corpus import Corpus, Utterance, assign_roles, by_speaker, random_key, sex_of
 from zeroevidence.errors import UsageError
 
 FEW_PEOPLE = 30  # fewer are cross-validated by default
@@ -32,8 +32,9 @@ def default_folds(corpus: Corpus) -> int:
 def draw_folds(corpus: Corpus, folds: int, seed: int = 0) -> tuple[Corpus, ...]:
     """Return the corpus once for each fold, with roles and splits.
 
-    Every speaker with two recordings is evaluated in one fold. Folds have equal shares of the sexes where these are
-    known. The recordings of a speaker are halved into enrolment and trials in the same way in all folds.
+    Every speaker with two recordings, or two sessions where these are drawn apart, is evaluated in one fold. Folds have
+    equal shares of the sexes where these are known. The recordings of a speaker are halved into enrolment and trials in
+    the same way in all folds.
 
     Parameters
     ----------
@@ -55,9 +56,10 @@ def draw_folds(corpus: Corpus, folds: int, seed: int = 0) -> tuple[Corpus, ...]:
     names = sorted(speakers, key=lambda name: (sex_of(speakers[name]), random_key(f"{seed}:{name}"), name))
     largest = -(-len(names) // max(folds, 1))
     if folds < 2 or len(names) < 2 * folds or len(names) - largest < _LEAST_OTHERS:
+        twice = "sessions" if corpus.by_session else "recordings"
         raise UsageError(
-            f"{folds} folds of {len(names)} people with two recordings each; expected at least two folds of two people "
-            f"or more, and in each at least {_LEAST_OTHERS} other people to learn from and to calibrate on"
+            f"{folds} folds of {len(names)} people with two {twice} each; expected at least two folds of two people or "
+            f"more, and in each at least {_LEAST_OTHERS} other people to learn from and to calibrate on"
         )
     return tuple(_fold(corpus, names, number, folds, seed) for number in range(folds))
 
@@ -68,10 +70,11 @@ def _fold(corpus: Corpus, names: list[str], number: int, folds: int, seed: int) 
     others = [name for name in names if name not in evaluated]
     dev = set(others[number % 2 :: 2])  # alternates from fold to fold, so that it is not always the same speakers
     parts = dict.fromkeys(evaluated, "eval") | {name: "dev" if name in dev else "train" for name in others}
+    apart = corpus.by_session
     assigned = [
         utterance
         for name, utterances in by_speaker(corpus.utterances).items()
-        for utterance in assign_roles(utterances, parts.get(name, "train"), f"{seed}:{name}")
+        for utterance in assign_roles(utterances, parts.get(name, "train"), f"{seed}:{name}", by_session=apart)
     ]
     return corpus.only(sorted(assigned, key=lambda utterance: utterance.id))
 
@@ -81,6 +84,6 @@ def _is_open(corpus: Corpus) -> bool:
 
 
 def _evaluable(corpus: Corpus) -> dict[str, list[Utterance]]:
-    """Return the speakers with two recordings or more, and their utterances."""
-    speakers = by_speaker(corpus.utterances).items()
-    return {name: utterances for name, utterances in speakers if len(recordings(utterances)) >= 2}
+    """Return the speakers with two recordings or more, or two sessions where these are apart, and their utterances."""
+    single = set(corpus.single)
+    return {name: items for name, items in by_speaker(corpus.utterances).items() if name not in single}

@@ -6,7 +6,8 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from zeroevidence.data.files.errors import is_folder
+from zeroevidence.data.files.errors import is_folder, naming_file
+from zeroevidence.data.formats.lists.sessions import read_sessions
 from zeroevidence.data.formats.scores.reading.join import Duplicates
 from zeroevidence.data.formats.scores.reading.read import Infinite, diagnose, read_scores
 from zeroevidence.data.formats.voiceprivacy.result_folders import find_kit_scores
@@ -15,6 +16,7 @@ from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.data.preparing.direction import check_direction
 from zeroevidence.data.preparing.pooling import pool_groups
 from zeroevidence.data.preparing.scale import Scale
+from zeroevidence.data.preparing.sessions import leave_out_same_session
 from zeroevidence.data.printable import file_name_text
 from zeroevidence.data.scores import Scores
 from zeroevidence.errors import InputError, Problem, UsageError
@@ -70,13 +72,22 @@ class ScoreFile:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How score files are to be read."""
+    """How score files are to be read; the fields that are not described are the arguments of `read_scores`.
+
+    Parameters
+    ----------
+    scale
+        How scores are changed after reading.
+    sessions
+        Path of the list of sessions; without it, they are not known.
+    """
 
     file_format: str = "auto"
     duplicates: Duplicates = "error"
     allow_missing: bool = False
     scale: Scale = field(default_factory=Scale)
     infinite: Infinite = "refuse"
+    sessions: str | None = None
 
     def read(self, file: ScoreFile) -> LoadedScores:
         """The scores of one file, or of several that are taken together; distances are refused."""
@@ -93,7 +104,10 @@ class Reading:
         )
         loaded = self.scale.apply(loaded)
         check_direction(loaded.data, file.scores)
-        return loaded
+        if self.sessions is None:
+            return loaded
+        with naming_file(self.sessions):
+            return leave_out_same_session(loaded, read_sessions(self.sessions))
 
     def problems(self, file: ScoreFile) -> list[Problem]:
         """Everything that is wrong with one file."""

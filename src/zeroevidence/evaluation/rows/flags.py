@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
+from zeroevidence.data.loaded_scores import SameSession
 from zeroevidence.data.relaxed_rules import RelaxedRule
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation.rows.measure_result import MeasureResult
@@ -117,6 +118,16 @@ FLAGS: Mapping[str, tuple[Severity, str]] = {
         "note",
         "{trials} trials are of people who are not enrolled: one-to-one measures such as the EER count their "
         "comparisons, and the search leaves them out; eer_closed_set is the EER over the comparisons of the search.",
+    ),
+    "same-session": (
+        "note",
+        "{target} target and {nontarget} non-target pairs are of one session and are left out, because the room could "
+        "not be told from the voice there{search}.",
+    ),
+    "one-session": (
+        "warning",
+        "{trials} of {total} trials were recorded in a session that their speaker is enrolled from, so the room cannot "
+        "be told from the voice, with a null as little as without; record people in several sessions.",
     ),
     "development-size": (
         "warning",
@@ -306,6 +317,14 @@ def resampling_flags(unit: str | None, clusters: int, effective: float) -> list[
     return [
         flag("few-speakers", speakers=f"{clusters} speakers, who count as {effective:.0f} because some speak most,")
     ]
+
+
+def session_flags(same: SameSession | None) -> list[Flag]:
+    """What is to be said about comparisons of one session that were left out."""
+    if same is None or not same.target + same.nontarget:
+        return []
+    search = f"; the search is without {same.trials} trials for the same reason" if same.trials else ""
+    return [flag("same-session", target=same.target, nontarget=same.nontarget, search=search)]
 
 
 def relaxed_flags(relaxed: Sequence[RelaxedRule]) -> list[Flag]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from zeroevidence._typing import FloatArray, IntArray, StrArray
 from zeroevidence._version import __version__
 from zeroevidence.calibrate.rows import RowCalibration
+from zeroevidence.data.loaded_scores import SameSession
 from zeroevidence.data.relaxed_rules import RelaxedRule
 from zeroevidence.evaluation.rows.options import Options
 from zeroevidence.measure.measures import Family
@@ -18,7 +19,7 @@ from zeroevidence.uncertainty.level import LEVEL
 _DIGITS = 16  # of a digest that a signature shows
 _COUNTED = ("target", "nontarget", "spoof")
 _PUBLISHED = "standardise"  # the row scaling of the definition, which goes without saying
-_ELSEWHERE = ("speakers", "trials", "identities", "incomplete", "not_enrolled")
+_ELSEWHERE = ("speakers", "trials", "identities", "incomplete", "not_enrolled", "same_session")
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +154,8 @@ class Setup:
         Of this package.
     recorded
         The signature as a file of an older format has it, where nothing else is known.
+    same_session
+        Comparisons of one session, which were left out; None where sessions are not known.
     """
 
     families: tuple[Family, ...] = ()
@@ -171,6 +174,7 @@ class Setup:
     version: str = __version__
     recorded: str | None = None
     llr: LlrSetup | None = None
+    same_session: SameSession | None = None
 
 
 def exact_number(value: float) -> str:
@@ -213,6 +217,8 @@ def signature(setup: Setup, counts: Mapping[str, int]) -> str:
     parts += [] if setup.null is None else [f"null:{setup.null.unit}{setup.null.times}"]
     parts += [] if setup.intervals is None and setup.null is None else [f"level:{exact_number(setup.level)}"]
     parts += [f"seed:{setup.seed}", *map(str, setup.relaxed)]
+    same = setup.same_session
+    parts += [] if same is None else [f"same-session:{same.target}+{same.nontarget}"]
     parts += [] if setup.data is None else [f"data:sha256:{setup.data[:_DIGITS]}"]
     return "|".join(part.replace("|", "/").replace("\n", " ") for part in [*parts, f"v:{setup.version}"])
 

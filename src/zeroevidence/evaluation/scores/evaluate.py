@@ -16,7 +16,7 @@ from zeroevidence._typing import FloatArray
 from zeroevidence.calibrate.logistic import fit_logistic
 from zeroevidence.calibrate.pav import count, rank
 from zeroevidence.data.folded_scores import FoldedScores
-from zeroevidence.data.loaded_scores import LoadedScores
+from zeroevidence.data.loaded_scores import LoadedScores, SameSession
 from zeroevidence.data.matrix import ScoreMatrix, closed_set_search
 from zeroevidence.data.preparing.name_order import order_of_appearance, sort_by_name
 from zeroevidence.data.relaxed_rules import RelaxedRule
@@ -25,7 +25,7 @@ from zeroevidence.errors import InputError
 from zeroevidence.evaluation.finding.finding import alone
 from zeroevidence.evaluation.rows.about import About
 from zeroevidence.evaluation.rows.evaluation import Evaluation
-from zeroevidence.evaluation.rows.flags import Flag, flag, relaxed_flags, resampling_flags
+from zeroevidence.evaluation.rows.flags import Flag, flag, relaxed_flags, resampling_flags, session_flags
 from zeroevidence.evaluation.rows.measure_result import MeasureResult
 from zeroevidence.evaluation.rows.options import Options
 from zeroevidence.evaluation.rows.replicates import Replicates
@@ -152,6 +152,8 @@ class _Task:
         The comparisons of the search, where it leaves out some.
     relaxed
         Rules that were relaxed to read the scores.
+    same_session
+        What was left out because it is of one session, where sessions are known.
     """
 
     scores: Scores
@@ -164,6 +166,7 @@ class _Task:
     left_out: Mapping[str, int]
     closed_set: Scores | None
     relaxed: tuple[RelaxedRule, ...]
+    same_session: SameSession | None = None
 
     @np.errstate(over="ignore")  # the cost of scores taken as LLRs that are beyond all measure is infinite
     def evaluate(self, labels: Mapping[str, str], about: About, running: Running) -> Evaluation:
@@ -250,6 +253,7 @@ class _Task:
             data=score_digest(self.scores, prior=prior),
             dev=score_digest(*development) if development else None,
             llr=None if self.llr is None else self.llr.setup,
+            same_session=self.same_session,
         )
 
     def _flags(self, replicates: Replicates | None) -> list[Flag]:
@@ -268,6 +272,7 @@ class _Task:
         unknown = development is not None and (development.speakers is None or scores.speakers is None)
         if unknown or (self.llr is not None and not self.llr.checked):
             flags.append(flag("overlap-unchecked"))
+        flags += session_flags(self.same_session)
         return [*flags, *(self.search.flags if self.search else ()), *relaxed_flags(self.relaxed)]
 
     def _base_flags(self, metrics: Mapping[str, MeasureResult]) -> list[Flag]:
@@ -299,6 +304,8 @@ def _task(
     llr = None if calibrate is None else fit_calibration(loaded.data, calibrate)
     data = sort_by_name(loaded.data)
     matrix, left_out = closed_set_search(data)
+    if loaded.same_session is not None and matrix is not None:
+        left_out = loaded.same_session.apart(left_out)
     if any(rule.rule == "infinite" for rule in loaded.relaxed):
         matrix, left_out = None, {}
     pairs = _as_pairs(data)
@@ -318,7 +325,8 @@ def _task(
     )
     if pairs.target_pairs is None:  # nobody is named, so that only the scores themselves can put them in order
         pairs = Scores(view.ranked.target, view.ranked.nontarget)
-    return _Task(pairs, view, matrix, search, options, development, llr, left_out, closed_set, loaded.relaxed)
+    read = loaded.relaxed, loaded.same_session
+    return _Task(pairs, view, matrix, search, options, development, llr, left_out, closed_set, *read)
 
 
 def _loaded(

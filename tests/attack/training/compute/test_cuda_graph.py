@@ -18,9 +18,9 @@ def people(first, number):
     return FrameSet.join([rng.normal(size=(250, 80)).astype(np.float32) for _ in names], names)
 
 
-def plainly(self, pieces, labels):
+def plainly(self, pieces, labels, number):
     self.optimiser.zero_grad(set_to_none=True)
-    return self._in_parts(pieces, labels)
+    return self._in_parts(pieces, labels, number)
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")

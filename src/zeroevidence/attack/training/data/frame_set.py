@@ -1,44 +1,50 @@
-"""Features of utterances, end to end in one array, with their speakers."""
+"""Features of utterances with their speakers, in memory or in memory-mapped files."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from zeroevidence._typing import IntArray, StrArray
+from zeroevidence.attack.training.data.mapped_frames import FrameBlock, Frames, MappedFrames, MemoryFrames
 from zeroevidence.errors import InputError
-
-Frames = NDArray[np.float32] | NDArray[np.float16]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FrameSet:
-    """Features of utterances.
+    """Features of utterances; some of them, or several sets together, share the frames and copy nothing.
 
     Parameters
     ----------
-    frames
-        All utterances end to end, frames x bands, in single precision, or the output of a trunk in half precision.
+    blocks
+        Arrays, frames x bands, in single or half precision, that hold the utterances.
+    block
+        The block of each utterance.
     start
-        First frame of each utterance.
+        First frame of each utterance in its block.
     length
         Number of frames of each utterance.
     speakers
         Speaker of each utterance.
+    digests
+        The sha256 of the features of each utterance, utterances x bytes.
     """
 
-    frames: Frames
+    blocks: tuple[FrameBlock, ...]
+    block: IntArray
     start: IntArray
     length: IntArray
     speakers: StrArray
+    digests: NDArray[np.uint8]
 
     @classmethod
     def join(cls, utterances: Sequence[Frames], speakers: Sequence[str] | StrArray) -> FrameSet:
-        """Join utterances end to end.
+        """Join utterances end to end in memory: in half precision where all are, else in single precision.
 
         Examples
         --------
@@ -51,45 +57,129 @@ class FrameSet:
         length = np.array([len(frames) for frames in utterances], dtype=np.int64)
         if (length < 1).any() or len({frames.shape[1] for frames in utterances}) > 1:
             raise InputError("expected frames of one number of bands, and at least one frame in each utterance")
-        joined = np.concatenate([np.asarray(frames, np.float32) for frames in utterances])
+        half = all(frames.dtype == np.float16 for frames in utterances)
+        together = np.concatenate(utterances)
+        joined: Frames = np.asarray(together, np.float16) if half else np.asarray(together, np.float32)
         if not np.isfinite(joined).all():
             raise InputError("features hold NaN or infinite numbers")
-        return cls(joined, np.cumsum(length) - length, length, np.asarray(speakers, dtype=np.str_))
+        start = np.cumsum(length) - length
+        digests = np.stack([frames_digest(joined[first : first + n]) for first, n in zip(start, length, strict=True)])
+        names = np.asarray(speakers, dtype=np.str_)
+        return cls((MemoryFrames(joined),), np.zeros(len(length), np.int64), start, length, names, digests)
 
     @classmethod
-    def gather(cls, parts: Iterable[tuple[int, Frames]], length: IntArray, speakers: StrArray) -> FrameSet:
-        """Join numbered utterances that come in any order, so that two copies never are in memory.
+    def gather(
+        cls, parts: Iterable[tuple[int, Frames]], length: IntArray, source: FrameSet, folder: Path | None = None
+    ) -> FrameSet:
+        """Join what was computed from each utterance of a set, in any order, so that two copies never are in memory.
+
+        Parameters
+        ----------
+        parts
+            Frames in half precision, with the numbers of their utterances.
+        length
+            Number of these frames of each utterance.
+        source
+            What they were computed from; the result has its speakers and digests.
+        folder
+            Where a nameless file holds the frames, which goes when the set goes; None for memory.
 
         Examples
         --------
+        >>> source = FrameSet.join([np.zeros((4, 80)), np.ones((2, 80))], ["ann", "bob"])
         >>> parts = ((i, np.full((2 - i, 3), i, np.float16)) for i in (1, 0))
-        >>> FrameSet.gather(parts, np.array([2, 1]), np.array(["ann", "bob"])).frames[:, 0].tolist()
-        [0.0, 0.0, 1.0]
+        >>> FrameSet.gather(parts, np.array([2, 1]), source).utterance(1).tolist()
+        [[1.0, 1.0, 1.0]]
         """
         start = np.cumsum(length) - length
-        frames: Frames = np.empty((0, 0), np.float32)
+        held: FrameBlock | None = None
         for number, part in parts:
-            if not frames.size:
-                frames = np.empty((int(length.sum()), part.shape[1]), part.dtype)
-            frames[start[number] : start[number] + length[number]] = part
-        return cls(frames, start, length, speakers)
+            if held is None:
+                shape = int(length.sum()), part.shape[1]
+                held = MemoryFrames(np.empty(shape, np.float16)) if folder is None else MappedFrames.new(folder, shape)
+            held.frames[start[number] : start[number] + length[number]] = part
+            held.visited(part.nbytes)
+        assert held is not None
+        return cls((held,), np.zeros(len(length), np.int64), start, length, source.speakers, source.digests)
+
+    @classmethod
+    def concatenate(cls, sets: Sequence[FrameSet]) -> FrameSet:
+        """Return the utterances of several sets, in their order.
+
+        Examples
+        --------
+        >>> ann, bob = (FrameSet.join([np.zeros((3, 80))], [name]) for name in ("ann", "bob"))
+        >>> FrameSet.concatenate([ann, bob]).speakers.tolist()
+        ['ann', 'bob']
+        """
+        before = np.cumsum([0, *(len(each.blocks) for each in sets)])[:-1]
+        return cls(
+            tuple(held for each in sets for held in each.blocks),
+            np.concatenate([each.block + first for each, first in zip(sets, before, strict=True)]),
+            np.concatenate([each.start for each in sets]),
+            np.concatenate([each.length for each in sets]),
+            np.concatenate([each.speakers for each in sets]),
+            np.concatenate([each.digests for each in sets]),
+        )
 
     def __len__(self) -> int:
         return len(self.length)
 
     @property
+    def bands(self) -> int:
+        """Number of bands of each frame."""
+        return int(self.blocks[0].frames.shape[1])
+
+    @property
+    def dtype(self) -> np.dtype[np.float32] | np.dtype[np.float16]:
+        """Half precision where all frames are, else single."""
+        half = all(held.frames.dtype == np.float16 for held in self.blocks)
+        return np.dtype(np.float16) if half else np.dtype(np.float32)
+
+    @property
+    def nbytes(self) -> int:
+        """Size of the frames of all utterances, in bytes."""
+        return int(self.length.sum()) * self.bands * self.dtype.itemsize
+
+    @property
     def digest(self) -> str:
-        """The sha256 of frames, lengths and speakers."""
+        """The sha256 of speakers, lengths and the digests of all utterances."""
         digest = hashlib.sha256("\0".join(self.speakers.tolist()).encode())
-        digest.update(self.length.tobytes())
-        digest.update(self.frames.tobytes())
+        digest.update(self.length.astype("<i8").tobytes())
+        digest.update(self.digests.tobytes())
         return digest.hexdigest()
 
-    def utterance(self, number: int) -> Frames:
-        """Return the frames of one utterance."""
-        return self.frames[self.start[number] : self.start[number] + self.length[number]]
+    def utterance(self, number: int, first: int = 0, count: int | None = None) -> Frames:
+        """Return the frames of one utterance, or `count` of them from `first` on, without a copy."""
+        length = int(self.length[number])
+        begin = int(self.start[number]) + first
+        held = self.blocks[self.block[number]]
+        frames: Frames = held.frames[begin : begin + (length - first if count is None else count)]
+        held.visited(frames.nbytes)
+        return frames
 
     def take(self, rows: IntArray | NDArray[np.bool_]) -> FrameSet:
         """Return some of the utterances."""
         at = np.flatnonzero(rows) if rows.dtype == bool else rows
-        return FrameSet.join([self.utterance(int(i)) for i in at], self.speakers[at])
+        return replace(
+            self,
+            block=self.block[at],
+            start=self.start[at],
+            length=self.length[at],
+            speakers=self.speakers[at],
+            digests=self.digests[at],
+        )
+
+    def in_memory(self) -> Frames:
+        """Return the frames of all utterances end to end, copied."""
+        frames = np.empty((int(self.length.sum()), self.bands), self.dtype)
+        end = 0
+        for number, length in enumerate(self.length.tolist()):
+            frames[end : end + length] = self.utterance(number)
+            end += length
+        return frames
+
+
+def frames_digest(frames: Frames) -> NDArray[np.uint8]:
+    """Return the sha256 of the frames of an utterance."""
+    return np.frombuffer(hashlib.sha256(np.ascontiguousarray(frames).data).digest(), np.uint8)

@@ -13,7 +13,7 @@ from zeroevidence.data.files.errors import is_file
 from zeroevidence.data.formats.corpora.corpus_files import CorpusRows, UtteranceRow, read_files
 from zeroevidence.data.formats.corpora.read import row_problems, unique_rows
 from zeroevidence.data.speech.audio import inaudible_reason, inspect_audio, load_speech
-from zeroevidence.data.speech.corpus import SEGMENT_RATE
+from zeroevidence.data.speech.corpus import SEGMENT_RATE, session_of
 from zeroevidence.errors import InputError, Problem
 
 Progress: TypeAlias = Callable[[int, int], None]  # called with the number of files done and their total
@@ -39,8 +39,8 @@ def examine_corpus(path: str | Path, *, workers: int = 1, progress: Progress | N
 
     Problems: lines that cannot be used; an utterance named twice; a speaker described in two ways; a speaker in dev and
     eval; a trial whose speaker is not enrolled (a note where lists of trials were given); audio that is missing,
-    unreadable, empty, cut off, silent or too short. Notes: a speaker of one recording where roles are to be drawn;
-    stereo, other rates than 16 kHz, clipped audio, and what was left out.
+    unreadable, empty, cut off, silent or too short. Notes: a speaker of one recording, or of one session where these
+    are known, where roles are to be drawn; stereo, other rates than 16 kHz, clipped audio, and what was left out.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def examine_corpus(path: str | Path, *, workers: int = 1, progress: Progress | N
     problems = row_problems(rows)
     rows.rows = unique_rows(rows)
     problems += _overlaps(rows)
-    notes = list(rows.notes) + _single_recordings(rows)
+    notes = list(rows.notes) + _single_recordings(rows) + _single_sessions(rows)
     (notes if rows.trial_lists else problems).extend(_not_enrolled(rows))
     files: dict[Path, list[UtteranceRow]] = defaultdict(list)
     for row in rows.rows:
@@ -122,6 +122,23 @@ def _single_recordings(corpus: CorpusRows) -> list[Problem]:
         for name, rows in files.items()
         if len(rows) == 1
         for row in rows.values()
+    ]
+
+
+def _single_sessions(corpus: CorpusRows) -> list[Problem]:
+    """Return notes on speakers of one session: one for all of them where nobody has two."""
+    sessions: dict[str, dict[str, UtteranceRow]] = defaultdict(dict)
+    for row in corpus.rows:
+        if row.utterance.role is None and session_of(row.utterance):
+            sessions[row.utterance.speaker].setdefault(session_of(row.utterance), row)
+    once = [(name, row) for name, rows in sessions.items() if len(rows) == 1 for row in rows.values()]
+    if once and len(once) == len(sessions):
+        reason = "nobody was recorded in two sessions, so an audit cannot tell the room from the voice"
+        return [Problem(once[0][1].name, None, reason)]
+    reason = "cannot be enrolled and tried in different ones; is used for training alone"
+    return [
+        Problem(row.name, row.line, f"speaker {name!r} has one session ({session_of(row.utterance)!r}): {reason}")
+        for name, row in once
     ]
 
 

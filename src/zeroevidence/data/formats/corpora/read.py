@@ -18,7 +18,7 @@ from zeroevidence.data.files.errors import naming_file, unreadable_reason
 from zeroevidence.data.formats.corpora.corpus_files import SAMPLES, CorpusRows, UtteranceRow, read_files, table_rows
 from zeroevidence.data.formats.input_file import open_input
 from zeroevidence.data.formats.problems import FileProblems
-from zeroevidence.data.speech.corpus import Corpus
+from zeroevidence.data.speech.corpus import Corpus, session_of
 from zeroevidence.errors import InputError, Problem
 
 
@@ -69,7 +69,8 @@ def read_segments(path: str | Path) -> dict[str, list[tuple[int, int]]]:
 
 def row_problems(corpus: CorpusRows) -> list[Problem]:
     """Return the problems of lines, of identifiers and speakers that stand for two, and of missing files."""
-    return corpus.problems + _repetitions(corpus) + _contradictions(corpus) + _missing_files(corpus)
+    several = _repetitions(corpus) + _contradictions(corpus) + _missing_sessions(corpus)
+    return corpus.problems + several + _missing_files(corpus)
 
 
 def unique_rows(corpus: CorpusRows) -> list[UtteranceRow]:
@@ -114,6 +115,15 @@ def _contradictions(corpus: CorpusRows) -> list[Problem]:
             reason = f"speaker {speaker!r} has sex {sex} here and {there}; are they two speakers with one name?"
             problems.append(Problem(row.name, row.line, reason))
     return problems
+
+
+def _missing_sessions(corpus: CorpusRows) -> list[Problem]:
+    """Return the problems of utterances without a session where others have one; those to learn from need none."""
+    if not any(session_of(row.utterance) for row in corpus.rows):
+        return []
+    rows = (row for row in corpus.rows if row.utterance.role != "train" and not session_of(row.utterance))
+    reason = "has no session, but others have one; expected one for each"
+    return [Problem(row.name, row.line, f"utterance {row.utterance.id!r} {reason}") for row in rows]
 
 
 def _missing_files(corpus: CorpusRows) -> list[Problem]:

@@ -1,0 +1,123 @@
+"""What an encoder makes of whole utterances, those of similar length together. This module imports torch."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import torch
+
+from zeroevidence._typing import FloatArray
+from zeroevidence.attack.speech.batches import cores
+from zeroevidence.attack.training.compute.distributed import ProcessGroup
+from zeroevidence.attack.training.compute.memory import AdaptiveBatchSize
+from zeroevidence.attack.training.compute.threads import on_cores
+from zeroevidence.attack.training.data.crops import UtteranceFrames, padded_batches
+from zeroevidence.attack.training.data.frame_set import FrameSet
+
+Compute: TypeAlias = Callable[[torch.Tensor, list[int]], list[Any]]
+# that a GPU computes at once: with fewer frames, starting kernels takes longer than running them
+_UTTERANCES, _FRAMES = 2048, 3 << 16
+
+
+def precision(place: torch.device) -> Any:
+    """Return the context in which a network is computed on a device."""
+    if place.type == "cuda":
+        # weights that were cast before a recording must not be taken for those of a replay
+        return torch.autocast("cuda", dtype=torch.bfloat16, cache_enabled=False)
+    return contextlib.nullcontext()
+
+
+class EncoderPasses:
+    """Passes of an encoder over utterances, without learning.
+
+    Parameters
+    ----------
+    network
+        The encoder.
+    place
+        Its device.
+    last
+        Whether what `network.frames` gives is computed once, and only `network.pooled` after it.
+    say
+        Called with a message where less fits into the memory of the device than is usual.
+    group
+        Processes that share the work.
+    """
+
+    def __init__(
+        self, network: Any, place: torch.device, *, last: bool, say: Callable[[str], None], group: ProcessGroup
+    ) -> None:
+        self.network, self.place, self.last, self.group = network, place, last, group
+        # Without a GPU one at a time: padding would only be work.
+        self.size = AdaptiveBatchSize(_UTTERANCES if place.type == "cuda" else 1, say)
+
+    def source(self, data: FrameSet, folder: Path | None = None) -> UtteranceFrames:
+        """Return what is learned from: the features, or with `last` the output of the trunk.
+
+        Parameters
+        ----------
+        data
+            The features.
+        folder
+            Where a file holds the output of the trunk if it is large.
+        """
+        features = UtteranceFrames(data, self.place)
+        if not self.last:
+            return features
+        lengths = np.array([int(self.network.frame_lengths(int(length))) for length in data.length], dtype=np.int64)
+        rows = range(len(data))
+        outputs = FrameSet.gather(
+            self._each(features, self._trunk, rows), lengths, data, None if features.is_held else folder
+        )
+        return UtteranceFrames(outputs, self.place)
+
+    def embed(self, source: UtteranceFrames) -> FloatArray:
+        """Return the embeddings of whole utterances; each process computes some of them."""
+        forward = self.network.pooled if self.last else self.network
+
+        def compute(frames: torch.Tensor, lengths: list[int]) -> list[FloatArray]:
+            return list(np.asarray(forward(frames, lengths).float().cpu().numpy(), np.float64))
+
+        some = range(self.group.rank, len(source), self.group.size)
+        vectors: dict[int, FloatArray] = {}
+        for part in self.group.gather(dict(self._each(source, compute, some))):
+            vectors |= part
+        return np.stack([vectors[row] for row in range(len(source))])
+
+    def _trunk(self, feats: torch.Tensor, lengths: list[int]) -> list[Any]:
+        most = float(np.finfo(np.float16).max)
+        outputs = self.network.frames(feats, lengths).float().clamp(-most, most).half().cpu().numpy()
+        return [
+            output[: int(length)] for output, length in zip(outputs, self.network.frame_lengths(lengths), strict=True)
+        ]
+
+    def _each(self, source: UtteranceFrames, compute: Compute, rows: Sequence[int]) -> Iterator[tuple[int, Any]]:
+        """Yield what a function gives for each of these utterances; the longest come first."""
+        self.network.eval()
+        length = source.data.length
+        order = sorted(rows, key=lambda row: (-length[row], row))
+        on_gpu = self.place.type == "cuda"
+        together = 1 if on_gpu else cores()
+        done = 0
+        while done < len(order):
+            batches = padded_batches(length, order[done:], self.size.size, _FRAMES if on_gpu else None)
+            with closing(source.whole(batches)) as ready:
+                for first in range(0, len(batches), together):
+                    some = batches[first : first + together]
+                    inputs = [next(ready) for _ in some]
+                    outputs = self.size.attempt(partial(on_cores, partial(self._compute, compute), inputs))
+                    if outputs is None:
+                        break
+                    for batch, output in zip(some, outputs, strict=True):
+                        yield from zip(batch.rows, output, strict=True)
+                        done += len(batch.rows)
+
+    def _compute(self, compute: Compute, padded: tuple[torch.Tensor, list[int]]) -> list[Any]:
+        with torch.no_grad(), precision(self.place):
+            return compute(*padded)
