@@ -169,7 +169,8 @@ def holm_levels(p_values: Sequence[float], level: float = LEVEL) -> list[float]:
         rejected = position + 1
     divisors = np.empty(number)
     divisors[order] = np.maximum(number - np.arange(number), number - rejected)
-    return (1.0 - error / np.maximum(divisors, 1.0)).tolist()
+    levels: list[float] = (1.0 - error / np.maximum(divisors, 1.0)).tolist()
+    return levels
 
 
 def tie_groups(order: Sequence[int], significant: set[frozenset[int]]) -> list[int]:
