@@ -89,7 +89,7 @@ def _vectors(n, recordings, rng, *, family=0.0, session=0.0, quality=None, uneve
 
     people = family * rng.standard_normal((n // 3 + 1, _DIMENSIONS))[np.arange(n) // 3]
     people = people + np.sqrt(1.0 - family**2) * rng.standard_normal((n, _DIMENSIONS))
-    counts = rng.integers(2, 2 * recordings - 1, n) if uneven else np.full(n, recordings)
+    counts = rng.integers(min(2, recordings), max(2, 2 * recordings - 1), n) if uneven else np.full(n, recordings)
     mated = np.repeat(np.arange(n), counts)
     place = np.arange(len(mated)) - np.repeat(np.cumsum(counts) - counts, counts)
     _, whose_session = np.unique(mated * len(mated) + place // 3, return_inverse=True)
