@@ -246,7 +246,7 @@ BOMBS = (
     Bomb("npz, scores", "s.npz", few_scores, npz_scores, _EVALUATE, "s.npz" + _LIMIT),
     Bomb("parquet", "s.parquet", few_rows, parquet, _EVALUATE, "s.parquet" + _LIMIT),
     Bomb("hdf5", "s.h5", hdf5, hdf5, (*_EVALUATE, "--key", "HOME/key.h5"), "s.h5" + _LIMIT, ("h5py",)),
-    Bomb("gzip", "s.scores", text, packed_text, _EVALUATE, "s.scores:1: compressed with gzip"),
+    Bomb("gzip", "s.scores", text, packed_text, _EVALUATE, "s.scores" + _LIMIT),
     Bomb("torch zip", "v.pt", few_tensors, torch_zip, _PROTECT, "v.pt" + _LIMIT, ("torch", "safetensors")),
     Bomb("safetensors, shape", "model", model, tensor_head, _LOAD, _BROKEN, ("safetensors",)),
     Bomb("safetensors, header", "model", model, head_length, _LOAD, _BROKEN, ("safetensors",)),

@@ -174,7 +174,7 @@ def evaluate(work: Path, encoder: str, intervals: int, names: list[str]) -> None
                 sets = ze.EmbeddingSets.from_roles(vectors, split, roles)
                 sides = {"original": sets, "anonymised": sets}
                 for step in ladder_steps("quick"):
-                    attempt = run_step(model, step.name, encoder, sides, fit_candidates(step, sets.train))
+                    attempt = run_step(model, step.name, encoder, sides, fit_candidates(step, sets))
                     row = ze.evaluate(attempt.scores, dev=attempt.dev, intervals=intervals, null=0)
                     columns = (("eer", 100, 1), ("top1", 100, 0), ("alid", 1, 2))
                     cells = (_cell(row[measure], scale, digits) for measure, scale, digits in columns)

@@ -21,6 +21,7 @@ from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
+from hard_designs import HARD, REAL, hard_matrix
 from validity_designs import DESIGNS, LEAKS, complete_list, independent, independent_list, matrix, tandem, trial_list
 from validity_page import page
 
@@ -28,6 +29,7 @@ from zeroevidence.calibrate.pav import rank
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.evaluation.comparing.comparison import compare
 from zeroevidence.evaluation.finding.chance import chances
+from zeroevidence.evaluation.rows.measure_result import MeasureResult
 from zeroevidence.evaluation.scores.evaluate import evaluate
 from zeroevidence.evaluation.search.people import most_people_above
 from zeroevidence.evaluation.tandem.evaluate import evaluate_tandem
@@ -41,9 +43,11 @@ from zeroevidence.uncertainty.resampling.clusters import find_clusters
 EXPOSED = ("exposed_one", "exposed_half")
 MEASURES = ("eer", "cllr_min", "d_ece", "linkability", "alid", "top1", "mean_rank_disclosure")
 COMPARED = ("eer", "d_ece", "linkability", "alid", "top1")
+LIMITED = (*MEASURES, "eer_rocch", "dcf_min", "lid_prior_free", "link_probability")
 TANDEM = ("cm_eer", "asv_eer", "tdcf_min", "teer")
-PARTS = ("coverage", "crossfit", "lists", "null", "compare", "exposure", "tandem")
+PARTS = ("coverage", "crossfit", "lists", "null", "compare", "exposure", "tandem", "hard")
 POPULATION = 1_000_000
+POOLED = 200  # samples that the truth of a hard design comes from
 SMALL_SHIFT = 0.4  # of mated pairs, for the power of the tests
 
 
@@ -68,19 +72,19 @@ def all_cells(simulations):
     """Everything the page shows."""
     cells = [
         Cell("coverage", design, leak, people, simulations)
-        for people in (8, 10, 16, 30, 100)
+        for people, leaks in ((10, LEAKS), (30, LEAKS), (100, ("medium",)))
         for design in DESIGNS
-        for leak in LEAKS
+        for leak in leaks
     ]
     cells += [
         Cell("crossfit", design, leak, people, simulations)
-        for people in (16, 30, 100)
+        for people in (30,)
         for design in ("equal", "zipf", "heavy")
         for leak in ("medium", "strong")
     ]
     cells += [
         Cell("lists", design, leak, people, simulations)
-        for people in (16, 30, 100)
+        for people in (30, 100)
         for design in ("equal", "zipf", "heavy")
         for leak in ("medium", "strong")
     ]
@@ -100,11 +104,20 @@ def all_cells(simulations):
         for design in ("equal", "zipf", "zoo")
         for exposed in (0, 1, 2, 3)
     ]
-    return cells + [
+    cells += [
         Cell("tandem", design, "medium", people, simulations, attacks)
         for people in (16, 30, 60)
         for design in ("equal", "zipf", "heavy")
         for attacks in (1, 12)
+    ]
+    hard = [("rare", 30, 10), ("rare", 60, 10), ("hubs", 60, 10), ("integers", 30, 10)]
+    hard += [("once", 60, recordings) for recordings in (1, 2, 5, 10)]
+    hard += [("rare vectors", 30, 10), ("rare vectors", 60, 10), ("sessions", 30, 10), ("sessions", 60, 1)]
+    hard += [("families", 60, 10), ("quality", 60, 10), ("real", 30, 10)]
+    return cells + [
+        Cell("hard", design, "held out" if HARD[design].held_out else "chosen on", people, simulations, recordings)
+        for design, people, recordings in hard
+        if design != "real" or REAL.exists()
     ]
 
 
@@ -137,6 +150,25 @@ def _search_intervals(cell, found):
     return [*(_interval(found, name) for name in MEASURES), *shares], ranks.tolist()
 
 
+def _hard(cell, seed):
+    """Limits of a search, the same without allowing for people recognised in every recording, and whether one was."""
+    data = hard_matrix(cell.design, cell.people, cell.more, (14, cell.people, cell.more, seed))
+    row = evaluate(data, dev=_hard_development(cell.design, cell.people, cell.more), null=0, seed=seed)
+    ranks = row.trials.rank.astype(int)
+    named = np.bincount(data.mated, ranks > 1, cell.people) == 0
+    without = replace(row.replicates, unseen={name: kinds[:1] for name, kinds in row.replicates.unseen.items()})
+    plain = {name: without.with_interval(MeasureResult.of(name, float(row[name])), name, 0.95) for name in LIMITED}
+    limits = [[*_interval(row, name), *(_number(getattr(plain[name], limit)) for limit in ("low", "high", "bound"))]
+              for name in LIMITED]  # fmt: skip
+    return limits, (np.bincount(ranks - 1, minlength=cell.people) / len(ranks)).tolist(), bool(named.any())
+
+
+@lru_cache(1)
+def _hard_development(design, people, recordings):
+    many = [hard_matrix(design, people, recordings, (15, people, recordings, i)) for i in range(max(1, 150 // people))]
+    return ScoreMatrix(np.concatenate([data.scores for data in many]), np.concatenate([data.mated for data in many]))
+
+
 def _levels(people):
     """Bits that people are called exposed from on: one, and half of what there is."""
     return 1.0, 0.5 * np.log2(people)
@@ -147,11 +179,11 @@ def _interval(row, name):
     result = row[name]
     corrected = None if row.replicates is None else row.replicates.corrected(name, float(result))
     limits = (result.low, result.high, result.bound)
-    return [
-        float(result) if corrected is None else corrected,
-        float(result),
-        *(np.nan if limit is None else limit for limit in limits),
-    ]
+    return [float(result) if corrected is None else corrected, float(result), *map(_number, limits)]
+
+
+def _number(limit):
+    return np.nan if limit is None else limit
 
 
 @lru_cache(1)
@@ -238,8 +270,10 @@ def summary(cell, results):
         names = {"coverage": searched, "crossfit": searched, "lists": MEASURES[:4], "tandem": TANDEM}[cell.part]
         truth = true_values(cell, results)
         values = np.array([intervals for intervals, _ in results])
-        falls = {one.name for one in REGISTRY.values() if one.discloses == "down"}
+        falls = _falling()
         return {name: _judged(values[:, k], truth[name], name in falls) for k, name in enumerate(names)}
+    if cell.part == "hard":
+        return _judged_limits(cell, results)
     if cell.part == "compare":
         shares = np.array(results).mean(axis=0)
         return {name: {"pairs": shares[k, 0], "tables": shares[k, 1]} for k, name in enumerate(COMPARED)}
@@ -249,6 +283,42 @@ def summary(cell, results):
     nothing, little = (np.array([one[k] for one in results]) for k in range(2))
     return {name: {"rejected": float((nothing[:, k] <= 0.05).mean()), "power": float((little[:, k] <= 0.05).mean())}
             for k, name in enumerate(names)}  # fmt: skip
+
+
+def _judged_limits(cell, results):
+    truth, falls = _hard_truth(cell, results), _falling()
+    values = np.array([limits for limits, _, _ in results])
+    nobody = np.array([not exposed for _, _, exposed in results])
+    judged = {}
+    for k, name in enumerate(LIMITED):
+        measured = values[:, k]
+        judged[name] = _judged(measured[:, :5], truth[name], name in falls)
+        without = _judged(measured[:, [0, 1, 5, 6, 7]], truth[name], name in falls)
+        judged[name] |= {
+            "unseen": _judged(measured[nobody, :5], truth[name], name in falls)["safe"] if nobody.any() else None,
+            "without": {key: without[key] for key in ("coverage", "safe", "length")},
+            "reach": float(np.abs(measured[:, 4] - measured[:, 0]).mean()),
+            "reach_without": float(np.abs(measured[:, 7] - measured[:, 0]).mean()),
+        }
+    return judged | {"nobody": float(nobody.mean())}
+
+
+def _hard_truth(cell, results):
+    """Of comparisons, that of the scores of many samples together; of a search, the mean over all simulations."""
+    many = [hard_matrix(cell.design, cell.people, cell.more, (16, cell.people, cell.more, i)) for i in range(POOLED)]
+    pairs = [data.to_scores() for data in many]
+    classes = (np.concatenate([getattr(part, side) for part in pairs]) for side in ("target", "nontarget"))
+    view = ScoreView(rank(*classes))
+    truth = {measure.name: measure.compute(view) for measure in measures_of("one-to-one") if measure.name in LIMITED}
+    ranks = np.mean([ranks for _, ranks, _ in results], axis=0)
+    used = ranks > 0.0
+    truth["mean_rank_disclosure"] = float(ranks[used] @ np.log2(cell.people * ranks[used]))
+    means = np.mean([[measured[1] for measured in limits] for limits, _, _ in results], axis=0)
+    return {name: float(mean) for name, mean in zip(LIMITED, means, strict=True)} | truth
+
+
+def _falling():
+    return {measure.name for measure in REGISTRY.values() if measure.discloses == "down"}
 
 
 def _judged(values, truth, falls):

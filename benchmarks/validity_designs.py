@@ -79,19 +79,19 @@ def _tailed(degrees, rng):
     return lambda n: rng.standard_t(degrees, n) / np.sqrt(degrees / (degrees - 2.0))
 
 
-def recordings_of(design, n):
+def recordings_of(design, n, recordings=RECORDINGS):
     """Numbers of recordings of each person."""
     if not design.uneven:
-        return np.full(n, RECORDINGS)
+        return np.full(n, recordings)
     shares = 1.0 / np.arange(1, n + 1)
-    return np.maximum(1, np.round(RECORDINGS * n * shares / shares.sum())).astype(int)
+    return np.maximum(1, np.round(recordings * n * shares / shares.sum())).astype(int)
 
 
-def matrix(design, shift, n, seed):
+def matrix(design, shift, n, seed, recordings=RECORDINGS):
     """Every recording against everybody."""
     rng = np.random.default_rng(seed)
     enrolled, heard, shifts = of_people(design, shift, n, rng)
-    speaker = np.repeat(np.arange(n), recordings_of(design, n))
+    speaker = np.repeat(np.arange(n), recordings_of(design, n, recordings))
     scores = (
         enrolled
         + heard[speaker][:, None]

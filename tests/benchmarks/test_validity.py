@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.effort import slow
@@ -37,7 +38,8 @@ def test_three_cells_hold():
     assert (done.returncode, done.stdout.strip()) == (0, "all three hold"), done.stderr
 
 
-def test_every_part_makes_its_section(validity, tmp_path):
+def test_every_part_makes_its_section(validity, tmp_path, monkeypatch):
+    monkeypatch.setattr(validity, "POOLED", 2)
     cells = [
         validity.Cell("coverage", "heavy", "medium", 10, 2),
         validity.Cell("lists", "zipf", "medium", 10, 2),
@@ -46,6 +48,8 @@ def test_every_part_makes_its_section(validity, tmp_path):
         validity.Cell("compare", "equal", "medium", 10, 2, 2),
         validity.Cell("exposure", "equal", "none", 12, 2, 1),
         validity.Cell("tandem", "equal", "medium", 10, 2, 6),
+        validity.Cell("hard", "rare", "chosen on", 12, 2, 4),
+        validity.Cell("hard", "sessions", "held out", 12, 2, 4),
     ]
     results = tmp_path / "results.jsonl"
     lines = validity.run(cells, 1, results)
@@ -58,6 +62,7 @@ def test_every_part_makes_its_section(validity, tmp_path):
         "P-values",
         "Comparisons",
         "Single people who are exposed",
+        "Few exposed people, and other hard designs",
     ):
         assert f"## {title}\n" in text
     assert [json.loads(line)["name"] for line in results.read_text().splitlines()] == [cell.name for cell in cells]
@@ -76,3 +81,24 @@ def test_few_people_are_not_given_an_interval(validity):
     (line,) = validity.run([validity.Cell("coverage", "equal", "medium", 8, 2)], 1, None)
     assert {one["coverage"] for one in line["found"].values()} == {None}
     assert "not given" in validity.page([line], 1)
+
+
+def test_half_of_the_hard_designs_are_held_out(validity):
+    cells = [cell for cell in validity.all_cells(2) if cell.part == "hard"]
+    held_out = {cell.design for cell in cells if cell.leak == "held out"}
+    chosen_on = {cell.design for cell in cells} - held_out
+    assert len(held_out) >= len(chosen_on) >= 4
+    assert held_out == {name for name, design in validity.HARD.items() if design.held_out} - (
+        set() if validity.REAL.exists() else {"real"}
+    )
+
+
+@pytest.mark.parametrize("design", ["rare", "rare vectors"])
+def test_a_twentieth_is_exposed(validity, design):
+    """People whose every recording is named first, of 400; nobody else is by chance."""
+    exposed = 0
+    for seed in range(20):
+        data = validity.hard_matrix(design, 20, 6, seed)
+        best = data.scores.argmax(axis=1) == data.mated
+        exposed += int((np.bincount(data.mated, best) == 6).sum())
+    assert 8 <= exposed <= 34

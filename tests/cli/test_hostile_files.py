@@ -1,6 +1,9 @@
 """Files with hostile names or contents: what is printed about them, and that none of them is destroyed."""
 
+import bz2
+import gzip
 import json
+import lzma
 import os
 import re
 import subprocess
@@ -16,6 +19,7 @@ import zeroevidence
 from tests.effort import slow
 from zeroevidence.cli import printing
 from zeroevidence.data.files.errors import unreadable_reason
+from zeroevidence.data.formats.scores.reading.read import read_scores
 from zeroevidence.data.formats.voiceprivacy.result_folders import find_kit_scores
 from zeroevidence.errors import InputError
 
@@ -166,17 +170,33 @@ def test_a_system_may_be_called_like_the_output(tmp_path, run, monkeypatch):
         assert run("evaluate", "a", "--system", "out.txt", "-o", "out.txt", "--overwrite", *QUICK)[0] == 0
 
 
-@pytest.mark.parametrize(
-    ("magic", "method"), [(b"\x28\xb5\x2f\xfd", "zstd"), (b"\xfd7zXZ\0", "xz"), (b"BZh91AY&SY", "bzip2")]
-)
+@pytest.mark.parametrize(("magic", "method"), [(b"\x28\xb5\x2f\xfd", "zstd"), (b"\x78\x9c", "zlib")])
 def test_compressed_files_are_named(tmp_path, run, magic, method):
     (tmp_path / "a.zst").write_bytes(magic + bytes(50))
     assert run("evaluate", tmp_path / "a.zst")[::2] == (
         3,
-        f"{tmp_path}/a.zst:1: compressed with {method}; expected it unpacked\n",
+        f"{tmp_path}/a.zst:1: compressed with {method}; expected it unpacked, or with gzip, xz, bzip2\n",
     )
     _, _, err = run("link", "--enrol", tmp_path / "a.zst", "--trial", tmp_path / "a.zst", "-o", tmp_path / "out")
     assert f"a.zst:1: compressed with {method}" in err
+
+
+@pytest.mark.parametrize("method", ["gzip", "xz", "bzip2"])
+def test_compressed_files_are_read_as_they_are_unpacked(tmp_path, run, method):
+    pack = {"gzip": gzip.compress, "xz": lzma.compress, "bzip2": bz2.compress}[method]
+    write_scores(tmp_path / "a")
+    (tmp_path / "packed").write_bytes(pack((tmp_path / "a").read_bytes()))
+    assert run("evaluate", tmp_path / "packed", *QUICK)[0] == 0
+    plain, packed = (read_scores(tmp_path / name).data for name in ("a", "packed"))
+    assert (packed.target.tolist(), packed.trials.tolist()) == (plain.target.tolist(), plain.trials.tolist())
+    data = (tmp_path / "packed").read_bytes()
+    (tmp_path / "cut").write_bytes(data[: len(data) // 2])
+    assert run("evaluate", tmp_path / "cut")[::2] == (
+        3,
+        f"{tmp_path}/cut: damaged: it does not unpack with {method} to its end\n",
+    )
+    (tmp_path / "twice").write_bytes(pack(data))
+    assert "twice: compressed twice" in run("evaluate", tmp_path / "twice")[2]
 
 
 def test_a_folder_that_cannot_be_read_is_not_called_empty(tmp_path, run):

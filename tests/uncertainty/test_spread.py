@@ -34,7 +34,7 @@ def test_without_room_for_the_unseen_limits_are_those_of_a_t_test():
 
 
 def test_no_error_seen_is_clopper_and_pearson():
-    found = estimate_spread(0.0, np.zeros(30), np.full(30, 1 / 30), 30.0, unrecognised=1.0)
+    found = estimate_spread(0.0, np.zeros(30), np.full(30, 1 / 30), 30.0, unseen=[1.0])
     exact = stats.binomtest(0, 30).proportion_ci(method="exact")
     assert found.limits(0.0) == pytest.approx((exact.low, exact.high))
 
@@ -44,7 +44,7 @@ def test_few_errors_are_near_clopper_and_pearson(errors):
     sample = np.zeros(30)
     sample[:errors] = 1.0
     left_out = (sample.sum() - sample) / 29
-    found = estimate_spread(sample.mean(), left_out, np.full(30, 1 / 30), 30.0, unrecognised=1.0 - sample.mean())
+    found = estimate_spread(sample.mean(), left_out, np.full(30, 1 / 30), 30.0, unseen=[1.0 - sample.mean()])
     exact = stats.binomtest(errors, 30).proportion_ci(method="exact")
     assert found.limits(sample.mean())[1] == pytest.approx(exact.high, abs=0.03)
 
@@ -108,19 +108,19 @@ def test_two_groups_of_two_people_are_the_fewest():
     assert estimate_spread(np.nan, np.array([0.4, 0.7]), np.full(2, 0.5), 9.0) is None
 
 
-@pytest.mark.parametrize("unknown", [None, -2.0, 3.0])
-def test_room_for_people_of_unseen_kinds_by_hand(unknown):
+@pytest.mark.parametrize("kinds", [(), (-2.0,), (3.0,), (-2.0, 3.0)])
+def test_room_for_people_of_unseen_kinds_by_hand(kinds):
     """What each group is by itself, weighed by how far the error rests on few and by one more person like that."""
     sample, people, more = np.array([0.0, 0.2, 0.3, 0.1, 1.4, 0.4]), 5.0, 0.1
     left_out = (sample.sum() - sample) / 5
     shares = np.array([0.1, 0.1, 0.2, 0.2, 0.2, 0.2])
-    found = estimate_spread(sample.mean(), left_out, shares, people, unknown, model_error=more)
+    found = estimate_spread(sample.mean(), left_out, shares, people, kinds, model_error=more)
     away = left_out.mean() - left_out
     error = np.sqrt(5 / 6 * (away**2).sum() + more**2)
     alone = away / np.maximum(shares, 1 / people)
     few = np.sqrt(min(1.0, 3.0 * (away**4).sum() / (away**2).sum() ** 2))
     for side, room in ((-1.0, found.below), (1.0, found.above)):
-        unseen = max(0.0, *(side * alone), side * (unknown or 0.0))
+        unseen = max(0.0, *(side * alone), *(side * change for change in kinds))
         assert room == pytest.approx(unseen * max(few, min(1.0, unseen / people / error)))
     assert found.error == pytest.approx(error)
     assert found.freedom == people - 1.0

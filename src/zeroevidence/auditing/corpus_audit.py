@@ -14,17 +14,26 @@ from zeroevidence.attack.extractors.extractor import DEFAULT_EXTRACTOR, Extracto
 from zeroevidence.attack.ladder.ladder import Effort
 from zeroevidence.attack.onnx_models.runtime import OnnxExtractor
 from zeroevidence.attack.speech.batches import cores
-from zeroevidence.attack.speech.protection import cached_transform
+from zeroevidence.attack.speech.protection import CachedTransform, RepeatedTransform
 from zeroevidence.attack.training.settings import TrainingSettings
 from zeroevidence.auditing.attacks.attack_settings import AttackSettings
 from zeroevidence.auditing.attacks.fine_tuning import FineTuner, too_few
 from zeroevidence.auditing.attacks.row_flags import with_pair_flags
 from zeroevidence.auditing.embedding_audit import Audit, audit_folds
+from zeroevidence.auditing.inputs.anonymiser_draws import (
+    AnonymiserDraws,
+    draw_names,
+    further_recordings,
+    number_of_draws,
+    own_draw_is_closer,
+    without_repeats,
+)
 from zeroevidence.auditing.inputs.embedding_sets import EmbeddingSets
 from zeroevidence.auditing.inputs.encoded_speech import EncodedSpeech, required_speech
 from zeroevidence.auditing.inputs.further_encoders import encode_further, other_encoders
 from zeroevidence.auditing.inputs.speaker_folds import sets_of, split_people
 from zeroevidence.data.embeddings import Embeddings
+from zeroevidence.data.files.errors import naming_file
 from zeroevidence.data.formats.corpora.pairs import PairReport, examine_speech
 from zeroevidence.data.formats.corpora.read import read_corpus, read_segments
 from zeroevidence.data.printable import file_name_text
@@ -33,8 +42,8 @@ from zeroevidence.data.speech.folds import LEAST_PEOPLE
 from zeroevidence.data.threat import ThreatModel
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import Options
-from zeroevidence.protect import load_protector
 from zeroevidence.protect.card import protector_card, unknown_protector_card
+from zeroevidence.protect.voices.draws import seeded_protectors
 from zeroevidence.uncertainty.resampling.draws import Progress
 
 _NOTES = 5  # about the speech, that are shown
@@ -51,8 +60,9 @@ class TrialSegments:
 def audit_corpora(
     corpus: str | Path,
     *,
-    anonymised: str | Path | None = None,
+    anonymised: str | Path | Sequence[str | Path] | None = None,
     protect: str | None = None,
+    draws: int | None = None,
     extractor: str | Path = DEFAULT_EXTRACTOR,
     extractor_anonymised: str | Path | None = None,
     cache: str | Path,
@@ -74,9 +84,14 @@ def audit_corpora(
     corpus
         A folder speaker/utterance.wav, a Kaldi data folder, or a table with utterance, speaker and path.
     anonymised
-        A folder with the same utterances as an anonymiser wrote them.
+        A folder with the same utterances as an anonymiser wrote them; or several, of which the first was released and
+        the others are further runs of the same anonymiser, for attackers to train on and to enrol.
     protect
         The name of a protector of voices, instead of `anonymised`.
+    draws
+        How often the anonymiser is run, the release included, on speech to train on and to enrol. By default as often
+        as there are folders; with `protect` once for `quick`, twice (five times with a GPU) for `standard`, and ten
+        times for `full`. One that gives the same speech again is run once.
     extractor
         The speaker encoder.
     extractor_anonymised
@@ -106,46 +121,66 @@ def audit_corpora(
     ...
     zeroevidence.errors.UsageError: expected either a folder of anonymised speech or a protector, and not both
     """
-    if (anonymised is None) == (protect is None):
+    folders = _folders(anonymised)
+    if bool(folders) == (protect is not None):
         raise UsageError("expected either a folder of anonymised speech or a protector, and not both")
     options = options or Options()
-    protector = None if protect is None else load_protector(protect, seed=options.seed)
-    system = protect or Path(str(anonymised)).name
+    system = protect or Path(folders[0]).name
     settings = AttackSettings(
         attackers, effort, backends, options, options.seed, system, file_name_text(Path(corpus).stem), workers=workers
     )
+    number = number_of_draws(draws, len(folders), effort)
+    protectors = () if protect is None else seeded_protectors(protect, options.seed, number)
     originals = _split(corpus, folds, options.seed, cutting)
-    compared = _check_speech(corpus, anonymised, progress, say)
-    pairs = tuple((fold, fold if anonymised is None else fold.replaced(anonymised)) for fold in originals)
+    compared = _check_speech(corpus, folders[0] if folders else None, progress, say)
+    pairs = tuple((fold, fold.replaced(folders[0]) if folders else fold) for fold in originals)
     if len(pairs) > 1:
         people, times = len(originals[0].speakers), len(pairs)
         say(f"cross-validation: {people} people in {times} folds, so attackers learn {times} times")
     encoder = load_extractor(extractor)
-    informed = any(required_speech(model) == {"anonymised"} for model in settings.threat_models())
+    models = settings.threat_models()
+    informed = any(required_speech(model) == {"anonymised"} for model in models)
+    repeats = any(model.enrolment == "anonymised" for model in models)
+    further = further_recordings(originals, number if repeats else 1, folders[1:])
+    transform = None
+    if protectors:
+        repeated = RepeatedTransform(protectors, draw_names(further))
+        transform = CachedTransform(repeated, Path(cache) / "protected")
+    runs = without_repeats(pairs[0][1], further, transform, encoder.sample_rate)
+    if runs.deterministic:
+        say("the anonymiser gives the same speech again, so it is run once")
+    extraction = _Extraction(pairs, runs, transform, cache, max(workers, cores()), progress)
+    retrained = [] if extractor_anonymised is None else [_load_retrained(extractor_anonymised, extraction)]
+    tuning = _Tuning(replace(training or TrainingSettings(), seed=options.seed), effort, say)
     encoded: list[list[EncodedSpeech]] = []
     left_out: list[str] = []
-    with cached_transform(protector) as transform:
-        extraction = _Extraction(pairs, transform, cache, max(workers, cores()), progress)
-        retrained = [] if extractor_anonymised is None else [_load_retrained(extractor_anonymised, extraction)]
-        tuning = _Tuning(replace(training or TrainingSettings(), seed=options.seed), effort, say)
-        for fold in extraction.each():
-            speech = [EncodedSpeech(encoder.name, *fold.sides(encoder))]
-            speech += [EncodedSpeech(each.name, None, fold.side(each, 1), "anonymised") for each in retrained]
-            if backends is None:
-                speech += encode_further(encoder, effort, fold.sides)
-                left_out = []
-                if not retrained and informed:
-                    tuned, left_out = tuning.encode(encoder, fold)
-                    speech += tuned
-                untried = other_encoders(encoder.name)
-                if effort == "standard" and untried:
-                    left_out.append(f"encoders {', '.join(untried)}: --effort full")
-            encoded.append(speech)
+    for fold in extraction.each():
+        speech = [EncodedSpeech(encoder.name, *fold.sides(encoder))]
+        speech += [EncodedSpeech(each.name, None, fold.side(each, 1), "anonymised") for each in retrained]
+        if backends is None:
+            speech += encode_further(encoder, effort, fold.sides)
+            left_out = []
+            if not retrained and informed:
+                tuned, left_out = tuning.encode(encoder, fold)
+                speech += tuned
+            untried = other_encoders(encoder.name)
+            if effort == "standard" and untried:
+                left_out.append(f"encoders {', '.join(untried)}: --effort full")
+        encoded.append(speech)
     recordings = {utterance.id: str(utterance.path) for _, protected in pairs for utterance in protected}
-    result = audit_folds(encoded, settings, progress("attackers", "rows"), recordings)
+    settings = replace(settings, deterministic=runs.deterministic)
+    with naming_file(str(protect or folders[0])):
+        result = audit_folds(encoded, settings, progress("attackers", "rows"), recordings)
     rows = result.rows if compared is None else tuple(with_pair_flags(result.rows, compared))
     card = unknown_protector_card(system) if protect is None else protector_card(protect)
     return replace(result, rows=rows, left_out=(*result.left_out, *left_out), protector=card)
+
+
+def _folders(anonymised: str | Path | Sequence[str | Path] | None) -> tuple[str | Path, ...]:
+    """Return the folders of anonymised speech, the release first."""
+    if anonymised is None:
+        return ()
+    return (anonymised,) if isinstance(anonymised, (str, Path)) else tuple(anonymised)
 
 
 def _split(path: str | Path, folds: int | None, seed: int, cutting: TrialSegments | None) -> tuple[Corpus, ...]:
@@ -206,8 +241,15 @@ class _Tuning:
         reason = too_few(min(map(len, speakers)))
         if reason is not None:
             return [], [f"fine-tuning {encoder.name}: {reason}"]
+        speech, left_out, draws = fold.folds[fold.number][1], list[str](), fold.draws
+        if own_draw_is_closer(fold.side(encoder, 1)):
+            draws = AnonymiserDraws()
+            left_out.append(
+                "fine-tuning on further draws: development trials are closer to enrolment of their own draw, as where "
+                "something is drawn for each speaker"
+            )
         tuner = FineTuner(
-            list(fold.folds[fold.number][1]),
+            [*speech, *draws.training(speech)],
             fold.transform,
             Path(fold.cache),
             self.effort,
@@ -216,9 +258,9 @@ class _Tuning:
             fold.progress("features to learn from", "utterances"),
             self.say,
             (fold.number + 1, len(fold.folds)),
+            draws.number,
         )
         encoded: list[EncodedSpeech] = []
-        left_out: list[str] = []
         further = other_encoders(encoder.name) if self.effort == "full" else []
         for each in [encoder, *map(load_extractor, further)]:
             tuned = tuner(each)
@@ -236,6 +278,7 @@ class _Extraction:
     """Both kinds of speech, and how they are embedded."""
 
     folds: tuple[tuple[Corpus, Corpus], ...]  # original and protected speech with the roles of each fold
+    draws: AnonymiserDraws
     transform: Any
     cache: str | Path
     workers: int  # threads that read, protect and embed
@@ -256,14 +299,16 @@ class _Extraction:
         key = encoder.fingerprint, which
         if key not in self.embedded:  # folds differ in roles only, so every recording is embedded once
             self.embedded[key] = self._embed(encoder, which)
-        return sets_of(self.embedded[key], self.folds[self.number][which])
+        sets = sets_of(self.embedded[key], self.folds[self.number][which])
+        return sets.with_draws(self.draws.embeddings(self.embedded[key])) if which else sets
 
     def _embed(self, encoder: Extractor, which: Literal[0, 1]) -> Embeddings:
         title = ("original speech", "protected speech")[which]
         # a trial may be cut in some folds only
         utterances = {utterance.id: utterance for fold in self.folds for utterance in fold[which]}
+        further = [utterance for draw in self.draws.recordings for utterance in draw.values()] if which else []
         return extract(
-            list(utterances.values()),
+            [*utterances.values(), *further],
             encoder,
             cache=Path(self.cache),
             transform=self.transform if which else None,

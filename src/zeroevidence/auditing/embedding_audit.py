@@ -11,10 +11,14 @@ from zeroevidence.attack.backends.backend import BackendLike
 from zeroevidence.attack.ladder.adapter import Adapter
 from zeroevidence.attack.ladder.ladder import Effort
 from zeroevidence.auditing.attacks.attack_plan import AttackPlan
+from zeroevidence.auditing.attacks.attack_result import FailedAttack
 from zeroevidence.auditing.attacks.attack_settings import AttackSettings, CalibratedOn
+from zeroevidence.auditing.attacks.room_control import room_control, without_voice
 from zeroevidence.auditing.attacks.row_flags import (
     with_choice_flags,
     with_draw_flags,
+    with_failure_flags,
+    with_room_flags,
     with_session_flags,
     with_step_flags,
 )
@@ -43,7 +47,7 @@ class Audit:
     ----------
     rows
         For each encoder and step of the ladder the bounds, then the attackers; then the fusions of all steps and, where
-        folds of people chose different attackers, what each chose.
+        folds of people chose different attackers, what each chose; then the room control, where cues were measured.
     cards
         The card of each row's attacker: objective, opportunity, resources.
     finding
@@ -53,8 +57,13 @@ class Audit:
         fusion, that of its strongest part.
     effort_curve
         The same over the epochs of its encoder's training.
+    draws_curve
+        The same over the draws of the anonymiser that its back-end learns from and that it enrols; the encoder stays
+        the same.
     left_out
         Steps that were not tried, and why.
+    failed
+        Attacks that were tried and could not be carried out.
     seconds
         How long each row took to learn and to score.
     utility
@@ -77,7 +86,9 @@ class Audit:
     finding: Finding
     curve: LearningCurve | None = None
     effort_curve: LearningCurve | None = None
+    draws_curve: LearningCurve | None = None
     left_out: tuple[str, ...] = ()
+    failed: tuple[FailedAttack, ...] = ()
     seconds: tuple[float, ...] = ()
     utility: tuple[Evaluation, ...] = ()
     protector: ProtectorCard | None = None
@@ -97,6 +108,7 @@ def audit(
     effort: Effort = "standard",
     backends: Sequence[BackendLike] | None = None,
     encoders: Sequence[EncodedSpeech] = (),
+    draws: Sequence[Embeddings] = (),
     options: Options | None = None,
     seed: int = 0,
     system: str = "anonymised",
@@ -129,6 +141,9 @@ def audit(
         Only these back-ends instead of the ladder, by name or as unfitted estimators.
     encoders
         The same speech by further encoders.
+    draws
+        Embeddings of the recordings to train on and to enrol, under the same identifiers, from further runs of the
+        anonymiser.
     options
         How to measure.
     seed
@@ -160,7 +175,8 @@ def audit(
         attackers, effort, backends, options or Options(), seed, system, dataset, adapter, calibration, workers
     )
     sides = _sides(original, anonymised, encoders, folds, seed)
-    return audit_folds([[EncodedSpeech(extractor, *fold), *encoders] for fold in sides], settings, progress)
+    first = [EncodedSpeech(extractor, before, after.with_draws(draws)) for before, after in sides]
+    return audit_folds([[encoder, *encoders] for encoder in first], settings, progress)
 
 
 def _sides(
@@ -198,15 +214,21 @@ def audit_folds(
     costs = {step.name: step.cost for step in steps}
     change = shared_change([encoders[0] for encoders in folds], settings.seed, recordings)
     cues = [encoder for encoders in folds for encoder in encoders if encoder.name == ALL_CUES]
-    rows = with_draw_flags(with_step_flags(together(results.rows), costs), change, pitch_change(cues))
+    control = room_control(without_voice(cues), settings)
+    failed = (*results.failed, *control.failed)
+    rows = with_step_flags(together([*results.rows, *control.rows]), costs)
+    rows = with_draw_flags(rows, change, pitch_change(cues))
     rows = with_session_flags(rows, shared_sessions([encoders[0].anonymised for encoders in folds]))
+    rows = with_room_flags(with_failure_flags(rows, failed))
     finding = findings(rows)[0]
     rows = with_choice_flags(rows, finding)
-    people, epochs = plan.curves(results, finding.strongest)
-    strongest = with_curve(rows[finding.strongest], people, "alid_over_training_people", "still-rising")
-    rows[finding.strongest] = with_curve(strongest, epochs, "alid_over_epochs", "training-pays")
-    seconds = tuple(attack.seconds for attack in results.attacks)
-    return Audit(tuple(rows), tuple(results.cards), finding, people, epochs, left_out, seconds)
+    curves = plan.curves(results, finding.strongest)
+    strongest = with_curve(rows[finding.strongest], curves.people, "alid_over_training_people", "still-rising")
+    strongest = with_curve(strongest, curves.epochs, "alid_over_epochs", "training-pays")
+    rows[finding.strongest] = with_curve(strongest, curves.draws, "alid_over_draws", "draws-pay")
+    seconds = tuple(attack.seconds for attack in (*results.attacks, *control.attacks))
+    known = curves.people, curves.epochs, curves.draws
+    return Audit(tuple(rows), (*results.cards, *control.cards), finding, *known, left_out, failed, seconds)
 
 
 def with_curve(row: Evaluation, curve: LearningCurve | None, name: str, rising: str) -> Evaluation:
@@ -214,4 +236,8 @@ def with_curve(row: Evaluation, curve: LearningCurve | None, name: str, rising: 
     if curve is None:
         return row
     row = replace(row, curves={**row.curves, name: curve.to_curve()})
-    return row if curve.levelled_off else row.with_flags(flag(rising, gain=curve.gain))
+    return (
+        row
+        if curve.levelled_off
+        else row.with_flags(flag(rising, gain=curve.gain, amount=curve.amount[-1], before=curve.amount[-2]))
+    )

@@ -11,12 +11,12 @@ _GAIN = 0.1  # bits from a doubling, below which a curve counts as level
 
 @dataclass(frozen=True, slots=True)
 class LearningCurve:
-    """Disclosure to attackers with a growing amount of training: people, or epochs over their speech.
+    """Disclosure to attackers with a growing amount of training: people, epochs over their speech, or draws of it.
 
     Parameters
     ----------
     amount
-        Training people, or epochs; each about twice the one before.
+        Training people, epochs, or draws of the anonymiser; each about twice the one before.
     bits
         Disclosure, averaged over draws where there are several.
 
@@ -43,3 +43,22 @@ class LearningCurve:
     def to_curve(self) -> Curve:
         """Return the curve for figures and files."""
         return Curve(tuple(map(float, self.amount)), self.bits)
+
+
+@dataclass(frozen=True, slots=True)
+class LearningCurves:
+    """The learning curves of an attacker, where they are known.
+
+    Parameters
+    ----------
+    people
+        Over training people.
+    epochs
+        Over epochs of the training of its encoder.
+    draws
+        Over draws of the anonymiser that its back-end learns from and that it enrols; the encoder stays the same.
+    """
+
+    people: LearningCurve | None = None
+    epochs: LearningCurve | None = None
+    draws: LearningCurve | None = None

@@ -34,6 +34,8 @@ Unit: TypeAlias = Literal[
     "bit per dimension",
     "unit of the attribute",
 ]
+# Costs of targets and of non-targets in each atom, from the counts, the settings and an effective number of people.
+AtomCosts: TypeAlias = Callable[[Any, Any, float], tuple[FloatArray, FloatArray]]
 F = TypeVar("F", bound=Callable[[Any], Any])
 
 
@@ -109,6 +111,10 @@ class Measure:
         The meaning where the two kinds of scores are of classes of an attribute.
     per_score
         The costs of single scores that it averages, where it does.
+    atom_costs
+        For a measure at a threshold that the scores choose: the costs of single atoms whose class means move as the
+        measure does when people change. Its own values without each person do not tell how far it varies: the
+        threshold jumps from score to score.
     chance
         The value of guessing in a search, by the number of identities; None where that is not known beforehand.
     null_note
@@ -144,6 +150,7 @@ class Measure:
     strength: int | None = None
     meaning_of_attribute: str | None = None
     per_score: ScoreCost | None = None
+    atom_costs: AtomCosts | None = None
     chance: Callable[[int], float] | None = None
     null_note: str | None = None
     better: Direction = "none"

@@ -43,7 +43,7 @@ class SpreadSources:
 
 
 def training_spread(
-    systems: Sequence[TrainingRuns], shares: FloatArray, people: float, unrecognised: float | None = None
+    systems: Sequence[TrainingRuns], shares: FloatArray, people: float, unseen: Sequence[float] = ()
 ) -> SpreadSources | None:
     """Return the spread of the mean of one system, or of the difference of two means; None where it is unknown.
 
@@ -55,7 +55,7 @@ def training_spread(
         As in `estimate_spread`.
     people
         As in `estimate_spread`.
-    unrecognised
+    unseen
         As in `estimate_spread`.
 
     Examples
@@ -71,7 +71,7 @@ def training_spread(
     mean = first.mean - sum(runs.mean for runs in second)
     with np.errstate(invalid="ignore"):
         left_out = first.left_out.mean(axis=0) - sum(runs.left_out.mean(axis=0) for runs in second)
-    over_people = estimate_spread(mean, np.asarray(left_out), shares, people, unrecognised)
+    over_people = estimate_spread(mean, np.asarray(left_out), shares, people, unseen)
     if over_people is None:
         return None
     errors = ((float(runs.values.std(ddof=1) / np.sqrt(len(runs.values))), len(runs.values)) for runs in systems)

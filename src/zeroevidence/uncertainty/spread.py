@@ -3,14 +3,14 @@
 Three things are combined. The standard error comes from values without one person at a time (both as enrolled and as
 heard), with a t quantile for the number of people. That number is an effective one: a few people who speak most of
 the time count as few. And people of a kind that nobody in the sample is are allowed for, as Clopper and Pearson do for
-rates: if none of n people is of that kind, up to 1 - tail^(1/n) of all people may be. So where no error was seen, the
-interval is not a point.
+rates: if none of n people is of that kind, up to 1 - tail^(1/n) of all people may be. Such people are recognised in
+every recording, or not at all. So where no error was seen, or nobody recognised, the interval is not a point.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -180,7 +180,7 @@ def estimate_spread(
     left_out: FloatArray,
     shares: FloatArray,
     people: float,
-    unrecognised: float | None = None,
+    unseen: Sequence[float] = (),
     *,
     model_error: float = 0.0,
 ) -> Spread | None:
@@ -196,8 +196,8 @@ def estimate_spread(
         The share of the data that each group contributes.
     people
         Effective number of people.
-    unrecognised
-        Change of the value, per share of people, if there were people who are not recognised at all.
+    unseen
+        Changes of the value, per share of people, if there were people of kinds that may not be in the sample.
     model_error
         Standard error of a model that is not fitted again when people are left out.
     """
@@ -213,12 +213,12 @@ def estimate_spread(
         return None  # values so large that their squares are not numbers
     # The value of each group by itself, less that of all, as a group of usual size would show it.
     deviations = (values.mean() - values) / np.maximum(shares, 1.0 / people)
-    kinds = [float(deviations.min()), float(deviations.max()), 0.0 if unrecognised is None else unrecognised]
+    kinds = [float(deviations.min()), float(deviations.max()), *unseen]
     few = _concentration(values)
-    unseen = [max(0.0, -min(kinds)), max(0.0, max(kinds))]
+    changes = [max(0.0, -min(kinds)), max(0.0, max(kinds))]
     # One more person of a kind that moves the value by more than the standard error is a kind that was not seen.
-    weights = [max(few, min(1.0, change / people / error)) if error > 0.0 else 1.0 for change in unseen]
-    below, above = (weight * change for weight, change in zip(weights, unseen, strict=True))
+    weights = [max(few, min(1.0, change / people / error)) if error > 0.0 else 1.0 for change in changes]
+    below, above = (weight * change for weight, change in zip(weights, changes, strict=True))
     return Spread(error, people, min(people, groups) - 1.0, below, above)
 
 

@@ -84,7 +84,9 @@ class TestTable:
 
     @pytest.mark.parametrize("name", ["cue:", "cue:mood", "cue:rate+", "cue:rate,pitch"])
     def test_unknown_cues(self, name):
-        with pytest.raises(UsageError, match=r"unknown cue .*; expected band, length, level, pitch"):
+        with pytest.raises(
+            UsageError, match=r"unknown cue .*; expected background, band, channel, length, level, pitch"
+        ):
             load_extractor(name)
 
     def test_vectors_are_values_over_spreads(self):
@@ -115,8 +117,8 @@ class TestTable:
         page = (DOCS / "cues.md").read_text(encoding="utf-8")
         for cue in CUES.values():
             assert f"| `cue:{cue.name}` | {cue.description} | {len(cue.features)} |" in page
-            if cue.name != "spectrum":  # whose features are bands
-                assert all(f"{feature.name} (" in page for feature in cue.features)
+            named = [feature.name for feature in cue.features if " to " not in feature.name]  # the others are bands
+            assert all(f"{name} (" in page for name in named)
 
 
 class TestPitch:
@@ -270,6 +272,68 @@ class TestBand:
         assert values.max() > -1.0
 
 
+def spoken(voice, hiss):
+    """A voice between pauses, over a hiss."""
+    wave = np.concatenate([np.zeros(8000), voice, np.zeros(8000), voice, np.zeros(8000)])
+    return wave + hiss[: len(wave)]
+
+
+class TestBackground:
+    def test_voices_are_not_heard_and_noises_are(self):
+        white, dull = noise(4.0, 1e-3), lfilter([1.0], [1.0, -0.9], noise(4.0, 3e-4, seed=1))
+        deep, high = harmonics(2 * np.pi * 110.0 * seconds(0.8)), tone(300.0, 0.8)
+        before, other_voice, other_noise = (
+            np.array(list(cue_values(spoken(*sound), "background")["background"].values()))
+            for sound in ((deep, white), (high, white), (deep, dull))
+        )
+        np.testing.assert_allclose(other_voice, before, atol=0.6)
+        assert np.abs(other_noise - before).max() > 5.0
+
+    def test_level_and_spectrum_of_the_pauses(self):
+        values = cue_values(spoken(tone(200.0, 0.8), noise(4.0, 1e-3)), "background")["background"]
+        assert values["level"] == pytest.approx(-60.0, abs=0.5)
+        shares = 10.0 ** (np.array(list(values.values())[2:]) / 10.0)
+        np.testing.assert_allclose(shares, np.diff(EDGES) / 8000.0, rtol=0.35)
+
+    def test_without_pauses_nothing_is_measured(self):
+        for wave in (noise(2.0), tone(200.0), spoken(tone(200.0, 0.8), np.zeros(64000))):
+            assert all(np.isnan(value) for value in cue_values(wave, "background")["background"].values())
+            assert not load_extractor("cue:background").embed([wave]).any()
+
+
+class TestChannel:
+    @pytest.mark.parametrize("mains", [50.0, 60.0])
+    def test_hum(self, mains):
+        hiss = noise(4.0, 1e-3)
+        hum = 10.0 ** (-60.0 / 20.0) * np.sqrt(2.0) * np.sin(2 * np.pi * mains * seconds(4.0))
+        quiet, humming = (
+            cue_values(spoken(tone(200.0, 0.8), sound), "channel")["channel"] for sound in (hiss, hiss + hum)
+        )
+        this, other = (f"hum of {frequency:.0f} Hz" for frequency in (mains, 110.0 - mains))
+        assert humming[this] == pytest.approx(-3.0, abs=1.0)
+        assert quiet[this] < -20.0
+        assert humming[other] < -10.0
+
+    def test_steps_of_samples_and_digital_silence(self):
+        wave = spoken(tone(200.0, 0.8), noise(4.0, 1e-3))
+        for bits in (8, 12, 16):
+            coarse = np.round(wave * 2.0 ** (bits - 1)) / 2.0 ** (bits - 1)
+            assert cue_values(coarse, "channel")["channel"]["sample step"] == 1 - bits
+        gated = np.where(np.abs(wave) < 0.01, 0.0, wave)
+        assert cue_values(gated, "channel")["channel"]["digital silence"] > 0.95
+        assert cue_values(wave, "channel")["channel"]["digital silence"] == 0.0
+
+    def test_band_of_the_pauses(self):
+        bins = np.fft.rfft(noise(4.0, 1e-2))
+        narrow = np.fft.irfft(np.where(np.arange(len(bins)) < 4.0 * 3400.0, bins, 0.0))
+        wide, cut = (
+            cue_values(spoken(tone(200.0, 0.8), sound), "channel")["channel"] for sound in (noise(4.0, 1e-2), narrow)
+        )
+        assert wide["cut-off"] == 8000.0
+        assert cut["cut-off"] == pytest.approx(3400.0, abs=150.0)
+        assert cut["steepest fall"] > 15.0 > 6.0 > wide["steepest fall"]
+
+
 def phrase():
     """Something with pauses, syllables, voice and noise."""
     course, _ = glide(110.0, 170.0, 1.0)
@@ -285,8 +349,8 @@ class TestInvariances:
         decibels = 20 * np.log10(gain)
         for cue, features in before.items():
             for name, value in features.items():
-                moved = decibels if name in ("level", "noise floor") else 0.0
-                if name != "offset":
+                moved = decibels if name in ("level", "noise floor", "speech level") else 0.0
+                if name not in ("offset", "sample step"):
                     assert after[cue][name] == pytest.approx(value + moved, abs=1e-6), (cue, name)
         assert np.sinh(after["level"]["offset"]) == pytest.approx(gain * np.sinh(before["level"]["offset"]))
 
@@ -348,7 +412,7 @@ def test_any_samples_have_a_finite_vector(wave):
 @pytest.mark.parametrize("name", ["silence", "constant", "rounding"])
 def test_what_is_not_told_has_its_usual_value(name):
     values = cue_values(ODD[name])
-    for cue in ("band", "pitch", "rate", "spectrum"):
+    for cue in ("background", "band", "pitch", "rate", "spectrum"):
         assert all(np.isnan(value) for value in values[cue].values())
         assert not load_extractor(f"cue:{cue}").embed([ODD[name]]).any()
     assert np.exp(values["length"]["duration"]) == pytest.approx(len(ODD[name]) / RATE)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from zeroevidence.attack.speech.protection import CachedTransform, cached_transform
+from zeroevidence.attack.speech.protection import CachedTransform, RepeatedTransform
 from zeroevidence.data.speech.corpus import Utterance
 
 
@@ -68,11 +68,29 @@ def test_a_folder_that_cannot_be_written_only_costs_time(tmp_path):
     assert len(inner.asked) == 2
 
 
-def test_nothing_is_left_behind():
-    with cached_transform(Counting()) as protector:
-        protector(wave(1), 16_000, Utterance("a", "s", Path("a.wav")))
-        folder = protector._store.folder
-        assert any(folder.rglob("*"))
-    assert not folder.exists()
-    with cached_transform(None) as nothing:
-        assert nothing is None
+def test_what_was_protected_is_kept_for_the_next_time(tmp_path):
+    first, second = Counting(), Counting()
+    utterance = Utterance("a", "s", Path("a.wav"))
+    CachedTransform(first, tmp_path)(wave(1), 16_000, utterance)
+    np.testing.assert_array_equal(CachedTransform(second, tmp_path)(wave(1), 16_000, utterance), -wave(1))
+    assert second.asked == []
+    full = CachedTransform(second, tmp_path, most=500)  # what is there counts
+    full(wave(2), 16_000, utterance)
+    full(wave(2), 16_000, utterance)
+    assert len(second.asked) == 2
+
+
+def test_each_draw_has_its_transform():
+    class Gain:
+        def __init__(self, factor):
+            self.factor, self.fingerprint = factor, f"gain {factor}"
+
+        def __call__(self, wave, rate, utterance):
+            assert utterance.id == "a"
+            return self.factor * wave
+
+    repeated = RepeatedTransform([Gain(2), Gain(3)], {"a, draw 2": (1, "a")})
+    for name, factor in (("a", 2), ("a, draw 2", 3)):
+        utterance = Utterance(name, "s", Path("a.wav"))
+        np.testing.assert_array_equal(repeated(wave(1), 16_000, utterance), factor * wave(1))
+    assert repeated.fingerprint == "gain 2"

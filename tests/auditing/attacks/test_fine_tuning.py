@@ -101,6 +101,13 @@ def test_full_effort_learns_again_from_less(utterances, short, small, tmp_path):
     assert kept.learned == found.learned
 
 
+@pytest.mark.parametrize(("draws", "epochs"), [(1, 30), (2, 22), (5, 14), (10, 10)])
+def test_there_are_fewer_epochs_over_more_draws(utterances, tmp_path, draws, epochs):
+    tuner = FineTuner(utterances, None, tmp_path, "full", draws=draws)
+    assert tuner._filled("all").epochs == epochs
+    assert replace(tuner, settings=TrainingSettings(epochs=7))._filled("all").epochs == 7
+
+
 def test_what_prevents_it_is_said(utterances, tmp_path, monkeypatch):
     few = [one for one in utterances if one.speaker < "p07" or one.split == "dev"]
     assert FineTuner(few, None, tmp_path, "full")(load_extractor("campplus")).reason == (

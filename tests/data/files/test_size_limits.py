@@ -56,11 +56,12 @@ def test_a_header_that_asks_for_more_than_there_is(tmp_path, kind):
         read_embeddings(path)
 
 
-def test_a_packed_table_of_a_search(tmp_path):
+def test_a_packed_table_of_a_search(tmp_path, monkeypatch):
     import gzip
 
-    (tmp_path / "trials.csv").write_bytes(gzip.compress(b"trial,speaker,lid,greater,equal\n"))
-    with pytest.raises(InputError, match=r"trials\.csv:1: compressed with gzip; expected it unpacked"):
+    (tmp_path / "trials.csv").write_bytes(gzip.compress(b"trial,speaker,lid,greater,equal\n" + bytes(4 << 20)))
+    monkeypatch.setenv(LIMIT_VARIABLE, "1M")
+    with pytest.raises(InputError, match=r"trials\.csv: unpacks to at least 0\.0 GiB, and the limit is 0\.0 GiB"):
         read_linked(tmp_path, 3)
 
 

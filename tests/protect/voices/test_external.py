@@ -128,3 +128,16 @@ def test_fingerprint_holds_command_and_version():
         External("a {input} {output}", version="2").fingerprint,
     }
     assert len(fingerprints) == 3
+
+
+def test_a_program_may_take_a_seed(program, utterance, voice, tmp_path):
+    file = tmp_path / "seeds"
+    code = HALVE + f"\nopen({str(file)!r}, 'a').write(sys.argv[3] + ' ')"
+    wave = voice.vowel(120.0, seconds=0.1)
+    for seed in (1, 1, 2):
+        program(code, "{seed}", seed=seed)(wave, 16000, utterance)
+    first, again, other = map(int, file.read_text().split())
+    assert first == again != other
+    assert 0 <= min(first, other) <= max(first, other) < 2**31
+    assert program(code, "{seed}", seed=1).fingerprint != program(code, "{seed}", seed=2).fingerprint
+    assert program(code, seed=1).fingerprint == program(code, seed=2).fingerprint

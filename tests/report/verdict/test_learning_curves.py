@@ -14,6 +14,8 @@ from zeroevidence.report.html.tables import effort_table
 from zeroevidence.report.verdict import verdict
 from zeroevidence.report.verdict.learning_curves import learning_curves, rising_sentences
 
+NAMES = ("alid_over_training_people", "alid_over_epochs", "alid_over_draws")
+
 
 @pytest.fixture(scope="module")
 def row():
@@ -55,11 +57,12 @@ def test_a_level_curve_does_not(row):
 
 
 def test_each_kind_of_curve_has_its_flag(row):
-    curves = {name: Curve((6.0, 12.0), (1.0, 0.9)) for name in ("alid_over_training_people", "alid_over_epochs")}
+    curves = {name: Curve((6.0, 12.0), (1.0, 0.9)) for name in NAMES}
     both = replace(row, curves={**row.curves, **curves}).with_flags(flag("training-pays", gain=0.1))
     assert [(curve.over, curve.rising) for curve in learning_curves(both)] == [
         ("training people", False),
         ("epochs of training", True),
+        ("runs of the anonymiser", False),
     ]
     assert rising_sentences(both) == [
         "With 12 epochs of training instead of 6 it learned 0.10 bits less; this has not levelled off."
@@ -70,6 +73,8 @@ def test_each_kind_of_curve_has_its_flag(row):
 def test_the_table_holds_the_training_effort_of_every_attacker(row):
     table = effort_table([row])
     texts = [cell.text for cell in table.body[0]]
-    assert texts[:8] == ["1", "semi-informed", "campplus-trained", "whitened", "40", "7", "12", "320"]
-    assert texts[8] == "1.50"
+    assert texts[:9] == ["1", "semi-informed", "campplus-trained", "whitened", "40", "7", "12", "320", "1"]
+    assert texts[9] == "1.50"
+    ignorant = replace(row.about, threat=find_attacker("ignorant"))
+    assert effort_table([replace(row, about=ignorant)]).body[0][8].text == ""
     assert effort_table([replace(row, about=replace(row.about, spent=None))]) is None

@@ -86,6 +86,7 @@ def attacker_card(
         f"Speech of {train_speakers} other people to train on and of {dev_speakers} further ones to calibrate on.",
         "A trained embedding extractor.",
         *([f"Cross-validated over people: the same attack in each of {folds} folds."] if folds > 1 else []),
+        *_runs(model, spent),
         *_training_resources(model, spent),
     )
     trained_on = extractor_trained_on or model.extractor
@@ -94,7 +95,7 @@ def attacker_card(
         objective=objective,
         opportunity=opportunity,
         resources=resources,
-        enrolment=_SPEECH[model.enrolment],
+        enrolment=_SPEECH[model.enrolment] + _averaged(spent),
         trial=_SPEECH[model.trial],
         extractor=f"{extractor}, trained on {trained_on} speech",
         backend=f"adapter network + {backend}" if model.adapter else backend,
@@ -128,6 +129,28 @@ def _calibration(model: ThreatModel, speakers: int) -> str:
     lent = "anonymised" in model.development and not model.knows_protection
     whose = ", which the evaluation has and the attacker has not" if lent else ""
     return f"{enrolled} enrolment against {tried} trials of {speakers} development speakers{whose}"
+
+
+def _runs(model: ThreatModel, spent: TrainingEffort | None) -> list[str]:
+    """Return how often the anonymiser was run, by an attacker who enrols anonymised speech."""
+    if spent is None or model.is_bound or model.enrolment != "anonymised":
+        return []
+    if spent.draws.runs == 1:
+        return [
+            f"The anonymiser, run once{': a second run gives the same speech' if spent.draws.deterministic else ''}."
+        ]
+    speech = "to train on and to enrol" if model.trained_on == "anonymised" else "to enrol"
+    return [f"The anonymiser, run {spent.draws.runs} times on the speech {speech}."]
+
+
+def _averaged(spent: TrainingEffort | None) -> str:
+    """Return how many draws of enrolled recordings are averaged."""
+    if spent is None or spent.draws.runs == 1:
+        return ""
+    if spent.draws.enrolment == 1:
+        return ", the released draw, which development people chose"
+    level = "" if spent.draws.level is None else f", {spent.draws.level} averaged"
+    return f", {spent.draws.enrolment} draws of each recording{level}"
 
 
 def _training_resources(model: ThreatModel, spent: TrainingEffort | None) -> list[str]:

@@ -31,10 +31,16 @@ def band(signal: SpeechSignal) -> FloatArray:
     octave = octave - np.average(octave, weights=weight)
     result[3] = float((weight * octave) @ level[inside]) / float((weight * octave) @ octave)
     result[4] = frequency[np.flatnonzero(level > -_CUT_OFF)[-1]]
+    result[5] = steepest_fall(level)
+    return result
+
+
+def steepest_fall(level: FloatArray) -> float:
+    """Return by how many dB a spectrum falls at most over the edge of a filter, above 1 kHz."""
+    frequency = np.linspace(0.0, RATE / 2, len(level))
     smooth = np.convolve(level, np.ones(3) / 3.0, "same")[1:-1]
     falls = (smooth[:-_FALL] - smooth[_FALL:])[frequency[1 : -1 - _FALL] >= _FALL_ABOVE]
-    result[5] = falls.max()
-    return result
+    return float(falls.max())
 
 
 CUES.add(

@@ -20,21 +20,40 @@ def level(signal: SpeechSignal) -> FloatArray:
     low, tenth, high = np.percentile(frames, (5, 10, 95))
     squares, count = signal.wave**2, max(len(signal.wave), 1)
     mean, peak = decibels(np.array([squares.sum() / count, squares.max(initial=0.0)]), _LOWEST)
-    speech = frames[signal.speech] if signal.speech.any() else frames
-    loud = 10.0 * np.log10(np.mean(10.0 ** (speech / 10.0)))
-    clipped = np.count_nonzero(np.abs(signal.samples) >= _FULL) / count
     return np.array(
         [
             mean,
             peak - mean,
             high - tenth,
-            speech.std(),
+            _speech_frames(signal).std(),
             low,
-            loud - low,
-            np.log10(max(clipped, _RAREST)),
-            np.arcsinh(signal.offset / _OFFSET),
+            speech_level(signal) - low,
+            clipping(signal),
+            scaled_offset(signal),
         ]
     )
+
+
+def _speech_frames(signal: SpeechSignal) -> FloatArray:
+    """Return the levels of speech, of everything without any."""
+    frames = np.maximum(signal.levels, _LOWEST)
+    return frames[signal.speech] if signal.speech.any() else frames
+
+
+def speech_level(signal: SpeechSignal) -> float:
+    """Return the level of the mean power of speech in dB of full scale."""
+    return float(10.0 * np.log10(np.mean(10.0 ** (_speech_frames(signal) / 10.0))))
+
+
+def clipping(signal: SpeechSignal) -> float:
+    """Return the decimal logarithm of the share of samples at full scale."""
+    clipped = np.count_nonzero(np.abs(signal.samples) >= _FULL) / max(len(signal.samples), 1)
+    return float(np.log10(max(clipped, _RAREST)))
+
+
+def scaled_offset(signal: SpeechSignal) -> float:
+    """Return the mean of the samples, on a scale that is linear near zero and logarithmic beyond."""
+    return float(np.arcsinh(signal.offset / _OFFSET))
 
 
 CUES.add(

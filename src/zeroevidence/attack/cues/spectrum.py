@@ -17,8 +17,12 @@ _SPREAD = (10, 8, 3, 4, 3, 4, 5, 5, 6, 6, 6, 6, 6, 6, 7, 8, 8, 9, 9, 10)  # dB
 
 
 def spectrum(signal: SpeechSignal) -> FloatArray:
-    """Measure the share of the power in each band; a bin that an edge cuts counts in part for both."""
-    power = signal.spectrum
+    """Measure the share of the power in each band."""
+    return band_shares(signal.spectrum)
+
+
+def band_shares(power: FloatArray) -> FloatArray:
+    """Return the share of each band in dB of the total; a bin that an edge cuts counts in part for both."""
     total = float(power.sum())
     if not total > 0.0:
         return np.full(_BANDS, np.nan)

@@ -1,4 +1,4 @@
-"""An utterance with what several cues need of it: levels of frames, speech activity, spectrum and pitch.
+"""An utterance with what several cues need of it: levels of frames, speech and pauses, their spectra, and pitch.
 
 Each is computed when it is first used, and cached.
 """
@@ -28,6 +28,9 @@ _SHALLOWEST = 6.0  # dB between the quietest and the loudest frames: with less, 
 _BELOW_LOUDEST = 30.0  # dB: quieter is no speech
 _BETWEEN = 0.3  # of the way from the quietest to the loudest frames: quieter is no speech
 _SHORTEST_PAUSE, _SHORTEST_SPEECH = 15, 5  # frames
+_BEFORE_SPEECH, _AFTER_SPEECH = 5, 15  # frames beside speech that are no pause: soft beginnings, and what reverberates
+_DIGITAL_SILENCE = -110.0  # dB of full scale: quieter than the rounding of 16 bits
+_STEADY = 6.0  # dB above the quietest tenth of a pause: louder frames are breath, or steps, or soft speech
 _WINDOW = 512  # samples of a short-time spectrum, two hops
 _BLOCK = 1024  # spectra at a time: bounds the memory that an hour of speech takes
 
@@ -93,6 +96,16 @@ class SpeechSignal:
         return mask
 
     @cached_property
+    def pauses(self) -> BoolArray:
+        """Frames in which nobody is heard: away from speech, not digitally silent, and as quiet as the quietest."""
+        width = _BEFORE_SPEECH + _AFTER_SPEECH
+        reach = np.convolve(self.speech, np.ones(width + 1))[_BEFORE_SPEECH : _BEFORE_SPEECH + len(self.speech)]
+        mask: BoolArray = (reach < 0.5) & (self.levels > _DIGITAL_SILENCE)
+        if self.silent or not mask.any():
+            return np.zeros_like(mask)
+        return mask & (self.levels <= np.percentile(self.levels[mask], 10) + _STEADY)
+
+    @cached_property
     def pitch(self) -> FloatArray:
         """The fundamental frequency of each frame in Hz; NaN where there is no speech or no voice."""
         return track_pitch(self.wave, RATE, HOP, self.speech)
@@ -101,15 +114,34 @@ class SpeechSignal:
     def spectrum(self) -> FloatArray:
         """The mean power in each of 257 bins from 0 to 8 kHz; the sum is the mean square."""
         padded = np.pad(self.wave, (0, max(_WINDOW - len(self.wave), 0)))
-        window = 0.5 - 0.5 * np.cos(2.0 * np.pi * np.arange(_WINDOW) / _WINDOW)
-        frames = sliding_window_view(padded, _WINDOW)[:: _WINDOW // 2]
-        total = np.zeros(_WINDOW // 2 + 1)
-        for part in blocks(len(frames)):
-            turned = scipy.fft.rfft(frames[part] * window, axis=1)
-            total += np.einsum("fk,fk->k", turned.real, turned.real) + np.einsum("fk,fk->k", turned.imag, turned.imag)
-        total[1:-1] *= 2.0
-        result: FloatArray = total / (len(frames) * _WINDOW * float(window @ window))
-        return result
+        return _mean_power(sliding_window_view(padded, _WINDOW)[:: _WINDOW // 2])
+
+    @cached_property
+    def pause_spectrum(self) -> FloatArray:
+        """The same of the pauses alone; all zeros without any."""
+        if not self.pauses.any():
+            return np.zeros(_WINDOW // 2 + 1)
+        beside = (_WINDOW - HOP) // 2
+        windows = sliding_window_view(np.pad(self.wave, (beside, _WINDOW)), _WINDOW)
+        return _mean_power(windows[np.flatnonzero(self.pauses) * HOP])
+
+    @property
+    def pause_samples(self) -> BoolArray:
+        """Which samples are in pauses."""
+        inside = np.repeat(self.pauses, HOP)[: len(self.wave)]
+        return np.pad(inside, (0, len(self.wave) - len(inside)))
+
+
+def _mean_power(frames: FloatArray) -> FloatArray:
+    """Return the mean power of windowed frames in each bin."""
+    window = 0.5 - 0.5 * np.cos(2.0 * np.pi * np.arange(_WINDOW) / _WINDOW)
+    total = np.zeros(_WINDOW // 2 + 1)
+    for part in blocks(len(frames)):
+        turned = scipy.fft.rfft(frames[part] * window, axis=1)
+        total += np.einsum("fk,fk->k", turned.real, turned.real) + np.einsum("fk,fk->k", turned.imag, turned.imag)
+    total[1:-1] *= 2.0
+    result: FloatArray = total / (len(frames) * _WINDOW * float(window @ window))
+    return result
 
 
 def decibels(power: FloatArray, lowest: float) -> FloatArray:

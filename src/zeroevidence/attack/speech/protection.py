@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import tempfile
+import shutil
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -43,7 +44,34 @@ def protect(wave: Wave, rate: int, utterance: Utterance, transform: VoiceTransfo
     return result
 
 
-_MOST = 1 << 30  # bytes of protected speech that are cached
+@dataclass(frozen=True, slots=True)
+class RepeatedTransform:
+    """A voice transform that is run several times on a recording, with another seed in each draw.
+
+    Parameters
+    ----------
+    transforms
+        The transform of each draw, that of the release first.
+    draws
+        The number of the draw that a recording belongs to and the identifier that the transform draws by, both by the
+        recording's own identifier; recordings that are not named belong to the release.
+    """
+
+    transforms: Sequence[VoiceTransform]
+    draws: Mapping[str, tuple[int, str]]
+
+    @property
+    def fingerprint(self) -> str:
+        """That of the release; further draws differ in the identifiers of their recordings."""
+        return self.transforms[0].fingerprint
+
+    def __call__(self, wave: Wave, rate: int, utterance: Utterance) -> Wave:
+        """Return the protected waveform of a recording, in the draw that it belongs to."""
+        number, name = self.draws.get(utterance.id, (0, utterance.id))
+        return self.transforms[number](wave, rate, replace(utterance, id=name))
+
+
+_MOST = 8 << 30  # bytes of protected speech that are cached
 
 
 class CachedTransform:
@@ -56,12 +84,15 @@ class CachedTransform:
     folder
         Where waveforms are cached.
     most
-        Bytes that may be cached; of longer speech the rest is protected anew whenever it is asked for.
+        Bytes that may be cached, of which half of the free disk is never exceeded; of longer speech the rest is
+        protected anew whenever it is asked for.
     """
 
     def __init__(self, transform: VoiceTransform, folder: Path, most: int = _MOST) -> None:
-        self.transform, self.most = transform, most
-        self._store, self._used, self._lock = ArrayStore(folder, 1), 0, threading.Lock()
+        self.transform = transform
+        self._store, self._lock = ArrayStore(folder, 1), threading.Lock()
+        self._used = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+        self.most = min(most, self._used + _free_disk(folder) // 2)
 
     @property
     def fingerprint(self) -> str:
@@ -84,11 +115,7 @@ class CachedTransform:
         return result
 
 
-@contextmanager
-def cached_transform(transform: VoiceTransform | None) -> Iterator[VoiceTransform | None]:
-    """Yield a transform with a cache in a temporary folder, which is deleted after the block."""
-    if transform is None:
-        yield None
-        return
-    with tempfile.TemporaryDirectory(prefix="zeroevidence-") as folder:
-        yield CachedTransform(transform, Path(folder))
+def _free_disk(folder: Path) -> int:
+    """Return the free bytes where a folder is, or will be."""
+    home = folder.absolute()
+    return shutil.disk_usage(next(each for each in (home, *home.parents) if each.exists())).free

@@ -3,24 +3,35 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from itertools import count
 
+import numpy as np
+from numpy.linalg import LinAlgError
+
 from zeroevidence.attack.attackers.card import AttackerCard, attacker_card
 from zeroevidence.attack.attackers.challenges import RANDOM_VECTORS, UNPROTECTED_SPEECH
-from zeroevidence.attack.backends.backend import Backend
 from zeroevidence.attack.ladder.adapter import Adapter
 from zeroevidence.attack.ladder.ladder import LadderStep
-from zeroevidence.auditing.attacks.attack_result import AttackResult, choose_per_fold
+from zeroevidence.auditing.attacks.attack_result import AttackResult, FailedAttack, choose_per_fold
 from zeroevidence.auditing.attacks.attack_settings import AttackSettings
-from zeroevidence.auditing.attacks.backend_curve import learning_curve
-from zeroevidence.auditing.attacks.step_attack import FoldResult, Sides, adapt, fit_candidates, fuse, run_step
+from zeroevidence.auditing.attacks.backend_curve import draw_curve, learning_curve
+from zeroevidence.auditing.attacks.step_attack import (
+    FittedBackend,
+    FoldResult,
+    Sides,
+    adapt,
+    fit_candidates,
+    fuse,
+    run_step,
+)
 from zeroevidence.auditing.inputs.embedding_sets import noise_like
 from zeroevidence.auditing.inputs.encoded_speech import EncodedSpeech, required_speech
-from zeroevidence.auditing.learning_curve import LearningCurve
+from zeroevidence.auditing.learning_curve import LearningCurve, LearningCurves
 from zeroevidence.data.threat import ThreatModel
+from zeroevidence.errors import InputError
 from zeroevidence.evaluation import About, Evaluation, add_similarity, evaluate
 from zeroevidence.evaluation.rows.about import TrainingEffort
 from zeroevidence.evaluation.rows.flags import flag
@@ -29,11 +40,18 @@ from zeroevidence.uncertainty.resampling.draws import Progress
 
 @dataclass(frozen=True, slots=True)
 class AttackRows:
-    """Rows with the card and the scores of each."""
+    """Rows with the card and the scores of each, and attacks that could not be carried out."""
 
-    rows: list[Evaluation]
-    cards: list[AttackerCard]
-    attacks: list[AttackResult]
+    rows: list[Evaluation] = field(default_factory=list)
+    cards: list[AttackerCard] = field(default_factory=list)
+    attacks: list[AttackResult] = field(default_factory=list)
+    failed: list[FailedAttack] = field(default_factory=list)
+
+    def add(self, row: Evaluation, card: AttackerCard, result: AttackResult) -> None:
+        """Add one row."""
+        self.rows.append(row)
+        self.cards.append(card)
+        self.attacks.append(result)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +62,7 @@ class AttackPlan:
     steps: list[LadderStep]
     models: list[ThreatModel]
     settings: AttackSettings
-    fitted: dict[tuple[int, str, str, str, bool], tuple[Sides, list[Backend]]] = field(default_factory=dict)
+    fitted: dict[tuple[int, str, str, str, bool], tuple[Sides, list[FittedBackend]]] = field(default_factory=dict)
 
     @property
     def encoders(self) -> list[EncodedSpeech]:
@@ -65,38 +83,54 @@ class AttackPlan:
                         yield number, step, model
 
     def run(self, progress: Progress | None) -> AttackRows:
-        """Carry out all attacks; the rows of fusions, and of what folds chose, come last."""
+        """Carry out all attacks; the rows of fusions, and of what folds chose, come last.
+
+        An attack that cannot be carried out on these vectors is left out and named.
+
+        Raises
+        ------
+        InputError
+            Where none can be carried out on protected speech.
+        """
         attacks = list(self.attacks())
         repeated = [model for model in self.models if sum(attack[2] == model for attack in attacks) > 1]
         total = len(attacks) + len(repeated) * (1 if len(self.folds) == 1 else 2)
         groups: dict[ThreatModel, list[AttackResult]] = {model: [] for _, _, model in attacks}
-        results, number_done = AttackRows([], [], []), count(1)
+        results, number_done = AttackRows(), count(1)
 
         def add(model: ThreatModel, result: AttackResult | None, since: float) -> None:
             if result is not None:
                 result = replace(result, seconds=time.perf_counter() - since)
                 groups[model].append(result)
-                results.rows.append(self._row(model, result))
-                results.cards.append(self._card(model, result))
-                results.attacks.append(result)
+                results.add(self.row(model, result), self.card(model, result), result)
             if progress is not None:
                 progress(next(number_done), total)
 
         for number, step, model in attacks:
             started = time.perf_counter()
-            add(
-                model,
-                AttackResult.of([self._attack(fold, number, step, model) for fold in range(len(self.folds))]),
-                started,
-            )
+            result = self.attack(number, step, model)
+            if isinstance(result, FailedAttack):
+                results.failed.append(result)
+            add(model, result if isinstance(result, AttackResult) else None, started)
+        if not any(groups[model] for model in self.models):
+            raise InputError(_none_left(results.failed))
         for model in repeated:
             started = time.perf_counter()
             parts = zip(*(result.folds for result in groups[model]), strict=True)
-            add(model, AttackResult.of([fuse(part, seed=self.settings.seed) for part in parts]), started)
+            fused = [fuse(part, seed=self.settings.seed) for part in parts if len(part) > 1]
+            add(model, AttackResult.of(fused) if fused else None, started)
         for model in repeated if len(self.folds) > 1 else ():
-            add(model, choose_per_fold(groups[model]), time.perf_counter())
+            add(model, choose_per_fold(groups[model]) if len(groups[model]) > 1 else None, time.perf_counter())
         scores = [result.scores.to_scores() for result in results.attacks]
         return replace(results, rows=add_similarity(list(zip(results.rows, scores, strict=True))))
+
+    def attack(self, number: int, step: LadderStep, model: ThreatModel) -> AttackResult | FailedAttack:
+        """Carry out an attack in all folds; one that fails in a fold has failed."""
+        try:
+            return AttackResult.of([self._attack(fold, number, step, model) for fold in range(len(self.folds))])
+        except (InputError, LinAlgError) as error:
+            reason = error.reason if isinstance(error, InputError) else str(error)
+            return FailedAttack(model.name, self.encoders[number].name, step.name, reason)
 
     def _attack(self, fold: int, number: int, step: LadderStep, model: ThreatModel) -> FoldResult:
         adapts, encoder = step.adapts or model.adapter, self.folds[fold][number]
@@ -108,7 +142,7 @@ class AttackPlan:
                 sides = adapt(
                     sides, Adapter(random_state=self.settings.seed) if unfitted is None else deepcopy(unfitted)
                 )
-            self.fitted[key] = sides, fit_candidates(step, sides[model.trained_on].train)
+            self.fitted[key] = sides, fit_candidates(step, sides[model.trained_on])
         sides, candidates = self.fitted[key]
         return run_step(model, step.name, encoder.name, sides, candidates)
 
@@ -119,7 +153,8 @@ class AttackPlan:
             return sides
         return {**sides, "noise": noise_like(encoder.original, self.settings.seed, fold)}
 
-    def _row(self, model: ThreatModel, result: AttackResult) -> Evaluation:
+    def row(self, model: ThreatModel, result: AttackResult) -> Evaluation:
+        """Return the row of an attack."""
         labels = {
             "system": model.name if model.is_bound else self.settings.system,
             "dataset": self.settings.dataset,
@@ -144,6 +179,10 @@ class AttackPlan:
         if model.is_bound:
             return About.against(model)
         spent = TrainingEffort(self._fewest("train"), result.settings)
+        if model.enrolment == "anonymised":
+            runs = 1 + len(self.encoders[0].anonymised.draws)
+            draws = replace(result.draws, runs=runs, deterministic=self.settings.deterministic)
+            spent = replace(spent, draws=draws)
         tunings = [encoder.learned for encoder in self._used(result) if encoder.learned is not None]
         if tunings:
             longest = max(tunings, key=lambda tuning: tuning.epochs)
@@ -157,7 +196,8 @@ class AttackPlan:
     def _used(self, result: AttackResult) -> list[EncodedSpeech]:
         return [encoder for encoder in self.encoders if encoder.name in result.encoders]
 
-    def _card(self, model: ThreatModel, result: AttackResult) -> AttackerCard:
+    def card(self, model: ThreatModel, result: AttackResult) -> AttackerCard:
+        """Return the card of its attacker."""
         trained_on = {encoder.trained_on for encoder in self._used(result)}
         return attacker_card(
             model,
@@ -171,14 +211,14 @@ class AttackPlan:
             spent=self._about(model, result).spent,
         )
 
-    def curves(self, results: AttackRows, strongest: int) -> tuple[LearningCurve | None, LearningCurve | None]:
-        """Return disclosure to an attacker over its training people, and over the epochs of its encoder's training.
+    def curves(self, results: AttackRows, strongest: int) -> LearningCurves:
+        """Return disclosure to an attacker over training people, epochs of its encoder's training, and draws.
 
-        Neither is known where people were cross-validated: folds of few people leave nobody to take away.
+        The first two are not known where people were cross-validated: folds of few people leave nobody to take away.
         """
         model = results.rows[strongest].about.threat
-        if model is None or len(self.folds) > 1:
-            return None, None
+        if model is None:
+            return LearningCurves()
         result = results.attacks[strongest]
         if result.folds[0].backend is None:  # of a fusion, its strongest part
             parts = [
@@ -187,10 +227,36 @@ class AttackPlan:
                 if row.about.threat == model and part.folds[0].backend is not None
             ]
             result = max(parts, key=lambda part: part.development)
+        draws = self._draw_curve(model, result)
+        if len(self.folds) > 1:
+            return LearningCurves(draws=draws)
         encoder, (fold,) = self._used(result)[0], result.folds
         if encoder.learned is not None:
-            return encoder.learned.over_people, encoder.learned.over_epochs
+            return LearningCurves(encoder.learned.over_people, encoder.learned.over_epochs, draws)
         adapts = model.adapter or any(step.adapts for step in self.steps if step.name == fold.step)
         if fold.backend is None or adapts or encoder.trained_on != "original":
-            return None, None
-        return learning_curve(model, fold.backend, self._sides(encoder), seed=self.settings.seed), None
+            return LearningCurves(draws=draws)
+        sides = self._sides(encoder)
+        people = learning_curve(model, fold.backend, sides, fold.draws, seed=self.settings.seed)
+        return LearningCurves(people, draws=draws)
+
+    def _draw_curve(self, model: ThreatModel, result: AttackResult) -> LearningCurve | None:
+        """Return disclosure over draws of the anonymiser, averaged over folds of people."""
+        curves = []
+        for number, fold in enumerate(result.folds):
+            if fold.backend is None:
+                return None
+            adapts = model.adapter or any(step.adapts for step in self.steps if step.name == fold.step)
+            sides, _ = self.fitted[number, fold.encoders[0], fold.step, model.trained_on, adapts]
+            curves.append(draw_curve(model, fold.backend, sides, fold.draws))
+        known = [curve for curve in curves if curve is not None]
+        if len(known) < len(curves):
+            return None
+        return LearningCurve(known[0].amount, tuple(np.mean([curve.bits for curve in known], axis=0).tolist()))
+
+
+def _none_left(failed: Sequence[FailedAttack]) -> str:
+    """Return the message where no attack on protected speech could be carried out."""
+    names = dict.fromkeys(f"{attack.encoder}, {attack.step}" for attack in failed)
+    reasons = dict.fromkeys(attack.reason for attack in failed)
+    return f"no attack on protected speech could be carried out ({'; '.join(names)}): {'; '.join(reasons)}"

@@ -10,8 +10,31 @@ import numpy as np
 from zeroevidence.auditing.attacks.step_attack import FoldResult
 from zeroevidence.data.folded_scores import FoldedScores
 from zeroevidence.data.matrix import ScoreMatrix
+from zeroevidence.evaluation.rows.about import DrawUse
 
 CHOSEN = "chosen"  # label of what the development people of each fold chose, which may differ between folds
+
+
+@dataclass(frozen=True, slots=True)
+class FailedAttack:
+    """An attack that could not be carried out.
+
+    Parameters
+    ----------
+    attacker
+        Name of the threat model.
+    encoder
+        The encoder.
+    step
+        The step of the ladder.
+    reason
+        Why.
+    """
+
+    attacker: str
+    encoder: str
+    step: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,7 +50,7 @@ class AttackResult:
     scores
         Scores of all evaluated people; those of several folds contain their development scores too.
     settings
-        Back-ends among which development people chose.
+        Settings among which development people chose.
     seconds
         How long it took.
     """
@@ -65,6 +88,11 @@ class AttackResult:
     def development(self) -> float:
         """Disclosure of development people in bits, averaged over folds."""
         return float(np.mean([fold.development for fold in self.folds]))
+
+    @property
+    def draws(self) -> DrawUse:
+        """How runs of the anonymiser were used, at most in any fold."""
+        return DrawUse.together([fold.draws for fold in self.folds])
 
     @property
     def identities(self) -> int:

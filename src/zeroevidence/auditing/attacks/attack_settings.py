@@ -32,6 +32,7 @@ class AttackSettings:
     adapter: Adapter | None = None
     calibration: CalibratedOn = "matched"
     workers: int = 1
+    deterministic: bool = False  # whether a second run of the anonymiser gave the same speech
 
     def threat_models(self) -> list[ThreatModel]:
         """Return the threat models of the attackers, each with its calibration."""

@@ -10,6 +10,7 @@ import hashlib
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from math import ceil, sqrt
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from zeroevidence.attack.speech.protection import VoiceTransform
 from zeroevidence.attack.training.attacker import estimate_text, fine_tune, training_loop
 from zeroevidence.attack.training.data.features import read_features
 from zeroevidence.attack.training.data.frame_set import FrameSet
-from zeroevidence.attack.training.settings import LEAST_PEOPLE, TrainingSettings, usual_scope
+from zeroevidence.attack.training.settings import LEAST_PEOPLE, Scope, TrainingSettings, usual_scope
 from zeroevidence.auditing.inputs.encoded_speech import FineTuningHistory
 from zeroevidence.auditing.learning_curve import LearningCurve
 from zeroevidence.data.files.json_values import load_json, plain, typed
@@ -94,6 +95,9 @@ class FineTuner:
         Called with messages.
     fold
         Number of the fold of people, from 1, and how many there are: each trains anew.
+    draws
+        How many draws of the anonymiser `utterances` has of each training recording. An epoch passes over all of them,
+        so there are fewer epochs, unless they were set: as many as usual over the square root of the draws.
     """
 
     utterances: Sequence[Utterance]
@@ -105,6 +109,7 @@ class FineTuner:
     progress: Progress | None = None
     say: Callable[[str], None] = lambda _: None
     fold: tuple[int, int] = (1, 1)
+    draws: int = 1
 
     def __call__(self, extractor: Extractor) -> FineTuningResult:
         """Fine-tune an encoder."""
@@ -118,13 +123,20 @@ class FineTuner:
             network = load_network(extractor.card)
         except (MissingExtra, InputError) as error:
             return FineTuningResult(reason=str(error))
-        settings = self.settings.filled("all" if self.effort == "full" else usual_scope(place))
+        settings = self._filled("all" if self.effort == "full" else usual_scope(place))
         encoder = _EncoderTraining(extractor.card, network, *self._features(extractor.card), settings, place)
         further = ""
         if settings.scope == "last":
-            further = f"--effort full: {encoder.estimate(replace(self.settings, scope='all').filled())}"
+            further = f"--effort full: {encoder.estimate(self._filled('all'))}"
             further += "" if self.fold[1] == 1 else f", in each of {self.fold[1]} folds"
         return replace(self._train(encoder), further=further)
+
+    def _filled(self, scope: Scope) -> TrainingSettings:
+        """Return the settings for a scope, with fewer epochs where there are several draws."""
+        filled = self.settings.filled(scope)
+        if self.settings.epochs is not None:
+            return filled
+        return replace(filled, epochs=ceil(filled.epochs / sqrt(self.draws)))
 
     def _features(self, card: EncoderCard) -> tuple[FrameSet, FrameSet]:
         """Return the features of training people and of development people."""

@@ -1,17 +1,20 @@
-"""Flags on the rows of an audit: steps weaker than cheaper ones, choices that evaluated people contradict."""
+"""Flags on the rows of an audit: weak or failed steps, contradicted choices, recordings that differ by themselves."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import inf
+from math import inf, log2
 
+from zeroevidence.auditing.attacks.attack_result import FailedAttack
 from zeroevidence.auditing.inputs.pitch_draws import PitchChange
 from zeroevidence.auditing.inputs.shared_sessions import SharedSessions
 from zeroevidence.auditing.inputs.speaker_draws import SharedChange
 from zeroevidence.data.formats.corpora.pairs import PairReport
 from zeroevidence.evaluation import Evaluation, Finding
+from zeroevidence.evaluation.finding.chance import chances
 from zeroevidence.evaluation.finding.finding import clearly_stronger
-from zeroevidence.evaluation.rows.flags import flag
+from zeroevidence.evaluation.rows.about import Role
+from zeroevidence.evaluation.rows.flags import Flag, flag
 
 
 def with_step_flags(rows: Sequence[Evaluation], costs: Mapping[str, int]) -> list[Evaluation]:
@@ -71,3 +74,39 @@ def with_draw_flags(rows: Sequence[Evaluation], change: SharedChange, pitch: Pit
     if change.linkable and pitch.drawn_per_speaker:
         notes.append(flag("pitch-drawn-per-speaker", spread=pitch.between))
     return [row.with_flags(*notes) if row.about.role == "attack" else row for row in rows]
+
+
+def with_room_flags(rows: Sequence[Evaluation]) -> list[Evaluation]:
+    """Return the rows with a warning where the room control finds people beyond chance.
+
+    Rows on unprotected speech have it where the control finds people before protection, attacks where it does after.
+    Both controls are tested together, so that either has the warning with a probability of at most one minus the level
+    where neither finds anybody.
+    """
+    warnings: dict[Role, list[Flag]] = {"control": [], "attack": []}
+    flagged = list(rows)
+    for i, chance in enumerate(chances(rows)):
+        row = rows[i]
+        if row.about.role != "room" or not chance.beaten or chance.p_value is None:
+            continue
+        before = row.about.threat is not None and row.about.threat.is_bound
+        warning = flag(
+            "recordings-differ",
+            bits=max(row.number("alid") or 0.0, 0.0),
+            most=log2(row.counts["identities"]),
+            when="before" if before else "after",
+            p_value=chance.p_value,
+        )
+        warnings["control" if before else "attack"].append(warning)
+        flagged[i] = row.with_flags(warning)
+    return [row.with_flags(*warnings.get(row.about.role, ())) for row in flagged]
+
+
+def with_failure_flags(rows: Sequence[Evaluation], failed: Sequence[FailedAttack]) -> list[Evaluation]:
+    """Return the rows, attacks with a warning that names the attacks that could not be carried out."""
+    if not failed:
+        return list(rows)
+    count = "1 attack" if len(failed) == 1 else f"{len(failed)} attacks"
+    names = "; ".join(f"{each.attacker}, {each.encoder}, {each.step} ({each.reason})" for each in failed)
+    warning = flag("attacks-failed", count=count, were="was" if len(failed) == 1 else "were", names=names)
+    return [row.with_flags(warning) if row.about.role == "attack" else row for row in rows]

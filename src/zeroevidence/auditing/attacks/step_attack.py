@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import product
 
 import numpy as np
 
@@ -13,14 +14,23 @@ from zeroevidence.attack.fusion.weights import Fusion, held_out_fusion
 from zeroevidence.attack.ladder.adapter import Adapter
 from zeroevidence.attack.ladder.ladder import LadderStep
 from zeroevidence.auditing.inputs.embedding_sets import EmbeddingSets
-from zeroevidence.data.embeddings import Embeddings, mated_rows, require_speakers
+from zeroevidence.data.embeddings import Embeddings, mated_rows
 from zeroevidence.data.matrix import ScoreMatrix, closed_set_search
 from zeroevidence.data.threat import Material, ThreatModel
 from zeroevidence.errors import InputError
+from zeroevidence.evaluation.rows.about import AveragedLevel, DrawUse
 from zeroevidence.evaluation.search.matrix_search import average_disclosure
 
 Sides = Mapping[Material, EmbeddingSets]
 _GAIN = 0.01  # bits of development people that a further attacker must bring to a fusion
+
+
+@dataclass(frozen=True, slots=True)
+class FittedBackend:
+    """A fitted back-end, and the number of draws of the training speech that it learned from."""
+
+    backend: Backend
+    draws: int = 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,7 +52,9 @@ class FoldResult:
     development
         Disclosure of development people, in bits.
     settings
-        Back-ends among which development people chose.
+        Settings among which development people chose.
+    draws
+        How the runs of the anonymiser were used.
     """
 
     step: str
@@ -52,24 +64,56 @@ class FoldResult:
     dev: ScoreMatrix
     development: float
     settings: int = 1
+    draws: DrawUse = field(default_factory=DrawUse)
 
 
-def fit_candidates(step: LadderStep, training: Embeddings) -> list[Backend]:
-    """Return every candidate of a step, fitted to the training people."""
-    x, speakers = as_doubles(training), require_speakers(training)
-    return [backend.fit(x, speakers) for backend in step.candidates(len(np.unique(speakers)), x.shape[1])]
+def fit_candidates(step: LadderStep, sets: EmbeddingSets) -> list[FittedBackend]:
+    """Return the candidates of a step, fitted to one draw of the training speech and, where there are more, to all.
+
+    Candidates that cannot be fitted are left out.
+
+    Raises
+    ------
+    InputError
+        Where none can; with the reason of the first.
+    """
+    people, dimensions = len(sets.speakers("train")), sets.train.vectors.shape[1]
+    fitted: list[FittedBackend] = []
+    errors: list[InputError | np.linalg.LinAlgError] = []
+    for draws in sorted({1, 1 + len(sets.draws)}):
+        for backend in step.candidates(people, dimensions):
+            try:
+                fitted.append(FittedBackend(backend.fit(*sets.training(draws)), draws))
+            except (InputError, np.linalg.LinAlgError) as error:
+                errors.append(error)
+    if errors and not fitted:
+        raise errors[0]
+    return fitted
 
 
-def run_step(model: ThreatModel, step: str, encoder: str, sides: Sides, candidates: Sequence[Backend]) -> FoldResult:
-    """Return the result of the candidate to which development people disclose most."""
+def enrolment_uses(draws: int) -> list[tuple[int, AveragedLevel | None]]:
+    """Return how many draws of the enrolment may be averaged, and at which level; the first choice costs least."""
+    further: list[tuple[int, AveragedLevel | None]] = [(draws, "embeddings"), (draws, "scores")]
+    return [(1, None), *(further if draws > 1 else [])]
+
+
+def run_step(
+    model: ThreatModel, step: str, encoder: str, sides: Sides, candidates: Sequence[FittedBackend]
+) -> FoldResult:
+    """Return the result of the candidate and the draws of the enrolment to which development people disclose most."""
+    dev_enrol, dev_trial = (sides[side] for side in model.development)
+    enrol = sides[model.enrolment]
+    uses = enrolment_uses(1 + min(len(dev_enrol.draws), len(enrol.draws)))
     best: FoldResult | None = None
-    for fitted in candidates:
-        dev_enrol, dev_trial = (sides[side] for side in model.development)
-        dev = score_trials(fitted, dev_enrol.dev_enrol, dev_trial.dev_trial)
+    for fitted, (draws, level) in product(candidates, uses):
+        dev = score_trials(fitted.backend, dev_enrol.part_draws("dev_enrol")[:draws], dev_trial.dev_trial, level)
         bits = disclosure(dev)
         if best is None or bits > best.development:
-            scores = score_trials(fitted, sides[model.enrolment].eval_enrol, sides[model.trial].eval_trial)
-            best = FoldResult(step, (encoder,), fitted, scores, dev, bits, len(candidates))
+            enrolled = enrol.part_draws("eval_enrol")[:draws]
+            scores = score_trials(fitted.backend, enrolled, sides[model.trial].eval_trial, level)
+            use = DrawUse(training=fitted.draws, enrolment=draws, level=level)
+            number = len(candidates) * len(uses)
+            best = FoldResult(step, (encoder,), fitted.backend, scores, dev, bits, number, use)
     if best is None:
         raise InputError(f"{step}: has no candidates")
     return best
@@ -108,6 +152,7 @@ def fuse(results: Sequence[FoldResult], *, seed: int = 0) -> FoldResult:
         results[0].dev.with_scores(fusion.fuse([dev[i] for i in chosen])),
         best,
         sum(result.settings for result in results),
+        DrawUse.together([results[i].draws for i in chosen]),
     )
 
 
@@ -136,16 +181,32 @@ def disclosure(matrix: ScoreMatrix) -> float:
 
 def adapt(sides: Sides, adapter: Adapter) -> dict[Material, EmbeddingSets]:
     """Return anonymised speech after an adapter network that was trained on it."""
-    train = sides["anonymised"].train
-    fitted = adapter.fit(as_doubles(train), require_speakers(train))
+    fitted = adapter.fit(*sides["anonymised"].training())
     return {"anonymised": sides["anonymised"].mapped(lambda part: fitted.transform(part.vectors))}
 
 
-def score_trials(backend: Backend, enrol: Embeddings, trial: Embeddings) -> ScoreMatrix:
-    """Return the scores of every trial against every enrolled speaker's mean vector."""
-    profiles = enrol.profiles()
+def score_trials(
+    backend: Backend, enrolments: Sequence[Embeddings], trial: Embeddings, level: AveragedLevel | None = None
+) -> ScoreMatrix:
+    """Return the scores of every trial against every enrolled speaker's mean vector.
+
+    Parameters
+    ----------
+    backend
+        The fitted back-end.
+    enrolments
+        The enrolled recordings, in one draw of the anonymiser or more.
+    trial
+        The trials.
+    level
+        What is averaged over draws; embeddings unless given.
+    """
+    profiles = enrolments[0].profiles()
+    vectors = [as_doubles(draw.profiles()) for draw in enrolments]
+    if level != "scores":
+        vectors = [np.mean(vectors, axis=0)]
     return ScoreMatrix(
-        backend.score(as_doubles(profiles), as_doubles(trial)),
+        np.mean([backend.score(profile, as_doubles(trial)) for profile in vectors], axis=0),
         mated_rows(trial, profiles),
         trials=trial.ids,
         enrolments=profiles.ids,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +14,23 @@ from zeroevidence.data.preparing.name_order import name_ranks, sort_by_name
 from zeroevidence.errors import InputError
 
 _SPLITS = {"train": ("train",), "dev": ("dev_enrol", "dev_trial"), "eval": ("eval_enrol", "eval_trial")}
+_PARTS = tuple(name for names in _SPLITS.values() for name in names)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FurtherDraw:
+    """Embeddings of recordings that the anonymiser was run on once more: those to train on and those to enrol.
+
+    Trials have none: what was released is attacked.
+    """
+
+    train: Embeddings
+    dev_enrol: Embeddings
+    eval_enrol: Embeddings
+
+    def parts(self) -> dict[str, Embeddings]:
+        """Return the three sets by name."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -22,6 +40,7 @@ class EmbeddingSets:
     The three groups of speakers must not overlap, all vectors have one dimension, every set names its speakers, and no
     utterance is both enrolment and trial. Each set is put in the order of speakers and identifiers, so that the order
     in which they are given changes no number; identifiers that nobody gave are but places, which change with it.
+    `draws` has the same training and enrolment recordings from further runs of the anonymiser.
 
     Examples
     --------
@@ -40,6 +59,7 @@ class EmbeddingSets:
     dev_trial: Embeddings
     eval_enrol: Embeddings
     eval_trial: Embeddings
+    draws: tuple[FurtherDraw, ...] = ()
 
     def __post_init__(self) -> None:
         dimension = self.train.vectors.shape[1]
@@ -71,6 +91,16 @@ class EmbeddingSets:
                 raise InputError(f"{split}: no trial is of an enrolled speaker")
         for name, part in self.parts().items():
             object.__setattr__(self, name, sort_by_name(part))
+        object.__setattr__(self, "draws", tuple(self._checked_draw(draw) for draw in self.draws))
+
+    def _checked_draw(self, draw: FurtherDraw) -> FurtherDraw:
+        """Return a further draw in the order of the sets; refused where it is not of the same recordings."""
+        parts = {name: sort_by_name(part) for name, part in draw.parts().items()}
+        for name, part in parts.items():
+            own = getattr(self, name)
+            if part.vectors.shape[1] != own.vectors.shape[1] or not np.array_equal(part.ids, own.ids):
+                raise InputError(f"{name}: a further draw has other recordings or dimensions; expected the same")
+        return FurtherDraw(**parts)
 
     @classmethod
     def from_roles(cls, embeddings: Embeddings, split: StrArray, role: StrArray) -> EmbeddingSets:
@@ -84,11 +114,44 @@ class EmbeddingSets:
                 raise InputError(f"no embedding is of {field.replace('_', ', ')}")
             return embeddings.take(chosen)
 
-        return cls(**{field.name: part(field.name) for field in fields(cls)})
+        parts: dict[str, Any] = {name: part(name) for name in _PARTS}
+        return cls(**parts)
 
     def parts(self) -> dict[str, Embeddings]:
         """Return the five sets by name."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: getattr(self, name) for name in _PARTS}
+
+    def with_draws(self, draws: Iterable[Embeddings]) -> EmbeddingSets:
+        """Return the sets with further draws.
+
+        Parameters
+        ----------
+        draws
+            For each draw, embeddings that hold the recordings to train on and to enrol under the same identifiers.
+        """
+        return replace(self, draws=tuple(self._further_draw(embeddings) for embeddings in draws))
+
+    def _further_draw(self, embeddings: Embeddings) -> FurtherDraw:
+        place = {name: at for at, name in enumerate(embeddings.ids.tolist())}
+
+        def rows(part: Embeddings) -> Embeddings:
+            missing = next((name for name in part.ids.tolist() if name not in place), None)
+            if missing is not None:
+                raise InputError(f"utterance {missing!r} has no embedding in a further draw")
+            vectors = embeddings.vectors[[place[name] for name in part.ids.tolist()]]
+            return Embeddings(vectors, part.ids, part.speakers, part.attributes)
+
+        return FurtherDraw(rows(self.train), rows(self.dev_enrol), rows(self.eval_enrol))
+
+    def part_draws(self, name: str) -> tuple[Embeddings, ...]:
+        """Return training or enrolment recordings in every draw, the released one first."""
+        return (getattr(self, name), *(getattr(draw, name) for draw in self.draws))
+
+    def training(self, draws: int | None = None) -> tuple[FloatArray, StrArray]:
+        """Return the vectors to train on, in double precision, and who speaks: of all draws, or of the first few."""
+        parts = self.part_draws("train")[:draws]
+        vectors = np.concatenate([np.asarray(part.vectors, dtype=np.float64) for part in parts])
+        return vectors, np.tile(require_speakers(self.train), len(parts))
 
     def speakers(self, split: str) -> StrArray:
         """Return the distinct speakers of train, dev or eval."""
@@ -96,10 +159,14 @@ class EmbeddingSets:
 
     def mapped(self, change: Callable[[Embeddings], FloatArray]) -> EmbeddingSets:
         """Return the same people and utterances with other vectors."""
-        parts = self.parts()
-        return EmbeddingSets(
-            **{name: Embeddings(change(part), part.ids, part.speakers, part.attributes) for name, part in parts.items()}
-        )
+
+        def changed(parts: dict[str, Embeddings]) -> dict[str, Any]:
+            return {
+                name: Embeddings(change(part), part.ids, part.speakers, part.attributes) for name, part in parts.items()
+            }
+
+        draws = tuple(FurtherDraw(**changed(draw.parts())) for draw in self.draws)
+        return EmbeddingSets(**changed(self.parts()), draws=draws)
 
 
 def check_pair(original: EmbeddingSets, anonymised: EmbeddingSets) -> None:

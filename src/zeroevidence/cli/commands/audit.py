@@ -37,8 +37,19 @@ cutting_options = option_group(
 
 @click.command("audit")
 @click.argument("corpus")
-@shared.anonymised()
+@shared.anonymised(
+    "may be repeated: the first was released, the others are further runs of the same anonymiser, which attackers "
+    "train on and enrol",
+    multiple=True,
+)
 @click.option("--protect", metavar="NAME", help=f"Anonymise the speech with this voice protector: {spelling_help()}.")
+@click.option(
+    "--draws",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Times that attackers run the anonymiser on speech to train on and to enrol, the release included [default: "
+    "with --protect 1 for quick, 2 for standard (5 with a GPU), 10 for full; else one for each --anonymised].",
+)
 @shared.extractor(f"one of {expected_names()}", default=DEFAULT_EXTRACTOR, show_default=True)
 @click.option(
     "--extractor-anonymised",
@@ -91,7 +102,7 @@ cutting_options = option_group(
 @shared.overwrite()
 def command(
     corpus: str,
-    anonymised: str | None,
+    anonymised: tuple[str, ...],
     recognition: RecognitionInputs,
     pitch: bool,
     cache: str | None,
@@ -117,6 +128,7 @@ def command(
 
     \b
     zeroevidence audit original/ --anonymised anonymised/ -o out/
+    zeroevidence audit original/ --anonymised anonymised/ --anonymised again/ -o out/
     zeroevidence audit original/ --protect mcadams -o out/
     """  # noqa: D301 (\b is a control character here)
     from zeroevidence.data.files.locking import lock_folder
@@ -124,7 +136,8 @@ def command(
 
     home = check_folder(folder, overwrite=overwrite)
     refuse_existing(report, overwrite)
-    utility = _utility(recognition, corpus, anonymised, options, pitch=pitch)
+    released = anonymised[0] if anonymised else None
+    utility = _utility(recognition, corpus, released, options, pitch=pitch)
     kept = home / "cache" if cache is None else Path(cache)
     with lock_folder(home, continued_from=["cache" if cache is None else kept.absolute()]), naming_file(corpus):
         audit = audit_corpora(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -99,13 +100,34 @@ table_options = output_to(measure_option(), shared.signatures())
 evaluation_options = output_to(measure_option(), shared.estimate(), shared.signatures())
 
 
-def terminal_progress(what: str, units: str = "replicates") -> Progress | None:
-    """Return a function that counts finished work in a line of the terminal; None where there is no terminal."""
-    if not sys.stderr.isatty():
-        return None
+class _Minutes:
+    """Whether another minute of this process has passed."""
+
+    def __init__(self) -> None:
+        self.since = time.monotonic()
+
+    def passed(self) -> bool:
+        """Return True once a minute."""
+        now = time.monotonic()
+        if now - self.since < _MINUTE:
+            return False
+        self.since = now
+        return True
+
+
+_MINUTE = 60.0  # seconds
+_minutes = _Minutes()
+
+
+def terminal_progress(what: str, units: str = "replicates") -> Progress:
+    """Return a function that counts finished work in a line of the terminal; elsewhere it prints a line a minute."""
 
     def show(done: int, total: int) -> None:
-        echo_progress(f"{what}: {done} of {total} {units}", last=done >= total)
+        text = f"{what}: {done} of {total} {units}"
+        if sys.stderr.isatty():
+            echo_progress(text, last=done >= total)
+        elif _minutes.passed():
+            echo(text, err=True)
 
     return show
 

@@ -31,7 +31,7 @@ def split_command(command: str) -> list[str]:
     return arguments
 
 
-def fill_in(arguments: list[str], files: Mapping[str, Path]) -> list[str]:
+def fill_in(arguments: list[str], files: Mapping[str, Path | str]) -> list[str]:
     """Return the program and its arguments with files in the places of their names, such as ``{input}``.
 
     Names are looked for once, so the path of a file may contain them.

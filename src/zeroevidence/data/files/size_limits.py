@@ -28,7 +28,7 @@ def unpack_limit() -> int:
     return int(size[1]) * _UNITS[size[2]]
 
 
-def check_size(size: int, path: str | Path, limit: int | None = None) -> None:
+def check_size(size: int, path: str | Path, limit: int | None = None, *, so_far: bool = False) -> None:
     """Refuse a file that would become larger than the limit.
 
     Parameters
@@ -39,6 +39,8 @@ def check_size(size: int, path: str | Path, limit: int | None = None) -> None:
         The file.
     limit
         Bytes that it may become, `unpack_limit` unless given.
+    so_far
+        Whether it may become larger still.
 
     Examples
     --------
@@ -51,7 +53,7 @@ ZEROEVIDENCE_UNPACK_LIMIT=9G raises it
     most = unpack_limit() if limit is None else limit
     if size > most:
         raise InputError(
-            f"unpacks to {size / (1 << 30):.1f} GiB, and the limit is {most / (1 << 30):.1f} GiB; "
+            f"unpacks to {'at least ' if so_far else ''}{size / (1 << 30):.1f} GiB, and the limit is {most / (1 << 30):.1f} GiB; "
             f"{LIMIT_VARIABLE}={-(-size // (1 << 30))}G raises it",
             path=path,
         )

@@ -5,16 +5,20 @@ The kind is decided by the first bytes, never by the name: a score file is often
 
 from __future__ import annotations
 
+import bz2
+import gzip
+import lzma
 import sys
-from collections.abc import Iterator
+import zlib
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BufferedReader, BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from zeroevidence.data.files.errors import is_folder, reading_file
-from zeroevidence.data.files.size_limits import check_size
+from zeroevidence.data.files.size_limits import check_size, unpack_limit
 from zeroevidence.errors import InputError
 
 if TYPE_CHECKING:
@@ -49,7 +53,6 @@ NPY = Container("npy", "NumPy", (b"\x93NUMPY",))
 HDF5 = Container("hdf5", "HDF5", (b"\x89HDF\r\n\x1a\n",))
 
 _CONTAINERS = (PARQUET, NPZ, NPY, HDF5)
-# Of files that nothing here unpacks; polars would, unasked and without a limit.
 _COMPRESSED = {
     "gzip": (b"\x1f\x8b",),
     "zstd": (b"\x28\xb5\x2f\xfd",),
@@ -57,7 +60,10 @@ _COMPRESSED = {
     "bzip2": tuple(b"BZh%d1AY&SY" % level for level in range(1, 10)),
     "zlib": (b"\x78\x01", b"\x78\x9c", b"\x78\xda"),
 }
+# Polars would unpack others too, unasked and without a limit, so they are refused.
+_UNPACKERS: dict[str, Callable[..., Any]] = {"gzip": gzip.open, "xz": lzma.open, "bzip2": bz2.open}
 _START = 64  # bytes that are looked at to recognise a container
+_PORTION = 1 << 20  # bytes that are unpacked at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,10 +152,11 @@ def open_input(path: str | Path) -> InputFile:
     Raises
     ------
     InputError
-        When there is no such file, it is a folder, it cannot be read, or it is compressed.
+        When there is no such file, it is a folder, it cannot be read, or it is compressed in a way that is not known
+        here or to less than the limit on what a file may become.
     """
     if str(path) == "-":
-        return _unless_compressed(InputFile.holding(STDIN, sys.stdin.buffer.read()))
+        return _unpack(InputFile.holding(STDIN, sys.stdin.buffer.read()))
     file = Path(path)
     if is_folder(path):
         raise InputError("is a folder; expected a file", path=path)
@@ -163,14 +170,36 @@ def open_input(path: str | Path) -> InputFile:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise InputError(f"cannot be read: {reason}", path=path) from None
-    return _unless_compressed(InputFile(str(path), start, file, held))
+    return _unpack(InputFile(str(path), start, file, held))
 
 
-def _unless_compressed(file: InputFile) -> InputFile:
-    for method, magic in _COMPRESSED.items():
-        if file.start.startswith(magic):
-            raise InputError(f"compressed with {method}; expected it unpacked", path=file.name, line=1)
-    return file
+def _unpack(file: InputFile) -> InputFile:
+    """Return a file, unpacked where it is compressed in a way that the standard library knows."""
+    method = _compression(file)
+    if method is None:
+        return file
+    if method not in _UNPACKERS:
+        known = ", ".join(_UNPACKERS)
+        raise InputError(f"compressed with {method}; expected it unpacked, or with {known}", path=file.name, line=1)
+    limit, size = unpack_limit(), 0
+    try:
+        # Counted first: what it becomes is held only where it is within the limit.
+        with file.stream() as packed, _UNPACKERS[method](packed) as stream:
+            while part := stream.read(_PORTION):
+                size += len(part)
+                check_size(size, file.name, limit, so_far=True)
+        with file.stream() as packed, _UNPACKERS[method](packed) as stream:
+            unpacked = InputFile.holding(file.name, stream.read())
+    except (EOFError, OSError, lzma.LZMAError, zlib.error):
+        raise InputError(f"damaged: it does not unpack with {method} to its end", path=file.name) from None
+    if _compression(unpacked):
+        raise InputError("compressed twice; expected it to be unpacked once", path=file.name)
+    return unpacked
+
+
+def _compression(file: InputFile) -> str | None:
+    """Return the name of the method that a file is compressed with, None where it is not."""
+    return next((method for method, magic in _COMPRESSED.items() if file.start.startswith(magic)), None)
 
 
 def load_parquet(file: InputFile) -> pl.DataFrame:

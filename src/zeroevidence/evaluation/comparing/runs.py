@@ -173,11 +173,10 @@ def _placed(
 ) -> RankedSystem:
     """The mean of one system, within the range of the measure."""
     mean = MeasureResult.of(name, runs.mean)
-    unrecognised = [row.replicates.unrecognised.get(name) for row in rows if row.replicates is not None]
-    changes = [change for change in unrecognised if change is not None]
+    changes = [row.replicates.unseen.get(name, ()) for row in rows if row.replicates is not None]
     spread = None
     if people.clusters >= LEAST_PEOPLE:
-        spread = training_spread([runs], people.shares, people.effective, float(np.mean(changes)) if changes else None)
+        spread = training_spread([runs], people.shares, people.effective, np.mean(changes, axis=0).tolist())
     if spread is None:
         return RankedSystem(system, runs.mean, None, None, 0, len(rows))
     level = rows[0].setup.level

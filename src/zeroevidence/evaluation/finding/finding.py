@@ -107,7 +107,9 @@ def _numbered(rows: Sequence[Evaluation], question: Question) -> list[int]:
     return [
         i
         for i, row in enumerate(rows)
-        if row.about.question == question and row.about.role not in ("utility", "training") and _is_about_privacy(row)
+        if row.about.question == question
+        and row.about.role not in ("room", "utility", "training")
+        and _is_about_privacy(row)
     ]
 
 
@@ -374,7 +376,7 @@ def _same_people(row: Evaluation, other: Evaluation) -> bool:
 
 def _beside(row: Evaluation, other_rows: Sequence[Evaluation]) -> list[Flag]:
     threat = row.about.threat
-    if threat is None or not threat.is_named_attacker or row.about.question != "identity":
+    if threat is None or not threat.is_named_attacker or row.about.question != "identity" or row.about.role == "room":
         return []
     flags = []
     if not any(other.about.role == "control" for other in other_rows):

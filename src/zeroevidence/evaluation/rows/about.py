@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from zeroevidence.data.threat import RANDOM, UNPROTECTED, ThreatModel, Training
@@ -10,8 +11,50 @@ from zeroevidence.data.threat import RANDOM, UNPROTECTED, ThreatModel, Training
 # identity: who is it; attribute: what is somebody like; spoofing: is the speech real
 Question: TypeAlias = Literal["identity", "attribute", "spoofing"]
 # attack: what an attacker learns of protected speech; control: the same without protection; floor: the same where there
-# is nothing to learn; utility: what should go on working; training: an attacker on what it was trained on
-Role: TypeAlias = Literal["attack", "control", "floor", "utility", "training"]
+# is nothing to learn; room: the same where no voice is heard; utility: what should go on working; training: an attacker
+# on what it was trained on
+Role: TypeAlias = Literal["attack", "control", "floor", "room", "utility", "training"]
+
+
+# what is averaged over draws of enrolled recordings
+AveragedLevel: TypeAlias = Literal["embeddings", "scores"]
+
+
+@dataclass(frozen=True, slots=True)
+class DrawUse:
+    """How an attacker uses runs of the anonymiser, of which the first is the release.
+
+    Parameters
+    ----------
+    runs
+        How often it was run.
+    training
+        Draws of the training speech that the back-end learned from.
+    enrolment
+        Draws of each enrolled recording.
+    level
+        What is averaged over draws of the enrolment; None where there is one, or where fused attackers differ.
+    deterministic
+        Whether a second run gave the same speech, so that it was run once.
+    """
+
+    runs: int = 1
+    training: int = 1
+    enrolment: int = 1
+    level: AveragedLevel | None = None
+    deterministic: bool = False
+
+    @classmethod
+    def together(cls, uses: Sequence[DrawUse]) -> DrawUse:
+        """Return the most that several attackers use."""
+        levels = {use.level for use in uses if use.enrolment > 1}
+        return cls(
+            max(use.runs for use in uses),
+            max(use.training for use in uses),
+            max(use.enrolment for use in uses),
+            levels.pop() if len(levels) == 1 else None,
+            all(use.deterministic for use in uses),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,17 +66,20 @@ class TrainingEffort:
     people
         Training people.
     settings
-        Back-ends that were fitted, among which development people chose.
+        Settings that were tried, among which development people chose.
     epochs
         Passes of a network over its training recordings; 0 without a network.
     recordings
-        Number of training recordings of a network; 0 without a network.
+        Number of training recordings of a network, those of all draws; 0 without a network.
+    draws
+        How runs of the anonymiser were used.
     """
 
     people: int
     settings: int = 1
     epochs: int = 0
     recordings: int = 0
+    draws: DrawUse = field(default_factory=DrawUse)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,5 +147,5 @@ class About:
 
     @property
     def is_bound(self) -> bool:
-        """Whether the row only shows what there is without protection, or where nothing is to find."""
-        return self.role in ("control", "floor")
+        """Whether the row only shows what there is without protection, without a voice, or where nothing is to find."""
+        return self.role in ("control", "floor", "room")

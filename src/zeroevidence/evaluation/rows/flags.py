@@ -225,6 +225,11 @@ FLAGS: Mapping[str, tuple[Severity, str]] = {
         "with twice as many epochs of training this attacker learned {gain:.2f} bits more of development people and "
         "has not levelled off; read its disclosure as a lower bound.",
     ),
+    "draws-pay": (
+        "warning",
+        "with {amount} runs of the anonymiser instead of {before} this attacker learned {gain:.2f} bits more and has "
+        "not levelled off; read its disclosure as a lower bound.",
+    ),
     "fused": (
         "note",
         "the scores of {number} systems were added with weights that were fitted on {whom}: {weights}.",
@@ -244,6 +249,17 @@ FLAGS: Mapping[str, tuple[Severity, str]] = {
         "note",
         "the pitch was moved by another amount for each person (a spread of {spread:.1f} semitones between people), so "
         "it seems to be drawn per speaker; two recordings of one person then stay linkable.",
+    ),
+    "recordings-differ": (
+        "warning",
+        "pauses and channel of the recordings, without any voice, give away {bits:.2f} of {most:.2f} bits {when} "
+        "protection (p = {p_value:.2g}), so recordings of a person are alike in room or device; this is a result about "
+        "recordings, and what the voice alone gives away is not known.",
+    ),
+    "attacks-failed": (
+        "warning",
+        "{count} could not be carried out and {were} left out: {names}; what was measured is the least that is given "
+        "away.",
     ),
     "same-audio": (
         "warning",

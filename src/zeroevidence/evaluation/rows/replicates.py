@@ -64,8 +64,8 @@ class Replicates:
         By measure: values without each group of people.
     halves
         By measure: values on halves of the people.
-    unrecognised
-        By measure: its change, per share of people, if some people are not recognised at all.
+    unseen
+        By measure: its changes, per share of people, if some people are not recognised at all or in every recording.
     scores
         What was measured: two systems are paired only where it was the same trials.
     search
@@ -77,7 +77,7 @@ class Replicates:
     people: Mapping[str, SampledPeople]
     left_out: Mapping[str, FloatArray]
     halves: Mapping[str, FloatArray]
-    unrecognised: Mapping[str, float]
+    unseen: Mapping[str, tuple[float, ...]]
     scores: Scores | None = None
     search: SearchedTrials | None = None
 
@@ -125,7 +125,7 @@ class Replicates:
             self.left_out[name],
             people.shares,
             people.effective,
-            self.unrecognised.get(name),
+            self.unseen.get(name, ()),
             # What is left of the bias of a density is of the order of the correction.
             model_error=float(np.hypot(self._refitted(name), value - centre))
             if centre is not None and rule == "kernel"

@@ -120,7 +120,7 @@ def replicate(
     groups = pairs.groups
     sampled = SampledPeople(groups.clusters, groups.people, groups.shares)
     left_out = _gathered(pairs.left_out, groups.number, running)
-    people, halves, unrecognised = dict.fromkeys(left_out, sampled), pairs.halves(_HALVES), pairs.unrecognised()
+    people, halves, unseen = dict.fromkeys(left_out, sampled), pairs.halves(_HALVES), pairs.unseen()
     rules = {measure.name: rule for measure, rule in pairs.measures}
     if closed_set is not None:
         ranked = rank(closed_set.target, closed_set.nontarget)
@@ -133,7 +133,7 @@ def replicate(
             of_pairs, SampledPeople(pairs.groups.clusters, pairs.groups.people, pairs.groups.shares)
         )
         left_out, halves = left_out | of_pairs, halves | pairs.halves(_HALVES)
-        unrecognised |= pairs.unrecognised()
+        unseen |= pairs.unseen()
         rules |= {measure.name: rule for measure, rule in pairs.measures}
     if search is not None:
         task, result = search
@@ -141,9 +141,9 @@ def replicate(
         of_search = _gathered(trials.left_out, trials.number)
         people |= dict.fromkeys(of_search, _sampled_trials(trials, uniform=result.prior is None))
         left_out, halves = left_out | of_search, halves | trials.halves(_HALVES)
-        unrecognised |= trials.unrecognised()
+        unseen |= trials.unseen()
         rules |= search_rules()
-    return Replicates(groups.unit, rules, people, left_out, halves, unrecognised, prepared.scores)
+    return Replicates(groups.unit, rules, people, left_out, halves, unseen, prepared.scores)
 
 
 def _sampled_trials(trials: SearchResampler, *, uniform: bool = True) -> SampledPeople:
@@ -169,7 +169,7 @@ def search_replicates(
         people,
         left_out,
         resampler.halves(_HALVES),
-        resampler.unrecognised(),
+        resampler.unseen(),
         search=searched,
     )
 

@@ -7,7 +7,7 @@ a closed-set search leaves them out: the two are then over different pairs.
 from __future__ import annotations
 
 from zeroevidence.measure.measures import IntervalRule, pair_measure
-from zeroevidence.measure.pairs.verification import eer_of
+from zeroevidence.measure.pairs.verification import eer_atom_costs, eer_of
 from zeroevidence.measure.views import PairView
 
 
@@ -22,6 +22,7 @@ def _interval(view: PairView) -> IntervalRule | None:
     discloses="down",
     place=15,
     interval=_interval,
+    atom_costs=lambda counts, _, people: eer_atom_costs(counts, people),
     method="interpolated, pairs of the search",
     references=("vanleeuwen2007",),
 )

@@ -21,6 +21,7 @@ from zeroevidence.measure.softplus import LN2, mean_softplus, softplus, softplus
 from zeroevidence.measure.views import PairSettings, PairView
 
 FPR_LEVELS = (1e-2, 1e-3, 1e-4)
+_CHORD = 2.0  # standard errors of the difference of both error rates, either way: how far the slope of a ROC is taken
 
 EerMethod = Literal["interpolated", "rocch", "speechbrain", "kaldi"]
 
@@ -73,6 +74,32 @@ def eer_of(counts: Counts | Blocks) -> float:
         return float(tar[after - 1] / n_tar)
     share = -gap(after - 1) / (gap(after) - gap(after - 1))
     return float((missed + share * (int(tar[after - 1]) - missed)) / n_tar)
+
+
+def eer_atom_costs(counts: Counts, people: float) -> tuple[FloatArray, FloatArray]:
+    """Costs of targets and non-targets in each atom whose class means move as the EER does when people change.
+
+    Where misses or false alarms become more frequent, the threshold moves along the ROC until both are equal again. So
+    they count by the slope of the ROC there, taken over as much of it as so many people leave open.
+
+    Examples
+    --------
+    >>> counts = count(np.array([0.5, 2.0]), np.array([0.0, 1.0]))
+    >>> [costs.tolist() for costs in eer_atom_costs(counts, 3.0)]
+    [[0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 0.5, 0.5]]
+    """
+    miss, false_alarm = roc(counts)
+    gap = miss - false_alarm
+    rate = eer_of(counts)
+    reach = min(1.0, _CHORD * float(np.sqrt(2.0 * rate * (1.0 - rate) / people)))
+    missed = np.interp((-reach, reach), gap, miss)
+    accepted = np.interp((-reach, reach), gap, false_alarm)
+    change = float(missed[1] - missed[0] + accepted[0] - accepted[1])
+    miss_weight = float(accepted[0] - accepted[1]) / change if change > 0.0 else 0.5
+    # The share of each atom that is rejected: all below the threshold, part of the atom that it lies in.
+    steps = np.diff(gap)
+    rejected = np.clip(np.divide(0.0 - gap[:-1], steps, out=np.zeros_like(steps), where=steps > 0.0), 0.0, 1.0)
+    return miss_weight * rejected, (1.0 - miss_weight) * (1.0 - rejected)
 
 
 def _eer_speechbrain(target: FloatArray, nontarget: FloatArray) -> float:
@@ -197,6 +224,22 @@ def dcf_min_of(blocks: Blocks, *, prior: float = 0.05, c_miss: float = 1.0, c_fa
     return float((miss_cost * miss + fa_cost * false_alarm).min() / min(miss_cost, fa_cost))
 
 
+def dcf_atom_costs(counts: Counts, prior: float) -> tuple[FloatArray, FloatArray]:
+    """Costs of targets and non-targets in each atom at the best threshold for all of them.
+
+    Examples
+    --------
+    >>> counts = count(np.array([0.5, 2.0]), np.array([0.0, 1.0]))
+    >>> [costs.tolist() for costs in dcf_atom_costs(counts, 0.5)]
+    [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 1.0, 1.0]]
+    """
+    miss_cost, fa_cost = _costs(prior, 1.0, 1.0)
+    miss, false_alarm = roc(counts)
+    rejected = np.arange(len(counts.target)) < int(np.argmin(miss_cost * miss + fa_cost * false_alarm))
+    blind = min(miss_cost, fa_cost)
+    return miss_cost / blind * rejected, fa_cost / blind * ~rejected
+
+
 def dcf_min_untied(
     scores: FloatArray, is_target: BoolArray, *, prior: float = 0.05, c_miss: float = 1.0, c_fa: float = 1.0
 ) -> float:
@@ -256,6 +299,7 @@ def tpr_at_fpr_of(counts: Counts, *, levels: Sequence[float] = FPR_LEVELS) -> di
     headline=10,
     strength=70,
     interval="smooth",
+    atom_costs=lambda counts, _, people: eer_atom_costs(counts, people),
     method=lambda view: "interpolated" if view.closed_set is None else "interpolated, all pairs",
     references=("vanleeuwen2007",),
     meaning_of_attribute="Error rate of an attacker who guesses the class of single recordings; 50 % is guessing.",
@@ -273,6 +317,7 @@ def _eer(view: PairView) -> float:
     discloses="down",
     place=20,
     interval="oracle",
+    atom_costs=lambda counts, _, people: eer_atom_costs(counts, people),
     references=("brummer2006",),
 )
 def _eer_rocch(view: PairView) -> float:
@@ -359,6 +404,7 @@ def _threshold(settings: PairSettings) -> float:
     discloses="down",
     place=60,
     interval="oracle",
+    atom_costs=lambda counts, settings, _: dcf_atom_costs(counts, settings.dcf_prior),
     method=_describe_prior,
     references=("vanleeuwen2007",),
 )

@@ -6,6 +6,7 @@ no protector: it is read as a corpus.
 
 from __future__ import annotations
 
+import hashlib
 import subprocess
 import tempfile
 from dataclasses import dataclass
@@ -30,13 +31,17 @@ class External:
     Parameters
     ----------
     command
-        Program and arguments, quoted as in a shell; ``{input}`` and ``{output}`` stand for the two files.
+        Program and arguments, quoted as in a shell; ``{input}`` and ``{output}`` stand for the two files, and
+        ``{seed}`` for a whole number below 2 ** 31 that differs between utterances and between seeds.
     timeout
         Seconds after which the command is stopped and the utterance refused.
     tolerance
         Seconds by which the output may be longer or shorter than the input; it is cut, or silence is added.
     version
         Of the program, as you name it; it enters the fingerprint, which cannot see that a program has changed.
+    seed
+        Decides, with the utterance's identifier, the number in the place of ``{seed}``; without it a program draws for
+        itself.
 
     Examples
     --------
@@ -52,6 +57,7 @@ class External:
     timeout: float = 600.0
     tolerance: float = 0.1
     version: str = ""
+    seed: int = 0
 
     def __post_init__(self) -> None:
         """Refuse a command that cannot work, before any audio is read."""
@@ -70,7 +76,8 @@ class External:
     @property
     def fingerprint(self) -> str:
         """Enters cache keys."""
-        return f"command/{_VERSION}({self.command!r}, tolerance={self.tolerance!r}, version={self.version!r})"
+        seed = f", seed={self.seed}" if "{seed}" in self.command else ""
+        return f"command/{_VERSION}({self.command!r}, tolerance={self.tolerance!r}, version={self.version!r}{seed})"
 
     def __call__(self, wave: NDArray[Any], rate: int, utterance: UtteranceInfo) -> Wave:
         """Return the output of the program, at the same rate and of the same length."""
@@ -103,7 +110,10 @@ class External:
         return limit_peak(fit_length(result.astype(np.float64), len(wave)))
 
     def _run(self, source: Path, target: Path, errors: Path, utterance: UtteranceInfo) -> None:
-        replaced = fill_in(split_command(self.command), {"{input}": source, "{output}": target})
+        digest = hashlib.sha256(f"{self.seed}\0{utterance.id}".encode()).digest()
+        number = str(int.from_bytes(digest[:4], "big") >> 1)
+        places: dict[str, Path | str] = {"{input}": source, "{output}": target, "{seed}": number}
+        replaced = fill_in(split_command(self.command), places)
         with errors.open("wb") as stream:
             try:
                 status = run_program(replaced, stream, self.timeout)
@@ -128,6 +138,6 @@ class External:
     keeps="Whatever the program keeps.",
     needs="The program, and what it was trained on.",
 )
-def command(text: str, seed: int) -> External:  # noqa: ARG001 (a program draws for itself)
+def command(text: str, seed: int) -> External:
     """Return the protector of a command."""
-    return External(text)
+    return External(text, seed=seed)

@@ -46,6 +46,7 @@ _NULL = (  # with the level and how often a test may be wrong
 _BOUNDS = {
     "control": "unprotected speech shows that the attack works at all",
     "floor": "noise in the place of voices shows the result of the same search where there is nothing to find",
+    "room": "pauses and channel alone show how much is found in the recordings without any voice",
 }
 _CORRECTED = (
     " Measures after the best calibration favour the attacker on few people: their intervals are corrected for it, and "

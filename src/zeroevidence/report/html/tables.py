@@ -211,7 +211,9 @@ def effort_table(rows: Sequence[Evaluation]) -> HtmlTable | None:
             continue
         threat = "" if row.about.threat is None else row.about.threat.name
         labels = [threat, row.labels.get("encoder", ""), row.labels.get("backend", "")]
-        counts = [effort.people, effort.settings, *([effort.epochs, effort.recordings] if effort.epochs else ["", ""])]
+        trained = [effort.epochs, effort.recordings] if effort.epochs else ["", ""]
+        anonymises = row.about.threat is not None and row.about.threat.enrolment == "anonymised"
+        counts = [effort.people, effort.settings, *trained, effort.draws.runs if anonymises else ""]
         development = row.about.development
         body.append(
             (
@@ -233,6 +235,7 @@ def effort_table(rows: Sequence[Evaluation]) -> HtmlTable | None:
         ("settings", "Settings tried, of which the best on development people was taken"),
         ("epochs", "Passes of the encoder's training over anonymised recordings"),
         ("recordings", "Recordings in each pass"),
+        ("runs", "How often the anonymiser was run on the speech to train on and to enrol"),
         ("development [bit]", "Disclosure by development people; the attacker that counts is chosen by this"),
         (_heading(rows, "alid"), MEASURES["alid"].meaning),
     )

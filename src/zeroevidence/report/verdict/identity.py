@@ -6,7 +6,7 @@ failure, and with one no more than that this attacker failed. Nothing is claimed
 interval, a search). And single people who are named are counted, whatever the average says.
 
 It speaks of recordings. That voices are recognised, and not rooms or microphones, would follow only if enrolment and
-trials were known to be of different sessions.
+trials were known to be of different sessions. Where an attacker who hears no voice finds people, it says so.
 """
 
 from __future__ import annotations
@@ -50,6 +50,7 @@ from zeroevidence.report.verdict.phrases import (
     unbroken,
     vacuous_limit,
 )
+from zeroevidence.report.verdict.room import room_sentences
 from zeroevidence.report.verdict.summary import summary
 
 _UNPROTECTED: dict[Level, str] = {
@@ -77,7 +78,6 @@ _ANY: dict[Level, str] = {
     "not-found": "No leak was found, which does not prove that there is none",
     "inconclusive": "This test cannot say how private the recordings are",
 }
-_ROOM = "Whether it is the voice or the room and the microphone that gives people away was not tested."
 
 
 def identity_verdict(rows: Sequence[Evaluation], finding: Finding) -> Verdict:
@@ -96,7 +96,7 @@ def identity_verdict(rows: Sequence[Evaluation], finding: Finding) -> Verdict:
         *_several_recordings(row, chance),
         *([] if not row.is_search else most_exposed(row, finding)),
         *named_for_everybody(row),
-        *([_ROOM] if finding.level in ("recognised", "leaks") or named_count(row) else []),
+        *room_sentences(rows, finding, leaks=finding.level in ("recognised", "leaks") or bool(named_count(row))),
         *_cautions(rows, finding),
     ]
     named = group_labels(rows, finding)

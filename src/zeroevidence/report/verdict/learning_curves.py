@@ -10,6 +10,7 @@ from zeroevidence.evaluation import Evaluation
 _CURVES = (
     ("alid_over_training_people", "training people", "still-rising"),
     ("alid_over_epochs", "epochs of training", "training-pays"),
+    ("alid_over_draws", "runs of the anonymiser", "draws-pay"),
 )
 
 

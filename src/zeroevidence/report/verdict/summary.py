@@ -29,6 +29,7 @@ from zeroevidence.report.verdict.phrases import (
     removed_share,
     unbroken,
 )
+from zeroevidence.report.verdict.room import short_room_sentence
 from zeroevidence.uncertainty.level import LEAST_PEOPLE
 
 _MORE_PEOPLE = f"Measure again with more people: at least {LEAST_PEOPLE}, better 30 or more."
@@ -39,7 +40,8 @@ def summary(rows: Sequence[Evaluation], finding: Finding) -> tuple[str, ...]:
     row = rows[finding.strongest]
     people = [named_people(row).text] if row.is_search and finding.question == "identity" else []
     sentences = (_tried(row, finding), _by_whom(rows, finding), _learned(rows, finding), *people)
-    return tuple(map(unbroken, (*sentences, _sure(rows, finding), _next(row, finding))))
+    room = short_room_sentence(rows, finding) if finding.question == "identity" else []
+    return tuple(map(unbroken, (*sentences, _sure(rows, finding), *room, _next(row, finding))))
 
 
 def _voices(row: Evaluation) -> str:

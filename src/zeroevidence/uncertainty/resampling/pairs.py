@@ -7,9 +7,9 @@ of the scores.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Literal
 
 import numpy as np
@@ -110,6 +110,13 @@ class _Class:
         for group in range(first, last):
             involved = self._sums([table[group - first] for table in tables], partial(_GroupSums.involving, group))
             yield self.all.less(involved)
+
+    def changes(self, costs: FloatArray) -> FloatArray:
+        """By how much the mean of these costs of cells changes without each group; NaN where nothing is left."""
+        sums = _GroupSums(self.pairs, costs[self.tables[0].places.of])
+        size, total = self.sizes.total(), sums.total()
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return (total - sums.by_group) / (size - self.sizes.by_group) - total / size
 
     def within(self, halves: BoolArray) -> Iterator[_Sums]:
         """Sums over the scores whose both sides are in each half, and then over those with both in its complement."""
@@ -237,10 +244,12 @@ class PairResampler:
         self.separated = bool(ranked.target[0] > ranked.nontarget[-1])
         self.target = self._class(scores.target, self.placed.target, self.groups.target, "target")
         self.nontarget = self._class(scores.nontarget, self.placed.nontarget, self.groups.nontarget, "nontarget")
-        # costs of targets that look like non-targets
-        self.alike = {
-            name: _mean_of_targets(cost, scores.nontarget, self.settings) for name, cost in self.costs.items()
-        }
+        # costs of targets that look like non-targets, and of such that score as high as any does
+        highest = max(scores.target.max(), scores.nontarget.max())
+        self.alike, self.highest = (
+            {name: _mean_of_targets(cost, values, self.settings) for name, cost in self.costs.items()}
+            for values in (scores.nontarget, np.array([highest]))
+        )
 
     def _class(
         self, values: FloatArray, cell: CellArray, groups: Pairs, side: Literal["target", "nontarget"]
@@ -254,10 +263,28 @@ class PairResampler:
         return _Class(places, groups, self.groups.number, costs, terms)
 
     def left_out(self, batch: int, size: int) -> dict[str, FloatArray]:
-        """Values without each group of one batch."""
+        """Values without each group of one batch.
+
+        Measures at a threshold that the scores choose are values at this threshold, which moves with the people.
+        """
         first = batch * BATCH
         span = first, first + size
-        return self._values(zip(self.target.without(*span), self.nontarget.without(*span), strict=True), size)
+        parts = zip(self.target.without(*span), self.nontarget.without(*span), strict=True)
+        values = self._values(parts, size, [measure for measure, _ in self.measures if measure.name not in self.linear])
+        return values | {name: change[slice(*span)] for name, change in self.linear.items()}
+
+    @cached_property
+    def linear(self) -> dict[str, FloatArray]:
+        """Values without each group of the measures at a threshold that the scores choose."""
+        counts = Counts(self.target.all.cells, self.nontarget.all.cells)
+        view = _Subset(self, self.target.all, self.nontarget.all)
+        values = {}
+        for measure, _ in self.measures:
+            if measure.atom_costs is not None:
+                costs = measure.atom_costs(counts, self.settings, self.groups.people)
+                changes = [of.changes(cost) for of, cost in zip((self.target, self.nontarget), costs, strict=True)]
+                values[measure.name] = measure.compute(view) + sum(changes)
+        return values
 
     def halves(self, pairs: int) -> dict[str, FloatArray]:
         """Values on random halves of the groups and their complements; none where there are fewer than four."""
@@ -265,48 +292,69 @@ class PairResampler:
             return {}
         halves = draw_halves(self.groups.number, pairs, self.settings.seed)[::2]
         within = zip(self.target.within(halves), self.nontarget.within(halves), strict=True)
-        return self._values(within, 2 * pairs, refit=True)
+        return self._values(within, 2 * pairs, [measure for measure, _ in self.measures], refit=True)
 
-    def _values(self, parts: Iterable[tuple[_Sums, _Sums]], n: int, *, refit: bool = False) -> dict[str, FloatArray]:
-        values = {measure.name: np.full(n, np.nan) for measure, _ in self.measures}
+    def _values(
+        self, parts: Iterable[tuple[_Sums, _Sums]], n: int, measures: Sequence[Measure], *, refit: bool = False
+    ) -> dict[str, FloatArray]:
+        values = {measure.name: np.full(n, np.nan) for measure in measures}
         for row, (target, nontarget) in enumerate(parts):
             if target.size == 0 or nontarget.size == 0:
                 continue  # without one of the classes there is no value
             view = _Subset(self, target, nontarget, refit=refit)
-            for measure, _ in self.measures:
+            for measure in measures:
                 values[measure.name][row] = measure.compute(view)
         return values
 
-    def unrecognised(self) -> dict[str, float]:
-        """How each measure changes, per share of people, if some people are not recognised at all.
+    def unseen(self) -> dict[str, tuple[float, ...]]:
+        """How each measure changes, per share of people, if some are not recognised at all, or in every recording.
 
-        Their targets look like non-targets. The share is the largest that could be among all people and in no sample.
+        Targets of the former look like non-targets; those of the latter score above all of these, as high as any score
+        does. Either share is the largest that could be among all people and in no sample.
         """
         share = unseen_share(self.groups.people)
-        target, nontarget = self.target.all, self.nontarget.all
-        size = round(_SCALE * target.size)
-        mixed = (1.0 - share) * target.cells / target.size + share * nontarget.cells / nontarget.size
-        costs = {
-            name: size * ((1.0 - share) * cost / target.size + share * self.alike[name])
-            for name, cost in target.costs.items()
-        }
-        view = _Mixture(self, _Sums(np.round(size * mixed), None, costs, float(size)), nontarget, share)
+        # One more cell, above all scores, for targets that nobody else's are like.
+        target, nontarget = (
+            replace(sums.all, cells=np.append(sums.all.cells, 0)) for sums in (self.target, self.nontarget)
+        )
+        above_all = np.zeros(len(nontarget.cells))
+        above_all[-1] = 1.0
+        kinds = (
+            _Kind(nontarget.cells / nontarget.size, self.alike, linkability=0.0),
+            _Kind(above_all, self.highest, linkability=1.0),
+        )
         whole = _Subset(self, target, nontarget)
+        views = [_Mixture(self, target, nontarget, kind, share) for kind in kinds]
         return {
-            measure.name: float((measure.compute(view) - measure.compute(whole)) / share)
+            measure.name: tuple(float((measure.compute(view) - value) / share) for view in views)
             for measure, rule in self.measures
             if rule != "extreme"
+            for value in [measure.compute(whole)]
         }
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Kind:
+    """People of one kind: the share of their targets in each cell, the mean costs of these, and their linkability."""
+
+    cells: FloatArray
+    costs: Mapping[str, float]
+    linkability: float
 
 
 class _Mixture(_Subset):
-    """Targets of which a share looks like non-targets."""
+    """Targets of which a share is those of people of another kind."""
 
-    def __init__(self, source: PairResampler, target: _Sums, nontarget: _Sums, share: float) -> None:
-        super().__init__(source, target, nontarget)
-        self.share = share
+    def __init__(self, source: PairResampler, target: _Sums, nontarget: _Sums, kind: _Kind, share: float) -> None:
+        size = round(_SCALE * target.size)
+        mixed = (1.0 - share) * target.cells / target.size + share * kind.cells
+        costs = {
+            name: size * ((1.0 - share) * cost / target.size + share * kind.costs[name])
+            for name, cost in target.costs.items()
+        }
+        super().__init__(source, _Sums(np.round(size * mixed), None, costs, float(size)), nontarget)
+        self.whole, self.kind, self.share = _Subset(source, target, nontarget), kind, share
 
     def linkability(self) -> float:
-        """Linkability of the targets that can be recognised, by their share."""
-        whole = _Subset(self.source, self.source.target.all, self.source.nontarget.all)
-        return (1.0 - self.share) * whole.linkability()
+        """Linkability of either kind of targets by their shares."""
+        return (1.0 - self.share) * self.whole.linkability() + self.share * self.kind.linkability

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from zeroevidence._typing import BoolArray, FloatArray, IntArray, StrArray
 from zeroevidence.data.names import rank_names
 from zeroevidence.measure.measures import measures_of
 from zeroevidence.measure.search.disclosure import RowEvidence
-from zeroevidence.measure.search.priors import log_ratio_from_lid, prior_free
+from zeroevidence.measure.search.priors import PRIOR_FREE_MAX, log_ratio_from_lid, prior_free
 from zeroevidence.measure.search.rank import rank_distribution
 from zeroevidence.measure.search.singling import singling_out_by_chance
 from zeroevidence.measure.search.view import search_view, trial_columns
@@ -167,29 +168,42 @@ class SearchResampler:
             view = SearchView(self.evidence.identities, highest=highest, ranks=ranks, **sums)
             return {name: np.where(trials > 0, values, np.nan) for name, values in _compute(view).items()}
 
-    def unrecognised(self) -> dict[str, float]:
-        """How each measure changes, per share of people, if some people are not recognised at all.
+    def unseen(self) -> dict[str, tuple[float, float]]:
+        """How each measure changes, per share of people, if some are not recognised at all, or in every recording.
 
-        Their evidence misleads as much as that of any trial did, but by no more than log2 N bits.
+        The evidence about the former misleads as much as that of any trial did, but by no more than log2 N bits. The
+        latter are named first, by evidence that leaves no doubt. Either share is the largest that could be among all
+        people and in no sample.
         """
         share = unseen_share(self.people)
         whole = search_view(self.evidence, self.singled)
         if self.ranks is None:
             whole = replace(whole, ranks=None)
         n = whole.identities
-        misled = min(0.0, max(float(self.evidence.lid.min()), -float(np.log2(n))))
-        chance = {"lid": misled, "positive": 0.5, "lid_positive": 0.0, "first": 1.0 / n, "linked": 1.0 / n,
-                  "prior_free": float(prior_free(log_ratio_from_lid(np.array([misled]), 1.0 / n))[0]),
-                  "singled": float(singling_out_by_chance(n))}  # fmt: skip
-        sums = {name: getattr(whole, name) for name in chance}
-        mixed = {
-            name: None if total is None else (1.0 - share) * total + share * chance[name] * whole.trials
-            for name, total in sums.items()
-        }
-        ranks = None if whole.ranks is None else (1.0 - share) * whole.ranks + share / n
-        view = SearchView(n, whole.trials, highest=whole.highest, ranks=ranks, **mixed)  # type: ignore[arg-type]
+        most = float(np.log2(n))
+        misled = min(0.0, max(float(self.evidence.lid.min()), -most))
+        no_evidence = {"lid": misled, "positive": 0.5, "lid_positive": 0.0, "first": 1.0 / n, "linked": 1.0 / n,
+                       "prior_free": float(prior_free(log_ratio_from_lid(np.array([misled]), 1.0 / n))[0]),
+                       "singled": float(singling_out_by_chance(n))}  # fmt: skip
+        certain = {"lid": most, "positive": 1.0, "lid_positive": most, "first": 1.0, "linked": 1.0,
+                   "prior_free": PRIOR_FREE_MAX, "singled": 1.0}  # fmt: skip
+        kinds = (no_evidence, np.full(n, 1.0 / n)), (certain, np.eye(1, n)[0])
         before = _compute(whole)
-        return {name: float((value[0] - before[name][0]) / share) for name, value in _compute(view).items()}
+        after = [_compute(_mixture(whole, share, sums, ranks)) for sums, ranks in kinds]
+        return {
+            name: (float((after[0][name][0] - value[0]) / share), float((after[1][name][0] - value[0]) / share))
+            for name, value in before.items()
+        }
+
+
+def _mixture(whole: SearchView, share: float, kind: Mapping[str, float], ranks: FloatArray) -> SearchView:
+    """The trials with a share of another kind among them, given what each of these adds to sums, and their ranks."""
+    sums: dict[str, Any] = {
+        name: None if total is None else (1.0 - share) * total + share * kind[name] * whole.trials
+        for name, total in ((name, getattr(whole, name)) for name in kind)
+    }
+    mixed = None if whole.ranks is None else (1.0 - share) * whole.ranks + share * ranks
+    return replace(whole, ranks=mixed, **sums)
 
 
 def _compute(view: SearchView) -> dict[str, FloatArray]:

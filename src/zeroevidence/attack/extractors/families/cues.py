@@ -11,7 +11,7 @@ from zeroevidence.attack.cues.speech_signal import RATE
 from zeroevidence.attack.extractors.extractor import EXTRACTORS, ExtractorFamily, Vectors
 from zeroevidence.data.speech.audio import Wave
 
-_VERSION = 1  # of all cues: enters cache keys, so raise it with any change of a vector
+_VERSION = 2  # of all cues: enters cache keys, so raise it with any change of a vector
 _ALL, _SOME = "cues", "cue:"
 
 
@@ -55,7 +55,7 @@ def load_cues(name: str, /, *, threads: int) -> CueExtractor:  # noqa: ARG001 (o
 EXTRACTORS.add(
     ExtractorFamily(
         "cues",
-        "Cues beside the voice: rate, pitch, level, band and length",
+        "Cues beside the voice: rate, pitch, level, band, length, background and channel",
         forms=(_ALL, f"{_SOME}NAME"),
         extra="speech",
         takes=lambda name: name == _ALL or name.startswith(_SOME),

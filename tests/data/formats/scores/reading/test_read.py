@@ -293,7 +293,7 @@ def test_ambiguous_header(tmp_path):
             KEY,
             "s:3: byte 0xe9 is not UTF-8 (is the file in Latin-1?)",
         ),
-        (b"\x1f\x8b\x08\0", KEY, "s:1: compressed with gzip"),
+        (b"\x1f\x8b\x08\0", KEY, "s: damaged: it does not unpack with gzip to its end"),
     ],
 )
 def test_first_problem(tmp_path, scores, key, wanted):

@@ -1,0 +1,292 @@
+"""What an attacker gains who runs the anonymiser several times: on the speech to train on, and on the speech to enrol.
+
+Four steps, so that the middle ones can run on another machine, with a GPU and without the speech corpus:
+
+    python benchmarks/draws.py pack WORK --speech ../shared/data/speechocean
+    python benchmarks/draws.py protect WORK
+    python benchmarks/draws.py train WORK
+    python benchmarks/draws.py evaluate WORK
+
+`pack` writes the waveforms, in two compressed files. `protect` draws each protection five times for the training people
+and ten times for what is enrolled, trials once, and keeps the features. `train` fits an encoder for each protection on
+one draw and on five (60 people to train on, 20 to stop on, 45 evaluated, cut 0 of `trained_attacker.py`) and keeps what
+the encoder makes of everything, before and after. `evaluate` prints the table. Each step continues where it stopped.
+`train` takes `--encoder campplus`, or `ecapa` with `--model FILE`, its ONNX file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import lzma
+import os
+import time
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+
+PROTECTIONS = {
+    "mcadams": "mcadams:0.5..0.9:utterance",
+    "pitch+formant": "pitch:-4..4:utterance+formant:0.8..1.25:utterance",
+    "mcadams+pitch+formant": "mcadams:0.5..0.9:utterance+pitch:-4..4:utterance+formant:0.8..1.25:utterance",
+}
+UNPROTECTED = "unprotected"
+FRONT_END = {"campplus": "kaldi-fbank", "ecapa": "speechbrain-fbank"}
+TRAINED, ENROLLED = (0, 1, 5), (1, 2, 5, 10)  # draws; 0 for the encoder as it comes
+SEED, PARTS, STEP = 1, 2, 10  # seed of the release; files of waveforms; frames that lengths are cut to multiples of
+
+
+def people(speakers: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Training, development and evaluated people."""
+    order = np.random.default_rng(0).permutation(np.unique(speakers))
+    return order[:60], order[60:80], order[80:]
+
+
+def pack(work: Path, speech: Path) -> None:
+    from zeroevidence.data.speech.audio import load_audio
+
+    with (speech / "utterances.tsv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file, delimiter="\t"))
+    work.mkdir(parents=True, exist_ok=True)
+    for part in range(PARTS):
+        target = work / f"waves-{part}.xz"
+        some = rows[part::PARTS]
+        waves = [np.round(load_audio(speech / row["path"], 16_000) * 2**15).astype(np.int16) for row in some]
+        np.savez(
+            work / f"rows-{part}.npz",
+            length=[len(wave) for wave in waves],
+            **{name: np.array([row[name] for row in some]) for name in ("utterance", "speaker", "role")},
+        )
+        if not target.exists():  # differences, with their high and low bytes apart
+            steps = np.diff(np.concatenate(waves), prepend=np.int16(0)).astype(np.int16).view(np.uint16)
+            folded = np.where(steps >> 15, ~(steps << 1), steps << 1)
+            planes = np.concatenate([(folded >> 8).astype(np.uint8), (folded & 255).astype(np.uint8)])
+            target.write_bytes(lzma.compress(planes.tobytes()))
+
+
+def unpacked(work: Path) -> list[tuple[SimpleNamespace, np.ndarray]]:
+    """All utterances with their waveforms."""
+    speech = []
+    for part in range(PARTS):
+        high, low = np.frombuffer(lzma.decompress((work / f"waves-{part}.xz").read_bytes()), np.uint8).reshape(2, -1)
+        folded = high.astype(np.uint16) << 8 | low
+        steps = np.where(folded & 1, ~(folded >> 1), folded >> 1).astype(np.uint16).view(np.int16)
+        with np.load(work / f"rows-{part}.npz") as rows:
+            waves = np.split(np.cumsum(steps, dtype=np.int16), np.cumsum(rows["length"])[:-1])
+            names = zip(rows["utterance"].tolist(), rows["speaker"].tolist(), rows["role"].tolist(), strict=True)
+            speech += [
+                (SimpleNamespace(id=name, speaker=speaker, role=role), wave.astype(np.float32) / 2**15)
+                for (name, speaker, role), wave in zip(names, waves, strict=True)
+            ]
+    return speech
+
+
+def save(target: Path, **arrays: np.ndarray) -> None:
+    """Write a file that is there whole or not at all."""
+    np.savez(target.with_suffix(".part.npz"), **arrays)
+    target.with_suffix(".part.npz").replace(target)
+
+
+def features_of(item: tuple[SimpleNamespace, np.ndarray], name: str, draws: int) -> list[dict[str, np.ndarray]]:
+    """The features of an utterance in each draw, for each encoder."""
+    from zeroevidence.attack.speech.front_ends import FRONT_ENDS
+    from zeroevidence.protect.voices.draws import seeded_protectors
+
+    utterance, wave = item
+    if name == UNPROTECTED:
+        waves = [wave]
+    else:
+        waves = [protector(wave, 16_000, utterance) for protector in seeded_protectors(PROTECTIONS[name], SEED, draws)]
+    return [{name: FRONT_ENDS[end](wave).astype(np.float16) for name, end in FRONT_END.items()} for wave in waves]
+
+
+def protect(work: Path, names: list[str]) -> None:
+    """Keep the features of every utterance, in half precision and in as many draws as are used."""
+    speech = unpacked(work)
+    training, _, _ = people(np.array([utterance.speaker for utterance, _ in speech]))
+    number = {
+        utterance.id: 5 if utterance.speaker in training else (10 if utterance.role == "enrol" else 1)
+        for utterance, _ in speech
+    }
+    for name in names:
+        targets = {encoder: work / f"{encoder}-{name}-features.npz" for encoder in FRONT_END}
+        if all(target.exists() for target in targets.values()):
+            continue
+        started = time.perf_counter()
+        drawn = {}
+        with ProcessPoolExecutor(os.cpu_count()) as pool:
+            for draws in (1, 5, 10):
+                some = [item for item in speech if number[item[0].id] == draws]
+                task = partial(features_of, name=name, draws=draws)
+                drawn |= {item[0].id: each for item, each in zip(some, pool.map(task, some, chunksize=4), strict=True)}
+        rows = [(utterance, draw) for utterance, _ in speech for draw in range(len(drawn[utterance.id]))]
+        labels = {field: np.array([getattr(each, field) for each, _ in rows]) for field in ("id", "speaker", "role")}
+        for encoder, target in targets.items():
+            frames = [drawn[utterance.id][draw][encoder] for utterance, draw in rows]
+            length, draws = np.array([len(each) for each in frames]), np.array([draw for _, draw in rows])
+            save(target, frames=np.concatenate(frames), length=length, draw=draws, **labels)
+        print(f"{name}: {len(rows)} draws, {time.perf_counter() - started:.0f} s", flush=True)
+
+
+def network(encoder: str, model: Path | None):
+    """The encoder, to be trained further."""
+    from zeroevidence.attack.networks.loading import load_onnx
+
+    if model is None:
+        from zeroevidence.attack.encoders.inventory import find_encoder
+
+        model = find_encoder(encoder).card.file
+    return load_onnx(model)
+
+
+def embedded(encoder, frames: list[np.ndarray]) -> np.ndarray:
+    """What a network makes of utterances, in batches of one length: up to 90 ms are cut off the end of each."""
+    import torch
+
+    place = next(encoder.parameters()).device
+    encoder.eval()
+    lengths = np.array([max(len(each) // STEP * STEP, min(len(each), STEP)) for each in frames])
+    vectors = [np.empty(0)] * len(frames)
+    for length in np.unique(lengths):
+        rows = np.flatnonzero(lengths == length)
+        for some in np.array_split(rows, -(-len(rows) // 128)):
+            batch = torch.from_numpy(np.stack([frames[i][:length] for i in some]).astype(np.float32)).to(place)
+            with torch.no_grad():
+                for i, vector in zip(some, encoder(batch).float().cpu().numpy(), strict=True):
+                    vectors[i] = vector
+    return np.stack(vectors)
+
+
+def train(work: Path, encoder: str, model: Path | None, names: list[str]) -> None:
+    import torch
+
+    from zeroevidence.attack.training.data.frame_set import FrameSet
+    from zeroevidence.attack.training.loop import train as fit
+    from zeroevidence.attack.training.settings import TrainingSettings
+
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    for name in names:
+        source = work / f"{encoder}-{name}-features.npz"
+        if not source.exists():
+            continue
+        with np.load(source) as data:
+            rows = {field: data[field] for field in ("id", "speaker", "role", "draw")}
+            frames = np.split(data["frames"], np.cumsum(data["length"])[:-1])
+        learners, stoppers, _ = people(rows["speaker"])
+        for draws in TRAINED if name != UNPROTECTED else (0,):
+            target = work / f"{encoder}-{name}-{draws}.npz"
+            if target.exists():
+                continue
+            encoder_network = network(encoder, model).to(device)
+            started = time.perf_counter()
+            if draws:
+                settings = TrainingSettings().filled("all")
+                settings = TrainingSettings(epochs=int(np.ceil(settings.epochs / np.sqrt(draws)))).filled("all")
+                chosen = [
+                    np.flatnonzero(np.isin(rows["speaker"], group) & (rows["draw"] < most))
+                    for group, most in ((learners, draws), (stoppers, 1))
+                ]
+                sets = [
+                    FrameSet.join([frames[i].astype(np.float32) for i in some], rows["speaker"][some])
+                    for some in chosen
+                ]
+                result = fit(encoder_network, *sets, settings)
+                encoder_network = result.network
+                print(
+                    f"{encoder}, {name}, {draws} draws: {time.perf_counter() - started:.0f} s for "
+                    f"{len(result.epochs) - 1} epochs of {len(sets[0])} recordings; development "
+                    f"{result.epochs[0].development.bits:.2f} to {result.best_score.bits:.2f} bit",
+                    flush=True,
+                )
+            vectors = embedded(encoder_network, frames).astype(np.float16)
+            save(target, vectors=vectors, **rows)
+
+
+def evaluate(work: Path, intervals: int) -> None:
+    print("| protection | encoder | trained on | enrolled | EER [%] | top-1 [%] | ALID [bit] |")
+    print("| --- | --- | ---: | ---: | ---: | ---: | ---: |")
+    for encoder in FRONT_END:
+        for name in (UNPROTECTED, *PROTECTIONS):
+            for draws in TRAINED:
+                file = work / f"{encoder}-{name}-{draws}.npz"
+                if not file.exists():
+                    continue
+                with np.load(file) as data:
+                    rows = {field: data[field] for field in data.files}
+                for enrolled in ENROLLED if name != UNPROTECTED else (1,):
+                    cells = measured(rows, max(draws, 1), enrolled, intervals)
+                    trained = f"{draws} draw{'s'[: draws > 1]}" if draws else "as it comes"
+                    print(f"| {name} | {encoder} | {trained} | {enrolled} | {' | '.join(cells)} |", flush=True)
+
+
+def measured(rows: dict[str, np.ndarray], trained: int, enrolled: int, intervals: int) -> list[str]:
+    """EER, top-1 and ALID of within-class whitening, its settings chosen on development people."""
+    import zeroevidence as ze
+    from zeroevidence.attack.ladder.ladder import ladder_steps
+    from zeroevidence.auditing.attacks.step_attack import disclosure, score_trials
+
+    def drawn(draw: int) -> ze.Embeddings:
+        chosen = rows["draw"] == draw
+        return ze.Embeddings(rows["vectors"][chosen].astype(np.float32), rows["id"][chosen], rows["speaker"][chosen])
+
+    released = drawn(0)
+    split = np.select(
+        [np.isin(released.speakers, group) for group in people(rows["speaker"])], ["train", "dev", "eval"]
+    )
+    role = dict(zip(rows["id"].tolist(), rows["role"].tolist(), strict=True))
+    sets = ze.EmbeddingSets.from_roles(released, split, np.array([role[name] for name in released.ids.tolist()]))
+    training = [drawn(draw) for draw in range(trained)]
+    vectors, speakers = (
+        np.concatenate([getattr(each, field)[np.isin(each.ids, sets.train.ids)] for each in training])
+        for field in ("vectors", "speakers")
+    )
+
+    def enrolments(part: ze.Embeddings) -> list[ze.Embeddings]:
+        every = [drawn(draw) for draw in range(enrolled)]
+        return [part, *(each.take(np.isin(each.ids, part.ids)) for each in every[1:])]
+
+    (step,) = (step for step in ladder_steps("quick") if step.name == "whitened")
+    best = None
+    for backend in step.candidates(60, vectors.shape[1]):
+        fitted = backend.fit(vectors.astype(np.float64), speakers)
+        dev = score_trials(fitted, enrolments(sets.dev_enrol), sets.dev_trial)
+        bits = disclosure(dev)
+        if best is None or bits > best[0]:
+            best = bits, fitted, dev
+    _, fitted, dev = best
+    scores = score_trials(fitted, enrolments(sets.eval_enrol), sets.eval_trial)
+    row = ze.evaluate(scores, dev=dev, intervals=intervals, null=0)
+    return [_cell(row[measure], *form) for measure, *form in (("eer", 100, 1), ("top1", 100, 0), ("alid", 1, 2))]
+
+
+def _cell(result, scale: float, digits: int) -> str:
+    value, low, high = (f"{scale * float(x):.{digits}f}" for x in (result.value, result.low, result.high))
+    return f"{value} [{low}, {high}]"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("step", choices=("pack", "protect", "train", "evaluate"))
+    parser.add_argument("work", type=Path)
+    parser.add_argument("--speech", type=Path, default=Path("../shared/data/speechocean"))
+    parser.add_argument("--encoder", choices=tuple(FRONT_END), default="campplus")
+    parser.add_argument("--model", type=Path, help="The ONNX file of the encoder, where it is not bundled.")
+    parser.add_argument("--intervals", type=int, default=400)
+    parser.add_argument("--only", choices=(UNPROTECTED, *PROTECTIONS), help="One of the protections.")
+    arguments = parser.parse_args()
+    names = [UNPROTECTED, *reversed(PROTECTIONS)] if arguments.only is None else [arguments.only]
+    if arguments.step == "pack":
+        pack(arguments.work, arguments.speech)
+    elif arguments.step == "protect":
+        protect(arguments.work, names)
+    elif arguments.step == "train":
+        train(arguments.work, arguments.encoder, arguments.model, names)
+    else:
+        evaluate(arguments.work, arguments.intervals)
+
+
+if __name__ == "__main__":
+    main()

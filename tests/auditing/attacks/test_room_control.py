@@ -1,0 +1,84 @@
+"""The room control: recordings that share their room within people, or only their voice, and the flag in an audit."""
+
+import numpy as np
+import pytest
+
+from scripts.make_speech import make_recordings
+from zeroevidence.attack.cues.cue import CUES
+from zeroevidence.attack.extractors.extractor import load_extractor
+from zeroevidence.auditing import EncodedSpeech, audit
+from zeroevidence.auditing.attacks.attack_settings import AttackSettings
+from zeroevidence.auditing.attacks.room_control import CONTROL, WITHOUT_VOICE, room_control, without_voice
+from zeroevidence.auditing.inputs.speaker_folds import draw_sets
+from zeroevidence.data.embeddings import Embeddings
+from zeroevidence.evaluation import Options
+from zeroevidence.evaluation.finding.chance import chances
+from zeroevidence.evaluation.reading.results import from_json, to_json
+from zeroevidence.report.verdict import verdict
+
+MOST = "4.25"  # of 19 people
+TESTED = Options(intervals=0, null=39, linkability="pav")
+
+
+@pytest.mark.parametrize(("shared", "flagged"), [("room", True), ("voice", False)])
+def test_made_up_recordings_that_share_their_room_or_only_their_voice(shared, flagged):
+    made = make_recordings(30, 4, (shared,), np.random.default_rng(1))
+    speakers, names, waves = zip(*made, strict=True)
+    vectors = load_extractor(CONTROL).embed(waves)
+    embeddings = Embeddings(vectors, np.array(names), np.array(speakers))
+    folds = [EncodedSpeech(CONTROL, *sides) for sides in draw_sets(embeddings, embeddings, 0, 0)]
+    rows = room_control(folds, AttackSettings(options=TESTED)).rows
+    assert [chance.beaten for chance in chances(rows)] == [flagged, flagged]
+    assert [(row.about.role, row.labels["encoder"]) for row in rows] == [("room", CONTROL)] * 2
+    if flagged:
+        assert min(row.number("alid") for row in rows) > 2.0
+
+
+def cues_of(rng, where, people=48, each=4):
+    """Vectors of all cues in which people differ in some cues only, and their names."""
+    columns = np.concatenate([np.full(len(cue.features), cue.name in where) for cue in CUES.values()])
+    speakers = np.repeat([f"p{i:02d}" for i in range(people)], each)
+    offsets = np.repeat(rng.normal(size=(people, len(columns))), each, axis=0) * columns
+    vectors = offsets + 0.5 * rng.normal(size=(people * each, len(columns)))
+    return Embeddings(vectors, np.array([f"{name}-{i}" for i, name in enumerate(speakers)]), speakers)
+
+
+def audited(before, after):
+    """An audit of cues whose people differ in some of them before protection, and in some after it."""
+    rng = np.random.default_rng(0)
+    original, protected = cues_of(rng, before), cues_of(rng, after)
+    ((first, second),) = draw_sets(original, protected, 0, 0)
+    cues = EncodedSpeech("cues", first, second)
+    voices = [side.mapped(lambda part: part.vectors[:, ::7] + 0.0) for side in (first, second)]
+    return audit(*voices, encoders=[cues], attackers=["semi-informed"], backends=["cosine"], options=TESTED)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "flagged"),
+    [
+        (WITHOUT_VOICE, WITHOUT_VOICE, {"control", "attack", "room"}),
+        (WITHOUT_VOICE, (), {"control", "room"}),
+        (("pitch", "rate", "spectrum"), ("pitch", "rate", "spectrum"), set()),
+    ],
+)
+def test_the_flag_says_how_many_bits_come_without_a_voice(before, after, flagged):
+    result = audited(before, after)
+    rows = from_json(to_json(result.rows))
+    by_role = {row.about.role: flag.sentence for row in rows for flag in row.flags if flag.code == "recordings-differ"}
+    assert set(by_role) == flagged
+    rooms = [row for row in rows if row.about.role == "room"]
+    assert [row.labels["system"] for row in rooms] == ["unprotected", "anonymised"]
+    if "control" in flagged:
+        assert f"give away {rooms[0].number('alid'):.2f} of {MOST} bits before protection" in by_role["control"]
+    if "attack" in flagged:
+        assert f"give away {rooms[1].number('alid'):.2f} of {MOST} bits after protection" in by_role["attack"]
+    assert ("recordings, and not about voices alone" in verdict(rows).paragraph) == bool(flagged)
+    assert len(result.cards) == len(result.seconds) == len(rows)
+
+
+def test_vectors_that_only_have_the_name_of_cues_are_no_control():
+    rng = np.random.default_rng(0)
+    embeddings = Embeddings(rng.normal(size=(60, 5)), None, np.repeat([f"p{i}" for i in range(12)], 5))
+    ((first, second),) = draw_sets(embeddings, embeddings, 0, 0)
+    assert without_voice([EncodedSpeech("cues", first, second)]) == []
+    assert room_control([], AttackSettings()).rows == []

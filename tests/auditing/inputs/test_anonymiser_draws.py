@@ -1,0 +1,225 @@
+"""Draws of the anonymiser: which recordings are drawn again, when that helps, and where it would do harm."""
+
+from collections import Counter
+from dataclasses import replace
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from zeroevidence.auditing import EmbeddingSets, audit, audit_corpora
+from zeroevidence.auditing.inputs.anonymiser_draws import number_of_draws, own_draw_is_closer
+from zeroevidence.data.embeddings import Embeddings
+from zeroevidence.errors import InputError, UsageError
+from zeroevidence.evaluation import Options
+from zeroevidence.evaluation.reading.results import from_json, to_json
+
+soundfile = pytest.importorskip("soundfile")
+
+FAST = Options(intervals=0, null=0, linkability="pav")
+RATE = 16_000
+PEOPLE, EACH = 60, 6
+
+
+def speech():
+    """Embeddings of people, split and role of each."""
+    rng = np.random.default_rng(0)
+    index = np.repeat(np.arange(PEOPLE), EACH)
+    x = rng.normal(size=(PEOPLE, 8))[index] + 0.3 * rng.normal(size=(len(index), 8))
+    names = np.array([f"s{i:02d}" for i in index])
+    ids = np.array([f"{name}-{j % EACH}" for j, name in enumerate(names)])
+    role = np.where(np.arange(len(index)) % EACH < 3, "enrol", "trial")
+    return Embeddings(x, ids, names), np.array(["train", "dev", "eval"])[index % 3], role
+
+
+def drawn(embeddings, draw, per):
+    """A protection that turns the space, and adds noise that is drawn for each recording or for each speaker."""
+    rng = np.random.default_rng([7, draw])
+    _, index = np.unique(embeddings.speakers, return_inverse=True)
+    noise = rng.normal(size=embeddings.vectors.shape) if per == "utterance" else rng.normal(size=(PEOPLE, 8))[index]
+    return Embeddings(1.5 * noise - embeddings.vectors[:, ::-1], embeddings.ids, embeddings.speakers)
+
+
+def audited(per, draws):
+    embeddings, split, role = speech()
+    sides = (EmbeddingSets.from_roles(side, split, role) for side in (embeddings, drawn(embeddings, 0, per)))
+    further = [drawn(embeddings, draw, per) for draw in range(1, draws)]
+    return audit(*sides, draws=further, backends=["cosine"], options=FAST)
+
+
+def test_who_runs_the_anonymiser_more_often_learns_more():
+    once, often = audited("utterance", 1), audited("utterance", 10)
+    assert often.strongest.number("alid") > once.strongest.number("alid") + 0.2
+    use = often.strongest.about.spent.draws
+    assert (use.runs, use.enrolment) == (10, 10)
+    assert use.level in ("embeddings", "scores")
+    assert once.draws_curve is None
+    assert often.draws_curve.amount == (1, 2, 5, 10)
+    assert often.draws_curve.bits[-1] > often.draws_curve.bits[0] + 0.2
+    assert often.strongest.curves["alid_over_draws"].x == (1.0, 2.0, 5.0, 10.0)
+    assert from_json(to_json(often.rows))[0].about == often.rows[0].about
+    card = often.cards[often.finding.strongest]
+    assert "run 10 times on the speech" in card.to_text()
+    assert f"10 draws of each recording, {use.level} averaged" in card.enrolment
+    ignorant = next(i for i, row in enumerate(often.rows) if row.about.threat.name == "ignorant")
+    assert "The anonymiser, run" not in often.cards[ignorant].to_text()
+    assert often.rows[ignorant].number("alid") == once.rows[ignorant].number("alid")
+
+
+def test_draws_that_weaken_an_attacker_are_not_used():
+    """What is drawn for each speaker is shared by enrolment and trials of the release, and by nothing else."""
+    once, often = audited("speaker", 1), audited("speaker", 5)
+    assert often.strongest.number("alid") == once.strongest.number("alid")
+    assert often.strongest.about.spent.draws.enrolment == 1
+    assert often.draws_curve.bits[-1] < often.draws_curve.bits[0]
+    assert "draws-pay" not in {flag.code for flag in often.strongest.flags}
+    assert "the released draw, which development people chose" in often.cards[often.finding.strongest].enrolment
+
+
+@pytest.mark.parametrize(("per", "closer"), [("utterance", False), ("speaker", True)])
+def test_trials_are_closer_to_their_own_draw_where_speakers_have_one(per, closer):
+    embeddings, split, role = speech()
+    sets = EmbeddingSets.from_roles(drawn(embeddings, 0, per), split, role)
+    assert not own_draw_is_closer(sets)
+    assert own_draw_is_closer(sets.with_draws([drawn(embeddings, 1, per), drawn(embeddings, 2, per)])) == closer
+
+
+def test_further_draws_are_of_the_same_recordings():
+    embeddings, split, role = speech()
+    sets = EmbeddingSets.from_roles(embeddings, split, role)
+    enrolled = drawn(embeddings, 1, "utterance").take((split == "train") | (role == "enrol"))
+    (draw,) = sets.with_draws([enrolled]).draws
+    assert draw.eval_enrol.ids.tolist() == sets.eval_enrol.ids.tolist()
+    with pytest.raises(InputError, match="has no embedding in a further draw"):
+        sets.with_draws([enrolled.take(np.arange(5))])
+    with pytest.raises(InputError, match="other recordings or dimensions"):
+        replace(sets, draws=(replace(draw, train=draw.dev_enrol),))
+
+
+def test_how_often_the_anonymiser_is_run(monkeypatch):
+    monkeypatch.setattr("zeroevidence.auditing.inputs.anonymiser_draws._has_gpu", lambda: False)
+    assert [number_of_draws(None, 0, effort) for effort in ("quick", "standard", "full")] == [1, 2, 10]
+    monkeypatch.setattr("zeroevidence.auditing.inputs.anonymiser_draws._has_gpu", lambda: True)
+    assert number_of_draws(None, 0, "standard") == 5
+    assert number_of_draws(3, 0, "quick") == 3
+    assert [number_of_draws(asked, 4, "full") for asked in (None, 2)] == [4, 2]
+    with pytest.raises(UsageError, match="5 draws of 1 folder of anonymised speech"):
+        number_of_draws(5, 1, "quick")
+
+
+class Spectrum:
+    """An encoder that sees the spectrum of a voice: enough to tell synthetic speakers apart."""
+
+    name, sample_rate, dim, fingerprint = "spectrum", RATE, 24, "spectrum:1"
+
+    def embed(self, waves):
+        power = [np.abs(np.fft.rfft(wave, 4096))[:480] ** 2 for wave in waves]
+        bands = [[part.sum() for part in np.array_split(each, self.dim)] for each in power]
+        return np.log(np.array(bands, dtype=np.float32) + 1e-6)
+
+
+@pytest.fixture
+def corpus(tmp_path, monkeypatch):
+    """Eighteen people in a table with roles: two recordings enrolled, one tried, or three to train on."""
+    monkeypatch.setattr("zeroevidence.auditing.corpus_audit.load_extractor", lambda name, **_: Spectrum())
+    rng = np.random.default_rng(0)
+    time = np.arange(RATE // 4) / RATE
+    lines = ["utterance\tspeaker\tpath\trole\tsplit"]
+    (tmp_path / "speech").mkdir()
+    for speaker in range(18):
+        split = ("", "dev", "eval")[speaker % 3]
+        for number in range(3):
+            tones = [0.6**h * np.sin(2 * np.pi * (90 + 9 * speaker) * h * time) for h in range(1, 9)]
+            name = f"p{speaker:02d}_{number}"
+            wave = 0.1 * sum(tones) + 0.01 * rng.normal(size=len(time))
+            soundfile.write(tmp_path / "speech" / f"{name}.wav", wave, RATE)
+            role = ("enrol", "enrol", "trial")[number] if split else "train"
+            lines.append(f"{name}\tp{speaker:02d}\tspeech/{name}.wav\t{role}\t{split}")
+    table = tmp_path / "utterances.tsv"
+    table.write_text("\n".join(lines) + "\n")
+    return table
+
+
+class Noise:
+    """A protector that adds noise, and counts whom it was asked for."""
+
+    fingerprint = "noise"
+    asked: ClassVar[Counter[tuple[str, int]]] = Counter()
+
+    def __init__(self, seed, level=0.02):
+        self.seed, self.level = seed, level
+
+    def __call__(self, wave, rate, utterance):
+        self.asked[utterance.id, self.seed] += 1
+        words = [ord(letter) for letter in utterance.id]
+        noise = np.random.default_rng([self.seed if self.level else 0, *words]).normal(size=len(wave))
+        return (0.8 * wave + max(self.level, 0.01) * noise).astype(np.float32)
+
+
+def draws_of(monkeypatch, corpus, level, say=lambda _: None, **settings):
+    """An audit with a protector of noise, and how often it was asked for each recording and seed."""
+    monkeypatch.setattr("zeroevidence.protect.voices.draws.load_protector", lambda name, *, seed: Noise(seed, level))
+    Noise.asked.clear()
+    cache = corpus.parent / f"cache-{level}"
+    result = audit_corpora(
+        corpus, protect="mcadams", cache=cache, backends=["cosine"], options=FAST, say=say, **settings
+    )
+    return result, dict(Noise.asked)
+
+
+def test_trials_are_never_drawn_again(corpus, monkeypatch):
+    result, asked = draws_of(monkeypatch, corpus, 0.02, draws=3)
+    assert set(asked.values()) == {1}
+    per_recording = Counter(name for name, _ in asked)
+    trials = {f"p{k:02d}_2" for k in range(18) if k % 3}
+    assert {name for name, number in per_recording.items() if number == 1} == trials
+    assert {name for name, number in per_recording.items() if number == 3} == set(per_recording) - trials
+    assert {seed for name, seed in asked if name in trials} == {0}
+    assert result.draws_curve.amount == (1, 2, 3)
+    again, asked = draws_of(monkeypatch, corpus, 0.02, draws=3)
+    assert asked == {}  # draws are kept
+    assert again.strongest.metrics == result.strongest.metrics
+
+
+def test_a_deterministic_protection_is_run_once(corpus, monkeypatch):
+    said = []
+    result, asked = draws_of(monkeypatch, corpus, 0.0, say=said.append, draws=4)
+    assert "the anonymiser gives the same speech again, so it is run once" in said
+    assert Counter(seed for _, seed in asked)[0] == 54
+    assert sum(seed != 0 for _, seed in asked) == 5
+    assert result.draws_curve is None
+    assert all(row.about.spent.draws.runs == 1 for row in result.rows if row.about.role == "attack")
+    assert "run once: a second run gives the same speech" in result.cards[-1].to_text()
+    once, _ = draws_of(monkeypatch, corpus, 0.0, draws=1)
+    assert "The anonymiser, run once." in once.cards[-1].to_text()
+    assert once.strongest.metrics == result.strongest.metrics
+
+
+def folder(corpus, name, seed, trials=True):
+    """A folder that an anonymiser wrote, with or without the trials."""
+    home = corpus.parent / name
+    home.mkdir()
+    for file in sorted((corpus.parent / "speech").iterdir()):
+        number = int(file.stem[1:3])
+        if trials or not (number % 3 and file.stem.endswith("_2")):
+            wave, rate = soundfile.read(file)
+            noise = np.random.default_rng([seed, number, int(file.stem[-1])]).normal(size=len(wave))
+            soundfile.write(home / file.name, 0.8 * wave + 0.05 * noise, rate)
+    return home
+
+
+def test_further_folders_are_further_draws(corpus):
+    settings = {"cache": corpus.parent / "cache", "backends": ["cosine"], "options": FAST}
+    released, second = folder(corpus, "released", 0), folder(corpus, "second", 1, trials=False)
+    result = audit_corpora(corpus, anonymised=[released, second], **settings)
+    assert result.strongest.about.spent.draws.runs == 2
+    assert result.strongest.labels["system"] == "released"
+    assert result.draws_curve.amount == (1, 2)
+    alone = audit_corpora(corpus, anonymised=released, **settings)
+    assert alone.draws_curve is None
+    repeated = audit_corpora(corpus, anonymised=[released, released], **settings)
+    assert repeated.strongest.about.spent.draws.deterministic
+    assert repeated.strongest.metrics == alone.strongest.metrics
+    (second / "p00_0.wav").unlink()
+    with pytest.raises(InputError, match=r"p00_0"):
+        audit_corpora(corpus, anonymised=[released, second], **settings)

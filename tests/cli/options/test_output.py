@@ -1,0 +1,32 @@
+"""Progress: a line of the terminal, and a line a minute elsewhere."""
+
+import sys
+
+import pytest
+
+from zeroevidence.cli.options import output
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that a test sets."""
+    now = [0.0]
+    monkeypatch.setattr(output.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(output, "_minutes", output._Minutes())
+    return now
+
+
+def test_a_line_a_minute_where_there_is_no_terminal(clock, capsys):
+    first, second = output.terminal_progress("reading", "files"), output.terminal_progress("attackers", "rows")
+    for seconds, show, done in ((1, first, 1), (59, first, 2), (61, first, 3), (62, second, 1), (122, second, 2)):
+        clock[0] = seconds
+        show(done, 3)
+    assert capsys.readouterr().err == "reading: 3 of 3 files\nattackers: 2 of 3 rows\n"
+
+
+def test_a_terminal_shows_every_step_in_one_line(clock, capsys, monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    show = output.terminal_progress("reading", "files")
+    show(1, 2)
+    show(2, 2)
+    assert capsys.readouterr().err == "\rreading: 1 of 2 files\r\rreading: 2 of 2 files\r\033[K"
