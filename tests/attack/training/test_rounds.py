@@ -36,7 +36,7 @@ class Trainer:
 def test_it_ends_where_twice_the_epochs_add_nothing(tmp_path):
     trainer = Trainer(level=8)
     result, chosen = trainer.within(1000, tmp_path)
-    assert trainer.trained[:5] == [(4, 0.3, 4), (4, 0.9, 4), (4, 0.1, 4), (8, 0.9, 8), (16, 0.9, 16)]
+    assert trainer.trained == [(4, 0.3, 4), (4, 0.9, 4), (4, 0.1, 4), (8, 0.9, 8), (16, 0.9, 16)]
     assert (chosen.epochs, chosen.learning_rate, result.done) == (8, pytest.approx(0.9), 8)
     assert trainer.said[-1] == "twice the epochs add less than 0.05 bits: the curve over epochs has levelled off"
     assert trainer.said[1] == ("training 2, 4 epochs at most, learning rate 0.9: development people disclose 1.80 bits")
@@ -74,10 +74,11 @@ def test_what_was_interrupted_goes_on_and_its_time_counts(tmp_path):
     with pytest.raises(Killed):
         train_within(12, BASE, tmp_path, killed, clock=lambda: trainer.now)
     assert len(json.loads((tmp_path / "rounds.json").read_text())["rounds"]) == 1
-    trainer.within(12, tmp_path)
-    # what the killed one did in the hour after its last note is lost, the rest is counted
-    assert trainer.now <= 13 * 3600.0
-    assert [epochs for epochs, _, _ in trainer.trained[:3]] == [4, 4, 4]
+    result, _ = trainer.within(12, tmp_path)
+    assert result.done == 4
+    assert trainer.trained == [(4, 0.3, 4), (4, 0.9, 4)]
+    # the killed one had taken an hour when it last looked at the clock
+    assert trainer.said[-1] == "no time for 4 more epochs: 9 h of 12 h are spent"
 
 
 def test_a_history_of_other_settings_or_nonsense_is_refused(tmp_path):
@@ -99,3 +100,12 @@ def test_the_next_follows_from_what_was_tried():
     assert next_round(tried, BASE).epochs == 8
     assert next_round([*tried, TrainingRound(8, 0.3, 2.05, 1.0)], BASE).epochs == 16
     assert next_round([*tried, TrainingRound(8, 0.3, 2.04, 1.0)], BASE) is None
+
+
+def test_a_finished_search_gives_its_best_again(tmp_path):
+    trainer = Trainer(level=8)
+    first, chosen = trainer.within(1000, tmp_path)
+    before = len(trainer.trained)
+    again, same = trainer.within(1000, tmp_path)
+    assert (again, same) == (first, chosen)
+    assert trainer.trained[before:] == [(8, 0.9, 8)]  # from its checkpoint, and nothing is trained

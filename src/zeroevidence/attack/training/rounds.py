@@ -54,7 +54,7 @@ class RoundHistory:
 class TrainRound(Protocol):
     """Trains with settings, keeping its state in a folder, until it ends or a function says so after an epoch."""
 
-    def __call__(self, settings: TrainingSettings, folder: Path, stop: Callable[[], bool]) -> TrainedNetwork:
+    def __call__(self, settings: TrainingSettings, folder: Path, stop: Callable[[], bool], /) -> TrainedNetwork:
         """Train."""
 
 
@@ -118,6 +118,7 @@ def train_within(
     """
     allowed = 3600.0 * hours
     history = _read(folder / _FILE, settings)
+    best: TrainedNetwork | None = None  # of the trainings that were not done before
     while True:
         changed = next_round(history.rounds, settings)
         if changed is None:
@@ -128,15 +129,22 @@ def train_within(
             spent = format_duration(history.seconds)
             say(f"no time for {changed.epochs} more epochs: {spent} of {hours:g} h are spent")
             break
-        history = _train(changed, history, allowed, folder, train_round, agreed, save, clock)
+        history, result = _train(changed, history, allowed, folder, train_round, agreed, save, clock)
         ended = history.rounds[-1]
+        if _best(history) == len(history.rounds) - 1:
+            best = result
         say(
             f"training {len(history.rounds)}, {ended.epochs} epochs at most, learning rate {ended.learning_rate:.2g}: "
             f"development people disclose {ended.bits:.2f} bits"
         )
-    at = max(range(len(history.rounds)), key=lambda number: history.rounds[number].bits)
+    at = _best(history)
     chosen = replace(settings, epochs=history.rounds[at].epochs, learning_rate=history.rounds[at].learning_rate)
-    return train_round(chosen, _home(folder, at), lambda: True), chosen
+    return best or train_round(chosen, _home(folder, at), lambda: True), chosen
+
+
+def _best(history: RoundHistory) -> int:
+    """Return the number of the training to which development people disclosed most, the first of several."""
+    return max(range(len(history.rounds)), key=lambda number: history.rounds[number].bits)
 
 
 def _train(
@@ -148,8 +156,8 @@ def _train(
     agreed: Callable[[Any], Any],
     save: bool,
     clock: Callable[[], float],
-) -> RoundHistory:
-    """Return the history after one more training."""
+) -> tuple[RoundHistory, TrainedNetwork]:
+    """Return the history after one more training, and what it gave."""
     began, before = clock() - history.begun, history.seconds - history.begun
 
     def stop() -> bool:
@@ -164,7 +172,7 @@ def _train(
     after = RoundHistory(history.settings, (*history.rounds, ended))
     if save:
         _write(folder / _FILE, after)
-    return after
+    return after, result
 
 
 def _home(folder: Path, number: int) -> Path:
