@@ -166,6 +166,19 @@ class _Count:
 class SimulatedLimits:
     """Simulates recordings of so many people, and measures the one-sided limits that `evaluate` gives them.
 
+    Parameters
+    ----------
+    design
+        The people, but for their number.
+    shift
+        By how much scores of mated pairs are higher.
+    seed
+        Seed of the simulations.
+    names
+        The measures.
+    level
+        Confidence level of the limits.
+
     Examples
     --------
     >>> draw = SimulatedLimits(Design(30), 1.0, 0, ("d_ece",), 0.95)
@@ -195,7 +208,7 @@ def one_sided_limits(data: ScoreMatrix, names: Sequence[str], level: float) -> d
         scores = sort_by_name(data).to_scores()
         view = ScoreView(rank(scores.target, scores.nontarget), options.pairs)
         prepared = PreparedScores(scores, view.ranked)
-        values = {name: MeasureResult.of(name, float(MEASURES[name].compute(view))) for name in names}  # type: ignore[arg-type]
+        values = {name: MeasureResult.of(name, float(MEASURES[name].compute(view))) for name in names}
         metrics = with_intervals(values, replicate(prepared, view, None, None, options, IN_PROCESS), level)
     limits = {name: metrics[name].bound for name in names}
     return {name: limit for name, limit in limits.items() if limit is not None}
