@@ -122,7 +122,8 @@ def test_processes_read_what_threads_do(speech, tmp_path, monkeypatch):
         read_features(missing, card, store=tmp_path / "store", workers=2)
 
 
-def test_hours_that_are_spent_end_the_training_after_an_epoch(speech, tmp_path):
+def test_hours_that_are_spent_end_the_training_before_the_next_epoch(tmp_path):
+    speech = voices(tmp_path / "speech", 10, per_person=2)
     said, epochs = [], []
     found = train(speech, tmp_path / "out", hours=1e-9, say=said.append, on_epoch=epochs.append)
     assert "no time for 2 more epochs" in said[-1]

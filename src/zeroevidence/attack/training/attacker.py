@@ -79,6 +79,7 @@ def train_attacker(
     settings: TrainingSettings | None = None,
     device: str | None = None,
     workers: int | None = None,
+    scheduler: Any = None,
     hours: float | None = None,
     overwrite: bool = False,
     on_epoch: Callable[[Any], None] | None = None,
@@ -106,6 +107,9 @@ def train_attacker(
         Device of torch; a GPU where there is one by default.
     workers
         Threads that read speech, each on one core; as many as there are cores by default.
+    scheduler
+        Address of a Dask scheduler, or a client of it, whose workers read the speech; corpus and folder must be where
+        they see them under the same path. None to read it on this machine.
     hours
         Train again with other learning rates and more epochs until development people disclose no more, or so many
         hours are spent; None to train once.
@@ -142,7 +146,7 @@ def train_attacker(
         if group.is_first:
             stack.enter_context(lock_folder(home, continued_from=[_FEATURES, _CHECKPOINT]))
             frames, conversions = read_features(
-                utterances, card, store=home / _FEATURES, workers=workers, progress=progress
+                utterances, card, store=home / _FEATURES, workers=workers, scheduler=scheduler, progress=progress
             )
             for sentence in conversions.sentences():
                 say(sentence)
