@@ -122,6 +122,16 @@ def test_processes_read_what_threads_do(speech, tmp_path, monkeypatch):
         read_features(missing, card, store=tmp_path / "store", workers=2)
 
 
+def test_half_precision_hardly_moves_an_embedding(speech):
+    model = load_extractor("campplus")
+    utterances = list(read_corpus(speech, draw=False))[::12]
+    stored, _ = read_features(utterances, find_card("campplus"), workers=1)
+    for number, utterance in enumerate(utterances):
+        whole = model.embed([load_audio(utterance)])[0]
+        half = model.forward(stored.utterance(number).astype(np.float32)[None])[0]
+        assert whole @ half / np.linalg.norm(whole) / np.linalg.norm(half) > 1.0 - 1e-5
+
+
 def test_hours_that_are_spent_end_the_training_before_the_next_epoch(tmp_path):
     speech = voices(tmp_path / "speech", 10, per_person=2)
     said, epochs = [], []
