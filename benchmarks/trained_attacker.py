@@ -9,9 +9,9 @@ Three steps, so that the middle one can run on another machine, with a GPU and w
 
 `prepare` protects every utterance and keeps its features (8 bits each, about 22 MB for each protection), `train` fits
 three attackers for each protection, one for each cut of the people (60 to train on, 20 to stop on, 45 evaluated), and
-keeps what the encoder makes of all utterances before and after; `evaluate` prints the table. `time` only times a
-training of 30 epochs on 1250 utterances. All take `--encoder NAME`, as `zeroevidence models` lists them. With ``--scope
-last`` only pooling and last layers are trained, which needs no GPU.
+keeps what the encoder makes of all utterances before and after; `evaluate` prints the table. `time` needs none of them:
+it times trainings on more and more recordings (`benchmarks/training_size.py`). All take `--encoder NAME`, as
+`zeroevidence models` lists them. With ``--scope last`` only pooling and last layers are trained, which needs no GPU.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
+from training_size import report
 
 PROTECTIONS = {
     "mcadams": "mcadams:0.5..0.9:utterance",
@@ -30,7 +31,6 @@ PROTECTIONS = {
 }
 CUTS = (0, 1, 2)
 ENCODERS = {"": "", "last": ", last layers fine-tuned", "all": ", fine-tuned"}
-UTTERANCES = 1250  # of the training that `time` times
 
 
 def people(speakers: np.ndarray, cut: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -151,20 +151,6 @@ def _keep(work: Path, encoder: str, name: str, which: str, vectors: np.ndarray) 
     np.save(work / f"{encoder}-{name}-{which}.npy", vectors.astype(np.float32))
 
 
-def timed(work: Path, encoder: str, name: str, **settings) -> None:
-    """Time a training on as many utterances as asked; those of all but 20 people, some of them twice."""
-    with np.load(work / "people.npz") as stored:
-        speakers = stored["speaker"]
-    order = np.random.default_rng(0).permutation(np.unique(speakers))
-    feats = features(work, encoder, name)
-    some = np.flatnonzero(np.isin(speakers, order[20:]))
-    some = np.concatenate([some, some])[:UTTERANCES]
-    held = np.flatnonzero(np.isin(speakers, order[:20]))
-    rows = np.concatenate([some, held])
-    for _ in range(2):  # the first run warms up
-        fitted(encoder, [feats[i] for i in rows], speakers[rows], (order[20:], order[:20]), **settings)
-
-
 def evaluate(work: Path, encoder: str, intervals: int, names: list[str]) -> None:
     import zeroevidence as ze
     from zeroevidence.attack.attackers.attacker import find_attacker
@@ -210,6 +196,7 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, help="At most, instead of what is usual for the scope.")
     parser.add_argument("--cut", type=int, choices=CUTS, help="One of the cuts of the people.")
     parser.add_argument("--intervals", type=int, default=400)
+    parser.add_argument("--recordings", type=int, nargs="+", default=[1_000, 10_000, 100_000], help="For `time`.")
     parser.add_argument("--only", choices=tuple(PROTECTIONS), help="One of the protections.")
     arguments = parser.parse_args()
     names = list(PROTECTIONS) if arguments.only is None else [arguments.only]
@@ -220,7 +207,8 @@ def main() -> None:
     elif arguments.step == "train":
         train(arguments.work, arguments.encoder, names, cuts, **settings)
     elif arguments.step == "time":
-        timed(arguments.work, arguments.encoder, names[-1], **settings)
+        sizes = {"epochs": 2, "device": None, "encoder": arguments.encoder}
+        report(arguments.work, arguments.recordings, **{**sizes, **settings})
     else:
         evaluate(arguments.work, arguments.encoder, arguments.intervals, names)
 

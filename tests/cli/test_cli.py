@@ -407,7 +407,7 @@ def test_compare_ranks_systems_on_the_same_trials(run, tmp_path):
     code, out, err = run(*arguments, "-f", "json")
     assert (code, err) == (0, "")
     document = json.loads(out)
-    assert document["schema"] == "zeroevidence/comparison/1"
+    assert document["schema"] == "zeroevidence/comparison/2"
     by_measure = {one["measure"]: one for one in document["comparisons"]}
     assert set(by_measure) == {"eer", "d_ece", "linkability", "alid"}
     ranking = by_measure["d_ece"]["ranking"]

@@ -4,17 +4,71 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats
 
 import zeroevidence as ze
 from zeroevidence.evaluation.comparing.comparison import compare
 from zeroevidence.evaluation.comparing.same_trials import check_same_trials
-from zeroevidence.uncertainty.compare import difference, holm, tie_groups
+from zeroevidence.uncertainty.compare import POWER, Difference, difference, holm, holm_levels, tie_groups
+from zeroevidence.uncertainty.spread import Spread
 
 
 def test_holm_by_hand():
     assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
     assert holm([0.9, 0.8]) == [1.0, 1.0]
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.floats(-1.0, 1.0), st.floats(0.01, 1.0), st.integers(5, 60), st.floats(0.0, 1.0), st.floats(0.0, 1.0)
+        ),
+        min_size=1,
+        max_size=8,
+    ),
+    st.sampled_from([0.8, 0.95, 0.99]),
+)
+def test_an_adjusted_interval_excludes_0_exactly_where_the_adjusted_p_value_is_small(drawn, level):
+    found = [
+        Difference.from_spread(value, Spread(error, people, people - 1.0, below, above), level)
+        for value, error, people, below, above in drawn
+    ]
+    p_values = [one.p_value for one in found]
+    for one, p, tested in zip(found, holm(p_values), holm_levels(p_values, level), strict=True):
+        adjusted = one.at_level(tested)
+        assert tested >= level - 1e-12
+        assert adjusted.low <= one.low + 1e-12
+        assert adjusted.high >= one.high - 1e-12
+        if abs(p - (1.0 - level)) > 1e-9:  # but for rounding
+            assert (adjusted.low > 0.0 or adjusted.high < 0.0) == (p < 1.0 - level)
+
+
+def test_levels_of_holm_by_hand():
+    """Of three pairs the first is tested at a third of 5 %, the second at a half; none after one that fails."""
+    assert holm_levels([0.03, 0.001, 0.2]) == pytest.approx([0.975, 1 - 0.05 / 3, 0.975])
+    assert holm_levels([0.001, 0.02, 0.04]) == pytest.approx([1 - 0.05 / 3, 0.975, 0.95])
+    assert holm_levels([0.02, 0.02]) == pytest.approx([0.975, 0.95])
+    assert holm_levels([0.9]) == pytest.approx([0.95])
+    assert holm_levels([]) == []
+
+
+@pytest.mark.parametrize("level", [0.95, 0.995])
+def test_a_detectable_difference_is_seen_as_often_as_said(level):
+    """Means over 30 people whose differences are Gaussian, and differ by what is said to be detectable."""
+    rng = np.random.default_rng(1)
+    unshifted = rng.normal(0.0, 0.1, (600, 30))
+
+    def found(values):
+        without = (values.sum() - values) / 29
+        return difference(values.mean(), 0.0, (without, np.zeros(30)), SHARES, 30.0).at_level(level)
+
+    size = np.mean([found(values).detectable for values in unshifted])
+    seen = np.mean([found(values + size).low > 0.0 for values in unshifted])
+    half = np.mean([found(values + size / 2).low > 0.0 for values in unshifted])
+    assert seen == pytest.approx(POWER, abs=0.05)
+    assert half < 0.5
 
 
 SHARES = np.full(30, 1 / 30)
@@ -40,7 +94,9 @@ def test_common_noise_cancels():
 
 def test_values_that_are_missing_tell_nothing():
     nothing = np.full(30, np.nan)
-    assert difference(0.3, 0.2, (nothing, nothing), SHARES, 30.0).p_value == 1.0
+    found = difference(0.3, 0.2, (nothing, nothing), SHARES, 30.0)
+    assert (found.p_value, found.detectable) == (1.0, None)
+    assert found.at_level(0.99).level == 0.99
 
 
 def test_groups_end_where_the_first_is_left_behind():
@@ -83,6 +139,11 @@ def test_ranking_and_ties():
         for one in comparison.pairs:
             assert one.difference.value == values[one.first] - values[one.second]
             assert one.difference.low <= one.difference.value <= one.difference.high
+            assert (one.difference.low > 0 or one.difference.high < 0) == (one.p_holm < 0.05)
+            assert comparison.tells_apart(one.second, one.first) == (one.p_holm < 0.05)
+            assert one.difference.level > 0.95 or one.p_holm == max(pair.p_holm for pair in comparison.pairs)
+            assert one.difference.detectable > 0
+        assert not comparison.is_first_told_apart
 
 
 def test_other_trials_are_refused_and_named():

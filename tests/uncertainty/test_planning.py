@@ -5,7 +5,13 @@ import pytest
 from scipy.stats import norm, t
 
 from zeroevidence.uncertainty.level import LEAST_PEOPLE
-from zeroevidence.uncertainty.planning import MOST_PEOPLE, needed_from_limits, needed_from_spread
+from zeroevidence.uncertainty.planning import (
+    MOST_PEOPLE,
+    confirmed_people,
+    guessed_people,
+    needed_from_limits,
+    needed_from_spread,
+)
 from zeroevidence.uncertainty.spread import Spread
 
 PILOT = Spread(error=0.04, people=20.0, freedom=19.0, below=0.0, above=0.0)
@@ -96,3 +102,60 @@ def test_unreachable_bounds_of_simulations():
 def test_limits_without_scatter_need_no_luck():
     needed = needed_from_limits(limits(0.0, (16, 64), 0.0), constant(0.0), 0.17, 0.99, seed=0)
     assert needed.people == needed.low == needed.high == pytest.approx(100, abs=2)
+
+
+def excesses(needed, exponent, times=2000, seed=0):
+    """Limits of which 80 % reach the bound with so many people, and which fall with a power of their number."""
+
+    def excess(people):
+        drawn = 1.0 + 0.2 * (np.random.default_rng((seed, people)).standard_normal(times) - norm.ppf(0.8))
+        return (needed / people) ** exponent * drawn
+
+    return excess
+
+
+@pytest.mark.parametrize("exponent", [0.5, 0.7, 1.0])
+@pytest.mark.parametrize("needed", [15, 60, 400])
+def test_a_guess_follows_how_limits_fall(needed, exponent):
+    assert guessed_people(excesses(needed, exponent), 0.8).people == pytest.approx(needed, rel=0.15)
+
+
+def test_a_guess_beyond_all_measure():
+    assert guessed_people(excesses(1e6, 0.5), 0.8).unreachable == "beyond"
+    assert guessed_people(lambda _: np.full(20, np.inf), 0.8).unreachable == "beyond"
+
+
+@pytest.mark.parametrize("guess", [20, 55, 70, 300])
+def test_a_number_is_confirmed_from_either_side(guess):
+    """The number that is quoted is simulated; not many more than are needed, unless they were not shown too often."""
+    tried = []
+
+    def excess(people):
+        tried.append(people)
+        return excesses(60, 0.5, times=400)(people)
+
+    found = confirmed_people(guess, excess, 0.8, 1000)
+    assert found.people in tried
+    assert found.shown == (excesses(60, 0.5, times=400)(found.people) <= 1.0).mean()
+    assert found.shown - found.shown_error >= 0.8
+    assert 58 <= found.people <= 75
+    assert len(tried) <= 5
+
+
+def test_the_error_of_a_share_is_that_of_so_many_simulations():
+    found = confirmed_people(60, excesses(50, 0.5, times=400), 0.8, 1000)
+    assert found.times == 400
+    assert found.shown_error == pytest.approx(np.sqrt(found.shown * (1.0 - found.shown) / 400), rel=0.1)
+    always = confirmed_people(LEAST_PEOPLE, lambda _: np.zeros(50), 0.8, 100)
+    assert (always.people, always.shown) == (LEAST_PEOPLE, 1.0)
+    assert always.shown_error > 0.0
+
+
+def test_more_people_than_can_be_simulated():
+    short = confirmed_people(60, excesses(200, 0.5), 0.8, 100)
+    assert (short.people, short.low, short.unreachable) == (None, 100, "unconfirmed")
+    assert short.shown < 0.8
+    far = confirmed_people(160, excesses(200, 0.5), 0.8, 100)
+    assert (far.people, far.shown, far.unreachable) == (160, None, None)
+    just = confirmed_people(140, excesses(60, 0.5), 0.8, 100)
+    assert just.people <= 100

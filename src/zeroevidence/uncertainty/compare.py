@@ -8,18 +8,74 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from zeroevidence._typing import FloatArray
-from zeroevidence.uncertainty.level import LEVEL
+from zeroevidence.uncertainty.level import LEVEL, alpha
+from zeroevidence.uncertainty.numerics.student import t_quantile
 from zeroevidence.uncertainty.spread import Spread, estimate_spread
+
+POWER = 0.8  # with which a detectable difference is seen
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """First system minus second, with an interval and a two-sided p-value."""
+    """First system minus second.
+
+    Parameters
+    ----------
+    value
+        The difference.
+    low
+        Lower end of its interval.
+    high
+        Upper end of its interval.
+    p_value
+        Two-sided p-value of the hypothesis that there is none.
+    level
+        Confidence level of the interval.
+    detectable
+        The smallest true difference whose interval at this level would exclude 0 with probability `POWER`; None where
+        the spread is unknown.
+    spread
+        Spread of the difference; None where it is unknown.
+
+    Examples
+    --------
+    >>> spread = Spread(error=0.1, people=30.0, freedom=29.0, below=0.0, above=0.0)
+    >>> single = Difference.from_spread(0.25, spread)
+    >>> among_ten = single.at_level(0.995)
+    >>> single.low > 0.0 > among_ten.low, round(single.detectable, 2), round(among_ten.detectable, 2)
+    (True, 0.29, 0.39)
+    """
 
     value: float
     low: float
     high: float
     p_value: float
+    level: float = LEVEL
+    detectable: float | None = None
+    spread: Spread | None = None
+
+    @classmethod
+    def from_spread(
+        cls, value: float, spread: Spread | None, level: float = LEVEL, *, alike: bool = False
+    ) -> Difference:
+        """Return a difference with what its spread tells; `alike` says that it is no more than rounding."""
+        if spread is None:
+            return cls(value, float("nan"), float("nan"), 1.0, level)
+        p_value = 1.0 if alike else spread.p_value(value)
+        return cls(value, float("nan"), float("nan"), p_value, level, None, spread).at_level(level)
+
+    def at_level(self, level: float) -> Difference:
+        """Return the same difference with an interval of another confidence level."""
+        if self.spread is None:
+            return replace(self, level=level)
+        low, high = self.spread.limits(self.value, level)
+        return replace(self, low=low, high=high, level=level, detectable=_detectable(self.spread, level))
+
+
+def _detectable(spread: Spread, level: float) -> float:
+    """The difference that the interval leaves 0 beside it with probability `POWER`."""
+    low, high = spread.limits(0.0, level)
+    return max(-low, high) + t_quantile(1.0 - POWER, spread.freedom) * spread.error
 
 
 def difference(
@@ -54,12 +110,12 @@ def difference(
     with np.errstate(invalid="ignore"):
         differences = left_out[0] - left_out[1]
     spread = estimate_spread(value, differences, shares, people)
-    if spread is None:
-        return Difference(value, float("nan"), float("nan"), 1.0)
-    low, high = spread.limits(value, level)
-    # rounding must not make two equal systems differ
-    alike = abs(value) <= 1e-12 * max(1.0, abs(first), abs(second))
-    return Difference(value, low, high, 1.0 if alike else spread.p_value(value))
+    return Difference.from_spread(value, spread, level, alike=is_rounding(value, first, second))
+
+
+def is_rounding(value: float, first: float, second: float) -> bool:
+    """Whether a difference of two values is no more than rounding, which must not make equal systems differ."""
+    return abs(value) <= 1e-12 * max(1.0, abs(first), abs(second))
 
 
 def unpaired_difference(
@@ -76,11 +132,8 @@ def unpaired_difference(
     >>> difference.value, round(difference.low, 2), round(difference.high, 2), round(difference.p_value, 4)
     (0.5, 0.22, 0.78, 0.0008)
     """
-    value = first - second
     opposite = replace(second_spread, below=second_spread.above, above=second_spread.below)
-    both = first_spread.combine(opposite)
-    low, high = both.limits(value, level)
-    return Difference(value, low, high, both.p_value(value))
+    return Difference.from_spread(first - second, first_spread.combine(opposite), level)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -92,6 +145,32 @@ def holm(p_values: Sequence[float]) -> list[float]:
         highest = max(highest, min(1.0, (len(p_values) - position) * p_values[index]))
         adjusted[index] = highest
     return adjusted.tolist()
+
+
+def holm_levels(p_values: Sequence[float], level: float = LEVEL) -> list[float]:
+    """Return the confidence level at which Holm's procedure tests each hypothesis.
+
+    The smallest p-value is tested with an error divided by the number of hypotheses, the next by one less, and so on;
+    from the first that is not rejected on, none is, and all of these have its level. An interval of that level excludes
+    0 exactly where the corrected p-value is below the error of `level`.
+
+    Examples
+    --------
+    >>> [round(level, 4) for level in holm_levels([0.001, 0.3, 0.02], 0.95)]
+    [0.9833, 0.95, 0.975]
+    >>> [round(level, 4) for level in holm_levels([0.3, 0.4], 0.95)]
+    [0.975, 0.975]
+    """
+    number, error, rejected = len(p_values), alpha(level), 0
+    order = np.argsort(p_values, kind="stable")
+    for position, index in enumerate(order):
+        if (number - position) * p_values[index] >= error:
+            break
+        rejected = position + 1
+    divisors = np.empty(number)
+    divisors[order] = np.maximum(number - np.arange(number), number - rejected)
+    levels: list[float] = (1.0 - error / np.maximum(divisors, 1.0)).tolist()
+    return levels
 
 
 def tie_groups(order: Sequence[int], significant: set[frozenset[int]]) -> list[int]:

@@ -22,9 +22,14 @@ MOST_PEOPLE = 10_000  # beyond, the answer would rest on the form of the curve a
 _SIZES = np.unique(np.geomspace(LEAST_PEOPLE, MOST_PEOPLE, 700).round())
 _REDRAWN = 400
 _PURPOSE = 8  # keeps what is drawn here apart from other draws of a seed
+_FIRST = 24  # people that are simulated first, to guess how many are needed
+_EXPONENT = 0.7  # of the fall of limits with the number of people, before two numbers show it
+_LEAST_REACH = 0.01
+_FAR = 1.5  # times as many as can be simulated: the guess stays one
+_STEP = 1.1  # numbers of people that are simulated to confirm one differ at least by this factor
 
-# never: the truth itself is not below the bound; beyond: more than MOST_PEOPLE
-Unreachable: TypeAlias = Literal["never", "beyond"]
+# never: the truth itself is not below the bound; beyond: more than MOST_PEOPLE; unconfirmed: more than can be simulated
+Unreachable: TypeAlias = Literal["never", "beyond", "unconfirmed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +46,22 @@ class PeopleNeeded:
         The high end of its range.
     unreachable
         Why there is no number; None where there is one.
+    shown
+        How often the limit lay below the bound in simulations of that number of people, or of `low` where there is no
+        number that was confirmed; None where it was not simulated.
+    shown_error
+        Standard error of `shown`.
+    times
+        Number of these simulations.
     """
 
     people: int | None
     low: int | None
     high: int | None
     unreachable: Unreachable | None = None
+    shown: float | None = None
+    shown_error: float | None = None
+    times: int = 0
 
 
 def needed_from_spread(
@@ -123,6 +138,133 @@ def needed_from_limits(
     above = (true >= bound) | np.isclose(true, bound, rtol=1e-4)  # a truth that was solved for is never quite exact
     why: Unreachable | None = None if np.isfinite(expected) else "never" if above.all() else "beyond"
     return PeopleNeeded(_whole(expected), _whole(min(low, expected)), _whole(max(high, expected)), why)
+
+
+def guessed_people(excess: Callable[[int], FloatArray], power: float) -> PeopleNeeded:
+    """About how many people bring limits below a bound with probability `power`, from simulations of two numbers.
+
+    Parameters
+    ----------
+    excess
+        For a number of people, how far each of some simulated limits lies above the truth, as a share of how far the
+        bound does; infinite where the truth is not below the bound.
+    power
+        The probability that is wanted.
+
+    Examples
+    --------
+    >>> guessed_people(lambda people: 60.0 / people * np.array([0.9, 1.0, 1.1]), 0.8).people
+    67
+    """
+    first = _Tried.of(_FIRST, excess(_FIRST), power)
+    people = first.next_after(None)
+    if people != _FIRST and people <= MOST_PEOPLE:
+        people = _Tried.of(people, excess(people), power).next_after(first)
+    return PeopleNeeded(people, people, people) if people <= MOST_PEOPLE else PeopleNeeded(None, None, None, "beyond")
+
+
+def confirmed_people(
+    guess: int, excess: Callable[[int], FloatArray], power: float, most: int = MOST_PEOPLE
+) -> PeopleNeeded:
+    """The number of people near a guess for which limits lie below a bound with probability `power` in simulations.
+
+    The share of simulations that do must be above `power` by its standard error. If that of the guess is not, more
+    people are simulated; if it is above by twice that error, fewer are.
+
+    Parameters
+    ----------
+    guess
+        A number of people.
+    excess
+        As in `guessed_people`, of many simulations.
+    power
+        The probability that is wanted.
+    most
+        The largest number that can be simulated; a guess far beyond it is returned as it is.
+
+    Examples
+    --------
+    >>> found = confirmed_people(20, lambda people: 80.0 / people * np.linspace(0.5, 1.1, 100), 0.8)
+    >>> found.people, found.shown, round(found.shown_error, 2)
+    (85, 0.93, 0.03)
+    """
+    if guess > _FAR * most:
+        return PeopleNeeded(guess, guess, guess)
+    failed, passed, last, people = 0, None, None, min(guess, most)
+    while True:
+        tried = _Tried.of(people, excess(people), power)
+        following, last = tried.next_after(last), tried
+        if tried.is_enough(power):
+            passed = tried
+        elif people == most:
+            return replace(tried.needed, people=None, high=None, unreachable="unconfirmed")
+        else:
+            failed = people
+        least = max(LEAST_PEOPLE, int(np.ceil(_STEP * failed)))
+        beyond = most if passed is None else int(passed.people / _STEP)
+        if passed is not None and (beyond < least or not passed.is_by_far(power)):
+            return passed.needed
+        people = min(max(following, least), beyond)
+
+
+@dataclass(frozen=True, slots=True)
+class _Tried:
+    """A number of people that was simulated.
+
+    Parameters
+    ----------
+    people
+        The number.
+    reach
+        How far above the truth a share `power` of the limits stays, as a share of how far the bound lies above it.
+    needed
+        The number with the share of simulations whose limits are below the bound.
+    """
+
+    people: int
+    reach: float
+    needed: PeopleNeeded
+
+    @classmethod
+    def of(cls, people: int, excess: FloatArray, power: float) -> _Tried:
+        """From the simulations of a number of people."""
+        times, below = len(excess), excess <= 1.0
+        # One more of either kind: a share of all or none is not known without error.
+        likely = (below.sum() + 1.0) / (times + 2.0)
+        error = float(np.sqrt(likely * (1.0 - likely) / times))
+        aim = min(power + error, 0.5 + power / 2.0)
+        reach = float(excess.mean() + ndtri(aim) * excess.std()) if np.isfinite(excess).all() else np.inf
+        needed = PeopleNeeded(people, people, people, None, float(below.mean()), error, times)
+        return cls(people, max(reach, _LEAST_REACH), needed)
+
+    def next_after(self, other: _Tried | None) -> int:
+        """The number of people for which the limits would just reach the bound, as a power of their number."""
+        exponent = _EXPONENT
+        if other is not None and other.people != self.people and np.isfinite([self.reach, other.reach]).all():
+            slope = np.log(other.reach / self.reach) / np.log(self.people / other.people)
+            exponent = float(np.clip(slope, 0.5, 1.0))
+        people = np.ceil(self.people * min(self.reach ** (1.0 / exponent), 2.0 * MOST_PEOPLE))
+        return max(LEAST_PEOPLE, int(people))
+
+    def is_enough(self, power: float) -> bool:
+        """Whether it is shown often enough, as far as so many simulations can tell."""
+        return self.shown == 1.0 or self.shown - self.error >= power
+
+    def is_by_far(self, power: float) -> bool:
+        """Whether it is shown so often that fewer people may do."""
+        return self.shown - 2.0 * self.error > power
+
+    @property
+    def shown(self) -> float:
+        """Share of the simulations whose limits are below the bound."""
+        assert self.needed.shown is not None
+        return self.needed.shown
+
+    @property
+    def error(self) -> float:
+        """Standard error of that share."""
+        assert self.needed.shown_error is not None
+        return self.needed.shown_error
 
 
 def _reach(sizes: FloatArray, excess: list[FloatArray], power: float) -> FloatArray:

@@ -122,6 +122,28 @@ def test_processes_read_what_threads_do(speech, tmp_path, monkeypatch):
         read_features(missing, card, store=tmp_path / "store", workers=2)
 
 
+def test_half_precision_hardly_moves_an_embedding(speech):
+    model = load_extractor("campplus")
+    utterances = list(read_corpus(speech, draw=False))[::12]
+    stored, _ = read_features(utterances, find_card("campplus"), workers=1)
+    for number, utterance in enumerate(utterances):
+        whole = model.embed([load_audio(utterance)])[0]
+        half = model.forward(stored.utterance(number).astype(np.float32)[None])[0]
+        assert whole @ half / np.linalg.norm(whole) / np.linalg.norm(half) > 1.0 - 1e-5
+
+
+def test_hours_that_are_spent_end_the_training_before_the_next_epoch(tmp_path):
+    speech = voices(tmp_path / "speech", 10, per_person=2)
+    said, epochs = [], []
+    found = train(speech, tmp_path / "out", hours=1e-9, say=said.append, on_epoch=epochs.append)
+    assert "no time for 2 more epochs" in said[-1]
+    assert (found.epochs, epochs) == (0, [])
+    assert load_extractor(found.card).dim == 192
+    assert json.loads(found.card.read_text())["training"]["epochs"] == 2
+    with pytest.raises(UsageError, match="hours: expected more than 0, got 0"):
+        train(speech, tmp_path / "other", hours=0)
+
+
 def test_too_few_people_and_a_folder_in_use_are_refused(tmp_path):
     with pytest.raises(
         InputError, match="6 people; expected at least 10, 8 to learn from and 2 to stop on: an encoder"

@@ -136,15 +136,21 @@ def test_few_people_are_cross_validated_and_embedded_once(run, corpus, encoder, 
 
 
 def test_folder_of_an_external_anonymiser(run, corpus, encoder, tmp_path):
-    protected = tmp_path / "anonymised"
+    protected, again = tmp_path / "anonymised", tmp_path / "again"
     for path in corpus.rglob("*.wav"):
         wave, rate = soundfile.read(path)
-        target = protected / path.relative_to(corpus)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        soundfile.write(target, wave[::-1], rate)
-    code, printed, err = run("audit", corpus, "--anonymised", protected, "-o", tmp_path / "out", *QUICK)
+        for home, gain in ((protected, 1.0), (again, 0.5)):
+            target = home / path.relative_to(corpus)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            soundfile.write(target, gain * wave[::-1], rate)
+    folders = "--anonymised", protected, "--anonymised", again
+    code, printed, err = run("audit", corpus, *folders, "-o", tmp_path / "out", *QUICK)
     assert code == 0, err
     assert "anonymised" in printed
+    assert "run 2 times on the speech" in " ".join(printed.split())
+    document = json.loads((tmp_path / "out" / "result.json").read_text())
+    assert any("alid_over_draws" in row["curves"] for row in document["rows"])
+    assert "With 2 runs of the anonymiser instead of 1" in (tmp_path / "out" / "report.html").read_text()
     next(protected.rglob("*.wav")).unlink()
     code, _, err = run("audit", corpus, "--anonymised", protected, "-o", tmp_path / "other", *QUICK)
     assert code == 3
@@ -152,7 +158,9 @@ def test_folder_of_an_external_anonymiser(run, corpus, encoder, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "arguments", [[], ["--protect", "mcadams", "--anonymised", "x"], ["--protect", "magic"]], ids=str
+    "arguments",
+    [[], ["--protect", "mcadams", "--anonymised", "x"], ["--protect", "magic"], ["--anonymised", "x", "--draws", "2"]],
+    ids=str,
 )
 def test_wrong_usage(run, corpus, encoder, tmp_path, arguments):
     assert run("audit", corpus, *arguments, "-o", tmp_path / "out")[0] == 2

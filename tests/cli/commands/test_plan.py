@@ -3,13 +3,15 @@
 import csv
 import io
 import json
+from dataclasses import replace
 
 import pytest
 
 import zeroevidence as ze
-from zeroevidence.evaluation.planning.one_system import Pilot
+from zeroevidence.evaluation.planning.needed import Requirement
+from zeroevidence.evaluation.planning.one_system import Pilot, Plan, Simulation
 from zeroevidence.evaluation.planning.pilot import plan_from_pilot
-from zeroevidence.evaluation.planning.simulated import Design, simulated
+from zeroevidence.evaluation.planning.simulated import SCENARIOS, Design, simulated
 from zeroevidence.evaluation.planning.two_systems import PlannedComparison
 from zeroevidence.report.tables.plans import render_plan, render_planned_comparison
 from zeroevidence.uncertainty.planning import PeopleNeeded
@@ -43,11 +45,17 @@ def test_json_is_the_same_as_from_python(run):
     code, out, _ = run(*QUICK, "--leak", "eer=0.25", "-f", "json", "--seed", 4)
     assert code == 0
     document = json.loads(out)
-    assert (document["schema"], document["kind"]) == ("zeroevidence/plan/1", "simulation")
+    assert (document["schema"], document["kind"]) == ("zeroevidence/plan/2", "simulation")
     same = ze.plan(12, 3, leak=0.25, measure="eer", simulations=2, seed=4)
     assert out == render_plan(same, "json")
     assert [one["measure"] for one in document["expected"]] == [one.measure for one in same.expected]
-    assert document["basis"]["design"] == {"people": 12, "utterances": 3, "between": 0.5, "uneven": False}
+    assert document["basis"]["design"] == {
+        "people": 12,
+        "utterances": 3,
+        "between": 0.5,
+        "uneven": False,
+        "scenario": "alike",
+    }
 
 
 def test_csv_has_a_line_for_each_measure(run, pilot):
@@ -107,6 +115,62 @@ def test_bounds_that_take_too_many_people():
     row = result(16)
     text = render_plan(plan_from_pilot(row, show={"d_ece": row["d_ece"].corrected + 1e-4}), "md")
     assert "takes more than 10000 people: the pilot's estimate is too close to it." in text
+
+
+ALIKE, FEWER = PeopleNeeded(40, 40, 40), PeopleNeeded(30, 30, 30)
+CONFIRMED = PeopleNeeded(61, 61, 61, None, 0.86, 0.034, 100)
+
+
+def simulated_plan(needed):
+    """A plan in which few people are recognised better than most, and so many are needed then."""
+    scenarios = {"alike": ALIKE, "unequal": FEWER, "heavy-tailed": needed}
+    target = Requirement("d_ece", 0.1, needed, scenarios)
+    basis = Simulation(Design(30), "d_ece", 0.05, 0.6, 20, 0)
+    return Plan(30, (), (target,), 0.8, basis, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("needed", "said"),
+    [
+        (
+            CONFIRMED,
+            "takes about 61 people: so many show it in 86 % ± 3 % of 100 simulated recordings where a few are "
+            "recognised much better than most. It takes 40 where all people are alike, 30 where some are recorded much "
+            "more often than others.",
+        ),
+        (
+            PeopleNeeded(None, 61, None, "unconfirmed", 0.7, 0.05, 100),
+            "takes more than 61 people where a few are recognised much better than most: so many show it in only 70 % "
+            "± 5 % of 100 simulated recordings. It takes 40",
+        ),
+        (PeopleNeeded(700, 700, 700), "about 700 people where a few are recognised much better than most, which is "
+                                      "extrapolated from simulations of fewer. It takes 40"),
+        (PeopleNeeded(None, None, None, "beyond"), "takes more than 10000 people where a few are recognised much"),
+        (
+            PeopleNeeded(None, None, None, "never"),
+            "No number of people will show that D_ECE is at most 0.1 bit where a few are recognised much better than "
+            "most: in truth it is not. It takes 40",
+        ),
+    ],
+)  # fmt: skip
+def test_people_needed_by_simulations(needed, said):
+    assert said in render_plan(simulated_plan(needed), "md").replace("\\", "")
+
+
+def test_a_truth_beyond_the_bound_in_every_scenario_is_said_once():
+    never = PeopleNeeded(None, None, None, "never")
+    plan = simulated_plan(never)
+    plan = replace(plan, requirements=(Requirement("d_ece", 0.1, never, dict.fromkeys(SCENARIOS, never)),))
+    assert "is at most 0.1 bit: in truth it is not." in render_plan(plan, "md")
+
+
+def test_people_needed_of_every_scenario_for_programs():
+    document = json.loads(render_plan(simulated_plan(CONFIRMED), "json"))
+    (target,) = document["requirements"]
+    assert (target["needed"]["people"], target["needed"]["shown"], target["needed"]["shown_error"]) == (61, 0.86, 0.034)
+    assert {name: needed["people"] for name, needed in target["scenarios"].items()} == {
+        "alike": 40, "unequal": 30, "heavy-tailed": 61,
+    }  # fmt: skip
 
 
 def test_two_systems_are_planned_for(run):

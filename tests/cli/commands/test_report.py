@@ -146,9 +146,9 @@ def test_comparison(run, tmp_path):
     [
         ("{", r"x\.json:1: not JSON"),
         ("{}", "expected a result with schema"),
-        ('{"schema": "zeroevidence/comparison/1", "comparisons": [{}]}', r"comparisons\[0\]: has no 'measure'"),
+        ('{"schema": "zeroevidence/comparison/2", "comparisons": [{}]}', r"comparisons\[0\]: has no 'measure'"),
         ('{"schema": "zeroevidence/evaluation/3", "rows": []}', "has no rows"),
-        ('{"schema": "zeroevidence/comparison/1", "comparisons": []}', "has no comparisons"),
+        ('{"schema": "zeroevidence/comparison/2", "comparisons": []}', "has no comparisons"),
         ("[" * 100_000, "nested too deeply"),
     ],
 )

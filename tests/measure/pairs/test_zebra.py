@@ -223,3 +223,25 @@ def test_development_pairs_calibrate():
     assert 0.0 <= helped["d_ece_loss"].value < 0.01
     assert "|dev:sha256:" in helped.signature
     assert helped.curves["ece_actual"].y[100] < 1.0 < alone.curves["ece_actual"].y[100]
+
+
+def test_the_interval_of_the_loss_is_that_of_both_together():
+    """Leaving each person out on both sides by hand; what calibration costs is no leak and has no null."""
+    rng = np.random.default_rng(0)
+    mated = np.repeat(np.arange(12), 3)
+    scores = rng.normal(size=(36, 12))
+    scores[np.arange(36), mated] += 2.0
+    scores = 4.0 * (scores - 1.0)  # four times too sure
+    row = ze.evaluate(ze.ScoreMatrix(scores, mated, trial_speakers=mated, enrolment_speakers=range(12)), null=5)
+    loss = row["d_ece_loss"]
+    without = []
+    for person in range(12):
+        rest = np.delete(scores[mated != person], person, axis=1)
+        is_target = np.delete(np.eye(12, dtype=bool)[mated[mated != person]], person, axis=1)
+        kept = rest[is_target], rest[~is_target]
+        without.append(ze.d_ece(*kept) - ze.d_ece_actual(*kept))
+    assert loss.spread.error == pytest.approx(np.sqrt(11.0 * np.var(without)))
+    assert loss.low < loss.value < loss.high
+    assert loss.null is None
+    assert loss.p_value is None
+    assert loss.bound is None  # it is no disclosure, so no side of it is the attacker's

@@ -22,6 +22,8 @@ from zeroevidence.attack.networks.onnx_export import save_onnx
 from zeroevidence.attack.onnx_models.cards import CARD, EncoderCard, card_text
 from zeroevidence.attack.training.data.features import read_features
 from zeroevidence.attack.training.data.frame_set import FrameSet
+from zeroevidence.attack.training.history import TrainedNetwork
+from zeroevidence.attack.training.rounds import train_within
 from zeroevidence.attack.training.settings import LEAST_PEOPLE, TrainingSettings, usual_scope
 from zeroevidence.data.files.errors import naming_file
 from zeroevidence.data.files.locking import lock_folder
@@ -77,6 +79,8 @@ def train_attacker(
     settings: TrainingSettings | None = None,
     device: str | None = None,
     workers: int | None = None,
+    scheduler: Any = None,
+    hours: float | None = None,
     overwrite: bool = False,
     on_epoch: Callable[[Any], None] | None = None,
     progress: Progress | None = None,
@@ -103,6 +107,12 @@ def train_attacker(
         Device of torch; a GPU where there is one by default.
     workers
         Threads that read speech, each on one core; as many as there are cores by default.
+    scheduler
+        Address of a Dask scheduler, or a client of it, whose workers read the speech; corpus and folder must be where
+        they see them under the same path. None to read it on this machine.
+    hours
+        Train again with other learning rates and more epochs until development people disclose no more, or so many
+        hours are spent; None to train once.
     overwrite
         Whether an encoder that the folder holds is replaced.
     on_epoch
@@ -112,6 +122,8 @@ def train_attacker(
     say
         Called with messages, among them an estimate of the duration.
     """
+    if hours is not None and not hours > 0:
+        raise UsageError(f"hours: expected more than 0, got {hours:g}")
     home = Path(folder)
     _, place = training_loop(device)
     from zeroevidence.attack.training.compute.distributed import joined_processes
@@ -134,14 +146,16 @@ def train_attacker(
         if group.is_first:
             stack.enter_context(lock_folder(home, continued_from=[_FEATURES, _CHECKPOINT]))
             frames, conversions = read_features(
-                utterances, card, store=home / _FEATURES, workers=workers, progress=progress
+                utterances, card, store=home / _FEATURES, workers=workers, scheduler=scheduler, progress=progress
             )
             for sentence in conversions.sentences():
                 say(sentence)
         frames = group.of_first(frames)
         training, development = (frames.take(np.isin(frames.speakers, some)) for some in (people, stopping))
         say(estimate_text(network, training, development, settings, place))
-        trained = fine_tune(card, training, development, home, settings, device=place, on_epoch=on_epoch, say=say)
+        trained = fine_tune(
+            card, training, development, home, settings, device=place, hours=hours, on_epoch=on_epoch, say=say
+        )
         if group.is_first:
             shutil.rmtree(home / _FEATURES)
     return trained
@@ -171,6 +185,7 @@ def fine_tune(
     settings: TrainingSettings,
     *,
     device: str | None = None,
+    hours: float | None = None,
     on_epoch: Callable[[Any], None] | None = None,
     say: Callable[[str], None] = lambda _: None,
 ) -> TrainedAttacker:
@@ -190,22 +205,27 @@ def fine_tune(
         With nothing left open.
     """
     loop, place = training_loop(device)
-    result = loop.train(
-        load_network(card),
-        training,
-        development,
-        settings,
-        device=place,
-        checkpoint=folder / _CHECKPOINT,
-        on_epoch=on_epoch,
-        say=say,
-    )
+    group = loop.current_group()
+
+    def train(settings: TrainingSettings, checkpoint: Path, stop: Callable[[], bool] = lambda: False) -> TrainedNetwork:
+        network, shown = load_network(card), {"on_epoch": on_epoch, "say": say}
+        trained: TrainedNetwork = loop.train(
+            network, training, development, settings, device=place, checkpoint=checkpoint, stop=stop, **shown
+        )
+        return trained
+
+    if hours is None:
+        result = train(settings, folder / _CHECKPOINT)
+    else:
+        result, settings = train_within(
+            hours, settings, folder / _CHECKPOINT, train, agreed=group.of_first, save=group.is_first, say=say
+        )
     before, after = result.epochs[0].development, result.best_score
     assert before is not None
     assert after is not None
     people, stopping = np.unique(training.speakers), np.unique(development.speakers)
     recordings = len(training) + len(development)
-    if loop.current_group().is_first:
+    if group.is_first:
         write_atomically(folder / MODEL, lambda path: save_onnx(result.network.cpu(), path))
         note = (
             f"learned from {recordings} protected recordings, of {len(people)} people and {len(stopping)} to stop on; "

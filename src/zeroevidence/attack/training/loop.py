@@ -46,6 +46,7 @@ def train(
     checkpoint: Path | None = None,
     on_epoch: Callable[[Epoch], None] | None = None,
     say: Callable[[str], None] = lambda _: None,
+    stop: Callable[[], bool] = lambda: False,
 ) -> TrainedNetwork:
     """Train an encoder to recognise people, and keep the weights to which development people disclose most.
 
@@ -68,6 +69,8 @@ def train(
         Called after each epoch.
     say
         Called with a message where less fits into the memory of the device than asked for; the result stays the same.
+    stop
+        Called before each epoch; the training ends where it says so.
     """
     settings = (settings or TrainingSettings()).filled()
     check_people(training, development)
@@ -76,7 +79,7 @@ def train(
     try:
         with reproducible(settings.seed, place):
             run = TrainingRun(network, training, development, settings, place, say, checkpoint)
-            return run.run(checkpoint, on_epoch)
+            return run.run(checkpoint, on_epoch, stop)
     finally:
         for parameter, was in trainable.items():
             parameter.requires_grad_(was)
@@ -166,8 +169,10 @@ class TrainingRun:
         np.add.at(sums, labels, vectors)
         return torch.from_numpy(sums / np.bincount(labels, minlength=people)[:, None]).float()
 
-    def run(self, folder: Path | None, on_epoch: Callable[[Epoch], None] | None) -> TrainedNetwork:
-        """Train all epochs, from the start or from a checkpoint."""
+    def run(
+        self, folder: Path | None, on_epoch: Callable[[Epoch], None] | None, stop: Callable[[], bool]
+    ) -> TrainedNetwork:
+        """Train all epochs, from the start or from a checkpoint, or until a function says to stop."""
         result = TrainedNetwork(self.network)
         state = None if folder is None else load_checkpoint(folder, self)
         if state is not None:
@@ -178,7 +183,7 @@ class TrainingRun:
         first = len(result.epochs)
         since = sum(1 for epoch in result.epochs if epoch.development is not None and epoch.number > result.best)
         for number in range(first, self.settings.epochs + 1):
-            if since > self.settings.patience:
+            if since > self.settings.patience or stop():
                 break
             loss = self.epoch()
             looks = number % self.settings.look == 0 or number == self.settings.epochs

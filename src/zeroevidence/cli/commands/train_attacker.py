@@ -23,6 +23,12 @@ if TYPE_CHECKING:
 @shared.extractor("the one to start from, by name or by its card", default=DEFAULT_EXTRACTOR, show_default=True)
 @click.option("--evaluation", metavar="CORPUS", help="Corpus to be evaluated later; training on its people is refused.")
 @settings_options("settings", TrainingSettings)
+@click.option("--scheduler", metavar="ADDRESS", help="Dask scheduler whose workers read the speech [default: none].")
+@click.option(
+    "--hours",
+    type=float,
+    help="Train again with other rates and more epochs until development people disclose no more, or this is spent.",
+)
 @shared.device()
 @shared.threads("used to read speech [default: one for each core]")
 @shared.output("a folder for the encoder and its card", name="folder", required=True, metavar="FOLDER")

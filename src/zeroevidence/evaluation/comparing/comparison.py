@@ -14,7 +14,15 @@ from zeroevidence.evaluation.rows.measure_result import MeasureResult
 from zeroevidence.evaluation.rows.replicates import Replicates
 from zeroevidence.evaluation.rows.setup import joint_signature
 from zeroevidence.measure.measures import MEASURES
-from zeroevidence.uncertainty.compare import Difference, difference, holm, tie_groups, unpaired_difference
+from zeroevidence.uncertainty.compare import (
+    POWER,
+    Difference,
+    difference,
+    holm,
+    holm_levels,
+    tie_groups,
+    unpaired_difference,
+)
 from zeroevidence.uncertainty.level import LEVEL, alpha
 
 USUAL = (
@@ -59,7 +67,11 @@ class RankedSystem:
 
 @dataclass(frozen=True, slots=True)
 class PairwiseDifference:
-    """One pair of systems; `p_holm` is corrected for the number of pairs."""
+    """One pair of systems; `p_holm` and the interval of the difference are corrected for the number of pairs.
+
+    The interval is of the level at which Holm's procedure tests the pair, so it excludes 0 exactly where `p_holm` is
+    below one minus the level of the comparison.
+    """
 
     first: str
     second: str
@@ -87,7 +99,10 @@ class Comparison:
     paired
         Whether the trials were paired.
     level
-        Confidence level of intervals and groups.
+        Confidence level of the intervals of systems and of groups; where no systems differ, of all differences
+        together.
+    power
+        Probability with which a difference of the size `detectable` of a pair would be seen.
 
     Examples
     --------
@@ -103,6 +118,22 @@ class Comparison:
     labels: Mapping[str, str] = field(default_factory=dict)
     paired: bool = True
     level: float = LEVEL
+    power: float = POWER
+
+    def tells_apart(self, one: str, other: str) -> bool:
+        """Whether the difference of two systems is more than chance explains."""
+        pair = self.pair_of(one, other)
+        return pair is not None and pair.p_holm < alpha(self.level)
+
+    def pair_of(self, one: str, other: str) -> PairwiseDifference | None:
+        """The difference of two systems, in either order; None where there is none."""
+        return next((pair for pair in self.pairs if {pair.first, pair.second} == {one, other}), None)
+
+    @property
+    def is_first_told_apart(self) -> bool:
+        """Whether the system that discloses least is told apart from each of the others."""
+        first, *others = (system.system for system in self.ranking)
+        return all(self.tells_apart(first, other) for other in others)
 
 
 def compare(
@@ -260,8 +291,12 @@ def ranked(
     level: float,
     paired: bool = True,
 ) -> Comparison:
-    """Systems in the order of what they disclose, the least first, in groups that are told apart; p-values by Holm."""
-    adjusted = holm([pair.difference.p_value for pair in pairs])
+    """Systems in the order of what they disclose, the least first, in groups that are told apart.
+
+    P-values and intervals of differences are corrected for the number of pairs by Holm.
+    """
+    p_values = [pair.difference.p_value for pair in pairs]
+    adjusted = holm(p_values)
     sign = -1.0 if MEASURES.find(name).discloses == "down" else 1.0
     order = sorted(range(len(placed)), key=lambda i: sign * placed[i].value)
     places = {entry.system: place for place, entry in enumerate(placed)}
@@ -274,7 +309,10 @@ def ranked(
     return Comparison(
         name,
         tuple(replace(placed[i], group=group) for i, group in zip(order, groups, strict=True)),
-        tuple(replace(pair, p_holm=p) for pair, p in zip(pairs, adjusted, strict=True)),
+        tuple(
+            replace(pair, p_holm=p, difference=pair.difference.at_level(tested))
+            for pair, p, tested in zip(pairs, adjusted, holm_levels(p_values, level), strict=True)
+        ),
         signature,
         labels,
         paired,

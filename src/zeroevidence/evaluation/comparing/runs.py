@@ -26,7 +26,7 @@ from zeroevidence.evaluation.rows.measure_result import MeasureResult
 from zeroevidence.evaluation.rows.replicates import SampledPeople
 from zeroevidence.evaluation.rows.setup import joint_signature
 from zeroevidence.measure.measures import MEASURES
-from zeroevidence.uncertainty.compare import Difference
+from zeroevidence.uncertainty.compare import Difference, is_rounding
 from zeroevidence.uncertainty.level import LEAST_PEOPLE
 from zeroevidence.uncertainty.runs import SpreadSources, TrainingRuns, training_spread
 
@@ -189,10 +189,6 @@ def _pair(
 ) -> PairwiseDifference:
     value = runs[first].mean - runs[second].mean
     spread = training_spread([runs[first], runs[second]], people.shares, people.effective)
-    if spread is None:
-        return PairwiseDifference(first, second, Difference(value, float("nan"), float("nan"), 1.0), 1.0)
-    low, high = spread.both.limits(value, level)
-    # rounding must not make two equal systems differ
-    alike = abs(value) <= 1e-12 * max(1.0, abs(runs[first].mean), abs(runs[second].mean))
-    p_value = 1.0 if alike else spread.both.p_value(value)
-    return PairwiseDifference(first, second, Difference(value, low, high, p_value), p_value, _sources(spread))
+    alike = is_rounding(value, runs[first].mean, runs[second].mean)
+    difference = Difference.from_spread(value, None if spread is None else spread.both, level, alike=alike)
+    return PairwiseDifference(first, second, difference, difference.p_value, _sources(spread))

@@ -12,9 +12,9 @@ from typing import TypeVar
 
 import numpy as np
 
-from zeroevidence._typing import FloatArray
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation.finding.chance import chances
+from zeroevidence.evaluation.planning.needed import Requirement, requirements, sign_of_leak
 from zeroevidence.evaluation.planning.simulated import Design, plannable, shift_of, simulated, truth
 from zeroevidence.evaluation.rows.limits import one_sided_limit as limit_on_scale
 from zeroevidence.evaluation.rows.measure_result import MeasureResult
@@ -22,13 +22,9 @@ from zeroevidence.evaluation.scores.evaluate import evaluate
 from zeroevidence.measure.measures import MEASURES, headline_measures
 from zeroevidence.uncertainty.level import LEAST_PEOPLE, LEVEL, alpha
 from zeroevidence.uncertainty.null import ROWS_LIMIT
-from zeroevidence.uncertainty.planning import PeopleNeeded, needed_from_limits
 from zeroevidence.uncertainty.resampling.draws import Progress, run_jobs
 from zeroevidence.uncertainty.spread import Spread
 
-_SIZES = (12, 24, 48, 96)  # numbers of people that are simulated to find the one that is needed
-_SEARCHED = (12, 24, 48, 96, 192)  # where the truth of a search is computed; it changes little beyond
-_MOST_SCORES = 2_000_000  # of each of these
 _PERMUTATIONS = 99
 T = TypeVar("T")
 
@@ -75,15 +71,6 @@ class Expected:
     bound: float | None = None
     shown: float | None = None
     length_error: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Requirement:
-    """A bound that is to be shown of a measure, and the number of people that it takes."""
-
-    measure: str
-    bound: float
-    needed: PeopleNeeded
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +183,8 @@ def plan(
         The measure that states the leak.
     show
         By measure, what is to be shown: that it is at most so large, or at least where it falls with what attackers
-        learn (EER). The number of people that this takes is searched for.
+        learn (EER). The number of people that this takes is searched for in several scenarios of what people are like,
+        and the largest is quoted.
     power
         The probability with which it is to be shown.
     between
@@ -204,7 +192,7 @@ def plan(
     uneven
         Whether people have different numbers of recordings, as in `Design`.
     simulations
-        How many recordings are simulated for each number of people.
+        How many recordings are simulated; up to five times as many for the number of people that a bound takes.
     level
         Confidence level of intervals, limits and tests.
     seed
@@ -228,16 +216,24 @@ def plan(
     true = truth(design, shift) | {measure: float(leak)}
     names = [name for name in dict.fromkeys([*headline_measures(), measure, *bounds]) if name in true]
     trial = _Trial(design, shift, seed, tuple(names), level)
-    jobs = [(people, number, _PERMUTATIONS) for number in range(simulations)]
-    jobs += [(size, number, 0) for size in sizes_beside(design) for number in range(simulations) if bounds]
-    outcomes = run_simulations(trial, jobs, workers, progress)
-    here = outcomes[people]
+    here = run_simulations(trial, [(people, number) for number in range(simulations)], workers, progress)[people]
+    targets = requirements(
+        design,
+        (measure, leak),
+        bounds,
+        power=power,
+        simulations=simulations,
+        level=level,
+        seed=seed,
+        workers=workers,
+        progress=progress,
+    )
     return Plan(
         people,
         tuple(
             _expected(name, [outcome.measures[name] for outcome in here], true[name], bounds, level) for name in names
         ),
-        tuple(Requirement(name, bound, _needed(trial, outcomes, name, bound, power)) for name, bound in bounds.items()),
+        targets,
         power,
         Simulation(design, measure, float(leak), shift, simulations, seed),
         float(np.mean([outcome.beaten for outcome in here])),
@@ -263,12 +259,6 @@ def checked_bound(name: str, bound: float) -> float:
     return float(bound)
 
 
-def sizes_beside(design: Design) -> tuple[int, ...]:
-    """Numbers of people to simulate beside the one asked for, to find the one that is needed."""
-    sizes = [n for n in _SIZES if replace(design, people=n).scores <= _MOST_SCORES]
-    return tuple(n for n in sizes if n != design.people)
-
-
 def check_size(design: Design) -> None:
     """Raise UsageError for people whose scores are too many to simulate."""
     if design.scores > ROWS_LIMIT:
@@ -276,11 +266,6 @@ def check_size(design: Design) -> None:
             f"{design.people} people with {design.utterances} utterances each are {design.scores} scores to simulate; "
             f"expected at most {ROWS_LIMIT} (lengths fall with the square root of the number of people)"
         )
-
-
-def sign_of_leak(name: str) -> float:
-    """1 for a measure that rises with what attackers learn, -1 for one that falls."""
-    return -1.0 if MEASURES[name].discloses == "down" else 1.0
 
 
 def clipped(name: str, value: float, people: int) -> float:
@@ -326,7 +311,7 @@ class _Outcome:
 
 @dataclass(frozen=True, slots=True)
 class _Trial:
-    """Simulates a recording of so many people, and evaluates it."""
+    """Simulates a recording, and evaluates it."""
 
     design: Design
     shift: float
@@ -334,9 +319,9 @@ class _Trial:
     names: tuple[str, ...]
     level: float
 
-    def __call__(self, people: int, number: int, permutations: int) -> _Outcome:
+    def __call__(self, people: int, number: int) -> _Outcome:
         data = simulated(replace(self.design, people=people), self.shift, self.seed, number)
-        row = evaluate(data, null=permutations, seed=number, level=self.level)
+        row = evaluate(data, null=_PERMUTATIONS, seed=number, level=self.level)
         results = {name: _simulated_result(row.metrics[name]) for name in self.names}
         return _Outcome(results, chances([row])[0].beaten is True)
 
@@ -373,22 +358,3 @@ def run_simulations(
         if progress is not None:
             progress(done, len(jobs))
     return outcomes
-
-
-def _needed(
-    trial: _Trial, outcomes: Mapping[int, Sequence[_Outcome]], name: str, bound: float, power: float
-) -> PeopleNeeded:
-    """How many people a bound takes."""
-    sign = sign_of_leak(name)
-    limits = {
-        size: sign * np.array([outcome.measures[name].limit for outcome in some]) for size, some in outcomes.items()
-    }
-    true = true_by_people(trial.design, trial.shift, name)
-    return needed_from_limits(limits, lambda people: sign * true(people), sign * bound, power, trial.seed, trial.level)
-
-
-def true_by_people(design: Design, shift: float, name: str) -> Callable[[FloatArray], FloatArray]:
-    """The truth of a measure for numbers of people: that of a search depends on how many are searched."""
-    sizes = _SEARCHED if MEASURES[name].family == "search" else _SEARCHED[:1]
-    truths = [truth(replace(design, people=n), shift)[name] for n in sizes]
-    return lambda people: np.interp(np.log(people), np.log(sizes), truths)

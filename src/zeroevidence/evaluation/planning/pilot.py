@@ -9,16 +9,15 @@ from scipy.special import ndtr
 
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation.finding.finding import findings
+from zeroevidence.evaluation.planning.needed import Requirement, sign_of_leak
 from zeroevidence.evaluation.planning.one_system import (
     Expected,
     Pilot,
     Plan,
-    Requirement,
     check_plan,
     checked_bound,
     clipped,
     one_sided_limit,
-    sign_of_leak,
 )
 from zeroevidence.evaluation.rows.evaluation import Evaluation
 from zeroevidence.measure.measures import MEASURES, headline_measures

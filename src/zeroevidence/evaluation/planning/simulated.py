@@ -1,9 +1,9 @@
 """Simulated people whose truth is known, to plan a recording on before anybody is recorded.
 
 A score is the sum of effects of the enrolled person, of the person heard, of the pair of people, of the recording and
-of chance, plus a shift for mated pairs. All scores of other people have variance 1. How large a measure is in the
-population follows without simulating people: targets and non-targets are Gaussian, and in a row of a search whatever
-the whole row shares says nothing.
+of chance, plus a shift for mated pairs. All scores of other people have variance 1. What people are like is one of
+several scenarios. How large a measure is in the population follows without simulating people: the distributions of
+targets and non-targets are known, and in a row of a search whatever the whole row shares says nothing.
 """
 
 from __future__ import annotations
@@ -11,12 +11,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import ndtri
+from scipy.stats import t as student
 
-from zeroevidence._typing import IntArray
+from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.calibrate.pav import rank
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.errors import UsageError
@@ -31,6 +33,16 @@ _MOST_ROWS = 20_000
 _SEARCH_ERROR = 0.005  # of the range of a measure, known from so many scores
 _FURTHEST = 12.0  # standard deviations: nothing is left to tell apart
 _PURPOSE = 7  # keeps what is drawn here apart from other draws of the seed
+_TAILS = 4.0  # degrees of freedom of the effects of people where these have heavy tails
+_FACTOR_DEVIATION = 0.75  # of the logarithm of how well each of them is recognised
+_TAILS_SCALE = float(np.sqrt(_TAILS / (_TAILS - 2.0)))
+_FACTORS = 400  # quantiles of that
+_REACH, _STEP = 60.0, 0.01  # of the grid on which distributions with heavy tails are computed
+
+# alike: equally many recordings, Gaussian effects; unequal: numbers of recordings vary as an exponential variable;
+# heavy-tailed: effects of people have heavy tails, and a few are recognised much better than most
+Scenario: TypeAlias = Literal["alike", "unequal", "heavy-tailed"]
+SCENARIOS: tuple[Scenario, ...] = get_args(Scenario)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +60,15 @@ class Design:
         person heard and the pair. The rest is a third from the recording and two thirds from chance.
     uneven
         Whether numbers of recordings follow Zipf's law, with `utterances` as their mean.
+    scenario
+        What people are like: ``alike``, ``unequal`` (in their numbers of recordings) or ``heavy-tailed``.
     """
 
     people: int
     utterances: int = 10
     between: float = 0.5
     uneven: bool = False
+    scenario: Scenario = "alike"
 
     def __post_init__(self) -> None:
         for name, least in (("people", 2), ("utterances", 1)):
@@ -90,12 +105,34 @@ class Design:
         --------
         >>> Design(4, 10, uneven=True).recordings().tolist()
         [19, 10, 6, 5]
+        >>> Design(4, 10, scenario="unequal").recordings().tolist()
+        [22, 10, 5, 1]
         """
-        if not self.uneven:
+        places = np.arange(1, self.people + 1)
+        if self.uneven:
+            shares = 1.0 / places
+        elif self.scenario == "unequal":
+            shares = -np.log((places - 0.5) / self.people)
+        else:
             return np.full(self.people, self.utterances)
-        shares = 1.0 / np.arange(1, self.people + 1)
         counts: IntArray = np.round(self.utterances * self.people * shares / shares.sum()).astype(np.int64)
         return np.maximum(1, counts)
+
+    @property
+    def heavy(self) -> bool:
+        """Whether people differ with heavy tails."""
+        return self.scenario == "heavy-tailed"
+
+    def draw_effects(self, rng: np.random.Generator, size: int | tuple[int, ...]) -> FloatArray:
+        """Effects of people, each of the variance of one."""
+        drawn = rng.standard_t(_TAILS, size) / _TAILS_SCALE if self.heavy else rng.standard_normal(size)
+        return self.of_person * drawn
+
+    def draw_factors(self, rng: np.random.Generator, size: int) -> FloatArray:
+        """How well each person is recognised, 1 on average."""
+        if not self.heavy:
+            return np.ones(size)
+        return np.exp(_FACTOR_DEVIATION * rng.standard_normal(size) - _FACTOR_DEVIATION**2 / 2.0)
 
 
 def simulated(design: Design, shift: float, seed: int, *number: int) -> ScoreMatrix:
@@ -104,12 +141,12 @@ def simulated(design: Design, shift: float, seed: int, *number: int) -> ScoreMat
     rng = np.random.default_rng(np.random.SeedSequence(entropy=seed, spawn_key=key))
     n = design.people
     speaker = np.repeat(np.arange(n), design.recordings())
-    enrolled, heard = design.of_person * rng.standard_normal((2, n))
+    enrolled, heard = design.draw_effects(rng, (2, n))
     pair = design.of_person * rng.standard_normal((n, n))
     scores = enrolled + heard[speaker][:, None] + pair[speaker]
     scores += design.of_recording * rng.standard_normal((len(speaker), 1))
     scores += design.of_chance * rng.standard_normal(scores.shape)
-    scores[np.arange(len(speaker)), speaker] += shift
+    scores[np.arange(len(speaker)), speaker] += shift * design.draw_factors(rng, n)[speaker]
     names = np.char.add("s", np.arange(n).astype(str))
     return ScoreMatrix(scores, speaker, trial_speakers=names[speaker], enrolment_speakers=names)
 
@@ -137,7 +174,7 @@ def truth(design: Design, shift: float) -> dict[str, float]:
     >>> round(found["eer"], 3), round(found["d_ece"], 3), 0.0 < found["alid"] < 4.9
     (0.309, 0.109, True)
     """
-    return {**_of_pairs(shift), **_of_search(design.people, design.between, shift)}
+    return {**_of_pairs(design, shift), **_of_search(_searched(design), shift)}
 
 
 def plannable(name: str) -> Measure:
@@ -154,7 +191,7 @@ def shift_of(design: Design, name: str, value: float) -> float:
     by_search = plannable(name).family == "search"
 
     def found(shift: float) -> float:
-        return (_of_search(design.people, design.between, shift) if by_search else _of_pairs(shift))[name]
+        return (_of_search(_searched(design), shift) if by_search else _of_pairs(design, shift))[name]
 
     nothing, everything = found(0.0), found(_FURTHEST)
     if abs(value - nothing) <= (_SEARCH_ERROR * abs(everything - nothing) if by_search else 1e-9):
@@ -167,26 +204,68 @@ def shift_of(design: Design, name: str, value: float) -> float:
     return float(brentq(lambda shift: found(shift) - value, 0.0, _FURTHEST, xtol=precision))
 
 
-def _of_pairs(shift: float) -> dict[str, float]:
-    """One-to-one measures of two Gaussians of variance 1."""
-    quantiles = ndtri((np.arange(_GRID) + 0.5) / _GRID)
-    view = ScoreView(rank(quantiles + shift, quantiles))
+def _of_pairs(design: Design, shift: float) -> dict[str, float]:
+    """One-to-one measures of targets and non-targets, from quantiles of both."""
+    target, nontarget = _quantiles(design.between, shift) if design.heavy else _gaussian_quantiles(shift)
+    view = ScoreView(rank(target, nontarget))
     values = {
         measure.name: measure.compute(view) for measure in measures_of("one-to-one") if _is_planned(measure, view)
     }
     return {name: value for name, value in values.items() if isinstance(value, float)}
 
 
+def _gaussian_quantiles(shift: float) -> tuple[FloatArray, FloatArray]:
+    """Quantiles of two Gaussians of variance 1."""
+    quantiles = ndtri((np.arange(_GRID) + 0.5) / _GRID)
+    return quantiles + shift, quantiles
+
+
+def _quantiles(between: float, shift: float) -> tuple[FloatArray, FloatArray]:
+    """Quantiles of targets and of non-targets of people who differ with heavy tails."""
+    grid, cumulated = _heavy_distribution(between)
+    factors = np.exp(_FACTOR_DEVIATION * ndtri((np.arange(_FACTORS) + 0.5) / _FACTORS))
+    shifts = shift * factors / factors.mean()
+    of_targets = np.mean([np.interp(grid - moved, grid, cumulated) for moved in shifts], axis=0)
+    wanted = (np.arange(_GRID) + 0.5) / _GRID
+    return np.interp(wanted, of_targets, grid), np.interp(wanted, cumulated, grid)
+
+
+@lru_cache(maxsize=4)
+def _heavy_distribution(between: float) -> tuple[FloatArray, FloatArray]:
+    """Distribution function, on a grid, of scores of other people whose effects have heavy tails."""
+    grid = np.arange(-_REACH, _REACH + _STEP / 2.0, _STEP)
+    rest = np.sqrt(1.0 - 2.0 * between / 3.0)
+    parts = [np.exp(-0.5 * (grid / rest) ** 2)]
+    scale = np.sqrt(between / 3.0) / _TAILS_SCALE
+    if scale > 0.0:
+        # The mass of each cell, since the density may be narrower than a cell.
+        ends = np.append(grid - _STEP / 2.0, grid[-1] + _STEP / 2.0)
+        parts += 2 * [np.diff(student.cdf(ends / scale, _TAILS))]
+    # Cyclic convolution: what passes the ends of the grid is far beyond what is asked for.
+    spectrum = np.prod([np.fft.rfft(np.fft.ifftshift(part)) for part in parts], axis=0)
+    density = np.maximum(np.fft.fftshift(np.fft.irfft(spectrum, len(grid))), 0.0)
+    cumulated = np.cumsum(density) - density / 2.0
+    return grid, cumulated / density.sum()
+
+
+def _searched(design: Design) -> Design:
+    """The design with what matters to a search alone, so that its measures are computed once."""
+    scenario: Scenario = "heavy-tailed" if design.heavy else "alike"
+    return Design(design.people, 1, design.between, scenario=scenario)
+
+
 @lru_cache(maxsize=64)
-def _of_search(people: int, between: float, shift: float) -> dict[str, float]:
+def _of_search(design: Design, shift: float) -> dict[str, float]:
     """Measures of a search through as many people, none of whom is met twice."""
-    trials = min(_MOST_ROWS, max(2, _ROW_SCORES // people))
-    rng = np.random.default_rng(np.random.SeedSequence(entropy=0, spawn_key=(_PURPOSE, people)))
-    within = np.sqrt(1.0 - between / 3.0 - (1.0 - between) / 3.0)  # but for the person heard and the recording
+    trials = min(_MOST_ROWS, max(2, _ROW_SCORES // design.people))
+    rng = np.random.default_rng(np.random.SeedSequence(entropy=0, spawn_key=(_PURPOSE, design.people)))
+    rest = np.hypot(design.of_person, design.of_chance)  # of the pair and chance
     halves = []
     for _ in range(2):
-        scores = within * rng.standard_normal((trials, people))
-        scores[:, 0] += shift
+        size = (trials, design.people)
+        # but for the person heard and the recording, whom the whole row shares
+        scores = design.draw_effects(rng, size) + rest * rng.standard_normal(size)
+        scores[:, 0] += shift * design.draw_factors(rng, trials)
         halves.append(ScoreMatrix(scores, np.zeros(trials, dtype=np.int64)))
     # calibrated on others, as by an attacker with many people to learn from
     metrics = MatrixSearch(halves[0], halves[1]).run(Options()).metrics

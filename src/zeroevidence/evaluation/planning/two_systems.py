@@ -8,14 +8,8 @@ import numpy as np
 
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation.comparing.comparison import compare
-from zeroevidence.evaluation.planning.one_system import (
-    check_plan,
-    check_size,
-    run_simulations,
-    sign_of_leak,
-    sizes_beside,
-    true_by_people,
-)
+from zeroevidence.evaluation.planning.needed import sign_of_leak, sizes_to_simulate, true_by_people
+from zeroevidence.evaluation.planning.one_system import check_plan, check_size, run_simulations
 from zeroevidence.evaluation.planning.simulated import Design, plannable, shift_of, simulated_systems
 from zeroevidence.evaluation.scores.evaluate import evaluate
 from zeroevidence.uncertainty.compare import Difference
@@ -149,7 +143,7 @@ def plan_comparison(
     sign = sign_of_leak(plannable(measure).name)
     shifts = shift_of(design, measure, leak), shift_of(design, measure, leak + sign * difference)
     trial = _Pair(design, shifts, shared, seed, measure, level)
-    sizes = people, *(size for size in sizes_beside(design) if size <= _LARGEST)
+    sizes = people, *(size for size in sizes_to_simulate(design) if size <= _LARGEST and size != people)
     jobs = [(size, number) for size in sizes for number in range(simulations)]
     outcomes = run_simulations(trial, jobs, workers, progress)
     less, more = (true_by_people(design, shift, measure) for shift in shifts)

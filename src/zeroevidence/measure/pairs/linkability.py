@@ -28,7 +28,7 @@ from zeroevidence.calibrate.pav import Blocks, Counts, RankedScores, block_lows,
 from zeroevidence.errors import UsageError
 from zeroevidence.measure.inputs import takes_scores
 from zeroevidence.measure.measures import IntervalRule, pair_measure
-from zeroevidence.measure.views import LinkabilityMethod, PairView
+from zeroevidence.measure.views import LinkabilityMethod, PairSettings, PairView
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,8 +92,8 @@ def linkability_of_counts(
     blocks = pool(counts) if blocks is None else blocks
     if method == "pav":
         return linkability_of_blocks(blocks, omega=omega)
-    if len(blocks.llr) == 2 and np.isinf(blocks.llr).all():
-        return 1.0  # separated: the kernel below would blur the one boundary that matters
+    if _are_separated(blocks):
+        return 1.0  # the kernel below would blur the one boundary that matters
     target, nontarget = rank_cells(counts)
     return _cross_fitted(target, nontarget, omega, np.random.default_rng(seed))
 
@@ -122,9 +122,48 @@ def nonmated_linkability(
 def nonmated_linkability_of(ranked: RankedScores, *, method: LinkabilityMethod, omega: float, seed: int) -> float:
     """The same from ranked scores."""
     _check(omega)
-    counts = Counts(ranked.counts.nontarget[::-1], ranked.counts.target[::-1])
-    exchanged = RankedScores(-ranked.nontarget[::-1], -ranked.target[::-1], counts)
+    exchanged = RankedScores(-ranked.nontarget[::-1], -ranked.target[::-1], _exchanged(ranked.counts))
     return linkability_of(exchanged, method=method, omega=1.0 / omega, seed=seed)
+
+
+def nonmated_linkability_of_counts(counts: Counts, *, method: LinkabilityMethod, omega: float, seed: int) -> float:
+    """The same from counts alone, which are enough for all estimators but ``histogram``."""
+    _check(omega)
+    return linkability_of_counts(_exchanged(counts), method=method, omega=1.0 / omega, seed=seed)
+
+
+def nonmated_linkability_of_blocks(blocks: Blocks, *, omega: float = 1.0) -> float:
+    """The ``pav`` estimate from PAV blocks."""
+    return float(blocks.nontarget @ _local(-blocks.llr, 1.0 / omega) / blocks.nontarget.sum())
+
+
+def _exchanged(counts: Counts) -> Counts:
+    """Return the counts of negated scores with the classes exchanged."""
+    return Counts(counts.nontarget[::-1], counts.target[::-1])
+
+
+def nonmated_atom_costs(counts: Counts, settings: PairSettings) -> tuple[FloatArray, FloatArray]:
+    """Costs of targets and non-targets in each atom whose class means move as the linkability of non-mated pairs does.
+
+    They are tangents as in ``density``, at the shares of its model or of PAV blocks.
+
+    Examples
+    --------
+    >>> settings = PairSettings(linkability="pav")
+    >>> counts = rank(np.array([1.0, 1.0]), np.array([0.0, 1.0])).counts
+    >>> [costs.tolist() for costs in nonmated_atom_costs(counts, settings)]
+    [[-2.0, -0.0], [1.0, 0.0]]
+    """
+    exchanged, omega = _exchanged(counts), 1.0 / settings.omega
+    blocks = pool(exchanged)
+    if settings.linkability == "density" and not _are_separated(blocks):
+        nonmated, mated = _density_terms(exchanged, omega, settings.seed)
+    else:
+        ends = np.cumsum(exchanged.target + exchanged.nontarget)
+        block = np.searchsorted(np.cumsum(blocks.target + blocks.nontarget), ends)
+        gain, loss = _gain_and_loss(0.5 + 0.5 * np.tanh((blocks.llr[block] + np.log(omega)) / 2.0))
+        nonmated, mated = gain, -loss / omega
+    return mated[::-1], nonmated[::-1]
 
 
 @takes_scores
@@ -155,6 +194,11 @@ def local_linkability_of(
         return LocalLinkability(block_lows(ranked, blocks), _local(blocks.llr, omega))
     scores, share = density_shares(ranked, omega=omega)
     return LocalLinkability(scores, np.maximum(0.0, 2.0 * share - 1.0))
+
+
+def _are_separated(blocks: Blocks) -> bool:
+    """Return whether every mated score is above every other."""
+    return len(blocks.llr) == 2 and bool(np.isinf(blocks.llr).all())
 
 
 def _check(omega: float) -> None:
@@ -189,9 +233,15 @@ def _tangents(
     training = folds.sum(axis=1, keepdims=True) - folds
     _, share = best_width(folds, omega)
     # A fold without training scores of one class shows no link.
-    links = (share > 0.5) & training.sum(axis=-1).all(axis=0)[:, None]
+    known = training.sum(axis=-1).all(axis=0)[:, None]
+    return folds, *_gain_and_loss(np.where(known, share, 0.0))
+
+
+def _gain_and_loss(share: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return what a mated and a non-mated score count for and against where mated pairs have this share."""
+    links = share > 0.5
     gain = np.where(links, 4.0 * share - 1.0 - 2.0 * share**2, 0.0)
-    return folds, gain, np.where(links, 2.0 * share**2, 0.0)
+    return gain, np.where(links, 2.0 * share**2, 0.0)
 
 
 def linkability_terms(ranked: RankedScores, *, omega: float = 1.0, seed: int = 0) -> tuple[FloatArray, FloatArray]:
@@ -200,9 +250,12 @@ def linkability_terms(ranked: RankedScores, *, omega: float = 1.0, seed: int = 0
     The tangent makes the estimate insensitive to small errors of the model, so resampling these terms shows nearly all
     of its spread.
     """
-    cells = rank_cells(ranked.counts)
-    _, gain, loss = _tangents(*cells, omega, np.random.default_rng(seed))
-    at = atom_cells(ranked.counts)
+    return _density_terms(ranked.counts, omega, seed)
+
+
+def _density_terms(counts: Counts, omega: float, seed: int) -> tuple[FloatArray, FloatArray]:
+    _, gain, loss = _tangents(*rank_cells(counts), omega, np.random.default_rng(seed))
+    at = atom_cells(counts)
     return gain.mean(axis=0)[at], -loss.mean(axis=0)[at] / omega
 
 
@@ -277,6 +330,8 @@ def _linkability(view: PairView) -> float:
     unit="fraction",
     discloses="up",
     place=122,
+    interval=lambda view: None if view.settings.linkability == "histogram" else "tangent",
+    atom_costs=lambda counts, settings, _: nonmated_atom_costs(counts, settings),
     method=lambda view: str(view.settings.linkability),
     references=("gomezbarrero2018", "maouche2020"),
     meaning_of_attribute="How reliably the other class can be recognised; 0 means that both classes look alike.",

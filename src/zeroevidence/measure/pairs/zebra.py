@@ -299,6 +299,7 @@ def _d_ece_actual(view: PairView) -> float | None:
     limits=(-D_ECE_MAX, np.inf),
     discloses="none",
     place=84,
+    interval=lambda view: "oracle" if _few_enough(view) else None,
     method=_describe_calibration,
     references=("nautsch2020",),
 )

@@ -10,7 +10,9 @@ from zeroevidence.measure.measures import MEASURES
 from zeroevidence.report.html.tables import Cell, HtmlTable, count_cell, number_cell
 from zeroevidence.report.layout.formatting import interval, interval_title, number
 from zeroevidence.report.tables.comparisons import comparison_title
+from zeroevidence.report.verdict.comparison import comparison_sentence
 from zeroevidence.report.verdict.phrases import Verdict
+from zeroevidence.uncertainty.level import percent
 
 
 def comparison_tables(comparison: Comparison) -> dict[str, Any]:
@@ -29,36 +31,32 @@ def comparison_tables(comparison: Comparison) -> dict[str, Any]:
             Cell(f"{pair.first} − {pair.second}"),
             *cells(pair.difference.value, pair.difference.low, pair.difference.high),
             number_cell(pair.p_holm, f"{pair.p_holm:.2g}"),
+            Cell("") if (size := pair.difference.detectable) is None else number_cell(size, number(size, unit)),
         )
         for pair in comparison.pairs
     )
     value, ends = ("value", MEASURES[comparison.measure].meaning), (interval_title(comparison.level), "")
-    p = ("p", "Holm-corrected for the number of pairs")
+    corrected = "Holm-corrected for the number of pairs"
+    of_pairs = ends if len(pairs) < 2 else ("interval", f"{corrected}: excludes 0 where p is small enough")
+    seen = (f"seen in {percent(comparison.power)}", "the true difference that would be found so often")
     return {
         "title": comparison_title(comparison),
+        "sentence": comparison_sentence(comparison),
         "ranking": HtmlTable((("system", ""), ("group", ""), value, ends), ranking, 1),
-        "pairs": HtmlTable((("difference", ""), ("value", ""), ends, p), pairs, 1),
+        "pairs": HtmlTable((("difference", ""), ("value", ""), of_pairs, ("p", corrected), seen), pairs, 1),
     }
 
 
 def comparison_verdict(comparisons: Sequence[Comparison]) -> Verdict:
     """Which system discloses least, and whether the trials tell it from the others."""
-    sentences, least = [], {}
-    for comparison in comparisons:
-        first, *rest = comparison.ranking
-        same = [system.system for system in rest if system.group == first.group]
-        least[first.system] = True
-        data = ", ".join(comparison.labels.values())
-        title = MEASURES[comparison.measure].title + (f" ({data})" if data else "")
-        claim = f"By {title}, {first.system} discloses least of {len(comparison.ranking)} systems"
-        sentences.append(
-            f"{claim}, but these trials do not tell it from {', '.join(same)}."
-            if same
-            else f"{claim}, and chance does not explain it."
-        )
-    headline = (
-        f"{next(iter(least))} discloses least" if len(least) == 1 else "The measures disagree on which discloses least"
-    )
+    sentences = [comparison_sentence(comparison) for comparison in comparisons]
+    least = list(dict.fromkeys(comparison.ranking[0].system for comparison in comparisons))
+    if len(least) > 1:
+        headline = "The measures disagree on which discloses least"
+    elif any(comparison.is_first_told_apart for comparison in comparisons):
+        headline = f"{least[0]} discloses least"
+    else:
+        headline = "No system is shown to disclose least"
     sentences.append(
         "A system that discloses less than others need not protect well; each system's results say whether it does."
     )

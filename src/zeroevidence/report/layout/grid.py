@@ -42,9 +42,11 @@ class Grid:
     sentences: tuple[str, ...] = ()
 
 
-def grids_to_markdown(grids: Sequence[Grid], notes: Sequence[str], signatures: Sequence[str]) -> str:
-    """Return tables in Markdown, signatures as code."""
-    parts = []
+def grids_to_markdown(
+    grids: Sequence[Grid], notes: Sequence[str], signatures: Sequence[str], *, lead: Sequence[str] = ()
+) -> str:
+    """Return tables in Markdown between the paragraphs of `lead` and the notes, signatures as code."""
+    parts = [_markdown_escape(paragraph) for paragraph in lead]
     for grid in grids:
         rule = ("---",) * grid.n_text + ("---:",) * (len(grid.headings) - grid.n_text)
         table = [tuple(map(_markdown_escape, line)) for line in (grid.headings, *grid.body)]

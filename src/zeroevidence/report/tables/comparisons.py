@@ -15,9 +15,11 @@ from zeroevidence.report import check_format
 from zeroevidence.report.layout.formatting import heading, interval, interval_title, number
 from zeroevidence.report.layout.grid import Grid, records_to_csv
 from zeroevidence.report.tables.rendering import render_grids
+from zeroevidence.report.verdict.comparison import comparison_sentence
+from zeroevidence.uncertainty.level import alpha, percent
 
-SCHEMA = "zeroevidence/comparison/1"
-_NOTE = "Systems of one group are not told apart by these trials; group 1 discloses least. p is Holm-corrected."
+SCHEMA = "zeroevidence/comparison/2"
+_GROUPS = "Systems of one group are not told apart by these trials; group 1 discloses least."
 _UNPAIRED = (
     "The trials are not paired: these files hold no values without single people, so the differences rest on both "
     "intervals. Comparing the scores themselves has more power."
@@ -40,6 +42,7 @@ def render_comparisons(comparisons: Sequence[Comparison], format: str, signature
     return render_grids(
         [grid for comparison in comparisons for grid in _grids(comparison)],
         format,
+        lead=[comparison_sentence(comparison) for comparison in comparisons],
         notes=comparison_notes(comparisons),
         signatures=[comparison.signature for comparison in comparisons],
         each=signatures,
@@ -50,7 +53,20 @@ def comparison_notes(comparisons: Sequence[Comparison]) -> list[str]:
     """Notes on groups and p-values, on trainings, and on differences of unpaired trials."""
     trained = any(map(_several_trainings, comparisons))
     unpaired = not all(comparison.paired for comparison in comparisons)
-    return [_NOTE, *([_TRAININGS] if trained else []), *([_UNPAIRED] if unpaired else [])]
+    return [_differences_note(comparisons), *([_TRAININGS] if trained else []), *([_UNPAIRED] if unpaired else [])]
+
+
+def _differences_note(comparisons: Sequence[Comparison]) -> str:
+    """What the columns of differences are, and how they are corrected where there are several pairs."""
+    levels = {comparison.level for comparison in comparisons}
+    error = f"below {percent(alpha(levels.pop()))}" if len(levels) == 1 else "small enough"
+    several = any(len(comparison.pairs) > 1 for comparison in comparisons)
+    corrected = (
+        f" p and intervals of differences are Holm-corrected: an interval excludes 0 exactly where p is {error}."
+        if several
+        else ""
+    )
+    return f'{_GROUPS}{corrected} A true difference as large as in the column "seen" would be found so often.'
 
 
 def comparison_title(comparison: Comparison) -> str:
@@ -78,15 +94,17 @@ def _grids(comparison: Comparison) -> list[Grid]:
         (
             *(pair.first, pair.second, number(pair.difference.value, unit)),
             *(interval(pair.difference.low, pair.difference.high, unit), f"{pair.p_holm:.2g}"),
+            "" if pair.difference.detectable is None else number(pair.difference.detectable, unit),
             *(_errors(pair.sources, unit) if trained else ()),
         )
         for pair in comparison.pairs
     )
     runs, errors = (["trainings"], _ERRORS) if trained else ([], ())
-    ends = interval_title(comparison.level)
+    ends, seen = interval_title(comparison.level), f"seen in {percent(comparison.power)}"
+    of_pairs = ends if len(pairs) < 2 else "interval"  # each is of the level at which Holm's procedure tests it
     return [
         Grid(title, ("group", "system", *runs, "value", ends, *errors), ranking, 2),
-        Grid(f"{title}: differences", ("A", "B", "A - B", ends, "p", *errors), pairs, 2),
+        Grid(f"{title}: differences", ("A", "B", "A - B", of_pairs, "p", seen, *errors), pairs, 2),
     ]
 
 
@@ -116,6 +134,8 @@ def _records(comparisons: Sequence[Comparison]) -> list[dict[str, object]]:
                 "high": difference.high,
                 "p_value": difference.p_value,
                 "p_holm": pair.p_holm,
+                "level": difference.level,
+                "detectable": difference.detectable,
             }
             if trained:
                 errors = (None, None) if pair.sources is None else (pair.sources.people, pair.sources.trainings)
@@ -153,3 +173,8 @@ def _check(comparison: Comparison, where: str) -> None:
         for name, p in (("p_holm", pair.p_holm), ("difference.p_value", pair.difference.p_value)):
             if not 0.0 <= p <= 1.0:
                 raise InputError(f"{where}.pairs[{place}].{name}: expected a number from 0 to 1, got {p}")
+        detectable = pair.difference.detectable
+        if detectable is not None and not 0.0 <= detectable < float("inf"):
+            raise InputError(
+                f"{where}.pairs[{place}].difference.detectable: expected a finite number from 0 on, got {detectable}"
+            )

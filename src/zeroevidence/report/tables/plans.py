@@ -9,8 +9,9 @@ from dataclasses import asdict
 import numpy as np
 
 from zeroevidence._version import __version__
-from zeroevidence.evaluation.planning.one_system import Expected, Pilot, Plan, Requirement, Simulation
-from zeroevidence.evaluation.planning.simulated import Design
+from zeroevidence.evaluation.planning.needed import Requirement
+from zeroevidence.evaluation.planning.one_system import Expected, Pilot, Plan, Simulation
+from zeroevidence.evaluation.planning.simulated import Design, Scenario
 from zeroevidence.evaluation.planning.two_systems import PlannedComparison
 from zeroevidence.evaluation.rows.flags import FEW_SPEAKERS
 from zeroevidence.measure.measures import MEASURES
@@ -19,9 +20,14 @@ from zeroevidence.report.layout.formatting import heading, interval, interval_ti
 from zeroevidence.report.layout.grid import Grid, records_to_csv
 from zeroevidence.report.tables.rendering import render_grids
 from zeroevidence.uncertainty.level import LEAST_PEOPLE, percent
-from zeroevidence.uncertainty.planning import MOST_PEOPLE
+from zeroevidence.uncertainty.planning import MOST_PEOPLE, PeopleNeeded
 
-SCHEMA = "zeroevidence/plan/1"
+SCHEMA = "zeroevidence/plan/2"
+_WHERE: dict[Scenario, str] = {
+    "alike": "where all people are alike",
+    "unequal": "where some are recorded much more often than others",
+    "heavy-tailed": "where a few are recognised much better than most",
+}
 
 
 def render_plan(plan: Plan, format: str) -> str:
@@ -155,20 +161,50 @@ def plan_notes(plan: Plan) -> list[str]:
 def _people_needed(plan: Plan, target: Requirement) -> str:
     side = _side(target.measure, "at most", "at least")
     claim = f"{title(target.measure)} is {side} {_amount(target.measure, target.bound)}"
-    needed, pilot = target.needed, isinstance(plan.basis, Pilot)
+    needed = target.needed
+    if target.worst is None:
+        return _needed_by_pilot(plan, claim, needed)
+    same = all(other == needed for other in target.scenarios.values())
+    where = "" if same else f" {_WHERE[target.worst]}"
+    others = _other_scenarios(target)
+    if needed.unreachable == "never":
+        return f"No number of people will show that {claim}{where}: in truth it is not.{others}"
+    begin = f"To show that {claim} with a probability of {_share(plan.power)} takes"
+    if needed.unreachable == "beyond":
+        return f"{begin} more than {MOST_PEOPLE} people{where}: the truth is too close to it.{others}"
+    if needed.shown is None:
+        many = f"about {needed.people} people{where}, which is extrapolated from simulations of fewer"
+        return f"{begin} {many}.{others}"
+    shown = f"{_share(needed.shown)} ± {_share(needed.shown_error)} of {needed.times} simulated recordings"
+    if needed.people is None:
+        return f"{begin} more than {needed.low} people{where}: so many show it in only {shown}.{others}"
+    least = f" Fewer than {LEAST_PEOPLE} give no interval." if needed.people == LEAST_PEOPLE else ""
+    return f"{begin} about {needed.people} people: so many show it in {shown}{where}.{others}{least}"
+
+
+def _other_scenarios(target: Requirement) -> str:
+    """What it takes in the scenarios that take fewer people."""
+    others = [
+        f"{'too many' if needed.people is None else needed.people} {_WHERE[name]}"
+        for name, needed in target.scenarios.items()
+        if name != target.worst and needed != target.needed
+    ]
+    return f" It takes {', '.join(others)}." if others else ""
+
+
+def _needed_by_pilot(plan: Plan, claim: str, needed: PeopleNeeded) -> str:
     if needed.unreachable == "never":
         better = f", unless the truth is better (about {needed.low} people if by one standard error)"
-        where = "in the pilot" if pilot else "in truth"
-        return f"No number of people will show that {claim}: {where} it is not{'' if needed.low is None else better}."
+        return (
+            f"No number of people will show that {claim}: in the pilot it is not{'' if needed.low is None else better}."
+        )
     if needed.people is None:
-        close = "pilot's estimate" if pilot else "truth"
-        return f"To show that {claim} takes more than {MOST_PEOPLE} people: the {close} is too close to it."
-    why = ", if the truth is one standard error off" if pilot else f" in {percent(plan.level)} of repeated simulations"
-    span = f"{needed.low} to {'no number at all' if needed.high is None else needed.high}{why}"
+        return f"To show that {claim} takes more than {MOST_PEOPLE} people: the pilot's estimate is too close to it."
+    high = "no number at all" if needed.high is None else needed.high
     least = f" Fewer than {LEAST_PEOPLE} give no interval." if needed.people == LEAST_PEOPLE else ""
     return (
         f"To show that {claim} with a probability of {_share(plan.power)} takes about {needed.people} people "
-        f"({span}).{least}"
+        f"({needed.low} to {high}, if the truth is one standard error off).{least}"
     )
 
 
@@ -183,8 +219,8 @@ def _simulation_notes(plan: Plan, basis: Simulation) -> list[str]:
     return [
         f"Means over {basis.times} simulated recordings (seed {basis.seed}){error}; the limit is one-sided. "
         f"In {_share(plan.detected)} of them the finding is a leak.{nothing}",
-        "Simulated people are of one kind. Real ones may differ more, which makes intervals longer; a pilot shows by "
-        "how much.",
+        "The people of the table are all alike. Real ones may differ more, which makes intervals longer; a pilot shows "
+        "by how much.",
     ]
 
 
@@ -206,10 +242,12 @@ def _pilot_notes(plan: Plan, basis: Pilot) -> list[str]:
 
 def _records(plan: Plan) -> list[dict[str, object]]:
     """One record per measure."""
-    targets = {target.measure: target.needed for target in plan.requirements}
+    targets = {target.measure: target for target in plan.requirements}
     records = []
     for expected in plan.expected:
-        needed = targets.get(expected.measure)
-        people = {} if needed is None else {f"needed_{name}": value for name, value in asdict(needed).items()}
+        people: dict[str, object] = {}
+        if target := targets.get(expected.measure):
+            people = {f"needed_{name}": value for name, value in asdict(target.needed).items()}
+            people |= {f"needed_{name}": needed.people for name, needed in target.scenarios.items()}
         records.append({"people": plan.people, **asdict(expected), **people})
     return records

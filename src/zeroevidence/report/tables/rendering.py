@@ -13,6 +13,7 @@ def render_grids(
     grids: Sequence[Grid],
     format: str,
     *,
+    lead: Sequence[str] = (),
     notes: Sequence[str] = (),
     flags: Sequence[RaisedFlag] = (),
     signatures: Sequence[str] = (),
@@ -27,6 +28,8 @@ def render_grids(
         The tables.
     format
         ``text``, ``md`` or ``latex``.
+    lead
+        Paragraphs above the tables; comments in LaTeX.
     notes
         Sentences below the tables.
     flags
@@ -39,8 +42,10 @@ def render_grids(
         What stands in text for several signatures.
     """
     if format != "text":
-        write = grids_to_markdown if format == "md" else grids_to_latex
-        return write(grids, [*notes, *map(str, flags)], signatures)
+        below = [*notes, *map(str, flags)]
+        if format == "latex":
+            return grids_to_latex(grids, [*lead, *below], signatures)
+        return grids_to_markdown(grids, below, signatures, lead=lead)
     from zeroevidence.report.text.table import print_grid
     from zeroevidence.report.text.terminal import (
         console_text,
@@ -51,6 +56,10 @@ def render_grids(
     )
 
     console = terminal_console()
+    for paragraph in lead:
+        print_paragraph(console, paragraph)
+    if lead:
+        print_paragraph(console, " ")
     for grid in grids:
         print_grid(console, grid)
     for note in notes:

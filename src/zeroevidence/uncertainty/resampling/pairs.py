@@ -24,6 +24,8 @@ from zeroevidence.measure.pairs.linkability import (
     linkability_of_blocks,
     linkability_of_counts,
     linkability_terms,
+    nonmated_linkability_of_blocks,
+    nonmated_linkability_of_counts,
 )
 from zeroevidence.measure.pairs.view import ScoreView
 from zeroevidence.measure.views import PairSettings, PairView
@@ -202,6 +204,13 @@ class _Subset(PairView):
             return 0.0  # too few mated scores for a bin, where the tools return 0
         return histogram_linkability(target.bins, nontarget.bins, source.edges, self.settings.omega)[0]
 
+    def nonmated_linkability(self) -> float:
+        """Linkability of non-mated pairs, the model fitted again."""
+        settings = self.settings
+        return nonmated_linkability_of_counts(
+            self.counts, method=settings.linkability, omega=settings.omega, seed=settings.seed
+        )
+
 
 def _with_rules(view: ScoreView) -> list[tuple[Measure, IntervalRule]]:
     """Return the measures that have an interval, and how it is made."""
@@ -234,6 +243,8 @@ class PairResampler:
             everywhere = {entry.name for entry, _ in self.measures}
             of_search = _with_rules(ScoreView(ranked, self.settings, ranked.counts))
             self.measures = [(entry, rule) for entry, rule in of_search if entry.name not in everywhere]
+        view = ScoreView(ranked, self.settings, ranked.counts if closed_set else None)
+        self.whole = {entry.name: entry.compute(view) for entry, _ in self.measures if entry.atom_costs is not None}
         self.costs = {entry.name: entry.per_score for entry, _ in self.measures if entry.per_score is not None}
         self.placed = assign_cells(scores.target, scores.nontarget, ranked) if placed is None else placed
         self.terms: tuple[FloatArray, FloatArray] | None = None
@@ -277,13 +288,12 @@ class PairResampler:
     def linear(self) -> dict[str, FloatArray]:
         """Values without each group of the measures at a threshold that the scores choose."""
         counts = Counts(self.target.all.cells, self.nontarget.all.cells)
-        view = _Subset(self, self.target.all, self.nontarget.all)
         values = {}
         for measure, _ in self.measures:
             if measure.atom_costs is not None:
                 costs = measure.atom_costs(counts, self.settings, self.groups.people)
                 changes = [of.changes(cost) for of, cost in zip((self.target, self.nontarget), costs, strict=True)]
-                values[measure.name] = measure.compute(view) + sum(changes)
+                values[measure.name] = self.whole[measure.name] + sum(changes)
         return values
 
     def halves(self, pairs: int) -> dict[str, FloatArray]:
@@ -292,7 +302,8 @@ class PairResampler:
             return {}
         halves = draw_halves(self.groups.number, pairs, self.settings.seed)[::2]
         within = zip(self.target.within(halves), self.nontarget.within(halves), strict=True)
-        return self._values(within, 2 * pairs, [measure for measure, _ in self.measures], refit=True)
+        measures = [measure for measure, rule in self.measures if rule != "tangent"]
+        return self._values(within, 2 * pairs, measures, refit=True)
 
     def _values(
         self, parts: Iterable[tuple[_Sums, _Sums]], n: int, measures: Sequence[Measure], *, refit: bool = False
@@ -358,3 +369,9 @@ class _Mixture(_Subset):
     def linkability(self) -> float:
         """Linkability of either kind of targets by their shares."""
         return (1.0 - self.share) * self.whole.linkability() + self.share * self.kind.linkability
+
+    def nonmated_linkability(self) -> float:
+        """Linkability of non-mated pairs as it was, and by how much PAV says that it changes."""
+        omega = self.settings.omega
+        mixed, whole = (nonmated_linkability_of_blocks(view.blocks, omega=omega) for view in (self, self.whole))
+        return self.whole.nonmated_linkability() + mixed - whole

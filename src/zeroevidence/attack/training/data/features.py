@@ -6,10 +6,10 @@ import os
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from zeroevidence._typing import StrArray
 from zeroevidence.attack.onnx_models.cards import EncoderCard
 from zeroevidence.attack.speech.array_store import array_key
 from zeroevidence.attack.speech.batches import collect, in_batches, utterance_problem
+from zeroevidence.attack.speech.cluster import on_cluster
 from zeroevidence.attack.speech.front_ends import BANDS, FRONT_ENDS
 from zeroevidence.attack.speech.processes import in_processes
 from zeroevidence.attack.speech.protection import VoiceTransform, protect
@@ -25,7 +26,7 @@ from zeroevidence.attack.training.data.frame_set import FrameSet
 from zeroevidence.attack.training.data.mapped_frames import Frames
 from zeroevidence.data.speech.audio import Wave, load_speech
 from zeroevidence.data.speech.corpus import Utterance
-from zeroevidence.errors import LISTER, InputError, Problem
+from zeroevidence.errors import LISTER, InputError, Problem, UsageError
 from zeroevidence.interruption import check_stop
 from zeroevidence.linkage.optional import one_blas_thread
 from zeroevidence.uncertainty.resampling.draws import Progress
@@ -61,6 +62,7 @@ def read_features(
     transform: VoiceTransform | None = None,
     store: Path | None = None,
     workers: int | None = None,
+    scheduler: Any = None,
     progress: Progress | None = None,
 ) -> tuple[FrameSet, AudioConversions]:
     """Return the features of utterances that an encoder takes, in half precision, and which files were converted.
@@ -78,6 +80,9 @@ def read_features(
     workers
         Threads, or processes where many utterances are not protected first, each on one core; as many as there are
         cores by default.
+    scheduler
+        Address of a Dask scheduler, or a client of it, whose workers read the speech into `store`; both must be where
+        they and this machine see them. None for this machine.
     progress
         Called with the number of utterances done and of all.
 
@@ -93,7 +98,13 @@ def read_features(
         stack.enter_context(one_blas_thread())
         kept = None if store is None else stack.enter_context(FeatureStore(store, BANDS))
         read: Callable[[list[tuple[int, Utterance]]], _Outcomes] = _FeatureReader(card, transform, kept).read
-        if store is not None and transform is None and threads > 1 and len(utterances) >= _MANY:
+        if scheduler is not None:
+            if store is None or transform is not None:
+                raise UsageError("a cluster reads speech that is protected already, into a folder")
+            utterances = [replace(utterance, path=utterance.path.absolute()) for utterance in utterances]
+            make = partial(_open_reader, card, store.absolute())
+            read, threads = stack.enter_context(on_cluster(make, scheduler))
+        elif store is not None and transform is None and threads > 1 and len(utterances) >= _MANY:
             read = stack.enter_context(in_processes(partial(_open_reader, card, store)))
         batches = stack.enter_context(closing(in_batches(read, utterances, _BATCH, threads)))
         results, problems = collect(batches, len(utterances), progress)

@@ -1,0 +1,58 @@
+"""Features that the workers of a cluster read are those that this machine reads."""
+
+import numpy as np
+import pytest
+
+from zeroevidence.attack.encoders.inventory import find_card
+from zeroevidence.attack.speech.cluster import on_cluster
+from zeroevidence.attack.training.data.features import read_features
+from zeroevidence.data.speech.audio import write_audio
+from zeroevidence.data.speech.corpus import Utterance
+from zeroevidence.errors import InputError, UsageError, ZeroEvidenceError
+
+pytest.importorskip("soundfile")
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+@pytest.fixture(scope="module")
+def client():
+    distributed = pytest.importorskip("distributed")
+    options = {"processes": False, "n_workers": 1, "threads_per_worker": 2, "dashboard_address": None}
+    with distributed.Client(**options) as connected:
+        yield connected
+
+
+@pytest.fixture
+def utterances(tmp_path):
+    rng = np.random.default_rng(0)
+    for number in range(20):
+        write_audio(tmp_path / f"{number}.wav", 0.1 * rng.normal(size=6000 + 100 * number))
+    return [Utterance(str(number), "s", tmp_path / f"{number}.wav") for number in range(20)]
+
+
+def test_a_cluster_reads_what_this_machine_does(client, utterances, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    near = [Utterance(each.id, each.speaker, each.path.relative_to(tmp_path)) for each in utterances]
+    card = find_card("campplus")
+    far, _ = read_features(near, card, store=tmp_path / "store", scheduler=client)
+    assert far.digest == read_features(utterances, card)[0].digest
+    broken = [*near, Utterance("none", "s", tmp_path / "none.wav")]
+    with pytest.raises(InputError, match=r"none\.wav: no such file"):
+        read_features(broken, card, store=tmp_path / "store", scheduler=client)
+
+
+def test_a_cluster_needs_a_folder(client, utterances):
+    with pytest.raises(UsageError, match="a cluster reads speech that is protected already, into a folder"):
+        read_features(utterances, find_card("campplus"), scheduler=client)
+
+
+def test_a_cluster_without_workers_says_so():
+    class Empty:
+        submit = None
+
+        def nthreads(self):
+            return {}
+
+    pytest.importorskip("distributed")
+    with pytest.raises(ZeroEvidenceError, match="the cluster has no workers"), on_cluster(dict, Empty()):
+        pass

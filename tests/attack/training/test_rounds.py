@@ -1,0 +1,111 @@
+"""Trainings one after the other: which come next, when they end, and what is left of an interruption."""
+
+import json
+from types import SimpleNamespace
+
+import pytest
+
+from zeroevidence.attack.training.rounds import TrainingRound, next_round, train_within
+from zeroevidence.attack.training.settings import TrainingSettings
+from zeroevidence.errors import InputError
+
+BASE = TrainingSettings(scope="all", epochs=4, batch=8, crop=20, learning_rate=0.3)
+
+
+class Trainer:
+    """Pretends to train, one hour an epoch; bits grow with epochs up to some number of them, at the rate 0.9."""
+
+    def __init__(self, level):
+        self.level, self.now, self.trained, self.said = level, 0.0, [], []
+        self.state = {}
+
+    def __call__(self, settings, folder, stop):
+        done = self.state.get(folder.name, 0)
+        while done < settings.epochs and not stop():
+            done += 1
+            self.now += 3600.0
+        self.state[folder.name] = done
+        self.trained.append((settings.epochs, round(settings.learning_rate, 3), done))
+        bits = 0.2 * min(done, self.level) + (settings.learning_rate == 3 * 0.3)
+        return SimpleNamespace(best_score=SimpleNamespace(bits=bits), done=done)
+
+    def within(self, hours, folder, settings=BASE):
+        return train_within(hours, settings, folder, self, say=self.said.append, clock=lambda: self.now)
+
+
+def test_it_ends_where_twice_the_epochs_add_nothing(tmp_path):
+    trainer = Trainer(level=8)
+    result, chosen = trainer.within(1000, tmp_path)
+    assert trainer.trained == [(4, 0.3, 4), (4, 0.9, 4), (4, 0.1, 4), (8, 0.9, 8), (16, 0.9, 16)]
+    assert (chosen.epochs, chosen.learning_rate, result.done) == (8, pytest.approx(0.9), 8)
+    assert trainer.said[-1] == "twice the epochs add less than 0.05 bits: the curve over epochs has levelled off"
+    assert trainer.said[1] == ("training 2, 4 epochs at most, learning rate 0.9: development people disclose 1.80 bits")
+
+
+def test_it_ends_where_the_time_is_too_short_for_the_next(tmp_path):
+    trainer = Trainer(level=1000)
+    _, chosen = trainer.within(21, tmp_path)
+    assert (chosen.epochs, trainer.now) == (8, 20 * 3600.0)
+    assert trainer.said[-1] == "no time for 16 more epochs: 20 h of 21 h are spent"
+
+
+def test_the_first_training_ends_with_the_time(tmp_path):
+    trainer = Trainer(level=1000)
+    result, chosen = trainer.within(2.5, tmp_path)
+    assert (result.done, chosen) == (3, BASE)
+    assert trainer.said[-1].startswith("no time for 4 more epochs")
+
+
+def test_what_was_interrupted_goes_on_and_its_time_counts(tmp_path):
+    class Killed(Exception):
+        pass
+
+    trainer = Trainer(level=1000)
+    plain = trainer.__call__
+
+    def killed(settings, folder, stop):
+        def stopping():
+            if trainer.now >= 6 * 3600.0:
+                raise Killed
+            return stop()
+
+        return plain(settings, folder, stopping)
+
+    with pytest.raises(Killed):
+        train_within(12, BASE, tmp_path, killed, clock=lambda: trainer.now)
+    assert len(json.loads((tmp_path / "rounds.json").read_text())["rounds"]) == 1
+    result, _ = trainer.within(12, tmp_path)
+    assert result.done == 4
+    assert trainer.trained == [(4, 0.3, 4), (4, 0.9, 4)]
+    # the killed one had taken an hour when it last looked at the clock
+    assert trainer.said[-1] == "no time for 4 more epochs: 9 h of 12 h are spent"
+
+
+def test_a_history_of_other_settings_or_nonsense_is_refused(tmp_path):
+    Trainer(level=1).within(1000, tmp_path)
+    other = TrainingSettings(scope="all", epochs=5, batch=8, crop=20, learning_rate=0.3)
+    with pytest.raises(InputError, match=r"rounds\.json: is of a training with other settings"):
+        Trainer(level=1).within(1000, tmp_path, other)
+    file = tmp_path / "rounds.json"
+    content = json.loads(file.read_text())
+    content["rounds"][0]["epochs"] = 0
+    file.write_text(json.dumps(content))
+    with pytest.raises(InputError, match=r"rounds\.json: history\.rounds: expected epochs"):
+        Trainer(level=1).within(1000, tmp_path)
+
+
+def test_the_next_follows_from_what_was_tried():
+    tried = [TrainingRound(4, rate, bits, 1.0) for rate, bits in ((0.3, 2.0), (0.9, 1.0), (0.1, 1.5))]
+    assert [next_round(tried[:n], BASE).learning_rate for n in range(3)] == pytest.approx([0.3, 0.9, 0.1])
+    assert next_round(tried, BASE).epochs == 8
+    assert next_round([*tried, TrainingRound(8, 0.3, 2.05, 1.0)], BASE).epochs == 16
+    assert next_round([*tried, TrainingRound(8, 0.3, 2.04, 1.0)], BASE) is None
+
+
+def test_a_finished_search_gives_its_best_again(tmp_path):
+    trainer = Trainer(level=8)
+    first, chosen = trainer.within(1000, tmp_path)
+    before = len(trainer.trained)
+    again, same = trainer.within(1000, tmp_path)
+    assert (again, same) == (first, chosen)
+    assert trainer.trained[before:] == [(8, 0.9, 8)]  # from its checkpoint, and nothing is trained
