@@ -53,7 +53,8 @@ ZEROEVIDENCE_UNPACK_LIMIT=9G raises it
     most = unpack_limit() if limit is None else limit
     if size > most:
         raise InputError(
-            f"unpacks to {'at least ' if so_far else ''}{size / (1 << 30):.1f} GiB, and the limit is {most / (1 << 30):.1f} GiB; "
+            f"unpacks to {'at least ' if so_far else ''}{size / (1 << 30):.1f} GiB, "
+            f"and the limit is {most / (1 << 30):.1f} GiB; "
             f"{LIMIT_VARIABLE}={-(-size // (1 << 30))}G raises it",
             path=path,
         )
