@@ -33,13 +33,14 @@ _MOST_ROWS = 20_000
 _SEARCH_ERROR = 0.005  # of the range of a measure, known from so many scores
 _FURTHEST = 12.0  # standard deviations: nothing is left to tell apart
 _PURPOSE = 7  # keeps what is drawn here apart from other draws of the seed
+_UNEQUAL = 1.25  # power of exponential variables: people count as two fifths of their number
 _TAILS = 4.0  # degrees of freedom of the effects of people where these have heavy tails
 _FACTOR_DEVIATION = 0.75  # of the logarithm of how well each of them is recognised
 _TAILS_SCALE = float(np.sqrt(_TAILS / (_TAILS - 2.0)))
 _FACTORS = 400  # quantiles of that
 _REACH, _STEP = 60.0, 0.01  # of the grid on which distributions with heavy tails are computed
 
-# alike: equally many recordings, Gaussian effects; unequal: numbers of recordings vary as an exponential variable;
+# alike: equally many recordings, Gaussian effects; unequal: numbers of recordings vary more than exponentially;
 # heavy-tailed: effects of people have heavy tails, and a few are recognised much better than most
 Scenario: TypeAlias = Literal["alike", "unequal", "heavy-tailed"]
 SCENARIOS: tuple[Scenario, ...] = get_args(Scenario)
@@ -106,13 +107,13 @@ class Design:
         >>> Design(4, 10, uneven=True).recordings().tolist()
         [19, 10, 6, 5]
         >>> Design(4, 10, scenario="unequal").recordings().tolist()
-        [22, 10, 5, 1]
+        [25, 10, 4, 1]
         """
         places = np.arange(1, self.people + 1)
         if self.uneven:
             shares = 1.0 / places
         elif self.scenario == "unequal":
-            shares = -np.log((places - 0.5) / self.people)
+            shares = (-np.log((places - 0.5) / self.people)) ** _UNEQUAL
         else:
             return np.full(self.people, self.utterances)
         counts: IntArray = np.round(self.utterances * self.people * shares / shares.sum()).astype(np.int64)
