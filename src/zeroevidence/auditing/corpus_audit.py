@@ -146,10 +146,12 @@ def audit_corpora(
     if protectors:
         repeated = RepeatedTransform(protectors, draw_names(further))
         transform = CachedTransform(repeated, Path(cache) / "protected")
+    extraction = _Extraction(pairs, AnonymiserDraws(), transform, cache, max(workers, cores()), progress)
+    extraction.side(encoder, 0)  # what is embedded is kept, however long a run of the anonymiser takes
     runs = without_repeats(pairs[0][1], further, transform, encoder.sample_rate)
     if runs.deterministic:
         say("the anonymiser gives the same speech again, so it is run once")
-    extraction = _Extraction(pairs, runs, transform, cache, max(workers, cores()), progress)
+    extraction = replace(extraction, draws=runs)
     retrained = [] if extractor_anonymised is None else [_load_retrained(extractor_anonymised, extraction)]
     tuning = _Tuning(replace(training or TrainingSettings(), seed=options.seed), effort, say)
     encoded: list[list[EncodedSpeech]] = []
