@@ -18,7 +18,7 @@ from hypothesis import settings
 from tests.effort import CHOSEN, FULL, SKIPPED
 
 settings.register_profile("quick", deadline=None, derandomize=True, max_examples=15)
-settings.register_profile("full", deadline=None, derandomize=True, max_examples=50)
+settings.register_profile("full", deadline=None, derandomize=True, max_examples=30)
 settings.load_profile(CHOSEN)
 
 # Whoever starts the tests in the background may have these ignored, and programs that the tests start would inherit it.

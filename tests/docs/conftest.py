@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import doctest
 import io
+import math
 import os
 import re
 import shlex
@@ -16,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from zeroevidence.cli import main
+from zeroevidence.cli.options import output
 from zeroevidence.errors import MissingExtra
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -151,6 +153,7 @@ def row_blocks():
 def page(tmp_path, monkeypatch, record_property):
     """A page by its path within the project; how many blocks ran is told at the end of the session."""
     monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setattr(output, "_MINUTE", math.inf)  # no line of progress, however slow the machine is
     pages = []
 
     def of(path: str) -> Page:

@@ -139,7 +139,7 @@ def test_a_file_tells_the_same_as_the_rows_it_holds():
 @slow
 def test_nothing_is_found_too_often_where_nothing_is():
     """One in twenty audits of three attackers may be wrong, not one in twenty attackers."""
-    audits = 200
+    audits = 120
     levels = [findings(attacked(seed))[0].level for seed in range(audits)]
     share = np.mean([level in FOUND for level in levels])
     assert share <= alpha(LEVEL) + 3.0 * np.sqrt(alpha(LEVEL) * (1.0 - alpha(LEVEL)) / audits)

@@ -82,7 +82,7 @@ def test_evidence_is_set_as_asked(gaussian):
 @slow
 def test_a_bent_boundary_is_followed_where_a_plane_fails():
     rng = np.random.default_rng(2)
-    (x, y), (test, test_y) = classes.curved(rng, 8000), classes.curved(rng, 4000)
+    (x, y), (test, test_y) = classes.curved(rng, 4000), classes.curved(rng, 4000)
     plane = LinearNuller().fit(x, y)
     assert attacked(plane.transform(x), y, plane.transform(test), test_y, "b").value > 0.2
     flow = ZeroEvidenceFlow(epochs=60).fit(x, y)

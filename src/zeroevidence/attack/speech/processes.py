@@ -1,19 +1,21 @@
 """Functions computed in processes of their own, for work that holds Python's lock.
 
 A process is started with this Python and nothing of the program that calls it, so that a script needs no guard around
-its main part. Arguments and results are pickled and go through pipes.
+its main part. Arguments and results go through a pipe of `multiprocessing`.
 """
 
 from __future__ import annotations
 
+import multiprocessing
 import os
-import pickle
 import signal
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from multiprocessing.connection import Connection
+from multiprocessing.reduction import ForkingPickler
 from typing import Any, TypeVar
 
 from zeroevidence.errors import ZeroEvidenceError
@@ -59,24 +61,27 @@ class _Worker:
     def __init__(self, make: Callable[[], Callable[[Any], Any]]) -> None:
         path = os.pathsep.join(filter(None, sys.path))
         environment = {**os.environ, "PYTHONPATH": path, **dict.fromkeys(_ONE_THREAD, "1")}
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", _PROGRAM], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
-        )
+        self._pipe, other_end = multiprocessing.Pipe()
+        with other_end:
+            self._process = subprocess.Popen(
+                [sys.executable, "-c", _PROGRAM, str(other_end.fileno())],
+                stdin=subprocess.DEVNULL,
+                stdout=2,  # what libraries print is no result
+                env=environment,
+                pass_fds=[other_end.fileno()],
+            )
         self._send(make)
 
     def _send(self, value: Any) -> None:
-        assert self._process.stdin is not None
-        with suppress(BrokenPipeError):  # the answer that does not come tells
-            pickle.dump(value, self._process.stdin)
-            self._process.stdin.flush()
+        with suppress(OSError):  # the answer that does not come tells
+            self._pipe.send(value)
 
     def __call__(self, part: Any) -> Any:
         """Return the result of the function, or raise what it raised."""
-        assert self._process.stdout is not None
         self._send(part)
         try:
-            result, error = pickle.load(self._process.stdout)
-        except EOFError:
+            result, error = self._pipe.recv()
+        except (EOFError, OSError):
             code = self._process.wait()
             raise ZeroEvidenceError(f"a process that reads speech ended with code {code}; see above for why") from None
         if error is not None:
@@ -85,22 +90,18 @@ class _Worker:
 
     def close(self) -> None:
         """End the process."""
-        for stream in (self._process.stdin, self._process.stdout):
-            assert stream is not None
-            with suppress(BrokenPipeError):
-                stream.close()
+        self._pipe.close()
         self._process.wait()
 
 
 def serve() -> None:
-    """Compute what comes from standard input, until it ends: the program of a process."""
+    """Compute what comes through the pipe that the command line names, until it ends: the program of a process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that started this one ends it
-    incoming, outgoing = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what libraries print is no answer
-    compute = pickle.load(incoming)()
+    pipe: Connection = Connection(int(sys.argv[-1]))
+    compute = pipe.recv()()
     while True:
         try:
-            part = pickle.load(incoming)
+            part = pipe.recv()
         except EOFError:
             return
         answer: tuple[Any, Exception | None]
@@ -108,14 +109,13 @@ def serve() -> None:
             answer = compute(part), None
         except Exception as error:
             answer = None, _sendable(error)
-        pickle.dump(answer, outgoing)
-        outgoing.flush()
+        pipe.send(answer)
 
 
 def _sendable(error: Exception) -> Exception:
-    """Return an error, or its message where it cannot be pickled."""
+    """Return an error, or its message where it cannot be sent."""
     try:
-        pickle.loads(pickle.dumps(error))
+        ForkingPickler.loads(ForkingPickler.dumps(error))
     except Exception:
         return ZeroEvidenceError(str(error))
     return error

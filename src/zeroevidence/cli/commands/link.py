@@ -51,7 +51,9 @@ def _parse_bits(_context: click.Context, _parameter: click.Parameter, value: str
     LinkSettings, "row_scaling", help="Scale of each row of a search before calibration; `evaluate` has auto as well."
 )
 @derived_option(LinkSettings, "engine", choices=engine_names(), help="Engine that computes the search.")
-@click.option("--scheduler", metavar="ADDRESS", help="Scheduler of the engine dask [default: a local cluster].")
+@click.option(
+    "--scheduler", metavar="ADDRESS", help="Address of a Dask scheduler; of the engine dask [default: a local cluster]."
+)
 @shared.device()
 @shared.threads("used by the engine numpy, and by each task of dask")
 @click.option(

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 @shared.extractor("the one to start from, by name or by its card", default=DEFAULT_EXTRACTOR, show_default=True)
 @click.option("--evaluation", metavar="CORPUS", help="Corpus to be evaluated later; training on its people is refused.")
 @settings_options("settings", TrainingSettings)
-@click.option("--scheduler", metavar="ADDRESS", help="Dask scheduler whose workers read the speech [default: none].")
+@click.option(
+    "--scheduler", metavar="ADDRESS", help="Address of a Dask scheduler; its workers read the speech [default: none]."
+)
 @click.option(
     "--hours",
     type=float,

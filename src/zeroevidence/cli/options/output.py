@@ -101,7 +101,7 @@ evaluation_options = output_to(measure_option(), shared.estimate(), shared.signa
 
 
 class _Minutes:
-    """Whether another minute of this process has passed."""
+    """Whether another minute of a command has passed."""
 
     def __init__(self) -> None:
         self.since = time.monotonic()
@@ -119,14 +119,24 @@ _MINUTE = 60.0  # seconds
 _minutes = _Minutes()
 
 
+def _minutes_of_command() -> _Minutes:
+    """Return the minutes of the command that is running, those of the process where there is none."""
+    context = click.get_current_context(silent=True)
+    if context is None:
+        return _minutes
+    minutes: _Minutes = context.meta.setdefault(__name__, _Minutes())
+    return minutes
+
+
 def terminal_progress(what: str, units: str = "replicates") -> Progress:
     """Return a function that counts finished work in a line of the terminal; elsewhere it prints a line a minute."""
+    minutes = _minutes_of_command()
 
     def show(done: int, total: int) -> None:
         text = f"{what}: {done} of {total} {units}"
         if sys.stderr.isatty():
             echo_progress(text, last=done >= total)
-        elif _minutes.passed():
+        elif minutes.passed():
             echo(text, err=True)
 
     return show

@@ -1,8 +1,10 @@
 """Two processes train what one does; torchrun starts them, on CPUs."""
 
+import os
 import subprocess
 import sys
 from itertools import chain
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,6 +21,7 @@ from zeroevidence.attack.training.compute.distributed import ProcessGroup, curre
 from zeroevidence.attack.training.loop import train  # noqa: E402
 from zeroevidence.attack.training.settings import SCOPES, TrainingSettings  # noqa: E402
 
+ROOT = Path(__file__).resolve().parents[4]
 PROGRAM = """
 import sys
 import numpy as np
@@ -49,7 +52,8 @@ def test_two_processes_learn_what_one_does(tmp_path):
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
-    subprocess.run([*command, str(program), str(tmp_path)], check=True, timeout=900)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join((str(ROOT), *filter(None, sys.path)))}
+    subprocess.run([*command, str(program), str(tmp_path)], check=True, timeout=900, env=environment)
     with np.load(tmp_path / "0.npz") as first, np.load(tmp_path / "1.npz") as second:
         np.testing.assert_array_equal(first["values"], second["values"])
         values, losses = trained()
