@@ -1,0 +1,223 @@
+"""Networks: content features to codes, codes and an excitation to the waveform of one voice, and its critics."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+FEATURES, CODE, WIDTH, DEPTH = 288, 64, 320, 8
+WINDOW, STEP, PER_CODE = 512, 128, 3
+RATE = 16_000
+BINS = WINDOW // 2 + 1
+
+
+class Content(nn.Module):
+    """Reduces features of the content encoder to few numbers per frame, which a codebook then quantises."""
+
+    def __init__(self, mean: Tensor, deviation: Tensor) -> None:
+        super().__init__()
+        self.register_buffer("mean", mean)
+        self.register_buffer("deviation", deviation)
+        self.wide = nn.Conv1d(FEATURES, 256, 5, padding=2)
+        self.layers = nn.ModuleList(nn.Conv1d(256, 256, 3, padding=gap, dilation=gap) for gap in (1, 2, 4))
+        self.narrow = nn.Conv1d(256, CODE, 1)
+
+    def forward(self, features: Tensor) -> Tensor:
+        """Return vectors (sequences x frames x numbers) of features in the same layout."""
+        x = ((features - self.mean) / self.deviation).transpose(1, 2)
+        x = F.gelu(self.wide(x), approximate="tanh")
+        for layer in self.layers:
+            x = x + F.gelu(layer(x), approximate="tanh")
+        return self.narrow(x).transpose(1, 2)
+
+
+class Codebook(nn.Module):
+    """Vectors that follow the averages of what is assigned to them; codes that nothing uses start anew."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.register_buffer("vectors", torch.zeros(size, CODE))
+        self.register_buffer("counts", torch.ones(size))
+        self.register_buffer("sums", torch.zeros(size, CODE))
+
+    def start(self, z: Tensor, rounds: int = 15) -> None:
+        """Begin with k-means of a sample."""
+        self.vectors.copy_(z[torch.randperm(len(z), device=z.device)[: len(self.vectors)]])
+        for _ in range(rounds):
+            self.counts.zero_()
+            self.sums.zero_()
+            self.follow(z, self.assign(z), 0.0)
+        self.counts.clamp_(min=1.0)
+
+    def assign(self, z: Tensor) -> Tensor:
+        """Return the nearest code of each vector."""
+        distance = self.vectors.square().sum(1) - 2.0 * z @ self.vectors.T
+        return distance.argmin(1)
+
+    def follow(self, z: Tensor, codes: Tensor, decay: float) -> None:
+        """Move each code towards the mean of its vectors."""
+        count = torch.bincount(codes, minlength=len(self.vectors)).float()
+        total = torch.zeros_like(self.sums).index_add_(0, codes, z)
+        self.counts.mul_(decay).add_(count, alpha=1 - decay)
+        self.sums.mul_(decay).add_(total, alpha=1 - decay)
+        self.vectors.copy_(torch.where(self.counts[:, None] > 1e-4, self.sums / self.counts[:, None].clamp(min=1e-4), self.vectors))
+        unused = self.counts < 0.01 * len(z) / len(self.vectors) / 10
+        replacement = z[torch.randint(len(z), (len(self.vectors),), device=z.device)]
+        self.vectors.copy_(torch.where(unused[:, None], replacement, self.vectors))
+        self.counts.copy_(torch.where(unused, torch.full_like(self.counts, len(z) / len(self.vectors)), self.counts))
+        self.sums.copy_(torch.where(unused[:, None], replacement * self.counts[:, None], self.sums))
+
+
+class Block(nn.Module):
+    """A convolution over time for each channel, then a network over channels."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.over_time = nn.Conv1d(width, width, 7, padding=3, groups=width)
+        self.norm = nn.LayerNorm(width)
+        self.up = nn.Linear(width, 3 * width)
+        self.down = nn.Linear(3 * width, width)
+        self.scale = nn.Parameter(torch.full((width,), 1.0 / DEPTH))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Add what the block computes."""
+        y = self.norm(self.over_time(x).transpose(1, 2))
+        y = self.down(F.gelu(self.up(y), approximate="tanh")) * self.scale
+        return x + y.transpose(1, 2)
+
+
+class Decoder(nn.Module):
+    """Code vectors and the spectrum of an excitation to logarithmic magnitudes and phases."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.enter = nn.Conv1d(CODE, WIDTH, 7, padding=3)
+        self.excite = nn.Conv1d(2 * BINS, WIDTH, 3, padding=1)
+        self.blocks = nn.ModuleList(Block(WIDTH) for _ in range(DEPTH))
+        self.norm = nn.LayerNorm(WIDTH)
+        self.leave = nn.Linear(WIDTH, 2 * BINS)
+
+    def forward(self, vectors: Tensor, excitation: Tensor) -> Tensor:
+        """Return (sequences x frames x 514) of vectors (sequences x codes x 64) and excitation (sequences x frames x 514)."""
+        x = F.gelu(self.enter(vectors.transpose(1, 2)), approximate="tanh")
+        x = x.repeat_interleave(PER_CODE, dim=2) + self.excite(excitation.transpose(1, 2))
+        for block in self.blocks:
+            x = block(x)
+        return self.leave(self.norm(x.transpose(1, 2)))
+
+
+def stft(wave: Tensor) -> Tensor:
+    """Return the spectrum (sequences x frames x 514: real, then imaginary parts); frame k is centred on sample 128 k + 64."""
+    window = torch.hann_window(WINDOW, device=wave.device)
+    padded = F.pad(wave, (WINDOW // 2 - STEP // 2, WINDOW // 2 - STEP // 2))
+    spectrum = torch.stft(padded, WINDOW, STEP, window=window, center=False, return_complex=True).transpose(1, 2)
+    return torch.cat([spectrum.real, spectrum.imag], 2)
+
+
+def istft(output: Tensor) -> Tensor:
+    """Return the waveform of log magnitudes and phases: overlap-add of windowed frames, divided by the sum of squares."""
+    magnitude = output[..., :BINS].clamp(max=6.0).exp()
+    phase = output[..., BINS:]
+    spectrum = torch.complex(magnitude * phase.cos(), magnitude * phase.sin())
+    window = torch.hann_window(WINDOW, device=output.device)
+    frames = torch.fft.irfft(spectrum, WINDOW, dim=2) * window
+    count = frames.shape[1]
+    size = (count - 1) * STEP + WINDOW
+
+    def add(parts: Tensor) -> Tensor:
+        return F.fold(parts.transpose(1, 2), (1, size), (1, WINDOW), stride=(1, STEP))[:, 0, 0]
+
+    total = add(frames)
+    weight = add(window.square().expand(1, count, WINDOW))
+    cut = WINDOW // 2 - STEP // 2
+    return (total / weight.clamp(min=1e-3))[:, cut : size - cut]
+
+
+def excite(pitch: Tensor, phase: Tensor) -> Tensor:
+    """Return a train of band-limited pulses (sequences x samples) of a pitch every 128 samples, in hertz."""
+    hertz = F.interpolate(pitch[:, None], scale_factor=STEP, mode="linear", align_corners=False)[:, 0]
+    angle = 2 * math.pi * (torch.cumsum(hertz.double() / RATE, 1) + phase[:, None]).remainder(1.0).float()
+    harmonics = torch.floor(0.5 * RATE / hertz) - 1
+    half = (angle / 2).sin()
+    safe = torch.where(half.abs() < 1e-4, torch.full_like(half, 1e-4), half)
+    kernel = torch.where(half.abs() < 1e-4, 2 * harmonics + 1, ((2 * harmonics + 1) * angle / 2).sin() / safe)
+    return (kernel - 1) / (2 * harmonics).sqrt() * 0.1
+
+
+def mel_filters(size: int, number: int) -> Tensor:
+    """Return triangular filters (bins x bands), evenly spaced on the mel scale up to half the rate."""
+    def mel(hertz: float) -> float:
+        return 2595.0 * math.log10(1.0 + hertz / 700.0)
+
+    edges = torch.linspace(mel(30.0), mel(RATE / 2), number + 2)
+    hertz = 700.0 * (10.0 ** (edges / 2595.0) - 1.0)
+    bins = torch.linspace(0.0, RATE / 2, size // 2 + 1)
+    up = (bins[:, None] - hertz[None, :-2]) / (hertz[1:-1] - hertz[:-2])
+    down = (hertz[None, 2:] - bins[:, None]) / (hertz[2:] - hertz[1:-1])
+    return torch.minimum(up, down).clamp(min=0.0)
+
+
+class MelDistance(nn.Module):
+    """Mean absolute difference of logarithmic mel spectra at several resolutions."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sizes = ((256, 20), (512, 40), (1024, 80), (2048, 80))
+        for size, number in self.sizes:
+            self.register_buffer(f"filters_{size}", mel_filters(size, number))
+
+    def forward(self, wave: Tensor, goal: Tensor) -> Tensor:
+        """Return the distance of two batches of waveforms."""
+        total = wave.new_zeros(())
+        for size, _ in self.sizes:
+            window = torch.hann_window(size, device=wave.device)
+            spectra = [
+                torch.stft(x, size, size // 4, window=window, return_complex=True).abs().transpose(1, 2) @ getattr(self, f"filters_{size}")
+                for x in (wave, goal)
+            ]
+            total = total + (spectra[0].clamp(min=1e-4).log() - spectra[1].clamp(min=1e-4).log()).abs().mean()
+        return total / len(self.sizes)
+
+
+class Critic(nn.Module):
+    """Small convolutional critics: of spectra at three resolutions, and of waveforms folded at five periods."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        norm = nn.utils.parametrizations.weight_norm
+        self.sizes, self.periods = (1024, 512, 256), (2, 3, 5, 7, 11)
+
+        def spectral() -> nn.ModuleList:
+            shapes = [(2, 32, (1, 1)), (32, 32, (1, 2)), (32, 64, (1, 2)), (64, 64, (1, 2)), (64, 64, (1, 1))]
+            layers = [norm(nn.Conv2d(a, b, (3, 9 if s != (1, 1) else 5), stride=s, padding=(1, 4 if s != (1, 1) else 2))) for a, b, s in shapes]
+            return nn.ModuleList([*layers, norm(nn.Conv2d(64, 1, 3, padding=1))])
+
+        def periodic() -> nn.ModuleList:
+            widths = [1, 32, 64, 128, 256]
+            layers = [norm(nn.Conv2d(a, b, (5, 1), stride=(3, 1), padding=(2, 0))) for a, b in zip(widths[:-1], widths[1:], strict=True)]
+            return nn.ModuleList([*layers, norm(nn.Conv2d(256, 1, (3, 1), padding=(1, 0)))])
+
+        self.spectral = nn.ModuleList(spectral() for _ in self.sizes)
+        self.periodic = nn.ModuleList(periodic() for _ in self.periods)
+
+    def forward(self, wave: Tensor) -> list[list[Tensor]]:
+        """Return what each critic computes layer by layer; its judgement is last."""
+        views = []
+        for size in self.sizes:
+            spectrum = torch.stft(wave, size, size // 4, window=torch.hann_window(size, device=wave.device), return_complex=True)
+            views.append(torch.stack([spectrum.real, spectrum.imag], 1).transpose(2, 3))
+        for period in self.periods:
+            cut = wave[:, : wave.shape[1] // period * period]
+            views.append(cut.reshape(len(wave), 1, -1, period))
+        judged = []
+        for view, layers in zip(views, [*self.spectral, *self.periodic], strict=True):
+            x, steps = view, []
+            for layer in layers[:-1]:
+                x = F.leaky_relu(layer(x), 0.1)
+                steps.append(x)
+            steps.append(layers[-1](x))
+            judged.append(steps)
+        return judged
