@@ -14,8 +14,20 @@ from zeroevidence.plot.names import row_names
 from zeroevidence.report.html.figure_processes import Each
 from zeroevidence.report.html.readable_curves import Panel, readable_panels
 
+PICTURE = "attackers"  # stands beside the verdict
 # What people ask first; the other kinds follow in their usual order.
-_FIRST = ("posterior", "people", "lid-ccdf", "cmc", "over-utterances", "over-identities", "eer-lid", "ece", "histogram")
+_FIRST = (
+    PICTURE,
+    "posterior",
+    "people",
+    "lid-ccdf",
+    "cmc",
+    "over-utterances",
+    "over-identities",
+    "eer-lid",
+    "ece",
+    "histogram",
+)
 _WIDTH = 4.6  # inches: room for the names of several rows
 _MOST = 6  # curves that can be told apart in one figure
 _MOST_SYSTEMS = 24
@@ -128,6 +140,8 @@ def _row_name(rows: Sequence[Evaluation], row: Evaluation) -> str:
 def _rows_for(
     kind: str, rows: Sequence[Evaluation], together: Sequence[Evaluation], strong: Evaluation
 ) -> list[Evaluation]:
+    if kind == PICTURE:
+        return KINDS[kind].of(rows)
     if kind in _OVER_SYSTEMS:
         return KINDS[kind].of(rows)[:_MOST_SYSTEMS]
     if KINDS[kind].whole is not None:

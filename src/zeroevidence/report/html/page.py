@@ -27,7 +27,7 @@ from zeroevidence.report.bibliography.sentences import references
 from zeroevidence.report.html import tables
 from zeroevidence.report.html.comparison import comparison_tables, comparison_verdict
 from zeroevidence.report.html.figure_processes import Each
-from zeroevidence.report.html.figures import draw_figures, plain_panels
+from zeroevidence.report.html.figures import PICTURE, draw_figures, plain_panels
 from zeroevidence.report.html.methods import describe_methods
 from zeroevidence.report.html.numbers import REPORT_COLUMNS, headline_numbers, report_measures
 from zeroevidence.report.html.pseudonyms import hidden
@@ -133,6 +133,7 @@ def _results(
             "numbers": [],
             "flags": [],
             "figures": [],
+            "picture": None,
             "people_left": 0,
             "shared_labels": "",
             "readoff": "",
@@ -140,6 +141,7 @@ def _results(
     numbers = headline_numbers(rows, finding, measures)
     people, people_left = tables.people_table(rows, finding)
     figures, curves = draw_figures(rows, finding, hide=hide, each=each)
+    picture = next((figure for figure in figures if figure.id == f"figure-{PICTURE}"), None)
     return {
         "numbers": numbers,
         "columns": [column for column in REPORT_COLUMNS if any(column.title in dict(n.columns) for n in numbers)],
@@ -156,7 +158,8 @@ def _results(
         "learning_curves": learning_curves(rows[finding.strongest]),
         "rows": tables.all_rows(rows, finding.strongest if len(rows) > 1 else None, measures),
         "shared_labels": tables.shared_labels(rows),
-        "figures": figures,
+        "figures": [figure for figure in figures if figure is not picture],
+        "picture": picture,
         "readoff": _markup(_json(plain_panels(curves))) if curves else "",
     }
 

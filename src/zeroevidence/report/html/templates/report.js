@@ -7,6 +7,18 @@
   };
   document.querySelectorAll(".with-script").forEach((element) => { element.hidden = false; });
 
+  // Buttons that copy a text; where the clipboard is closed, the text is selected instead.
+  document.querySelectorAll("button[data-copy]").forEach((button) => {
+    const text = document.getElementById(button.dataset.copy);
+    const label = button.textContent;
+    const say = (words) => { button.textContent = words; setTimeout(() => { button.textContent = label; }, 2500); };
+    const select = () => { getSelection().selectAllChildren(text); say("Selected: copy it with the keyboard"); };
+    button.addEventListener("click", () => {
+      if (!navigator.clipboard) { select(); return; }
+      navigator.clipboard.writeText(text.textContent).then(() => say("Copied"), select);
+    });
+  });
+
   // Light and dark: the reader's system decides until the button is pressed.
   const root = document.documentElement;
   const head = document.querySelector(".page-head");
