@@ -31,6 +31,7 @@ from zeroevidence.auditing.inputs.speaker_draws import shared_change
 from zeroevidence.auditing.inputs.speaker_folds import draw_sets
 from zeroevidence.auditing.learning_curve import LearningCurve
 from zeroevidence.data.embeddings import Embeddings
+from zeroevidence.data.formats.attack_scores import AttackScores
 from zeroevidence.data.threat import ThreatModel
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Evaluation, Finding, Options, findings, together
@@ -70,6 +71,8 @@ class Audit:
         Utility of the same speech, where it was measured.
     protector
         The card of the protector: what it defends, keeps and needs.
+    scores
+        The scores of each row, with which two audits of the same speech can be compared trial by trial.
 
     Examples
     --------
@@ -92,6 +95,7 @@ class Audit:
     seconds: tuple[float, ...] = ()
     utility: tuple[Evaluation, ...] = ()
     protector: ProtectorCard | None = None
+    scores: tuple[AttackScores, ...] = ()
 
     @property
     def strongest(self) -> Evaluation:
@@ -226,9 +230,17 @@ def audit_folds(
     strongest = with_curve(rows[finding.strongest], curves.people, "alid_over_training_people", "still-rising")
     strongest = with_curve(strongest, curves.epochs, "alid_over_epochs", "training-pays")
     rows[finding.strongest] = with_curve(strongest, curves.draws, "alid_over_draws", "draws-pay")
-    seconds = tuple(attack.seconds for attack in (*results.attacks, *control.attacks))
-    known = curves.people, curves.epochs, curves.draws
-    return Audit(tuple(rows), (*results.cards, *control.cards), finding, *known, left_out, failed, seconds)
+    attacks = *results.attacks, *control.attacks
+    return Audit(
+        tuple(rows),
+        (*results.cards, *control.cards),
+        finding,
+        *(curves.people, curves.epochs, curves.draws),
+        left_out,
+        failed,
+        tuple(attack.seconds for attack in attacks),
+        scores=tuple(AttackScores(attack.scores, attack.dev) for attack in attacks),
+    )
 
 
 def with_curve(row: Evaluation, curve: LearningCurve | None, name: str, rising: str) -> Evaluation:

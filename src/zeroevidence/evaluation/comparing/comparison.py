@@ -34,6 +34,7 @@ USUAL = (
     "link_probability",
 )  # what is compared unless measures are named
 _MOST_USUAL = 4
+COUNTING = "the attacker that counts"  # label of a comparison of audits, in place of the name of an attacker
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,11 +178,13 @@ def compare(
     return [
         comparison
         for group in groups
-        for comparison in _within(group, [results[place] for place in group.places], measures)
+        for comparison in compare_group(group, [results[place] for place in group.places], measures)
     ]
 
 
-def _within(group: ComparedGroup, results: Sequence[Evaluation], measures: Sequence[str] | None) -> list[Comparison]:
+def compare_group(
+    group: ComparedGroup, results: Sequence[Evaluation], measures: Sequence[str] | None
+) -> list[Comparison]:
     """The comparisons of one group: paired where trials can be, from intervals where all rows are from files."""
     paired = any(row.replicates is not None for row in results)
     if paired:

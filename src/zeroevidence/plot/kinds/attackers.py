@@ -1,4 +1,4 @@
-"""What the best attacker of each kind achieves, beside guessing and unprotected speech: the first picture of a report."""
+"""What the best attacker of each kind achieves, beside guessing and unprotected speech."""
 
 from __future__ import annotations
 
