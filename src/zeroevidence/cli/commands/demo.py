@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from zeroevidence.cli.options import shared
-from zeroevidence.cli.options.output import Output, evaluation_options, terminal_progress, write_text
-from zeroevidence.cli.printing import echo, echo_lines
+from zeroevidence.cli.options.output import Output, evaluation_options, terminal_progress, working, write_text
+from zeroevidence.cli.printing import echo
 from zeroevidence.errors import UsageError
 
 _NEXT = (
@@ -37,7 +37,13 @@ def command(files: str | None, verbose: bool, report: str | None, output: Output
         _write_files(files, report, output)
         return
     output.reserve(report)
-    echo("auditing three protections of bundled speech, which takes about half a minute", err=True)
+    with working("auditing three protections of bundled speech, which takes about half a minute"):
+        text = _audit(report, output, verbose=verbose)
+    output.emit(text)
+
+
+def _audit(report: str | None, output: Output, *, verbose: bool) -> str:
+    """Audit the bundled embeddings, write the report where one is wanted, and return what is to be printed."""
     from zeroevidence.report.audit_folder import audit_text
     from zeroevidence.report.document import document
     from zeroevidence.report.inputs import ReportInputs
@@ -56,14 +62,14 @@ def command(files: str | None, verbose: bool, report: str | None, output: Output
     if report is not None:
         title = "The bundled audit: how much do protected recordings disclose?"
         write_text(document(content, title=title, command="zeroevidence demo --report report.html"), report)
-    settings = {"signatures": output.signatures, "measures": output.measures, "estimate": output.estimate}
     if output.format != "text" or output.path is not None:
-        output.emit(output.render(content.rows))
-    elif verbose:
-        for audit in audits:
-            echo_lines(f"{audit_text(audit, **settings)}\n", rendered=True)
-    else:
-        echo_lines(overview_text(audits, _NEXT), rendered=True)
+        return output.render(content.rows)
+    if not verbose:
+        return overview_text(audits, _NEXT)
+    return "".join(
+        f"{audit_text(each, signatures=output.signatures, measures=output.measures, estimate=output.estimate)}\n"
+        for each in audits
+    )
 
 
 def _write_files(folder: str, report: str | None, output: Output) -> None:
