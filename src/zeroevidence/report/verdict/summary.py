@@ -187,10 +187,6 @@ def _next(rows: Sequence[Evaluation], finding: Finding) -> str:
         )
     if level == "not-found":
         people = wanted_people(rows, finding)
-        more = (
-            "more people"
-            if people is None
-            else f"{people} people, who would bring the limit half-way to what was measured"
-        )
+        more = "more people" if people is None else f"{people} people, with whom the limit would be half as far away"
         return f"Before release, try stronger attackers and {more}: that this one failed is no proof."
     return "First show that the attack works on unprotected speech; without that its failure means nothing."
