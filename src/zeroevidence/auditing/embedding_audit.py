@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from importlib import import_module
 from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 from zeroevidence.attack.attackers.card import AttackerCard
 from zeroevidence.attack.backends.backend import BackendLike
@@ -38,6 +40,9 @@ from zeroevidence.evaluation import Evaluation, Finding, Options, findings, toge
 from zeroevidence.evaluation.rows.flags import flag
 from zeroevidence.protect.card import ProtectorCard
 from zeroevidence.uncertainty.resampling.draws import Progress
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +106,39 @@ class Audit:
     def strongest(self) -> Evaluation:
         """The row of the strongest attacker."""
         return self.rows[self.finding.strongest]
+
+    @property
+    def verdict(self) -> Any:
+        """The finding in words, a `zeroevidence.report.verdict.Verdict`: headline, summary, the reasons in detail."""
+        return _shown_by("zeroevidence.report.verdict").verdict(self.rows)
+
+    @property
+    def paragraph(self) -> str:
+        """One paragraph for a data protection impact assessment."""
+        text: str = self.verdict.assessment
+        return text
+
+    def plot(self, kind: str = "attackers", **options: Any) -> Figure:
+        """Return a figure of all rows; by default the best attacker of each kind, beside guessing.
+
+        Parameters
+        ----------
+        kind
+            A kind of figure, as `zeroevidence plot --list` names them.
+        options
+            Its options, and those of `zeroevidence.plot.draw`.
+        """
+        figure: Figure = _shown_by("zeroevidence.plot").draw(kind, self.rows, **options)
+        return figure
+
+    def _repr_html_(self) -> str:
+        html: str = _shown_by("zeroevidence.report.html.notebook").audit_html(self.rows)
+        return html
+
+
+def _shown_by(module: str) -> Any:
+    """Return a part of the package that makes words or figures; it builds on this one, so it is imported on demand."""
+    return import_module(module)
 
 
 def audit(

@@ -21,8 +21,8 @@ from zeroevidence.uncertainty.level import alpha, percent
 SCHEMA = "zeroevidence/comparison/2"
 _GROUPS = "Systems of one group are not told apart by these trials; group 1 discloses least."
 _UNPAIRED = (
-    "The trials are not paired: these files hold no values without single people, so the differences rest on both "
-    "intervals. Comparing the scores themselves has more power."
+    "The trials are not paired: these results name no trials, or are files, which hold no values without single "
+    "people; so the differences rest on both intervals. Comparing scores with names of trials has more power."
 )
 _TRAININGS = (
     "Values are means over trainings. Intervals cover the spread of people and of trainings; the larger of their "
