@@ -50,6 +50,18 @@ def attackers_by_system(rows: Sequence[Evaluation], finding: Finding) -> list[Sy
     return [_of_system(rows, finding, i) for i in [*first, *(i for i in finding.by_system if i not in first)]]
 
 
+def further_rows(rows: Sequence[Evaluation], finding: Finding) -> frozenset[int]:
+    """Return the numbers of rows that a first look passes over: attempts and bounds beside the best of each kind."""
+    if finding.question != "identity":
+        return frozenset()
+    systems = attackers_by_system(rows, finding)
+    first = {i for system in systems for i in (*system.best, system.control, system.floor)}
+    roles = ("attack", "control", "floor")
+    return frozenset(
+        i for i, row in enumerate(rows) if i not in first and row.about.role in roles and row.about.threat is not None
+    )
+
+
 def _of_system(rows: Sequence[Evaluation], finding: Finding, counting: int) -> SystemAttackers:
     candidates = [i for i, row in enumerate(rows) if row.about.question == finding.question]
     attempts = [i for i in candidates if same_attempt(rows[i], rows[counting])] or [counting]

@@ -68,6 +68,22 @@
     follow();
   }
 
+  // Of many rows the best of each kind come first, and the others on demand.
+  document.querySelectorAll("table.data").forEach((table) => {
+    const further = table.querySelectorAll("tr.further").length;
+    if (!further) return;
+    const button = make("button");
+    const set = (short) => {
+      table.classList.toggle("short", short);
+      button.textContent = short ? `Show ${further} more rows: further attempts of the same kinds` : "Show the best of each kind only";
+    };
+    button.type = "button";
+    button.className = "more-rows";
+    button.addEventListener("click", () => set(!table.classList.contains("short")));
+    set(true);
+    table.parentElement.after(button);
+  });
+
   // Tables: a click on a heading sorts, again the other way round; a text filters.
   const key = (cell) => (cell.dataset.order !== undefined ? Number(cell.dataset.order) : cell.textContent.trim());
   const compare = (a, b) => {
@@ -103,6 +119,7 @@
     table.parentElement.before(box);
     input.addEventListener("input", () => {
       const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
+      table.classList.toggle("filtered", words.length > 0);
       let shown = 0;
       for (const row of body.rows) {
         const text = row.textContent.toLowerCase();
