@@ -16,8 +16,8 @@ from zeroevidence.evaluation.comparing.files import compare_results
 from zeroevidence.report.audit_folder import save_audit
 from zeroevidence.report.tables.comparisons import render_comparisons
 
-OPTIONS = ze.Options(intervals=20, null=19)
-PEOPLE, EACH = 36, 4
+OPTIONS = ze.Options(intervals=12, null=19)
+PEOPLE, EACH = 36, 2
 
 
 def voices(strength, seed):
@@ -35,7 +35,7 @@ def audited():
     """Audits of a weaker and of a stronger protection of the same people."""
     original = voices(3.0, 0)
     return {
-        name: ze.audit(original, voices(strength, 1), effort="quick", options=OPTIONS, system=name, dataset="d")
+        name: ze.audit(original, voices(strength, 1), backends=("cosine",), options=OPTIONS, system=name, dataset="d")
         for name, strength in (("weak", 2.0), ("strong", 0.3))
     }
 
@@ -81,7 +81,7 @@ def test_audits_are_paired_and_start_with_the_attackers_that_count(audited, fold
     assert first.ranking[0].system == "strong"
     text = render_comparisons(comparisons, "text")
     assert text.startswith(f"By ALID ({COUNTING}), strong gives away less than weak by ")
-    assert "more than chance explains" in text.splitlines()[0] + text.splitlines()[1]
+    assert "more than chance explains" in " ".join(text.splitlines()[:2])
     assert len(text.splitlines()) <= 40
 
 

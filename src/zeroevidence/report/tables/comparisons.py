@@ -115,7 +115,7 @@ def _two_system_grid(comparisons: Sequence[Comparison]) -> Grid:
         numbers = (values[first], values[second], number(pair.difference.value, unit), ends, f"{pair.p_holm:.2g}", seen)
         body.append((*described, heading(comparison.measure), *numbers))
     seen_in = f"seen in {percent(comparisons[0].power)}"
-    headings = (*labels, "measure", first, second, "difference", interval_title(level), "p", seen_in)
+    headings = (*labels, "measure", first, second, f"{first} - {second}", interval_title(level), "p", seen_in)
     return Grid("", headings, tuple(body), len(labels) + 1)
 
 
