@@ -166,7 +166,7 @@ def test_how_people_were_used_is_said_where_it_is_known(against):
     used = "Of 36 people, 14 were evaluated: the attackers learned from 12 others and chose their settings on 10 more"
     split = short(replace(row, about=replace(row.about, spent=spent)))
     assert used in split
-    assert "With --folds 3 all 36 are evaluated, for 3 times the work." in split
+    assert "--folds 3 evaluates all 36, for 3 times the work." in split
     folded = short(replace(row, about=replace(row.about, spent=replace(spent, folds=3))))
     assert "All 14 people were evaluated, in 3 folds: those of each by attackers who learned from the others." in folded
     assert used not in folded

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _LINE = 30  # letters of a name beside the axes
 _MOST_BARS = 9  # more systems show the attacker that counts alone
 _MOST_SYSTEMS = 12
+_TITLE, _GAP = 0.7, 0.2  # bars that the name of a system, and the room below its bars, take as much room as
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,9 @@ def _shown(rows: Sequence[Evaluation]) -> list[SystemAttackers]:
 
 
 def _height(rows: Sequence[Evaluation]) -> float:
-    return 0.9 + 0.42 * sum(len(system.best) for system in _shown(rows))
+    systems = _shown(rows)
+    titles = sum(len(system.best) > 1 for system in systems) if len(systems) > 1 else 0
+    return 0.9 + 0.42 * (sum(len(system.best) for system in systems) + (_TITLE + _GAP) * titles)
 
 
 @figure(
@@ -91,16 +94,19 @@ def attackers(rows: Sequence[Evaluation], ax: Axes) -> None:
     ticks: list[tuple[float, str]] = []
     place = 0.0
     for number, system in enumerate(systems):
-        alone = len(system.best) == 1
+        titled = several and len(system.best) > 1
+        if titled:
+            name = _system(rows[system.counting])
+            ax.annotate(name, (0.0, place - 0.05), (2.0, 0.0), textcoords="offset points", va="center", weight="bold")
+            place += _TITLE
         top = place
         for i in system.best:
             _bar(ax, rows[i], place, scale, counts=i == system.counting)
-            named = f"who {_who(rows[i])}" if not several else f"{_system(rows[i])}: who {_who(rows[i])}"
-            ticks.append((place, _system(rows[i]) if several and alone else named))
+            ticks.append((place, f"who {_who(rows[i])}" if titled or not several else _system(rows[i])))
             place += 1.0
         _lines(ax, rows, system, scale, (top - 0.45, place - 0.55), labelled=number == 0)
-        place += 0.4
-    ax.set(xlim=(0.0, 124.0), ylim=(place - 0.9, -0.6), xlabel=scale.title)
+        place += _GAP if titled else 0.0
+    ax.set(xlim=(0.0, 124.0), ylim=(place - 0.4 - (_GAP if titled else 0.0), -0.6), xlabel=scale.title)
     ax.set_xticks([0, 25, 50, 75, 100])
     ax.set_yticks([at for at, _ in ticks], [textwrap.fill(text, _LINE) for _, text in ticks])
     ax.tick_params(axis="y", length=0.0)

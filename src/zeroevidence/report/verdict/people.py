@@ -77,7 +77,8 @@ def people_used(row: Evaluation) -> list[str]:
     return [
         f"Of {given} people, {evaluated} were evaluated: the attackers learned from {spent.people} others and chose "
         f"their settings on {spent.development_people} more, because nobody is judged by an attacker who knows them.",
-        f"With --folds {FOLDS} all {given} are evaluated, for {FOLDS} times the work.",
+        f"Where the data do not fix who is evaluated, --folds {FOLDS} evaluates all {given}, for {FOLDS} times the "
+        "work.",
     ]
 
 

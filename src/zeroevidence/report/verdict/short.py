@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from zeroevidence.attack.attackers.attacker import ATTACKERS
 from zeroevidence.evaluation import Evaluation, Finding
 from zeroevidence.evaluation.rows.evaluation import number_or_none
 from zeroevidence.measure.pairs.zebra import D_ECE_MAX
@@ -18,13 +17,10 @@ def short_sentence(rows: Sequence[Evaluation], finding: Finding) -> str:
     if row.is_search:
         guess, measured = 1.0 / row.counts["identities"], row.number("top1") or 0.0
         before = number_or_none(plain, "top1")
-        learned = f"names the right one of {row.counts['identities']} people in {percent(measured)} of the recordings"
+        learned = f"The right one of {row.counts['identities']} people is named in {percent(measured)} of recordings"
     else:
         guess, measured = 0.0, (row.number("d_ece") or 0.0) / D_ECE_MAX
         before = None if (evidence := number_or_none(plain, "d_ece")) is None else evidence / D_ECE_MAX
-        learned = f"loses {percent(measured)} of the doubt whether two recordings are of one person"
-    without = "" if before is None else f", without protection {percent(before)}"
-    threat = row.about.threat
-    known = threat is not None and threat.name in ATTACKERS
-    who = f"Somebody who {ATTACKERS[threat.name].title}" if known and threat is not None else "The attacker"
-    return unbroken(f"{who} {learned} (guessing {percent(guess)}{without}).")
+        learned = f"The doubt whether two recordings are of one person shrinks by {percent(measured)}"
+    without = "" if before is None else f", unprotected {percent(before)}"
+    return unbroken(f"{learned}; guessing {percent(guess)}{without}.")

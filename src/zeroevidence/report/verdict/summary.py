@@ -41,9 +41,9 @@ def summary(rows: Sequence[Evaluation], finding: Finding) -> tuple[str, ...]:
     row = rows[finding.strongest]
     people = [named_people(row).text] if row.is_search and finding.question == "identity" else []
     used = people_used(row) if finding.question == "identity" else []
-    sentences = (_tried(row, finding), *used, _by_whom(rows, finding), _learned(rows, finding), *people)
+    sentences = (_tried(row, finding), _by_whom(rows, finding), _learned(rows, finding), *people)
     room = short_room_sentence(rows, finding) if finding.question == "identity" else []
-    return tuple(map(unbroken, (*sentences, _sure(rows, finding), *room, _next(rows, finding))))
+    return tuple(map(unbroken, (*sentences, _sure(rows, finding), *room, *used, _next(rows, finding))))
 
 
 def _voices(row: Evaluation) -> str:
