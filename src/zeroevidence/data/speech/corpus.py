@@ -182,7 +182,7 @@ class Corpus:
             if other is not None and original.path.exists() and other.path.samefile(original.path):
                 problems.append(Problem(str(other.path), None, "is the original file; expected anonymised speech"))
             elif other is None:
-                expected = f"{_relative(original, self.root)} or {name}.wav ({', '.join(SUFFIXES[1:])})"
+                expected = f"{path_below(original, self.root)} or {name}.wav ({', '.join(SUFFIXES[1:])})"
                 problems.append(Problem(str(folder), None, f"no audio for utterance {name!r}; expected {expected}"))
             else:
                 counterparts[name] = other
@@ -194,7 +194,7 @@ class Corpus:
         if any(_counterpart(utterance, self.root, home) is not None for utterance in self.utterances):
             return None
         files = {file.relative_to(home).with_suffix("") for file in home.rglob("*") if file.suffix.lower() in SUFFIXES}
-        names = [_relative(utterance, self.root) for utterance in self.utterances]
+        names = [path_below(utterance, self.root) for utterance in self.utterances]
         stems = [name.with_suffix("") if name.suffix.lower() in SUFFIXES else name for name in names]
         return find_affix(stems, files) or find_affix([Path(utterance.id) for utterance in self.utterances], files)
 
@@ -359,7 +359,7 @@ def assign_roles(
     return result
 
 
-def _relative(utterance: Utterance, root: Path | None) -> Path:
+def path_below(utterance: Utterance, root: Path | None) -> Path:
     """Return the path below the root, or the name alone where it lies elsewhere."""
     if root is not None:
         for path, home in ((utterance.path, root), (utterance.path.absolute(), root.absolute())):
@@ -371,7 +371,7 @@ def _relative(utterance: Utterance, root: Path | None) -> Path:
 def _counterpart(utterance: Utterance, root: Path | None, home: Path, affix: Affix | None = None) -> Utterance | None:
     """Return the utterance with its anonymised file, None where there is none."""
     start, end, affix = utterance.start, utterance.end, affix or Affix()
-    same: list[_Span] = [(file, start, end) for file in _with_suffixes(home / _relative(utterance, root), affix)]
+    same: list[_Span] = [(file, start, end) for file in _with_suffixes(home / path_below(utterance, root), affix)]
     name = Path(f"{utterance.id}.wav")
     # An identifier may be a path, but not one that leads out of the folder (perhaps back to the original).
     safe = not name.is_absolute() and ".." not in name.parts
