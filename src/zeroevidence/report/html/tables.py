@@ -213,7 +213,7 @@ def effort_table(rows: Sequence[Evaluation], further: frozenset[int] = frozenset
 
     `further` rows are shown on demand.
     """
-    body = []
+    body: list[tuple[Cell, ...]] = []
     passed_over = set()
     for position, row in enumerate(rows, 1):
         effort = row.about.spent
