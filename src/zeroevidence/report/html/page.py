@@ -24,7 +24,7 @@ from zeroevidence.errors import MissingExtra, UsageError
 from zeroevidence.evaluation import Comparison, Evaluation
 from zeroevidence.evaluation.finding.by_knowledge import further_rows
 from zeroevidence.plot.names import row_names
-from zeroevidence.protect.card import release_sentences
+from zeroevidence.protect.card import shown_fields
 from zeroevidence.report.bibliography.sentences import references
 from zeroevidence.report.html import tables
 from zeroevidence.report.html.comparison import comparison_tables, comparison_verdict
@@ -50,7 +50,7 @@ _PACKAGES = ("numpy", "scipy", "scikit-learn", "polars", "matplotlib", "jinja2")
 _FEW_ROWS = 8  # of more, the best attackers of each kind are shown first
 _CARD_FIELDS = ("objective", "opportunity", "resources", "enrolment", "trial", "extractor", "backend")
 _ATTACKER_FIELDS = (*_CARD_FIELDS, "trained_on", "calibrated_on")
-_PROTECTOR_FIELDS = ("defence", "method", "utility", "opportunity", "resources", "release")
+_PROTECTOR_FIELDS = ("defence", "method", "utility", "opportunity", "resources", "parts", "release")
 _CARD_COLUMNS = ("enrolment", "trial", "trained_on", "calibrated_on", "backend")
 
 
@@ -110,9 +110,7 @@ def to_html(
         "n_rows": len(rows),
         "hide": hide,
         **_attackers(rows, cards, findings),
-        "protectors": [
-            _card({**card, "release": release_sentences(card.get("release"))}, _PROTECTOR_FIELDS) for card in protectors
-        ],
+        "protectors": [_card(shown_fields(card), _PROTECTOR_FIELDS) for card in protectors],
         **_results(rows, findings, shown, hide=hide, each=each),
         "comparisons": [comparison_tables(comparison) for comparison in comparisons],
         "comparison_note": " ".join(comparison_notes(comparisons)),
