@@ -133,8 +133,8 @@ def test_links_lead_somewhere():
 
 
 def test_the_picture_shows_the_numbers_of_the_text():
-    text = README.read_text(encoding="utf-8")
-    picture = (README.parent / "docs/_static/demo-attackers.svg").read_text(encoding="utf-8")
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    picture = (ROOT / "docs/_static/demo-attackers.svg").read_text(encoding="utf-8")
     shares = re.findall(r"is named in ([\d.]+ %) of recordings", text)
     assert len(shares) == 3
     assert all(f">{share}<" in picture for share in shares)
