@@ -107,9 +107,7 @@ def test_audit_folder_with_cards(run, tmp_path):
     assert code == 0, err
     text = out.read_text(encoding="utf-8")
     assert "The attacker that counts: " in text
-    assert text.count("The protector: ") == 3
-    assert 'id="figure-attackers" class="picture"' in text
-    assert text.count("figure-attackers") == 1
+    assert text.count("The protector: ") == 1
     assert "Link a single trial utterance to one identity among 24" in text
     cards = json.loads((home / "attackers.json").read_text())
     for change, words in (
@@ -196,6 +194,9 @@ def test_demo_leads_to_a_report(run, tmp_path, monkeypatch):
     # three attackers on each of two protections and the bounds once; 14 rows with the one that trains
     assert "22 results" in text
     assert "The attacker that counts: " in text
+    assert text.count("The protector: ") == 3
+    assert 'id="figure-attackers" class="picture"' in text
+    assert text.count("figure-attackers") == 1
     assert out.stat().st_size < 3_000_000
     assert run("demo", "--report", out)[0] == 2
 
