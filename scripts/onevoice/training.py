@@ -108,7 +108,7 @@ def synthesise(voice: Voice, vectors: Tensor, pitch: Tensor) -> Tensor:
     return istft(output.float())
 
 
-def train(folder: Path, result: Path, minutes: float, batch: int, seed: int, alone: float = 0.55) -> None:
+def train(folder: Path, result: Path, minutes: float, batch: int, seed: int, alone: float = 1.0) -> None:
     """Train, and save after every minute; for the first part of the time without critics."""
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     torch.manual_seed(seed)
