@@ -14,7 +14,7 @@ from zeroevidence.report.html.tables import effort_table
 from zeroevidence.report.verdict import verdict
 from zeroevidence.report.verdict.learning_curves import learning_curves, rising_sentences
 
-NAMES = ("alid_over_training_people", "alid_over_epochs", "alid_over_draws")
+NAMES = ("alid_over_training_people", "alid_over_epochs", "alid_over_draws", "alid_over_enrolment")
 
 
 @pytest.fixture(scope="module")
