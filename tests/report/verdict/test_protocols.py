@@ -48,10 +48,8 @@ def test_the_protocol_that_promised_most(attack, other):
     rows = [attack, other, replace(other, about=replace(other.about, development=0.5, protocol=Protocol(2)))]
     (sentence,) = protocol_sentences(rows, findings(rows)[0])
     assert "(4 recordings enrolled, 3 of one person tried together, people of the same sex searched for" in sentence
-    assert (
-        f"{100 * other.number('top1'):.3g} % of 60 trials, and a trial gives away {other.number('alid'):.2f} bits"
-        in (sentence)
-    )
+    named, bits = f"{100 * other.number('top1'):.3g} %", f"{other.number('alid'):.2f} bits"
+    assert sentence.endswith(f"puts the right name to {named} of 60 trials, and a trial gives away {bits}.")
     assert sentence in verdict(rows).paragraph
     assert any(paragraph.startswith("Protocols: ") for paragraph in describe_methods(rows, ["alid"]))
 

@@ -138,7 +138,7 @@ def try_protocols(plan: AttackPlan, model: ThreatModel, result: AttackResult) ->
         about = replace(row.about, role="protocol", protocol=protocol)
         row = replace(row, about=about, labels={**row.labels, "protocol": str(protocol)})
         results.add(row, plan.card(model, attempt.result, protocol), attempt.result)
-    return ProtocolResults(results, _over_enrolment(alone[ENROLLED.name], result, usual))
+    return ProtocolResults(results, _over_enrolment(alone.get(ENROLLED.name, []), result, usual))
 
 
 def _development(attempt: _Attempt) -> float:
