@@ -35,7 +35,7 @@ def encode_further(first: Extractor, effort: Effort, embed: Embed) -> Iterator[E
         for name in other_encoders(first.name):
             yield EncodedSpeech(name, *embed(load_extractor(name)))
     if effort != "quick" and not isinstance(first, CueExtractor):
-        yield from _encode_cues(*embed(load_extractor(ALL_CUES)))
+        yield from encode_cues(*embed(load_extractor(ALL_CUES)))
 
 
 def other_encoders(name: str) -> list[str]:
@@ -43,7 +43,7 @@ def other_encoders(name: str) -> list[str]:
     return [encoder.name for encoder in inventory().encoders if encoder.name != name]
 
 
-def _encode_cues(original: EmbeddingSets, anonymised: EmbeddingSets) -> Iterator[EncodedSpeech]:
+def encode_cues(original: EmbeddingSets, anonymised: EmbeddingSets) -> Iterator[EncodedSpeech]:
     """Yield all cues together, for every attacker, and each alone, for the attacker who knows most."""
     yield EncodedSpeech(ALL_CUES, original, anonymised, steps=(_STEP,))
     first = 0
