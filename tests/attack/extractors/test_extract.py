@@ -359,13 +359,14 @@ def test_a_protector_that_fails_is_not_for_doctor_and_names_the_utterance_once(u
 def test_two_workers_of_a_cluster_give_the_vectors_of_this_machine(utterances, tmp_path, monkeypatch, processes):
     distributed = pytest.importorskip("distributed")
     monkeypatch.chdir(tmp_path)
+    utterances = utterances[:4]
     near = [Utterance(each.id, each.speaker, each.path.relative_to(tmp_path)) for each in utterances]
     transform = CachedTransform(load_protector("pitch:2", seed=0), tmp_path / "protected")
     options = {"processes": processes, "n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
     with distributed.Client(**options) as client:
         for extractor in (load_extractor("campplus"), load_extractor("cues")):
-            far = extract(near, extractor, cache="cache", transform=transform, batch=4, scheduler=client)
-            here = extract(utterances, extractor, transform=transform, batch=4)
+            far = extract(near, extractor, cache="cache", transform=transform, batch=2, scheduler=client)
+            here = extract(utterances, extractor, transform=transform, batch=2)
             assert np.array_equal(far.vectors, here.vectors)
             assert far.ids.tolist() == here.ids.tolist()
     stored = sum(file.is_file() for file in (tmp_path / "cache").rglob("*"))
