@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from importlib import import_module
 from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 from zeroevidence.attack.attackers.card import AttackerCard
 from zeroevidence.attack.backends.backend import BackendLike
@@ -32,12 +34,16 @@ from zeroevidence.auditing.inputs.speaker_draws import shared_change
 from zeroevidence.auditing.inputs.speaker_folds import draw_sets
 from zeroevidence.auditing.learning_curve import LearningCurve
 from zeroevidence.data.embeddings import Embeddings
+from zeroevidence.data.formats.attack_scores import AttackScores
 from zeroevidence.data.threat import ThreatModel
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Evaluation, Finding, Options, findings, together
 from zeroevidence.evaluation.rows.flags import flag
 from zeroevidence.protect.card import ProtectorCard
 from zeroevidence.uncertainty.resampling.draws import Progress
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +80,8 @@ class Audit:
         Utility of the same speech, where it was measured.
     protector
         The card of the protector: what it defends, keeps and needs.
+    scores
+        The scores of each row, with which two audits of the same speech can be compared trial by trial.
 
     Examples
     --------
@@ -97,11 +105,45 @@ class Audit:
     seconds: tuple[float, ...] = ()
     utility: tuple[Evaluation, ...] = ()
     protector: ProtectorCard | None = None
+    scores: tuple[AttackScores, ...] = ()
 
     @property
     def strongest(self) -> Evaluation:
         """The row of the strongest attacker."""
         return self.rows[self.finding.strongest]
+
+    @property
+    def verdict(self) -> Any:
+        """The finding in words, a `zeroevidence.report.verdict.Verdict`: headline, summary, the reasons in detail."""
+        return _shown_by("zeroevidence.report.verdict").verdict(self.rows)
+
+    @property
+    def paragraph(self) -> str:
+        """One paragraph for a data protection impact assessment."""
+        text: str = self.verdict.assessment
+        return text
+
+    def plot(self, kind: str = "attackers", **options: Any) -> Figure:
+        """Return a figure of all rows; by default the best attacker of each kind, beside guessing.
+
+        Parameters
+        ----------
+        kind
+            A kind of figure, as `zeroevidence plot --list` names them.
+        options
+            Its options, and those of `zeroevidence.plot.draw`.
+        """
+        figure: Figure = _shown_by("zeroevidence.plot").draw(kind, self.rows, **options)
+        return figure
+
+    def _repr_html_(self) -> str:
+        html: str = _shown_by("zeroevidence.report.html.notebook").audit_html(self.rows)
+        return html
+
+
+def _shown_by(module: str) -> Any:
+    """Return a part of the package that makes words or figures; it builds on this one, so it is imported on demand."""
+    return import_module(module)
 
 
 def audit(
@@ -233,12 +275,19 @@ def audit_folds(
     strongest = with_curve(strongest, curves.draws, "alid_over_draws", "draws-pay")
     rows[number] = with_curve(strongest, protocols.over_enrolment, "alid_over_enrolment", "enrolment-pays")
     rows += protocols.rows.rows
-    seconds = tuple(attack.seconds for part in (results, control, protocols.rows) for attack in part.attacks)
-    cards = (*results.cards, *control.cards, *protocols.rows.cards)
-    known = curves.people, curves.epochs, curves.draws, protocols.over_enrolment
+    attacks = *results.attacks, *control.attacks, *protocols.rows.attacks
     if settings.effort == "standard" and settings.backends is None:
         left_out = (*left_out, "other protocols (what is enrolled, tried and searched): --effort full")
-    return Audit(tuple(rows), cards, findings(rows)[0], *known, left_out, failed, seconds)
+    return Audit(
+        tuple(rows),
+        (*results.cards, *control.cards, *protocols.rows.cards),
+        findings(rows)[0],
+        *(curves.people, curves.epochs, curves.draws, protocols.over_enrolment),
+        left_out,
+        failed,
+        tuple(attack.seconds for attack in attacks),
+        scores=tuple(AttackScores(attack.scores, attack.dev) for attack in attacks),
+    )
 
 
 def _protocols(plan: AttackPlan, results: AttackRows, strongest: int) -> ProtocolResults:

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from textwrap import wrap
 from typing import Any, Literal, TypeAlias
 
-from zeroevidence.protect.voices import find_voice_protectors
+from zeroevidence.protect.voices import ProtectorPart, find_voice_protectors, protector_parts
 
 _DEFENCE = "Prevent that an utterance is linked to its speaker."
 _OPPORTUNITY = (
@@ -74,9 +74,14 @@ class Release:
         return (f"{count}{refused}; {rate}, {format_text}; zeroevidence {self.version}.", draws)
 
 
-def release_sentences(release: Mapping[str, Any] | None) -> tuple[str, ...]:
-    """Return the facts of a release in words, from plain values as in `ProtectorCard.to_dict`."""
-    return () if release is None else Release(**release).sentences
+def shown_fields(card: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a card as `ProtectorCard.to_dict` returns it, with its parts and its release in words."""
+    words = {name: card[name] for name in card if name not in ("parts", "release")}
+    if card.get("parts"):
+        words["parts"] = [str(ProtectorPart(**part)) for part in card["parts"]]
+    if card.get("release"):
+        words["release"] = list(Release(**card["release"]).sentences)
+    return words
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,20 +94,18 @@ class ProtectorCard:
     utility: str
     opportunity: tuple[str, ...]
     resources: tuple[str, ...]
+    parts: tuple[ProtectorPart, ...] = ()
     release: Release | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the card as plain values, for JSON; without a release where there is none."""
+        """Return the card as plain values, for JSON; without parts and a release where there are none."""
         values = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
-        if self.release is None:
-            del values["release"]
-        return values
+        return {name: value for name, value in values.items() if name not in ("parts", "release") or value}
 
     def to_text(self, width: int | None = None) -> str:
         """Return the card as lines, one field each, wrapped to a `width` unless it is None."""
         lines = []
-        shown = self.to_dict() | ({} if self.release is None else {"release": list(self.release.sentences)})
-        for name, value in shown.items():
+        for name, value in shown_fields(self.to_dict()).items():
             label = "protector" if name == "name" else name
             line = f"{label:<14} {' '.join(value) if isinstance(value, list) else value}"
             lines += [line] if width is None else wrap(line, width, subsequent_indent=" " * 15)
@@ -123,7 +126,7 @@ def protector_card(text: str) -> ProtectorCard:
     kinds = find_voice_protectors(text)
     method = " Then: ".join(kind.description for kind in kinds)
     keeps, needs = (tuple(dict.fromkeys(getattr(kind, name) for kind in kinds)) for name in ("keeps", "needs"))
-    return ProtectorCard(text, _DEFENCE, method, " ".join(keeps), _OPPORTUNITY, needs)
+    return ProtectorCard(text, _DEFENCE, method, " ".join(keeps), _OPPORTUNITY, needs, protector_parts(text))
 
 
 def unknown_protector_card(name: str) -> ProtectorCard:

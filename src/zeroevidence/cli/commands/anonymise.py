@@ -27,6 +27,11 @@ from zeroevidence.protect.voices import spelling_help
 @click.option(
     "--audio-format", "format", type=click.Choice(FORMATS), help="Format of the files [default: as they are]."
 )
+@click.option(
+    "--transcripts",
+    metavar="FILE",
+    help="What was said: lines of `utterance word ...` (Kaldi text); in place of the recogniser of a cascade.",
+)
 @shared.seed(
     "decides what the protector draws, and whoever has it can undo draws [default: a secret one]",
     default=None,
@@ -48,6 +53,7 @@ def command(corpus: str, folder: str, **settings: Any) -> None:
 
     \b
     zeroevidence anonymise original/ -o anonymised/ --protect mcadams-random+pitch:-4..4
+    zeroevidence anonymise original/ -o anonymised/ --protect cascade
     zeroevidence audit original/ --anonymised anonymised/ -o out/
     """  # noqa: D301 (\b is a control character here)
     anonymised = anonymise(corpus, folder, progress=terminal_progress("anonymising", "recordings"), **settings)

@@ -16,6 +16,7 @@ from zeroevidence.data.files.locking import lock_folder
 from zeroevidence.data.files.writing import write_atomically
 from zeroevidence.data.formats.corpora.corpus_files import read_files
 from zeroevidence.data.formats.corpora.read import read_corpus
+from zeroevidence.data.formats.lists.transcripts import read_transcripts
 from zeroevidence.data.speech.audio import RATES, audio_rate_and_subtype, encode_audio, load_speech
 from zeroevidence.data.speech.corpus import SUFFIXES, Corpus, Utterance
 from zeroevidence.errors import InputError, OutputError, Problem, UsageError
@@ -24,7 +25,8 @@ from zeroevidence.protect.anonymising.lists import write_lists
 from zeroevidence.protect.anonymising.release import digest_list, file_digest, text_digest, write_release
 from zeroevidence.protect.anonymising.targets import refuse_original, target_paths
 from zeroevidence.protect.card import Draws, ProtectorCard, Release, protector_card
-from zeroevidence.protect.voices import find_voice_protectors, load_protector
+from zeroevidence.protect.voices import VoiceProtector, find_voice_protectors, load_protector
+from zeroevidence.protect.voices.cascade import with_transcripts
 
 FORMATS = tuple(suffix.removeprefix(".") for suffix in SUFFIXES)
 
@@ -57,6 +59,7 @@ def anonymise(
     keep_seed: bool = False,
     rate: int | None = None,
     format: str | None = None,
+    transcripts: str | Path | None = None,
     threads: int | None = None,
     overwrite: bool = False,
     progress: Callable[[int, int], None] | None = None,
@@ -82,6 +85,8 @@ def anonymise(
         Sample rate of the files; that of each original unless given.
     format
         Format of the files, such as flac; that of each original unless given.
+    transcripts
+        File of what was said (Kaldi ``text``), in place of the recogniser of a cascade.
     threads
         Threads that share the work; as many as cores unless given. The result does not depend on it.
     overwrite
@@ -105,14 +110,15 @@ def anonymise(
         raise UsageError(f"{rate} Hz; expected {RATES[0]} to {RATES[1]}")
     if format is not None and format not in FORMATS:
         raise UsageError(f"unknown format {format!r}; expected one of {', '.join(FORMATS)}")
-    load_protector(protect)  # an unknown name is refused before anything is read
+    make = _protector_maker(protect, transcripts)
+    make(0)  # an unknown name is refused before anything is read
     original, home = read_corpus(corpus, draw=False), Path(folder)
     refuse_original(original, corpus, folder)
     targets = target_paths(original, format)
     with lock_folder(home, continued_from=["."]):
         journal = Journal(home)
         number = _choose_seed(seed, journal, overwrite=overwrite)
-        protector = load_protector(protect, seed=number)
+        protector = make(number)
         settings = f"{protector.name} {protector.fingerprint} rate {rate} format {format} version {__version__}"
         _refuse_existing(home, journal, settings, overwrite=overwrite)
         if overwrite:
@@ -147,6 +153,14 @@ def anonymise(
         if not refused:
             journal.remove()
     return Anonymised(home, card, tuple(refused))
+
+
+def _protector_maker(name: str, transcripts: str | Path | None) -> Callable[[int], VoiceProtector]:
+    """Return what makes the protector of a seed."""
+    if transcripts is None:
+        return lambda seed: load_protector(name, seed=seed)
+    said = read_transcripts(transcripts)
+    return lambda seed: with_transcripts(load_protector(name, seed=seed), said)
 
 
 def _choose_seed(seed: int | None, journal: Journal, *, overwrite: bool) -> int:

@@ -90,7 +90,7 @@ RECOGNISERS.add(
         licence="MIT (program and English weights)",
         version=WHEEL,
         extra="cascade",
-        least_confidence=-0.8,
+        least_confidence=-1.0,
         make=Moonshine,
     )
 )
