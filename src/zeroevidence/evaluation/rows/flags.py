@@ -111,8 +111,7 @@ FLAGS: Mapping[str, tuple[Severity, str]] = {
     ),
     "few-speakers": (
         "warning",
-        f"{{speakers}} are few, so intervals are wide; collect at least {FEW_SPEAKERS} people who speak about equally "
-        "often.",
+        "{speakers} are few, so intervals are wide; people who speak about equally often count most.",
     ),
     "no-intervals": (
         "warning",
@@ -239,6 +238,11 @@ FLAGS: Mapping[str, tuple[Severity, str]] = {
         "warning",
         "with {amount} runs of the anonymiser instead of {before} this attacker learned {gain:.2f} bits more and has "
         "not levelled off; read its disclosure as a lower bound.",
+    ),
+    "enrolment-pays": (
+        "warning",
+        "with {amount} enrolled recordings of each person instead of {before} this attacker learned {gain:.2f} bits "
+        "more and has not levelled off; read its disclosure as a lower bound.",
     ),
     "fused": (
         "note",
