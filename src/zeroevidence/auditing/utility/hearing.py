@@ -7,7 +7,7 @@ from pathlib import Path
 
 from zeroevidence.attack.speech.batches import compute_ahead, cores
 from zeroevidence.attack.speech.protection import VoiceTransform, protect
-from zeroevidence.auditing.utility.spoken_words import closest_words
+from zeroevidence.auditing.utility.spoken_words import closest_words, word_error_rate
 from zeroevidence.data.formats.lists.transcripts import read_transcripts
 from zeroevidence.data.speech.audio import Wave, load_audio
 from zeroevidence.data.speech.corpus import Corpus, Utterance, random_key
@@ -123,5 +123,5 @@ def evaluate_hearing(
         rows.append(
             evaluate_transcripts(spoken, written, speakers=speakers, labels=labels, speech=speech, options=options)
         )
-    share = rows[0]["wer"].value
+    share = word_error_rate(rows[0])
     return [row.with_flags(flag("recogniser-weak", share=share)) for row in rows] if share > WEAK else rows

@@ -84,11 +84,18 @@ def with_spelling_flag(row: Evaluation, said: Mapping[str, str], heard: Mapping[
     if not pairs:
         return row
     errors = word_errors([pair[0] for pair in pairs], [pair[1] for pair in pairs]).sum(axis=0)
-    written, spoken = float(row["wer"].value), float(errors[:3].sum() / errors[3])
+    written, spoken = word_error_rate(row), float(errors[:3].sum() / errors[3])
     explained = written - spoken
     if explained < max(_LEAST_EXPLAINED, _EXPLAINED_SHARE * written):
         return row
     return row.with_flags(flag("spelling-counts", written=written, spoken=spoken))
+
+
+def word_error_rate(row: Evaluation) -> float:
+    """Return the word error rate of a row of words."""
+    value = row["wer"].value
+    assert isinstance(value, float)
+    return value
 
 
 def _read_number(digits: str, digit_by_digit: bool) -> str:
