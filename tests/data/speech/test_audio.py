@@ -200,7 +200,7 @@ def test_a_part_is_that_of_the_whole_file_resampled(tmp_path, rate, suffix, subt
     for start, end in ((0, 8000), (20_011, 30_007), (40_000, None)):
         part = load_audio(path, wanted, start=start, end=end)
         first, last = (start * wanted + 8000) // 16_000, None if end is None else (end * wanted + 8000) // 16_000
-        np.testing.assert_allclose(part, whole[first:last], atol=3e-7)
+        np.testing.assert_allclose(part, whole[first:last], atol=2e-6)  # of a step of 3e-5 in 16 bits
 
 
 def test_channels_that_cancel_each_other_in_a_part_are_said(tmp_path):
