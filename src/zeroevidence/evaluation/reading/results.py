@@ -225,6 +225,9 @@ def _check_measure(name: str, result: MeasureResult, where: str) -> None:
         }
         if not is_kind[kind]:
             raise InputError(f"{where}.value: expected {kind}, got {shown(result.value)}")
+        if isinstance(result.value, Mapping) and set(result.value) != set(entry.parts):
+            expected, names = ", ".join(entry.parts), shortened(", ".join(result.value))
+            raise InputError(f"{where}.value: expected numbers by the names {expected}, got {names or 'none'}")
         if kind == "a category" and entry.categories is not None and result.value not in entry.categories:
             raise InputError(f"{where}.value: expected {' or '.join(entry.categories)}, got {shown(result.value)}")
     beside = [key for key in (*_NUMBERS, "null", "spread") if getattr(result, key) is not None]
