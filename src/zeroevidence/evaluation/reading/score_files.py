@@ -95,10 +95,10 @@ class Reading:
     score_column: str | None = None
     label_column: str | None = None
 
-    @property
-    def options(self) -> ReadingOptions:
-        """The arguments of `read_scores` that are the same for all files."""
+    def options(self, file: ScoreFile) -> ReadingOptions:
+        """The arguments of `read_scores` for one file."""
         return {
+            "speakers": file.speakers,
             "format": self.file_format,
             "duplicates": self.duplicates,
             "allow_missing": self.allow_missing,
@@ -114,7 +114,7 @@ class Reading:
         if file.nontargets is not None:
             loaded = read_score_lists(file.scores, file.nontargets, infinite=self.infinite)
         else:
-            loaded = read_scores(file.scores, file.key, speakers=file.speakers, **self.options)
+            loaded = read_scores(file.scores, file.key, **self.options(file))
         loaded = self.scale.apply(loaded)
         check_direction(loaded.data, file.scores)
         if self.sessions is None:
@@ -129,7 +129,7 @@ class Reading:
         if file.nontargets is not None:
             found = diagnose_lists(file.scores, file.nontargets, infinite=self.infinite)
         else:
-            found = diagnose(file.scores, file.key, speakers=file.speakers, **self.options)
+            found = diagnose(file.scores, file.key, **self.options(file))
         if found or "-" in (file.scores, file.key, file.speakers):  # which can be read once
             return found
         try:
