@@ -12,7 +12,7 @@ from zeroevidence.evaluation.finding.pareto import front_points, on_front
 from zeroevidence.evaluation.reading.results import from_json, to_json
 from zeroevidence.protect import Roles
 from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS
-from zeroevidence.protect.fitting import fit_protector, protect_embeddings, read_noise_key
+from zeroevidence.protect.fitting import fit, protect_embeddings, read_noise_key
 from zeroevidence.protect.tradeoff.quick_attackers import ATTACKERS, quick_attacks
 from zeroevidence.protect.tradeoff.strengths import (
     Limit,
@@ -116,12 +116,12 @@ def test_points_that_nothing_beats():
 def test_a_fit_within_a_limit_has_the_strength_of_the_choice(data, measured):
     limit = Limit.parse("eer=+5%")
     best = choose_tradeoff([one for one in measured if one.protector in ("unprotected", "transport")], limit)
-    model = fit_protector(data, "sex", "transport", limit=limit)
+    model = fit(data, "sex", "transport", limit=limit)
     assert model.protector.noise == best.strength
     assert model.protector.noise_seed is None  # noise is drawn anew by whoever applies the model
     assert model.trained_on["speakers"] == 24
     with pytest.raises(UsageError, match="neither a second attribute nor a preset"):
-        fit_protector(data, "sex", keep="sex", limit=limit)
+        fit(data, "sex", keep="sex", limit=limit)
 
 
 def test_strength_without_fitting_again(data):
@@ -167,7 +167,7 @@ def test_the_front_over_protectors(data):
 
 
 def test_noise_at_application(data, tmp_path):
-    model = fit_protector(data, "sex", "classmeans", parameters={"noise": 1.0})
+    model = fit(data, "sex", "classmeans", parameters={"noise": 1.0})
     once, again = (protect_embeddings(model, data, noise_seed=3) for _ in range(2))
     np.testing.assert_array_equal(once.vectors, again.vectors)
     assert (protect_embeddings(model, data).vectors != once.vectors).any()

@@ -29,7 +29,7 @@ from zeroevidence.protect.tradeoff.quick_attackers import quick_attacks
 from zeroevidence.uncertainty.resampling.draws import Progress
 
 LimitedMeasure: TypeAlias = Literal["eer", "d_ece"]
-_PARTS = 4  # of the people: half fit the protector, a quarter trains attackers, a quarter is tested
+PARTS = 4  # of the people: half fit the protector, a quarter trains attackers, a quarter is tested
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +68,10 @@ class Limit:
             raise UsageError(f"{text!r}: expected eer=2%, eer=+1% or d_ece=0.1")
         return cls(name, number / 100.0 if percent else number, value.startswith("+"))  # type: ignore[arg-type]
 
+    def bound(self, unprotected: Tradeoff) -> float:
+        """Return the largest value, given that of unprotected vectors."""
+        return self.most + (getattr(unprotected, self.measure) if self.added else 0.0)
+
     def __str__(self) -> str:
         value = f"{100 * self.most:g}%" if self.measure == "eer" else f"{self.most:g}"
         return f"{self.measure}={'+' if self.added else ''}{value}"
@@ -75,18 +79,40 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class Tradeoff:
-    """A protector at one strength: D_ECE of the strongest quick attacker, EER and top-1, a value for each split."""
+    """A protector at one strength, with a value for each split.
+
+    Parameters
+    ----------
+    protector
+        Its name.
+    strength
+        The value of its dial.
+    d_eces
+        D_ECE of the strongest quick attacker of single vectors; none for an attribute that is a number.
+    eers
+        EER of verification.
+    top1s
+        How often a search finds the right person.
+    person_d_eces
+        D_ECE of the strongest quick attacker who has all vectors of a person; none where nobody measured it.
+    """
 
     protector: str
     strength: float
     d_eces: tuple[float, ...]
     eers: tuple[float, ...]
     top1s: tuple[float, ...]
+    person_d_eces: tuple[float, ...] = ()
 
     @property
     def d_ece(self) -> float:
         """The mean over splits."""
-        return float(np.mean(self.d_eces))
+        return float(np.mean(self.d_eces)) if self.d_eces else float("nan")
+
+    @property
+    def person_d_ece(self) -> float:
+        """The mean over splits."""
+        return float(np.mean(self.person_d_eces)) if self.person_d_eces else float("nan")
 
     @property
     def eer(self) -> float:
@@ -140,9 +166,9 @@ def fit_at_strengths(
 
 def cross_validation_roles(data: Embeddings, attribute: str, *, seed: int = 0) -> Iterator[Roles]:
     """Yield four splits of the people of each class into roles; everybody is tested once."""
-    part = stratified_parts(data, attribute, _PARTS, seed)
-    for tested in range(_PARTS):
-        attacks = (tested + 1) % _PARTS
+    part = stratified_parts(data, attribute, PARTS, seed)
+    for tested in range(PARTS):
+        attacks = (tested + 1) % PARTS
         yield Roles(
             data.take((part != tested) & (part != attacks)), data.take(part == attacks), data.take(part == tested)
         )
@@ -210,7 +236,7 @@ def measure_tradeoffs(
             systems |= {(kind, strength): protector for strength, protector in fitted.items()}
             done += 1
             if progress is not None:
-                progress(done, _PARTS * len(chosen))
+                progress(done, PARTS * len(chosen))
         for key, protector in systems.items():
             d_eces, verified = measure_protector(roles, attribute, protector)
             numbers = (max(d_eces.values()), float(verified["eer"]), float(verified["top1"]))
@@ -235,16 +261,21 @@ def choose_tradeoff(points: Sequence[Tradeoff], limit: Limit) -> Tradeoff:
     if limit.added and unprotected is None:
         raise UsageError(f"{limit}: points of unprotected vectors are needed to add to")
     other: LimitedMeasure = "d_ece" if limit.measure == "eer" else "eer"
-    most = limit.most + (getattr(unprotected, limit.measure) if limit.added else 0.0)
+    most = limit.most if unprotected is None else limit.bound(unprotected)
     candidates = [point for point in points if point.protector != UNPROTECTED]
     within = [point for point in candidates if getattr(point, limit.measure) <= most]
     if not within:
         nearest = min(candidates, key=lambda point: float(getattr(point, limit.measure)))
-        raise InputError(
-            f"no protector stays within {limit}; the nearest is {nearest.protector} at strength "
-            f"{nearest.strength:g}, with EER {100 * nearest.eer:.1f} % and D_ECE {nearest.d_ece:.2f}"
-        )
+        raise not_within(limit, nearest)
     return min(within, key=lambda point: (getattr(point, other), getattr(point, limit.measure)))
+
+
+def not_within(limit: Limit, nearest: Tradeoff) -> InputError:
+    """Return the error that no protector keeps to a limit, with the one that comes nearest."""
+    return InputError(
+        f"no protector stays within {limit}; the nearest is {nearest.protector} at strength {nearest.strength:g}, with "
+        f"EER {100 * nearest.eer:.1f} % and D_ECE {nearest.d_ece:.2f}"
+    )
 
 
 def assess_strengths(

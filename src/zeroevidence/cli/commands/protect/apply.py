@@ -20,8 +20,9 @@ from zeroevidence.data.files.writing import refuse_existing
 @click.option(
     "--noise-key",
     metavar="FILE",
-    help="Draw noise once for each person, from the secret in this file, instead of for each vector: whoever has the "
-    "secret can verify as before, but vectors of one person can be linked.",
+    help="Draw noise for each person from the secret in this file, instead of from one that is drawn anew and kept by "
+    "nobody: whoever has the secret can subtract it and verify as without noise, but vectors of one person can be "
+    "linked, in all releases with this secret.",
 )
 @click.option("--noise-seed", type=click.IntRange(0), help="Draw the same noise each time, for experiments only.")
 @shared.output("the protected embeddings", required=True, metavar="FILE.npz")

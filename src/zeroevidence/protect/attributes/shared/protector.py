@@ -15,8 +15,10 @@ from zeroevidence._typing import FloatArray, IntArray, StrArray
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.protect.attributes.shared.labelled import LabelledVectors, balanced_weights
 from zeroevidence.protect.attributes.shared.noise import (
+    NoiseScope,
     NoiseShape,
     check_noise,
+    fresh_key,
     noise_for_people,
     noise_for_vectors,
     noise_root,
@@ -49,6 +51,9 @@ class EmbeddingProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, 
     noise_shape
         ``within``: shaped like the differences between vectors of one speaker; ``isotropic``: as large, and the same in
         all directions; ``total``: shaped like the differences between any vectors.
+    noise_for
+        ``vectors``: a draw for each vector; ``people``: one for all vectors of a speaker where `transform` is given
+        speakers, so that it does not average out over them.
     noise_seed
         Draws the same noise in each call, for experiments: whoever knows it can subtract the noise. Without it the
         noise is drawn anew.
@@ -64,6 +69,7 @@ class EmbeddingProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, 
 
     noise: float = 0.0
     noise_shape: NoiseShape = "within"
+    noise_for: NoiseScope = "vectors"
     noise_seed: int | None = None
 
     def fit(self, X: Any, y: Any, *, speakers: Any = None) -> Self:
@@ -79,10 +85,11 @@ class EmbeddingProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, 
         X
             Vectors, n x d.
         speakers
-            The speaker of each vector; needed with `noise_key`.
+            The speaker of each vector; needed with `noise_key`, and for noise that is drawn for people.
         noise_key
             Makes the noise the same for all vectors of a speaker, drawn from the key and the speaker's name. Whoever
-            holds the key can subtract it, and vectors of one speaker can be linked by it.
+            holds the key can subtract it, and vectors of one speaker can be linked by it. Without it, noise for people
+            comes from a key that is drawn anew in each call and kept by nobody.
         """
         return self._noisy(self._finite("protected vectors", self._transform, self._checked(X)), speakers, noise_key)
 
@@ -136,11 +143,13 @@ class EmbeddingProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, 
         """Return vectors with noise."""
         if self.noise == 0.0:
             return x
-        check_noise(self.noise, self.noise_shape)
+        check_noise(self.noise, self.noise_shape, self.noise_for)
+        if key is not None and speakers is None:
+            raise InputError("noise_key: noise for each person needs to know the speakers")
+        if key is None and self.noise_for == "people" and speakers is not None:
+            key = fresh_key(self.noise_seed)
         if key is None:
             noise = noise_for_vectors(len(x), len(self.noise_root_), self.noise_seed)
-        elif speakers is None:
-            raise InputError("noise_key: noise for each person needs to know the speakers")
         else:
             noise = noise_for_people(speakers, len(self.noise_root_), key, len(x))
         noisy: FloatArray = x + self.noise * (noise @ self.noise_root_)
@@ -148,7 +157,7 @@ class EmbeddingProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, 
 
     def _training(self, X: Any, y: Any, speakers: Any, keep: Any = None) -> LabelledVectors:
         """Check training data, and compute the shape of the noise."""
-        check_noise(self.noise, self.noise_shape)
+        check_noise(self.noise, self.noise_shape, self.noise_for)
         if y is None:
             raise InputError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None; expected the attribute to "
