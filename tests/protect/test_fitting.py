@@ -6,11 +6,11 @@ import pytest
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.protect import Roles, save_model
+from zeroevidence.protect.applying import protect_embeddings
 from zeroevidence.protect.fitting import (
     fit,
     fit_protectors,
     load_protectors,
-    protect_embeddings,
     protectors_that_keep,
 )
 

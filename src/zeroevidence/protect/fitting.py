@@ -1,8 +1,7 @@
-"""Fitting of protectors to labelled embeddings, and protection of embeddings."""
+"""Fitting of protectors to labelled embeddings, and saved protectors for an assessment."""
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,15 +12,16 @@ import numpy as np
 from zeroevidence.data.embeddings import Embeddings, require_speakers
 from zeroevidence.data.preparing.name_order import sort_by_name
 from zeroevidence.errors import InputError, UsageError
+from zeroevidence.protect.applying import check_dimension
 from zeroevidence.protect.assessment.numbers import attribute_numbers, with_bands
 from zeroevidence.protect.assessment.roles import Roles, attribute_labels
 from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS, protectors_of
 from zeroevidence.protect.attributes.shared.bands import Bands
 from zeroevidence.protect.attributes.shared.protector import EmbeddingProtector
 from zeroevidence.protect.models import ProtectorModel, fit_kind, load_model, new_model
+from zeroevidence.protect.tradeoff.folds import PARTS
 from zeroevidence.protect.tradeoff.search import Choice, search
 from zeroevidence.protect.tradeoff.strengths import (
-    PARTS,
     Limit,
     choose_tradeoff,
     measure_tradeoffs,
@@ -278,7 +278,7 @@ def load_protectors(folders: Sequence[str | Path], roles: Roles, attribute: str)
     people = sorted({*require_speakers(roles.attack).tolist(), *require_speakers(roles.test).tolist()})
     for folder in folders:
         model = load_model(folder)
-        _check_dimension(model, roles.test, folder)
+        check_dimension(model, roles.test, folder)
         if model.attribute != attribute:
             raise InputError(f"conceals {model.attribute!r}, not {attribute!r}", path=folder)
         trained = model.seen(people)
@@ -289,64 +289,3 @@ def load_protectors(folders: Sequence[str | Path], roles: Roles, attribute: str)
             raise UsageError(f"two models are called {name!r}; expected different folder names")
         protectors[name] = model.protector
     return protectors
-
-
-def protect_embeddings(
-    model: ProtectorModel,
-    data: Embeddings,
-    *,
-    llr: float | None = None,
-    noise_key: bytes | None = None,
-    noise_seed: int | None = None,
-) -> Embeddings:
-    """Return embeddings without the evidence about the model's attribute, and without its labels.
-
-    Parameters
-    ----------
-    model
-        A fitted protector, and the attribute that it conceals.
-    data
-        The embeddings; identifiers, speakers and other attributes stay.
-    llr
-        Evidence to set instead of none, as a natural logarithm; for a protector of two classes that can set it.
-    noise_key
-        Makes noise the same for all vectors of a person, drawn from this key; it must be kept secret. Without it, noise
-        for people comes from a key that is drawn anew and kept by nobody.
-    noise_seed
-        Seed of the noise, for experiments; drawn anew otherwise.
-    """
-    _check_dimension(model, data, None)
-    vectors = np.asarray(data.vectors, dtype=np.float64)
-    protector = model.protector
-    if llr is None:
-        if noise_seed is not None:
-            protector = copy.copy(protector).set_params(noise_seed=noise_seed)
-        people = data.speakers if noise_key is None else require_speakers(data)
-        protected = protector.transform(vectors, speakers=people, noise_key=noise_key)
-    elif hasattr(protector, "set_evidence") and len(protector.classes_) == 2:
-        protected = protector.set_evidence(vectors, llr)
-    else:
-        raise UsageError("only a flow over two classes sets evidence to a value")
-    precision = np.promote_types(data.vectors.dtype, np.float32)
-    # the label itself would disclose what was removed from the vectors
-    attributes = {name: values for name, values in data.attributes.items() if name != model.attribute}
-    with np.errstate(over="ignore"):  # what does not fit is refused as not finite
-        protected = protected.astype(precision)
-    return Embeddings(protected, data.ids, data.speakers, attributes)
-
-
-def _check_dimension(model: ProtectorModel, data: Embeddings, folder: str | Path | None) -> None:
-    expected, dimension = model.protector.n_features_in_, data.vectors.shape[1]
-    if dimension != expected:
-        raise InputError(f"the model is for vectors of {expected} entries; these have {dimension}", path=folder)
-
-
-def read_noise_key(path: str | Path) -> bytes:
-    """Return the key in a file, without white space around it; an empty one is refused."""
-    try:
-        secret = Path(path).read_bytes().strip()
-    except OSError as error:
-        raise InputError(f"no key: {error.strerror}", path=path) from None
-    if not secret:
-        raise InputError("the key is empty", path=path)
-    return secret

@@ -413,7 +413,7 @@ def test_the_command_line_takes_bands(file, capsys, monkeypatch):
         (["evaluate", "--attribute", "age", "--bands", "18", "--classifier", "ridge"], "unknown classifier 'ridge'"),
         (["fit", "--attribute", "age", "--continuous", "--protector", "leace", "-o", "m"], "give --bands instead"),
         (["fit", "--attribute", "age", "--continuous", "--bands", "18", "-o", "m"], "fitted to one of them"),
-        (["fit", "--attribute", "age", "--continuous", "--budget", "eer=2%", "-o", "m"], "goes without --budget"),
+        (["fit", "--attribute", "age", "--continuous", "--target", "d_ece=0.1", "-o", "m"], "goes without --target"),
     ],
 )
 def test_the_command_line_never_guesses(arguments, words, file, tmp_path, capsys, monkeypatch):

@@ -19,7 +19,6 @@ from zeroevidence.protect.assessment.choice import add_choice_flags, order_by_st
 from zeroevidence.protect.assessment.maps import FigureData
 from zeroevidence.protect.assessment.roles import Roles
 from zeroevidence.protect.assessment.verification import verification
-from zeroevidence.protect.attributes.shared.noise import fresh_key
 from zeroevidence.registry import Named, Registry
 
 _POINT_MASS = 0.01  # share of zeros from which a protector cannot do its work
@@ -115,10 +114,7 @@ def assess_systems(
             groups.append((slice(len(rows), len(rows) + len(group)), figures))
             rows += group
         if verify:
-            trials = None
-            if draws_for_people(protector):
-                trials = {side: protect(getattr(roles, side), protector, release=1) for side in sides}
-            rows.append(verification(roles.train, sides, options, labels, trials))
+            rows.append(verification(roles.train, sides, options, labels))
             advance(1)
     return add_choice_flags(together(order_by_strength(rows, groups)), [place for place, _ in groups], measure)
 
@@ -131,24 +127,12 @@ def find_attackers(registry: Registry[T], noun: str, names: Sequence[str] | None
     return [registry.find(name) for name in dict.fromkeys(chosen)]
 
 
-def protect(embeddings: Embeddings, protector: Any, release: int = 0) -> Embeddings:
-    """Return embeddings through a fitted protector; as they are if it is None.
-
-    Noise that is drawn for people is another in each release.
-    """
+def protect(embeddings: Embeddings, protector: Any) -> Embeddings:
+    """Return embeddings through a fitted protector; as they are if it is None."""
     vectors = np.asarray(embeddings.vectors, dtype=np.float64)
     if protector is not None:
-        options = {}
-        if draws_for_people(protector) and embeddings.speakers is not None:
-            key = fresh_key(protector.noise_seed) + f", release {release}".encode()
-            options = {"speakers": embeddings.speakers, "noise_key": key}
-        vectors = np.asarray(protector.transform(vectors, **options), dtype=np.float64)
+        vectors = np.asarray(protector.transform(vectors), dtype=np.float64)
     return Embeddings(vectors, embeddings.ids, embeddings.speakers, embeddings.attributes)
-
-
-def draws_for_people(protector: Any) -> bool:
-    """Return whether a protector draws noise once for all vectors of a person."""
-    return getattr(protector, "noise_for", "vectors") == "people"
 
 
 def zero_entry_flags(vectors: FloatArray) -> tuple[Flag, ...]:

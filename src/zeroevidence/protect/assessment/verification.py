@@ -1,8 +1,4 @@
-"""Utility: speaker verification with a PLDA trained on unprotected vectors, both sides protected.
-
-The vectors that enrol a person and those of the trials may come from two releases, with noise of their own for each
-person: in one release, noise that all vectors of a person share would make them easy to recognise.
-"""
+"""Utility: speaker verification with a PLDA trained on unprotected vectors, both sides protected."""
 
 from __future__ import annotations
 
@@ -82,7 +78,6 @@ def verification(
     sides: Mapping[str, Embeddings],
     options: Options,
     labels: Mapping[str, str],
-    trials: Mapping[str, Embeddings] | None = None,
 ) -> Evaluation:
     """Return the verification of all people outside the training set.
 
@@ -96,11 +91,10 @@ def verification(
         How to measure.
     labels
         Labels of the row.
-    trials
-        The same embeddings in another release, from which the trials are taken; the same unless given.
     """
     verifier = Verifier.of(train, _joined(sides))
-    matrix = verifier.matrix(np.asarray(verifier.people.vectors), np.asarray(_joined(trials or sides).vectors))
+    vectors = np.asarray(verifier.people.vectors)
+    matrix = verifier.matrix(vectors, vectors)
     # Both sides are protected or neither is: the system says which.
     return evaluate(
         matrix,

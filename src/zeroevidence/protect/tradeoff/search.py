@@ -13,21 +13,20 @@ from typing import Any
 
 import numpy as np
 
-from zeroevidence._typing import BoolArray, FloatArray
+from zeroevidence._typing import FloatArray
 from zeroevidence.data.embeddings import Embeddings, require_speakers
 from zeroevidence.data.threat import UNPROTECTED
 from zeroevidence.errors import UsageError
-from zeroevidence.protect.assessment.numbers import attribute_numbers, balanced_parts, people_numbers
-from zeroevidence.protect.assessment.roles import attribute_labels, stratified_parts
-from zeroevidence.protect.assessment.systems import draws_for_people, protect
-from zeroevidence.protect.assessment.verification import Verifier
+from zeroevidence.protect.assessment.numbers import attribute_numbers
+from zeroevidence.protect.assessment.roles import attribute_labels
+from zeroevidence.protect.assessment.systems import protect
 from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS
 from zeroevidence.protect.attributes.shared.protector import EmbeddingProtector
 from zeroevidence.protect.models import fit_kind
+from zeroevidence.protect.tradeoff.folds import PARTS, Fold, split_people
 from zeroevidence.protect.tradeoff.kept import KeptAttribute, kept_evidence, other_attributes
 from zeroevidence.protect.tradeoff.quick_attackers import quick_attacks
 from zeroevidence.protect.tradeoff.strengths import (
-    PARTS,
     Limit,
     Tradeoff,
     not_within,
@@ -69,80 +68,57 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Fold:
-    """One split of people: half fit protectors and the PLDA, a quarter trains attackers, a quarter is tested."""
-
-    train: Embeddings
-    verifier: Verifier  # of the other half
-    tested: BoolArray  # which of the other half's vectors
-
-    @property
-    def others(self) -> Embeddings:
-        """The half that attacks and is tested, in the verifier's order."""
-        return self.verifier.people
-
-    def sides(self, vectors: FloatArray) -> tuple[Embeddings, Embeddings]:
-        """Return protected vectors of those who train attackers, and of those who are tested."""
-        everyone = Embeddings(vectors, self.others.ids, self.others.speakers, self.others.attributes)
-        return everyone.take(~self.tested), everyone.take(self.tested)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Releases:
-    """The other half's vectors through a protector without noise, and noise of level one for two releases of them."""
+class _Noisy:
+    """The other half's vectors through a protector without noise, and noise of level one."""
 
     quiet: FloatArray
-    noise: tuple[FloatArray, FloatArray]
+    noise: FloatArray
 
     @classmethod
-    def of(cls, fold: _Fold, protector: EmbeddingProtector | None) -> _Releases:
-        """Return both releases; that of unprotected vectors has no noise."""
+    def of(cls, fold: Fold, protector: EmbeddingProtector | None) -> _Noisy:
+        """Return vectors through a protector; unprotected ones have no noise."""
         if protector is None:
             vectors = np.asarray(fold.others.vectors, dtype=np.float64)
-            return cls(vectors, (np.zeros_like(vectors), np.zeros_like(vectors)))
-        quiet = np.asarray(protect(fold.others, set_strength(protector, 0.0)).vectors)
-        loud = set_strength(protector, 1.0)
-        first = np.asarray(protect(fold.others, loud).vectors) - quiet
-        if not draws_for_people(protector):
-            return cls(quiet, (first, first))
-        return cls(quiet, (first, np.asarray(protect(fold.others, loud, release=1).vectors) - quiet))
+            return cls(vectors, np.zeros_like(vectors))
+        quiet, loud = (np.asarray(protect(fold.others, set_strength(protector, level)).vectors) for level in (0.0, 1.0))
+        return cls(quiet, loud - quiet)
 
-    def at(self, level: float, release: int = 0) -> FloatArray:
-        """Return the vectors of a release with noise of a level."""
-        noisy: FloatArray = self.quiet + level * self.noise[release]
+    def at(self, level: float) -> FloatArray:
+        """Return the vectors with noise of a level."""
+        noisy: FloatArray = self.quiet + level * self.noise
         return noisy
 
 
 class _Measurements:
     """Verification and attacks in all folds."""
 
-    def __init__(self, folds: Sequence[_Fold], attribute: str) -> None:
+    def __init__(self, folds: Sequence[Fold], attribute: str) -> None:
         self.folds, self.attribute = folds, attribute
 
-    def rates(self, releases: Sequence[_Releases], level: float) -> list[tuple[float, float]]:
-        """Return EER and top-1 of each fold, for people enrolled in one release and compared in another."""
+    def rates(self, systems: Sequence[_Noisy], level: float) -> list[tuple[float, float]]:
+        """Return EER and top-1 of each fold."""
         return [
-            fold.verifier.rates(release.at(level), release.at(level, 1))
-            for fold, release in zip(self.folds, releases, strict=True)
+            fold.verifier.rates(noisy.at(level), noisy.at(level))
+            for fold, noisy in zip(self.folds, systems, strict=True)
         ]
 
-    def eer(self, releases: Sequence[_Releases], level: float) -> float:
+    def eer(self, systems: Sequence[_Noisy], level: float) -> float:
         """Return the mean EER."""
-        return float(np.mean([eer for eer, _ in self.rates(releases, level)]))
+        return float(np.mean([eer for eer, _ in self.rates(systems, level)]))
 
-    def attacked(self, number: int, releases: Sequence[_Releases], level: float, vectors: int | None) -> float:
+    def attacked(self, number: int, systems: Sequence[_Noisy], level: float, vectors: int | None) -> float:
         """Return the D_ECE of the strongest attacker in one fold, who has so many vectors of a person (None: all)."""
-        sides = self.folds[number].sides(releases[number].at(level))
+        sides = self.folds[number].sides(systems[number].at(level))
         return max(quick_attacks(*sides, self.attribute, vectors=vectors).values())
 
-    def d_ece(self, releases: Sequence[_Releases], level: float) -> float:
+    def d_ece(self, systems: Sequence[_Noisy], level: float) -> float:
         """Return the mean D_ECE of attackers of single vectors."""
-        return float(np.mean([self.attacked(number, releases, level, 1) for number in range(len(self.folds))]))
+        return float(np.mean([self.attacked(number, systems, level, 1) for number in range(len(self.folds))]))
 
-    def kept(self, releases: Sequence[_Releases], level: float, name: str, measure: Any) -> float:
+    def kept(self, systems: Sequence[_Noisy], level: float, name: str, measure: Any) -> float:
         """Return the mean of what is left of another attribute."""
-        pairs = zip(self.folds, releases, strict=True)
-        return float(np.mean([kept_evidence(*fold.sides(release.at(level)), name, measure) for fold, release in pairs]))
+        pairs = zip(self.folds, systems, strict=True)
+        return float(np.mean([kept_evidence(*fold.sides(noisy.at(level)), name, measure) for fold, noisy in pairs]))
 
 
 def search(
@@ -188,14 +164,14 @@ def search(
     number = any(ATTRIBUTE_PROTECTORS.find(kind).conceals == "number" for kind in kinds)
     if number and (len(kinds) > 1 or limit.measure != "eer"):
         raise UsageError("a number is concealed by one protector, within a budget of EER")
-    folds = _folds(data, attribute, number, seed)
+    folds = split_people(data, attribute, number=number, seed=seed)
     measurements = _Measurements(folds, attribute)
     steps = _Steps(progress, PARTS * (1 + (1 if number else 2) * len(kinds)))
-    plain = [_Releases.of(fold, None) for fold in folds]
+    plain = [_Noisy.of(fold, None) for fold in folds]
     unprotected = _tradeoffs(measurements, {UNPROTECTED: plain}, {UNPROTECTED: 0.0}, number, steps)[0]
-    releases: dict[str, list[_Releases]] = {}
+    systems: dict[str, list[_Noisy]] = {}
     for kind, parameters in kinds.items():
-        releases[kind] = []
+        systems[kind] = []
         for place, fold in enumerate(folds):
             labels = (attribute_numbers if number else attribute_labels)(fold.train, attribute)
             settings = {"noise_seed": seed + place, **parameters}
@@ -207,14 +183,15 @@ def search(
                 seed=seed + place,
                 speakers=fold.train.speakers,
             )
-            releases[kind].append(_Releases.of(fold, protector))
+            systems[kind].append(_Noisy.of(fold, protector))
             steps.done()
-    levels, within = _levels(measurements, releases, limit, limit.bound(unprotected))
-    points = _tradeoffs(measurements, releases, levels, number, steps)
+    levels, within = _levels(measurements, systems, limit, limit.bound(unprotected))
+    points = _tradeoffs(measurements, systems, levels, number, steps)
+    steps.done(steps.total - steps.count)  # attacks on protectors that were given up, or cannot keep to the limit
     best = min(points, key=_disclosed if limit.measure == "eer" else lambda point: point.eer)
     if not within and not nearest:
         raise not_within(limit, best)
-    own, level = releases[best.protector], best.strength
+    own, level = systems[best.protector], best.strength
     kept = tuple(
         KeptAttribute(
             name,
@@ -240,37 +217,20 @@ class _Steps:
             self.progress(self.count, self.total)
 
 
-def _folds(data: Embeddings, attribute: str, number: bool, seed: int) -> list[_Fold]:
-    """Return four splits of the people; everybody is tested once."""
-    if number:
-        numbers, people = people_numbers(data, attribute)
-        part = balanced_parts(numbers, PARTS, seed)[people]
-    else:
-        part = stratified_parts(data, attribute, PARTS, seed)
-    folds = []
-    for place in range(PARTS):
-        tested, attacks = part == place, part == (place + 1) % PARTS
-        train = data.take(~tested & ~attacks)
-        verifier = Verifier.of(train, data.take(tested | attacks))
-        names = require_speakers(verifier.people)
-        folds.append(_Fold(train, verifier, np.isin(names, require_speakers(data.take(tested)))))
-    return folds
-
-
 def _levels(
-    measurements: _Measurements, releases: Mapping[str, Sequence[_Releases]], limit: Limit, most: float
+    measurements: _Measurements, systems: Mapping[str, Sequence[_Noisy]], limit: Limit, most: float
 ) -> tuple[dict[str, float], bool]:
     """Return the level of noise of each protector that can keep to a limit, and True; else the nearest and False."""
     # from the level that is likeliest to keep to the limit on; the last one that does is the best
     ordered, measure = (LEVELS, measurements.eer) if limit.measure == "eer" else (LEVELS[::-1], measurements.d_ece)
 
     def last(kind: str) -> float | None:
-        return _last(ordered, lambda level: measure(releases[kind], level) <= most)
+        return _last(ordered, lambda level: measure(systems[kind], level) <= most)
 
-    levels = {kind: level for kind in releases if (level := last(kind)) is not None}
+    levels = {kind: level for kind in systems if (level := last(kind)) is not None}
     if levels:
         return levels, True
-    return {min(releases, key=lambda kind: measure(releases[kind], ordered[0])): ordered[0]}, False
+    return {min(systems, key=lambda kind: measure(systems[kind], ordered[0])): ordered[0]}, False
 
 
 def _last(levels: Sequence[float], holds: Callable[[float], bool]) -> float | None:
@@ -291,7 +251,7 @@ def _disclosed(point: Tradeoff) -> float:
 
 def _tradeoffs(
     measurements: _Measurements,
-    releases: Mapping[str, Sequence[_Releases]],
+    systems: Mapping[str, Sequence[_Noisy]],
     levels: Mapping[str, float],
     number: bool,
     steps: _Steps,
@@ -300,18 +260,18 @@ def _tradeoffs(
     left: dict[str, list[tuple[float, float]]] = {kind: [] for kind in levels}
     for place in range(0 if number else len(measurements.folds)):
         for kind, values in left.items():
-            own, level = releases[kind], levels[kind]
+            own, level = systems[kind], levels[kind]
             one, every = (measurements.attacked(place, own, level, vectors) for vectors in (1, None))
             values.append((one, every))
             steps.done()
         if place + 1 >= _TRIED:
             best = min(left.values(), key=np.sum)
-            given_up = [kind for kind in left if np.all(np.sum(left[kind], axis=1) > np.sum(best, axis=1))]
-            left = {kind: values for kind, values in left.items() if kind not in given_up}
-            steps.done(len(given_up) * (len(measurements.folds) - place - 1))
+            left = {
+                kind: values for kind, values in left.items() if np.any(np.sum(values, axis=1) <= np.sum(best, axis=1))
+            }
     points = []
     for kind, values in left.items():
-        rates = measurements.rates(releases[kind], levels[kind])
+        rates = measurements.rates(systems[kind], levels[kind])
         single, person = zip(*values, strict=True) if values else ((), ())
         points.append(Tradeoff(kind, levels[kind], single, *zip(*rates, strict=True), person))
     return points

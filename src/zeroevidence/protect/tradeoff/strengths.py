@@ -21,15 +21,14 @@ from zeroevidence.evaluation import Evaluation, Options
 from zeroevidence.protect.assessment.class_attacks import assess
 from zeroevidence.protect.assessment.roles import Roles, attribute_labels, stratified_parts
 from zeroevidence.protect.assessment.systems import protect
-from zeroevidence.protect.assessment.verification import verification
 from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS, protectors_of
 from zeroevidence.protect.attributes.shared.protector import EmbeddingProtector
 from zeroevidence.protect.models import fit_kind
+from zeroevidence.protect.tradeoff.folds import PARTS, split_people
 from zeroevidence.protect.tradeoff.quick_attackers import quick_attacks
 from zeroevidence.uncertainty.resampling.draws import Progress
 
 LimitedMeasure: TypeAlias = Literal["eer", "d_ece"]
-PARTS = 4  # of the people: half fit the protector, a quarter trains attackers, a quarter is tested
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,15 +173,6 @@ def cross_validation_roles(data: Embeddings, attribute: str, *, seed: int = 0) -
         )
 
 
-def measure_protector(
-    roles: Roles, attribute: str, protector: EmbeddingProtector | None
-) -> tuple[dict[str, float], Evaluation]:
-    """Return the D_ECE of each quick attacker, and verification, of vectors through a protector."""
-    sides = {side: protect(getattr(roles, side), protector) for side in ("attack", "test")}
-    verified = verification(roles.train, sides, Options(intervals=0, null=0), {})
-    return quick_attacks(sides["attack"], sides["test"], attribute), verified
-
-
 def quick_protectors() -> tuple[str, ...]:
     """Return the protectors of classes that need no optional dependency, and are fitted within seconds."""
     return tuple(kind.name for kind in protectors_of("classes") if kind.extra is None)
@@ -229,18 +219,18 @@ def measure_tradeoffs(
     chosen = tuple(names or quick_protectors())
     results: dict[tuple[str, float], list[tuple[float, float, float]]] = {}
     done = 0
-    for number, roles in enumerate(cross_validation_roles(data, attribute, seed=seed)):
+    for number, fold in enumerate(split_people(data, attribute, seed=seed)):
         systems: dict[tuple[str, float], EmbeddingProtector | None] = {(UNPROTECTED, 0.0): None}
         for kind in chosen:
-            fitted = fit_at_strengths(kind, roles.train, attribute, parameters=parameters, seed=seed + number)
+            fitted = fit_at_strengths(kind, fold.train, attribute, parameters=parameters, seed=seed + number)
             systems |= {(kind, strength): protector for strength, protector in fitted.items()}
             done += 1
             if progress is not None:
                 progress(done, PARTS * len(chosen))
         for key, protector in systems.items():
-            d_eces, verified = measure_protector(roles, attribute, protector)
-            numbers = (max(d_eces.values()), float(verified["eer"]), float(verified["top1"]))
-            results.setdefault(key, []).append(numbers)
+            vectors = np.asarray(protect(fold.others, protector).vectors)
+            d_ece = max(quick_attacks(*fold.sides(vectors), attribute).values())
+            results.setdefault(key, []).append((d_ece, *fold.verifier.rates(vectors, vectors)))
     return [Tradeoff(kind, strength, *zip(*values, strict=True)) for (kind, strength), values in results.items()]
 
 

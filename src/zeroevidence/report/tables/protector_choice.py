@@ -29,11 +29,11 @@ def render_protector_choice(choice: Choice, attribute: str) -> str:
     return render_grids([grid], "text")
 
 
-def choice_sentence(choice: Choice, noise_for: str) -> str:
+def choice_sentence(choice: Choice) -> str:
     """Return what was chosen within which limit, and how another is asked for."""
     chosen = choice.chosen
-    noise = f"noise {chosen.strength:g} for {'each person' if noise_for == 'people' else 'each vector'}"
     option = "--budget" if choice.limit.measure == "eer" else "--target"
+    protector = f"{chosen.protector}, noise {chosen.strength:g}"
     if choice.within:
-        return f"{choice.limit}: {chosen.protector}, {noise}, by {choice.people} people ({option} changes the limit)"
-    return f"no protector stays within {choice.limit}; {chosen.protector}, {noise}, comes nearest ({option} changes it)"
+        return f"{choice.limit}: {protector}, chosen on {choice.people} people ({option} changes the limit)"
+    return f"no protector stays within {choice.limit}; {protector}, comes nearest ({option} changes the limit)"

@@ -101,7 +101,7 @@ def command(
     print_written(output)
     protector = model.protector
     if model.choice is not None:
-        echo(choice_sentence(model.choice, protector.noise_for), err=True)
+        echo(choice_sentence(model.choice), err=True)
         echo(render_protector_choice(model.choice, inputs.attribute), err=True)
     elif kind is None and keep is None and not paper:
         echo(f"{reason}, so no EER can be computed: {protector.kind} without noise", err=True)
