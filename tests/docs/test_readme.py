@@ -91,7 +91,6 @@ def files(tmp_path, monkeypatch):
     for name, part in (("E.npz", sets.eval_enrol), ("T.npz", sets.eval_trial)):
         np.savez(tmp_path / name, vectors=part.vectors, utterance=part.ids, speaker=part.speakers)
     write_speech(tmp_path / "original", 0.5)
-    write_speech(tmp_path / "anonymised", 0.8)
     write_tandem(tmp_path)
     write_voices(tmp_path / "voices.npz")
     return tmp_path
@@ -131,3 +130,12 @@ def test_links_lead_somewhere():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     missing = [path for path in re.findall(r"\]\((?!http)([^)#]+)", text) if not (ROOT / path).exists()]
     assert not missing
+
+
+def test_the_picture_shows_the_numbers_of_the_text():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    picture = (ROOT / "docs/_static/demo-attackers.svg").read_text(encoding="utf-8")
+    shares = re.findall(r"is named in ([\d.]+ %) of recordings", text)
+    assert len(shares) == 3
+    assert all(f">{share}<" in picture for share in shares)
+    assert "docs/_static/demo-attackers.svg" in text
