@@ -47,7 +47,7 @@ class DefaultProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  
                 "conceal, one label per row"
             )
         vectors, labels = self._validated(X, y)
-        data = Embeddings(vectors, None, speakers, {_ATTRIBUTE: labels.astype(np.str_)})
+        data = Embeddings(vectors, speakers=speakers, attributes={_ATTRIBUTE: labels.astype(np.str_)})
         model = fit(data, _ATTRIBUTE, limit=self.limit, seed=self.random_state)
         self.protector_, self.choice_ = model.protector, model.choice
         self.classes_ = np.unique(labels)

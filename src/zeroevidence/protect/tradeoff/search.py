@@ -271,7 +271,7 @@ def _tradeoffs(
             }
     points = []
     for kind, values in left.items():
-        rates = measurements.rates(systems[kind], levels[kind])
+        eers, top1s = zip(*measurements.rates(systems[kind], levels[kind]), strict=True)
         single, person = zip(*values, strict=True) if values else ((), ())
-        points.append(Tradeoff(kind, levels[kind], single, *zip(*rates, strict=True), person))
+        points.append(Tradeoff(kind, levels[kind], single, eers, top1s, person))
     return points

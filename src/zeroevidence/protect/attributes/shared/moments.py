@@ -111,7 +111,8 @@ def barycentre(covariances: FloatArray) -> FloatArray:
     centre: FloatArray = covariances.mean(axis=0)
     if len(covariances) == 2:
         half = (np.eye(len(centre)) + transport_map(*covariances)) / 2.0
-        return half @ covariances[0] @ half
+        middle_way: FloatArray = half @ covariances[0] @ half
+        return middle_way
     for _ in range(_STEPS):
         root, inverse = _roots(centre)
         middle = np.mean([_roots(root @ covariance @ root)[0] for covariance in covariances], axis=0)
