@@ -33,6 +33,14 @@ class DefaultProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  
         The protector that was chosen and fitted.
     choice_
         How it was chosen; None where nobody can be verified.
+
+    Examples
+    --------
+    >>> from zeroevidence.protect import DefaultProtector
+    >>> x = np.random.default_rng(0).normal(size=(40, 4))
+    >>> unnamed = DefaultProtector().fit(x, np.repeat(["f", "m"], 20))  # nobody is named: no EER, no noise
+    >>> unnamed.protector_, unnamed.choice_ is None
+    (Transport(), True)
     """
 
     def __init__(self, limit: str | None = None, random_state: int = 0) -> None:
