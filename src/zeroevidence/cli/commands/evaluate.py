@@ -82,8 +82,14 @@ def _with_threshold(row: Evaluation, options: Options, c_miss: float, c_fa: floa
     """Return a row with its threshold; of a finished result, whose scores are not kept, as it is."""
     if row.scores is None:
         return row
-    costs = {"prior": options.dcf_prior, "c_miss": c_miss, "c_fa": c_fa}
-    chosen = threshold_of(row.scores, are_llrs=row.setup.llr is not None, level=options.level, **costs)
+    chosen = threshold_of(
+        row.scores,
+        prior=options.dcf_prior,
+        c_miss=c_miss,
+        c_fa=c_fa,
+        are_llrs=row.setup.llr is not None,
+        level=options.level,
+    )
     return replace(row, threshold=chosen)
 
 
