@@ -94,6 +94,10 @@ class CachedTransform:
         self._used = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
         self.most = min(most, self._used + _free_disk(folder) // 2)
 
+    def __reduce__(self) -> tuple[type[CachedTransform], tuple[VoiceTransform, Path, int]]:
+        """Send what another process needs: the transform and the folder."""
+        return CachedTransform, (self.transform, self._store.folder.absolute(), self.most)
+
     @property
     def fingerprint(self) -> str:
         """That of the transform."""
