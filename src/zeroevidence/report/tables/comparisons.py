@@ -98,7 +98,7 @@ def _two_systems(comparisons: Sequence[Comparison]) -> bool:
     """Whether there are two systems, the same in every comparison, and one training of each."""
     names = {(pair.first, pair.second) for comparison in comparisons for pair in comparison.pairs}
     several = any(len(comparison.ranking) != 2 or _several_trainings(comparison) for comparison in comparisons)
-    return len(names) == 1 and not several
+    return len(names) == 1 and all(comparison.pairs for comparison in comparisons) and not several
 
 
 def _two_system_grid(comparisons: Sequence[Comparison]) -> Grid:
@@ -213,6 +213,11 @@ def _check(comparison: Comparison, where: str) -> None:
     for place, system in enumerate(comparison.ranking):
         if not 1 <= system.group <= most:
             raise InputError(f"{where}.ranking[{place}].group: expected 1 to {most}, got {system.group}")
+    ranked = {system.system for system in comparison.ranking}
+    compared = [(pair.first, pair.second) for pair in comparison.pairs]
+    for place, names in enumerate(compared):
+        if not set(names) <= ranked or names in compared[:place]:
+            raise InputError(f"{where}.pairs[{place}]: expected two systems of the ranking, each two once")
     for place, pair in enumerate(comparison.pairs):
         for name, p in (("p_holm", pair.p_holm), ("difference.p_value", pair.difference.p_value)):
             if not 0.0 <= p <= 1.0:
