@@ -109,13 +109,16 @@ def _two_system_grid(comparisons: Sequence[Comparison]) -> Grid:
     for comparison in comparisons:
         unit, (pair,) = MEASURES[comparison.measure].unit, comparison.pairs
         values = {system.system: number(system.value, unit) for system in comparison.ranking}
-        ends = interval(pair.difference.low, pair.difference.high, unit)
+        difference = (
+            f"{number(pair.difference.value, unit)}\n{interval(pair.difference.low, pair.difference.high, unit)}"
+        )
         seen = "" if pair.difference.detectable is None else number(pair.difference.detectable, unit)
         described = [comparison.labels.get(name, "") for name in labels]
-        numbers = (values[first], values[second], number(pair.difference.value, unit), ends, f"{pair.p_holm:.2g}", seen)
+        numbers = (values[first], values[second], difference, f"{pair.p_holm:.2g}", seen)
         body.append((*described, heading(comparison.measure), *numbers))
     seen_in = f"seen in {percent(comparisons[0].power)}"
-    headings = (*labels, "measure", first, second, f"{first} - {second}", interval_title(level), "p", seen_in)
+    between = f"{first} - {second}, {interval_title(level)}"
+    headings = (*labels, "measure", first, second, between, "p", seen_in)
     return Grid("", headings, tuple(body), len(labels) + 1)
 
 
