@@ -245,6 +245,10 @@ def test_people_get_offsets_from_a_key_that_is_kept(files, zeroevidence):
     plain, words = apply("plain", "--noise-for", "vectors")
     assert "linked" not in words
     assert np.abs(first - plain).mean() > 1.0 > np.abs(unprotected - plain).mean()
+    (files / "key").write_text("secret")
+    chosen, again = (apply(name, "--noise-key", str(files / "key"))[0] for name in ("chosen", "again"))
+    np.testing.assert_allclose(chosen, again, atol=0.3)
+    assert np.abs(chosen - first).mean() > 1.0  # another key, other offsets
     without, _ = apply("without", "--subtract", "--noise-key", str(files / "m.key"), data="first")
     np.testing.assert_allclose(without, plain, atol=0.3)
     wrong = zeroevidence(
