@@ -13,8 +13,9 @@ from typing import Protocol
 import numpy as np
 
 from zeroevidence.attack.speech.array_store import ArrayStore, array_key
-from zeroevidence.data.speech.audio import Wave, is_silent
+from zeroevidence.data.speech.audio import is_silent
 from zeroevidence.data.speech.corpus import Utterance
+from zeroevidence.data.speech.mixing import Wave
 from zeroevidence.errors import InputError
 
 
@@ -93,6 +94,10 @@ class CachedTransform:
         self._store, self._lock = ArrayStore(folder, 1), threading.Lock()
         self._used = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
         self.most = min(most, self._used + _free_disk(folder) // 2)
+
+    def __reduce__(self) -> tuple[type[CachedTransform], tuple[VoiceTransform, Path, int]]:
+        """Send what another process needs: the transform and the folder."""
+        return CachedTransform, (self.transform, self._store.folder.absolute(), self.most)
 
     @property
     def fingerprint(self) -> str:

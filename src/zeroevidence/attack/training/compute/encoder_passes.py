@@ -48,12 +48,21 @@ class EncoderPasses:
         Called with a message where less fits into the memory of the device than is usual.
     group
         Processes that share the work.
+    half
+        Whether a GPU computes in half precision, as in training.
     """
 
     def __init__(
-        self, network: Any, place: torch.device, *, last: bool, say: Callable[[str], None], group: ProcessGroup
+        self,
+        network: Any,
+        place: torch.device,
+        *,
+        last: bool,
+        say: Callable[[str], None],
+        group: ProcessGroup,
+        half: bool = True,
     ) -> None:
-        self.network, self.place, self.last, self.group = network, place, last, group
+        self.network, self.place, self.last, self.group, self.half = network, place, last, group, half
         # Without a GPU one at a time: padding would only be work.
         self.size = AdaptiveBatchSize(_UTTERANCES if place.type == "cuda" else 1, say)
 
@@ -106,7 +115,8 @@ class EncoderPasses:
         together = 1 if on_gpu else cores()
         done = 0
         while done < len(order):
-            batches = padded_batches(length, order[done:], self.size.size, _FRAMES if on_gpu else None)
+            frames = _FRAMES if self.half else _FRAMES // 2  # single precision takes twice the memory
+            batches = padded_batches(length, order[done:], self.size.size, frames if on_gpu else None)
             with closing(source.whole(batches)) as ready:
                 for first in range(0, len(batches), together):
                     some = batches[first : first + together]
@@ -119,5 +129,5 @@ class EncoderPasses:
                         done += len(batch.rows)
 
     def _compute(self, compute: Compute, padded: tuple[torch.Tensor, list[int]]) -> list[Any]:
-        with torch.no_grad(), precision(self.place):
+        with torch.no_grad(), precision(self.place) if self.half else contextlib.nullcontext():
             return compute(*padded)
