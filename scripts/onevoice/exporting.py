@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +11,17 @@ import onnx
 import torch
 from onnx import TensorProto, helper, numpy_helper
 from training import SIZES, Voice
+
+CARD = {
+    "name": "onevoice",
+    "licence": "MIT",
+    "made_by": "scripts/onevoice/make.py",
+    "voice": "Speech of Flite 2.2, voice slt (Carnegie Mellon University; free for any use with its notice), of sentences "
+    "that the script makes. The decoder has learned from it alone.",
+    "codes": "The reduction to codes has learned from readings by Flite's voices slt, rms, awb and kal16 at other sizes, "
+    "rates and in other rooms, and from 480 recordings of 60 people of speechocean762 (CC BY 4.0) with their transcripts.",
+    "input": "Features of the encoder of Moonshine tiny, English (Useful Sensors, MIT), which is not part of these files.",
+}
 
 
 def export(weights: Path, folder: Path) -> None:
@@ -25,6 +38,9 @@ def export(weights: Path, folder: Path) -> None:
     _export(voice.decoder, inputs, folder / "decoder.onnx", ["vectors", "excitation"], "spectrum", axes)
     books = {f"codes_{size}": book.vectors.numpy().astype(np.float32) for size, book in zip(SIZES, voice.codebooks, strict=True)}
     np.savez(folder / "codebooks.npz", **books)
+    files = ("content.onnx", "decoder.onnx", "codebooks.npz")
+    digests = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in files}
+    (folder / "card.json").write_text(json.dumps({**CARD, "sha256": digests}, indent=2) + "\n", encoding="utf-8")
 
 
 def _export(module: torch.nn.Module, inputs: tuple, path: Path, names: list[str], output: str, axes: dict) -> None:

@@ -1,11 +1,15 @@
 """Make the weights of the protector `onevoice`.
 
+    python scripts/onevoice/make.py pack PEOPLE ../shared/data/speechocean [--flite flite] [--people 60]
     python scripts/onevoice/make.py prepare WORK --encoder encoder_model.ort [--flite flite] [--sentences 3000]
+    python scripts/onevoice/make.py listen WORK PEOPLE --encoder encoder_model.ort
     python scripts/onevoice/make.py train WORK [--minutes 9]
     python scripts/onevoice/make.py export WORK FOLDER
 
 `prepare` lets the free voices of Flite read sentences and runs the content encoder of Moonshine over them (processors
-only); `train` wants a GPU; `export` writes the ONNX files and the codebooks. No recording of a person is used.
+only). `pack` and `listen` do so for recordings of people with transcripts: from these, the part that makes codes learns
+how people sound; the part that makes speech of codes learns from the voice of Flite alone. `train` wants a GPU; `export`
+writes the ONNX files and the codebooks.
 """
 
 from __future__ import annotations
@@ -65,10 +69,30 @@ def prepare(work: Path, encoder: Path, flite: str, sentences: int, copies: int, 
                 break
 
 
+def prepare_people(work: Path, folder: Path, encoder: Path, copies: int, workers: int) -> None:
+    """Run the content encoder over packed recordings of people."""
+    import json
+
+    from people import prepare_recording
+
+    listed = json.loads((folder / "sounds.json").read_text())
+    jobs = [(folder / f"{item['utterance']}.ogg", k, encoder, copies) for k, item in enumerate(listed)]
+    with multiprocessing.Pool(workers) as pool:
+        prepared = pool.map(prepare_recording, jobs, chunksize=4)
+    parts = [part for recording in prepared for part in recording]
+    np.savez(
+        work / "people.npz",
+        features=np.concatenate(parts),
+        lengths=[len(part) for part in parts],
+        recording=np.repeat(np.arange(len(listed)), copies + 1),
+        sounds=json.dumps(listed),
+    )
+
+
 def main() -> None:
     """Run one of the three steps."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("step", choices=("prepare", "train", "export"))
+    parser.add_argument("step", choices=("pack", "prepare", "listen", "train", "export"))
     parser.add_argument("work", type=Path)
     parser.add_argument("folder", type=Path, nargs="?")
     parser.add_argument("--encoder", type=Path)
@@ -79,9 +103,16 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=9.0)
     parser.add_argument("--batch", type=int, default=96)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--people", type=int, default=60)
     given = parser.parse_args()
     if given.step == "prepare":
         prepare(given.work, given.encoder, given.flite, given.sentences, given.copies, given.workers, given.minutes)
+    elif given.step == "pack":
+        from people import pack
+
+        pack(given.folder, given.work, given.flite, TARGET, given.people)
+    elif given.step == "listen":
+        prepare_people(given.work, given.folder, given.encoder, given.copies, given.workers)
     elif given.step == "train":
         from training import train
 

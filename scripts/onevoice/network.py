@@ -1,4 +1,4 @@
-"""Networks: content features to codes, codes and an excitation to the waveform of one voice, and its critics."""
+"""Networks: content features to codes, codes and an excitation to the waveform of one voice."""
 
 from __future__ import annotations
 
@@ -180,44 +180,3 @@ class MelDistance(nn.Module):
             ]
             total = total + (spectra[0].clamp(min=1e-4).log() - spectra[1].clamp(min=1e-4).log()).abs().mean()
         return total / len(self.sizes)
-
-
-class Critic(nn.Module):
-    """Small convolutional critics: of spectra at three resolutions, and of waveforms folded at five periods."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        norm = nn.utils.parametrizations.weight_norm
-        self.sizes, self.periods = (1024, 512, 256), (2, 3, 5, 7, 11)
-
-        def spectral() -> nn.ModuleList:
-            shapes = [(2, 32, (1, 1)), (32, 32, (1, 2)), (32, 64, (1, 2)), (64, 64, (1, 2)), (64, 64, (1, 1))]
-            layers = [norm(nn.Conv2d(a, b, (3, 9 if s != (1, 1) else 5), stride=s, padding=(1, 4 if s != (1, 1) else 2))) for a, b, s in shapes]
-            return nn.ModuleList([*layers, norm(nn.Conv2d(64, 1, 3, padding=1))])
-
-        def periodic() -> nn.ModuleList:
-            widths = [1, 32, 64, 128, 256]
-            layers = [norm(nn.Conv2d(a, b, (5, 1), stride=(3, 1), padding=(2, 0))) for a, b in zip(widths[:-1], widths[1:], strict=True)]
-            return nn.ModuleList([*layers, norm(nn.Conv2d(256, 1, (3, 1), padding=(1, 0)))])
-
-        self.spectral = nn.ModuleList(spectral() for _ in self.sizes)
-        self.periodic = nn.ModuleList(periodic() for _ in self.periods)
-
-    def forward(self, wave: Tensor) -> list[list[Tensor]]:
-        """Return what each critic computes layer by layer; its judgement is last."""
-        views = []
-        for size in self.sizes:
-            spectrum = torch.stft(wave, size, size // 4, window=torch.hann_window(size, device=wave.device), return_complex=True)
-            views.append(torch.stack([spectrum.real, spectrum.imag], 1).transpose(2, 3))
-        for period in self.periods:
-            cut = wave[:, : wave.shape[1] // period * period]
-            views.append(cut.reshape(len(wave), 1, -1, period))
-        judged = []
-        for view, layers in zip(views, [*self.spectral, *self.periodic], strict=True):
-            x, steps = view, []
-            for layer in layers[:-1]:
-                x = F.leaky_relu(layer(x), 0.1)
-                steps.append(x)
-            steps.append(layers[-1](x))
-            judged.append(steps)
-        return judged

@@ -11,12 +11,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from network import PER_CODE, STEP, Codebook, Content, Critic, Decoder, MelDistance, excite, istft, stft
+from network import PER_CODE, STEP, Codebook, Content, Decoder, MelDistance, excite, istft, stft
+from people import People, align
 
 SIZES = (32, 64, 128, 256, 512, 1024)
 FRAMES = 48  # codes of a training example
-HELD_OUT = 40  # sentences
-CRITICISED = 24  # examples of a batch that the critics see
+HELD_OUT = 4  # sentences
+HEARD, HEARD_FROM, ALIGNED_EVERY = 64, 2000, 1000  # examples of people in a batch; steps: from when, and of alignment
 START = 400  # steps without a codebook
 
 
@@ -100,6 +101,13 @@ def disturb(features: Tensor, deviation: Tensor) -> Tensor:
     return changed * kept + centre * (1 - kept)
 
 
+@torch.no_grad()
+def name_frames(voice: Voice, features: Tensor) -> Tensor:
+    """Return logarithms of what the network thinks that each frame is."""
+    parts = [voice.name_sound(voice.content(part.float()).transpose(1, 2)).log_softmax(1).transpose(1, 2) for part in features.split(256)]
+    return torch.cat(parts)
+
+
 def synthesise(voice: Voice, vectors: Tensor, pitch: Tensor) -> Tensor:
     """Return waveforms of code vectors and pitch."""
     excitation = stft(excite(pitch, torch.rand(len(pitch), device=pitch.device)))
@@ -108,27 +116,27 @@ def synthesise(voice: Voice, vectors: Tensor, pitch: Tensor) -> Tensor:
     return istft(output.float())
 
 
-def train(folder: Path, result: Path, minutes: float, batch: int, seed: int, alone: float = 1.0) -> None:
-    """Train, and save after every minute; for the first part of the time without critics."""
+def train(folder: Path, result: Path, minutes: float, batch: int, seed: int) -> None:
+    """Train, and save after every minute; where recordings of people are prepared, they teach what sounds are."""
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     torch.manual_seed(seed)
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = torch.backends.cudnn.benchmark = True
     speech = Speech.load(folder, device)
     flat = speech.features[:, ::7].reshape(-1, speech.features.shape[2]).float()
     voice = Voice(flat.mean(0), flat.std(0), len(speech.names)).to(device)
-    critic, distance = Critic().to(device), MelDistance().to(device)
+    distance = MelDistance().to(device)
     print(f"{len(speech.lengths)} sentences, {len(speech.wave) / 16000 / 3600:.2f} h, {speech.features.shape[0]} readings; "
           f"{sum(p.numel() for p in voice.parameters()) / 1e6:.2f} M parameters", flush=True)
-    own = torch.optim.AdamW(voice.parameters(), 6e-4, betas=(0.8, 0.98), weight_decay=0.01)
-    other = torch.optim.AdamW(critic.parameters(), 4e-4, betas=(0.8, 0.98), weight_decay=0.01)
+    optimiser = torch.optim.AdamW(voice.parameters(), 6e-4, betas=(0.8, 0.98), weight_decay=0.01)
     weights = (speech.lengths[HELD_OUT:].float()).clamp(min=FRAMES)
     begin, saved, step, quantised = time.monotonic(), 0.0, 0, False
     means: dict[str, float] = {}
+    people = People.load(folder / "people.npz", speech.names, device) if (folder / "people.npz").exists() else None
+    labels: Tensor | None = None
     while (share := (time.monotonic() - begin) / (60 * minutes)) < 1:
         rate = min(1.0, (step + 1) / 300) * (0.5 + 0.5 * np.cos(np.pi * min(share, 1.0))) + 0.01
-        for optimiser, base in ((own, 6e-4), (other, 4e-4)):
-            for group in optimiser.param_groups:
-                group["lr"] = base * rate
+        for group in optimiser.param_groups:
+            group["lr"] = 6e-4 * rate
         sentences = torch.multinomial(weights, batch, replacement=True) + HELD_OUT
         wave, pitch, sounds, features = speech.cut(sentences, FRAMES)
         z = voice.content(disturb(features, voice.content.deviation))
@@ -145,28 +153,20 @@ def train(folder: Path, result: Path, minutes: float, batch: int, seed: int, alo
         mel = distance(made, wave)
         naming = F.cross_entropy(voice.name_sound(vectors.transpose(1, 2)), sounds)
         loss = 15.0 * mel + 1.0 * naming + 0.5 * away
-        judged = share > alone
-        if judged:
-            few = slice(0, CRITICISED)
-            with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
-                real, fake = critic(wave[few]), critic(made[few].detach())
-            other.zero_grad(set_to_none=True)
-            critic_loss = sum(F.relu(1 - a[-1].float()).mean() + F.relu(1 + b[-1].float()).mean() for a, b in zip(real, fake, strict=True))
-            critic_loss.backward()
-            nn.utils.clip_grad_norm_(critic.parameters(), 10.0)
-            other.step()
-            with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
-                real, fake = critic(wave[few]), critic(made[few])
-            fooled = sum(-b[-1].float().mean() for b in fake)
-            match = sum((x.detach().float() - y.float()).abs().mean() for a, b in zip(real, fake, strict=True) for x, y in zip(a[:-1], b[:-1], strict=True))
-            loss = loss + fooled + 1.0 * match
-        own.zero_grad(set_to_none=True)
+        if people is not None and step >= HEARD_FROM:
+            if labels is None or step % ALIGNED_EVERY == 0:
+                labels = align(people, name_frames(voice, people.features))
+            recorded, goal, there = people.cut(labels, HEARD, FRAMES)
+            codes, off = quantise(voice, voice.content(disturb(recorded, voice.content.deviation)), False)
+            heard = F.cross_entropy(voice.name_sound(codes.transpose(1, 2)), goal, reduction="none")[there].mean()
+            loss = loss + heard + 0.5 * off
+        optimiser.zero_grad(set_to_none=True)
         loss.backward()
         nn.utils.clip_grad_norm_(voice.parameters(), 10.0)
-        own.step()
+        optimiser.step()
         step += 1
         if step % 50 == 0:
-            shown = {"mel": mel, "naming": naming, "away": away} | ({"critic": critic_loss, "match": match} if judged else {})
+            shown = {"mel": mel, "naming": naming, "away": away} | ({} if labels is None else {"people": heard})
             for name, value in shown.items():
                 means[name] = 0.8 * means.get(name, value.item()) + 0.2 * value.item()
         if step % 500 == 0 or step in (10, 50):
