@@ -60,6 +60,11 @@ def table_below(path, heading):
     return [[cell.strip(" `") for cell in line.split("|")[1:-1]] for line in lines[2:]]
 
 
+def test_the_version_is_that_of_the_citation():
+    assert CITATION["version"] == __version__
+    assert re.fullmatch(r"20\d\d-\d\d-\d\d", CITATION["date-released"])
+
+
 def test_authors_are_those_of_the_citation():
     (author,) = [author["name"] for author in CITATION["authors"]]
     assert PROJECT["authors"] == [{"name": author}]
