@@ -28,15 +28,27 @@ def export(weights: Path, folder: Path) -> None:
     """Write `content.onnx`, `decoder.onnx` and `codebooks.npz`."""
     saved = torch.load(weights, map_location="cpu", weights_only=True)
     voice = Voice(torch.zeros(288), torch.ones(288), len(saved["sounds"]))
-    voice.load_state_dict({name: value.float() if value.is_floating_point() else value for name, value in saved["state"].items()})
+    voice.load_state_dict(
+        {name: value.float() if value.is_floating_point() else value for name, value in saved["state"].items()}
+    )
     voice.eval()
     folder.mkdir(parents=True, exist_ok=True)
     features = torch.zeros(1, 10, 288)
-    _export(voice.content, (features,), folder / "content.onnx", ["features"], "vectors", {"features": {1: "frames"}, "vectors": {1: "frames"}})
+    _export(
+        voice.content,
+        (features,),
+        folder / "content.onnx",
+        ["features"],
+        "vectors",
+        {"features": {1: "frames"}, "vectors": {1: "frames"}},
+    )
     inputs = (torch.zeros(1, 10, 64), torch.zeros(1, 30, 514))
     axes = {"vectors": {1: "codes"}, "excitation": {1: "frames"}, "spectrum": {1: "frames"}}
     _export(voice.decoder, inputs, folder / "decoder.onnx", ["vectors", "excitation"], "spectrum", axes)
-    books = {f"codes_{size}": book.vectors.numpy().astype(np.float32) for size, book in zip(SIZES, voice.codebooks, strict=True)}
+    books = {
+        f"codes_{size}": book.vectors.numpy().astype(np.float32)
+        for size, book in zip(SIZES, voice.codebooks, strict=True)
+    }
     np.savez(folder / "codebooks.npz", **books)
     files = ("content.onnx", "decoder.onnx", "codebooks.npz")
     digests = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in files}
@@ -44,7 +56,16 @@ def export(weights: Path, folder: Path) -> None:
 
 
 def _export(module: torch.nn.Module, inputs: tuple, path: Path, names: list[str], output: str, axes: dict) -> None:
-    torch.onnx.export(module, inputs, path, input_names=names, output_names=[output], dynamic_axes=axes, opset_version=17, dynamo=False)
+    torch.onnx.export(
+        module,
+        inputs,
+        path,
+        input_names=names,
+        output_names=[output],
+        dynamic_axes=axes,
+        opset_version=17,
+        dynamo=False,
+    )
     model = onnx.load(path)
     _halve(model.graph)
     onnx.checker.check_model(model)

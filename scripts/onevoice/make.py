@@ -39,7 +39,8 @@ def prepare_part(job: tuple[int, list[str], Path, str, Path, int]) -> float:
         return 0.0
     encoder = load_encoder(encoder_path)
     prepared = [
-        prepare_sentence(text, number * _PART + k, [flite], encoder, TARGET, VOICES, copies) for k, text in enumerate(sentences)
+        prepare_sentence(text, number * _PART + k, [flite], encoder, TARGET, VOICES, copies)
+        for k, text in enumerate(sentences)
     ]
     joined = {name: np.concatenate([item[name] for item in prepared]) for name in ("wave", "pitch", "sounds")}
     joined["features"] = np.concatenate([item["features"] for item in prepared], axis=1)
@@ -63,7 +64,9 @@ def prepare(work: Path, encoder: Path, flite: str, sentences: int, copies: int, 
         for done, seconds in enumerate(pool.imap_unordered(prepare_part, jobs), start=1):
             spoken += seconds
             if done % 20 == 0 or done == len(jobs):
-                print(f"{done} of {len(jobs)} parts, {spoken / 3600:.2f} h, {time.monotonic() - begin:.0f} s", flush=True)
+                print(
+                    f"{done} of {len(jobs)} parts, {spoken / 3600:.2f} h, {time.monotonic() - begin:.0f} s", flush=True
+                )
             if time.monotonic() - begin > 60 * minutes:
                 pool.terminate()
                 break

@@ -63,7 +63,9 @@ class Codebook(nn.Module):
         total = torch.zeros_like(self.sums).index_add_(0, codes, z)
         self.counts.mul_(decay).add_(count, alpha=1 - decay)
         self.sums.mul_(decay).add_(total, alpha=1 - decay)
-        self.vectors.copy_(torch.where(self.counts[:, None] > 1e-4, self.sums / self.counts[:, None].clamp(min=1e-4), self.vectors))
+        self.vectors.copy_(
+            torch.where(self.counts[:, None] > 1e-4, self.sums / self.counts[:, None].clamp(min=1e-4), self.vectors)
+        )
         unused = self.counts < 0.01 * len(z) / len(self.vectors) / 10
         replacement = z[torch.randint(len(z), (len(self.vectors),), device=z.device)]
         self.vectors.copy_(torch.where(unused[:, None], replacement, self.vectors))
@@ -149,6 +151,7 @@ def excite(pitch: Tensor, phase: Tensor) -> Tensor:
 
 def mel_filters(size: int, number: int) -> Tensor:
     """Return triangular filters (bins x bands), evenly spaced on the mel scale up to half the rate."""
+
     def mel(hertz: float) -> float:
         return 2595.0 * math.log10(1.0 + hertz / 700.0)
 
@@ -175,7 +178,8 @@ class MelDistance(nn.Module):
         for size, _ in self.sizes:
             window = torch.hann_window(size, device=wave.device)
             spectra = [
-                torch.stft(x, size, size // 4, window=window, return_complex=True).abs().transpose(1, 2) @ getattr(self, f"filters_{size}")
+                torch.stft(x, size, size // 4, window=window, return_complex=True).abs().transpose(1, 2)
+                @ getattr(self, f"filters_{size}")
                 for x in (wave, goal)
             ]
             total = total + (spectra[0].clamp(min=1e-4).log() - spectra[1].clamp(min=1e-4).log()).abs().mean()

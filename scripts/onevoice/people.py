@@ -58,7 +58,9 @@ def pack(corpus: Path, folder: Path, flite: str, voice: str, people: int) -> Non
         if row["speaker"] not in order[:people]:
             continue
         wave, rate = soundfile.read(corpus / row["path"], dtype="float32")
-        soundfile.write(folder / f"{row['utterance']}.ogg", wave, rate, subtype="OPUS", format="OGG", compression_level=0.9)
+        soundfile.write(
+            folder / f"{row['utterance']}.ogg", wave, rate, subtype="OPUS", format="OGG", compression_level=0.9
+        )
         sounds, optional = transcribe(row["text"], flite, voice)
         listed.append({"utterance": row["utterance"], "sounds": sounds, "optional": optional})
     (folder / "sounds.json").write_text(json.dumps(listed))

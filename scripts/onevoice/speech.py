@@ -34,7 +34,9 @@ class Reading:
     ends: np.ndarray
 
 
-def read_aloud(program: list[str], voice: str, text: str, stretch: float, pitch: float | None, spread: float | None) -> Reading:
+def read_aloud(
+    program: list[str], voice: str, text: str, stretch: float, pitch: float | None, spread: float | None
+) -> Reading:
     """Let Flite read a text."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "speech.wav"
@@ -107,7 +109,10 @@ def lay_over(features: np.ndarray, reading: Reading, target: Reading) -> np.ndar
     """Return features of a reading on the time axis of the target, sound by sound."""
     frames = -(-len(target.wave) // HOP)
     times = (np.arange(frames) + 0.5) * HOP / RATE
-    edges = [np.concatenate([[0.0], item.ends, [max(item.ends[-1], len(item.wave) / RATE) + 1.0]]) for item in (target, reading)]
+    edges = [
+        np.concatenate([[0.0], item.ends, [max(item.ends[-1], len(item.wave) / RATE) + 1.0]])
+        for item in (target, reading)
+    ]
     place = np.interp(times, edges[0], edges[1]) * RATE / HOP - 0.5
     place = np.clip(place, 0, len(features) - 1)
     low = np.minimum(place.astype(int), max(len(features) - 2, 0))
@@ -139,7 +144,13 @@ def track_pitch(wave: np.ndarray) -> np.ndarray:
 
 
 def prepare_sentence(
-    text: str, seed: int, program: list[str], encoder: onnxruntime.InferenceSession, target: str, voices: list[str], copies: int
+    text: str,
+    seed: int,
+    program: list[str],
+    encoder: onnxruntime.InferenceSession,
+    target: str,
+    voices: list[str],
+    copies: int,
 ) -> dict[str, np.ndarray] | None:
     """Return target waveform, its pitch and sounds, and the features of several readings of a sentence.
 

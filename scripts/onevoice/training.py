@@ -41,13 +41,24 @@ class Speech:
         index = {name: k for k, name in enumerate(names)}
         lengths = np.concatenate([part["lengths"] for part in parts])
         sounds = np.concatenate([np.array([index[name] for name in part["sounds"].tolist()]) for part in parts])
-        arrays = {name: np.concatenate([part[name] for part in parts], axis=1 if name == "features" else 0) for name in ("wave", "pitch", "features")}
+        arrays = {
+            name: np.concatenate([part[name] for part in parts], axis=1 if name == "features" else 0)
+            for name in ("wave", "pitch", "features")
+        }
         starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
 
         def tensor(array: np.ndarray) -> Tensor:
             return torch.from_numpy(array).to(device)
 
-        return Speech(tensor(arrays["wave"]), tensor(arrays["pitch"]), tensor(sounds), tensor(arrays["features"]), tensor(starts), tensor(lengths), names)
+        return Speech(
+            tensor(arrays["wave"]),
+            tensor(arrays["pitch"]),
+            tensor(sounds),
+            tensor(arrays["features"]),
+            tensor(starts),
+            tensor(lengths),
+            names,
+        )
 
     def cut(self, sentences: Tensor, frames: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Return random examples of sentences: waveform, pitch, sounds, features of a random reading."""
@@ -58,7 +69,9 @@ class Speech:
         at = (first[:, None] + torch.arange(frames, device=device)).clamp(max=self.features.shape[1] - 1)
         reading = torch.randint(self.features.shape[0], (number,), device=device)
         features = self.features[reading[:, None], at].float()
-        fine = (first[:, None] * PER_CODE + torch.arange(frames * PER_CODE, device=device)).clamp(max=len(self.pitch) - 1)
+        fine = (first[:, None] * PER_CODE + torch.arange(frames * PER_CODE, device=device)).clamp(
+            max=len(self.pitch) - 1
+        )
         size = STEP * PER_CODE
         sample = (first[:, None] * size + torch.arange(frames * size, device=device)).clamp(max=len(self.wave) - 1)
         return self.wave[sample].float() / 32767, self.pitch[fine].float(), self.sounds[at], features
@@ -104,7 +117,10 @@ def disturb(features: Tensor, deviation: Tensor) -> Tensor:
 @torch.no_grad()
 def name_frames(voice: Voice, features: Tensor) -> Tensor:
     """Return logarithms of what the network thinks that each frame is."""
-    parts = [voice.name_sound(voice.content(part.float()).transpose(1, 2)).log_softmax(1).transpose(1, 2) for part in features.split(256)]
+    parts = [
+        voice.name_sound(voice.content(part.float()).transpose(1, 2)).log_softmax(1).transpose(1, 2)
+        for part in features.split(256)
+    ]
     return torch.cat(parts)
 
 
@@ -125,8 +141,11 @@ def train(folder: Path, result: Path, minutes: float, batch: int, seed: int) -> 
     flat = speech.features[:, ::7].reshape(-1, speech.features.shape[2]).float()
     voice = Voice(flat.mean(0), flat.std(0), len(speech.names)).to(device)
     distance = MelDistance().to(device)
-    print(f"{len(speech.lengths)} sentences, {len(speech.wave) / 16000 / 3600:.2f} h, {speech.features.shape[0]} readings; "
-          f"{sum(p.numel() for p in voice.parameters()) / 1e6:.2f} M parameters", flush=True)
+    print(
+        f"{len(speech.lengths)} sentences, {len(speech.wave) / 16000 / 3600:.2f} h, {speech.features.shape[0]} readings; "
+        f"{sum(p.numel() for p in voice.parameters()) / 1e6:.2f} M parameters",
+        flush=True,
+    )
     optimiser = torch.optim.AdamW(voice.parameters(), 6e-4, betas=(0.8, 0.98), weight_decay=0.01)
     weights = (speech.lengths[HELD_OUT:].float()).clamp(min=FRAMES)
     begin, saved, step, quantised = time.monotonic(), 0.0, 0, False
@@ -170,7 +189,11 @@ def train(folder: Path, result: Path, minutes: float, batch: int, seed: int) -> 
             for name, value in shown.items():
                 means[name] = 0.8 * means.get(name, value.item()) + 0.2 * value.item()
         if step % 500 == 0 or step in (10, 50):
-            print(f"{time.monotonic() - begin:6.0f} s  step {step}  " + "  ".join(f"{k} {v:.3f}" for k, v in means.items()), flush=True)
+            print(
+                f"{time.monotonic() - begin:6.0f} s  step {step}  "
+                + "  ".join(f"{k} {v:.3f}" for k, v in means.items()),
+                flush=True,
+            )
         if time.monotonic() - begin > saved + 60:
             saved = time.monotonic() - begin
             save(voice, speech, result)
@@ -180,7 +203,10 @@ def train(folder: Path, result: Path, minutes: float, batch: int, seed: int) -> 
 
 def save(voice: Voice, speech: Speech, path: Path) -> None:
     """Write weights in half precision and the names of the sounds."""
-    state = {name: value.half() if value.is_floating_point() and "codebooks" not in name else value for name, value in voice.state_dict().items()}
+    state = {
+        name: value.half() if value.is_floating_point() and "codebooks" not in name else value
+        for name, value in voice.state_dict().items()
+    }
     torch.save({"state": state, "sounds": speech.names}, path)
 
 
@@ -196,4 +222,7 @@ def assess(voice: Voice, speech: Speech, distance: MelDistance) -> None:
         vectors = book.vectors[codes].reshape(z.shape)
         named = (voice.name_sound(vectors.transpose(1, 2)).argmax(1) == sounds).float().mean()
         mel = distance(synthesise(voice, vectors, pitch), wave)
-        print(f"codes {size}: used {len(codes.unique())}, mel {float(mel):.3f}, sounds named {100 * float(named):.1f} %", flush=True)
+        print(
+            f"codes {size}: used {len(codes.unique())}, mel {float(mel):.3f}, sounds named {100 * float(named):.1f} %",
+            flush=True,
+        )
