@@ -11,11 +11,13 @@ from zeroevidence.attack.backends.backend import BackendLike
 from zeroevidence.attack.encoders.training_speakers import refuse_shared
 from zeroevidence.attack.extractors.extract import extract
 from zeroevidence.attack.extractors.extractor import DEFAULT_EXTRACTOR, Extractor, load_extractor
+from zeroevidence.attack.extractors.split_extractor import SplitExtractor, split_extractor, with_trunk
 from zeroevidence.attack.ladder.ladder import Effort
 from zeroevidence.attack.onnx_models.runtime import OnnxExtractor
 from zeroevidence.attack.speech.batches import cores
 from zeroevidence.attack.speech.protection import CachedTransform, RepeatedTransform
-from zeroevidence.attack.training.settings import TrainingSettings
+from zeroevidence.attack.training.attacker import training_loop
+from zeroevidence.attack.training.settings import TrainingSettings, usual_scope
 from zeroevidence.auditing.attacks.attack_settings import AttackSettings
 from zeroevidence.auditing.attacks.fine_tuning import FineTuner, too_few
 from zeroevidence.auditing.attacks.row_flags import with_pair_flags
@@ -40,7 +42,7 @@ from zeroevidence.data.printable import file_name_text
 from zeroevidence.data.speech.corpus import Corpus
 from zeroevidence.data.speech.folds import LEAST_PEOPLE
 from zeroevidence.data.threat import ThreatModel
-from zeroevidence.errors import InputError, UsageError
+from zeroevidence.errors import InputError, MissingExtra, UsageError
 from zeroevidence.evaluation import Options
 from zeroevidence.protect.card import protector_card, unknown_protector_card
 from zeroevidence.protect.voices.draws import seeded_protectors
@@ -108,7 +110,8 @@ def audit_corpora(
         Cross-validation over people, where the corpus names neither roles nor splits: how many folds, 0 for one split.
         By default three for fewer than 30 people, and one split for more.
     workers
-        Processes for the resampling. Speech is read, protected and embedded on all cores in any case.
+        Processes for the resampling. Speech is read, protected and embedded on all cores in any case, and so are many
+        rows evaluated.
     progress
         Called with a title and a unit, returns what is called with numbers done and of all.
     say
@@ -126,9 +129,8 @@ def audit_corpora(
         raise UsageError("expected either a folder of anonymised speech or a protector, and not both")
     options = options or Options()
     system = protect or Path(folders[0]).name
-    settings = AttackSettings(
-        attackers, effort, backends, options, options.seed, system, file_name_text(Path(corpus).stem), workers=workers
-    )
+    dataset, running = file_name_text(Path(corpus).stem), {"workers": workers, "row_processes": cores()}
+    settings = AttackSettings(attackers, effort, backends, options, options.seed, system, dataset, **running)
     number = number_of_draws(draws, len(folders), effort)
     protectors = () if protect is None else seeded_protectors(protect, options.seed, number)
     originals = _split(corpus, folds, options.seed, cutting)
@@ -154,6 +156,9 @@ def audit_corpora(
     extraction = replace(extraction, draws=runs)
     retrained = [] if extractor_anonymised is None else [_load_retrained(extractor_anonymised, extraction)]
     tuning = _Tuning(replace(training or TrainingSettings(), seed=options.seed), effort, say)
+    tuned_here = backends is None and informed and not retrained
+    if tuned_here and tuning.keeps_trunk(extraction):
+        extraction = replace(extraction, split=split_extractor(encoder, Path(cache) / "outputs"))
     encoded: list[list[EncodedSpeech]] = []
     left_out: list[str] = []
     for fold in extraction.each():
@@ -162,7 +167,7 @@ def audit_corpora(
         if backends is None:
             speech += encode_further(encoder, effort, fold.sides)
             left_out = []
-            if not retrained and informed:
+            if tuned_here:
                 tuned, left_out = tuning.encode(encoder, fold)
                 speech += tuned
             untried = other_encoders(encoder.name)
@@ -235,12 +240,21 @@ class _Tuning:
     effort: Effort
     say: Callable[[str], None]
 
+    def keeps_trunk(self, extraction: _Extraction) -> bool:
+        """Return whether encoders are trained, and only behind their trunks."""
+        if self.effort == "quick" or too_few(extraction.fewest_training_people) is not None:
+            return False
+        try:
+            _, place = training_loop(None)
+        except MissingExtra:
+            return False
+        return self.settings.filled("all" if self.effort == "full" else usual_scope(place)).scope == "last"
+
     def encode(self, encoder: Extractor, fold: _Extraction) -> tuple[list[EncodedSpeech], list[str]]:
         """Return the speech by fine-tuned encoders, and what was left out."""
         if self.effort == "quick":
             return [], ["fine-tuning the encoder on anonymised speech: --effort standard"]
-        speakers = [{utterance.speaker for utterance in speech.select("train")} for _, speech in fold.folds]
-        reason = too_few(min(map(len, speakers)))
+        reason = too_few(fold.fewest_training_people)
         if reason is not None:
             return [], [f"fine-tuning {encoder.name}: {reason}"]
         speech, left_out, draws = fold.folds[fold.number][1], list[str](), fold.draws
@@ -265,12 +279,13 @@ class _Tuning:
         encoded: list[EncodedSpeech] = []
         further = other_encoders(encoder.name) if self.effort == "full" else []
         for each in [encoder, *map(load_extractor, further)]:
-            tuned = tuner(each)
+            trunk = None if fold.split is None or each is not encoder else fold.split.trunk
+            tuned = tuner(each, None if trunk is None else trunk.outputs)
             if tuned.card is None:
                 left_out.append(f"fine-tuning {each.name}: {tuned.reason}")
                 continue
             left_out += [f"every weight of {each.name}: {tuned.further}"] if tuned.further else []
-            side = fold.side(load_extractor(tuned.card), 1)
+            side = fold.side(load_extractor(tuned.card) if trunk is None else with_trunk(tuned.card, trunk), 1)
             encoded.append(EncodedSpeech(f"{each.name}-trained", None, side, "anonymised", learned=tuned.learned))
         return encoded, left_out
 
@@ -287,6 +302,12 @@ class _Extraction:
     progress: Callable[[str, str], Progress | None]
     number: int = 0  # of the current fold
     embedded: dict[tuple[str, int], Embeddings] = field(default_factory=dict)
+    split: SplitExtractor | None = None  # the encoder in two parts, where it will be trained behind its trunk
+
+    @property
+    def fewest_training_people(self) -> int:
+        """The number of training people, in the fold that has fewest."""
+        return min(len({utterance.speaker for utterance in speech.select("train")}) for _, speech in self.folds)
 
     def each(self) -> list[_Extraction]:
         """Return the extraction of each fold of people; embeddings are shared."""
@@ -306,6 +327,8 @@ class _Extraction:
 
     def _embed(self, encoder: Extractor, which: Literal[0, 1]) -> Embeddings:
         title = ("original speech", "protected speech")[which]
+        if which and self.split is not None and encoder.fingerprint == self.split.fingerprint:
+            encoder = self.split
         # a trial may be cut in some folds only
         utterances = {utterance.id: utterance for fold in self.folds for utterance in fold[which]}
         further = [utterance for draw in self.draws.recordings for utterance in draw.values()] if which else []
