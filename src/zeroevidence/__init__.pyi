@@ -157,5 +157,7 @@ from zeroevidence.measure.similarity import (
 from zeroevidence.measure.similarity import (
     voice_distinctiveness_gain as voice_distinctiveness_gain,
 )
+from zeroevidence.protect.anonymising.anonymise import Anonymised as Anonymised
+from zeroevidence.protect.anonymising.anonymise import anonymise as anonymise
 
 __version__: str

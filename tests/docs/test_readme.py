@@ -91,7 +91,6 @@ def files(tmp_path, monkeypatch):
     for name, part in (("E.npz", sets.eval_enrol), ("T.npz", sets.eval_trial)):
         np.savez(tmp_path / name, vectors=part.vectors, utterance=part.ids, speaker=part.speakers)
     write_speech(tmp_path / "original", 0.5)
-    write_speech(tmp_path / "anonymised", 0.8)
     write_tandem(tmp_path)
     write_voices(tmp_path / "voices.npz")
     return tmp_path

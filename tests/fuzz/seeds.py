@@ -357,9 +357,12 @@ def _corpora(home: Path) -> list[Target]:
     encoder = _read(home, "tiny.onnx", "tiny.json")
     quick = ("--protect", "mcadams", "--extractor", "tiny.json", "--backend", "cosine", "--attacker", "ignorant")
     quick += ("--intervals", "0", "--null", "0", "-o", "out")
+    release = ("--protect", "mcadams", "--threads", "1", "-o", "out")
     return [
         *[Target("doctor", ("--corpus", "speech"), {**waves, **table}, (*table, *some))] * 3,
         Target("doctor", ("--corpus", "kaldi"), {**waves, **kaldi}, tuple(kaldi)),
+        Target("anonymise", ("speech", *release), {**waves, **table}, (*table, *some)),
+        Target("anonymise", ("kaldi", *release), {**waves, **kaldi}, (*kaldi, *some)),
         Target("audit", ("speech", *quick), {**waves, **table, **encoder}, (*table, *table, *some, "tiny.json")),
         Target("audit", ("kaldi", *quick, "--folds", "0"), {**waves, **kaldi, **encoder}, tuple(kaldi)),
         Target("audit", ("speech", *quick, "--folds", "0"), {**waves, **encoder}, some),

@@ -44,7 +44,8 @@ from zeroevidence.data.speech.folds import LEAST_PEOPLE
 from zeroevidence.data.threat import ThreatModel
 from zeroevidence.errors import InputError, MissingExtra, UsageError
 from zeroevidence.evaluation import Options
-from zeroevidence.protect.card import protector_card, unknown_protector_card
+from zeroevidence.protect.anonymising.release import release_card
+from zeroevidence.protect.card import protector_card
 from zeroevidence.protect.voices.draws import seeded_protectors
 from zeroevidence.uncertainty.resampling.draws import Progress
 
@@ -179,7 +180,10 @@ def audit_corpora(
     with naming_file(str(protect or folders[0])):
         result = audit_folds(encoded, settings, progress("attackers", "rows"), recordings)
     rows = result.rows if compared is None else tuple(with_pair_flags(result.rows, compared))
-    card = unknown_protector_card(system) if protect is None else protector_card(protect)
+    if protect is not None:
+        card = protector_card(protect)
+    else:
+        card = release_card(folders[0], [utterance.path for utterance in pairs[0][1]], say)
     return replace(result, rows=rows, left_out=(*result.left_out, *left_out), protector=card)
 
 

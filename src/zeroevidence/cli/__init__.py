@@ -16,8 +16,8 @@ from zeroevidence.errors import OutOfMemory, OutputError, UsageError, ZeroEviden
 from zeroevidence.interruption import Interrupted, interruptible
 
 _ORDER = (  # as a newcomer needs them
-    *("demo", "audit", "evaluate", "report", "serve", "plot", "compare", "doctor", "plan", "utility", "protect"),
-    *("link", "tandem", "kit", "train-attacker", "models", "metrics", "cite"),
+    *("demo", "audit", "anonymise", "evaluate", "report", "serve", "plot", "compare", "doctor", "plan", "utility"),
+    *("protect", "link", "tandem", "kit", "train-attacker", "models", "metrics", "cite"),
 )
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)  # nothing more can be written

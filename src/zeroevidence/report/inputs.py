@@ -15,7 +15,7 @@ from zeroevidence.errors import InputError
 from zeroevidence.evaluation import Comparison, Evaluation
 from zeroevidence.evaluation.reading.published import read_published
 from zeroevidence.evaluation.reading.results import from_json, result_text
-from zeroevidence.protect.card import ProtectorCard
+from zeroevidence.protect.anonymising.release import read_card
 from zeroevidence.report.tables.comparisons import SCHEMA, comparisons_from_json
 
 if TYPE_CHECKING:
@@ -45,7 +45,8 @@ class ReportInputs:
         rows = from_json(text, path=name)
         if not rows:
             raise InputError("has no rows; expected a result", path=name)
-        self._add_protector(_protector(Path(path)))
+        protector = read_card(path)
+        self._add_protector(None if protector is None else protector.to_dict())
         attacks = [row for row in rows if row.about.role != "utility"]
         cards = iter(_cards(Path(path), len(attacks)))
         for row in rows:
@@ -89,12 +90,3 @@ def _cards(folder: Path, count: int) -> list[Card | None]:
     if len(cards) != count:
         raise InputError(f"{len(cards)} cards; expected {count}, one for each attack of result.json", path=file)
     return [card.to_dict() for card in cards]
-
-
-def _protector(folder: Path) -> Card | None:
-    """The protector's card that an audit wrote beside its result."""
-    file = folder / "protector.json"
-    if not is_file(file):
-        return None
-    with reading_file(file, "a protector's card"):
-        return typed(ProtectorCard, load_json(file), "card").to_dict()

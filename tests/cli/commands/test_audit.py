@@ -91,6 +91,19 @@ def test_audit_from_audio_to_results(run, corpus, encoder, tmp_path):
     assert f"wrote {out / 'report.html'}" in err
 
 
+def test_the_card_of_anonymised_speech_is_read(run, corpus, encoder, tmp_path):
+    protected = tmp_path / "protected"
+    assert run("anonymise", corpus, "-o", protected, "--protect", "mcadams-random")[0] == 0
+    least = ("--intervals", 0, "--null", 0, "--backend", "cosine", "--attacker", "ignorant")
+    code, printed, err = run("audit", corpus, "--anonymised", protected, "-o", tmp_path / "out", *least)
+    assert code == 0, err
+    assert "protector      mcadams-random" in printed
+    assert "release        108 recordings" in printed
+    card = json.loads((tmp_path / "out" / "protector.json").read_text())
+    assert card == json.loads((protected / "protector.json").read_text())
+    assert "Drawn by a seed that was not kept." in (tmp_path / "out" / "report.html").read_text()
+
+
 @slow
 def test_effort_says_which_ways_of_comparing_are_tried(run, corpus, encoder, tmp_path):
     found = {}

@@ -67,7 +67,7 @@ def test_words_of_other_tools_have_no_second_meaning():
     assert set(OPTIONS["--attacker"]) == {("audit",)}
     assert set(OPTIONS["--engine"]) == {("link",)}
     assert set(OPTIONS["--classifier"]) == {("protect", "evaluate")}
-    assert set(OPTIONS["--threads"]) == {("link",), ("train-attacker",)}
+    assert set(OPTIONS["--threads"]) == {("anonymise",), ("link",), ("train-attacker",)}
     assert "--format" not in OPTIONS
     assert set(OPTIONS["-f"]) == set(OPTIONS["--output-format"])
 

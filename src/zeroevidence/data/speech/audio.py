@@ -6,6 +6,7 @@ resampling leave them, are limited to it; a file whose samples are far beyond wa
 
 from __future__ import annotations
 
+import io
 import os
 import shlex
 from collections.abc import Iterator
@@ -28,7 +29,8 @@ Wave = NDArray[np.float32]
 _BEYOND = 8.0
 _FULL = 0.999
 _CLIPPED_RUN = 3
-_LOSSY = {".ogg": ("OGG", "VORBIS"), ".opus": ("OGG", "OPUS"), ".mp3": ("MP3", "MPEG_LAYER_III")}
+_FORMATS = {".wav": ("WAV", "PCM_16"), ".flac": ("FLAC", "PCM_16"), ".ogg": ("OGG", "VORBIS")}
+_FORMATS |= {".opus": ("OGG", "OPUS"), ".mp3": ("MP3", "MPEG_LAYER_III")}
 _UNKNOWN = 1 << 62  # decoders report an unknown length as a huge one
 _PIECE = 1 << 18  # samples of each channel that are mixed and resampled at once
 RATES = (4_000, 768_000)  # samples per second of files
@@ -179,16 +181,33 @@ def load_audio(
 
 def write_audio(path: str | Path, wave: NDArray[np.floating[Any]], rate: int = SEGMENT_RATE) -> None:
     """Write a waveform as 16-bit PCM (wav, flac) or by its suffix as ogg, opus or mp3, limited to full scale."""
-    soundfile = _soundfile(path)
-    values = np.asarray(wave)
+    data = encode_audio(path, wave, rate)
+    try:
+        Path(path).write_bytes(data)
+    except OSError as error:
+        raise InputError(f"cannot be written: {error_reason(error)}", path=path) from None
+
+
+def encode_audio(
+    path: str | Path, wave: NDArray[np.floating[Any]], rate: int = SEGMENT_RATE, subtype: str | None = None
+) -> bytes:
+    """Return the bytes of an audio file, limited to full scale; `path` is its name, whose suffix is the format.
+
+    Samples are coded as `subtype` says, such as PCM_24, or as usual where that is None or the format does not have it.
+    """
+    soundfile, buffer, values = _soundfile(path), io.BytesIO(), np.asarray(wave)
     if values.ndim not in (1, 2) or not np.isfinite(values).all():
         raise InputError(f"shape {values.shape}; expected finite samples (x channels)", path=path)
-    file = Path(path)
-    format, subtype = _LOSSY.get(file.suffix.lower(), (None, "PCM_16"))
+    suffix = Path(path).suffix.lower()
+    if suffix not in _FORMATS:
+        raise InputError(f"cannot be written: unknown format; expected {', '.join(_FORMATS)}", path=path)
+    format, usual = _FORMATS[suffix]
+    coding = subtype if subtype is not None and soundfile.check_format(format, subtype) else usual
     try:
-        soundfile.write(file, np.clip(values, -1.0, 1.0), rate, subtype=subtype, format=format)
+        soundfile.write(buffer, np.clip(values, -1.0, 1.0), rate, subtype=coding, format=format)
     except (OSError, RuntimeError, ValueError, TypeError) as error:
-        raise InputError(f"cannot be written: {_message(error)}", path=path) from None
+        raise InputError(f"cannot be written as {format} at {rate} Hz: {_message(error)}", path=path) from None
+    return buffer.getvalue()
 
 
 def inspect_audio(path: str | Path) -> AudioFacts:
@@ -213,6 +232,12 @@ def audio_rate_and_seconds(path: str | Path) -> tuple[int, float]:
     """Return rate and length in seconds of a file, from its header."""
     with _open_audio(Path(path)) as file:
         return int(file.samplerate), int(file.frames) / int(file.samplerate)
+
+
+def audio_rate_and_subtype(path: str | Path) -> tuple[int, str]:
+    """Return rate and coding (such as PCM_16) of a file, from its header."""
+    with _open_audio(Path(path)) as file:
+        return int(file.samplerate), str(file.subtype)
 
 
 def is_silent(wave: Wave) -> bool:

@@ -179,7 +179,7 @@ class Corpus:
             if other is not None and original.path.exists() and other.path.samefile(original.path):
                 problems.append(Problem(str(other.path), None, "is the original file; expected anonymised speech"))
             elif other is None:
-                expected = f"{_relative(original, self.root)} or {name}.wav ({', '.join(SUFFIXES[1:])})"
+                expected = f"{path_below(original, self.root)} or {name}.wav ({', '.join(SUFFIXES[1:])})"
                 problems.append(Problem(str(folder), None, f"no audio for utterance {name!r}; expected {expected}"))
             else:
                 counterparts[name] = other
@@ -346,7 +346,7 @@ def assign_roles(
     return result
 
 
-def _relative(utterance: Utterance, root: Path | None) -> Path:
+def path_below(utterance: Utterance, root: Path | None) -> Path:
     """Return the path below the root, or the name alone where it lies elsewhere."""
     if root is not None:
         for path, home in ((utterance.path, root), (utterance.path.absolute(), root.absolute())):
@@ -358,7 +358,7 @@ def _relative(utterance: Utterance, root: Path | None) -> Path:
 def _counterpart(utterance: Utterance, root: Path | None, home: Path) -> Utterance | None:
     """Return the utterance with its anonymised file, None where there is none."""
     start, end = utterance.start, utterance.end
-    same: list[_Span] = [(file, start, end) for file in _with_suffixes(home / _relative(utterance, root))]
+    same: list[_Span] = [(file, start, end) for file in _with_suffixes(home / path_below(utterance, root))]
     name = Path(f"{utterance.id}.wav")
     # An identifier may be a path, but not one that leads out of the folder (perhaps back to the original).
     safe = not name.is_absolute() and ".." not in name.parts

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias, TypeVar
+from typing import Literal, TypeAlias, TypeVar
 
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.protect.voices.chain import Chain
@@ -16,6 +16,7 @@ from zeroevidence.protect.voices.voice_protector import VoiceProtector as VoiceP
 from zeroevidence.registry import Registry
 
 Make: TypeAlias = Callable[[str, int], VoiceProtector]
+Parts: TypeAlias = "Callable[[str], tuple[ProtectorPart, ...]]"
 M = TypeVar("M", bound=Make)
 
 
@@ -28,6 +29,31 @@ class Spelling:
 
     def __str__(self) -> str:
         return f"{self.text} ({self.meaning})" if self.meaning else self.text
+
+
+@dataclass(frozen=True, slots=True)
+class ProtectorPart:
+    """A model or program that a protector is made of.
+
+    Parameters
+    ----------
+    role
+        What it does.
+    name
+        Its name on the command line.
+    title
+        What it is.
+    licence
+        The licences that it comes under.
+    """
+
+    role: Literal["recogniser", "voice", "encoder"]
+    name: str
+    title: str
+    licence: str
+
+    def __str__(self) -> str:
+        return f"{self.role.capitalize()} {self.name}: {self.title}. Licences: {self.licence}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +74,8 @@ class VoiceProtectorKind:
         One sentence: what of the speech stays useful.
     needs
         One sentence: what it requires.
+    parts
+        Returns the models and programs that it is made of, from the text after the colon.
     """
 
     name: str
@@ -56,6 +84,7 @@ class VoiceProtectorKind:
     make: Make
     keeps: str
     needs: str
+    parts: Parts = lambda _: ()
 
 
 VOICE_PROTECTORS: Registry[VoiceProtectorKind] = Registry(
@@ -64,7 +93,12 @@ VOICE_PROTECTORS: Registry[VoiceProtectorKind] = Registry(
 
 
 def register_voice(
-    name: str, description: str, *spellings: Spelling, keeps: str = "Not stated.", needs: str = "Not stated."
+    name: str,
+    description: str,
+    *spellings: Spelling,
+    keeps: str = "Not stated.",
+    needs: str = "Not stated.",
+    parts: Parts = lambda _: (),
 ) -> Callable[[M], M]:
     """Return a decorator that registers a function that makes a protector from the text after the colon and a seed.
 
@@ -72,7 +106,7 @@ def register_voice(
     """
 
     def register(make: M) -> M:
-        VOICE_PROTECTORS.add(VoiceProtectorKind(name, description, spellings, make, keeps, needs))
+        VOICE_PROTECTORS.add(VoiceProtectorKind(name, description, spellings, make, keeps, needs, parts))
         return make
 
     return register
@@ -123,11 +157,19 @@ def find_voice_protectors(text: str) -> tuple[VoiceProtectorKind, ...]:
     >>> [kind.name for kind in find_voice_protectors("mcadams:0.7+pitch:2")]
     ['mcadams', 'pitch']
     """
-    names = {part: part.strip().partition(":")[0] for part in _parts(text)}
-    for part, name in names.items():
+    kinds = []
+    for part in _parts(text):
+        name = part.strip().partition(":")[0]
         if name not in VOICE_PROTECTORS:
             raise _unknown(part)
-    return tuple(VOICE_PROTECTORS[name] for name in names.values())
+        kinds.append(VOICE_PROTECTORS[name])
+    return tuple(kinds)
+
+
+def protector_parts(text: str) -> tuple[ProtectorPart, ...]:
+    """Return the models and programs of the protectors that a name on the command line stands for."""
+    kinds, texts = find_voice_protectors(text), (part.strip().partition(":")[2] for part in _parts(text))
+    return tuple(part for kind, argument in zip(kinds, texts, strict=True) for part in kind.parts(argument))
 
 
 def _parts(text: str) -> list[str]:

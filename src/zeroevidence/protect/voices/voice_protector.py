@@ -10,7 +10,9 @@ from zeroevidence.protect.voices.processing import UtteranceInfo, Wave
 
 
 class VoiceProtector(Protocol):
-    """Maps a waveform to one of the same length that should no longer sound like its speaker.
+    """Maps a waveform to one that should no longer sound like its speaker.
+
+    It has the same length, unless the protector speaks the words anew, as cascades do.
 
     Any object with these members is one; nothing needs to be inherited.
 

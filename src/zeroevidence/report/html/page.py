@@ -23,6 +23,7 @@ from zeroevidence.data.printable import printable
 from zeroevidence.errors import MissingExtra, UsageError
 from zeroevidence.evaluation import Comparison, Evaluation
 from zeroevidence.plot.names import row_names
+from zeroevidence.protect.card import shown_fields
 from zeroevidence.report.bibliography.sentences import references
 from zeroevidence.report.html import tables
 from zeroevidence.report.html.comparison import comparison_tables, comparison_verdict
@@ -47,7 +48,7 @@ _TEMPLATES = Path(__file__).parent / "templates"
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "polars", "matplotlib", "jinja2")
 _CARD_FIELDS = ("objective", "opportunity", "resources", "enrolment", "trial", "extractor", "backend")
 _ATTACKER_FIELDS = (*_CARD_FIELDS, "trained_on", "calibrated_on")
-_PROTECTOR_FIELDS = ("defence", "method", "utility", "opportunity", "resources")
+_PROTECTOR_FIELDS = ("defence", "method", "utility", "opportunity", "resources", "parts", "release")
 _CARD_COLUMNS = ("enrolment", "trial", "trained_on", "calibrated_on", "backend")
 
 
@@ -107,7 +108,7 @@ def to_html(
         "n_rows": len(rows),
         "hide": hide,
         **_attackers(rows, cards, findings),
-        "protectors": [_card(card, _PROTECTOR_FIELDS) for card in protectors],
+        "protectors": [_card(shown_fields(card), _PROTECTOR_FIELDS) for card in protectors],
         **_results(rows, findings, shown, hide=hide, each=each),
         "comparisons": [comparison_tables(comparison) for comparison in comparisons],
         "comparison_note": " ".join(comparison_notes(comparisons)),

@@ -1,0 +1,236 @@
+"""Anonymising a corpus of speech with a voice protector, so that it can be released, or audited."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from zeroevidence._version import __version__
+from zeroevidence.attack.speech.batches import compute_ahead, cores, utterance_problem
+from zeroevidence.attack.speech.protection import VoiceTransform
+from zeroevidence.attack.speech.protection import protect as protect_voice
+from zeroevidence.data.files.locking import lock_folder
+from zeroevidence.data.files.writing import write_atomically
+from zeroevidence.data.formats.corpora.corpus_files import read_files
+from zeroevidence.data.formats.corpora.read import read_corpus
+from zeroevidence.data.formats.lists.transcripts import read_transcripts
+from zeroevidence.data.speech.audio import RATES, audio_rate_and_subtype, encode_audio, load_speech
+from zeroevidence.data.speech.corpus import SUFFIXES, Corpus, Utterance
+from zeroevidence.errors import InputError, OutputError, Problem, UsageError
+from zeroevidence.protect.anonymising.journal import Digests, Journal
+from zeroevidence.protect.anonymising.lists import write_lists
+from zeroevidence.protect.anonymising.release import digest_list, file_digest, text_digest, write_release
+from zeroevidence.protect.anonymising.targets import refuse_original, target_paths
+from zeroevidence.protect.card import Draws, ProtectorCard, Release, protector_card
+from zeroevidence.protect.voices import VoiceProtector, find_voice_protectors, load_protector
+from zeroevidence.protect.voices.cascade import with_transcripts
+
+FORMATS = tuple(suffix.removeprefix(".") for suffix in SUFFIXES)
+
+
+@dataclass(frozen=True, slots=True)
+class Anonymised:
+    """What was anonymised.
+
+    Parameters
+    ----------
+    folder
+        The folder of anonymised speech.
+    card
+        Its card, as ``protector.json`` holds it.
+    refused
+        Recordings that could not be anonymised, and why; they are not in the folder.
+    """
+
+    folder: Path
+    card: ProtectorCard
+    refused: tuple[Problem, ...]
+
+
+def anonymise(
+    corpus: str | Path,
+    folder: str | Path,
+    *,
+    protect: str,
+    seed: int | None = None,
+    keep_seed: bool = False,
+    rate: int | None = None,
+    format: str | None = None,
+    transcripts: str | Path | None = None,
+    threads: int | None = None,
+    overwrite: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+) -> Anonymised:
+    """Write a corpus of the same layout with the voice of every recording protected.
+
+    Speakers, roles, splits, attributes and transcripts are kept, and so are rates and formats unless asked otherwise.
+    Channels are averaged. A run that was interrupted continues where it stopped.
+
+    Parameters
+    ----------
+    corpus
+        A folder speaker/utterance.wav, a Kaldi data folder, or a table with utterance, speaker and path.
+    folder
+        Where the anonymised corpus is written, apart from the original.
+    protect
+        Name of a voice protector, as on the command line.
+    seed
+        Decides what is drawn; a secret one unless given, because whoever has it can undo draws.
+    keep_seed
+        Whether the card states the seed.
+    rate
+        Sample rate of the files; that of each original unless given.
+    format
+        Format of the files, such as flac; that of each original unless given.
+    transcripts
+        File of what was said (Kaldi ``text``), in place of the recogniser of a cascade.
+    threads
+        Threads that share the work; as many as cores unless given. The result does not depend on it.
+    overwrite
+        Whether files that are there are replaced.
+    progress
+        Called with the number of recordings done and of all.
+
+    Returns
+    -------
+    Anonymised
+        The card of the release, and the recordings that were refused.
+
+    Raises
+    ------
+    UsageError
+        Where the folder holds the original, or files and `overwrite` is not set.
+    InputError
+        Where the corpus cannot be read, or no recording can be anonymised.
+    """
+    if rate is not None and not RATES[0] <= rate <= RATES[1]:
+        raise UsageError(f"{rate} Hz; expected {RATES[0]} to {RATES[1]}")
+    if format is not None and format not in FORMATS:
+        raise UsageError(f"unknown format {format!r}; expected one of {', '.join(FORMATS)}")
+    make = _protector_maker(protect, transcripts)
+    make(0)  # an unknown name is refused before anything is read
+    original, home = read_corpus(corpus, draw=False), Path(folder)
+    refuse_original(original, corpus, folder)
+    targets = target_paths(original, format)
+    with lock_folder(home, continued_from=["."]):
+        journal = Journal(home)
+        number = _choose_seed(seed, journal, overwrite=overwrite)
+        protector = make(number)
+        settings = f"{protector.name} {protector.fingerprint} rate {rate} format {format} version {__version__}"
+        _refuse_existing(home, journal, settings, overwrite=overwrite)
+        if overwrite:
+            journal.remove()
+            journal = Journal(home)
+        journal.begin(number, settings)
+        try:
+            writing = _Writing(protector, home, targets, rate, journal)
+            outcomes = _write_all(original, writing, threads or cores(), progress)
+        finally:
+            journal.close()
+        refused = [outcome for outcome in outcomes.values() if isinstance(outcome, Problem)]
+        written = {name: outcome for name, outcome in outcomes.items() if isinstance(outcome, Digests)}
+        if not written:
+            raise InputError.of(refused, "")
+        write_lists(read_files(corpus), Path(corpus), home, {name: targets[name] for name in written})
+        digests = digest_list({targets[name].as_posix(): each.anonymised for name, each in written.items()})
+        draws = _draws(protect)
+        release = Release(
+            version=__version__,
+            rate=rate,
+            format=format,
+            draws=draws,
+            seed=number if keep_seed and draws == "seeded" else None,
+            recordings=len(written),
+            refused=len(refused),
+            original=text_digest(digest_list({name: each.original for name, each in written.items()})),
+            digests=text_digest(digests),
+        )
+        card = replace(protector_card(protect), release=release)
+        write_release(home, card, digests)
+        if not refused:
+            journal.remove()
+    return Anonymised(home, card, tuple(refused))
+
+
+def _protector_maker(name: str, transcripts: str | Path | None) -> Callable[[int], VoiceProtector]:
+    """Return what makes the protector of a seed."""
+    if transcripts is None:
+        return lambda seed: load_protector(name, seed=seed)
+    said = read_transcripts(transcripts)
+    return lambda seed: with_transcripts(load_protector(name, seed=seed), said)
+
+
+def _choose_seed(seed: int | None, journal: Journal, *, overwrite: bool) -> int:
+    """Return the seed: the one asked for, that of an unfinished run, or a secret one."""
+    if seed is not None:
+        return seed
+    return secrets.randbits(62) if journal.seed is None or overwrite else journal.seed
+
+
+def _refuse_existing(home: Path, journal: Journal, settings: str, *, overwrite: bool) -> None:
+    if overwrite or journal.continues(settings):
+        return
+    if journal.seed is not None:
+        raise UsageError(f"{home}: holds an unfinished run with other settings; --overwrite starts again")
+    if home.exists() and (not home.is_dir() or any(home.iterdir())):
+        raise UsageError(f"{home}: exists; expected a new folder, or --overwrite to replace files in it")
+
+
+def _draws(name: str) -> Draws:
+    """Return what a protector draws by: protectors of one fingerprint give the same speech."""
+    if load_protector(name, seed=0).fingerprint != load_protector(name, seed=1).fingerprint:
+        return "seeded"
+    return "program" if any(kind.name == "command" for kind in find_voice_protectors(name)) else "none"
+
+
+@dataclass(frozen=True, slots=True)
+class _Writing:
+    """Anonymises one recording and writes it."""
+
+    protector: VoiceTransform
+    home: Path
+    targets: dict[str, Path]
+    rate: int | None
+    journal: Journal
+
+    def __call__(self, utterance: Utterance) -> Digests | Problem:
+        """Return the digests of both files, or why the recording is refused."""
+        try:
+            source = file_digest(utterance.path)
+            target = self.home / self.targets[utterance.id]
+            before = self.journal.done(utterance.id)
+            if before is not None and before.original == source and _has_digest(target, before.anonymised):
+                return before
+            own_rate, subtype = audio_rate_and_subtype(utterance.path)
+            rate = self.rate or own_rate
+            wave = protect_voice(load_speech(utterance, rate).wave, rate, utterance, self.protector)
+            data = encode_audio(target, wave, rate, subtype)
+        except InputError as error:
+            return utterance_problem(utterance, error)
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise OutputError(error, target.parent) from None
+        write_atomically(target, lambda temporary: temporary.write_bytes(data))
+        return Digests(source, hashlib.sha256(data).hexdigest())
+
+
+def _has_digest(path: Path, digest: str) -> bool:
+    return path.is_file() and file_digest(path) == digest
+
+
+def _write_all(
+    corpus: Corpus, writing: _Writing, threads: int, progress: Callable[[int, int], None] | None
+) -> dict[str, Digests | Problem]:
+    """Return the outcome of each recording, in the order of the corpus."""
+    outcomes: dict[str, Digests | Problem] = {}
+    for utterance, outcome in zip(corpus, compute_ahead(writing, corpus, threads), strict=True):
+        outcomes[utterance.id] = outcome
+        if isinstance(outcome, Digests) and writing.journal.done(utterance.id) != outcome:
+            writing.journal.add(utterance.id, outcome)
+        if progress is not None:
+            progress(len(outcomes), len(corpus))
+    return outcomes

@@ -1,0 +1,192 @@
+"""Cascade: a recogniser writes down what is said, and a synthetic voice reads it.
+
+Nothing of the recording but the text reaches the output, so the voice, its pitch, rate and pauses are gone. What stays
+are the words, with the recogniser's errors, and with them the length and how somebody chooses words.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zeroevidence._typing import FloatArray
+from zeroevidence.errors import InputError, UsageError
+from zeroevidence.protect.voices import ProtectorPart, Spelling, register_voice
+from zeroevidence.protect.voices.chain import Chain
+from zeroevidence.protect.voices.processing import UtteranceInfo, Wave, check_wave
+from zeroevidence.protect.voices.recognisers import RATE, RECOGNISERS, Recognised, recognise
+from zeroevidence.protect.voices.stretching import resampled
+from zeroevidence.protect.voices.synthesis import SYNTHETIC_VOICES, load_voice
+from zeroevidence.protect.voices.voice_protector import VoiceProtector
+
+_VERSION = 1  # of what is between recogniser and voice: enters cache keys
+_USUAL = "moonshine/joe"
+_SPOKEN = "en"  # the language of the voices
+_FRAME = 0.05  # seconds over which loudness is measured
+_AUDIBLE = 1e-4  # of the power of the loudest frame, -40 dB
+_LEAST_WORDS = 1 / 3  # per second of audible sound; somebody who speaks says more
+_INVENTED = ("you", "thank you")  # what recognisers write where nobody speaks
+
+
+@dataclass(frozen=True)
+class Cascade:
+    """Speech to text to speech.
+
+    Parameters
+    ----------
+    recogniser
+        Name of the recogniser.
+    voice
+        Name of the synthetic voice.
+    transcripts
+        What was said in each utterance, in place of the recogniser; None to recognise it.
+
+    Examples
+    --------
+    >>> Cascade().name
+    'cascade:moonshine/joe'
+    """
+
+    recogniser: str = "moonshine"
+    voice: str = "joe"
+    transcripts: Mapping[str, str] | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse unknown parts, before any audio is read."""
+        RECOGNISERS.find(self.recogniser)
+        SYNTHETIC_VOICES.find(self.voice)
+
+    @property
+    def name(self) -> str:
+        """As `load_protector` reads it."""
+        return f"cascade:{self.recogniser}/{self.voice}"
+
+    @property
+    def fingerprint(self) -> str:
+        """Enters cache keys."""
+        words = RECOGNISERS[self.recogniser].version
+        if self.transcripts is not None:
+            listed = "\n".join(f"{name}\t{text}" for name, text in sorted(self.transcripts.items()))
+            words = f"transcripts {hashlib.sha256(listed.encode()).hexdigest()}"
+        return f"cascade/{_VERSION}({words}, {SYNTHETIC_VOICES[self.voice].version})"
+
+    def __call__(self, wave: NDArray[Any], rate: int, utterance: UtteranceInfo) -> Wave:
+        """Return the text of the recording, read by the voice: of another length.
+
+        Raises
+        ------
+        InputError
+            Naming the utterance, where no words were recognised, or only such as cannot be relied on.
+        """
+        speech = check_wave(wave, rate, utterance)
+        try:
+            return load_voice(self.voice)(self._text(speech, rate, utterance), rate)
+        except InputError as error:
+            raise InputError(error.reason, path=f"utterance {utterance.id}") from None
+
+    def _text(self, speech: FloatArray, rate: int, utterance: UtteranceInfo) -> str:
+        if self.transcripts is not None:
+            if utterance.id not in self.transcripts:
+                raise InputError("no transcript; expected one for every utterance")
+            return self.transcripts[utterance.id]
+        heard = resampled(speech, Fraction(RATE, rate)).astype(np.float32)
+        recognised = recognise(self.recogniser, heard)
+        reason = unclear_reason(recognised, audible_seconds(heard), RECOGNISERS[self.recogniser].least_confidence)
+        if reason:
+            raise InputError(reason)
+        return recognised.text
+
+
+def unclear_reason(recognised: Recognised, seconds: float, least_confidence: float) -> str:
+    """Return why recognised words must not be spoken, as those that nobody said; empty where they may.
+
+    Parameters
+    ----------
+    recognised
+        What the recogniser heard.
+    seconds
+        Length of the audible sound.
+    least_confidence
+        Confidence below which the recogniser has not understood.
+
+    Examples
+    --------
+    >>> unclear_reason(Recognised("We call it bear.", -0.2), 2.0, -0.8)
+    ''
+    >>> unclear_reason(Recognised("Okay.", -0.2), 8.0, -0.8)
+    'only 1 word was recognised in 8.0 s of sound, as in music or noise'
+    """
+    words = recognised.text.split()
+    plain = " ".join(word.strip(".,!?").lower() for word in words)
+    if not any(character.isalnum() for character in recognised.text):
+        return "no words were recognised"
+    if recognised.language not in (None, _SPOKEN):
+        return f"speech in another language ({recognised.language}) was recognised; expected English"
+    if recognised.confidence < least_confidence:
+        return (
+            f"not understood: confidence {recognised.confidence:.2f}, expected at least {least_confidence:g}, "
+            "as where nobody speaks clear English"
+        )
+    if plain in _INVENTED:
+        return f"only {recognised.text!r} was recognised, as where nobody speaks"
+    if len(words) < _LEAST_WORDS * seconds:
+        count = f"{len(words)} word{'s were' if len(words) > 1 else ' was'}"
+        return f"only {count} recognised in {seconds:.1f} s of sound, as in music or noise"
+    return ""
+
+
+def audible_seconds(wave: NDArray[np.float32]) -> float:
+    """Return how long sound at 16 kHz is within 40 dB of its loudest part.
+
+    Examples
+    --------
+    >>> audible_seconds(np.concatenate([np.zeros(RATE), np.ones(RATE)]).astype(np.float32))
+    1.0
+    """
+    size = int(_FRAME * RATE)
+    power = (wave[: len(wave) // size * size].reshape(-1, size).astype(np.float64) ** 2).mean(axis=1)
+    return _FRAME * int((power > _AUDIBLE * power.max(initial=0.0)).sum())
+
+
+def with_transcripts(protector: VoiceProtector, transcripts: Mapping[str, str]) -> VoiceProtector:
+    """Return a protector that reads transcripts in place of recognising speech; one that does neither is refused."""
+    if isinstance(protector, Cascade):
+        return replace(protector, transcripts=transcripts)
+    if isinstance(protector, Chain) and any(isinstance(part, Cascade) for part in protector.parts):
+        parts = (with_transcripts(part, transcripts) if isinstance(part, Cascade) else part for part in protector.parts)
+        return Chain(tuple(parts))
+    raise UsageError(f"{protector.name} does not recognise speech; expected a cascade to give transcripts to")
+
+
+def _names(text: str) -> tuple[str, str]:
+    recogniser, _, voice = (text or _USUAL).partition("/")
+    return recogniser, voice or _USUAL.partition("/")[2]
+
+
+def _cascade_parts(text: str) -> tuple[ProtectorPart, ...]:
+    names = _names(text)
+    recogniser, voice = RECOGNISERS.find(names[0]), SYNTHETIC_VOICES.find(names[1])
+    return (
+        ProtectorPart("recogniser", recogniser.name, recogniser.title, recogniser.licence),
+        ProtectorPart("voice", voice.name, voice.title, voice.licence),
+    )
+
+
+@register_voice(
+    "cascade",
+    "Recognises the words and lets a synthetic voice read them.",
+    Spelling("cascade"),
+    Spelling("cascade:moonshine/joe", "the same: recogniser/voice"),
+    keeps="Words as far as they are recognised; voice, rate, pauses and everything else of the recording are gone.",
+    needs="A speech recogniser and a synthetic voice, trained on speech of others.",
+    parts=_cascade_parts,
+)
+def cascade(text: str, _: int) -> Cascade:
+    """Return the cascade of a recogniser and a voice."""
+    return Cascade(*_names(text))

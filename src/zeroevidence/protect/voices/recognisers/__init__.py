@@ -1,0 +1,118 @@
+"""Speech recognisers that come in wheels: the registry, and what every one of them offers.
+
+They turn speech into words for protectors that speak these again, and they judge what words survived a protection. The
+modules of this package register them; they are imported when the registry is first read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zeroevidence.registry import Registry
+
+RATE = 16_000  # samples per second that recognisers hear
+_LONGEST = 28.0  # seconds at once; the models were trained on up to 30
+_FRAME = 0.05  # seconds over which loudness is measured, to cut where it is quiet
+
+
+@dataclass(frozen=True, slots=True)
+class Recognised:
+    """What was heard.
+
+    Parameters
+    ----------
+    text
+        The words, as the recogniser writes them; empty where it heard none.
+    confidence
+        Mean of the natural logarithm of the probability of each token, 0 where the recogniser had no doubt.
+    language
+        Language that was recognised, where the recogniser knows more than one.
+    """
+
+    text: str
+    confidence: float
+    language: str | None = None
+
+
+class Recogniser(Protocol):
+    """A loaded recogniser; several threads may call it."""
+
+    def __call__(self, wave: NDArray[np.float32]) -> Recognised:
+        """Return what is heard in speech at 16 kHz."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecogniserKind:
+    """A registered recogniser.
+
+    Parameters
+    ----------
+    name
+        Its name on the command line.
+    title
+        What it is, with its size and language.
+    licence
+        Licences of the program and its weights.
+    version
+        What its output depends on: enters cache keys.
+    extra
+        Extra of this package that installs it.
+    least_confidence
+        Confidence below which it has not understood.
+    make
+        Loads it.
+    """
+
+    name: str
+    title: str
+    licence: str
+    version: str
+    extra: str
+    least_confidence: float
+    make: Callable[[], Recogniser]
+
+
+RECOGNISERS: Registry[RecogniserKind] = Registry("speech recogniser", package=__name__, order=lambda kind: kind.name)
+
+
+@lru_cache
+def load_recogniser(name: str) -> Recogniser:
+    """Return the recogniser of that name, loaded once."""
+    return RECOGNISERS.find(name).make()
+
+
+def recognise(name: str, wave: NDArray[np.float32]) -> Recognised:
+    """Return what a recogniser hears in speech at 16 kHz, which is cut where it is quiet if it is long."""
+    recogniser = load_recogniser(name)
+    heard = [recogniser(part) for part in cut_quietly(wave)]
+    texts = [each.text for each in heard if each.text]
+    languages = {each.language for each in heard}
+    language = languages.pop() if len(languages) == 1 else None
+    return Recognised(" ".join(texts), min(each.confidence for each in heard), language)
+
+
+def cut_quietly(wave: NDArray[np.float32]) -> list[NDArray[np.float32]]:
+    """Return parts of at most 28 s, cut in the quietest place of the second half of each.
+
+    Examples
+    --------
+    >>> wave = np.ones(60 * RATE, np.float32)
+    >>> wave[20 * RATE : 20 * RATE + 1600] = 0.0
+    >>> [len(part) / RATE for part in cut_quietly(wave)][0]
+    20.05
+    """
+    longest, frame = int(_LONGEST * RATE), int(_FRAME * RATE)
+    parts = []
+    while len(wave) > longest:
+        second = wave[longest // 2 : longest]
+        frames = second[: len(second) // frame * frame].reshape(-1, frame)
+        at = longest // 2 + int(np.argmin((frames**2).sum(axis=1))) * frame + frame
+        parts.append(wave[:at])
+        wave = wave[at:]
+    return [*parts, wave]

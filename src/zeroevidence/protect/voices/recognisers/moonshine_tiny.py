@@ -1,0 +1,96 @@
+"""Moonshine tiny for English: an encoder and a decoder that are run with onnxruntime, the likeliest token at each step.
+
+N. Jeffries et al.: Moonshine: speech recognition for live transcription and voice commands. arXiv 2410.15608 (2024).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zeroevidence.errors import MissingExtra
+from zeroevidence.protect.voices.moonshine import WHEEL, moonshine_file
+from zeroevidence.protect.voices.recognisers import RATE, RECOGNISERS, Recognised, RecogniserKind
+
+_BEGIN, _END = 1, 2  # tokens of which no text is made, like the first, which is for what is unknown
+_TOKENS_PER_SECOND = 6.5  # more are the same words again and again
+_HEADS, _WIDTH = 8, 36  # of the keys and values that the decoder keeps
+_SPACE = "\u2581"
+
+
+class Moonshine:
+    """The recogniser, with one thread for each call."""
+
+    def __init__(self) -> None:
+        try:
+            import onnxruntime
+        except ImportError:
+            raise MissingExtra("cascade", "Moonshine") from None
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        self._encoder, self._decoder = (
+            onnxruntime.InferenceSession(str(moonshine_file(part)), options, providers=["CPUExecutionProvider"])
+            for part in ("encoder", "decoder")
+        )
+        self._kept = [each.name for each in self._decoder.get_inputs() if each.name.startswith("past")]
+        self._outputs = ["logits", *(name.replace("past_key_values", "present") for name in self._kept)]
+        self._pieces = _read_pieces(moonshine_file("tokenizer").read_bytes())
+
+    def __call__(self, wave: NDArray[np.float32]) -> Recognised:
+        """Return what is heard in at most 30 s of speech at 16 kHz."""
+        tokens, logarithms = self._decode(np.asarray(wave, np.float32)[None])
+        data = b"".join(self._pieces[token] for token in tokens if token > _END)
+        text = data.decode("utf-8", "replace").replace(_SPACE, " ").split()
+        return Recognised(" ".join(text), float(np.mean(logarithms)))
+
+    def _decode(self, wave: NDArray[np.float32]) -> tuple[list[int], list[float]]:
+        """Return the likeliest token of each step and the logarithm of its probability."""
+        mask = np.ones(wave.shape, np.int64)
+        (hidden,) = self._encoder.run(None, {"input_values": wave, "attention_mask": mask})
+        inputs: dict[str, Any] = {
+            "encoder_hidden_states": hidden,
+            "encoder_attention_mask": mask,  # of samples: the decoder itself takes one for each frame
+            **{name: np.zeros((1, _HEADS, 0, _WIDTH), np.float32) for name in self._kept},
+        }
+        tokens, logarithms = [_BEGIN], []
+        for step in range(int(_TOKENS_PER_SECOND * wave.shape[1] / RATE) + 2):
+            inputs |= {"input_ids": np.array([[tokens[-1]]]), "use_cache_branch": np.array([step > 0])}
+            logits, *states = self._decoder.run(self._outputs, inputs)
+            scores = logits[0, -1].astype(np.float64)
+            tokens.append(int(scores.argmax()))
+            logarithms.append(float(scores.max() - np.logaddexp.reduce(scores)))
+            if tokens[-1] == _END:
+                break
+            # what the decoder keeps of the encoder's output is given at the first step only
+            new = {
+                name: state for name, state in zip(self._kept, states, strict=True) if not step or ".decoder." in name
+            }
+            inputs |= new
+        return tokens[1:], logarithms
+
+
+def _read_pieces(data: bytes) -> list[bytes]:
+    """Return the text of each token: a length of one byte, or two where the first is 128 or more, and the bytes."""
+    pieces, at = [], 0
+    while at < len(data):
+        length, at = data[at], at + 1
+        if length >= 128:
+            length, at = length - 128 + 128 * data[at], at + 1
+        pieces.append(data[at : at + length])
+        at += length
+    return pieces
+
+
+RECOGNISERS.add(
+    RecogniserKind(
+        name="moonshine",
+        title="Moonshine tiny, English, 27 million parameters",
+        licence="MIT (program and English weights)",
+        version=WHEEL,
+        extra="cascade",
+        least_confidence=-1.0,
+        make=Moonshine,
+    )
+)

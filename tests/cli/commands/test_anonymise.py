@@ -1,0 +1,47 @@
+"""`zeroevidence anonymise`: a line for each refused recording, a card for the audit, exit codes for scripts."""
+
+import numpy as np
+import pytest
+
+soundfile = pytest.importorskip("soundfile")
+
+
+@pytest.fixture
+def speech(tmp_path):
+    for at, name in enumerate(("ada", "bob")):
+        folder = tmp_path / "speech" / name
+        folder.mkdir(parents=True)
+        soundfile.write(folder / f"{name}1.wav", 0.1 * np.random.default_rng(at).normal(size=6_000), 16_000)
+    return tmp_path / "speech"
+
+
+def test_the_card_is_printed_and_the_folder_written(run, speech, tmp_path):
+    code, printed, err = run("anonymise", speech, "-o", tmp_path / "out", "--protect", "mcadams:0.7", "--threads", 1)
+    assert code == 0, err
+    assert printed.startswith("protector      mcadams:0.7\n")
+    assert "release        2 recordings; rates kept, formats kept;" in printed
+    assert (tmp_path / "out" / "ada" / "ada1.wav").is_file()
+
+
+def test_refused_recordings_get_a_line_each_and_a_code(run, speech, tmp_path):
+    soundfile.write(speech / "bob" / "still.wav", np.zeros(6_000), 16_000)
+    code, printed, err = run("anonymise", speech, "-o", tmp_path / "out", "--protect", "mcadams")
+    assert code == 3
+    assert err.splitlines()[0] == f"{speech / 'bob' / 'still.wav'}: silent: no sample above -80 dB"
+    assert "1 of 3 recordings were refused" in err.splitlines()[1]
+    assert "2 recordings, 1 refused" in printed
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--protect", "shout"), "unknown voice protector 'shout'"),
+        ((), "--protect"),
+        (("--protect", "mcadams", "--rate", 1), "--rate"),
+    ],
+)
+def test_wrong_requests_are_usage_errors(run, speech, tmp_path, arguments, message):
+    code, _, err = run("anonymise", speech, "-o", tmp_path / "out", *arguments)
+    assert code == 2
+    assert message in err
+    assert not (tmp_path / "out").exists()

@@ -1,0 +1,150 @@
+"""Speech to words to speech: only words that were said are read, and nothing else of a recording reaches the output."""
+
+import numpy as np
+import pytest
+
+from zeroevidence.errors import InputError, UsageError
+from zeroevidence.protect import load_protector
+from zeroevidence.protect.anonymising.anonymise import anonymise
+from zeroevidence.protect.card import protector_card
+from zeroevidence.protect.voices.cascade import Cascade, audible_seconds, unclear_reason, with_transcripts
+from zeroevidence.protect.voices.recognisers import (
+    RATE,
+    RECOGNISERS,
+    Recognised,
+    RecogniserKind,
+    cut_quietly,
+    load_recogniser,
+    recognise,
+)
+from zeroevidence.protect.voices.synthesis import SYNTHETIC_VOICES, SyntheticVoice, load_voice
+
+WORDS = {"quiet": "We call it bear.", "loud": "They are so deep in talent."}
+
+
+@pytest.fixture
+def parts():
+    """A recogniser that tells loud from quiet, and a voice that hums each letter; and what they were given."""
+    heard, read = [], []
+
+    def hear(wave):
+        heard.append(len(wave))
+        return Recognised(WORDS["loud" if np.abs(wave).max() > 0.5 else "quiet"], -0.1)
+
+    def speak(text, rate):
+        read.append(text)
+        codes = np.repeat([ord(letter) for letter in text], rate // 20)
+        return (0.2 * np.sin(np.cumsum(codes) * 10.0 / rate)).astype(np.float32)
+
+    RECOGNISERS.add(RecogniserKind("ear", "An ear", "CC0", "ear 1", "cascade", -1.0, lambda: hear))
+    SYNTHETIC_VOICES.add(SyntheticVoice("hum", "A hum", "MIT", "hum 1", lambda: speak))
+    load_recogniser.cache_clear()
+    load_voice.cache_clear()
+    yield heard, read
+    RECOGNISERS.remove("ear")
+    SYNTHETIC_VOICES.remove("hum")
+    load_recogniser.cache_clear()
+    load_voice.cache_clear()
+
+
+def noise(seconds, level, rate=16_000):
+    return np.clip(level * np.random.default_rng(0).normal(size=int(seconds * rate)), -1, 1).astype(np.float32)
+
+
+def test_the_output_depends_on_the_words_alone(parts, voice):
+    protector = load_protector("cascade:ear/hum")
+    ada, bob = voice.Spoken("u1", "ada"), voice.Spoken("u2", "bob")
+    first = protector(noise(2.0, 0.01), 16_000, ada)
+    second = protector(noise(1.0, 0.02, 44_100), 44_100, bob)
+    again = protector(noise(3.0, 0.01), 16_000, bob)
+    np.testing.assert_array_equal(first, again)
+    assert len(second) / 44_100 == pytest.approx(len(first) / 16_000, rel=1e-2)
+    assert not np.array_equal(first, protector(noise(2.0, 0.9), 16_000, ada))
+    assert parts[0][1] == pytest.approx(16_000, abs=1)  # the recogniser hears 16 kHz
+    assert set(parts[1]) == set(WORDS.values())
+
+
+def test_transcripts_take_the_place_of_the_recogniser(parts, voice):
+    protector = with_transcripts(load_protector("cascade:ear/hum"), {"u1": "We bear."})
+    protector(noise(1.0, 0.1), 16_000, voice.Spoken("u1", "ada"))
+    assert parts == ([], ["We bear."])
+    with pytest.raises(InputError, match="utterance u2: no transcript; expected one for every utterance"):
+        protector(noise(1.0, 0.1), 16_000, voice.Spoken("u2", "ada"))
+    assert protector.fingerprint != load_protector("cascade:ear/hum").fingerprint
+    chained = with_transcripts(load_protector("cascade:ear/hum+mcadams"), {"u1": "We bear."})
+    assert chained.parts[0] == protector
+    with pytest.raises(UsageError, match=r"mcadams:0\.8 does not recognise speech"):
+        with_transcripts(load_protector("mcadams"), {"u1": "We bear."})
+
+
+@pytest.mark.parametrize(
+    ("recognised", "seconds", "reason"),
+    [
+        (Recognised("We call it bear.", -1.0), 2.0, ""),
+        (Recognised("We call it bear.", -1.01), 2.0, "not understood: confidence -1.01, expected at least -1, "),
+        (Recognised("", 0.0), 2.0, "no words were recognised"),
+        (Recognised(" ... ", 0.0), 2.0, "no words were recognised"),
+        (Recognised("You.", -0.1), 1.0, "only 'You.' was recognised, as where nobody speaks"),
+        (Recognised("Thank you.", -0.1), 1.0, "only 'Thank you.' was recognised"),
+        (Recognised("Thank you, Ada.", -0.1), 1.0, ""),
+        (Recognised("Yes, no.", -0.1), 6.0, ""),
+        (Recognised("Yes, no.", -0.1), 6.1, "only 2 words were recognised in 6.1 s of sound, as in music or noise"),
+        (Recognised("We call it bear.", -0.1, "en"), 2.0, ""),
+        (Recognised("We call it bear.", -0.1, "de"), 2.0, "speech in another language (de) was recognised"),
+    ],
+)
+def test_words_that_nobody_said_are_not_read(recognised, seconds, reason):
+    found = unclear_reason(recognised, seconds, -1.0)
+    assert found.startswith(reason)
+    assert bool(found) == bool(reason)
+
+
+def test_a_recording_that_is_not_understood_is_refused_with_a_line(parts, tmp_path):
+    soundfile = pytest.importorskip("soundfile")
+    for name, seconds in (("ada", 2.0), ("bob", 30.0)):  # a hissing half minute is no speech of four words
+        (tmp_path / "original" / name).mkdir(parents=True)
+        soundfile.write(tmp_path / "original" / name / f"{name}1.wav", noise(seconds, 0.01), 16_000)
+    result = anonymise(tmp_path / "original", tmp_path / "out", protect="cascade:ear/hum")
+    assert [problem.reason.split(":")[0] for problem in result.refused] == ["utterance 'bob1'"]
+    assert "only 8 words were recognised in 30.0 s of sound" in result.refused[0].reason
+    assert [part.name for part in result.card.parts] == ["ear", "hum"]
+    text = tmp_path / "text"
+    text.write_text("ada1 we call\nbob1 it bear\n")
+    again = anonymise(tmp_path / "original", tmp_path / "known", protect="cascade:ear/hum", transcripts=text)
+    assert again.refused == ()
+    assert parts[1][-2:] == ["we call", "it bear"]
+
+
+def test_long_speech_is_cut_where_it_is_quiet(parts):
+    wave = noise(60.0, 0.1)
+    wave[20 * RATE : 20 * RATE + 800] = 0.0
+    cuts = cut_quietly(wave)
+    assert len(cuts[0]) == 20 * RATE + 800
+    assert max(map(len, cuts)) <= 28 * RATE
+    np.testing.assert_array_equal(np.concatenate(cuts), wave)
+    assert recognise("ear", wave).text == " ".join([WORDS["quiet"]] * len(cuts))
+
+
+def test_sound_is_audible_within_40_db_of_the_loudest():
+    steps = np.concatenate([np.full(RATE, level, np.float32) for level in (0.5, 0.006, 0.004, 0.0)])
+    assert audible_seconds(steps) == pytest.approx(2.0)
+
+
+def test_the_card_names_the_parts_with_their_licences():
+    text = protector_card("cascade").to_text()
+    assert "Recogniser moonshine: Moonshine tiny" in text
+    assert "GPL-3.0-or-later (Piper and espeak-ng, run as programs of their own)" in text
+    assert "parts" not in protector_card("mcadams").to_dict()
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("cascade:parrot/joe", "unknown speech recogniser 'parrot'; expected moonshine"),
+        ("cascade:moonshine/x", "unknown synthetic voice 'x'; expected joe"),
+    ],
+)
+def test_unknown_parts_are_refused_by_name(name, message):
+    with pytest.raises(UsageError, match=message):
+        load_protector(name)
+    assert load_protector("cascade") == load_protector("cascade:moonshine") == Cascade()

