@@ -130,8 +130,9 @@ def audit_corpora(
         raise UsageError("expected either a folder of anonymised speech or a protector, and not both")
     options = options or Options()
     system = protect or Path(folders[0]).name
-    dataset, running = file_name_text(Path(corpus).stem), {"workers": workers, "row_processes": cores()}
-    settings = AttackSettings(attackers, effort, backends, options, options.seed, system, dataset, **running)
+    settings = AttackSettings(
+        attackers, effort, backends, options, options.seed, system, file_name_text(Path(corpus).stem), workers=workers
+    )
     number = number_of_draws(draws, len(folders), effort)
     protectors = () if protect is None else seeded_protectors(protect, options.seed, number)
     originals = _split(corpus, folds, options.seed, cutting)
@@ -176,7 +177,7 @@ def audit_corpora(
                 left_out.append(f"encoders {', '.join(untried)}: --effort full")
         encoded.append(speech)
     recordings = {utterance.id: str(utterance.path) for _, protected in pairs for utterance in protected}
-    settings = replace(settings, deterministic=runs.deterministic)
+    settings = replace(settings, deterministic=runs.deterministic, row_processes=cores())
     with naming_file(str(protect or folders[0])):
         result = audit_folds(encoded, settings, progress("attackers", "rows"), recordings)
     rows = result.rows if compared is None else tuple(with_pair_flags(result.rows, compared))

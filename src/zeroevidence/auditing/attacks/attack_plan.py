@@ -135,8 +135,9 @@ class AttackPlan:
                 results.add(self.with_model_flags(model, each.row), self.card(model, result), result)
                 if progress is not None:
                     progress(len(results.rows), total)
-        for done in range(len(results.rows), total) if progress is not None else ():
-            progress(done + 1, total)  # what failed, or was not to be chosen among, makes no row
+        if progress is not None:
+            for done in range(len(results.rows), total):
+                progress(done + 1, total)  # what failed, or was not to be chosen among, makes no row
         scores = [result.scores.to_scores() for result in results.attacks]
         return replace(results, rows=add_similarity(list(zip(results.rows, scores, strict=True))))
 
