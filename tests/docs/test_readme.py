@@ -130,3 +130,12 @@ def test_links_lead_somewhere():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     missing = [path for path in re.findall(r"\]\((?!http)([^)#]+)", text) if not (ROOT / path).exists()]
     assert not missing
+
+
+def test_the_picture_shows_the_numbers_of_the_text():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    picture = (ROOT / "docs/_static/demo-attackers.svg").read_text(encoding="utf-8")
+    shares = re.findall(r"is named in ([\d.]+ %) of recordings", text)
+    assert len(shares) == 3
+    assert all(f">{share}<" in picture for share in shares)
+    assert "docs/_static/demo-attackers.svg" in text

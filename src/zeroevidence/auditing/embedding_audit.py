@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from importlib import import_module
 from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 from zeroevidence.attack.attackers.card import AttackerCard
 from zeroevidence.attack.backends.backend import BackendLike
@@ -31,12 +33,16 @@ from zeroevidence.auditing.inputs.speaker_draws import shared_change
 from zeroevidence.auditing.inputs.speaker_folds import draw_sets
 from zeroevidence.auditing.learning_curve import LearningCurve
 from zeroevidence.data.embeddings import Embeddings
+from zeroevidence.data.formats.attack_scores import AttackScores
 from zeroevidence.data.threat import ThreatModel
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Evaluation, Finding, Options, findings, together
 from zeroevidence.evaluation.rows.flags import flag
 from zeroevidence.protect.card import ProtectorCard
 from zeroevidence.uncertainty.resampling.draws import Progress
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +76,8 @@ class Audit:
         Utility of the same speech, where it was measured.
     protector
         The card of the protector: what it defends, keeps and needs.
+    scores
+        The scores of each row, with which two audits of the same speech can be compared trial by trial.
 
     Examples
     --------
@@ -92,11 +100,45 @@ class Audit:
     seconds: tuple[float, ...] = ()
     utility: tuple[Evaluation, ...] = ()
     protector: ProtectorCard | None = None
+    scores: tuple[AttackScores, ...] = ()
 
     @property
     def strongest(self) -> Evaluation:
         """The row of the strongest attacker."""
         return self.rows[self.finding.strongest]
+
+    @property
+    def verdict(self) -> Any:
+        """The finding in words, a `zeroevidence.report.verdict.Verdict`: headline, summary, the reasons in detail."""
+        return _shown_by("zeroevidence.report.verdict").verdict(self.rows)
+
+    @property
+    def paragraph(self) -> str:
+        """One paragraph for a data protection impact assessment."""
+        text: str = self.verdict.assessment
+        return text
+
+    def plot(self, kind: str = "attackers", **options: Any) -> Figure:
+        """Return a figure of all rows; by default the best attacker of each kind, beside guessing.
+
+        Parameters
+        ----------
+        kind
+            A kind of figure, as `zeroevidence plot --list` names them.
+        options
+            Its options, and those of `zeroevidence.plot.draw`.
+        """
+        figure: Figure = _shown_by("zeroevidence.plot").draw(kind, self.rows, **options)
+        return figure
+
+    def _repr_html_(self) -> str:
+        html: str = _shown_by("zeroevidence.report.html.notebook").audit_html(self.rows)
+        return html
+
+
+def _shown_by(module: str) -> Any:
+    """Return a part of the package that makes words or figures; it builds on this one, so it is imported on demand."""
+    return import_module(module)
 
 
 def audit(
@@ -226,9 +268,17 @@ def audit_folds(
     strongest = with_curve(rows[finding.strongest], curves.people, "alid_over_training_people", "still-rising")
     strongest = with_curve(strongest, curves.epochs, "alid_over_epochs", "training-pays")
     rows[finding.strongest] = with_curve(strongest, curves.draws, "alid_over_draws", "draws-pay")
-    seconds = tuple(attack.seconds for attack in (*results.attacks, *control.attacks))
-    known = curves.people, curves.epochs, curves.draws
-    return Audit(tuple(rows), (*results.cards, *control.cards), finding, *known, left_out, failed, seconds)
+    attacks = *results.attacks, *control.attacks
+    return Audit(
+        tuple(rows),
+        (*results.cards, *control.cards),
+        finding,
+        *(curves.people, curves.epochs, curves.draws),
+        left_out,
+        failed,
+        tuple(attack.seconds for attack in attacks),
+        scores=tuple(AttackScores(attack.scores, attack.dev) for attack in attacks),
+    )
 
 
 def with_curve(row: Evaluation, curve: LearningCurve | None, name: str, rising: str) -> Evaluation:

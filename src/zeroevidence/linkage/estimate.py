@@ -87,15 +87,12 @@ def _size(count: float) -> str:
 
 
 def format_duration(seconds: float) -> str:
-    """Return a time in seconds, minutes or hours.
+    """Return a time in seconds, minutes or hours, with two digits.
 
     Examples
     --------
-    >>> format_duration(42.3), format_duration(600.0)
-    ('42 s', '10 min')
+    >>> format_duration(42.3), format_duration(104.0), format_duration(600.0)
+    ('42 s', '100 s', '10 min')
     """
-    if seconds < 120.0:
-        return f"{seconds:.2g} s"
-    if seconds < 7200.0:
-        return f"{seconds / 60.0:.2g} min"
-    return f"{seconds / 3600.0:.3g} h"
+    scale, unit = (1.0, "s") if seconds < 120.0 else (60.0, "min") if seconds < 7200.0 else (3600.0, "h")
+    return f"{float(f'{seconds / scale:.2g}'):.15g} {unit}"

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 WIDTH, HEIGHT = 3.5, 2.7  # inches: one column of a paper
 ROWS = 5  # for which the height of a figure is made
 FORMATS = ("pdf", "svg", "png")
+_DECADES = 3.0  # of an axis that has ticks at 2 and 5 as well
 _LINE = 50  # letters of a legend that fit into one column
 
 # Okabe & Ito 2008: told apart with any kind of colour vision; line styles and markers repeat the distinction.
@@ -230,6 +231,19 @@ def plain_ticks(axis: Any) -> None:
 
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axis.set_minor_formatter(NullFormatter())
+
+
+def decimal_ticks(axis: Any) -> None:
+    """Ticks of a logarithmic axis at round numbers, several of them however short the axis is."""
+    from matplotlib.ticker import LogLocator, MaxNLocator
+
+    low, high = axis.get_view_interval()
+    decades = np.log10(high / low) if 0.0 < low < high else 0.0
+    if decades < 1.0:
+        axis.set_major_locator(MaxNLocator(5))
+    else:
+        axis.set_major_locator(LogLocator(10.0, subs=(1.0, 2.0, 5.0) if decades < _DECADES else (1.0,)))
+    plain_ticks(axis)
 
 
 def percent_ticks(axis: Any) -> None:

@@ -66,7 +66,8 @@ def draw(kind: str, results: Results, *, hide: bool = False, width: float | None
         # Wider figures grow less in height; a long legend below gets room of its own.
         scale = (1.0 + (width or WIDTH) / WIDTH) / 2.0
         more = figure_kind.per_row * max(0, len(rows) - ROWS)
-        figure.set_size_inches(width or WIDTH, figure_kind.height * scale + 0.13 * lines + more)
+        height = figure_kind.height * scale if figure_kind.height_of is None else figure_kind.height_of(rows)
+        figure.set_size_inches(width or WIDTH, height + 0.13 * lines + more)
         return figure
     return _draw_panels(figure_kind, panels, width)
 

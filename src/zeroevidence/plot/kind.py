@@ -60,6 +60,8 @@ class FigureKind:
         For a kind that draws one of several parts of a result: their names, which its option ``name`` picks from.
     height
         In inches, for a figure one column wide.
+    height_of
+        The same for a figure whose height depends on its rows.
     most
         How many rows can be told apart on one pair of axes: more are put into panels, by a label that they share. None
         for a figure that takes any number.
@@ -85,6 +87,7 @@ class FigureKind:
     from_scores: bool = False
     parts: Callable[[Evaluation], Sequence[str]] | None = None
     height: float = HEIGHT
+    height_of: Callable[[Sequence[Evaluation]], float] | None = None
     most: int | None = _MOST
     per_row: float = 0.0
     whole: Callable[[Sequence[Evaluation]], bool] | None = None

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from zeroevidence.auditing import Audit
 from zeroevidence.data.files.writing import write_atomically
+from zeroevidence.data.formats.attack_scores import write_attack_scores
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation.reading.results import to_json
 from zeroevidence.report import render
@@ -31,7 +32,7 @@ def check_folder(folder: str | Path, *, overwrite: bool = False) -> Path:
 
 
 def save_audit(audit: Audit, folder: str | Path, *, overwrite: bool = False) -> list[Path]:
-    """Write rows, the cards of attackers and protector, the finding, and the disclosure of each trial and speaker.
+    """Write rows, scores, cards of attackers and protector, the finding, and the disclosure of each trial and speaker.
 
     Parameters
     ----------
@@ -55,13 +56,14 @@ def save_audit(audit: Audit, folder: str | Path, *, overwrite: bool = False) -> 
     texts = {"attackers.json": cards, **protector, "summary.txt": summary(audit), _RESULT: result}
     try:
         home.mkdir(parents=True, exist_ok=True)
+        scores = [write_attack_scores(audit.scores, home)] if audit.scores else []
         for name, frame in tables.items():
             write_table(frame, home / name)
         for name, text in texts.items():
             _write(home / name, text)
     except OSError as error:
         raise UsageError(f"{folder}: cannot be written: {error.strerror or error}") from None
-    return [home / name for name in (*tables, *texts)]
+    return [*scores, *(home / name for name in (*tables, *texts))]
 
 
 def save_report(audit: Audit, path: str | Path, *, measures: Sequence[str] | None = None) -> Path:

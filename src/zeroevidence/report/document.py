@@ -11,6 +11,19 @@ from zeroevidence.report.inputs import ReportInputs
 DOCUMENT_FORMATS = ("html", "md", "latex")
 
 
+def assessment_text(inputs: ReportInputs) -> str:
+    """Return the finding as one paragraph for a data protection impact assessment.
+
+    Results that are not about who somebody is have no such paragraph; theirs is the conclusion with its reasons.
+    """
+    from zeroevidence.report.html.comparison import comparison_verdict
+    from zeroevidence.report.verdict import verdict
+
+    conclusion = verdict(inputs.rows) if inputs.rows else comparison_verdict(inputs.comparisons)
+    reasons = " ".join(conclusion.summary) or conclusion.paragraph
+    return f"{conclusion.assessment or f'{conclusion.headline}. {reasons}'}\n".replace("\u00a0", " ")
+
+
 def document(
     inputs: ReportInputs,
     format: str = "html",

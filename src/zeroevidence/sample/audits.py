@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from zeroevidence.auditing import Audit, EncodedSpeech, FineTuningHistory, audit
 from zeroevidence.evaluation import Options
+from zeroevidence.protect.card import protector_card
 from zeroevidence.sample import EXTRACTOR, PROTECTIONS, THREEFOLD, sample_sets, sentence_sets
 from zeroevidence.uncertainty.resampling.draws import Progress
 
@@ -14,7 +17,7 @@ def sample_audit(
     protection: str = "mcadams", *, options: Options | None = None, progress: Progress | None = None
 ) -> Audit:
     """Return the audit of the bundled embeddings, protected by one of `PROTECTIONS`, with every attacker."""
-    return audit(
+    result = audit(
         sample_sets("original"),
         sample_sets(protection),
         backends=("cosine",),
@@ -24,6 +27,7 @@ def sample_audit(
         extractor=EXTRACTOR,
         progress=progress,
     )
+    return replace(result, protector=protector_card(PROTECTIONS[protection]))
 
 
 def trained_audit(*, options: Options | None = None, progress: Progress | None = None) -> Audit:
@@ -40,7 +44,7 @@ def trained_audit(*, options: Options | None = None, progress: Progress | None =
     trained = EncodedSpeech(
         "campplus-trained", None, sentence_sets("trained"), trained_on="anonymised", learned=learned
     )
-    return audit(
+    result = audit(
         sentence_sets("original"),
         sentence_sets("protected"),
         encoders=[trained],
@@ -51,3 +55,4 @@ def trained_audit(*, options: Options | None = None, progress: Progress | None =
         extractor="campplus",
         progress=progress,
     )
+    return replace(result, protector=protector_card(THREEFOLD))

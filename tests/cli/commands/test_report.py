@@ -100,13 +100,14 @@ def test_audit_folder_with_cards(run, tmp_path):
     home = tmp_path / "out"
     files = save_audit(sample_audit(options=Options(intervals=0, null=0)), home)
     assert [path.name for path in files] == [
-        *("trials.csv", "speakers.csv", "attackers.json", "summary.txt", "result.json")
+        *("scores.npz", "trials.csv", "speakers.csv", "attackers.json", "protector.json", "summary.txt", "result.json")
     ]
     out = tmp_path / "report.html"
     code, _, err = run("report", home, "-o", out)
     assert code == 0, err
     text = out.read_text(encoding="utf-8")
     assert "The attacker that counts: " in text
+    assert text.count("The protector: ") == 1
     assert "Link a single trial utterance to one identity among 24" in text
     cards = json.loads((home / "attackers.json").read_text())
     for change, words in (
@@ -185,11 +186,17 @@ def test_demo_leads_to_a_report(run, tmp_path, monkeypatch):
     out = tmp_path / "report.html"
     code, shown, err = run("demo", "--report", out)
     assert code == 0, err
-    assert shown.count("\nIn detail: Of 3 attempts, the one that") == 2
+    assert err.startswith("auditing three protections of bundled speech")
+    assert len(shown.splitlines()) <= 40
+    assert shown.count(": Protected recordings ") == 3
+    assert "In detail" not in shown
     text = out.read_text(encoding="utf-8")
     # three attackers on each of two protections and the bounds once; 14 rows with the one that trains
     assert "22 results" in text
     assert "The attacker that counts: " in text
+    assert text.count("The protector: ") == 3
+    assert 'id="figure-attackers" class="picture"' in text
+    assert text.count("figure-attackers") == 1
     assert out.stat().st_size < 3_000_000
     assert run("demo", "--report", out)[0] == 2
 

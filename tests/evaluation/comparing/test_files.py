@@ -110,7 +110,8 @@ def test_finished_results_are_compared_by_their_intervals(challenges, tmp_path):
         mine, its = one.pairs[0].difference, other.pairs[0].difference
         assert mine.high - mine.low > its.high - its.low  # what the trials have in common does not cancel
     text = render_comparisons(found, "text")
-    assert "EER [%] (sex: f, attacker: ignorant)" in text
+    assert "By EER (f, ignorant), " in text
+    assert len({line.split()[0] for line in text.splitlines() if "EER [%]" in line} & {"f", "m"}) == 2
     assert "The trials are not paired" in text
     assert comparisons_from_json(render_comparisons(found, "json")) == found
     assert render_comparisons(found, "csv").splitlines()[0].startswith("measure,sex,attacker,first,second")
@@ -125,6 +126,9 @@ def test_first_means_one_thing(challenges):
     found = compare_files(score_files(challenges), measures=["eer"], options=QUICK)
     text = render_comparisons(found, "text")
     assert "first" not in text
+    assert "ours - theirs" in text
+    assert "group" not in text  # of two systems the sentence says which discloses less
+    text = render_comparisons(compare_files(files(), measures=["eer"], options=QUICK), "text")
     assert "A - B" in text
     assert "group 1 discloses least" in " ".join(text.split())
 

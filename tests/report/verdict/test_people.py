@@ -8,6 +8,7 @@ import pytest
 import zeroevidence as ze
 from tests.report.verdict.made import headline, listed_people, search_row, short, text
 from zeroevidence.evaluation import MeasureResult
+from zeroevidence.evaluation.rows.about import TrainingEffort
 from zeroevidence.report.verdict import verdict
 from zeroevidence.report.verdict.people import exposed_share, most_exposed, named_for_everybody, named_people
 from zeroevidence.uncertainty.null import Null
@@ -157,3 +158,17 @@ def test_names_that_come_up_for_everybody():
     (several,) = named_for_everybody(search_row(people=listed_people([0.5, 0.5], falsely=(0.3, 0.2))))
     assert several.startswith("The names of 2 people come up for everybody, most often that of p00: it is put to 30 %")
     assert "which therefore says less than it seems to" in several
+
+
+def test_how_people_were_used_is_said_where_it_is_known(against):
+    row = search_row(about=against.lazy, speakers=14)
+    spent = TrainingEffort(12, development_people=10)
+    used = "Of 36 people, 14 were evaluated: the attackers learned from 12 others and chose their settings on 10 more"
+    split = short(replace(row, about=replace(row.about, spent=spent)))
+    assert used in split
+    assert "--folds 3 evaluates all 36, for 3 times the work." in split
+    folded = short(replace(row, about=replace(row.about, spent=replace(spent, folds=3))))
+    assert "All 14 people were evaluated, in 3 folds: those of each by attackers who learned from the others." in folded
+    assert used not in folded
+    for unknown in (None, TrainingEffort(12)):
+        assert "were evaluated" not in short(replace(row, about=replace(row.about, spent=unknown)))

@@ -36,7 +36,11 @@ def test_nothing_leaks(search, against):
     assert (
         sure == "On average this is not told apart from guessing, while the same attempt does work without protection."
     )
-    assert after == "Before release, try stronger attackers and more people: that this one failed is no proof."
+    wanted = rows[1]["top1"].spread.people_for((rows[1]["top1"].bound - rows[1].number("top1")) / 2.0)
+    assert after == (
+        f"Before release, try stronger attackers and {wanted} people, with whom the limit would be half as far away: "
+        "that this one failed is no proof."
+    )
 
 
 def test_everything_leaks(search, against):
@@ -61,7 +65,7 @@ def test_too_few_people_never_means_that_nothing_is_recognised(search, against, 
     if found.level == "too-few":
         assert found.headline == "Too few people to say how private the recordings are"
         assert sure == f"{people} people are too few to tell this from chance."
-        assert "at least 10" in after
+        assert after == "Measure again with at least 30 people."
     for text in (" ".join(found.summary), found.paragraph, *(str(raised) for row in rows for raised in row.flags)):
         assert "not told apart from guessing" not in text
         assert "does not recognise even" not in text
@@ -162,7 +166,7 @@ def test_what_to_do_next_follows_from_the_level(against):
         for row in (search_row(system="s"), search_row(system="t"))
     ]
     cases = {
-        "Measure again with more people: at least 10": [search_row(chance="at-chance", speakers=5)],
+        "Measure again with at least 30 people.": [search_row(chance="at-chance", speakers=5)],
         "repeat this with the test against chance switched on.": [search_row(chance="untested")],
         "repeat this with more permutations in the test against chance.": coarse,
         "Next, measure a protection against the same attacker.": [control],

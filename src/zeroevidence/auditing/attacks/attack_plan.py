@@ -32,7 +32,7 @@ from zeroevidence.auditing.attacks.step_attack import (
 from zeroevidence.auditing.inputs.embedding_sets import noise_like
 from zeroevidence.auditing.inputs.encoded_speech import EncodedSpeech, required_speech
 from zeroevidence.auditing.learning_curve import LearningCurve, LearningCurves
-from zeroevidence.data.threat import ThreatModel
+from zeroevidence.data.threat import ThreatModel, Training
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation import About, Evaluation, add_similarity
 from zeroevidence.evaluation.rows.about import TrainingEffort
@@ -196,7 +196,13 @@ class AttackPlan:
     def _about(self, model: ThreatModel, result: AttackResult) -> About:
         if model.is_bound:
             return About.against(model)
-        spent = TrainingEffort(self._fewest("train"), result.settings)
+        spent = TrainingEffort(
+            self._fewest("train"),
+            result.settings,
+            development_people=self._fewest("dev"),
+            folds=len(self.folds),
+            encoder_trained_on=self._encoder_training(result),
+        )
         if model.enrolment == "anonymised":
             runs = 1 + len(self.encoders[0].anonymised.draws)
             draws = replace(result.draws, runs=runs, deterministic=self.settings.deterministic)
@@ -214,9 +220,13 @@ class AttackPlan:
     def _used(self, result: AttackResult) -> list[EncodedSpeech]:
         return [encoder for encoder in self.encoders if encoder.name in result.encoders]
 
+    def _encoder_training(self, result: AttackResult) -> Training:
+        """Return the speech that the encoder, or one of several, was trained on."""
+        trained_on = {encoder.trained_on for encoder in self._used(result)}
+        return "anonymised" if "anonymised" in trained_on else "original"
+
     def card(self, model: ThreatModel, result: AttackResult) -> AttackerCard:
         """Return the card of its attacker."""
-        trained_on = {encoder.trained_on for encoder in self._used(result)}
         return attacker_card(
             model,
             backend=result.step,
@@ -225,7 +235,7 @@ class AttackPlan:
             train_speakers=self._fewest("train"),
             dev_speakers=self._fewest("dev"),
             folds=len(self.folds),
-            extractor_trained_on="anonymised" if "anonymised" in trained_on else None,
+            extractor_trained_on="anonymised" if self._encoder_training(result) == "anonymised" else None,
             spent=self._about(model, result).spent,
         )
 

@@ -17,7 +17,7 @@ from zeroevidence.auditing.corpus_audit import TrialSegments, audit_corpora
 from zeroevidence.cli.options import shared
 from zeroevidence.cli.options.declare import assignments_option, derived_option, option_group
 from zeroevidence.cli.options.measuring import RESAMPLING, measuring_options
-from zeroevidence.cli.options.output import measure_option, print_written, terminal_progress
+from zeroevidence.cli.options.output import measure_option, print_written, terminal_progress, working
 from zeroevidence.cli.options.utility import RecognitionInputs, evaluate_sound, recognition_options
 from zeroevidence.cli.printing import echo, echo_lines
 from zeroevidence.data.files.errors import naming_file
@@ -139,7 +139,8 @@ def command(
     released = anonymised[0] if anonymised else None
     utility = _utility(recognition, corpus, released, options, pitch=pitch)
     kept = home / "cache" if cache is None else Path(cache)
-    with lock_folder(home, continued_from=["cache" if cache is None else kept.absolute()]), naming_file(corpus):
+    lock = lock_folder(home, continued_from=["cache" if cache is None else kept.absolute()])
+    with working("auditing speech"), lock, naming_file(corpus):
         audit = audit_corpora(
             corpus,
             anonymised=anonymised,

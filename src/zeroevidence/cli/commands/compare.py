@@ -9,7 +9,7 @@ import click
 
 from zeroevidence.cli.options import shared
 from zeroevidence.cli.options.measuring import measuring_options
-from zeroevidence.cli.options.output import Output, measure_option, output_to
+from zeroevidence.cli.options.output import Output, measure_option, output_to, terminal_progress
 from zeroevidence.cli.options.score_files import ScoreInputs, file_progress, score_inputs
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Options
@@ -54,9 +54,10 @@ def command(inputs: ScoreInputs, runs: tuple[int, ...], options: Options, worker
     The same speakers are left out of all systems in turn, so that variation which the systems share cancels. Systems
     with different trials are refused.
 
-    SCORES are score files, result folders of a VoicePrivacy challenge, folders that `link` wrote, or other finished
-    results. Rows of folders are compared where data set, sex and attacker agree. Trials of finished results cannot be
-    paired.
+    SCORES are score files, result folders of a VoicePrivacy challenge, folders that `audit` or `link` wrote, or other
+    finished results. Rows of folders are compared where data set, sex and attacker agree. Systems of audits are
+    compared under the attacker that counts of each, and under the best of each kind. Trials of other finished results
+    cannot be paired.
 
     With --runs each system is a list of trainings. The interval of its mean then covers the variation over people and
     over trainings, and --system names each list.
@@ -64,6 +65,7 @@ def command(inputs: ScoreInputs, runs: tuple[int, ...], options: Options, worker
     \b
     zeroevidence compare a.scores b.scores c.scores --key trials
     zeroevidence compare a_f b_f --key trials_f --dev a_m --dev b_m --dev-key trials_m --measure alid
+    zeroevidence compare out_a/ out_b/
     zeroevidence compare ours/exp theirs/exp --system ours --system theirs
     zeroevidence compare --runs a1.scores a2.scores a3.scores --runs b1.scores b2.scores b3.scores --key trials
     """  # noqa: D301 (\b is a control character here)
@@ -75,6 +77,7 @@ def command(inputs: ScoreInputs, runs: tuple[int, ...], options: Options, worker
         raise UsageError("a comparison needs intervals: --intervals of at least 2")
     settings: dict[str, Any] = {"measures": output.measures, "options": options}
     if not runs and inputs.all_finished:
+        settings |= {"workers": workers, "progress": lambda number: terminal_progress(f"attacker {number + 1}")}
         comparisons = compare_results(inputs.scores, inputs.names, **settings)
     else:
         files = (replace(inputs, systems=()) if runs else inputs).files()

@@ -5,37 +5,52 @@ from __future__ import annotations
 import click
 
 from zeroevidence.cli.options import shared
-from zeroevidence.cli.options.output import Output, evaluation_options, terminal_progress, write_text
-from zeroevidence.cli.printing import echo, echo_lines
+from zeroevidence.cli.options.output import Output, evaluation_options, terminal_progress, working, write_text
+from zeroevidence.cli.printing import echo
 from zeroevidence.errors import UsageError
+
+_NEXT = (
+    "Next: `zeroevidence audit original/ --anonymised anonymised/ -o out/` does this with your own speech; "
+    "`zeroevidence demo --report report.html` writes the page, and --verbose prints every attacker and number.",
+)
 
 
 @click.command("demo")
 @click.option("--files", metavar="DIR", help="Write the bundled scores, keys and embeddings to DIR, and audit nothing.")
+@click.option("--verbose", is_flag=True, help="Print every attacker, all numbers and the cards of the attackers.")
 @shared.report("none is written unless given")
 @evaluation_options
-def command(files: str | None, report: str | None, output: Output) -> None:
+def command(files: str | None, verbose: bool, report: str | None, output: Output) -> None:
     """Audit bundled embeddings of real speech: spoken digits with two protections, and read sentences with a third.
 
     Attackers of increasing knowledge compare protected recordings with each of 24 people who speak digits, and of 45
-    who read sentences. The last attacker has trained a speaker encoder on protected speech of other people. The table
-    also shows two bounds: unprotected speech, and noise. `zeroevidence audit` does the same with your own audio.
+    who read sentences. The last attacker has trained a speaker encoder on protected speech of other people. Beside them
+    stand unprotected speech and guessing. `zeroevidence audit` does the same with your own audio.
 
     \b
     zeroevidence demo
+    zeroevidence demo --verbose
     zeroevidence demo --report report.html
     zeroevidence demo --files data/
     """  # noqa: D301 (\b is a control character here)
     if files is not None:
         _write_files(files, report, output)
         return
+    output.reserve(report)
+    with working("auditing three protections of bundled speech, which takes about half a minute"):
+        text = _audit(report, output, verbose=verbose)
+    output.emit(text)
+
+
+def _audit(report: str | None, output: Output, *, verbose: bool) -> str:
+    """Audit the bundled embeddings, write the report where one is wanted, and return what is to be printed."""
     from zeroevidence.report.audit_folder import audit_text
     from zeroevidence.report.document import document
     from zeroevidence.report.inputs import ReportInputs
+    from zeroevidence.report.tables.overview import overview_text
     from zeroevidence.sample import PROTECTIONS, THREEFOLD
     from zeroevidence.sample.audits import DEMO_OPTIONS, sample_audit, trained_audit
 
-    output.reserve(report)
     content = ReportInputs()
     audits = [
         sample_audit(kind, options=DEMO_OPTIONS, progress=terminal_progress(title, "attackers"))
@@ -47,12 +62,14 @@ def command(files: str | None, report: str | None, output: Output) -> None:
     if report is not None:
         title = "The bundled audit: how much do protected recordings disclose?"
         write_text(document(content, title=title, command="zeroevidence demo --report report.html"), report)
-    if output.format == "text" and output.path is None:
-        for audit in audits:
-            text = audit_text(audit, signatures=output.signatures, measures=output.measures, estimate=output.estimate)
-            echo_lines(f"{text}\n", rendered=True)
-    else:
-        output.emit(output.render(content.rows))
+    if output.format != "text" or output.path is not None:
+        return output.render(content.rows)
+    if not verbose:
+        return overview_text(audits, _NEXT)
+    return "".join(
+        f"{audit_text(each, signatures=output.signatures, measures=output.measures, estimate=output.estimate)}\n"
+        for each in audits
+    )
 
 
 def _write_files(folder: str, report: str | None, output: Output) -> None:

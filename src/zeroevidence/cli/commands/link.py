@@ -87,17 +87,17 @@ def command(output: str, overwrite: bool, **values: Any) -> None:
     zeroevidence link --enrol enrol.npz --trial trial.npz -o out/
     zeroevidence link --enrol e.npy --trial t.npy --dev-enrol de.npz --dev-trial dt.npz --engine triton -o out/
     """  # noqa: D301 (\b is a control character here)
-    from zeroevidence.cli.options.output import terminal_progress
+    from zeroevidence.cli.options.output import terminal_progress, working
     from zeroevidence.data.files.errors import naming_file
 
     settings = LinkSettings(**{field.name: values[field.name] for field in fields(LinkSettings)})
-    search, development = _read_pairings(values)
     labels = {
         "table": values["table"],
         "system": values["system"] or file_name_text(Path(values["trial"]).stem),
         "level": str(values["level"]),
     }
-    with naming_file(f"{values['trial']} and {values['enrol']}"):
+    with working("linking trials to enrolled people"), naming_file(f"{values['trial']} and {values['enrol']}"):
+        search, development = _read_pairings(values)
         linked = link_resumable(
             search,
             output,

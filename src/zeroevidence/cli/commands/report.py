@@ -23,6 +23,11 @@ from zeroevidence.report.document import DOCUMENT_FORMATS
 @shared.workers()
 @click.option("--title", metavar="TEXT", help="Heading of the report.")
 @shared.hide_ids()
+@click.option(
+    "--paragraph",
+    is_flag=True,
+    help="Write one paragraph of plain text instead, for a data protection impact assessment.",
+)
 @output_to(measure_option(), shared.estimate(), formats=DOCUMENT_FORMATS)
 @click.pass_context
 def command(
@@ -32,6 +37,7 @@ def command(
     workers: int,
     title: str | None,
     hide_ids: bool,
+    paragraph: bool,
     output: Output,
 ) -> None:
     """Write a report: what the attacker that counts learns in one paragraph, then all results and methods.
@@ -43,11 +49,12 @@ def command(
     zeroevidence report out/ -o report.html
     zeroevidence report scores.txt --key trials -o report.html
     zeroevidence report a.json b.json --hide-ids -o report.html
+    zeroevidence report out/ --paragraph
     """  # noqa: D301 (\b is a control character here)
     from zeroevidence.data.files.errors import naming_file
     from zeroevidence.evaluation.reading.kits import without_copies
     from zeroevidence.evaluation.reading.score_files import evaluate_files
-    from zeroevidence.report.document import document
+    from zeroevidence.report.document import assessment_text, document
     from zeroevidence.report.html.figure_processes import figure_processes
     from zeroevidence.report.inputs import ReportInputs
 
@@ -55,11 +62,13 @@ def command(
         raise UsageError(
             "--key, --speakers, --system and --dev are for score files, but all inputs are finished results"
         )
+    if paragraph and output.format != "html":
+        raise UsageError("--paragraph is plain text; expected no -f with it")
     content = ReportInputs()
     for path in inputs.finished:
         content.add_result(path)
     # Of finished results the first figure is drawn before other processes could be ready.
-    parallel = output.format == "html" and not inputs.all_finished
+    parallel = output.format == "html" and not inputs.all_finished and not paragraph
     with figure_processes() if parallel else nullcontext(map) as each:
         if not inputs.all_finished:
             files = without_copies(inputs.files())
@@ -68,6 +77,9 @@ def command(
             )
             content.add_rows(inputs.utility(options))
         with naming_file(" and ".join(inputs.scores)):
+            if paragraph:
+                output.emit(assessment_text(content))
+                return
             page = document(
                 content,
                 output.format,

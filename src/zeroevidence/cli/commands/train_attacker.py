@@ -11,7 +11,7 @@ from zeroevidence.attack.extractors.extractor import DEFAULT_EXTRACTOR
 from zeroevidence.attack.training.settings import TrainingSettings
 from zeroevidence.cli.options import shared
 from zeroevidence.cli.options.declare import settings_options
-from zeroevidence.cli.options.output import terminal_progress
+from zeroevidence.cli.options.output import terminal_progress, working
 from zeroevidence.cli.printing import echo
 
 if TYPE_CHECKING:
@@ -48,16 +48,17 @@ def command(corpus: str, folder: str, extractor: str, threads: int | None, **arg
     """  # noqa: D301 (\b is a control character here)
     from zeroevidence.attack.training.attacker import is_first_process, train_attacker
 
-    trained = train_attacker(
-        corpus,
-        folder,
-        encoder=extractor,
-        workers=threads,
-        on_epoch=_print_epoch,
-        progress=terminal_progress("reading speech", "recordings"),
-        say=partial(echo, err=True),
-        **arguments,
-    )
+    with working("training an attacker"):
+        trained = train_attacker(
+            corpus,
+            folder,
+            encoder=extractor,
+            workers=threads,
+            on_epoch=_print_epoch,
+            progress=terminal_progress("reading speech", "recordings"),
+            say=partial(echo, err=True),
+            **arguments,
+        )
     if not is_first_process():
         return
     echo(

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -101,10 +103,11 @@ evaluation_options = output_to(measure_option(), shared.estimate(), shared.signa
 
 
 class _Minutes:
-    """Whether another minute of a command has passed."""
+    """Whether another minute of a command has passed, and what it is doing."""
 
     def __init__(self) -> None:
-        self.since = time.monotonic()
+        self.since = self.began = self.told = time.monotonic()
+        self.state = ""
 
     def passed(self) -> bool:
         """Return True once a minute."""
@@ -116,6 +119,8 @@ class _Minutes:
 
 
 _MINUTE = 60.0  # seconds
+_SECOND = 1.0
+_QUIET = 3.0  # seconds without progress after which a terminal shows the time
 _minutes = _Minutes()
 
 
@@ -128,12 +133,51 @@ def _minutes_of_command() -> _Minutes:
     return minutes
 
 
+@contextmanager
+def working(what: str) -> Iterator[None]:
+    """Print at once what a command does, and go on saying so while its parts are silent.
+
+    A terminal shows in one line for how long it has been working; elsewhere there is a line a minute at least.
+
+    Parameters
+    ----------
+    what
+        What it does, such as "auditing speech"; without names of files, which messages about them have.
+    """
+    echo(what, err=True)
+    minutes, done = _minutes_of_command(), threading.Event()
+    minutes.state = what
+    watcher = threading.Thread(target=_watch, args=(minutes, done), daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        done.set()
+        watcher.join()
+
+
+def _watch(minutes: _Minutes, done: threading.Event) -> None:
+    """Say what a command is doing whenever nothing else has for a while."""
+    shown = False
+    while not done.wait(_SECOND):
+        seconds = time.monotonic() - minutes.began
+        if not sys.stderr.isatty():
+            if minutes.passed():
+                echo(f"{minutes.state} ({seconds / _MINUTE:.0f} min so far)", err=True)
+        elif time.monotonic() - minutes.told >= _QUIET:
+            echo_progress(f"{minutes.state} ({seconds:.0f} s so far)", last=False)
+            shown = True
+    if shown:
+        echo_progress("", last=True)
+
+
 def terminal_progress(what: str, units: str = "replicates") -> Progress:
     """Return a function that counts finished work in a line of the terminal; elsewhere it prints a line a minute."""
     minutes = _minutes_of_command()
 
     def show(done: int, total: int) -> None:
-        text = f"{what}: {done} of {total} {units}"
+        text = minutes.state = f"{what}: {done} of {total} {units}"
+        minutes.told = time.monotonic()
         if sys.stderr.isatty():
             echo_progress(text, last=done >= total)
         elif minutes.passed():

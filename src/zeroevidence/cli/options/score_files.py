@@ -16,7 +16,7 @@ from zeroevidence.data.formats.scores.reading.read import Infinite
 from zeroevidence.data.formats.scores.score_format import format_names
 from zeroevidence.data.preparing.scale import Base, Scale
 from zeroevidence.evaluation.reading.kits import utility_in_folders
-from zeroevidence.evaluation.reading.results import is_result
+from zeroevidence.evaluation.reading.results import is_result, refuse_unfinished
 from zeroevidence.evaluation.reading.score_files import Reading, ScoreFile, distinct_names, pool_files, score_files
 from zeroevidence.uncertainty.resampling.draws import Progress
 
@@ -63,7 +63,9 @@ class ScoreInputs:
         return list(self.systems) or distinct_names(self.scores)
 
     def files(self) -> list[ScoreFile]:
-        """Return the score files among SCORES with their keys."""
+        """Return the score files among SCORES with their keys; the folder of an audit that still runs is refused."""
+        for path in self.scores:
+            refuse_unfinished(path)
         files = score_files(
             [path for path in self.scores if path not in self.finished],
             self.keys,

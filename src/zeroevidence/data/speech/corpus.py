@@ -13,6 +13,7 @@ import numpy as np
 
 from zeroevidence._typing import StrArray
 from zeroevidence.data.files.errors import is_file, unreadable_reason
+from zeroevidence.data.speech.renamed import Affix, find_affix
 from zeroevidence.errors import InputError, Problem
 
 ROLES = ("enrol", "trial", "train")
@@ -153,6 +154,8 @@ class Corpus:
         """Return the same utterances, read from the folder that an external anonymiser wrote.
 
         Each file is looked for under its path relative to `root`, then as ``<utterance id>``, with any audio suffix.
+        Where no utterance has such a file, and the names of all have the same letters before or behind them, as in
+        ``<name>_anon.wav``, those files are read.
         A part of a file (`start`, `end`) is looked for under its own identifier first: such a file is the part itself,
         while a file under the old path is cut at the same samples.
 
@@ -173,9 +176,9 @@ class Corpus:
         if reason:
             raise InputError(f"{reason}; expected anonymised speech", path=folder)
         counterparts: dict[str, Utterance] = {}
-        problems = []
+        problems, affix = [], self.affix(folder) or Affix()
         for original in self.utterances:
-            name, other = original.id, _counterpart(original, self.root, home)
+            name, other = original.id, _counterpart(original, self.root, home, affix)
             if other is not None and original.path.exists() and other.path.samefile(original.path):
                 problems.append(Problem(str(other.path), None, "is the original file; expected anonymised speech"))
             elif other is None:
@@ -184,6 +187,16 @@ class Corpus:
             else:
                 counterparts[name] = other
         return counterparts, problems
+
+    def affix(self, folder: str | Path) -> Affix | None:
+        """Return what an anonymiser put before or behind the names of all files; None where names are kept."""
+        home = Path(folder)
+        if any(_counterpart(utterance, self.root, home) is not None for utterance in self.utterances):
+            return None
+        files = {file.relative_to(home).with_suffix("") for file in home.rglob("*") if file.suffix.lower() in SUFFIXES}
+        names = [path_below(utterance, self.root) for utterance in self.utterances]
+        stems = [name.with_suffix("") if name.suffix.lower() in SUFFIXES else name for name in names]
+        return find_affix(stems, files) or find_affix([Path(utterance.id) for utterance in self.utterances], files)
 
     def cut(self, segments: Mapping[str, Sequence[tuple[int, int]]], count: int = 1, *, role: str = "trial") -> Corpus:
         """Return the corpus with the utterances of a role cut into parts of `count` consecutive segments.
@@ -355,14 +368,14 @@ def path_below(utterance: Utterance, root: Path | None) -> Path:
     return Path(utterance.path.name)
 
 
-def _counterpart(utterance: Utterance, root: Path | None, home: Path) -> Utterance | None:
+def _counterpart(utterance: Utterance, root: Path | None, home: Path, affix: Affix | None = None) -> Utterance | None:
     """Return the utterance with its anonymised file, None where there is none."""
-    start, end = utterance.start, utterance.end
-    same: list[_Span] = [(file, start, end) for file in _with_suffixes(home / path_below(utterance, root))]
+    start, end, affix = utterance.start, utterance.end, affix or Affix()
+    same: list[_Span] = [(file, start, end) for file in _with_suffixes(home / path_below(utterance, root), affix)]
     name = Path(f"{utterance.id}.wav")
     # An identifier may be a path, but not one that leads out of the folder (perhaps back to the original).
     safe = not name.is_absolute() and ".." not in name.parts
-    named: list[_Span] = [(file, None, None) for file in _with_suffixes(home / name)] if safe else []
+    named: list[_Span] = [(file, None, None) for file in _with_suffixes(home / name, affix)] if safe else []
     whole = start is None and end is None
     for file, start, end in same + named if whole else named + same:
         if is_file(file):
@@ -370,6 +383,7 @@ def _counterpart(utterance: Utterance, root: Path | None, home: Path) -> Utteran
     return None
 
 
-def _with_suffixes(file: Path) -> list[Path]:
-    stem = file.name.removesuffix(file.suffix) if file.suffix.lower() in SUFFIXES else file.name
-    return list(dict.fromkeys([file, *(file.with_name(stem + suffix) for suffix in SUFFIXES)]))
+def _with_suffixes(file: Path, affix: Affix) -> list[Path]:
+    ending = file.suffix if file.suffix.lower() in SUFFIXES else ""
+    stem = f"{affix.before}{file.name.removesuffix(ending)}{affix.after}"
+    return list(dict.fromkeys(file.with_name(stem + suffix) for suffix in (ending, *SUFFIXES)))

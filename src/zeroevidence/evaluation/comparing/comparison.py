@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 
+from zeroevidence.data.matrix import ScoreMatrix
+from zeroevidence.data.scores import Scores
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation.comparing.matching import ComparedGroup, matched
 from zeroevidence.evaluation.comparing.same_trials import check_same_people, check_same_search, check_same_trials
@@ -13,6 +15,7 @@ from zeroevidence.evaluation.rows.evaluation import Evaluation
 from zeroevidence.evaluation.rows.measure_result import MeasureResult
 from zeroevidence.evaluation.rows.replicates import Replicates
 from zeroevidence.evaluation.rows.setup import joint_signature
+from zeroevidence.evaluation.scores.evaluate import evaluate
 from zeroevidence.measure.measures import MEASURES
 from zeroevidence.uncertainty.compare import (
     POWER,
@@ -34,6 +37,7 @@ USUAL = (
     "link_probability",
 )  # what is compared unless measures are named
 _MOST_USUAL = 4
+COUNTING = "the attacker that counts"  # label of a comparison of audits, in place of the name of an attacker
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,19 +141,22 @@ class Comparison:
 
 
 def compare(
-    results: Sequence[Evaluation], measures: Sequence[str] | None = None, *, sources: Sequence[str] = ()
+    results: Sequence[Evaluation | Scores | ScoreMatrix],
+    measures: Sequence[str] | None = None,
+    *,
+    sources: Sequence[str] = (),
 ) -> list[Comparison]:
     """Compare systems on the same data; rows about several data sets, groups of people or attackers group by group.
 
     Systems that were evaluated on the same trials with the same options and seed are paired: what trials have in
-    common cancels. Results from files hold no values without single people. Their differences rest on both intervals,
-    which finds less.
+    common cancels. Results from files hold no values without single people, and trials without names cannot be paired:
+    differences then rest on both intervals, which finds less, and `Comparison.paired` is False.
 
     Parameters
     ----------
     results
-        Evaluations with intervals; the label ``system`` names each, its number where there is none. Other labels and
-        the attacker say which rows belong together.
+        Evaluations with intervals, or scores, which are evaluated here; the label ``system`` names each, its number
+        where there is none. Other labels and the attacker say which rows belong together.
     measures
         Names of the measures; the usual ones that all results have unless given.
     sources
@@ -172,26 +179,37 @@ def compare(
     """
     if len(results) < 2:
         raise UsageError(f"expected at least two systems to compare, got {len(results)}")
-    origins = list(sources) or [""] * len(results)
-    groups = matched([row.labels for row in results], [row.about for row in results], origins)
+    rows = [row if isinstance(row, Evaluation) else evaluate(row, null=0) for row in results]
+    origins = list(sources) or [""] * len(rows)
+    groups = matched([row.labels for row in rows], [row.about for row in rows], origins)
     return [
         comparison
         for group in groups
-        for comparison in _within(group, [results[place] for place in group.places], measures)
+        for comparison in compare_group(group, [rows[place] for place in group.places], measures)
     ]
 
 
-def _within(group: ComparedGroup, results: Sequence[Evaluation], measures: Sequence[str] | None) -> list[Comparison]:
+def compare_group(
+    group: ComparedGroup, results: Sequence[Evaluation], measures: Sequence[str] | None
+) -> list[Comparison]:
     """The comparisons of one group: paired where trials can be, from intervals where all rows are from files."""
-    paired = any(row.replicates is not None for row in results)
-    if paired:
+    drawn_values = [row.replicates for row in results if row.replicates is not None]
+    unnamed = any(_is_unnamed(values) for values in drawn_values)
+    if drawn_values and not unnamed:
         drawn = paired_replicates(results, group.names)
         comparable = [set(replicates.left_out) for replicates in drawn]
     else:
         drawn = []
-        _check_counts(results, group.names)
+        if not unnamed:
+            _check_counts(results, group.names)
         comparable = [{name for name, result in row.metrics.items() if result.spread is not None} for row in results]
     return [_compared(group, results, drawn, name) for name in measures or usual_measures(comparable)]
+
+
+def _is_unnamed(replicates: Replicates) -> bool:
+    """Whether nobody said who was compared with whom."""
+    scores = replicates.scores
+    return replicates.search is None and (scores is None or scores.enrolments is None or scores.trials is None)
 
 
 def usual_measures(comparable: Sequence[set[str]]) -> list[str]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from zeroevidence.data.formats.attack_scores import has_attack_scores
 from zeroevidence.data.formats.linked_trials import has_trials
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.errors import UsageError
+from zeroevidence.evaluation.comparing.audits import compare_audits
 from zeroevidence.evaluation.comparing.comparison import Comparison, compare
 from zeroevidence.evaluation.comparing.matching import matched
 from zeroevidence.evaluation.comparing.runs import compare_runs
@@ -129,8 +131,10 @@ def compare_results(
     *,
     measures: Sequence[str] | None = None,
     options: Options | None = None,
+    workers: int = 1,
+    progress: Callable[[int], Progress | None] = lambda _: None,
 ) -> list[Comparison]:
-    """Compare finished results: searches that `link` wrote by their trials, all others by their intervals.
+    """Compare finished results: audits by their scores, searches of `link` by their trials, others by their intervals.
 
     Parameters
     ----------
@@ -142,12 +146,18 @@ def compare_results(
         As in `compare`.
     options
         As in `evaluate`.
+    workers
+        Processes for the resampling.
+    progress
+        As in `compare_files`.
     """
     for name in measures or ():
         MEASURES.find(name)
     if len(systems) != len(paths):
         raise UsageError(f"expected one name for each of the {len(paths)} systems, got {len(systems)}")
     how = options or Options()
+    if all(map(has_attack_scores, paths)):
+        return compare_audits(paths, systems, measures=measures, options=how, workers=workers, progress=progress)
     results = [read_results(path) for path in paths]
     if all(len(rows) == 1 and has_trials(path) for path, rows in zip(paths, results, strict=True)):
         searches = [read_search(path, how, system=name) for path, name in zip(paths, systems, strict=True)]

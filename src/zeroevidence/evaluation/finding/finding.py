@@ -134,14 +134,14 @@ def _about_people(rows: Sequence[Evaluation], numbers: Sequence[int], chance: tu
         for group in _groups(rows, numbers)
     )
     best = _learns_most(rows, by_system or numbers, chance)
-    control, floor = (_bound(rows, numbers, best, role) for role in ("control", "floor"))
+    control, floor = (bound_row(rows, numbers, best, role) for role in ("control", "floor"))
     level = _level(rows[best], chance[best], None if control is None else chance[control])
-    attempts = tuple(i for i in (attacks or numbers) if _same_attempt(rows[i], rows[best]))
+    attempts = tuple(i for i in (attacks or numbers) if same_attempt(rows[i], rows[best]))
     choice = _choice(rows, attempts, best) if attacks or len(attempts) < 2 else "evaluated"
     return Finding("identity", level, best, by_system, control, floor, chance, attempts=attempts, choice=choice)
 
 
-def _same_attempt(row: Evaluation, other: Evaluation) -> bool:
+def same_attempt(row: Evaluation, other: Evaluation) -> bool:
     """Whether two rows attack the same system on the same people, or are the same kind of bound."""
     same_system = row.labels.get("system") == other.labels.get("system")
     return same_system and row.about.role == other.about.role and _same_people(row, other)
@@ -231,7 +231,7 @@ def _groups(rows: Sequence[Evaluation], numbers: Sequence[int]) -> list[list[int
     return groups
 
 
-def _bound(rows: Sequence[Evaluation], numbers: Sequence[int], best: int, role: str) -> int | None:
+def bound_row(rows: Sequence[Evaluation], numbers: Sequence[int], best: int, role: str) -> int | None:
     """The row of a bound of the same people, by the same encoder and back-end where there is one; none for a bound."""
     if rows[best].about.is_bound:
         return None

@@ -104,8 +104,21 @@ def is_result(path: str | Path) -> bool:
         return False  # a name that no file can have
 
 
+def refuse_unfinished(path: str | Path) -> None:
+    """Refuse the folder of an audit that was interrupted or still runs: it has a cache, or is locked, and no result."""
+    place = Path(path).absolute()
+    if not is_folder(path) or (place / "result.json").exists():
+        return
+    if (place / "cache").is_dir() or place.with_name(f".{place.name}.lock").exists():
+        raise InputError(
+            "is the folder of an audit that has not finished; the same `zeroevidence audit` command continues it",
+            path=path,
+        )
+
+
 def result_text(path: str | Path) -> tuple[str, str]:
     """Name and content of the result file behind a path."""
+    refuse_unfinished(path)
     file = Path(path) / "result.json" if is_folder(path) else Path(path)
     try:
         size = file.stat().st_size

@@ -73,6 +73,12 @@ class TrainingEffort:
         Number of training recordings of a network, those of all draws; 0 without a network.
     draws
         How runs of the anonymiser were used.
+    development_people
+        People who chose among the settings and calibrated the scores; 0 where they are not counted.
+    folds
+        Folds of people, of which each is evaluated by attackers who learned from the others; 1 for one split.
+    encoder_trained_on
+        Speech that the speaker encoder was trained on.
     """
 
     people: int
@@ -80,6 +86,9 @@ class TrainingEffort:
     epochs: int = 0
     recordings: int = 0
     draws: DrawUse = field(default_factory=DrawUse)
+    development_people: int = 0
+    folds: int = 1
+    encoder_trained_on: Training = "original"
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,8 +101,7 @@ FLAGS: Mapping[str, tuple[Severity, str]] = {
     ),
     "few-speakers": (
         "warning",
-        f"{{speakers}} are few, so intervals are wide; collect at least {FEW_SPEAKERS} people who speak about equally "
-        "often.",
+        "{speakers} are few, so intervals are wide; people who speak about equally often count most.",
     ),
     "no-intervals": (
         "warning",

@@ -21,7 +21,8 @@ _NAMED = 24  # people whose names fit beside the axes
     "Who sounds like whom",
     place=410,
     needs="pairs of known speakers (at most 100)",
-    caption="How alike any two people sound: a bright diagonal on a dark ground means that all can be told apart.",
+    caption="How alike any two people sound: a bright diagonal on a dark ground means that all can be told apart. A "
+    "cell is white where two people were not compared, as where they were evaluated in different folds.",
     has=lambda row: "similarity" in row.surfaces,
     together=False,
     height=3.1,

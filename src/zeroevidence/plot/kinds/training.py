@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from zeroevidence.evaluation import Evaluation
-from zeroevidence.plot.canvas import GREY, legend, plain_ticks
+from zeroevidence.plot.canvas import GREY, decimal_ticks, legend, plain_ticks
 from zeroevidence.plot.curves import named_looks
 from zeroevidence.plot.kind import figure
 
@@ -76,6 +76,6 @@ def over_epochs(rows: Sequence[Evaluation], ax: Axes) -> None:
         curve = row.curves[_MU]
         ax.plot(curve.x, curve.y, **look.curve, label=name)
     ax.set_yscale("log")
-    plain_ticks(ax.yaxis)
+    decimal_ticks(ax.yaxis)
     ax.set(xlabel="epochs", ylabel="mu (nats)")
     legend(ax, most_inside=4)

@@ -14,9 +14,22 @@ from zeroevidence.plot.names import row_names
 from zeroevidence.report.html.figure_processes import Each
 from zeroevidence.report.html.readable_curves import Panel, readable_panels
 
+PICTURE = "attackers"  # stands beside the verdict
 # What people ask first; the other kinds follow in their usual order.
-_FIRST = ("posterior", "people", "lid-ccdf", "cmc", "over-utterances", "over-identities", "eer-lid", "ece", "histogram")
+_FIRST = (
+    PICTURE,
+    "posterior",
+    "people",
+    "lid-ccdf",
+    "cmc",
+    "over-utterances",
+    "over-identities",
+    "eer-lid",
+    "ece",
+    "histogram",
+)
 _WIDTH = 4.6  # inches: room for the names of several rows
+_PICTURE_WIDTH = 3.8  # inches: it stands in half of the page
 _MOST = 6  # curves that can be told apart in one figure
 _MOST_SYSTEMS = 24
 _TALL = 1.4  # times as high as wide: such a figure takes the whole width
@@ -103,18 +116,19 @@ def _figure(job: _FigureJob) -> tuple[ReportFigure, list[Panel]]:
     from markupsafe import Markup
 
     kind = KINDS[job.kind]
-    drawn = draw(kind.name, job.rows, hide=job.hide, width=_WIDTH if kind.together else None)
+    width = _PICTURE_WIDTH if kind.name == PICTURE else _WIDTH if kind.together else None
+    drawn = draw(kind.name, job.rows, hide=job.hide, width=width)
     svg = svg_text(drawn, name=kind.name, title=kind.title)
     panels = readable_panels(drawn, kind.name)
-    width, height = drawn.get_size_inches()
+    across, height = drawn.get_size_inches()
     figure = ReportFigure(
         f"figure-{kind.name}",
         kind.title,
         _ATTRIBUTE_CAPTIONS.get(kind.name, kind.caption) if job.about_attribute else kind.caption,
         job.shows,
         Markup(svg),  # made by us; names in it are escaped where it is written
-        wide=bool(width > 5.0 or height > _TALL * width),
-        dense=bool(width > 4.0),
+        wide=bool(across > 5.0 or height > _TALL * across),
+        dense=bool(across > 4.0),
         shaded=kind.name in _SHADED,
         readable=bool(panels),
     )
@@ -128,6 +142,8 @@ def _row_name(rows: Sequence[Evaluation], row: Evaluation) -> str:
 def _rows_for(
     kind: str, rows: Sequence[Evaluation], together: Sequence[Evaluation], strong: Evaluation
 ) -> list[Evaluation]:
+    if kind == PICTURE:
+        return KINDS[kind].of(rows)
     if kind in _OVER_SYSTEMS:
         return KINDS[kind].of(rows)[:_MOST_SYSTEMS]
     if KINDS[kind].whole is not None:

@@ -22,13 +22,14 @@ from zeroevidence._version import __version__
 from zeroevidence.data.printable import printable
 from zeroevidence.errors import MissingExtra, UsageError
 from zeroevidence.evaluation import Comparison, Evaluation
+from zeroevidence.evaluation.finding.by_knowledge import further_rows
 from zeroevidence.plot.names import row_names
 from zeroevidence.protect.card import shown_fields
 from zeroevidence.report.bibliography.sentences import references
 from zeroevidence.report.html import tables
 from zeroevidence.report.html.comparison import comparison_tables, comparison_verdict
 from zeroevidence.report.html.figure_processes import Each
-from zeroevidence.report.html.figures import draw_figures, plain_panels
+from zeroevidence.report.html.figures import PICTURE, draw_figures, plain_panels
 from zeroevidence.report.html.methods import describe_methods
 from zeroevidence.report.html.numbers import REPORT_COLUMNS, headline_numbers, report_measures
 from zeroevidence.report.html.pseudonyms import hidden
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "polars", "matplotlib", "jinja2")
+_FEW_ROWS = 8  # of more, the best attackers of each kind are shown first
 _CARD_FIELDS = ("objective", "opportunity", "resources", "enrolment", "trial", "extractor", "backend")
 _ATTACKER_FIELDS = (*_CARD_FIELDS, "trained_on", "calibrated_on")
 _PROTECTOR_FIELDS = ("defence", "method", "utility", "opportunity", "resources", "parts", "release")
@@ -134,13 +136,16 @@ def _results(
             "numbers": [],
             "flags": [],
             "figures": [],
+            "picture": None,
             "people_left": 0,
             "shared_labels": "",
             "readoff": "",
         }
+    further = further_rows(rows, finding) if len(rows) > _FEW_ROWS else frozenset()
     numbers = headline_numbers(rows, finding, measures)
     people, people_left = tables.people_table(rows, finding)
     figures, curves = draw_figures(rows, finding, hide=hide, each=each)
+    picture = next((figure for figure in figures if figure.id == f"figure-{PICTURE}"), None)
     return {
         "numbers": numbers,
         "columns": [column for column in REPORT_COLUMNS if any(column.title in dict(n.columns) for n in numbers)],
@@ -153,11 +158,12 @@ def _results(
         "people_left": people_left,
         "recordings": tables.recordings_table(rows, finding),
         "recordings_note": f"{NOTE} {untried_numbers(rows)}".strip(),
-        "effort": tables.effort_table(rows),
+        "effort": tables.effort_table(rows, further),
         "learning_curves": learning_curves(rows[finding.strongest]),
-        "rows": tables.all_rows(rows, finding.strongest if len(rows) > 1 else None, measures),
+        "rows": tables.all_rows(rows, finding.strongest if len(rows) > 1 else None, measures, further),
         "shared_labels": tables.shared_labels(rows),
-        "figures": figures,
+        "figures": [figure for figure in figures if figure is not picture],
+        "picture": picture,
         "readoff": _markup(_json(plain_panels(curves))) if curves else "",
     }
 

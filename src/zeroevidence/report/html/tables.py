@@ -36,12 +36,13 @@ PersonLine: TypeAlias = tuple[tuple[float, ...], tuple[Cell, ...]]
 
 @dataclass(frozen=True, slots=True)
 class HtmlTable:
-    """Headings and rows; the first `n_text` columns are text, the others numbers."""
+    """Headings and rows; the first `n_text` columns are text, the others numbers; `further` rows come on demand."""
 
     headings: tuple[tuple[str, str], ...]  # what is shown, and its meaning
     body: tuple[tuple[Cell, ...], ...]
     n_text: int
     strong: int | None = None
+    further: frozenset[int] = frozenset()
 
 
 def count_cell(count: int | str) -> Cell:
@@ -62,8 +63,13 @@ def result_cell(result: MeasureResult | None) -> Cell:
     return Cell(value(result), bounds(result), order)
 
 
-def all_rows(rows: Sequence[Evaluation], strong: int | None, measures: Sequence[str]) -> HtmlTable:
-    """Every row with its labels and measures."""
+def all_rows(
+    rows: Sequence[Evaluation],
+    strong: int | None,
+    measures: Sequence[str],
+    further: frozenset[int] = frozenset(),
+) -> HtmlTable:
+    """Every row with its labels and measures; `further` ones are shown on demand."""
     labels = _labels(rows).columns
     headings = [_ROW, *((label, "") for label in labels), ("n", "Scores of each class")]
     headings += [(_heading(rows, name), _meaning(rows, name)) for name in measures]
@@ -73,7 +79,7 @@ def all_rows(rows: Sequence[Evaluation], strong: int | None, measures: Sequence[
         cells = [count_cell(position), *(Cell(texts[position - 1]) for texts in labels.values())]
         cells.append(Cell(size(row), order=str(scores)))
         body.append((*cells, *(result_cell(row.metrics.get(name)) for name in measures)))
-    return HtmlTable(tuple(headings), tuple(body), 1 + len(labels), strong)
+    return HtmlTable(tuple(headings), tuple(body), 1 + len(labels), strong, further)
 
 
 def _labels(rows: Sequence[Evaluation]) -> RowLabels:
@@ -202,13 +208,19 @@ def recordings_table(rows: Sequence[Evaluation], finding: Finding) -> HtmlTable 
     return HtmlTable(tuple(headings), tuple(body), 2 if several else 0)
 
 
-def effort_table(rows: Sequence[Evaluation]) -> HtmlTable | None:
-    """The training effort of every attacker, and its evidence on development people and on evaluated people."""
-    body = []
+def effort_table(rows: Sequence[Evaluation], further: frozenset[int] = frozenset()) -> HtmlTable | None:
+    """The training effort of every attacker, and its evidence on development people and on evaluated people.
+
+    `further` rows are shown on demand.
+    """
+    body: list[tuple[Cell, ...]] = []
+    passed_over = set()
     for position, row in enumerate(rows, 1):
         effort = row.about.spent
         if effort is None:
             continue
+        if position - 1 in further:
+            passed_over.add(len(body))
         threat = "" if row.about.threat is None else row.about.threat.name
         labels = [threat, row.labels.get("encoder", ""), row.labels.get("backend", "")]
         trained = [effort.epochs, effort.recordings] if effort.epochs else ["", ""]
@@ -239,4 +251,4 @@ def effort_table(rows: Sequence[Evaluation]) -> HtmlTable | None:
         ("development [bit]", "Disclosure by development people; the attacker that counts is chosen by this"),
         (_heading(rows, "alid"), MEASURES["alid"].meaning),
     )
-    return HtmlTable(headings, tuple(body), 4)
+    return HtmlTable(headings, tuple(body), 4, further=frozenset(passed_over))

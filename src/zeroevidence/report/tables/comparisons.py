@@ -9,7 +9,7 @@ from dataclasses import asdict
 from zeroevidence.data.files.errors import reading_file
 from zeroevidence.data.files.json_values import plain, read_json, typed
 from zeroevidence.errors import InputError
-from zeroevidence.evaluation.comparing.comparison import Comparison, Sources
+from zeroevidence.evaluation.comparing.comparison import COUNTING, Comparison, Sources
 from zeroevidence.measure.measures import MEASURES
 from zeroevidence.report import check_format
 from zeroevidence.report.layout.formatting import heading, interval, interval_title, number
@@ -21,12 +21,16 @@ from zeroevidence.uncertainty.level import alpha, percent
 SCHEMA = "zeroevidence/comparison/2"
 _GROUPS = "Systems of one group are not told apart by these trials; group 1 discloses least."
 _UNPAIRED = (
-    "The trials are not paired: these files hold no values without single people, so the differences rest on both "
-    "intervals. Comparing the scores themselves has more power."
+    "The trials are not paired: these results name no trials, or are files, which hold no values without single "
+    "people; so the differences rest on both intervals. Comparing scores with names of trials has more power."
 )
 _TRAININGS = (
     "Values are means over trainings. Intervals cover the spread of people and of trainings; the larger of their "
     "standard errors is marked *: more people or more trainings, whichever is marked, would shorten the interval most."
+)
+_COUNTING = (
+    f"{COUNTING.capitalize()} may be another one in each audit: that which did best on development people; the other "
+    "lines compare the best attackers of one kind."
 )
 _ERRORS = ("se people", "se trainings")
 
@@ -39,34 +43,45 @@ def render_comparisons(comparisons: Sequence[Comparison], format: str, signature
         return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     if format == "csv":
         return records_to_csv(_records(comparisons))
+    two = _two_systems(comparisons)
+    grids = [grid for comparison in comparisons for grid in _grids(comparison)]
+    said = [comparison for comparison in comparisons if not two or comparison.labels == comparisons[0].labels]
     return render_grids(
-        [grid for comparison in comparisons for grid in _grids(comparison)],
+        [_two_system_grid(comparisons)] if two else grids,
         format,
-        lead=[comparison_sentence(comparison) for comparison in comparisons],
-        notes=comparison_notes(comparisons),
+        lead=[comparison_sentence(comparison) for comparison in said],
+        notes=comparison_notes(comparisons, groups=not two),
         signatures=[comparison.signature for comparison in comparisons],
         each=signatures,
     )
 
 
-def comparison_notes(comparisons: Sequence[Comparison]) -> list[str]:
-    """Notes on groups and p-values, on trainings, and on differences of unpaired trials."""
+def comparison_notes(comparisons: Sequence[Comparison], *, groups: bool = True) -> list[str]:
+    """Notes on `groups` where they are shown, on p-values, trainings, unpaired trials, and attackers of audits."""
     trained = any(map(_several_trainings, comparisons))
     unpaired = not all(comparison.paired for comparison in comparisons)
-    return [_differences_note(comparisons), *([_TRAININGS] if trained else []), *([_UNPAIRED] if unpaired else [])]
+    counting = any(comparison.labels.get("attacker") == COUNTING for comparison in comparisons)
+    notes = [
+        (True, _differences_note(comparisons, groups=groups)),
+        (trained, _TRAININGS),
+        (unpaired, _UNPAIRED),
+        (counting, _COUNTING),
+    ]
+    return [note for applies, note in notes if applies]
 
 
-def _differences_note(comparisons: Sequence[Comparison]) -> str:
+def _differences_note(comparisons: Sequence[Comparison], *, groups: bool) -> str:
     """What the columns of differences are, and how they are corrected where there are several pairs."""
     levels = {comparison.level for comparison in comparisons}
     error = f"below {percent(alpha(levels.pop()))}" if len(levels) == 1 else "small enough"
     several = any(len(comparison.pairs) > 1 for comparison in comparisons)
     corrected = (
-        f" p and intervals of differences are Holm-corrected: an interval excludes 0 exactly where p is {error}."
+        f"p and intervals of differences are Holm-corrected: an interval excludes 0 exactly where p is {error}. "
         if several
         else ""
     )
-    return f'{_GROUPS}{corrected} A true difference as large as in the column "seen" would be found so often.'
+    grouped = f"{_GROUPS} " if groups else ""
+    return f'{grouped}{corrected}A true difference as large as in the column "seen" would be found so often.'
 
 
 def comparison_title(comparison: Comparison) -> str:
@@ -77,6 +92,35 @@ def comparison_title(comparison: Comparison) -> str:
 
 def _several_trainings(comparison: Comparison) -> bool:
     return any(system.runs > 1 for system in comparison.ranking)
+
+
+def _two_systems(comparisons: Sequence[Comparison]) -> bool:
+    """Whether there are two systems, the same in every comparison, and one training of each."""
+    names = {(pair.first, pair.second) for comparison in comparisons for pair in comparison.pairs}
+    several = any(len(comparison.ranking) != 2 or _several_trainings(comparison) for comparison in comparisons)
+    return len(names) == 1 and not several
+
+
+def _two_system_grid(comparisons: Sequence[Comparison]) -> Grid:
+    """All comparisons of two systems in one table."""
+    labels = list(dict.fromkeys(name for comparison in comparisons for name in comparison.labels))
+    (first, second), level = _pair_names(comparisons[0]), comparisons[0].level
+    body = []
+    for comparison in comparisons:
+        unit, (pair,) = MEASURES[comparison.measure].unit, comparison.pairs
+        values = {system.system: number(system.value, unit) for system in comparison.ranking}
+        ends = interval(pair.difference.low, pair.difference.high, unit)
+        seen = "" if pair.difference.detectable is None else number(pair.difference.detectable, unit)
+        described = [comparison.labels.get(name, "") for name in labels]
+        numbers = (values[first], values[second], number(pair.difference.value, unit), ends, f"{pair.p_holm:.2g}", seen)
+        body.append((*described, heading(comparison.measure), *numbers))
+    seen_in = f"seen in {percent(comparisons[0].power)}"
+    headings = (*labels, "measure", first, second, f"{first} - {second}", interval_title(level), "p", seen_in)
+    return Grid("", headings, tuple(body), len(labels) + 1)
+
+
+def _pair_names(comparison: Comparison) -> tuple[str, str]:
+    return comparison.pairs[0].first, comparison.pairs[0].second
 
 
 def _grids(comparison: Comparison) -> list[Grid]:

@@ -21,8 +21,10 @@ from zeroevidence.evaluation.finding.finding import Level
 from zeroevidence.evaluation.rows.evaluation import number_or_none
 from zeroevidence.evaluation.scores.recordings import SHOWN
 from zeroevidence.measure.pairs.zebra import D_ECE_MAX, tag_odds, tag_of
+from zeroevidence.report.verdict.assessment import assessment
 from zeroevidence.report.verdict.groups import group_labels, group_text
 from zeroevidence.report.verdict.learning_curves import rising_sentences
+from zeroevidence.report.verdict.next_steps import next_commands
 from zeroevidence.report.verdict.people import (
     ON_AVERAGE,
     exposed_share,
@@ -104,8 +106,16 @@ def identity_verdict(rows: Sequence[Evaluation], finding: Finding) -> Verdict:
         _short(rows[i], finding.chance[i].beaten, named) for i in finding.by_system if i != finding.strongest
     )
     text = paragraph(statements, row.setup.level)
-    headline, short = _headline(row, finding.level), summary(rows, finding)
-    return Verdict(finding.level, headline, text, tuple(map(unbroken, others)), finding, short)
+    return Verdict(
+        finding.level,
+        _headline(row, finding.level),
+        text,
+        tuple(map(unbroken, others)),
+        finding,
+        summary(rows, finding),
+        next_commands(rows, finding),
+        assessment(rows, finding),
+    )
 
 
 def _headline(row: Evaluation, level: Level) -> str:

@@ -6,6 +6,7 @@ from math import log2
 
 import numpy as np
 
+from zeroevidence.data.speech.folds import FOLDS
 from zeroevidence.evaluation import Evaluation, Finding
 from zeroevidence.evaluation.finding.finding import Level
 from zeroevidence.evaluation.search.people import hubs, most_people_above
@@ -57,6 +58,28 @@ def named_people(row: Evaluation) -> Statement:
         guessing = named_by_guessing(np.array(people.trials), row.counts["identities"])
         chance = f"; guessing would do so to {percent(guessing)} of them"
     return Statement(f"{who} {often}{limit}{chance}.", int(bool(limit)))
+
+
+def people_used(row: Evaluation) -> list[str]:
+    """How many of the people were evaluated and what the others were needed for, and what evaluating all would cost.
+
+    Nothing where that is not known.
+    """
+    spent, evaluated = row.about.spent, row.counts.get("speakers")
+    if spent is None or not spent.development_people or evaluated is None:
+        return []
+    if spent.folds > 1:
+        return [
+            f"All {evaluated} people were evaluated, in {spent.folds} folds: those of each by attackers who learned "
+            "from the others."
+        ]
+    given = evaluated + spent.people + spent.development_people
+    return [
+        f"Of {given} people, {evaluated} were evaluated: the attackers learned from {spent.people} others and chose "
+        f"their settings on {spent.development_people} more, because nobody is judged by an attacker who knows them.",
+        f"Where the data do not fix who is evaluated, --folds {FOLDS} evaluates all {given}, for {FOLDS} times the "
+        "work.",
+    ]
 
 
 def exposed_share(row: Evaluation) -> list[Statement]:

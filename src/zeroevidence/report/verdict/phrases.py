@@ -34,6 +34,10 @@ class Verdict:
         The conclusion in one line.
     paragraph
         The reasons for it.
+    commands
+        What to run next, where the sentences call for it.
+    assessment
+        The paragraph for a data protection impact assessment; empty where nothing follows about privacy.
     summary
         What was tried, by whom, what they learn, how sure that is and what to do next: a sentence each, for a reader
         who knows none of the measures. Empty where the paragraph is as short.
@@ -49,6 +53,8 @@ class Verdict:
     others: tuple[str, ...] = ()
     finding: Finding | None = None
     summary: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()
+    assessment: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +102,7 @@ class LimitedValue:
     vacuous
         Whether the limit rules nothing out.
     people
-        How many people would bring the limit half-way from the value to the end of the scale; None where not known.
+        How many people would bring the limit half-way to the value; None where not known.
     level
         Confidence level of the limit.
     attempts
@@ -144,7 +150,7 @@ def limited_value(rows: Sequence[Evaluation], finding: Finding, name: str, most:
         return LimitedValue(value, None, level=level)
     worst = min(bounds) if MEASURES[name].discloses == "down" else max(bounds)
     vacuous = abs(worst - most) <= _HAIR * max(1.0, most) < abs(value - most)
-    people = result.spread.people_for(abs(most - value) / 2.0) if vacuous and result.spread is not None else None
+    people = None if result.spread is None else result.spread.people_for(abs(worst - value) / 2.0, level)
     return LimitedValue(value, worst, vacuous, people, level, len(bounds))
 
 

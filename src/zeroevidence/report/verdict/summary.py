@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from zeroevidence.attack.attackers.attacker import ATTACKERS
+from zeroevidence.data.speech.folds import FEW_PEOPLE
 from zeroevidence.evaluation import Evaluation, Finding
 from zeroevidence.evaluation.finding.finding import evidence_measure
 from zeroevidence.evaluation.rows.evaluation import number_or_none
 from zeroevidence.measure.pairs.zebra import D_ECE_MAX
 from zeroevidence.report.verdict.groups import group_labels, group_text
-from zeroevidence.report.verdict.people import ON_AVERAGE, named_count, named_people
+from zeroevidence.report.verdict.next_steps import wanted_people
+from zeroevidence.report.verdict.people import ON_AVERAGE, named_count, named_people, people_used
 from zeroevidence.report.verdict.phrases import (
     NOT_TOLD_APART,
     TOO_COARSE,
@@ -30,18 +32,18 @@ from zeroevidence.report.verdict.phrases import (
     unbroken,
 )
 from zeroevidence.report.verdict.room import short_room_sentence
-from zeroevidence.uncertainty.level import LEAST_PEOPLE
 
-_MORE_PEOPLE = f"Measure again with more people: at least {LEAST_PEOPLE}, better 30 or more."
+_MORE_PEOPLE = f"Measure again with at least {FEW_PEOPLE} people."
 
 
 def summary(rows: Sequence[Evaluation], finding: Finding) -> tuple[str, ...]:
     """Return the sentences on a finding about people or an attribute; people who are named are counted."""
     row = rows[finding.strongest]
     people = [named_people(row).text] if row.is_search and finding.question == "identity" else []
+    used = people_used(row) if finding.question == "identity" else []
     sentences = (_tried(row, finding), _by_whom(rows, finding), _learned(rows, finding), *people)
     room = short_room_sentence(rows, finding) if finding.question == "identity" else []
-    return tuple(map(unbroken, (*sentences, _sure(rows, finding), *room, _next(row, finding))))
+    return tuple(map(unbroken, (*sentences, _sure(rows, finding), *room, *used, _next(rows, finding))))
 
 
 def _voices(row: Evaluation) -> str:
@@ -163,8 +165,8 @@ def _sure(rows: Sequence[Evaluation], finding: Finding) -> str:
     return f"{alike}, but the attempt fails even without protection, so nothing follows from that."
 
 
-def _next(row: Evaluation, finding: Finding) -> str:
-    level = finding.level
+def _next(rows: Sequence[Evaluation], finding: Finding) -> str:
+    row, level = rows[finding.strongest], finding.level
     if level == "too-few":
         return _MORE_PEOPLE
     if level == "untested":
@@ -184,5 +186,7 @@ def _next(row: Evaluation, finding: Finding) -> str:
             "Weigh this against your purpose, knowing that a better attacker may learn more, or protect more strongly."
         )
     if level == "not-found":
-        return "Before release, try stronger attackers and more people: that this one failed is no proof."
+        people = wanted_people(rows, finding)
+        more = "more people" if people is None else f"{people} people, with whom the limit would be half as far away"
+        return f"Before release, try stronger attackers and {more}: that this one failed is no proof."
     return "First show that the attack works on unprotected speech; without that its failure means nothing."

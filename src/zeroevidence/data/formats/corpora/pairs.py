@@ -107,6 +107,10 @@ def examine_pairs(
     pairs = [(utterance, counterparts[utterance.id]) for utterance in corpus if utterance.id in counterparts]
     checks = in_threads(lambda pair: _check_pair(*pair), pairs, workers, progress)
     same_audio, notes = _same_audio([(pair[1], check.digest) for pair, check in zip(pairs, checks, strict=True)])
+    affix = corpus.affix(anonymised) if pairs else None
+    if affix is not None:
+        reason = f"its files have {affix} the names of the originals, and count as theirs"
+        notes = [Problem(str(anonymised), None, reason), *notes]
     used = {other.path.resolve() for _, other in pairs}
     files = [file for file in sorted(Path(anonymised).rglob("*")) if file.suffix.lower() in SUFFIXES]
     notes += [

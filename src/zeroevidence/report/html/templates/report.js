@@ -7,6 +7,18 @@
   };
   document.querySelectorAll(".with-script").forEach((element) => { element.hidden = false; });
 
+  // Buttons that copy a text; where the clipboard is closed, the text is selected instead.
+  document.querySelectorAll("button[data-copy]").forEach((button) => {
+    const text = document.getElementById(button.dataset.copy);
+    const label = button.textContent;
+    const say = (words) => { button.textContent = words; setTimeout(() => { button.textContent = label; }, 2500); };
+    const select = () => { getSelection().selectAllChildren(text); say("Selected: copy it with the keyboard"); };
+    button.addEventListener("click", () => {
+      if (!navigator.clipboard) { select(); return; }
+      navigator.clipboard.writeText(text.textContent).then(() => say("Copied"), select);
+    });
+  });
+
   // Light and dark: the reader's system decides until the button is pressed.
   const root = document.documentElement;
   const head = document.querySelector(".page-head");
@@ -56,6 +68,22 @@
     follow();
   }
 
+  // Of many rows the best of each kind come first, and the others on demand.
+  document.querySelectorAll("table.data").forEach((table) => {
+    const further = table.querySelectorAll("tr.further").length;
+    if (!further) return;
+    const button = make("button");
+    const set = (short) => {
+      table.classList.toggle("short", short);
+      button.textContent = short ? `Show ${further} more rows: further attempts of the same kinds` : "Show the best of each kind only";
+    };
+    button.type = "button";
+    button.className = "more-rows";
+    button.addEventListener("click", () => set(!table.classList.contains("short")));
+    set(true);
+    table.parentElement.after(button);
+  });
+
   // Tables: a click on a heading sorts, again the other way round; a text filters.
   const key = (cell) => (cell.dataset.order !== undefined ? Number(cell.dataset.order) : cell.textContent.trim());
   const compare = (a, b) => {
@@ -91,6 +119,7 @@
     table.parentElement.before(box);
     input.addEventListener("input", () => {
       const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
+      table.classList.toggle("filtered", words.length > 0);
       let shown = 0;
       for (const row of body.rows) {
         const text = row.textContent.toLowerCase();

@@ -1,0 +1,55 @@
+"""The best attacker of each kind."""
+
+from dataclasses import replace
+
+import zeroevidence as ze
+from tests.report.verdict.made import developed, search_row
+from zeroevidence.attack.attackers.attacker import find_attacker
+from zeroevidence.attack.attackers.challenges import RANDOM_VECTORS, UNPROTECTED_SPEECH
+from zeroevidence.evaluation import findings
+from zeroevidence.evaluation.finding.by_knowledge import attackers_by_system
+
+CONTROL, FLOOR = ze.About.against(UNPROTECTED_SPEECH), ze.About.against(RANDOM_VECTORS)
+IGNORANT, LAZY, INFORMED = (
+    ze.About.against(find_attacker(name)) for name in ("ignorant", "lazy-informed", "semi-informed")
+)
+
+
+def by_system(rows):
+    return attackers_by_system(rows, findings(rows)[0])
+
+
+def test_best_of_each_kind_from_the_least_to_the_best_informed():
+    rows = [
+        search_row(1.0, 4.0, about=CONTROL, system="unprotected"),
+        search_row(0.05, 0.0, "at-chance", about=FLOOR, system="random"),
+        developed(search_row(0.5, 2.0, about=INFORMED, system="s", backend="a"), 1.9),
+        developed(search_row(0.6, 2.5, about=INFORMED, system="s", backend="b"), 1.2),  # chosen by development people
+        developed(search_row(0.2, 0.4, about=IGNORANT, system="s", backend="a"), 0.3),
+        developed(search_row(0.3, 0.6, about=LAZY, system="s", backend="a"), 0.5),
+        developed(search_row(0.3, 0.7, about=LAZY, system="s", backend="b"), 0.7),
+    ]
+    (system,) = by_system(rows)
+    assert system.best == (4, 6, 2)
+    assert system.counting == 2
+    assert set(system.attempts) == {2, 3, 4, 5, 6}
+    assert (system.control, system.floor) == (0, 1)
+
+
+def test_systems_and_groups_of_people_stand_apart():
+    rows = [search_row(0.3, 0.5, about=LAZY, system=system, sex=sex) for system in ("s", "t") for sex in ("f", "m")]
+    systems = by_system(rows)
+    assert sorted(system.counting for system in systems) == [0, 1, 2, 3]
+    assert all(system.best == (system.counting,) for system in systems)
+    assert systems[0].counting == findings(rows)[0].strongest
+
+
+def test_an_adapter_is_a_kind_of_its_own():
+    adapter = replace(INFORMED, threat=find_attacker("semi-informed-adapter"))
+    rows = [search_row(0.4, 1.0, about=about, system="s") for about in (adapter, INFORMED)]
+    assert by_system(rows)[0].best == (1, 0)
+
+
+def test_a_bound_alone():
+    (system,) = by_system([search_row(1.0, 4.0, about=CONTROL, system="unprotected")])
+    assert (system.counting, system.best, system.control) == (0, (0,), None)
