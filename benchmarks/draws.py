@@ -6,11 +6,16 @@ Four steps, so that the middle ones can run on another machine, with a GPU and w
     python benchmarks/draws.py protect WORK
     python benchmarks/draws.py train WORK
     python benchmarks/draws.py evaluate WORK
+    python benchmarks/draws.py cues WORK
+    python benchmarks/draws.py full WORK
 
 `pack` writes the waveforms, in two compressed files. `protect` draws each protection five times for the training people
 and ten times for what is enrolled, trials once, and keeps the features. `train` fits an encoder for each protection on
 one draw and on five (60 people to train on, 20 to stop on, 45 evaluated, cut 0 of `trained_attacker.py`) and keeps what
 the encoder makes of everything, before and after. `evaluate` prints the table. Each step continues where it stopped.
+`cues` measures the cues of unprotected speech and of the three voice changes together, in five draws, for the files of
+waveforms that are there. `full` audits these with one draw and with five, with all attackers of `--effort full`: both
+encoders, those trained on as many draws, cues and fusions. Only `protect`, `train` and `cues` take long.
 `train` takes `--encoder campplus`, or `ecapa` with `--model FILE`, its ONNX file.
 """
 
@@ -22,6 +27,7 @@ import json
 import lzma
 import os
 import time
+from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from itertools import product
@@ -38,6 +44,8 @@ PROTECTIONS = {
 UNPROTECTED = "unprotected"
 FRONT_END = {"campplus": "kaldi-fbank", "ecapa": "speechbrain-fbank"}
 TRAINED, ENROLLED = (0, 1, 5), (1, 2, 5, 10)  # draws; 0 for the encoder as it comes
+COMBINED, OFTEN, BLOCK = "mcadams+pitch+formant", 5, 50  # of the audits: protection, draws; recordings saved at once
+FORMS = (("eer", 100, 1), ("top1", 100, 0), ("alid", 1, 2))  # measures with factor and digits
 SEED, PARTS, STEP = 1, 2, 10  # seed of the release; files of waveforms; frames that lengths are cut to multiples of
 
 
@@ -69,10 +77,10 @@ def pack(work: Path, speech: Path) -> None:
             target.write_bytes(lzma.compress(planes.tobytes()))
 
 
-def unpacked(work: Path) -> list[tuple[SimpleNamespace, np.ndarray]]:
-    """All utterances with their waveforms."""
+def unpacked(work: Path, parts: Iterable[int] = range(PARTS)) -> list[tuple[SimpleNamespace, np.ndarray]]:
+    """The utterances of some files with their waveforms."""
     speech = []
-    for part in range(PARTS):
+    for part in parts:
         high, low = np.frombuffer(lzma.decompress((work / f"waves-{part}.xz").read_bytes()), np.uint8).reshape(2, -1)
         folded = high.astype(np.uint16) << 8 | low
         steps = np.where(folded & 1, ~(folded >> 1), folded >> 1).astype(np.uint16).view(np.int16)
@@ -279,23 +287,124 @@ def measured(rows: dict[str, np.ndarray], trained: int, enrolled: int, intervals
     _, fitted, dev = best
     scores = score_trials(fitted, enrolments(sets.eval_enrol), sets.eval_trial)
     row = ze.evaluate(scores, dev=dev, intervals=intervals, null=0)
-    return [_cell(row[measure], *form) for measure, *form in (("eer", 100, 1), ("top1", 100, 0), ("alid", 1, 2))]
+    return [_cell(row[measure], *form) for measure, *form in FORMS]
+
+
+def cues_of(item: tuple[SimpleNamespace, np.ndarray], name: str, draws: int) -> np.ndarray:
+    """The cues of an utterance in each draw."""
+    from zeroevidence.attack.extractors.extractor import load_extractor
+    from zeroevidence.protect.voices.draws import seeded_protectors
+
+    utterance, wave = item
+    waves = [wave]
+    if name != UNPROTECTED:
+        waves = [protector(wave, 16_000, utterance) for protector in seeded_protectors(PROTECTIONS[name], SEED, draws)]
+    return load_extractor("cues").embed([np.asarray(each, np.float32) for each in waves])
+
+
+def cues(work: Path, out: Path) -> None:
+    """Keep the cues of every utterance, in as many draws as are used."""
+    from zeroevidence.attack.speech.batches import cores
+
+    speakers = np.concatenate([np.load(work / f"rows-{part}.npz")["speaker"] for part in range(PARTS)])
+    training, _, _ = people(speakers)
+    out.mkdir(parents=True, exist_ok=True)
+    with ProcessPoolExecutor(cores()) as pool:
+        for part in range(PARTS):
+            speech = unpacked(work, [part]) if (work / f"waves-{part}.xz").exists() else []
+            for name, first in product((UNPROTECTED, COMBINED), range(0, len(speech), BLOCK)):
+                target = out / f"cues-{name}-{part}-{first}.npz"
+                if any((folder / target.name).exists() for folder in (work, out)):
+                    continue
+                some = speech[first : first + BLOCK]
+                drawn = [utterance.role == "enrol" or utterance.speaker in training for utterance, _ in some]
+                number = [OFTEN if again and name != UNPROTECTED else 1 for again in drawn]
+                started = time.perf_counter()
+                measured_cues = list(pool.map(cues_of, some, [name] * len(some), number))
+                rows = [(utterance, draw) for (utterance, _), n in zip(some, number, strict=True) for draw in range(n)]
+                labels = {
+                    field: np.array([getattr(row, field) for row, _ in rows]) for field in ("id", "speaker", "role")
+                }
+                draws = np.array([draw for _, draw in rows])
+                save(target, vectors=np.concatenate(measured_cues), draw=draws, **labels)
+                print(f"{target.name}: {len(rows)} draws, {time.perf_counter() - started:.0f} s", flush=True)
+
+
+def embeddings(files: list[Path], draws: int):
+    """The embeddings of each draw, and the role of each recording."""
+    import zeroevidence as ze
+
+    loaded = [np.load(file) for file in files]
+    rows = {field: np.concatenate([data[field] for data in loaded]) for field in ("vectors", "id", "speaker", "draw")}
+    role = dict(
+        zip(*(np.concatenate([data[field] for data in loaded]).tolist() for field in ("id", "role")), strict=True)
+    )
+    chosen = [rows["draw"] == draw for draw in range(draws)]
+    return [
+        ze.Embeddings(rows["vectors"][some].astype(np.float32), rows["id"][some], rows["speaker"][some])
+        for some in chosen
+    ], role
+
+
+def full(work: Path, intervals: int) -> None:
+    """Print what the strongest attacker of `--effort full` learns with one draw and with five."""
+    import zeroevidence as ze
+    from zeroevidence.auditing import EncodedSpeech
+    from zeroevidence.auditing.attacks.attack_settings import AttackSettings
+    from zeroevidence.auditing.embedding_audit import audit_folds
+    from zeroevidence.auditing.inputs.further_encoders import encode_cues
+
+    def sets(files: list[Path], draws: int) -> ze.EmbeddingSets:
+        (released, *further), role = embeddings(files, draws)
+        groups = people(released.speakers)
+        split = np.select([np.isin(released.speakers, group) for group in groups], ["train", "dev", "eval"], "")
+        roles = np.array([role[name] for name in released.ids.tolist()])
+        return ze.EmbeddingSets.from_roles(released, split, roles).with_draws(further)
+
+    kept = work / f"full-{intervals}.json"
+    table = json.loads(kept.read_text()) if kept.exists() else {}
+    print("| draws | attacker | development [bit] | EER [%] | top-1 [%] | ALID [bit] | unprotected [bit] |")
+    print("| ---: | --- | ---: | ---: | ---: | ---: | ---: |")
+    for draws in (1, OFTEN):
+        if str(draws) not in table:
+            encoders = []
+            for encoder in FRONT_END:
+                plain = [work / f"{encoder}-{name}-0.npz" for name in (UNPROTECTED, COMBINED)]
+                encoders.append(EncodedSpeech(encoder, sets(plain[:1], 1), sets(plain[1:], draws)))
+                trained = sets([work / f"{encoder}-{COMBINED}-{draws}.npz"], draws)
+                encoders.append(EncodedSpeech(f"{encoder}-trained", None, trained, "anonymised"))
+            measured_cues = [sorted(work.glob(f"cues-{name}-*.npz")) for name in (UNPROTECTED, COMBINED)]
+            encoders += encode_cues(sets(measured_cues[0], 1), sets(measured_cues[1], draws))
+            options = ze.Options(intervals=intervals, null=0)
+            settings = AttackSettings(["semi-informed"], "full", options=options, system=COMBINED)
+            result = audit_folds([encoders], settings, None)
+            strongest = result.strongest
+            named = ", ".join(strongest.labels[label] for label in ("encoder", "backend"))
+            controls = [row.number("alid") for row in result.rows if row.about.role == "control"]
+            cells = [_cell(strongest[measure], *form) for measure, *form in FORMS]
+            table[str(draws)] = [named, f"{strongest.about.development:.2f}", *cells, f"{max(controls):.2f}"]
+            kept.write_text(json.dumps(table, indent=1))
+        print(f"| {draws} | {' | '.join(table[str(draws)])} |", flush=True)
+    once, often = (float(table[str(draws)][4].split()[0]) for draws in (1, OFTEN))
+    most = float(table["1"][5])
+    print(f"five draws bring {100 * (often - once) / (most - once):.0f} % of what is missing")
 
 
 def _cell(result, scale: float, digits: int) -> str:
-    value, low, high = (f"{scale * float(x):.{digits}f}" for x in (result.value, result.low, result.high))
-    return f"{value} [{low}, {high}]"
+    values = [f"{scale * float(x):.{digits}f}" for x in (result.value, result.low, result.high) if x is not None]
+    return values[0] if len(values) == 1 else f"{values[0]} [{values[1]}, {values[2]}]"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("step", choices=("pack", "protect", "train", "evaluate"))
+    parser.add_argument("step", choices=("pack", "protect", "train", "evaluate", "cues", "full"))
     parser.add_argument("work", type=Path)
     parser.add_argument("--speech", type=Path, default=Path("../shared/data/speechocean"))
     parser.add_argument("--encoder", choices=tuple(FRONT_END), default="campplus")
     parser.add_argument("--model", type=Path, help="The ONNX file of the encoder, where it is not bundled.")
-    parser.add_argument("--intervals", type=int, default=400)
+    parser.add_argument("--intervals", type=int, help="Replicates of intervals [default: 400; 0 for full].")
     parser.add_argument("--only", choices=(UNPROTECTED, *PROTECTIONS), help="One of the protections.")
+    parser.add_argument("--out", type=Path, help="Where cues are kept, if not in WORK.")
     arguments = parser.parse_args()
     names = [UNPROTECTED, *reversed(PROTECTIONS)] if arguments.only is None else [arguments.only]
     if arguments.step == "pack":
@@ -304,8 +413,12 @@ def main() -> None:
         protect(arguments.work, names)
     elif arguments.step == "train":
         train(arguments.work, arguments.encoder, arguments.model, names)
+    elif arguments.step == "cues":
+        cues(arguments.work, arguments.out or arguments.work)
+    elif arguments.step == "full":
+        full(arguments.work, arguments.intervals or 0)
     else:
-        evaluate(arguments.work, arguments.intervals)
+        evaluate(arguments.work, 400 if arguments.intervals is None else arguments.intervals)
 
 
 if __name__ == "__main__":

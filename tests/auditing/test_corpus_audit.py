@@ -1,10 +1,13 @@
-"""Audits from folders of speech: what is refused before any work."""
+"""Audits from folders of speech: what is refused before any work, and where speech is embedded."""
 
 import numpy as np
 import pytest
 
+from zeroevidence.attack.extractors.device_extraction import extract_on_device
+from zeroevidence.attack.extractors.extract import extract
 from zeroevidence.auditing import audit_corpora
 from zeroevidence.errors import InputError
+from zeroevidence.evaluation import Options
 
 soundfile = pytest.importorskip("soundfile")
 
@@ -33,3 +36,55 @@ def test_too_few_people_are_refused_first(tmp_path, people, words):
     with pytest.raises(InputError, match=words):
         audit_corpora(tmp_path / "speech", protect="mcadams", cache=tmp_path / "cache")
     assert not (tmp_path / "cache").exists()
+
+
+@pytest.fixture
+def voices(tmp_path):
+    """A corpus of people whose recordings have a tone of their own, loud or soft."""
+    rng = np.random.default_rng(0)
+    for k in range(6):
+        (tmp_path / "speech" / f"p{k}").mkdir(parents=True)
+        for i in range(2):
+            tone = np.sin(np.arange(6000) * 0.03 * (k + 2)) * np.sin(np.arange(6000) * 0.002)
+            wave = 0.2 * tone + 0.02 * rng.normal(size=6000)
+            soundfile.write(tmp_path / "speech" / f"p{k}" / f"p{k}u{i}.wav", wave, 16_000)
+    return tmp_path / "speech"
+
+
+def audited(voices, cache, **settings):
+    plain = {"protect": "pitch:2", "effort": "quick", "backends": ["cosine"], "attackers": ["semi-informed"]}
+    return audit_corpora(voices, cache=cache, options=Options(intervals=0, null=0), folds=0, **plain, **settings)
+
+
+def test_a_gpu_embeds_where_there_is_one(voices, tmp_path, monkeypatch):
+    pytest.importorskip("torch")
+    pytest.importorskip("onnxruntime")
+    near, devices = audited(voices, tmp_path / "near"), []
+
+    def on_processor(*positional, **named):
+        devices.append(named.get("device", "cuda"))
+        return extract_on_device(*positional, **named, device="cpu")
+
+    monkeypatch.setattr("zeroevidence.auditing.corpus_audit.extract_on_device", on_processor)
+    audited(voices, tmp_path / "again")
+    assert devices == []
+    monkeypatch.setattr("zeroevidence.auditing.corpus_audit.has_gpu", lambda: True)
+    far = audited(voices, tmp_path / "far")
+    assert set(devices) == {"cuda"}
+    for row, other in zip(near.rows, far.rows, strict=True):
+        assert other.number("alid") == pytest.approx(row.number("alid"), abs=0.01)
+        assert other.number("top1") == row.number("top1")
+    assert list((tmp_path / "far" / "features").glob("*.frames"))
+
+
+def test_a_cluster_embeds_where_it_is_named(voices, tmp_path, monkeypatch):
+    asked = []
+
+    def recorded(*positional, scheduler, **named):
+        asked.append(scheduler)
+        return extract(*positional, **named)
+
+    monkeypatch.setattr("zeroevidence.auditing.corpus_audit.extract", recorded)
+    monkeypatch.setattr("zeroevidence.auditing.corpus_audit.has_gpu", lambda: True)
+    audited(voices, tmp_path / "cache", scheduler="tcp://host:8786")
+    assert set(asked) == {"tcp://host:8786"}

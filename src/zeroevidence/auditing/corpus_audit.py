@@ -9,6 +9,8 @@ from typing import Any, Literal
 
 from zeroevidence.attack.backends.backend import BackendLike
 from zeroevidence.attack.encoders.training_speakers import refuse_shared
+from zeroevidence.attack.extractors.crops import SUFFIX, CropExtractor
+from zeroevidence.attack.extractors.device_extraction import device_network, extract_on_device, has_gpu
 from zeroevidence.attack.extractors.extract import extract
 from zeroevidence.attack.extractors.extractor import DEFAULT_EXTRACTOR, Extractor, load_extractor
 from zeroevidence.attack.extractors.split_extractor import SplitExtractor, split_extractor, with_trunk
@@ -32,7 +34,13 @@ from zeroevidence.auditing.inputs.anonymiser_draws import (
 )
 from zeroevidence.auditing.inputs.embedding_sets import EmbeddingSets
 from zeroevidence.auditing.inputs.encoded_speech import EncodedSpeech, required_speech
-from zeroevidence.auditing.inputs.further_encoders import encode_further, other_encoders
+from zeroevidence.auditing.inputs.further_encoders import (
+    CROP_STEPS,
+    encode_further,
+    other_encoders,
+    pools_crops,
+    with_crops,
+)
 from zeroevidence.auditing.inputs.speaker_folds import sets_of, split_people
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.files.errors import naming_file
@@ -77,6 +85,7 @@ def audit_corpora(
     folds: int | None = None,
     options: Options | None = None,
     workers: int = 1,
+    scheduler: Any = None,
     progress: Callable[[str, str], Progress | None] = lambda what, units: None,  # noqa: ARG005
     say: Callable[[str], None] = lambda _: None,
 ) -> Audit:
@@ -111,8 +120,11 @@ def audit_corpora(
         Cross-validation over people, where the corpus names neither roles nor splits: how many folds, 0 for one split.
         By default three for fewer than 30 people, and one split for more.
     workers
-        Processes for the resampling. Speech is read, protected and embedded on all cores in any case, and so are many
-        rows evaluated.
+        Processes for the resampling. Speech is read, protected and embedded on all cores in any case, and embedded on a
+        GPU where there is one; many rows are evaluated on all cores, too.
+    scheduler
+        Address of a Dask scheduler, or a client of it, whose workers read, protect and embed the speech; they must see
+        speech and cache under the same paths.
     progress
         Called with a title and a unit, returns what is called with numbers done and of all.
     say
@@ -150,7 +162,7 @@ def audit_corpora(
     if protectors:
         repeated = RepeatedTransform(protectors, draw_names(further))
         transform = CachedTransform(repeated, Path(cache) / "protected")
-    extraction = _Extraction(pairs, AnonymiserDraws(), transform, cache, max(workers, cores()), progress)
+    extraction = _Extraction(pairs, AnonymiserDraws(), transform, cache, max(workers, cores()), progress, scheduler)
     extraction.side(encoder, 0)  # what is embedded is kept, however long a run of the anonymiser takes
     runs = without_repeats(pairs[0][1], further, transform, encoder.sample_rate)
     if runs.deterministic:
@@ -159,7 +171,7 @@ def audit_corpora(
     retrained = [] if extractor_anonymised is None else [_load_retrained(extractor_anonymised, extraction)]
     tuning = _Tuning(replace(training or TrainingSettings(), seed=options.seed), effort, say)
     tuned_here = backends is None and informed and not retrained
-    if tuned_here and tuning.keeps_trunk(extraction):
+    if tuned_here and scheduler is None and tuning.keeps_trunk(extraction):
         extraction = replace(extraction, split=split_extractor(encoder, Path(cache) / "outputs"))
     encoded: list[list[EncodedSpeech]] = []
     left_out: list[str] = []
@@ -167,7 +179,7 @@ def audit_corpora(
         speech = [EncodedSpeech(encoder.name, *fold.sides(encoder))]
         speech += [EncodedSpeech(each.name, None, fold.side(each, 1), "anonymised") for each in retrained]
         if backends is None:
-            speech += encode_further(encoder, effort, fold.sides)
+            speech += encode_further(encoder, effort, fold.sides, pool=pools_crops(effort))
             left_out = []
             if tuned_here:
                 tuned, left_out = tuning.encode(encoder, fold)
@@ -290,8 +302,12 @@ class _Tuning:
                 left_out.append(f"fine-tuning {each.name}: {tuned.reason}")
                 continue
             left_out += [f"every weight of {each.name}: {tuned.further}"] if tuned.further else []
-            side = fold.side(load_extractor(tuned.card) if trunk is None else with_trunk(tuned.card, trunk), 1)
-            encoded.append(EncodedSpeech(f"{each.name}-trained", None, side, "anonymised", learned=tuned.learned))
+            name, trained = f"{each.name}-trained", load_extractor(tuned.card)
+            side = fold.side(trained if trunk is None else with_trunk(tuned.card, trunk), 1)
+            encoded.append(EncodedSpeech(name, None, side, "anonymised", learned=tuned.learned))
+            for crops in with_crops(trained) if pools_crops(self.effort) else ():
+                side = fold.side(crops, 1)
+                encoded.append(EncodedSpeech(f"{name}{SUFFIX}", None, side, "anonymised", CROP_STEPS, tuned.learned))
         return encoded, left_out
 
 
@@ -305,6 +321,7 @@ class _Extraction:
     cache: str | Path
     workers: int  # threads that read, protect and embed
     progress: Callable[[str, str], Progress | None]
+    scheduler: Any = None  # of a cluster
     number: int = 0  # of the current fold
     embedded: dict[tuple[str, int], Embeddings] = field(default_factory=dict)
     split: SplitExtractor | None = None  # the encoder in two parts, where it will be trained behind its trunk
@@ -337,13 +354,28 @@ class _Extraction:
         # a trial may be cut in some folds only
         utterances = {utterance.id: utterance for fold in self.folds for utterance in fold[which]}
         further = [utterance for draw in self.draws.recordings for utterance in draw.values()] if which else []
+        speech = [*utterances.values(), *further]
+        transform = self.transform if which else None
+        progress = self.progress(f"{title}, {encoder.name}", "utterances")
+        network = device_network(encoder) if self.scheduler is None and has_gpu() else None
+        if network is not None and isinstance(encoder, OnnxExtractor | CropExtractor):
+            return extract_on_device(
+                speech,
+                encoder,
+                network,
+                cache=Path(self.cache),
+                transform=transform,
+                workers=self.workers,
+                progress=progress,
+            )
         return extract(
-            [*utterances.values(), *further],
+            speech,
             encoder,
             cache=Path(self.cache),
-            transform=self.transform if which else None,
-            progress=self.progress(f"{title}, {encoder.name}", "utterances"),
+            transform=transform,
+            progress=progress,
             workers=self.workers,
+            scheduler=self.scheduler,
         )
 
 

@@ -12,9 +12,10 @@ from zeroevidence.attack.attackers.card import AttackerCard
 from zeroevidence.attack.backends.backend import BackendLike
 from zeroevidence.attack.ladder.adapter import Adapter
 from zeroevidence.attack.ladder.ladder import Effort
-from zeroevidence.auditing.attacks.attack_plan import AttackPlan
+from zeroevidence.auditing.attacks.attack_plan import AttackPlan, AttackRows
 from zeroevidence.auditing.attacks.attack_result import FailedAttack
 from zeroevidence.auditing.attacks.attack_settings import AttackSettings, CalibratedOn
+from zeroevidence.auditing.attacks.protocol_attack import ProtocolResults, try_protocols
 from zeroevidence.auditing.attacks.room_control import room_control, without_voice
 from zeroevidence.auditing.attacks.row_flags import (
     with_choice_flags,
@@ -53,7 +54,8 @@ class Audit:
     ----------
     rows
         For each encoder and step of the ladder the bounds, then the attackers; then the fusions of all steps and, where
-        folds of people chose different attackers, what each chose; then the room control, where cues were measured.
+        folds of people chose different attackers, what each chose; then the room control, where cues were measured, and
+        with ``full`` the strongest attacker under other protocols.
     cards
         The card of each row's attacker: objective, opportunity, resources.
     finding
@@ -66,6 +68,8 @@ class Audit:
     draws_curve
         The same over the draws of the anonymiser that its back-end learns from and that it enrols; the encoder stays
         the same.
+    enrolment_curve
+        The same over the recordings that are enrolled of each person, with ``full``.
     left_out
         Steps that were not tried, and why.
     failed
@@ -95,6 +99,7 @@ class Audit:
     curve: LearningCurve | None = None
     effort_curve: LearningCurve | None = None
     draws_curve: LearningCurve | None = None
+    enrolment_curve: LearningCurve | None = None
     left_out: tuple[str, ...] = ()
     failed: tuple[FailedAttack, ...] = ()
     seconds: tuple[float, ...] = ()
@@ -262,23 +267,35 @@ def audit_folds(
     rows = with_draw_flags(rows, change, pitch_change(cues))
     rows = with_session_flags(rows, shared_sessions([encoders[0].anonymised for encoders in folds]))
     rows = with_room_flags(with_failure_flags(rows, failed))
-    finding = findings(rows)[0]
-    rows = with_choice_flags(rows, finding)
-    curves = plan.curves(results, finding.strongest)
-    strongest = with_curve(rows[finding.strongest], curves.people, "alid_over_training_people", "still-rising")
+    number = findings(rows)[0].strongest
+    rows = with_choice_flags(rows, findings(rows)[0])
+    curves, protocols = plan.curves(results, number), _protocols(plan, results, number)
+    strongest = with_curve(rows[number], curves.people, "alid_over_training_people", "still-rising")
     strongest = with_curve(strongest, curves.epochs, "alid_over_epochs", "training-pays")
-    rows[finding.strongest] = with_curve(strongest, curves.draws, "alid_over_draws", "draws-pay")
-    attacks = *results.attacks, *control.attacks
+    strongest = with_curve(strongest, curves.draws, "alid_over_draws", "draws-pay")
+    rows[number] = with_curve(strongest, protocols.over_enrolment, "alid_over_enrolment", "enrolment-pays")
+    rows += protocols.rows.rows
+    attacks = *results.attacks, *control.attacks, *protocols.rows.attacks
+    if settings.effort == "standard" and settings.backends is None:
+        left_out = (*left_out, "other protocols (what is enrolled, tried and searched): --effort full")
     return Audit(
         tuple(rows),
-        (*results.cards, *control.cards),
-        finding,
-        *(curves.people, curves.epochs, curves.draws),
+        (*results.cards, *control.cards, *protocols.rows.cards),
+        findings(rows)[0],
+        *(curves.people, curves.epochs, curves.draws, protocols.over_enrolment),
         left_out,
         failed,
         tuple(attack.seconds for attack in attacks),
         scores=tuple(AttackScores(attack.scores, attack.dev) for attack in attacks),
     )
+
+
+def _protocols(plan: AttackPlan, results: AttackRows, strongest: int) -> ProtocolResults:
+    """Return the strongest attacker under other protocols, with full effort."""
+    model = results.rows[strongest].about.threat
+    if plan.settings.effort != "full" or model is None:
+        return ProtocolResults()
+    return try_protocols(plan, model, results.attacks[strongest])
 
 
 def with_curve(row: Evaluation, curve: LearningCurve | None, name: str, rising: str) -> Evaluation:

@@ -11,12 +11,12 @@ _GAIN = 0.1  # bits from a doubling, below which a curve counts as level
 
 @dataclass(frozen=True, slots=True)
 class LearningCurve:
-    """Disclosure to attackers with a growing amount of training: people, epochs over their speech, or draws of it.
+    """Disclosure to attackers with more and more: people, epochs over their speech, draws of it, enrolled recordings.
 
     Parameters
     ----------
     amount
-        Training people, epochs, or draws of the anonymiser; each about twice the one before.
+        Training people, epochs, draws of the anonymiser or enrolled recordings; each about twice the one before.
     bits
         Disclosure, averaged over draws where there are several.
 

@@ -13,9 +13,11 @@ from zeroevidence.attack.extractors.extract import extract
 from zeroevidence.attack.extractors.extractor import load_extractor
 from zeroevidence.attack.onnx_models.cards import read_card
 from zeroevidence.attack.onnx_models.runtime import OnnxExtractor
+from zeroevidence.attack.speech.protection import CachedTransform
 from zeroevidence.data.speech.audio import load_audio, write_audio
 from zeroevidence.data.speech.corpus import Utterance
 from zeroevidence.errors import InputError, MissingExtra
+from zeroevidence.protect import load_protector
 
 pytest.importorskip("soundfile")
 pytest.importorskip("soxr")
@@ -350,3 +352,22 @@ def test_a_protector_that_fails_is_not_for_doctor_and_names_the_utterance_once(u
     assert f"{len(utterances) - 1} more)" in message
     assert "doctor" not in message
     assert message.count(f"utterance {first.id!r}") + message.count(f"utterance {first.id}:") == 1
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("processes", [False, pytest.param(True, marks=slow)])
+def test_two_workers_of_a_cluster_give_the_vectors_of_this_machine(utterances, tmp_path, monkeypatch, processes):
+    distributed = pytest.importorskip("distributed")
+    monkeypatch.chdir(tmp_path)
+    utterances = utterances[:4]
+    near = [Utterance(each.id, each.speaker, each.path.relative_to(tmp_path)) for each in utterances]
+    transform = CachedTransform(load_protector("pitch:2", seed=0), tmp_path / "protected")
+    options = {"processes": processes, "n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    with distributed.Client(**options) as client:
+        for extractor in (load_extractor("campplus"), load_extractor("cues")):
+            far = extract(near, extractor, cache="cache", transform=transform, batch=2, scheduler=client)
+            here = extract(utterances, extractor, transform=transform, batch=2)
+            assert np.array_equal(far.vectors, here.vectors)
+            assert far.ids.tolist() == here.ids.tolist()
+    stored = sum(file.is_file() for file in (tmp_path / "cache").rglob("*"))
+    assert stored == 2 * len(utterances)

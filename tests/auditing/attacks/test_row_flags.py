@@ -32,7 +32,7 @@ def test_evaluated_people_contradict_the_choice_beyond_the_intervals(low, expect
     assert all("plda learns more than this attacker" in flag.sentence for flag in chosen.flags)
 
 
-@pytest.mark.parametrize("code", ["still-rising", "training-pays", "draws-pay"])
+@pytest.mark.parametrize("code", ["still-rising", "training-pays", "draws-pay", "enrolment-pays"])
 def test_a_curve_is_flagged_until_it_has_levelled_off(code):
     row = Evaluation({})
     for gain, expected in ((0.5, [code]), (0.09, []), (-0.2, [])):

@@ -97,9 +97,9 @@ def test_further_draws_are_of_the_same_recordings():
 
 
 def test_how_often_the_anonymiser_is_run(monkeypatch):
-    monkeypatch.setattr("zeroevidence.auditing.inputs.anonymiser_draws._has_gpu", lambda: False)
+    monkeypatch.setattr("zeroevidence.auditing.inputs.anonymiser_draws.has_gpu", lambda: False)
     assert [number_of_draws(None, 0, effort) for effort in ("quick", "standard", "full")] == [1, 2, 10]
-    monkeypatch.setattr("zeroevidence.auditing.inputs.anonymiser_draws._has_gpu", lambda: True)
+    monkeypatch.setattr("zeroevidence.auditing.inputs.anonymiser_draws.has_gpu", lambda: True)
     assert number_of_draws(None, 0, "standard") == 5
     assert number_of_draws(3, 0, "quick") == 3
     assert [number_of_draws(asked, 4, "full") for asked in (None, 2)] == [4, 2]

@@ -14,7 +14,7 @@ from zeroevidence.report.html.tables import effort_table
 from zeroevidence.report.verdict import verdict
 from zeroevidence.report.verdict.learning_curves import learning_curves, rising_sentences
 
-NAMES = ("alid_over_training_people", "alid_over_epochs", "alid_over_draws")
+NAMES = ("alid_over_training_people", "alid_over_epochs", "alid_over_draws", "alid_over_enrolment")
 
 
 @pytest.fixture(scope="module")
@@ -63,6 +63,7 @@ def test_each_kind_of_curve_has_its_flag(row):
         ("training people", False),
         ("epochs of training", True),
         ("runs of the anonymiser", False),
+        ("enrolled recordings of each person", False),
     ]
     assert rising_sentences(both) == [
         "With 12 epochs of training instead of 6 it learned 0.10 bits less; this has not levelled off."

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from textwrap import wrap
 
 from zeroevidence.data.threat import RANDOM, UNPROTECTED, ThreatModel, Training
-from zeroevidence.evaluation.rows.about import TrainingEffort
+from zeroevidence.evaluation.rows.about import Protocol, TrainingEffort
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,11 @@ class AttackerCard:
         return "\n".join(lines) + "\n"
 
 
-_OBJECTIVE = "Link a single trial utterance to one identity among {identities} that are known."
+_OBJECTIVE = "Link {trial} to one identity among {identities} that are known."
+_SEX = {
+    "told": "The sex of the speaker of every trial, told.",
+    "heard": "The sex of the speaker of a trial, as a classifier that learned from the training speech hears it.",
+}
 _SPEECH = {
     "original": "original speech",
     "anonymised": "anonymised speech",
@@ -57,6 +61,7 @@ def attacker_card(
     folds: int = 1,
     extractor_trained_on: Training | None = None,
     spent: TrainingEffort | None = None,
+    protocol: Protocol | None = None,
 ) -> AttackerCard:
     """Return the card of a threat model as it was carried out.
 
@@ -80,8 +85,12 @@ def attacker_card(
         Speech that the extractor was trained on; by default that of the threat model.
     spent
         Effort of the training, where it is known.
+    protocol
+        What is enrolled, tried and searched, where the attacker chose it.
     """
-    objective, opportunity = _objective(model, identities)
+    objective, opportunity = _objective(model, identities, 1 if protocol is None else protocol.tried)
+    if protocol is not None and protocol.sex is not None:
+        opportunity += (_SEX[protocol.sex],)
     resources = (
         f"Speech of {train_speakers} other people to train on and of {dev_speakers} further ones to calibrate on.",
         "A trained embedding extractor.",
@@ -95,7 +104,7 @@ def attacker_card(
         objective=objective,
         opportunity=opportunity,
         resources=resources,
-        enrolment=_SPEECH[model.enrolment] + _averaged(spent),
+        enrolment=_SPEECH[model.enrolment] + _averaged(spent) + _enrolled(protocol),
         trial=_SPEECH[model.trial],
         extractor=f"{extractor}, trained on {trained_on} speech",
         backend=f"adapter network + {backend}" if model.adapter else backend,
@@ -104,12 +113,20 @@ def attacker_card(
     )
 
 
-def _objective(model: ThreatModel, identities: int) -> tuple[str, tuple[str, ...]]:
-    """Return objective and opportunity."""
+def _enrolled(protocol: Protocol | None) -> str:
+    """Return how many recordings are enrolled, where the attacker chose it."""
+    if protocol is None:
+        return ""
+    return f", at most {protocol.enrolled} recording{'s'[: protocol.enrolled > 1]} of each person"
+
+
+def _objective(model: ThreatModel, identities: int, tried: int) -> tuple[str, tuple[str, ...]]:
+    """Return objective and opportunity, where so many recordings make a trial."""
     if model.name == RANDOM:
         objective = "None: the lower bound, what the same search finds where there is nothing to find."
         return objective, ("No speech: every embedding is independent noise.",)
-    objective = _OBJECTIVE.format(identities=identities)
+    trial = "a single trial utterance" if tried == 1 else f"up to {tried} trial utterances, known to be of one person,"
+    objective = _OBJECTIVE.format(trial=trial, identities=identities)
     if model.name == UNPROTECTED:
         objective += " The upper bound and positive control: no protection."
     opportunity: tuple[str, ...] = (

@@ -7,16 +7,19 @@ fingerprint with the utterance's name and speaker (a protector may draw by eithe
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
-from dataclasses import dataclass
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from time import monotonic
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from zeroevidence.attack.extractors.extractor import Extractor
 from zeroevidence.attack.speech.array_store import Array, ArrayStore, array_key
 from zeroevidence.attack.speech.batches import collect, in_batches, utterance_problem
+from zeroevidence.attack.speech.cluster import on_cluster
 from zeroevidence.attack.speech.protection import VoiceTransform, protect
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.files.errors import unreadable_reason
@@ -36,6 +39,7 @@ def extract(
     batch: int = 16,
     progress: Callable[[int, int], None] | None = None,
     workers: int = 1,
+    scheduler: Any = None,
     skip: bool = False,
 ) -> Embeddings:
     """Return one vector per utterance, in their order, with identifiers, speakers and attributes.
@@ -57,6 +61,9 @@ def extract(
     workers
         Threads that read, protect and embed, each on one core: matrix products do not spread over more meanwhile, nor
         do encoders unless they were loaded so. The vectors do not depend on it.
+    scheduler
+        Address of a Dask scheduler, or a client of it, whose workers read, protect and embed; files and cache must be
+        where they and this machine see them. None for this machine.
     skip
         Leave out utterances that cannot be embedded, instead of raising an error once the others are done.
 
@@ -72,13 +79,19 @@ def extract(
     missing = [Problem(path, None, reason) for path, reason in reasons if reason]
     if missing and not skip:
         raise InputError.of(missing)
-    store = None if cache is None else ArrayStore(Path(cache), extractor.dim)
+    store = None if cache is None else ArrayStore(Path(cache).absolute(), extractor.dim)
     extraction = _BatchExtraction(extractor, transform, store)
-    with one_blas_thread(), closing(in_batches(extraction.run, utterances, batch, workers)) as batches:
+    with ExitStack() as stack:
+        stack.enter_context(one_blas_thread())
+        run: Callable[[list[tuple[int, Utterance]]], _Outcomes] = extraction.run
+        if scheduler is not None:
+            utterances = [replace(utterance, path=utterance.path.absolute()) for utterance in utterances]
+            run, workers = stack.enter_context(on_cluster(partial(_runner, extraction), scheduler))
+        batches = stack.enter_context(closing(in_batches(run, utterances, batch, workers)))
         vectors, problems = collect(batches, len(utterances), progress)
     if problems and not (skip and vectors):
         raise InputError.of(problems, LISTER if transform is None else "")  # nothing lists what a protector refuses
-    return _to_embeddings({at: utterances[at] for at in sorted(vectors)}, vectors)
+    return to_embeddings({at: utterances[at] for at in sorted(vectors)}, vectors)
 
 
 _PATIENCE = 5.0  # seconds of work that an interruption may cost
@@ -94,7 +107,7 @@ def _check(utterances: Sequence[Utterance], batch: int, workers: int) -> None:
         raise InputError("an utterance occurs twice; expected each identifier once")
 
 
-def _to_embeddings(utterances: Mapping[int, Utterance], vectors: Mapping[int, Array]) -> Embeddings:
+def to_embeddings(utterances: Mapping[int, Utterance], vectors: Mapping[int, Array]) -> Embeddings:
     """Return the embedded utterances as a table; an attribute that one lacks is empty."""
     rows = utterances.values()
     names = dict.fromkeys(name for row in rows for name in row.attributes)
@@ -104,6 +117,9 @@ def _to_embeddings(utterances: Mapping[int, Utterance], vectors: Mapping[int, Ar
         np.array([row.speaker for row in rows]),
         {name: np.array([row.attributes.get(name, "") for row in rows]) for name in names},
     )
+
+
+_Outcomes: TypeAlias = list[tuple[int, Array | Problem]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,15 +132,20 @@ class _Pending:
     key: str
 
 
+def _runner(extraction: _BatchExtraction) -> Callable[[list[tuple[int, Utterance]]], _Outcomes]:
+    """Return the function of a worker."""
+    return extraction.run
+
+
 @dataclass(frozen=True, slots=True)
 class _BatchExtraction:
     extractor: Extractor
     transform: VoiceTransform | None
     store: ArrayStore | None
 
-    def run(self, batch: list[tuple[int, Utterance]]) -> list[tuple[int, Array | Problem]]:
+    def run(self, batch: list[tuple[int, Utterance]]) -> _Outcomes:
         """Return the vector of each utterance, or its problem."""
-        outcomes: list[tuple[int, Array | Problem]] = []
+        outcomes: _Outcomes = []
         pending: list[_Pending] = []
         begun, rate = monotonic(), self.extractor.sample_rate
         for at, utterance in batch:
@@ -146,7 +167,7 @@ class _BatchExtraction:
                 pending, begun = [], monotonic()
         return outcomes + self._embed(pending)
 
-    def _embed(self, pending: list[_Pending]) -> list[tuple[int, Array | Problem]]:
+    def _embed(self, pending: list[_Pending]) -> _Outcomes:
         """Embed waveforms, and cache their vectors."""
         if not pending:
             return []
@@ -160,7 +181,7 @@ class _BatchExtraction:
         if vectors.shape != (len(pending), self.extractor.dim):
             expected = f"({len(pending)}, {self.extractor.dim})"
             raise InputError(f"{self.extractor.name} gave vectors of shape {vectors.shape}; expected {expected}")
-        outcomes: list[tuple[int, Array | Problem]] = []
+        outcomes: _Outcomes = []
         for item, vector in zip(pending, vectors, strict=True):
             if not np.isfinite(vector).all():
                 outcomes.append((item.place, Problem(str(item.utterance.path), None, "its vector is not finite")))

@@ -83,6 +83,15 @@ class OnnxExtractor:
         self.name, self.sample_rate, self.dim = card.name, card.sample_rate, card.dim
         self.fingerprint = f"onnx:{_digest(model)}:{card.front_end}:{card.output}:{_VERSION}"
 
+    def __reduce__(self) -> tuple[type[OnnxExtractor], tuple[EncoderCard]]:
+        """Send the card to another process, which opens the file there."""
+        return OnnxExtractor, (self.card,)
+
+    @property
+    def takes_features(self) -> bool:
+        """Whether the model takes features, and not waveforms."""
+        return self.card.front_end in FRONT_ENDS
+
     def features(self, wave: Wave) -> NDArray[np.float32]:
         """Return the input of the model for a waveform."""
         front_end: Callable[[Wave], NDArray[np.float32]] | None = FRONT_ENDS.get(self.card.front_end)
@@ -102,8 +111,11 @@ class OnnxExtractor:
 
     def embed(self, waves: Sequence[Wave]) -> NDArray[np.float32]:
         """Return one vector per waveform."""
-        result = np.empty((len(waves), self.dim), np.float32)
-        inputs = [self.features(wave) for wave in waves]
+        return self.embed_features([self.features(wave) for wave in waves])
+
+    def embed_features(self, inputs: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
+        """Return one vector for the features of each utterance."""
+        result = np.empty((len(inputs), self.dim), np.float32)
         groups: dict[int, list[int]] = {}
         for at, features in enumerate(inputs):
             groups.setdefault(len(features) if self.batched else at, []).append(at)

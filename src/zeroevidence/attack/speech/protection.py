@@ -86,6 +86,10 @@ class CachedTransform:
         self.transform = transform
         self._store = LimitedStore(folder, 1, most)
 
+    def __reduce__(self) -> tuple[type[CachedTransform], tuple[VoiceTransform, Path, int]]:
+        """Send what another process needs: the transform and the folder."""
+        return CachedTransform, (self.transform, self._store.folder.absolute(), self.most)
+
     @property
     def fingerprint(self) -> str:
         """That of the transform."""

@@ -32,10 +32,11 @@ from zeroevidence.auditing.attacks.step_attack import (
 from zeroevidence.auditing.inputs.embedding_sets import noise_like
 from zeroevidence.auditing.inputs.encoded_speech import EncodedSpeech, required_speech
 from zeroevidence.auditing.learning_curve import LearningCurve, LearningCurves
+from zeroevidence.auditing.protocols.protocol_choice import usual_protocol
 from zeroevidence.data.threat import ThreatModel, Training
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation import About, Evaluation, add_similarity
-from zeroevidence.evaluation.rows.about import TrainingEffort
+from zeroevidence.evaluation.rows.about import Protocol, TrainingEffort
 from zeroevidence.evaluation.rows.flags import flag
 from zeroevidence.uncertainty.resampling.draws import Progress
 
@@ -70,6 +71,11 @@ class AttackPlan:
     def encoders(self) -> list[EncodedSpeech]:
         """The encoders with the speech of the first fold of people."""
         return self.folds[0]
+
+    @property
+    def protocol(self) -> Protocol:
+        """The protocol of all rows."""
+        return Protocol(max(usual_protocol(encoders[0].anonymised).enrolled for encoders in self.folds))
 
     def attacks(self) -> Iterator[tuple[int, LadderStep, ThreatModel]]:
         """Yield the number of an encoder, step and threat model of each attack, bounds first."""
@@ -170,6 +176,11 @@ class AttackPlan:
             return sides
         return {**sides, "noise": noise_like(encoder.original, self.settings.seed, fold)}
 
+    def compared(self, number: int, model: ThreatModel, fold: FoldResult) -> Sides:
+        """Return the speech that an attack of one encoder compared in a fold of people, adapted where the step does."""
+        adapts = model.adapter or any(step.adapts for step in self.steps if step.name == fold.step)
+        return self.fitted[number, fold.encoders[0], fold.step, model.trained_on, adapts][0]
+
     def row(self, model: ThreatModel, result: AttackResult) -> Evaluation:
         """Return the row of an attack."""
         return self.with_model_flags(model, evaluate_task(self.task(model, result), self.settings.workers).row)
@@ -194,8 +205,9 @@ class AttackPlan:
         return row
 
     def _about(self, model: ThreatModel, result: AttackResult) -> About:
+        about = replace(About.against(model), protocol=self.protocol)
         if model.is_bound:
-            return About.against(model)
+            return about
         spent = TrainingEffort(
             self._fewest("train"),
             result.settings,
@@ -211,7 +223,7 @@ class AttackPlan:
         if tunings:
             longest = max(tunings, key=lambda tuning: tuning.epochs)
             spent = replace(spent, epochs=longest.epochs, recordings=longest.recordings)
-        return replace(About.against(model), development=result.development, spent=spent)
+        return replace(about, development=result.development, spent=spent)
 
     def _fewest(self, split: str) -> int:
         """Return the number of people of a split, in the fold that has fewest."""
@@ -225,8 +237,8 @@ class AttackPlan:
         trained_on = {encoder.trained_on for encoder in self._used(result)}
         return "anonymised" if "anonymised" in trained_on else "original"
 
-    def card(self, model: ThreatModel, result: AttackResult) -> AttackerCard:
-        """Return the card of its attacker."""
+    def card(self, model: ThreatModel, result: AttackResult, protocol: Protocol | None = None) -> AttackerCard:
+        """Return the card of its attacker, where another protocol than the usual one is given under that one."""
         return attacker_card(
             model,
             backend=result.step,
@@ -237,6 +249,7 @@ class AttackPlan:
             folds=len(self.folds),
             extractor_trained_on="anonymised" if self._encoder_training(result) == "anonymised" else None,
             spent=self._about(model, result).spent,
+            protocol=protocol,
         )
 
     def curves(self, results: AttackRows, strongest: int) -> LearningCurves:
@@ -274,9 +287,7 @@ class AttackPlan:
         for number, fold in enumerate(result.folds):
             if fold.backend is None:
                 return None
-            adapts = model.adapter or any(step.adapts for step in self.steps if step.name == fold.step)
-            sides, _ = self.fitted[number, fold.encoders[0], fold.step, model.trained_on, adapts]
-            curves.append(draw_curve(model, fold.backend, sides, fold.draws))
+            curves.append(draw_curve(model, fold.backend, self.compared(number, model, fold), fold.draws))
         known = [curve for curve in curves if curve is not None]
         if len(known) < len(curves):
             return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 
 import numpy as np
@@ -55,6 +55,8 @@ class FoldResult:
         Settings among which development people chose.
     draws
         How the runs of the anonymiser were used.
+    parts
+        The attackers of a fusion.
     """
 
     step: str
@@ -65,6 +67,7 @@ class FoldResult:
     development: float
     settings: int = 1
     draws: DrawUse = field(default_factory=DrawUse)
+    parts: tuple[FoldResult, ...] = ()
 
 
 def fit_candidates(step: LadderStep, sets: EmbeddingSets) -> list[FittedBackend]:
@@ -126,34 +129,41 @@ def fuse(results: Sequence[FoldResult], *, seed: int = 0) -> FoldResult:
     weights that were fitted on others of them.
     """
     dev = _in_one_order([result.dev for result in results])
-    mated = results[0].dev.mated
-    enrolled = np.flatnonzero(mated >= 0)
-    rows = results[0].dev.take(enrolled)
-
-    def held_out_bits(numbers: Sequence[int]) -> float:
-        scores = held_out_fusion([dev[i][enrolled] for i in numbers], mated[enrolled], seed=seed)
-        return disclosure(rows.with_scores(scores))
-
     chosen = [max(range(len(results)), key=lambda i: results[i].development)]
     best = -np.inf
     while rest := [i for i in range(len(results)) if i not in chosen]:
-        bits, minus_i = max((held_out_bits([*chosen, i]), -i) for i in rest)
+        bits, minus_i = max((_held_out_bits(results[0].dev, [dev[j] for j in [*chosen, i]], seed), -i) for i in rest)
         if bits < best + _GAIN:
             break
         best, chosen = bits, [*chosen, -minus_i]
-    chosen.sort()
-    fusion = Fusion().fit([dev[i][enrolled] for i in chosen], mated[enrolled])
-    scores = _in_one_order([result.scores for result in results])
+    fused = fuse_parts([results[i] for i in sorted(chosen)], seed=seed)
+    return replace(fused, settings=sum(result.settings for result in results))
+
+
+def fuse_parts(parts: Sequence[FoldResult], *, seed: int = 0) -> FoldResult:
+    """Fuse all of some attackers of one threat model, with weights that are fitted on development people."""
+    dev, scores = (_in_one_order([getattr(part, name) for part in parts]) for name in ("dev", "scores"))
+    mated = parts[0].dev.mated
+    enrolled = np.flatnonzero(mated >= 0)
+    fusion = Fusion().fit([matrix[enrolled] for matrix in dev], mated[enrolled])
     return FoldResult(
         "fusion",
-        tuple(dict.fromkeys(name for i in chosen for name in results[i].encoders)),
+        tuple(dict.fromkeys(name for part in parts for name in part.encoders)),
         None,
-        results[0].scores.with_scores(fusion.fuse([scores[i] for i in chosen])),
-        results[0].dev.with_scores(fusion.fuse([dev[i] for i in chosen])),
-        best,
-        sum(result.settings for result in results),
-        DrawUse.together([results[i].draws for i in chosen]),
+        parts[0].scores.with_scores(fusion.fuse(scores)),
+        parts[0].dev.with_scores(fusion.fuse(dev)),
+        _held_out_bits(parts[0].dev, dev, seed),
+        sum(part.settings for part in parts),
+        DrawUse.together([part.draws for part in parts]),
+        tuple(parts),
     )
+
+
+def _held_out_bits(like: ScoreMatrix, dev: Sequence[FloatArray], seed: int) -> float:
+    """Return the disclosure of development people to weights that were fitted on others of them."""
+    enrolled = np.flatnonzero(like.mated >= 0)
+    scores = held_out_fusion([matrix[enrolled] for matrix in dev], like.mated[enrolled], seed=seed)
+    return disclosure(like.take(enrolled).with_scores(scores))
 
 
 def _in_one_order(matrices: Sequence[ScoreMatrix]) -> list[FloatArray]:

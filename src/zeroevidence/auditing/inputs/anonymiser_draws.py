@@ -5,7 +5,6 @@ The trials are never drawn again: they are what was released.
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from zeroevidence._typing import FloatArray
+from zeroevidence.attack.extractors.device_extraction import has_gpu
 from zeroevidence.attack.ladder.ladder import Effort
 from zeroevidence.attack.speech.protection import VoiceTransform, protect
 from zeroevidence.auditing.inputs.embedding_sets import EmbeddingSets
@@ -68,15 +68,7 @@ def usual_draws(effort: Effort) -> int:
     >>> usual_draws("quick"), usual_draws("full")
     (1, 10)
     """
-    return {"quick": 1, "standard": 5 if _has_gpu() else 2, "full": 10}[effort]
-
-
-def _has_gpu() -> bool:
-    if importlib.util.find_spec("torch") is None:
-        return False
-    import torch
-
-    return bool(torch.cuda.is_available())
+    return {"quick": 1, "standard": 5 if has_gpu() else 2, "full": 10}[effort]
 
 
 def draw_names(recordings: Sequence[Mapping[str, Utterance]]) -> dict[str, tuple[int, str]]:

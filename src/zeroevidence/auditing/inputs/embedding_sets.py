@@ -168,6 +168,18 @@ class EmbeddingSets:
         draws = tuple(FurtherDraw(**changed(draw.parts())) for draw in self.draws)
         return EmbeddingSets(**changed(self.parts()), draws=draws)
 
+    def with_enrolment(self, change: Callable[[Embeddings], Embeddings]) -> EmbeddingSets:
+        """Return the sets with other enrolments of development and evaluation, in every draw."""
+
+        def changed(sets: EmbeddingSets | FurtherDraw) -> dict[str, Embeddings]:
+            return {name: change(getattr(sets, name)) for name in ("dev_enrol", "eval_enrol")}
+
+        return replace(self, **changed(self), draws=tuple(replace(draw, **changed(draw)) for draw in self.draws))
+
+    def with_trials(self, change: Callable[[Embeddings], Embeddings]) -> EmbeddingSets:
+        """Return the sets with other trials of development and evaluation."""
+        return replace(self, dev_trial=change(self.dev_trial), eval_trial=change(self.eval_trial))
+
 
 def check_pair(original: EmbeddingSets, anonymised: EmbeddingSets) -> None:
     """Refuse two sets that are not of the same people and extractor."""

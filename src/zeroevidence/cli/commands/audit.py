@@ -94,6 +94,9 @@ cutting_options = option_group(
 @click.option("--cache", metavar="DIR", help="Where to keep embeddings between runs [default: OUT/cache].")
 @measuring_options(*RESAMPLING)
 @shared.workers()
+@click.option(
+    "--scheduler", metavar="ADDRESS", help="Address of a Dask scheduler; its workers embed the speech [default: none]."
+)
 @measure_option()
 @shared.estimate()
 @shared.signatures()

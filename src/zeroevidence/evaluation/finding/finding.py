@@ -108,7 +108,7 @@ def _numbered(rows: Sequence[Evaluation], question: Question) -> list[int]:
         i
         for i, row in enumerate(rows)
         if row.about.question == question
-        and row.about.role not in ("room", "utility", "training")
+        and row.about.role not in ("room", "protocol", "utility", "training")
         and _is_about_privacy(row)
     ]
 
@@ -376,7 +376,8 @@ def _same_people(row: Evaluation, other: Evaluation) -> bool:
 
 def _beside(row: Evaluation, other_rows: Sequence[Evaluation]) -> list[Flag]:
     threat = row.about.threat
-    if threat is None or not threat.is_named_attacker or row.about.question != "identity" or row.about.role == "room":
+    beside_attacks = row.about.role in ("room", "protocol")
+    if threat is None or not threat.is_named_attacker or row.about.question != "identity" or beside_attacks:
         return []
     flags = []
     if not any(other.about.role == "control" for other in other_rows):
@@ -386,6 +387,7 @@ def _beside(row: Evaluation, other_rows: Sequence[Evaluation]) -> list[Flag]:
         for other in other_rows
         if other.about.threat is not None
         and other.about.threat.is_named_attacker
+        and other.about.role != "protocol"
         and same_setting(other, row)
         and other.about.threat.knowledge < threat.knowledge
         and other.labels.get("system") == row.labels.get("system")

@@ -11,9 +11,9 @@ from zeroevidence.data.threat import RANDOM, UNPROTECTED, ThreatModel, Training
 # identity: who is it; attribute: what is somebody like; spoofing: is the speech real
 Question: TypeAlias = Literal["identity", "attribute", "spoofing"]
 # attack: what an attacker learns of protected speech; control: the same without protection; floor: the same where there
-# is nothing to learn; room: the same where no voice is heard; utility: what should go on working; training: an attacker
-# on what it was trained on
-Role: TypeAlias = Literal["attack", "control", "floor", "room", "utility", "training"]
+# is nothing to learn; room: the same where no voice is heard; protocol: an attack once more under another protocol;
+# utility: what should go on working; training: an attacker on what it was trained on
+Role: TypeAlias = Literal["attack", "control", "floor", "room", "protocol", "utility", "training"]
 
 
 # what is averaged over draws of enrolled recordings
@@ -55,6 +55,39 @@ class DrawUse:
             levels.pop() if len(levels) == 1 else None,
             all(use.deterministic for use in uses),
         )
+
+
+# how an attacker knows the sex of the speaker of a trial
+SexSource: TypeAlias = Literal["told", "heard"]
+
+
+@dataclass(frozen=True, slots=True)
+class Protocol:
+    """What is enrolled, what makes a trial, and among whom it is searched.
+
+    Parameters
+    ----------
+    enrolled
+        Recordings that are enrolled of each person, at most.
+    tried
+        Recordings of one person that make a trial, at most; more than one where they are known to be of one person.
+    sex
+        How the sex of a trial's speaker is known where people of the same sex are searched for; None where everybody
+        is.
+
+    Examples
+    --------
+    >>> str(Protocol(4)), str(Protocol(4, tried=3, sex="told"))
+    ('4 enrolled, 1 tried', '4 enrolled, 3 tried together, same sex (told)')
+    """
+
+    enrolled: int
+    tried: int = 1
+    sex: SexSource | None = None
+
+    def __str__(self) -> str:
+        tried = f"{self.tried} tried{' together' if self.tried > 1 else ''}"
+        return f"{self.enrolled} enrolled, {tried}{'' if self.sex is None else f', same sex ({self.sex})'}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +159,8 @@ class About:
         Whether all recordings of one person were judged together.
     speech
         Whose utility it is: of original or of anonymised speech.
+    protocol
+        What was enrolled, tried and searched, where it is known.
 
     Examples
     --------
@@ -147,6 +182,7 @@ class About:
     spent: TrainingEffort | None = None
     pooled: bool = False
     speech: Training | None = None
+    protocol: Protocol | None = None
 
     @classmethod
     def against(cls, threat: ThreatModel) -> About:
@@ -156,5 +192,5 @@ class About:
 
     @property
     def is_bound(self) -> bool:
-        """Whether the row only shows what there is without protection, without a voice, or where nothing is to find."""
-        return self.role in ("control", "floor", "room")
+        """Whether the row stands beside attacks: without protection or voice, without anything, or another protocol."""
+        return self.role in ("control", "floor", "room", "protocol")

@@ -229,6 +229,11 @@ FLAGS: Mapping[str, tuple[Severity, str]] = {
         "with {amount} runs of the anonymiser instead of {before} this attacker learned {gain:.2f} bits more and has "
         "not levelled off; read its disclosure as a lower bound.",
     ),
+    "enrolment-pays": (
+        "warning",
+        "with {amount} enrolled recordings of each person instead of {before} this attacker learned {gain:.2f} bits "
+        "more and has not levelled off; read its disclosure as a lower bound.",
+    ),
     "fused": (
         "note",
         "the scores of {number} systems were added with weights that were fitted on {whom}: {weights}.",

@@ -15,7 +15,7 @@ from zeroevidence.uncertainty.level import percent
 # The labels of tables in their usual order; others follow.
 LABELS = (
     *("system", "dataset", "attribute", "class", "split", "sex"),
-    *("enrolment", "trial", "attacker", "encoder", "backend"),
+    *("enrolment", "trial", "attacker", "encoder", "backend", "protocol"),
 )
 _NUMBERS = tuple(column.name for column in RESULT_COLUMNS if column.format != "text")
 

@@ -48,6 +48,12 @@ _BOUNDS = {
     "floor": "noise in the place of voices shows the result of the same search where there is nothing to find",
     "room": "pauses and channel alone show how much is found in the recordings without any voice",
 }
+_PROTOCOLS = (
+    "Protocols: unless a row names another one, all enrolled recordings of a person make a profile, a trial is one "
+    "recording, and it is searched among everybody. Rows with a protocol are the strongest attacker once more, who "
+    "enrols fewer recordings, tries recordings together that are known to be of one person, or searches for people of "
+    "the same sex; development people chose. The released recordings are the same."
+)
 _CORRECTED = (
     " Measures after the best calibration favour the attacker on few people: their intervals are corrected for it, and "
     "where they would leave the value out, they are widened to reach it."
@@ -82,6 +88,8 @@ def _paragraphs(rows: Sequence[Evaluation], names: Sequence[str]) -> Iterator[st
     bounds = [text for role, text in _BOUNDS.items() if any(row.about.role == role for row in rows)]
     if bounds:
         yield f"Bounds: {', '.join(bounds)}."
+    if any(row.about.role == "protocol" for row in rows):
+        yield _PROTOCOLS
     seeds = sorted({row.setup.seed for row in rows if row.setup.recorded is None})
     if seeds:
         named = ", ".join(f"seed {seed}" for seed in seeds)

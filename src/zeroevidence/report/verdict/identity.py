@@ -52,6 +52,7 @@ from zeroevidence.report.verdict.phrases import (
     unbroken,
     vacuous_limit,
 )
+from zeroevidence.report.verdict.protocols import protocol_sentences
 from zeroevidence.report.verdict.room import room_sentences
 from zeroevidence.report.verdict.summary import summary
 
@@ -96,6 +97,7 @@ def identity_verdict(rows: Sequence[Evaluation], finding: Finding) -> Verdict:
         *([] if not row.is_search else exposed_share(row)),
         chance_sentence(row, chance, tested),
         *_several_recordings(row, chance),
+        *protocol_sentences(rows, finding),
         *([] if not row.is_search else most_exposed(row, finding)),
         *named_for_everybody(row),
         *room_sentences(rows, finding, leaks=finding.level in ("recognised", "leaks") or bool(named_count(row))),

@@ -11,6 +11,7 @@ _CURVES = (
     ("alid_over_training_people", "training people", "still-rising"),
     ("alid_over_epochs", "epochs of training", "training-pays"),
     ("alid_over_draws", "runs of the anonymiser", "draws-pay"),
+    ("alid_over_enrolment", "enrolled recordings of each person", "enrolment-pays"),
 )
 
 

@@ -52,6 +52,8 @@ class EncoderPasses:
         Processes that share the work.
     outputs
         What the encoder made of some of the utterances before training, where that is known.
+    half
+        Whether a GPU computes in half precision, as in training.
     """
 
     def __init__(
@@ -63,8 +65,10 @@ class EncoderPasses:
         say: Callable[[str], None],
         group: ProcessGroup,
         outputs: EncoderOutputs | None = None,
+        half: bool = True,
     ) -> None:
-        self.network, self.place, self.last, self.group, self.outputs = network, place, last, group, outputs
+        self.network, self.place, self.last, self.group, self.half = network, place, last, group, half
+        self.outputs = outputs
         # Without a GPU one at a time: padding would only be work.
         self.size = AdaptiveBatchSize(_UTTERANCES if place.type == "cuda" else 1, say)
 
@@ -133,7 +137,8 @@ class EncoderPasses:
         together = 1 if on_gpu else cores()
         done = 0
         while done < len(order):
-            batches = padded_batches(length, order[done:], self.size.size, _FRAMES if on_gpu else None)
+            frames = _FRAMES if self.half else _FRAMES // 2  # single precision takes twice the memory
+            batches = padded_batches(length, order[done:], self.size.size, frames if on_gpu else None)
             with closing(source.whole(batches)) as ready:
                 for first in range(0, len(batches), together):
                     some = batches[first : first + together]
@@ -146,7 +151,7 @@ class EncoderPasses:
                         done += len(batch.rows)
 
     def _compute(self, compute: Compute, padded: tuple[torch.Tensor, list[int]]) -> list[Any]:
-        with torch.no_grad(), precision(self.place):
+        with torch.no_grad(), precision(self.place) if self.half else contextlib.nullcontext():
             return compute(*padded)
 
 

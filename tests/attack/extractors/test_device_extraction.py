@@ -1,0 +1,84 @@
+"""Extraction by torch gives the vectors of onnxruntime, on any device that torch computes on."""
+
+import numpy as np
+import pytest
+
+from zeroevidence.attack.extractors.crops import CropExtractor
+from zeroevidence.attack.extractors.device_extraction import device_network, extract_on_device
+from zeroevidence.attack.extractors.extract import extract
+from zeroevidence.attack.extractors.extractor import load_extractor
+from zeroevidence.data.speech.audio import write_audio
+from zeroevidence.data.speech.corpus import Utterance
+from zeroevidence.errors import InputError
+from zeroevidence.protect import load_protector
+
+pytest.importorskip("torch")
+pytest.importorskip("onnx")
+pytest.importorskip("onnxruntime")
+pytest.importorskip("soundfile")
+
+TOLERANCE = 1e-4  # of a cosine: features are rounded to half precision
+
+
+class Counted:
+    """A protector that counts its calls."""
+
+    def __init__(self):
+        self.protector, self.calls = load_protector("pitch:2", seed=0), 0
+        self.fingerprint = self.protector.fingerprint
+
+    def __call__(self, wave, rate, utterance):
+        self.calls += 1
+        return self.protector(wave, rate, utterance)
+
+
+@pytest.fixture
+def utterances(tmp_path):
+    rng = np.random.default_rng(0)
+    found = []
+    for k, size in enumerate((8_000, 39_000, 41_000, 16_000)):
+        file = tmp_path / "speech" / f"{k}.wav"
+        file.parent.mkdir(exist_ok=True)
+        tone = np.sin(np.arange(size) * (0.02 + 0.01 * k)) * np.sin(np.arange(size) * 0.001)
+        write_audio(file, 0.2 * tone + 0.02 * rng.normal(size=size))
+        found.append(Utterance(f"u{k}", f"s{k % 2}", file, attributes={"sex": "fm"[k % 2]}))
+    return found
+
+
+def cosines(first, second):
+    lengths = np.linalg.norm(first, axis=1) * np.linalg.norm(second, axis=1)
+    return np.einsum("ij,ij->i", first, second) / lengths
+
+
+@pytest.mark.parametrize("crops", [False, True])
+def test_torch_gives_the_vectors_of_onnxruntime(utterances, tmp_path, crops):
+    extractor = load_extractor("campplus")
+    extractor = CropExtractor(extractor) if crops else extractor
+    transform = Counted()
+    near = extract(utterances, extractor, transform=transform)
+    assert transform.calls == len(utterances)
+    network = device_network(extractor)
+    for _ in range(2):  # features of the second pass come from the store
+        far = extract_on_device(
+            utterances, extractor, network, cache=tmp_path, transform=transform, workers=1, device="cpu"
+        )
+        assert (1.0 - cosines(near.vectors, far.vectors)).max() < TOLERANCE
+        assert transform.calls == 2 * len(utterances)
+    assert far.ids.tolist() == near.ids.tolist()
+    assert far.speakers.tolist() == near.speakers.tolist()
+    assert far.attributes["sex"].tolist() == near.attributes["sex"].tolist()
+    assert far.vectors.dtype == near.vectors.dtype
+
+
+def test_a_silent_recording_is_named(utterances, tmp_path):
+    write_audio(tmp_path / "speech" / "silent.wav", np.zeros(16_000))
+    extractor = load_extractor("campplus")
+    broken = [*utterances, Utterance("silent", "s0", tmp_path / "speech" / "silent.wav")]
+    with pytest.raises(InputError, match=r"silent\.wav"):
+        extract_on_device(broken, extractor, device_network(extractor), cache=tmp_path, device="cpu")
+
+
+def test_encoders_without_a_network_stay_where_they_are(monkeypatch):
+    assert device_network(load_extractor("cues")) is None
+    monkeypatch.setattr("zeroevidence.attack.networks.loading.recognise", lambda _: None)
+    assert device_network(load_extractor("campplus")) is None

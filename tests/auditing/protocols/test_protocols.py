@@ -1,0 +1,130 @@
+"""The choices of a protocol: what each changes in speech and scores, and where it is not offered."""
+
+import numpy as np
+import pytest
+
+from zeroevidence.attack.backends.cosine import Cosine
+from zeroevidence.auditing import EmbeddingSets
+from zeroevidence.auditing.attacks.step_attack import score_trials
+from zeroevidence.auditing.inputs.speaker_folds import draw_sets
+from zeroevidence.auditing.protocols.enrolled_recordings import first_recordings
+from zeroevidence.auditing.protocols.pooled_trials import pooled
+from zeroevidence.auditing.protocols.protocol_choice import PROTOCOLS, recordings_of_each, usual_protocol
+from zeroevidence.auditing.protocols.same_sex import hearing
+from zeroevidence.data.embeddings import Embeddings
+from zeroevidence.evaluation.rows.about import Protocol
+
+
+def speech(people=40, each=8, sexes=("f", "m"), noise=0.5) -> EmbeddingSets:
+    """People of several sexes that can be heard, in one split."""
+    rng = np.random.default_rng(0)
+    index, sex = np.repeat(np.arange(people), each), np.arange(people) % len(sexes)
+    vectors = rng.normal(size=(people, 6))
+    vectors[:, 0] = 6.0 * sex
+    names = np.array([f"p{i:02d}" for i in index])
+    embeddings = Embeddings(
+        vectors[index] + noise * rng.normal(size=(len(index), 6)),
+        np.array([f"{name}-{i}" for i, name in enumerate(names)]),
+        names,
+        {"sex": np.array(sexes)[sex[index]]},
+    )
+    return draw_sets(embeddings, embeddings, 0, 0)[0][0]
+
+
+def relabelled(sets, change) -> EmbeddingSets:
+    """The sets with other labels of sex in each part."""
+    parts = {
+        name: Embeddings(part.vectors, part.ids, part.speakers, {"sex": change(name, part.attributes["sex"])})
+        for name, part in sets.parts().items()
+    }
+    return EmbeddingSets(**parts)
+
+
+def protocols(name, sets) -> list[Protocol]:
+    """The protocols of the options of a choice."""
+    options = PROTOCOLS.find(name).options(sets.train, sets)
+    return list(dict.fromkeys(option.protocol(usual_protocol(sets)) for option in options))
+
+
+@pytest.mark.parametrize(("each", "expected"), [(8, [1, 2]), (10, [1, 2, 4]), (2, [])])
+def test_fewer_recordings_are_enrolled_than_there_are(each, expected):
+    sets = speech(each=each)
+    assert [protocol.enrolled for protocol in protocols("enrolled", sets)] == expected
+    for option, number in zip(PROTOCOLS.find("enrolled").options(sets.train, sets), expected, strict=True):
+        changed = option.sets(sets)
+        assert set(recordings_of_each(changed.eval_enrol)) == set(recordings_of_each(changed.dev_enrol)) == {number}
+        assert np.array_equal(changed.eval_trial.vectors, sets.eval_trial.vectors)
+
+
+def test_the_same_recordings_are_enrolled_of_every_encoder_and_every_draw():
+    sets = speech()
+    again = sets.with_draws([Embeddings(**_joined(sets))])
+    fewer = again.with_enrolment(lambda part: first_recordings(part, 2))
+    assert fewer.draws[0].eval_enrol.ids.tolist() == fewer.eval_enrol.ids.tolist()
+    assert set(first_recordings(sets.eval_enrol, 1).ids) < set(fewer.eval_enrol.ids)
+
+
+def _joined(sets):
+    fields = ("vectors", "ids", "speakers")
+    return {field: np.concatenate([getattr(part, field) for part in sets.parts().values()]) for field in fields}
+
+
+@pytest.mark.parametrize(("each", "expected"), [(8, [Protocol(4, tried=4)]), (2, [])])
+def test_trials_are_taken_together_where_a_person_has_several(each, expected):
+    assert protocols("pooled", speech(each=each)) == expected
+
+
+def test_trials_that_are_taken_together():
+    part = Embeddings(
+        [[1.0, 0.0], [3.0, 2.0], [5.0, 5.0]],
+        ["a", "b", "c"],
+        ["x", "x", "y"],
+        {"sex": ["f", "f", "m"], "n": ["1", "2", "3"]},
+    )
+    together = pooled(part)
+    assert together.vectors.tolist() == [[2.0, 1.0], [5.0, 5.0]]
+    assert together.ids.tolist() == ["x, 2 recordings", "y, 1 recordings"]
+    assert {name: values.tolist() for name, values in together.attributes.items()} == {
+        "sex": ["f", "m"],
+        "n": ["", "3"],
+    }
+
+
+def test_a_sex_is_told_heard_or_neither():
+    sets = speech()
+    both = {"told", "heard"}
+    assert {protocol.sex for protocol in protocols("sex", sets)} == both
+    unknown_trials = relabelled(sets, lambda name, sex: np.full_like(sex, "") if "trial" in name else sex)
+    assert {protocol.sex for protocol in protocols("sex", unknown_trials)} == {"heard"}
+    unknown_training = relabelled(sets, lambda name, sex: np.full_like(sex, "") if name == "train" else sex)
+    assert {protocol.sex for protocol in protocols("sex", unknown_training)} == {"told"}
+    unknown_enrolment = relabelled(sets, lambda name, sex: np.full_like(sex, "") if name == "eval_enrol" else sex)
+    assert protocols("sex", unknown_enrolment) == []
+    assert protocols("sex", speech(sexes=("f",))) == []
+    assert protocols("sex", relabelled(sets, lambda _, sex: np.full_like(sex, ""))) == []
+
+
+def test_a_sex_is_heard_only_if_enough_people_were_learned_from():
+    train = speech().train
+    assert hearing(train) is not None
+    men = np.unique(train.speakers[train.attributes["sex"] == "m"])
+    assert hearing(train.take(~np.isin(train.speakers, men[3:]))) is None
+    assert hearing(train.take(~np.isin(train.speakers, men[4:]))) is not None
+    assert hearing(Embeddings(train.vectors, train.ids, train.speakers)) is None
+
+
+@pytest.mark.parametrize("source", ["told", "heard"])
+def test_people_of_another_sex_are_put_back_and_the_others_keep_their_order(source):
+    sets = speech()
+    matrix = score_trials(Cosine().fit(*sets.training()), [sets.eval_enrol], sets.eval_trial)
+    options = PROTOCOLS.find("sex").options(sets.train, sets)
+    option = [each for each in options if each.protocol(Protocol(1)).sex == source][-1]
+    changed = option.scores(matrix, sets.eval_trial, sets.eval_enrol)
+    sex_of = dict(zip(sets.eval_enrol.speakers.tolist(), sets.eval_enrol.attributes["sex"].tolist(), strict=True))
+    sexes = np.array([sex_of[name] for name in matrix.enrolment_names.tolist()])
+    tried = np.array([sex_of[name] for name in matrix.trial_speakers.tolist()])
+    for row in range(len(tried)):
+        same = sexes == tried[row]
+        assert changed.scores[row, same].min() > changed.scores[row, ~same].max()
+        assert np.array_equal(np.argsort(changed.scores[row, same]), np.argsort(matrix.scores[row, same]))
+    assert np.array_equal(changed.mated, matrix.mated)
