@@ -91,7 +91,7 @@ class LimitedStore:
     """
 
     def __init__(self, folder: Path, dim: int, most: int = LARGEST) -> None:
-        self._store, self._lock = ArrayStore(folder, dim), threading.Lock()
+        self.folder, self._store, self._lock = folder, ArrayStore(folder, dim), threading.Lock()
         self._used = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
         self.most = min(most, self._used + _free_disk(folder) // 2)
 

@@ -88,7 +88,7 @@ class CachedTransform:
 
     def __reduce__(self) -> tuple[type[CachedTransform], tuple[VoiceTransform, Path, int]]:
         """Send what another process needs: the transform and the folder."""
-        return CachedTransform, (self.transform, self._store.folder.absolute(), self.most)
+        return CachedTransform, (self.transform, self._store.folder.absolute(), self._store.most)
 
     @property
     def fingerprint(self) -> str:
