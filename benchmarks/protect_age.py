@@ -23,7 +23,7 @@ from zeroevidence.protect import Roles, assess_number
 from zeroevidence.protect.assessment.numbers import splits_by_number, with_bands
 from zeroevidence.protect.assessment.regressors.regressor import REGRESSORS
 from zeroevidence.protect.attributes.shared.bands import Bands
-from zeroevidence.protect.fitting import fit_protector
+from zeroevidence.protect.fitting import fit
 from zeroevidence.protect.tradeoff.strengths import set_strength
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "embeddings"
@@ -67,7 +67,7 @@ def measured(roles: Roles, attackers: list[str], seed: int) -> list[tuple[tuple[
     protectors = {}
     for kind, levels in NOISE.items():
         train: Embeddings = roles.train if kind == "conditional" else with_bands(roles.train, "age", BANDS)
-        fitted = fit_protector(train, "age", kind, parameters={"noise_seed": seed}).protector
+        fitted = fit(train, "age", kind, parameters={"noise_seed": seed}).protector
         for noise in levels:
             name = f"{kind} {noise:g}"
             systems[name], protectors[name] = (kind, noise), set_strength(fitted, noise)

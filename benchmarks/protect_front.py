@@ -1,7 +1,7 @@
 """What the strongest attacker learns about people's sex within a budget of verification, by protector.
 
     python benchmarks/protect_front.py [--data FOLDER] [--set NAME] [--workers 1] [--budget eer=+1%] [--cuts 10]
-                                       [--protector NAME] [--assess] [--keyed]
+                                       [--protector NAME] [--assess]
 
 FOLDER holds `vpc2020_xvectors/`, `audiomnist_*.npz` and `speechocean_*.npz` and is looked for in
 `../shared/data/embeddings` beside the project. The people of each sex (of speechocean762 those older than 13) are cut
@@ -12,8 +12,6 @@ kernel), chosen on the test people, which is in the attacker's favour; with --as
 evaluate` has. `people` is the same for attackers who see the mean of all vectors of a person. `null` deals sex to
 people at random.
 
-With --keyed the table is of noise that a key draws for each person, at several levels and in two shapes. `EER, key` is
-the EER of who holds the key and subtracts the noise, `EER` that of others, who see all vectors of a person moved alike.
 Workers share the cuts; their number changes no result.
 """
 
@@ -32,6 +30,7 @@ from zeroevidence.data.threat import UNPROTECTED
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation import Options
 from zeroevidence.protect import assess
+from zeroevidence.protect.assessment.systems import protect
 from zeroevidence.protect.assessment.verification import verification
 from zeroevidence.protect.attributes import protectors_of
 from zeroevidence.protect.tradeoff.quick_attackers import quick_attacks
@@ -49,10 +48,7 @@ VARIANTS = {"flow, own covariances": ("flow", {"covariances": "classes"})}
 LEFT_OUT = ("adversarial",)  # slow, and far behind in every table
 LEAST_AGE = 14
 CHOOSING = range(3)  # seeds of the cuts that choose strengths
-KEYED = ("classmeans", "transport")
-KEYED_SHAPES = ("within", "total")
-KEYED_LEVELS = (1.0, 2.0, 4.0)
-KEY = "a key of the benchmark"
+THREE = ("logistic", "qda", "kernel")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +61,6 @@ class Task:
     protector: str = UNPROTECTED
     strengths: tuple[float, ...] = (0.0,)
     full: bool = False  # all attackers of `protect evaluate`
-    shape: str | None = None  # of noise that a key draws
 
     def roles(self):
         """Who is used for what."""
@@ -76,8 +71,6 @@ class Task:
         if self.protector == UNPROTECTED:
             return {0.0: None}
         kind, parameters = VARIANTS.get(self.protector, (self.protector, {}))
-        if self.shape is not None:
-            parameters = {**parameters, "noise_shape": self.shape}
         settings = {"seed": self.seed, "strengths": self.strengths, "parameters": parameters}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -101,15 +94,6 @@ def of_people(data):
     return Embeddings(means, names, names, {"sex": data.attributes["sex"][first]})
 
 
-def protected(data, protector, keyed):
-    """Embeddings through a protector, if there is one, with noise by the key where asked for."""
-    x = np.asarray(data.vectors, dtype=np.float64)
-    key_options = {"speakers": data.speakers, "noise_key": KEY} if keyed else {}
-    return Embeddings(
-        x if protector is None else protector.transform(x, **key_options), data.ids, data.speakers, data.attributes
-    )
-
-
 def measured(task):
     """The numbers of each strength, in their order."""
     roles = task.roles()
@@ -118,13 +102,10 @@ def measured(task):
 
 def numbers(roles, protector, task):
     """Those of one protector."""
-    sides = {
-        name: protected(getattr(roles, name), protector, task.shape is not None and protector is not None)
-        for name in ("attack", "test")
-    }
+    sides = {name: protect(getattr(roles, name), protector) for name in ("attack", "test")}
     verified = verification(roles.train, sides, Options(intervals=0, null=0), {})
-    most = max(quick_attacks(*sides.values(), "sex").values())
-    people = max(quick_attacks(*map(of_people, sides.values()), "sex").values())
+    most = max(quick_attacks(*sides.values(), "sex", THREE).values())
+    people = max(quick_attacks(*map(of_people, sides.values()), "sex", THREE).values())
     if task.full:
         fitted = {} if protector is None else {task.protector: protector}
         rows = assess(fitted, roles, "sex", map_method="none", verification=False, options=Options(intervals=0, null=0))
@@ -140,7 +121,7 @@ def under_null(task):
         _, first, who = np.unique(side.speakers, return_index=True, return_inverse=True)
         sex = rng.permutation(side.attributes["sex"][first])[who]
         dealt.append(Embeddings(side.vectors, side.ids, side.speakers, {"sex": sex}))
-    return max(quick_attacks(*dealt, "sex").values())
+    return max(quick_attacks(*dealt, "sex", THREE).values())
 
 
 def chosen_strengths(names, protectors, limit, home, workers):
@@ -214,31 +195,6 @@ def budget_table(names, options, seeds, home):
             print(f"| {SETS[name].title} | {one} | none within {limit} | | | | | |", flush=True)
 
 
-def keyed_table(names, options, seeds, home):
-    """Protectors with noise that a key draws for each person."""
-    print("| embeddings | protector | shape | noise | D_ECE | null | people | EER, key [%] | EER [%] | top-1 [%] |")
-    print("| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |", flush=True)
-    null = nulls(names, home, seeds, options.workers)
-    lines = [
-        Task(name, 0, home, one, (0.0, *KEYED_LEVELS), shape=shape)
-        for name in names
-        for one in options.protector or KEYED
-        for shape in KEYED_SHAPES
-    ]
-    done = iter(worked(measured, [replace(one, seed=seed) for one in lines for seed in seeds], options.workers))
-    for task in lines:
-        by_strength = list(zip(*[next(done) for _ in seeds], strict=True))
-        _, _, with_key, _ = means([(one,) for one in by_strength[0]])
-        for level, values in zip(task.strengths, by_strength, strict=True):
-            if level == 0.0 and task.shape != KEYED_SHAPES[0]:
-                continue  # without noise there is no shape
-            disclosed, people, eer, top1 = means([(one,) for one in values])
-            shape = "" if level == 0.0 else task.shape
-            cells = (f"{level:g}", f"{disclosed:.3f}", f"{null[task.name]:.3f}", f"{people:.3f}")
-            rates = (f"{100 * with_key:.2f}", f"{100 * eer:.2f}", f"{100 * top1:.1f}")
-            print("| " + " | ".join((SETS[task.name].title, task.protector, shape, *cells, *rates)) + " |", flush=True)
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_set_options(parser)
@@ -247,14 +203,10 @@ def main():
     parser.add_argument("--first", type=int, default=100, help="seed of the first cut that is reported")
     parser.add_argument("--protector", action="append", help="this one alone; may be repeated")
     parser.add_argument("--assess", action="store_true", help="attack with all classifiers of `protect evaluate`")
-    parser.add_argument("--keyed", action="store_true", help="noise by a key for each person, without a budget")
     options = parser.parse_args()
-    if options.keyed and options.assess:
-        parser.error("--keyed measures with the three quick attackers; leave --assess out")
     names = options.sets or list(SETS)
     seeds = range(options.first, options.first + options.cuts)
-    table = keyed_table if options.keyed else budget_table
-    table(names, options, seeds, home_of(options))
+    budget_table(names, options, seeds, home_of(options))
 
 
 if __name__ == "__main__":

@@ -100,6 +100,7 @@ from zeroevidence.evaluation.planning.two_systems import (
     plan_comparison as plan_comparison,
 )
 from zeroevidence.evaluation.reading.linked import link as link
+from zeroevidence.evaluation.scores.threshold import threshold as threshold
 from zeroevidence.evaluation.tandem.evaluate import evaluate_tandem as evaluate_tandem
 from zeroevidence.measure.pairs.devpav import devpav as devpav
 from zeroevidence.measure.pairs.elub import elub as elub

@@ -73,8 +73,8 @@ class OutOfMemory(ZeroEvidenceError):
 
     exit_code = 5
 
-    def __init__(self) -> None:
-        super().__init__("out of memory; evaluate fewer trials at a time, or on a larger machine")
+    def __init__(self, reason: str = "evaluate fewer trials at a time, or on a larger machine") -> None:
+        super().__init__(f"out of memory; {reason}")
 
 
 class OutputError(ZeroEvidenceError):

@@ -13,9 +13,7 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-_SIGNALS = tuple(
-    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
-)  # Windows lacks the last
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _REPEATED = 1.0  # seconds within which the same request may come twice, as from `timeout`
 _of_thread = threading.local()
 

@@ -11,13 +11,15 @@ import sys
 import tempfile
 from pathlib import Path
 
+import click
 import numpy as np
 import polars as pl
 import pytest
 
 import zeroevidence
 from tests.effort import slow
-from zeroevidence.cli import printing
+from zeroevidence.cli import cli, printing
+from zeroevidence.cli.own_inputs import READ, placeholders
 from zeroevidence.data.files.errors import unreadable_reason
 from zeroevidence.data.formats.scores.reading.read import read_scores
 from zeroevidence.data.formats.voiceprivacy.result_folders import find_kit_scores
@@ -153,7 +155,6 @@ def test_other_outputs_that_are_inputs_are_refused(tmp_path, run):
     (tmp_path / "out" / "trials.csv").write_text("utterance,f1\nu1,2.0\n")
     vectors = str(tmp_path / "v.npz")
     for arguments in (
-        ("evaluate", scores, "--key", data, "-o", data / "trials", "--overwrite"),
         ("plot", "det", tmp_path / "r.json", "-o", tmp_path / "r.json", "--overwrite"),
         ("report", tmp_path / "r.json", "-o", tmp_path / "r.json", "--overwrite"),
         ("protect", "apply", tmp_path / "model", vectors, "-o", vectors, "--overwrite"),
@@ -161,6 +162,64 @@ def test_other_outputs_that_are_inputs_are_refused(tmp_path, run):
     ):
         code, _, err = run(*arguments)
         assert (code, "is read by this command, too" in err) == (2, True), arguments
+    code, _, err = run("evaluate", scores, "--key", data, "-o", data / "trials", "--overwrite")
+    assert (code, f"lies in {data}, which this command reads" in err) == (2, True)
+
+
+@pytest.mark.parametrize("place", ["a new file", "a new folder below it", "by a link"])
+def test_an_output_inside_a_folder_that_is_read_is_refused(tmp_path, run, monkeypatch, place):
+    monkeypatch.chdir(tmp_path)
+    Path("read/ann").mkdir(parents=True)
+    Path("link").symlink_to("read/ann")
+    write_scores("a")
+    output = {"a new file": "read/new", "a new folder below it": "read/ann/x/y", "by a link": "link/new"}[place]
+    before = sorted(Path("read").rglob("*"))
+    for arguments in (
+        ("evaluate", "a", "--key", "read", "-o", output),
+        ("evaluate", "a", "--key", "read", "-o", output, "--overwrite"),
+        ("evaluate", "read", "--per-speaker", output),
+        ("report", "read", "-o", output),
+        ("compare", "read", "a", "-o", output),
+        ("kit", "write", "read", "-o", output),
+        ("audit", "read", "--protect", "mcadams", "-o", output),
+        ("audit", "elsewhere", "--anonymised", "read", "-o", output),
+        ("audit", "read", "--protect", "mcadams", "--cache", output, "-o", "out"),
+        ("train-attacker", "read", "-o", output),
+        ("protect", "apply", "read", "v.npz", "-o", output),
+        ("plot", "det", "read", "-o", f"{output}.svg"),
+        ("utility", "--corpus", "read", "-o", output),
+    ):
+        code, _, err = run(*arguments)
+        wanted = f"{output}{'.svg' if 'det' in arguments else ''}: lies in read, which this command reads"
+        assert (code, err) == (2, f"{wanted}; expected an output outside of it\n"), arguments
+        assert sorted(Path("read").rglob("*")) == before
+
+
+def test_an_output_beside_what_is_read_is_written(tmp_path, run, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("data").mkdir()
+    write_scores("data/a")
+    assert run("evaluate", "data/a", "-o", "data/b", *QUICK)[0] == 0
+    Path("det").mkdir()  # the kind of a figure is no folder that is read
+    assert run("evaluate", "data/a", "-f", "json", "-o", "det/r.json", *QUICK)[0] == 0
+    assert run("plot", "det", "det/r.json", "-o", "det/r.svg")[0] == 0
+
+
+def test_every_parameter_with_text_is_known_to_be_read_or_not():
+    """A new name in a command's help is added to `READ` or here, so that no input is left out of the rule."""
+    not_read = {"ADDRESS", "COLUMN", "COMMAND", "CONDITION", "KIND", "LABEL", "MEASURE", "NAME", "NUMBER", "OUT"}
+    not_read |= {"SUFFIX", "TEXT", "VALUE"}
+
+    def parameters(command):
+        context = click.Context(command)
+        if isinstance(command, click.Group):
+            for name in command.list_commands(context):
+                yield from parameters(command.get_command(context, name))
+        yield from command.params
+
+    for parameter in parameters(cli):
+        if isinstance(parameter.type, click.types.StringParamType):
+            assert placeholders(parameter) <= READ | not_read, parameter.opts
 
 
 def test_a_system_may_be_called_like_the_output(tmp_path, run, monkeypatch):

@@ -295,6 +295,9 @@ def _texts() -> Iterator[Damage]:
     yield Damage(r"two\.txt", _lines(_cell(0, _NO_NUMBERS)))
     yield Damage(r"table\.csv", _lines(_cell(2, tuple(value for value in _NO_NUMBERS if "," not in value), 1), ","))
     yield Damage(r"table\.csv", _byte(b","))
+    yield Damage(r"mated\.txt", _lines(_cell(0, _NO_NUMBERS, 1)))
+    yield Damage(r"named\.csv", _lines(_cell(0, tuple(value for value in _NO_NUMBERS if "," not in value), 1), ","))
+    yield Damage(r"named\.csv", _lines(_cell(1, _NO_LABELS, 1), ","))
     yield Damage(r"people", _lines(_gone))
     for change in (_one_line, _packed):
         yield Damage(r"kaldi\.scores|labelled\.txt|two\.txt|table\.csv", change)

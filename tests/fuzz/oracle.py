@@ -11,7 +11,10 @@ from fractions import Fraction
 import numpy as np
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-_LABELS = {"target": True, "1": True, "nontarget": False, "0": False}
+_LABELS = {
+    **dict.fromkeys(("target", "1", "1.0", "true", "True", "TRUE"), True),
+    **dict.fromkeys(("nontarget", "0", "0.0", "false", "False", "FALSE"), False),
+}
 
 
 def _rows(data: bytes) -> list[list[str]] | None:

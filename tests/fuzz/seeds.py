@@ -83,6 +83,9 @@ def _scores(home: Path) -> list[Target]:
         "labelled.txt": "".join(f"{e} {t} {s:.3f} {labels[m]}\n" for e, t, m, s in pairs),
         "two.txt": "".join(f"{s:.3f} {labels[m]}\n" for _, _, m, s in pairs),
         "table.csv": "enrol,trial,score,label\n" + "".join(f"{e},{t},{s:.3f},{labels[m]}\n" for e, t, m, s in pairs),
+        "named.csv": '"similarity","same"\n' + "".join(f"{s:.3f},{str(m).upper()}\n" for _, _, m, s in pairs),
+        "mated.txt": "".join(f"{s:.3f}\n" for _, _, m, s in pairs if m),
+        "nonmated.csv": '"","x"\n' + "".join(f'"{i}",{s:.3f}\n' for i, (_, _, m, s) in enumerate(pairs) if not m),
         "people": "".join(f"u{t} p{t % 6}\n" for t in range(18)),
     }
     for name, text in forms.items():
@@ -110,6 +113,11 @@ def _scores(home: Path) -> list[Target]:
         made.append(Target(command, ("vox.scores", "--key", "vox.key", *more), files, tuple(files)))
         for name in ("labelled.txt", "two.txt", "table.csv", "table.parquet", "matrix.npz"):
             made.append(Target(command, (name, *more), _read(home, name), (name,)))
+        columns_named = ("--score-column", "similarity", "--label-column", "same")
+        made.append(Target(command, ("named.csv", *columns_named, *more), _read(home, "named.csv"), ("named.csv",)))
+        files = _read(home, "mated.txt", "nonmated.csv")
+        lists = ("--targets", "mated.txt", "--nontargets", "nonmated.csv")
+        made.append(Target(command, (*lists, *more), files, tuple(files)))
     for name in ("kaldi.scores", "other.scores", "kaldi.key"):  # of few people, each of whom is left out in turn
         (home / f"few.{name}").write_text("".join(forms[name].splitlines(keepends=True)[: 6 * 8]))
     files = _read(home, "few.kaldi.scores", "few.other.scores", "few.kaldi.key")
@@ -350,10 +358,12 @@ def _corpora(home: Path) -> list[Target]:
         "kaldi/spk2gender": "".join(f"p{person} {'fm'[person % 2]}\n" for person in range(8)),
         "kaldi/segments": "".join(f"{name} {name} 0.0 0.3\n" for name in spoken),
     }
+    manifest = [{"audio_filepath": place, "speaker": who, "duration": 0.35} for who, place in spoken.values()]
+    texts["manifest.jsonl"] = "".join(json.dumps(row) + "\n" for row in manifest)
     files = {name: text.encode() for name, text in texts.items()}
     table = {name: data for name, data in files.items() if name.startswith("speech")}
     kaldi = {name: data for name, data in files.items() if name.startswith("kaldi")}
-    some = (next(iter(waves)), list(waves)[5])
+    some, listed = (next(iter(waves)), list(waves)[5]), "manifest.jsonl"
     encoder = _read(home, "tiny.onnx", "tiny.json")
     quick = ("--protect", "mcadams", "--extractor", "tiny.json", "--backend", "cosine", "--attacker", "ignorant")
     quick += ("--intervals", "0", "--null", "0", "-o", "out")
@@ -361,6 +371,7 @@ def _corpora(home: Path) -> list[Target]:
     return [
         *[Target("doctor", ("--corpus", "speech"), {**waves, **table}, (*table, *some))] * 3,
         Target("doctor", ("--corpus", "kaldi"), {**waves, **kaldi}, tuple(kaldi)),
+        Target("doctor", ("--corpus", listed), {**waves, listed: files[listed]}, (listed,)),
         Target("anonymise", ("speech", *release), {**waves, **table}, (*table, *some)),
         Target("anonymise", ("kaldi", *release), {**waves, **kaldi}, (*kaldi, *some)),
         Target("audit", ("speech", *quick), {**waves, **table, **encoder}, (*table, *table, *some, "tiny.json")),

@@ -6,11 +6,11 @@ import pytest
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.protect import Roles, save_model
+from zeroevidence.protect.applying import protect_embeddings
 from zeroevidence.protect.fitting import (
-    fit_protector,
+    fit,
     fit_protectors,
     load_protectors,
-    protect_embeddings,
     protectors_that_keep,
 )
 
@@ -28,7 +28,7 @@ def voices(people=18, dimension=5, start=0):
 
 def test_the_attribute_goes_and_everything_else_stays():
     data = voices()
-    model = fit_protector(data, "sex", "linear", parameters={"shrinkage": 0.1})
+    model = fit(data, "sex", "linear", parameters={"shrinkage": 0.1})
     assert model.protector.shrinkage == 0.1
     assert model.seen(["p3", "q3"]) == ["p3"]
     protected = protect_embeddings(model, data)
@@ -46,11 +46,11 @@ def test_the_attribute_goes_and_everything_else_stays():
 def test_what_a_protector_cannot_do_is_said_before_it_is_fitted():
     assert "flow" in protectors_that_keep()
     with pytest.raises(UsageError, match=r"linear cannot keep a second attribute; .*flow"):
-        fit_protector(voices(), "sex", "linear", keep="accent")
+        fit(voices(), "sex", "linear", keep="accent")
     with pytest.raises(UsageError, match="no preset"):
-        fit_protector(voices(), "sex", "linear", preset="paper")
+        fit(voices(), "sex", "linear", preset="paper")
     with pytest.raises(UsageError, match="unknown protector"):
-        fit_protector(voices(), "sex", "magic")
+        fit(voices(), "sex", "magic")
 
 
 def test_several_are_fitted_and_those_that_can_keep_an_attribute_do():
@@ -72,8 +72,8 @@ def test_models_that_would_make_an_assessment_unfair_are_refused(tmp_path):
     data = voices()
     roles = Roles.split(data, "sex")
     for name, people in (("own", data), ("other", voices(start=100)), ("wide", voices(start=200, dimension=6))):
-        save_model(fit_protector(people, "sex", "linear"), tmp_path / name)
-    save_model(fit_protector(voices(start=100), "accent", "linear"), tmp_path / "accent")
+        save_model(fit(people, "sex", "linear"), tmp_path / name)
+    save_model(fit(voices(start=100), "accent", "linear"), tmp_path / "accent")
     assert list(load_protectors([tmp_path / "other"], roles, "sex")) == ["other"]
     for name, reason in (("own", "was trained on"), ("wide", "vectors of 6"), ("accent", "conceals 'accent'")):
         with pytest.raises(InputError, match=reason) as error:

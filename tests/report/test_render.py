@@ -113,6 +113,10 @@ def test_what_is_not_a_number_comes_back(rows):
             "tag_counts.value: expected several numbers, got 3",
         ),
         (
+            _document(metrics={"tag_counts": {"value": {"a": 3}, "unit": "count"}}),
+            "tag_counts.value: expected numbers by the names 0, A, B, C, D, E, F, got a",
+        ),
+        (
             _document(metrics={"mine": {"value": [0.5], "unit": "rate"}}),
             "mine.value: expected .* number.*, got a list",
         ),

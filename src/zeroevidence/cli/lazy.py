@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from zeroevidence.cli.address_space import fit_address_space
 from zeroevidence.cli.own_inputs import keeping_inputs
 
 
@@ -51,6 +52,7 @@ class LazyGroup(click.Group):
         if cmd_name not in self.list_commands(ctx):
             return None
         if cmd_name not in self._loaded:
+            fit_address_space()
             module = _import_without_collection(f"{self.package}.{cmd_name.replace('-', '_')}")
             self._loaded[cmd_name] = keeping_inputs(module.command)
         return self._loaded[cmd_name]

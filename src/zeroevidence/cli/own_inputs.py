@@ -1,7 +1,11 @@
-"""Outputs of a command that are its inputs are refused, whatever --overwrite says: it would destroy what it reads."""
+"""Outputs that would change what a command reads are refused, whatever --overwrite says.
+
+An output may neither be an input, nor lie in a folder that is read, nor be a folder in which it would replace an input.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from functools import wraps
 from pathlib import Path
@@ -11,17 +15,24 @@ import click
 
 from zeroevidence.errors import UsageError
 
-_OUTPUTS = frozenset({"--output", "--report", "--per-trial", "--per-speaker", "--files"})
-_WRITTEN = ("result.json", "manifest.json", "report.html", "trials.parquet", "trials.csv")  # to a folder
-_IN_FOLDERS = ("trials", "utt2spk", "wav.scp", "utterances.tsv", "speakers.tsv")  # read from a folder by these names
+_OUTPUTS = frozenset({"--output", "--report", "--per-trial", "--per-speaker", "--files", "--cache"})
+# What commands write to a folder that is their output.
+_WRITTEN = ("result.json", "manifest.json", "report.html", "trials.parquet", "trials.csv", "card.json", "attacker.onnx")
+READ = frozenset({"CORPUS", "DIR", "EMBEDDINGS", "FILE", "FOLDER", "KEY", "MODEL", "RESULT", "SCORES"})
+_ALSO_READ = frozenset({"--extractor", "--extractor-anonymised"})  # names, or the cards of encoders
 
 
 def keeping_inputs(command: click.Command) -> click.Command:
-    """Return the command, which from now on refuses an output that is one of its inputs before it does anything."""
+    """Return the command, which from now on refuses such outputs before it does anything."""
     run = command.callback
     if run is not None:
         command.callback = _checked(run)
     return command
+
+
+def placeholders(parameter: click.Parameter) -> set[str]:
+    """Return what the help calls the values of a parameter."""
+    return set(re.findall("[A-Z]+", parameter.metavar or (parameter.name or "").upper()))
 
 
 def _checked(run: Callable[..., Any]) -> Callable[..., Any]:
@@ -34,15 +45,20 @@ def _checked(run: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _check(context: click.Context) -> None:
-    parameters = {parameter.name: parameter for parameter in context.command.params}
-    outputs = {name for name, parameter in parameters.items() if _OUTPUTS.intersection(parameter.opts)}
-    named = {name for name, parameter in parameters.items() if getattr(parameter, "metavar", None) == "NAME"}
-    inputs = [text for name, value in context.params.items() if name not in outputs | named for text in _texts(value)]
-    for output in (text for name in sorted(map(str, outputs)) for text in _texts(context.params.get(name))):
-        written = [Path(output), *(Path(output) / name for name in _WRITTEN)]
-        read = [file for text in inputs for file in (Path(text), *(Path(text) / name for name in _IN_FOLDERS))]
-        if any(_same(one, other) for one in written for other in read):
+    outputs, inputs = list[str](), list[str]()
+    for parameter in context.command.params:
+        texts = _texts(context.params.get(parameter.name or ""))
+        if _OUTPUTS.intersection(parameter.opts):
+            outputs += texts
+        elif READ & placeholders(parameter) or _ALSO_READ.intersection(parameter.opts):
+            inputs += texts
+    for output in outputs:
+        written = (Path(output), *map(Path(output).joinpath, _WRITTEN))
+        if any(_same(path, Path(file)) for path in written for file in inputs):
             raise UsageError(f"{output}: is read by this command, too; expected another name for the output")
+        folder = next((folder for folder in inputs if _inside(Path(output), Path(folder))), None)
+        if folder is not None:
+            raise UsageError(f"{output}: lies in {folder}, which this command reads; expected an output outside of it")
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -59,4 +75,12 @@ def _same(output: Path, file: Path) -> bool:
     try:
         return (file.is_file() or file.is_dir()) and output.samefile(file)
     except (OSError, ValueError):  # one of them does not exist, or cannot
+        return False
+
+
+def _inside(output: Path, folder: Path) -> bool:
+    """Return whether a file or folder, which need not exist, would lie in a folder."""
+    try:
+        return folder.is_dir() and any(_same(parent, folder) for parent in output.resolve().parents)
+    except (OSError, ValueError, RuntimeError):  # a name that cannot be, or links that lead round in circles
         return False

@@ -14,6 +14,10 @@ from zeroevidence.data.names import find_duplicate, row_numbers
 from zeroevidence.data.scores import read_only
 from zeroevidence.errors import InputError
 
+NAMING_SPEAKERS = (
+    "an array or a column `speaker`, or lines of `utterance speaker` (--speakers FILE, of `link` --trial-ids and "
+    "--enrol-ids)"
+)
 _BLOCK_BYTES = 1 << 25
 
 
@@ -89,7 +93,7 @@ class Embeddings:
         precision of the vectors, at least single.
         """
         if self.speakers is None:
-            raise InputError("speakers are not known; expected the speaker of each vector")
+            raise InputError(f"speakers are not known; expected the speaker of each vector: {NAMING_SPEAKERS}")
         names, index = np.unique(self.speakers, return_inverse=True)
         sums = np.zeros((len(names), self.vectors.shape[1]))
         for rows in _blocks(self.vectors):
@@ -109,7 +113,8 @@ class Embeddings:
 def mated_rows(trial: Embeddings, enrol: Embeddings) -> IntArray:
     """Return for each trial the row of its speaker among the enrolled, -1 where that person is not enrolled."""
     if trial.speakers is None or enrol.speakers is None:
-        raise InputError(f"{'trial' if trial.speakers is None else 'enrolment'} vectors: speakers are not known")
+        side = "trial" if trial.speakers is None else "enrolment"
+        raise InputError(f"{side} vectors: speakers are not known; expected {NAMING_SPEAKERS}")
     twice = find_duplicate(enrol.speakers)
     if twice is not None:
         name = str(enrol.speakers[twice[0]])
@@ -158,5 +163,7 @@ def _check_once(ids: StrArray) -> None:
 def require_speakers(embeddings: Embeddings, name: str = "embeddings") -> StrArray:
     """Return the speakers; unknown ones are an error, which calls the embeddings `name`."""
     if embeddings.speakers is None:
-        raise InputError(f"{name}: speakers are not known; expected them, so that nobody is in two groups")
+        raise InputError(
+            f"{name}: speakers are not known; expected them, so that nobody is in two groups: {NAMING_SPEAKERS}"
+        )
     return embeddings.speakers

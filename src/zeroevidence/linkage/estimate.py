@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import sys
 import time
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from zeroevidence.errors import OutOfMemory
 from zeroevidence.linkage.engines.engine import Engine, EngineSettings
 from zeroevidence.linkage.engines.exponentials import by_torch, powers_of_two
 from zeroevidence.linkage.evidence.plan import SearchPlan
@@ -19,6 +21,7 @@ _OF_TRIAL = 200  # bytes of a trial at work, beside its vectors
 _OF_RESULT = 1500  # bytes of a trial in the evidence, the table and the evaluation that are made of it
 _LIBRARIES = 50_000_000  # bytes of what is imported to write results
 _TORCH = 210_000_000  # bytes of torch
+_ADDRESSES, _OF_CORE = 120_000_000, 30_000_000  # bytes of addresses without memory that later parts take
 _LEFT = 0.4  # share of the memory of a search that stays with the process
 _AFTER = 1.5  # time with everything after the products, as a multiple of that of the products alone
 
@@ -33,6 +36,20 @@ class CostEstimate:
 
     def __str__(self) -> str:
         return f"{self.pairs:.3g} pairs, about {_size(self.memory)} of memory, about {format_duration(self.seconds)}"
+
+    def check_address_space(self) -> None:
+        """Refuse a search that a limit on the addresses of this process would end in the middle.
+
+        Raises
+        ------
+        OutOfMemory
+            Before anything is searched.
+        """
+        limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+        later = _ADDRESSES + _OF_CORE * (os.cpu_count() or 1)
+        needed = _pages_of_process(0) + self.memory - present_memory() + later
+        if limit != resource.RLIM_INFINITY and needed > limit:
+            raise OutOfMemory(f"{_size(limit)} of addresses are allowed (ulimit -v); expected about {_size(needed)}")
 
 
 def estimate(plan: SearchPlan, engine: Engine, settings: EngineSettings) -> CostEstimate:
@@ -60,8 +77,13 @@ def _torch_memory(engine: Engine, plan: SearchPlan) -> int:
 
 def present_memory() -> int:
     """Return the bytes that this process holds now: libraries, vectors and names; 0 where the system does not say."""
+    return _pages_of_process(1)
+
+
+def _pages_of_process(column: int) -> int:
+    """Return the bytes of addresses (column 0) or memory (column 1) of this process; 0 where the system is silent."""
     try:
-        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+        return int(Path("/proc/self/statm").read_text().split()[column]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError, AttributeError, IndexError):
         return 0
 

@@ -124,8 +124,8 @@ class Measure:
         For measures of utility, the direction in which speech is more useful.
     categories
         Description of each category, where the values are categories.
-    several
-        Whether its value is several numbers by name.
+    parts
+        The names of its numbers, where its value is several.
     compute
         The measure of a view; None where the view lacks what it needs.
     meaning
@@ -156,7 +156,7 @@ class Measure:
     null_note: str | None = None
     better: Direction = "none"
     categories: Mapping[str, str] | None = None
-    several: bool = False
+    parts: tuple[str, ...] = ()
     compute: Callable[[Any], Any] = _undefined
     meaning: str = ""
 
@@ -165,6 +165,11 @@ class Measure:
         meaning = " ".join(inspect.cleandoc(compute.__doc__ or self.title).split("\n\n")[0].split())
         MEASURES.add(replace(self, compute=compute, meaning=meaning))
         return compute
+
+    @property
+    def several(self) -> bool:
+        """Whether its value is several numbers by name."""
+        return bool(self.parts)
 
     @property
     def low(self) -> float:

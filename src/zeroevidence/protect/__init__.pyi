@@ -11,6 +11,9 @@ from zeroevidence.protect.attributes.inlp import Inlp as Inlp
 from zeroevidence.protect.attributes.leace import Leace as Leace
 from zeroevidence.protect.attributes.linear import LinearNuller as LinearNuller
 from zeroevidence.protect.attributes.transport import Transport as Transport
+from zeroevidence.protect.default import DefaultProtector as DefaultProtector
+from zeroevidence.protect.default import default_protector as default_protector
+from zeroevidence.protect.fitting import fit as fit
 from zeroevidence.protect.models import ProtectorModel as ProtectorModel
 from zeroevidence.protect.models import load_model as load_model
 from zeroevidence.protect.models import make_protector as make_protector

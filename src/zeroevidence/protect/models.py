@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -26,6 +26,9 @@ from zeroevidence.data.files.writing import refuse_used_folder, write_atomically
 from zeroevidence.errors import InputError, MissingExtra, UsageError
 from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS
 from zeroevidence.protect.attributes.shared.protector import EmbeddingProtector
+
+if TYPE_CHECKING:
+    from zeroevidence.protect.tradeoff.search import Choice
 
 SCHEMA = "zeroevidence/protector/1"
 _DESCRIPTION, _NUMBERS = "model.json", "model.safetensors"
@@ -49,6 +52,7 @@ class ProtectorModel:
     keep: str | None = None
     trained_on: dict[str, int] = field(default_factory=dict)  # vectors, speakers
     speakers: frozenset[str] = frozenset()  # digests
+    choice: Choice | None = None  # how it was chosen within a limit; not stored
 
     def seen(self, names: Iterable[str]) -> list[str]:
         """Return those of the speakers that the model was trained on."""
@@ -128,7 +132,12 @@ def fit_kind(
 
 
 def new_model(
-    protector: EmbeddingProtector, attribute: str, *, keep: str | None = None, speakers: Any = None
+    protector: EmbeddingProtector,
+    attribute: str,
+    *,
+    keep: str | None = None,
+    speakers: Any = None,
+    choice: Choice | None = None,
 ) -> ProtectorModel:
     """Return the model of a protector that was just fitted.
 
@@ -142,6 +151,8 @@ def new_model(
         The second attribute that it keeps.
     speakers
         The speakers of the training vectors, one name for each vector.
+    choice
+        How protector and strength were chosen within a limit.
 
     Examples
     --------
@@ -155,7 +166,7 @@ def new_model(
     """
     names = [] if speakers is None else np.unique(np.asarray(speakers)).tolist()
     counts = {} if speakers is None else {"vectors": len(speakers), "speakers": len(names)}
-    return ProtectorModel(protector, attribute, keep, counts, frozenset(_digest(name) for name in names))
+    return ProtectorModel(protector, attribute, keep, counts, frozenset(_digest(name) for name in names), choice)
 
 
 def save_model(model: ProtectorModel, folder: str | Path, *, overwrite: bool = False) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from zeroevidence.attack.attackers.card import AttackerCard
 from zeroevidence.data.files.errors import is_file, reading_file
 from zeroevidence.data.files.json_values import load_json, read_json, typed
-from zeroevidence.data.formats.voiceprivacy.published_tables import is_summary
+from zeroevidence.data.formats.voiceprivacy.published_tables import summaries
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation import Comparison, Evaluation
 from zeroevidence.evaluation.reading.published import read_published
@@ -35,8 +35,8 @@ class ReportInputs:
 
     def add_result(self, path: str) -> None:
         """Read a finished result: a JSON file, a folder that `link` or `audit` wrote, or a table that a kit wrote."""
-        if is_summary(path):
-            self.add_rows(read_published(path))
+        if tables := summaries(path):
+            self.add_rows(read_published(*tables))
             return
         name, text = result_text(path)
         if _is_comparison(text, name):

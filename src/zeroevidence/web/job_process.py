@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import sys
 import threading
 from collections.abc import Sequence
@@ -119,10 +120,6 @@ def main(folder: str) -> int:
 
 def _limit_memory() -> None:
     """Limit the memory of this process."""
-    try:
-        import resource
-    except ImportError:
-        return  # Windows has no such limit
     resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
 
 

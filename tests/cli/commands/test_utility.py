@@ -49,3 +49,12 @@ def test_without_jiwer(run, files, monkeypatch):
     code, _, err = run("utility", "--transcripts", files / "text", "--hypotheses", files / "hyp")
     assert code == 4
     assert "zeroevidence[utility]" in err
+
+
+def test_recognisers_of_this_package_are_for_audits(run, files):
+    code, _, err = run("utility", "--transcripts", files / "text", "--recogniser", "whisper")
+    assert code == 2
+    assert "--recogniser whisper is for `audit`; expected a command with {wav} or {list}" in err
+    code, _, err = run("audit", files, "--protect", "mcadams", "--recogniser", "whisper", "-o", files / "out")
+    assert code == 2
+    assert "--recogniser needs anonymised speech in a folder; expected --anonymised" in err

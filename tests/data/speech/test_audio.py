@@ -151,13 +151,14 @@ def test_audio_that_cannot_be_opened_is_not_called_missing(tmp_path):
         load_audio(tmp_path / "loop.wav")
 
 
-def test_ten_seconds_of_a_file_of_three_hours_take_the_memory_of_ten_seconds(tmp_path):
+@pytest.mark.parametrize("rate", [16_000, 44_100])
+def test_ten_seconds_of_a_file_of_three_hours_take_the_memory_of_ten_seconds(tmp_path, monkeypatch, rate):
     """The file is sparse: silence but for the part that is read."""
     import struct
     import tracemalloc
 
-    size, first, last = 2 * 3 * 3600 * 16_000, 16_000 * 7200, 16_000 * 7210
-    head = struct.pack("<4sI4s4sIHHIIHH4sI", b"RIFF", 36 + size, b"WAVE", b"fmt ", 16, 1, 1, 16_000, 32_000, 2, 16,
+    size, first, last = 2 * 3 * 3600 * rate, rate * 7200, rate * 7210
+    head = struct.pack("<4sI4s4sIHHIIHH4sI", b"RIFF", 36 + size, b"WAVE", b"fmt ", 16, 1, 1, rate, 2 * rate, 2, 16,
                        b"data", size)  # fmt: skip
     noise = np.random.default_rng(0).integers(-3000, 3000, last - first).astype("<i2")
     with (tmp_path / "long.wav").open("wb") as stream:
@@ -165,14 +166,60 @@ def test_ten_seconds_of_a_file_of_three_hours_take_the_memory_of_ten_seconds(tmp
         stream.truncate(len(head) + size)
         stream.seek(len(head) + 2 * first)
         stream.write(noise.tobytes())
+    decoded = []
+    monkeypatch.setattr(audio, "_pieces", lambda *a, pieces=audio._pieces: _counted(pieces(*a), decoded))
     tracemalloc.start()
     try:
-        wave = load_audio(tmp_path / "long.wav", start=first, end=last)
+        wave = load_audio(tmp_path / "long.wav", start=16_000 * 7200, end=16_000 * 7210)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    np.testing.assert_allclose(wave, noise / 32768.0, atol=1e-6)
-    assert peak < 8 * wave.nbytes
+    assert len(wave) == 160_000
+    if rate == 16_000:
+        np.testing.assert_allclose(wave, noise / 32768.0, atol=1e-6)
+    assert sum(decoded) < 1.1 * (last - first)
+    assert peak < 8 * 4 * (last - first)
+
+
+def _counted(pieces, counts):
+    for piece in pieces:
+        counts.append(len(piece))
+        yield piece
+
+
+@pytest.mark.parametrize(
+    ("rate", "suffix", "subtype"),
+    [(44_100, "wav", "FLOAT"), (8000, "flac", "PCM_16"), (44_101, "wav", "FLOAT"), (8000, "wav", "GSM610"),
+     (48_000, "ogg", "VORBIS"), (44_100, "mp3", "MPEG_LAYER_III"), (16_000, "wav", "PCM_16")],
+)  # fmt: skip
+@pytest.mark.parametrize("wanted", [16_000, 24_000])
+def test_a_part_is_that_of_the_whole_file_resampled(tmp_path, rate, suffix, subtype, wanted):
+    path = tmp_path / f"a.{suffix}"
+    sf.write(path, np.random.default_rng(0).normal(0, 0.1, 3 * rate), rate, subtype=subtype)
+    whole = load_audio(path, wanted)
+    for start, end in ((0, 8000), (20_011, 30_007), (40_000, None)):
+        part = load_audio(path, wanted, start=start, end=end)
+        first, last = (start * wanted + 8000) // 16_000, None if end is None else (end * wanted + 8000) // 16_000
+        np.testing.assert_allclose(part, whole[first:last], atol=2e-6)  # of a step of 3e-5 in 16 bits
+
+
+def test_channels_that_cancel_each_other_in_a_part_are_said(tmp_path):
+    """At another rate, more than the part is decoded, and is not taken for it."""
+    loud = tone(rate=44_100)
+    left, right = np.concatenate((loud, loud, 0 * loud)), np.concatenate((loud, -loud, 0 * loud))
+    write_audio(tmp_path / "a.wav", np.stack((left, right), axis=1), 44_100)
+    half_second, edge = 8000, 2000  # the filter reaches across the edges
+    parts = [
+        Utterance(
+            "u", "s", tmp_path / "a.wav", start=number * half_second + edge, end=(number + 1) * half_second - edge
+        )
+        for number in range(3)
+    ]
+    assert audio.load_speech(parts[0]).audible
+    with pytest.raises(InputError, match=r"a\.wav: silent once its channels are averaged"):
+        audio.load_speech(parts[1])
+    with pytest.raises(InputError, match=r"a\.wav: silent: no sample above"):
+        audio.load_speech(parts[2])
 
 
 @pytest.mark.parametrize("at", [-3, -2, -1, 0])

@@ -7,7 +7,7 @@ from tests.report.verdict.made import developed, search_row
 from zeroevidence.attack.attackers.attacker import find_attacker
 from zeroevidence.attack.attackers.challenges import RANDOM_VECTORS, UNPROTECTED_SPEECH
 from zeroevidence.evaluation import findings
-from zeroevidence.evaluation.finding.by_knowledge import attackers_by_system
+from zeroevidence.evaluation.finding.by_knowledge import attackers_by_system, further_rows
 
 CONTROL, FLOOR = ze.About.against(UNPROTECTED_SPEECH), ze.About.against(RANDOM_VECTORS)
 IGNORANT, LAZY, INFORMED = (
@@ -34,6 +34,7 @@ def test_best_of_each_kind_from_the_least_to_the_best_informed():
     assert system.counting == 2
     assert set(system.attempts) == {2, 3, 4, 5, 6}
     assert (system.control, system.floor) == (0, 1)
+    assert further_rows(rows, findings(rows)[0]) == {3, 5}
 
 
 def test_systems_and_groups_of_people_stand_apart():

@@ -115,7 +115,10 @@ def run(device, rows, columns, *, kinds, hopper=False, dims=(), **environment):
 
 def test_by_the_interpreter(need):
     need("torch")
-    pytest.importorskip("triton", reason="Triton is not made for this machine")
+    triton = pytest.importorskip("triton", reason="Triton is not made for this machine")
+    older = tuple(map(int, triton.__version__.split(".")[:2])) <= (3, 6)
+    if older and np.lib.NumpyVersion(np.__version__) >= "2.5.0":
+        pytest.skip("Triton's interpreter up to 3.6 takes arrays of one entry for numbers, which NumPy 2.5 refuses")
     run("cpu", 16, 32, kinds=2, TRITON_INTERPRET="1")
 
 

@@ -27,7 +27,7 @@ from zeroevidence.protect.assessment.number_learning import NumberSample, train_
 from zeroevidence.protect.assessment.numbers import balanced_parts, split_by_number, splits_by_number, with_bands
 from zeroevidence.protect.assessment.regressors.regressor import REGRESSORS, register_regressor
 from zeroevidence.protect.attributes.shared.bands import Bands, as_numbers
-from zeroevidence.protect.fitting import fit_number_protectors, fit_protector
+from zeroevidence.protect.fitting import fit, fit_number_protectors
 from zeroevidence.report.verdict import verdict
 
 QUIET = Options(intervals=0, null=0)
@@ -314,7 +314,7 @@ def test_what_cannot_be_done_is_said():
     assert [type(one).__name__ for one in made.values()] == ["Leace", "Conditional"]
     assert made["leace"].classes_.tolist() == ["0 or more", "below 0"]
     with pytest.raises(InputError, match="sex: row 0 is 'f'; expected a number"):
-        fit_protector(Embeddings(np.eye(4), None, None, {"sex": list("ffmm")}), "sex", "conditional")
+        fit(Embeddings(np.eye(4), None, None, {"sex": list("ffmm")}), "sex", "conditional")
     with pytest.raises(UsageError, match="unknown regressor 'qda'"):
         assess_number({}, split_by_number(data, "y"), "y", regressors=["qda"])
     with pytest.raises(UsageError, match="at least one regressor"):
@@ -413,7 +413,7 @@ def test_the_command_line_takes_bands(file, capsys, monkeypatch):
         (["evaluate", "--attribute", "age", "--bands", "18", "--classifier", "ridge"], "unknown classifier 'ridge'"),
         (["fit", "--attribute", "age", "--continuous", "--protector", "leace", "-o", "m"], "give --bands instead"),
         (["fit", "--attribute", "age", "--continuous", "--bands", "18", "-o", "m"], "fitted to one of them"),
-        (["fit", "--attribute", "age", "--continuous", "--budget", "eer=2%", "-o", "m"], "goes without --budget"),
+        (["fit", "--attribute", "age", "--continuous", "--target", "d_ece=0.1", "-o", "m"], "goes without --target"),
     ],
 )
 def test_the_command_line_never_guesses(arguments, words, file, tmp_path, capsys, monkeypatch):

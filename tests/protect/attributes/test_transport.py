@@ -8,7 +8,14 @@ import pytest
 from zeroevidence import Embeddings, d_ece
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.protect import ClassMeans, Transport
-from zeroevidence.protect.attributes.shared.moments import barycentre, transport_map
+from zeroevidence.protect.attributes.shared.discriminants import (
+    _MIXTURES,
+    _mixture_log_likelihoods,
+    fit_gaussian_classes,
+)
+from zeroevidence.protect.attributes.shared.labelled import LabelledVectors
+from zeroevidence.protect.attributes.shared.moments import barycentre, shrinkage_share, shrunk, transport_map
+from zeroevidence.protect.attributes.shared.nullspace import regression_directions
 from zeroevidence.protect.tradeoff.quick_attackers import quick_attacks
 
 
@@ -54,6 +61,39 @@ def test_the_barycentre():
     three = np.stack([covariance(rng, 4) for _ in range(3)])
     middle = barycentre(three)
     np.testing.assert_allclose(np.mean([transport_map(middle, one) for one in three], axis=0), np.eye(4), atol=1e-6)
+
+
+def test_the_barycentre_of_two_is_that_of_the_iteration():
+    rng = np.random.default_rng(2)
+    two = np.stack([covariance(rng, 5) for _ in range(2)])
+    middle = barycentre(two)
+    np.testing.assert_allclose(np.mean([transport_map(middle, one) for one in two], axis=0), np.eye(5), atol=1e-9)
+
+
+def test_directions_of_least_squares_without_solving_anew():
+    rng = np.random.default_rng(3)
+    y = np.arange(300) % 3
+    x = rng.standard_normal((300, 12)) + 2.0 * np.eye(12)[y]
+    data = LabelledVectors(x, y[:, None], np.ones(300), np.arange(300))
+    basis, centre = regression_directions(data, 5)
+    np.testing.assert_allclose(basis.T @ basis, np.eye(5), atol=1e-9)
+    # the third pair of directions, from vectors without the first two pairs
+    left = (x - centre) @ (np.eye(12) - basis[:, :4] @ basis[:, :4].T)
+    means = np.stack([left[y == k].mean(axis=0) for k in range(3)])
+    whole = shrunk((x - centre).T @ (x - centre) / 300, shrinkage_share(x - centre, "auto"))
+    outside = np.eye(12) - basis[:, :4] @ basis[:, :4].T
+    slopes = means @ np.linalg.pinv(outside @ whole @ outside, hermitian=True)
+    assert np.linalg.matrix_rank(np.vstack([slopes, basis[:, 4]]), tol=1e-6) == np.linalg.matrix_rank(slopes, tol=1e-6)
+
+
+def test_mixtures_of_covariances_share_an_eigendecomposition():
+    rng = np.random.default_rng(4)
+    x, y, _ = gaussians(rng, 200, 6, 1.5)
+    data = LabelledVectors(x, y[:, None], np.ones(200), np.arange(200))
+    quick = _mixture_log_likelihoods(data, x)
+    for mixture, logs in zip(_MIXTURES, quick, strict=True):
+        slow = fit_gaussian_classes(data, mixture).log_likelihoods(x)
+        np.testing.assert_allclose(logs[:, 1] - logs[:, 0], slow[:, 1] - slow[:, 0], atol=1e-8)
 
 
 def test_the_quadratic_attacker_finds_what_there_is():

@@ -11,8 +11,9 @@ from zeroevidence.evaluation import Options
 from zeroevidence.evaluation.finding.pareto import front_points, on_front
 from zeroevidence.evaluation.reading.results import from_json, to_json
 from zeroevidence.protect import Roles
+from zeroevidence.protect.applying import protect_embeddings, read_noise_key, subtract_offsets, write_noise_key
 from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS
-from zeroevidence.protect.fitting import fit_protector, protect_embeddings, read_noise_key
+from zeroevidence.protect.fitting import fit
 from zeroevidence.protect.tradeoff.quick_attackers import ATTACKERS, quick_attacks
 from zeroevidence.protect.tradeoff.strengths import (
     Limit,
@@ -113,15 +114,16 @@ def test_points_that_nothing_beats():
     assert on_front([(1.0, 1.0), (1.0, 1.0)]) == [True, True]
 
 
-def test_a_fit_within_a_limit_has_the_strength_of_the_choice(data, measured):
-    limit = Limit.parse("eer=+5%")
-    best = choose_tradeoff([one for one in measured if one.protector in ("unprotected", "transport")], limit)
-    model = fit_protector(data, "sex", "transport", limit=limit)
-    assert model.protector.noise == best.strength
+def test_a_fit_within_a_limit_has_the_strongest_noise_within_it(data, measured):
+    model = fit(data, "sex", "transport", limit="eer=+5%")
+    chosen = model.choice.chosen
+    assert model.protector.noise == chosen.strength
+    assert chosen.eer <= model.choice.unprotected.eer + 0.05
+    assert model.choice.unprotected.eer == pytest.approx(measured[0].eer)
     assert model.protector.noise_seed is None  # noise is drawn anew by whoever applies the model
     assert model.trained_on["speakers"] == 24
     with pytest.raises(UsageError, match="neither a second attribute nor a preset"):
-        fit_protector(data, "sex", keep="sex", limit=limit)
+        fit(data, "sex", keep="sex", limit="eer=+5%")
 
 
 def test_strength_without_fitting_again(data):
@@ -146,6 +148,33 @@ def test_quick_attackers_see_second_moments():
     assert min(told["qda"], told["kernel"]) > 0.3
 
 
+def spoken(start, noise=0.0, offset=0.0, spread=1.0, shift=0.0, people=60, each=12):
+    """Vectors of people who differ by sex in their means (shift) or in how much their vectors differ (spread)."""
+    rng = np.random.default_rng(start)
+    who = np.repeat(np.arange(people), each)
+    male = who % 2 == 1
+    x = rng.normal(size=(people, 6))[who] + np.where(male, spread, 1.0)[:, None] * rng.normal(size=(len(who), 6))
+    x[:, 0] += shift * male
+    x += noise * rng.normal(size=x.shape) + offset * rng.normal(size=(people, 6))[who]
+    return Embeddings(x, None, [f"{start}-{i}" for i in who], {"sex": np.where(male, "m", "f")})
+
+
+def strongest(vectors, **how):
+    return max(quick_attacks(spoken(1, **how), spoken(2, **how), "sex", vectors=vectors).values())
+
+
+def test_noise_for_each_vector_averages_out_and_offsets_do_not():
+    by_vectors = [strongest(vectors, shift=2.0, noise=4.0) for vectors in (1, 3, None)]
+    assert by_vectors[0] < by_vectors[1] < by_vectors[2]
+    assert strongest(None, shift=2.0, offset=4.0) < by_vectors[2] - 0.1
+
+
+def test_differences_between_vectors_of_a_person_tell_what_offsets_hide():
+    attacks = quick_attacks(spoken(1, spread=2.0, offset=20.0), spoken(2, spread=2.0, offset=20.0), "sex", vectors=None)
+    assert attacks["qda of differences"] > 0.6
+    assert attacks["qda"] < 0.2
+
+
 def test_the_front_over_protectors(data):
     options = Options(intervals=20, null=20)
     rows = assess_strengths(Roles.split(data, "sex"), "sex", ["classmeans"], classifiers=["logistic"], options=options)
@@ -167,15 +196,22 @@ def test_the_front_over_protectors(data):
 
 
 def test_noise_at_application(data, tmp_path):
-    model = fit_protector(data, "sex", "classmeans", parameters={"noise": 1.0})
+    model = fit(data, "sex", "classmeans", parameters={"noise": 1.0})
     once, again = (protect_embeddings(model, data, noise_seed=3) for _ in range(2))
     np.testing.assert_array_equal(once.vectors, again.vectors)
     assert (protect_embeddings(model, data).vectors != once.vectors).any()
     (tmp_path / "key").write_text("secret\n")
     key = read_noise_key(tmp_path / "key")
     assert key == b"secret"
-    keyed = [protect_embeddings(model, data, noise_key=key).vectors for _ in range(2)]
-    np.testing.assert_array_equal(*keyed)
+    keyed = [protect_embeddings(model, data, noise_key=key, noise_seed=3) for _ in range(2)]
+    np.testing.assert_array_equal(*(one.vectors for one in keyed))
+    without = subtract_offsets(model, keyed[0], key)
+    means = (one.vectors.reshape(24, 8, -1).mean(axis=1) for one in (without, once))
+    np.testing.assert_allclose(*means, atol=1e-9)
+    assert write_noise_key(tmp_path / "new") == read_noise_key(tmp_path / "new") != key
+    assert (tmp_path / "new").stat().st_mode & 0o077 == 0
+    with pytest.raises(InputError, match="cannot write a key"):
+        write_noise_key(tmp_path / "new")
     (tmp_path / "none").write_text(" \n")
     for name, words in (("none", "the key is empty"), ("missing", "no key")):
         with pytest.raises(InputError, match=words):

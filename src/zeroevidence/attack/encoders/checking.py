@@ -19,7 +19,8 @@ from zeroevidence.attack.onnx_models.cards import EncoderCard
 from zeroevidence.attack.onnx_models.runtime import OnnxExtractor
 from zeroevidence.data.files.errors import naming_file
 from zeroevidence.data.files.json_values import shortened
-from zeroevidence.data.speech.audio import Wave, load_audio
+from zeroevidence.data.speech.audio import load_audio
+from zeroevidence.data.speech.mixing import Wave
 from zeroevidence.errors import InputError, Problem
 
 _HOME = Path(__file__).parent / "check"

@@ -23,8 +23,9 @@ from zeroevidence.attack.speech.cluster import on_cluster
 from zeroevidence.attack.speech.protection import VoiceTransform, protect
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.files.errors import unreadable_reason
-from zeroevidence.data.speech.audio import Wave, load_speech
+from zeroevidence.data.speech.audio import load_speech
 from zeroevidence.data.speech.corpus import Utterance
+from zeroevidence.data.speech.mixing import Wave
 from zeroevidence.errors import LISTER, InputError, Problem
 from zeroevidence.interruption import check_stop
 from zeroevidence.linkage.optional import one_blas_thread

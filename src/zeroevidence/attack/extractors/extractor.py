@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from zeroevidence.data.speech.audio import Wave
+from zeroevidence.data.speech.mixing import Wave
 from zeroevidence.errors import InputError
 from zeroevidence.registry import Registry
 

@@ -19,7 +19,7 @@ from zeroevidence.attack.onnx_models.runtime import OnnxExtractor, open_session
 from zeroevidence.attack.speech.encoder_outputs import EncoderOutputs
 from zeroevidence.attack.speech.front_ends import FRONT_ENDS
 from zeroevidence.attack.training.data.frame_set import frames_digest
-from zeroevidence.data.speech.audio import Wave
+from zeroevidence.data.speech.mixing import Wave
 from zeroevidence.errors import InputError, MissingExtra
 
 

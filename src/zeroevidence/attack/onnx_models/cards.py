@@ -22,6 +22,7 @@ from typing import Any
 from zeroevidence.attack.speech.front_ends import FRONT_ENDS, RATE
 from zeroevidence.data.files.errors import is_file
 from zeroevidence.data.files.json_values import is_writable, load_json, shortened, shown
+from zeroevidence.data.printable import file_name_text
 from zeroevidence.errors import InputError
 
 CARD = "card.json"  # what a card is called in the folder of an encoder
@@ -159,7 +160,7 @@ def _cards(file: Path) -> dict[str, dict[str, Any]]:
         raise InputError("not a model card; expected an object with file, sample_rate, dim, front_end", path=file)
     if all(isinstance(value, dict) for value in loaded.values()):
         return loaded
-    return {str(loaded.get("name") or file.stem): loaded}
+    return {str(loaded.get("name") or file_name_text(file.stem)): loaded}
 
 
 def _card(file: Path, name: str, content: dict[str, Any], model: Path | None) -> EncoderCard:

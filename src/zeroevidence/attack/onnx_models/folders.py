@@ -67,8 +67,6 @@ def _user_data() -> Path:
         home = Path.home()
     except RuntimeError:  # a user without a home has added nothing; adding fails with a message
         home = Path(os.sep)
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local")
     if sys.platform == "darwin":
         return home / "Library" / "Application Support"
     return Path(os.environ.get("XDG_DATA_HOME") or home / ".local" / "share")

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from zeroevidence.attack.onnx_models.cards import EncoderCard
 from zeroevidence.attack.onnx_models.files import checked_bytes, external_files
 from zeroevidence.attack.speech.front_ends import FRONT_ENDS
-from zeroevidence.data.speech.audio import Wave
+from zeroevidence.data.speech.mixing import Wave
 from zeroevidence.errors import InputError
 from zeroevidence.linkage.optional import optional
 

@@ -10,8 +10,9 @@ from typing import Protocol
 import numpy as np
 
 from zeroevidence.attack.speech.array_store import LARGEST, LimitedStore, array_key
-from zeroevidence.data.speech.audio import Wave, is_silent
+from zeroevidence.data.speech.audio import is_silent
 from zeroevidence.data.speech.corpus import Utterance
+from zeroevidence.data.speech.mixing import Wave
 from zeroevidence.errors import InputError
 
 

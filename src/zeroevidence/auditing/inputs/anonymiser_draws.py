@@ -17,8 +17,9 @@ from zeroevidence.attack.ladder.ladder import Effort
 from zeroevidence.attack.speech.protection import VoiceTransform, protect
 from zeroevidence.auditing.inputs.embedding_sets import EmbeddingSets
 from zeroevidence.data.embeddings import Embeddings, mated_rows, require_speakers
-from zeroevidence.data.speech.audio import Wave, load_speech
+from zeroevidence.data.speech.audio import load_speech
 from zeroevidence.data.speech.corpus import Corpus, Utterance
+from zeroevidence.data.speech.mixing import Wave
 from zeroevidence.errors import InputError, UsageError
 
 _COMPARED = 5  # recordings whose first two draws are compared, to see whether draws differ

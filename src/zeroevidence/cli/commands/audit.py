@@ -175,6 +175,10 @@ def _utility(
     """Return the rows of the utility of the anonymised speech."""
     from zeroevidence.data.formats.corpora.read import read_corpus
 
+    if recognition.bundled:
+        if pitch or recognition.emotions is not None:
+            raise UsageError(f"--recogniser {recognition.recogniser} stands alone; measure the rest with `utility`")
+        return _hear(recognition, corpus, anonymised, options)
     if not pitch and not recognition.any:
         return []
     if anonymised is None and (pitch or recognition.recogniser is not None):
@@ -186,3 +190,20 @@ def _utility(
     if pitch and changed is not None:
         rows += evaluate_sound(original, changed, {}, options, pitch=True)
     return rows
+
+
+def _hear(recognition: RecognitionInputs, corpus: str, anonymised: str | None, options: Options) -> list[Evaluation]:
+    """Return the word errors of original and anonymised speech by a recogniser of this package."""
+    from zeroevidence.auditing.utility.hearing import choose_judge, corpus_transcripts, evaluate_hearing
+    from zeroevidence.data.formats.corpora.read import read_corpus
+    from zeroevidence.data.formats.lists.transcripts import read_transcripts
+    from zeroevidence.protect.anonymising.release import read_card
+
+    if anonymised is None:
+        raise UsageError("--recogniser needs anonymised speech in a folder; expected --anonymised")
+    original, card = read_corpus(corpus, draw=False), read_card(anonymised)
+    judge = choose_judge(() if card is None else card.parts, recognition.recogniser)
+    given = recognition.transcripts
+    said = corpus_transcripts(original, corpus) if given is None else read_transcripts(given)
+    with naming_file(corpus if given is None else given):
+        return evaluate_hearing(original, original.replaced(anonymised), said, judge, options, terminal_progress)

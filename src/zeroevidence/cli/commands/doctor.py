@@ -31,7 +31,7 @@ def command(inputs: ScoreInputs, corpus: str | None, anonymised: str | None, lim
     zeroevidence doctor scores.txt --key trials
     zeroevidence doctor --corpus original/ --anonymised anonymised/
     """  # noqa: D301 (\b is a control character here)
-    if bool(inputs.scores) == (corpus is not None):
+    if bool(inputs.scores or inputs.targets or inputs.nontargets) == (corpus is not None):
         raise UsageError("expected either SCORES or --corpus")
     if anonymised is not None and corpus is None:
         raise UsageError("--anonymised goes with the original speech; expected --corpus, too")

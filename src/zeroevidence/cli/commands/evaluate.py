@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import click
 
 from zeroevidence.cli.options import shared
+from zeroevidence.cli.options.declare import derived_option
 from zeroevidence.cli.options.gates import Gates, gate_option
 from zeroevidence.cli.options.measuring import ALL_OPTIONS, measuring_options
 from zeroevidence.cli.options.output import Output, evaluation_options, write_frame
 from zeroevidence.cli.options.score_files import ScoreInputs, file_progress, score_inputs
 from zeroevidence.cli.printing import echo
 from zeroevidence.evaluation import Evaluation, Options
+from zeroevidence.evaluation.scores.threshold import threshold as threshold_of
 
 
 @click.command("evaluate")
@@ -25,6 +29,13 @@ from zeroevidence.evaluation import Evaluation, Options
     metavar="FILE",
     help="Also write the disclosure and the EER of each speaker, as .csv or .parquet; tests whether speakers differ.",
 )
+@click.option(
+    "--threshold",
+    is_flag=True,
+    help="Also give the threshold that is cheapest at --dcf-prior, --c-miss and --c-fa, with its error rates.",
+)
+@derived_option(threshold_of, "c_miss", help="Cost of a miss, for --threshold.")
+@derived_option(threshold_of, "c_fa", help="Cost of a false alarm, for --threshold.")
 @gate_option("lid_max>1.0", "bound(d_ece)>0.5")
 @evaluation_options
 def command(
@@ -35,6 +46,9 @@ def command(
     workers: int,
     per_trial: str | None,
     per_speaker: str | None,
+    threshold: bool,
+    c_miss: float,
+    c_fa: float,
     gates: Gates,
     output: Output,
 ) -> None:
@@ -48,6 +62,7 @@ def command(
     \b
     zeroevidence evaluate scores.txt --key trials
     zeroevidence evaluate f.scores --key trials_f --dev m.scores --dev-key trials_m
+    zeroevidence evaluate scores.txt --key trials --threshold --dcf-prior 0.01
     zeroevidence evaluate a.scores b.scores --key trials -f md
     zeroevidence evaluate --fuse voice.scores rhythm.scores --key trials --dev v.dev --dev r.dev --dev-key dev_trials
     zeroevidence evaluate exp/ -f json -o result.json
@@ -55,10 +70,27 @@ def command(
     """  # noqa: D301 (\b is a control character here)
     output.reserve(per_trial, per_speaker)
     rows = _evaluate(inputs, options, prior, workers, fuse=fuse)
+    if threshold:
+        rows = [_with_threshold(row, options, c_miss, c_fa) for row in rows]
     text = output.render(rows)
     _write_tables(rows, per_trial, per_speaker)
     output.emit(text)
     gates.judge(rows)
+
+
+def _with_threshold(row: Evaluation, options: Options, c_miss: float, c_fa: float) -> Evaluation:
+    """Return a row with its threshold; of a finished result, whose scores are not kept, as it is."""
+    if row.scores is None:
+        return row
+    chosen = threshold_of(
+        row.scores,
+        prior=options.dcf_prior,
+        c_miss=c_miss,
+        c_fa=c_fa,
+        are_llrs=row.setup.llr is not None,
+        level=options.level,
+    )
+    return replace(row, threshold=chosen)
 
 
 def _write_tables(rows: list[Evaluation], per_trial: str | None, per_speaker: str | None) -> None:

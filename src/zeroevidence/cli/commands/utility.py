@@ -78,6 +78,10 @@ def command(
 
 def _check(recognition: RecognitionInputs, corpus: str | None, anonymised: str | None, *, pitch: bool) -> None:
     """Refuse incomplete options before anything is read."""
+    if recognition.bundled:
+        raise UsageError(
+            f"--recogniser {recognition.recogniser} is for `audit`; expected a command with {{wav}} or {{list}}"
+        )
     if (anonymised is None) != (corpus is None) and (anonymised is not None or recognition.recogniser is None):
         raise UsageError("--corpus and --anonymised belong together; expected both")
     if pitch and anonymised is None:

@@ -45,6 +45,8 @@ class ScoreInputs:
     dev_keys: tuple[str, ...] = ()
     calibrate: tuple[str, ...] = ()
     calibrate_keys: tuple[str, ...] = ()
+    targets: tuple[str, ...] = ()
+    nontargets: tuple[str, ...] = ()
     pool: str | None = None
 
     @property
@@ -55,7 +57,7 @@ class ScoreInputs:
     @property
     def all_finished(self) -> bool:
         """Whether SCORES are finished results only."""
-        return len(self.finished) == len(self.scores)
+        return len(self.finished) == len(self.scores) and not self.targets
 
     @property
     def names(self) -> list[str]:
@@ -75,6 +77,8 @@ class ScoreInputs:
             dev_keys=self.dev_keys,
             calibrate=self.calibrate,
             calibrate_keys=self.calibrate_keys,
+            targets=self.targets,
+            nontargets=self.nontargets,
         )
         return files if self.pool is None else pool_files(files, self.pool)
 
@@ -96,10 +100,20 @@ def _score_inputs(
     negate: bool,
     llr_base: Base,
     sessions: str | None,
+    score_column: str | None,
+    label_column: str | None,
     **files: Any,
 ) -> ScoreInputs:
     scale = Scale(negate, llr_base)
-    return ScoreInputs(Reading(input_format, duplicates, allow_missing, scale, infinite, sessions), **files)
+    columns = score_column, label_column
+    return ScoreInputs(Reading(input_format, duplicates, allow_missing, scale, infinite, sessions, *columns), **files)
+
+
+def _required_inputs(**values: Any) -> ScoreInputs:
+    """Return what to read; nothing at all is refused as click refuses a missing argument."""
+    if not values["scores"] and not values["targets"] and not values["nontargets"]:
+        raise click.UsageError("Missing argument 'SCORES...', or --targets and --nontargets.")
+    return _score_inputs(**values)
 
 
 def reading_options(owner: Callable[..., Any], format_name: str, formats: Sequence[str]) -> tuple[Decorator, ...]:
@@ -142,9 +156,21 @@ def _other_people(option: str, purpose: str) -> tuple[Decorator, Decorator]:
     )
 
 
-def _files(*, required: bool) -> tuple[Decorator, ...]:
+def _scores_of(kind: str, detail: str) -> Decorator:
+    """Return the option of lists of scores of one kind."""
+    text = f"Scores of {kind} alone, one number a line; {detail}."
+    return click.option(f"--{kind}", multiple=True, metavar="FILE", help=text)
+
+
+def _column(kind: str, detail: str = "") -> Decorator:
+    """Return the option that names a column of a table."""
+    text = f"Column of a table that holds the {kind}s; {detail or 'recognised by its name unless given'}."
+    return click.option(f"--{kind}-column", metavar="NAME", help=text)
+
+
+def _files() -> tuple[Decorator, ...]:
     return (
-        click.argument("scores", nargs=-1, required=required, metavar="SCORES..." if required else "[SCORES]..."),
+        click.argument("scores", nargs=-1, metavar="[SCORES]..."),
         shared.key(f"may be a Kaldi data folder; {_ONCE}", name="keys", multiple=True),
         shared.speakers(),
         click.option(
@@ -153,7 +179,11 @@ def _files(*, required: bool) -> tuple[Decorator, ...]:
             help="Leave out pairs of one recording session: lines of `identifier session`, a line for every session "
             "of an enrolment or trial.",
         ),
+        _scores_of("targets", "with --nontargets, instead of SCORES"),
+        _scores_of("nontargets", "once for each --targets"),
         *reading_options(Reading, "file_format", format_names()),
+        _column("score"),
+        _column("label", "of the key where there is one"),
         derived_option(Reading, "infinite", help="What to do with infinite scores, which LLRs may be."),
         derived_option(Scale, "negate", help="Negate the scores, where lower scores support the target."),
         llr_base_option(Scale),
@@ -162,11 +192,11 @@ def _files(*, required: bool) -> tuple[Decorator, ...]:
 
 score_inputs = option_group(
     "inputs",
-    _score_inputs,
-    *_files(required=True),
+    _required_inputs,
+    *_files(),
     shared.system("one for each of SCORES [default: from the file names]", name="systems", multiple=True),
     *_other_people("--dev", "to calibrate a search"),
     *_other_people("--calibrate", "to turn scores into LLRs"),
     click.option("--pool", metavar="LABEL", help="Pool rows of a folder that differ in this label only, such as sex."),
 )
-files_to_check = option_group("inputs", _score_inputs, *_files(required=False))
+files_to_check = option_group("inputs", _score_inputs, *_files())

@@ -35,9 +35,18 @@ class RecognitionInputs:
         if self.recogniser is not None and self.hypotheses is not None:
             raise UsageError("--recogniser writes what --hypotheses would name; expected one of them")
         for truth, guess in _PAIRS:
+            if guess == "hypotheses" and self.bundled:
+                continue  # transcripts may be in the corpus
             guessed = getattr(self, guess) or (self.recogniser if guess == "hypotheses" else None)
             if (getattr(self, truth) is None) != (guessed is None):
                 raise UsageError(f"--{truth} and --{guess} belong together; expected both")
+
+    @property
+    def bundled(self) -> bool:
+        """Whether the recogniser is one of this package, for audits."""
+        from zeroevidence.protect.voices.recognisers import RECOGNISERS
+
+        return self.recogniser in RECOGNISERS
 
     @property
     def any(self) -> bool:
@@ -67,6 +76,7 @@ class RecognitionInputs:
         corpus
             The speech that --recogniser is run on.
         """
+        from zeroevidence.auditing.utility.spoken_words import with_spelling_flag
         from zeroevidence.data.formats.lists.transcripts import read_classes, read_transcripts
         from zeroevidence.evaluation.scores.utility import evaluate_classes, evaluate_transcripts
 
@@ -79,7 +89,11 @@ class RecognitionInputs:
             else:
                 hypotheses = self._recognise(transcripts, corpus)
             with naming_file(self.hypotheses or self.transcripts):
-                rows.append(evaluate_transcripts(transcripts, hypotheses, **settings))
+                rows.append(
+                    with_spelling_flag(
+                        evaluate_transcripts(transcripts, hypotheses, **settings), transcripts, hypotheses
+                    )
+                )
         if self.emotions is not None and self.recognised is not None:
             with naming_file(self.recognised):
                 rows += evaluate_classes(read_classes(self.emotions), read_classes(self.recognised), **settings)
@@ -119,7 +133,8 @@ recognition_options = option_group(
     click.option(
         "--recogniser",
         metavar="COMMAND",
-        help="Speech recogniser to run, instead of --hypotheses: with {wav} once for each utterance, with {list} once.",
+        help="Speech recogniser to run, instead of --hypotheses: with {wav} once for each utterance, with {list} once; "
+        "or moonshine or whisper of the extra recogniser, for `audit`.",
     ),
     click.option("--emotions", metavar="FILE", help="Lines of `utterance emotion` (utt2emo)."),
     click.option("--recognised", metavar="FILE", help="Emotions that a classifier recognised, like --emotions."),

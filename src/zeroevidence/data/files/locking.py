@@ -6,6 +6,7 @@ ends; the file names the process. A lock file that a killed process left is take
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import socket
@@ -16,11 +17,6 @@ from pathlib import Path
 
 from zeroevidence.data.files.writing import TEMPORARY_PREFIX
 from zeroevidence.errors import OutputError, UsageError
-
-try:
-    import fcntl
-except ImportError:  # Windows has other locks; there nothing keeps two processes apart
-    fcntl = None  # type: ignore[assignment]
 
 
 @contextmanager
@@ -97,8 +93,6 @@ def _lock(lock: Path, folder: str | Path) -> int:
     """Lock the file and return it open, once it is still the file of this name."""
     while True:
         handle = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
-        if fcntl is None:
-            return handle
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zeroevidence.data.files.errors import is_file, reading_file
-from zeroevidence.data.files.json_values import typed
+from zeroevidence.data.files.json_values import read_json, typed
 from zeroevidence.data.files.size_limits import check_archive
 from zeroevidence.data.files.writing import write_atomically
 from zeroevidence.data.folded_scores import FoldedScores
@@ -111,7 +111,7 @@ def read_attack_scores(folder: str | Path) -> list[AttackScores]:
         check_archive(stream, path)
         with np.load(stream, allow_pickle=False) as loaded:
             arrays = {name: loaded[name] for name in loaded.files}
-        entries = typed(tuple[_Entry, ...], json.loads(str(arrays[_INDEX])), _INDEX)
+        entries = typed(tuple[_Entry, ...], read_json(str(arrays[_INDEX]), path), _INDEX)
         return [_attacker(arrays, number, entry) for number, entry in enumerate(entries)]
 
 

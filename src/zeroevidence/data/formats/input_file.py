@@ -51,8 +51,9 @@ PARQUET = Container("parquet", "Parquet", (b"PAR1",))
 NPZ = Container("npz", "NumPy", (b"PK\x03\x04", b"PK\x05\x06"))
 NPY = Container("npy", "NumPy", (b"\x93NUMPY",))
 HDF5 = Container("hdf5", "HDF5", (b"\x89HDF\r\n\x1a\n",))
+PICKLE = Container("pickle", "pickle", tuple(b"\x80%c" % protocol for protocol in range(2, 6)))
 
-_CONTAINERS = (PARQUET, NPZ, NPY, HDF5)
+_CONTAINERS = (PARQUET, NPZ, NPY, HDF5, PICKLE)
 _COMPRESSED = {
     "gzip": (b"\x1f\x8b",),
     "zstd": (b"\x28\xb5\x2f\xfd",),
@@ -171,6 +172,12 @@ def open_input(path: str | Path) -> InputFile:
         reason = getattr(error, "strerror", None) or str(error)
         raise InputError(f"cannot be read: {reason}", path=path) from None
     return _unpack(InputFile(str(path), start, file, held))
+
+
+def refuse_pickle(file: InputFile, export: str) -> None:
+    """Refuse a pickle, which runs code when it is read; `export` is Python that writes its content in another way."""
+    if file.is_in(PICKLE):
+        raise InputError(f"a pickle, which is never read, as that may run code; export it: {export}", path=file.name)
 
 
 def _unpack(file: InputFile) -> InputFile:

@@ -14,7 +14,10 @@ from zeroevidence.data.formats.input_file import TEXT, InputFile
 from zeroevidence.data.formats.problems import FileProblems
 from zeroevidence.errors import InputError
 
-LABELS = {"target": True, "nontarget": False, "1": True, "0": False, "True": True, "False": False}
+LABELS = {
+    **dict.fromkeys(("target", "1", "1.0", "True", "TRUE", "true"), True),
+    **dict.fromkeys(("nontarget", "0", "0.0", "False", "FALSE", "false"), False),
+}
 LABELS_EXPECTED = "expected target or nontarget (or 1 / 0)"
 
 LONGEST_LINE = 1 << 20  # bytes: no line of a list or a table has as many

@@ -22,9 +22,8 @@ from zeroevidence.data.files.errors import error_reason, unreadable_reason
 from zeroevidence.data.files.size_limits import check_size
 from zeroevidence.data.speech.audio_headers import repaired_stream, sample_bytes
 from zeroevidence.data.speech.corpus import SEGMENT_RATE, UNDECODED, Utterance
+from zeroevidence.data.speech.mixing import SILENCE, FilePart, Mixer, Wave
 from zeroevidence.errors import InputError, MissingExtra
-
-Wave = NDArray[np.float32]
 
 _BEYOND = 8.0
 _FULL = 0.999
@@ -34,7 +33,6 @@ _FORMATS |= {".opus": ("OGG", "OPUS"), ".mp3": ("MP3", "MPEG_LAYER_III")}
 _UNKNOWN = 1 << 62  # decoders report an unknown length as a huge one
 _PIECE = 1 << 18  # samples of each channel that are mixed and resampled at once
 RATES = (4_000, 768_000)  # samples per second of files
-SILENCE = 1e-4
 LEAST_SECONDS = 0.2  # of audible speech
 
 
@@ -79,13 +77,13 @@ class LoadedAudio:
     channels
         Channels of the file.
     audible
-        Whether some channel of the samples behind `wave` is not silent; None where more than these were looked at.
+        Whether some channel of the samples behind `wave` is not silent.
     """
 
     wave: Wave
     rate: int
     channels: int
-    audible: bool | None = None
+    audible: bool
 
 
 def load_speech(utterance: Utterance, rate: int = SEGMENT_RATE) -> LoadedAudio:
@@ -98,7 +96,7 @@ def load_speech(utterance: Utterance, rate: int = SEGMENT_RATE) -> LoadedAudio:
     """
     audio = _load(utterance.path, rate, utterance.start, utterance.end)
     silent = is_silent(audio.wave)
-    reason = inaudible_reason(len(audio.wave) / rate, silent, cancelled=silent and bool(audio.audible))
+    reason = inaudible_reason(len(audio.wave) / rate, silent, cancelled=silent and audio.audible)
     if reason:
         raise InputError(reason, path=utterance.path)
     return audio
@@ -219,7 +217,7 @@ def inspect_audio(path: str | Path) -> AudioFacts:
     with _open_audio(Path(path)) as file:
         rate, channels = int(file.samplerate), int(file.channels)
         inspection = _Inspection(channels)
-        for piece in _pieces(file, Path(path), None, None):
+        for piece in _pieces(file, Path(path)):
             inspection.add(piece)
     _check_peak(inspection.peak, Path(path))
     *of_channels, of_mix = inspection.deviations()
@@ -248,19 +246,18 @@ def is_silent(wave: Wave) -> bool:
 def _load(path: Path, rate: int, start: int | None, end: int | None) -> LoadedAudio:
     with _open_audio(path) as file:
         file_rate, channels = int(file.samplerate), int(file.channels)
-        mixer = _Mixer(file_rate, rate, channels)
-        for piece in _pieces(file, path, start, end):
+        if start is not None or end is not None:
+            _check_length(int(file.frames), file_rate, start, end, path)
+        part = FilePart.of(start, end, file_rate, rate)
+        mixer = Mixer(part, file_rate, rate, channels)
+        for piece in _pieces(file, path, part.first, part.last):
             mixer.add(piece)
     wave = mixer.wave()
     _check_peak(mixer.peak, path)
-    cut = file_rate != SEGMENT_RATE and (start is not None or end is not None)
-    if cut:
-        first, last = _scaled(start or 0, rate), None if end is None else _scaled(end, rate)
-        if len(wave) <= first or (last is not None and len(wave) < last - 1):
-            raise InputError(_too_short(len(wave), rate, start, end), path=path)
-        wave = wave[first:last]
-    audible = None if cut else mixer.audible
-    return LoadedAudio(np.ascontiguousarray(np.clip(wave, -1.0, 1.0)), file_rate, channels, audible)
+    if not len(wave) or (part.length is not None and len(wave) < part.length - 1):  # its header did not say how long
+        held = (part.skipped + len(wave)) * SEGMENT_RATE // rate
+        raise InputError(_too_short(held, start, end), path=path)
+    return LoadedAudio(np.ascontiguousarray(np.clip(wave, -1.0, 1.0)), file_rate, channels, mixer.audible)
 
 
 class _Inspection:
@@ -294,35 +291,6 @@ class _Inspection:
         """The largest distance from the mean, of each channel and, last, of their mean."""
         mean = self._sum / self.samples
         return [float(distance) for distance in np.maximum(self._high - mean, mean - self._low)]
-
-
-class _Mixer:
-    """Averages channels and resamples, piece by piece."""
-
-    def __init__(self, file_rate: int, rate: int, channels: int) -> None:
-        self.peak = 0.0  # of the mean of the channels
-        self._resampler = None if file_rate == rate else _resampler(file_rate, rate)
-        self._parts: list[Wave] = []
-        self._low, self._high = np.full(channels, np.inf), np.full(channels, -np.inf)
-
-    def add(self, samples: NDArray[np.float32]) -> None:
-        """Take in a piece, samples x channels."""
-        wave = samples.mean(axis=1, dtype=np.float32) if samples.shape[1] > 1 else samples[:, 0]
-        self.peak = float(np.maximum(self.peak, np.abs(wave).max()))  # not a number where any sample is not
-        self._low = np.minimum(self._low, samples.min(axis=0))
-        self._high = np.maximum(self._high, samples.max(axis=0))
-        self._parts.append(wave if self._resampler is None else self._resampler.resample_chunk(wave))
-
-    def wave(self) -> Wave:
-        """Return all that was taken in."""
-        if self._resampler is not None:
-            self._parts.append(self._resampler.resample_chunk(np.zeros(0, np.float32), last=True))
-        return np.concatenate(self._parts)
-
-    @property
-    def audible(self) -> bool:
-        """Whether a channel is not silent: half of its range is no more than its largest distance from its mean."""
-        return bool((self._high - self._low).max() >= 2.0 * SILENCE)
 
 
 def _soundfile(path: str | Path) -> Any:
@@ -362,22 +330,36 @@ def _open_audio(path: Path) -> Iterator[Any]:
         raise InputError(conversion_advice(path) or f"cannot be read as audio: {_message(error)}", path=path) from None
 
 
-def _pieces(file: Any, path: Path, start: int | None, end: int | None) -> Iterator[NDArray[np.float32]]:
-    """Yield samples x channels of a file; only those of the part asked for where the file is at 16 kHz."""
+def _pieces(file: Any, path: Path, first: int = 0, last: int | None = None) -> Iterator[NDArray[np.float32]]:
+    """Yield samples x channels of a file, from the first sample to the last, exclusive, or to the end of the file."""
     total = int(file.frames)
-    if file.samplerate == SEGMENT_RATE and (start is not None or end is not None):
-        if total <= (start or 0) or (end is not None and total < end):
-            raise InputError(_too_short(total, SEGMENT_RATE, start, end), path=path)
-        file.seek(start or 0)
-        total = (end if end is not None else total) - (start or 0)
+    wanted = (total if last is None else min(last, total)) - first
+    _go_to(file, first)
     done = 0
-    while done < total and len(piece := file.read(min(_PIECE, total - done), dtype="float32", always_2d=True)):
+    while done < wanted and len(piece := file.read(min(_PIECE, wanted - done), dtype="float32", always_2d=True)):
         done += len(piece)
         yield piece
     if not done:
         raise InputError("empty: no samples", path=path)
-    if done < total < _UNKNOWN:
-        raise InputError(f"cut off: {done} of {total} samples can be decoded", path=path)
+    if done < wanted and total < _UNKNOWN:
+        raise InputError(f"cut off: {done} of {wanted} samples can be decoded", path=path)
+
+
+def _go_to(file: Any, sample: int) -> None:
+    """Go to a sample of a file that was opened, by decoding what lies before where its codec knows no other way."""
+    if sample and file.seekable():
+        file.seek(sample)
+    elif sample:
+        while sample and (read := len(file.read(min(_PIECE, sample), dtype="float32"))):
+            sample -= read
+
+
+def _check_length(total: int, file_rate: int, start: int | None, end: int | None, path: Path) -> None:
+    """Refuse a part that a file of so many samples does not have; rates round its end by up to a sample."""
+    held = (total * SEGMENT_RATE + file_rate // 2) // file_rate
+    rounding = int(file_rate != SEGMENT_RATE)
+    if held <= (start or 0) or (end is not None and held < end - rounding):
+        raise InputError(_too_short(held, start, end), path=path)
 
 
 def _check_peak(peak: float, path: Path) -> None:
@@ -387,21 +369,8 @@ def _check_peak(peak: float, path: Path) -> None:
         raise InputError(f"samples reach {peak:g}; expected them between -1 and 1", path=path)
 
 
-def _resampler(file_rate: int, rate: int) -> Any:
-    try:
-        import soxr
-    except ImportError:
-        raise MissingExtra("speech", f"resampling from {file_rate} to {rate} Hz") from None
-    return soxr.ResampleStream(file_rate, rate, 1, dtype="float32", quality="VHQ")
-
-
-def _scaled(samples: int, rate: int) -> int:
-    return (samples * rate + SEGMENT_RATE // 2) // SEGMENT_RATE
-
-
-def _too_short(total: int, rate: int, start: int | None, end: int | None) -> str:
-    samples = total * SEGMENT_RATE // rate
-    return f"{samples} samples at 16 kHz; expected the part from {start or 0} to {'its end' if end is None else end}"
+def _too_short(held: int, start: int | None, end: int | None) -> str:
+    return f"{held} samples at 16 kHz; expected the part from {start or 0} to {'its end' if end is None else end}"
 
 
 def _message(error: Exception) -> str:

@@ -216,7 +216,10 @@ def usual_measures(comparable: Sequence[set[str]]) -> list[str]:
     """What is compared unless measures are named, of those that every system can be compared by."""
     names = [name for name in USUAL if all(name in measures for measures in comparable)][:_MOST_USUAL]
     if not names:
-        raise UsageError("nothing to compare by; expected results with intervals")
+        raise UsageError(
+            "nothing to compare by; expected results with intervals, which published tables do not have: compare the "
+            "scores (`zeroevidence compare A B --key KEY`), or show all rows (`zeroevidence evaluate A B`)"
+        )
     return names
 
 

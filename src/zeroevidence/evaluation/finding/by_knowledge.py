@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from zeroevidence.evaluation.finding.finding import Finding, bound_row, same_attempt, strongest
 from zeroevidence.evaluation.rows.evaluation import Evaluation
 
+FEW_ROWS = 8  # of more, the best attackers of each kind are shown first
+
 
 @dataclass(frozen=True, slots=True)
 class SystemAttackers:

@@ -92,7 +92,7 @@ def _copied(file: ScoreFile, other: ScoreFile) -> bool:
         return len(file.parts) == len(other.parts) and all(_copied(*pair) for pair in pairs)
     if (file.dev, file.calibrate) != (other.dev, other.calibrate) or "-" in (file.scores, other.scores):
         return False
-    both = ((file.scores, other.scores), (file.key, other.key))
+    both = ((file.scores, other.scores), (file.key, other.key), (file.nontargets, other.nontargets))
     return all(
         first == second or (first is not None and second is not None and _same(first, second)) for first, second in both
     )

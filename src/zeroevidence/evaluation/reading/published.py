@@ -14,14 +14,13 @@ from zeroevidence.evaluation.rows.setup import Setup
 _METHOD = "as published"
 
 
-def read_published(path: str | Path) -> list[Evaluation]:
-    """The rows of a ``result_for_rank*`` or ``results*.csv`` file of a VoicePrivacy Challenge.
+def read_published(*paths: str | Path) -> list[Evaluation]:
+    """The rows of ``result_for_rank*`` or ``results*.csv`` files of a VoicePrivacy Challenge.
 
     Equal error rates are attacks; word error rates and recall of emotions are utility. There are no intervals, and no
     measure that scores would be needed for.
     """
-    name = Path(path).name
-    return together([_evaluation(row, name) for row in read_summary(path)])
+    return together([_evaluation(row, Path(path).name) for path in paths for row in read_summary(path)])
 
 
 def _evaluation(row: SummaryRow, name: str) -> Evaluation:

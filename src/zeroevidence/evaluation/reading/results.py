@@ -47,7 +47,7 @@ def to_json(rows: Sequence[Evaluation]) -> str:
 
 
 def read_results(path: str | Path) -> list[Evaluation]:
-    """Read the rows of a result file, of a folder that `link` or `audit` wrote, or of a table of a challenge.
+    """Read the rows of a result file, of a folder that `link` or `audit` wrote, or of tables of a challenge.
 
     Examples
     --------
@@ -58,11 +58,11 @@ def read_results(path: str | Path) -> list[Evaluation]:
     ...     [row["eer"].value for row in read_results(f"{folder}/result.json")]
     [0.5]
     """
-    from zeroevidence.data.formats.voiceprivacy.published_tables import is_summary  # readers of files need polars
+    from zeroevidence.data.formats.voiceprivacy.published_tables import summaries  # readers of files need polars
     from zeroevidence.evaluation.reading.published import read_published
 
-    if is_summary(path):
-        return read_published(path)
+    if tables := summaries(path):
+        return read_published(*tables)
     name, text = result_text(path)
     rows = from_json(text, path=name)
     if not rows:
@@ -90,13 +90,13 @@ def read_result(path: str | Path) -> Evaluation:
 
 
 def is_result(path: str | Path) -> bool:
-    """Whether this is a finished result: a JSON file, a folder with one, or a table that a challenge's kit wrote."""
-    from zeroevidence.data.formats.voiceprivacy.published_tables import is_summary  # readers of files need polars
+    """Whether this is a finished result: a JSON file, a folder with one, or tables that a challenge's kit wrote."""
+    from zeroevidence.data.formats.voiceprivacy.published_tables import summaries  # readers of files need polars
 
     place = Path(path)
     try:
         return (
-            is_summary(path)
+            bool(summaries(path))
             or (place.is_dir() and (place / "result.json").is_file())
             or (place.is_file() and place.suffix == ".json")
         )
@@ -238,6 +238,9 @@ def _check_measure(name: str, result: MeasureResult, where: str) -> None:
         }
         if not is_kind[kind]:
             raise InputError(f"{where}.value: expected {kind}, got {shown(result.value)}")
+        if isinstance(result.value, Mapping) and set(result.value) != set(entry.parts):
+            expected, names = ", ".join(entry.parts), shortened(", ".join(result.value))
+            raise InputError(f"{where}.value: expected numbers by the names {expected}, got {names or 'none'}")
         if kind == "a category" and entry.categories is not None and result.value not in entry.categories:
             raise InputError(f"{where}.value: expected {' or '.join(entry.categories)}, got {shown(result.value)}")
     beside = [key for key in (*_NUMBERS, "null", "spread") if getattr(result, key) is not None]

@@ -9,7 +9,8 @@ from pathlib import Path
 from zeroevidence.data.files.errors import is_folder, naming_file
 from zeroevidence.data.formats.lists.sessions import read_sessions
 from zeroevidence.data.formats.scores.reading.join import Duplicates
-from zeroevidence.data.formats.scores.reading.read import Infinite, diagnose, read_scores
+from zeroevidence.data.formats.scores.reading.read import Infinite, ReadingOptions, diagnose, read_scores
+from zeroevidence.data.formats.scores.reading.score_lists import diagnose_lists, is_score_list, read_score_lists
 from zeroevidence.data.formats.voiceprivacy.result_folders import find_kit_scores
 from zeroevidence.data.loaded_scores import LoadedScores
 from zeroevidence.data.matrix import ScoreMatrix
@@ -56,6 +57,8 @@ class ScoreFile:
         Files whose scores are pooled; then `scores` names them for people.
     pooled
         The label that pooled files differ by.
+    nontargets
+        Path of the scores of non-targets, where `scores` are those of targets alone, one number a line.
     """
 
     scores: str
@@ -68,6 +71,7 @@ class ScoreFile:
     source: str = ""
     parts: tuple[ScoreFile, ...] = ()
     pooled: str = ""
+    nontargets: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,20 +92,29 @@ class Reading:
     scale: Scale = field(default_factory=Scale)
     infinite: Infinite = "refuse"
     sessions: str | None = None
+    score_column: str | None = None
+    label_column: str | None = None
+
+    def options(self, file: ScoreFile) -> ReadingOptions:
+        """The arguments of `read_scores` for one file."""
+        return {
+            "speakers": file.speakers,
+            "format": self.file_format,
+            "duplicates": self.duplicates,
+            "allow_missing": self.allow_missing,
+            "infinite": self.infinite,
+            "score_column": self.score_column,
+            "label_column": self.label_column,
+        }
 
     def read(self, file: ScoreFile) -> LoadedScores:
         """The scores of one file, or of several that are taken together; distances are refused."""
         if file.parts:
             return pool_groups([self.read(part) for part in file.parts], file.pooled)
-        loaded = read_scores(
-            file.scores,
-            file.key,
-            format=self.file_format,
-            duplicates=self.duplicates,
-            allow_missing=self.allow_missing,
-            infinite=self.infinite,
-            speakers=file.speakers,
-        )
+        if file.nontargets is not None:
+            loaded = read_score_lists(file.scores, file.nontargets, infinite=self.infinite)
+        else:
+            loaded = read_scores(file.scores, file.key, **self.options(file))
         loaded = self.scale.apply(loaded)
         check_direction(loaded.data, file.scores)
         if self.sessions is None:
@@ -113,15 +126,10 @@ class Reading:
         """Everything that is wrong with one file."""
         if file.parts:
             return [problem for part in file.parts for problem in self.problems(part)]
-        found = diagnose(
-            file.scores,
-            file.key,
-            format=self.file_format,
-            duplicates=self.duplicates,
-            allow_missing=self.allow_missing,
-            infinite=self.infinite,
-            speakers=file.speakers,
-        )
+        if file.nontargets is not None:
+            found = diagnose_lists(file.scores, file.nontargets, infinite=self.infinite)
+        else:
+            found = diagnose(file.scores, file.key, **self.options(file))
         if found or "-" in (file.scores, file.key, file.speakers):  # which can be read once
             return found
         try:
@@ -141,6 +149,8 @@ def score_files(
     dev_keys: Sequence[str] = (),
     calibrate: Sequence[str] = (),
     calibrate_keys: Sequence[str] = (),
+    targets: Sequence[str] = (),
+    nontargets: Sequence[str] = (),
 ) -> list[ScoreFile]:
     """Score files with their keys; result folders of a VoicePrivacy challenge are opened up into theirs.
 
@@ -153,7 +163,7 @@ def score_files(
     speakers
         Who speaks, where the key does not say.
     systems
-        A name for each; made of the file names unless given.
+        A name for each, also of `targets`; made of the file names unless given.
     dev
         Development files, one for all or one for each.
     dev_keys
@@ -162,8 +172,32 @@ def score_files(
         Files to calibrate on, one for all or one for each.
     calibrate_keys
         Keys of the files to calibrate on.
+    targets
+        Lists of the scores of targets, one number a line.
+    nontargets
+        A list of the scores of non-targets for each of `targets`.
     """
-    files = _resolved(scores, keys, speakers, systems)
+    if len(targets) != len(nontargets):
+        raise UsageError(
+            f"{len(targets)} lists of targets and {len(nontargets)} of non-targets; expected --nontargets for each "
+            "--targets"
+        )
+    if keys and not scores:
+        raise UsageError("--key goes with SCORES; lists of targets and non-targets need none")
+    systems_wanted = len(scores) + len(targets)
+    if systems and len(systems) != systems_wanted:
+        raise UsageError(f"expected one name for each of the {systems_wanted} systems, got {len(systems)}")
+    if len(scores) == 2 and not keys and all(map(is_score_list, scores)):
+        raise UsageError(
+            f"{scores[0]} and {scores[1]} hold one number a line, without labels; expected --targets and --nontargets "
+            "to say which of them are the scores of targets"
+        )
+    files = _resolved(scores, keys, speakers, systems[: len(scores)]) if scores else []
+    titles = systems[len(scores) :] or (distinct_names(targets) if targets else ())
+    files += [
+        ScoreFile(target, labels={"system": title}, source=title, nontargets=nontarget)
+        for title, target, nontarget in zip(titles, targets, nontargets, strict=True)
+    ]
     pairs = zip(_others(dev, dev_keys, len(files)), _others(calibrate, calibrate_keys, len(files)), strict=True)
     return [replace(file, dev=dev, calibrate=calibrate) for file, (dev, calibrate) in zip(files, pairs, strict=True)]
 
@@ -183,8 +217,6 @@ def _resolved(
 ) -> list[ScoreFile]:
     if len(keys) not in (0, 1, len(scores)):
         raise UsageError(f"expected one key, or one for each of the {len(scores)} score files, got {len(keys)}")
-    if systems and len(systems) != len(scores):
-        raise UsageError(f"expected one name for each of the {len(scores)} systems, got {len(systems)}")
     if list(scores).count("-") > 1:
         raise UsageError("standard input (-) can be given once")
     files = []

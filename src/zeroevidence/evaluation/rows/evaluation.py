@@ -18,6 +18,7 @@ from zeroevidence.evaluation.rows.measure_result import MeasureResult
 from zeroevidence.evaluation.rows.records import results_text, to_record, write_text
 from zeroevidence.evaluation.rows.replicates import Replicates
 from zeroevidence.evaluation.rows.setup import Setup, signature
+from zeroevidence.evaluation.rows.threshold import Threshold
 from zeroevidence.evaluation.rows.trials import People, Recordings, Trials
 from zeroevidence.measure.measures import MEASURES, headline_measures
 
@@ -73,6 +74,8 @@ class Evaluation:
         What a search learned about each person.
     recordings
         What a search learned from several recordings of a person.
+    threshold
+        The threshold of the cheapest decision, where one was asked for.
     trials
         What a search learned from each trial; not written to files.
     replicates
@@ -101,6 +104,7 @@ class Evaluation:
     maps: Mapping[str, Points] = field(default_factory=dict)
     people: People | None = None
     recordings: Recordings | None = None
+    threshold: Threshold | None = None
     trials: Trials | None = field(default=None, compare=False, metadata=NOT_STORED)
     replicates: Replicates | None = field(default=None, compare=False, metadata=NOT_STORED)
     scores: Scores | None = field(default=None, compare=False, metadata=NOT_STORED)

@@ -64,6 +64,16 @@ FLAGS: Mapping[str, tuple[Severity, str]] = {
         "{count} groups ({how}) were pooled, as asked; where people were compared within their own group only, there "
         "is no search through all of them.",
     ),
+    "recogniser-weak": (
+        "warning",
+        "the recogniser errs in {share:.0%} of the words of the original speech, so its errors say little about what "
+        "the protection costs; take one that knows such speech.",
+    ),
+    "spelling-counts": (
+        "warning",
+        "of {written:.0%} word errors, {spoken:.0%} remain without case, punctuation and digits; write both sides "
+        "alike.",
+    ),
     "negated": ("note", "{count} scores were negated, as asked."),
     "llr-base": ("note", "{count} scores were read as log-likelihood ratios to base {how}, as asked."),
     "no-attack": (

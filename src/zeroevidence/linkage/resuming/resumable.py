@@ -138,6 +138,7 @@ def link_resumable(
         if say is not None:
             cost = estimate(job.plan, job.engine, engine_settings)
             say(f"{job.plan.trials} trials x {job.plan.identities} identities, {job.engine.name}: {cost}")
+            cost.check_address_space()
         result = LinkResult.build(
             _blocks(job, job.runs(settings.block), work.checkpoints, progress, say),
             job.plan,

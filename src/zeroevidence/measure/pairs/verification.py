@@ -414,7 +414,13 @@ def _dcf_min(view: PairView) -> float:
 
 
 @pair_measure(
-    "tpr_at_fpr", "TPR at FPR", unit="rate", discloses="up", place=70, references=("carlini2022",), several=True
+    "tpr_at_fpr",
+    "TPR at FPR",
+    unit="rate",
+    discloses="up",
+    place=70,
+    references=("carlini2022",),
+    parts=tuple(f"{level:g}" for level in FPR_LEVELS),
 )
 def _tpr_at_fpr(view: PairView) -> dict[str, float]:
     """Share of mated pairs found by an attacker who tolerates at most this share of false alarms."""

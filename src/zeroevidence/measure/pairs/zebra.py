@@ -354,7 +354,7 @@ def _tag(view: PairView) -> str:
     place=110,
     method="zebra",
     references=("noe2022",),
-    several=True,
+    parts=tuple(tag_odds()),
 )
 def _tag_counts(view: PairView) -> dict[str, int]:
     """Number of comparisons whose evidence is of each category."""

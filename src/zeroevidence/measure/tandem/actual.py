@@ -105,7 +105,7 @@ def _tdcf_act(view: TandemView) -> float | None:
     interval=None,
     method=_describe_thresholds,
     references=("kinnunen2020",),
-    several=True,
+    parts=("a", "b", "c", "d"),
 )
 def _tdcf_errors(view: TandemView) -> dict[str, float] | None:
     """Error rates: a ASV rejects a target, b it accepts a non-target, c both accept a spoof, d CM rejects a target."""

@@ -3,43 +3,111 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
+from zeroevidence._typing import BoolArray, FloatArray
 from zeroevidence.attack.backends.plda import Plda
 from zeroevidence.data.embeddings import Embeddings, mated_rows, require_speakers
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.data.preparing.name_order import sort_by_name
 from zeroevidence.evaluation import About, Evaluation, Options, evaluate
+from zeroevidence.measure.pairs.verification import eer
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Verifier:
+    """A PLDA trained on unprotected vectors, and people whom it has not seen.
+
+    Parameters
+    ----------
+    backend
+        The PLDA.
+    people
+        Embeddings of the people to verify, in the order of speakers and identifiers.
+    enrols
+        Which of their vectors enrol them: the first half of each person's.
+    """
+
+    backend: Plda
+    people: Embeddings
+    enrols: BoolArray
+
+    @classmethod
+    def of(cls, train: Embeddings, people: Embeddings) -> Verifier:
+        """Return the verifier of people by a PLDA trained on others."""
+        backend = Plda().fit(np.asarray(train.vectors, dtype=np.float64), require_speakers(train, "train"))
+        people = sort_by_name(people)
+        names = require_speakers(people)
+        enrols = np.zeros(len(names), dtype=bool)
+        for name in np.unique(names):
+            rows = np.flatnonzero(names == name)
+            enrols[rows[: len(rows) // 2]] = True
+        return cls(backend, people, enrols)
+
+    def matrix(self, enrolment: FloatArray, trial: FloatArray) -> ScoreMatrix:
+        """Return the scores of all trials, given all vectors as they enrol people and as they are compared."""
+        names = require_speakers(self.people)
+        compared = ~self.enrols & np.isin(names, names[self.enrols])
+        profiles = self._with(enrolment).take(self.enrols).profiles()
+        trials = self._with(trial).take(compared)
+        return ScoreMatrix(
+            self.backend.score(np.asarray(profiles.vectors), np.asarray(trials.vectors)),
+            mated_rows(trials, profiles),
+            trials=trials.ids,
+            enrolments=profiles.ids,
+            trial_speakers=trials.speakers,
+            enrolment_speakers=profiles.speakers,
+        )
+
+    def rates(self, enrolment: FloatArray, trial: FloatArray) -> tuple[float, float]:
+        """Return the EER, and how often the right person scores highest."""
+        matrix = self.matrix(enrolment, trial)
+        scores, mated = np.asarray(matrix.scores), np.asarray(matrix.mated)
+        targets = np.zeros(scores.shape, dtype=bool)
+        targets[np.arange(len(scores)), mated] = True
+        return float(eer(scores[targets], scores[~targets])), float(np.mean(scores.argmax(axis=1) == mated))
+
+    def _with(self, vectors: FloatArray) -> Embeddings:
+        return Embeddings(vectors, self.people.ids, self.people.speakers)
 
 
 def verification(
-    train: Embeddings, sides: Mapping[str, Embeddings], options: Options, labels: Mapping[str, str]
+    train: Embeddings,
+    sides: Mapping[str, Embeddings],
+    options: Options,
+    labels: Mapping[str, str],
 ) -> Evaluation:
-    """Return the verification of all people outside the training set; the first half of their vectors enrols."""
-    backend = Plda().fit(np.asarray(train.vectors, dtype=np.float64), require_speakers(train, "train"))
-    ids = np.concatenate([side.ids for side in sides.values()])
-    people = np.concatenate([require_speakers(side) for side in sides.values()])
-    everyone = sort_by_name(Embeddings(np.concatenate([side.vectors for side in sides.values()]), ids, people))
-    people = require_speakers(everyone)
-    enrolment = np.zeros(len(people), dtype=bool)
-    for name in np.unique(people):
-        rows = np.flatnonzero(people == name)
-        enrolment[rows[: len(rows) // 2]] = True
-    trials = ~enrolment & np.isin(people, people[enrolment])
-    profiles, trial = everyone.take(enrolment).profiles(), everyone.take(trials)
-    matrix = ScoreMatrix(
-        backend.score(np.asarray(profiles.vectors), np.asarray(trial.vectors)),
-        mated_rows(trial, profiles),
-        trials=trial.ids,
-        enrolments=profiles.ids,
-        trial_speakers=trial.speakers,
-        enrolment_speakers=profiles.speakers,
-    )
+    """Return the verification of all people outside the training set.
+
+    Parameters
+    ----------
+    train
+        Unprotected embeddings that the PLDA is trained on.
+    sides
+        Embeddings of other people, of which the first half of each person's vectors enrols.
+    options
+        How to measure.
+    labels
+        Labels of the row.
+    """
+    verifier = Verifier.of(train, _joined(sides))
+    vectors = np.asarray(verifier.people.vectors)
+    matrix = verifier.matrix(vectors, vectors)
     # Both sides are protected or neither is: the system says which.
     return evaluate(
         matrix,
-        labels={**labels, "split": "test", "backend": backend.name},
+        labels={**labels, "split": "test", "backend": verifier.backend.name},
         about=About(role="utility"),
         options=options,
     )
+
+
+def _joined(sides: Mapping[str, Embeddings]) -> Embeddings:
+    """Return the embeddings of all sides, in the order of speakers and identifiers."""
+    vectors, ids, speakers = (
+        np.concatenate([part(side) for side in sides.values()])
+        for part in (lambda side: side.vectors, lambda side: side.ids, require_speakers)
+    )
+    return sort_by_name(Embeddings(vectors, ids, speakers))

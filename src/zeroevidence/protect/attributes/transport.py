@@ -27,7 +27,9 @@ from zeroevidence.protect.attributes.shared.discriminants import quadratic_discr
 from zeroevidence.protect.attributes.shared.erasing import fit_eraser
 from zeroevidence.protect.attributes.shared.labelled import LabelledVectors
 from zeroevidence.protect.attributes.shared.moments import Shrinkage, barycentre, class_moments, transport_map
-from zeroevidence.protect.attributes.shared.nullspace import classifier_directions
+from zeroevidence.protect.attributes.shared.nullspace import classifier_directions, regression_directions
+
+_LONG = 256  # entries; of longer vectors, logistic regressions for all directions would take a minute
 
 
 @register_protector("Moves each class to a common Gaussian, covariances included, and drops weak components.")
@@ -40,8 +42,9 @@ class Transport(ComponentProtector):
     Parameters
     ----------
     directions
-        How many directions that linear classifiers use are removed first (see `Inlp`); ``auto`` is d^2 / 3(d + S) for d
-        dimensions and S people: a third of them for few people, none for very many.
+        How many directions that linear classifiers use are removed first (see `Inlp`; those of vectors of more than 256
+        entries are of least squares); ``auto`` is d^2 / 3(d + S) for d dimensions and S people: a third of them for few
+        people, none for very many.
     components
         Principal components (of people and their vectors within classes) that are kept. The covariance of a class
         cannot be learned in many more directions than there are people: ``auto`` is three for each person.
@@ -119,7 +122,10 @@ class Transport(ComponentProtector):
         self._check_at_least(directions=0, components=1)
         people, dimension = len(np.unique(data.people)), data.x.shape[1]
         count = min(self._direction_count(dimension, people), dimension - 1)
-        self.removed_, self.mean_, _ = classifier_directions(data, count)
+        if dimension > _LONG:
+            self.removed_, self.mean_ = regression_directions(data, count)
+        else:
+            self.removed_, self.mean_, _ = classifier_directions(data, count)
         centred = data.x - self.mean_
         rest = centred - (centred @ self.removed_) @ self.removed_.T
         # Mixed by probabilities, the maps can be inverted: means must be removed by one that cannot.

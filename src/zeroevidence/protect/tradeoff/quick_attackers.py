@@ -1,6 +1,8 @@
-"""Quick attackers that choose a protector's strength: logistic regression, QDA and a kernel machine.
+"""Quick attackers that choose a protector and its strength, on single vectors or on several of one person.
 
-Reported results come from `assessment`, whose attackers are more, and stronger.
+Those who have several vectors of a person judge their mean, add up what they say of each vector, or look at the
+differences between them, which noise that is drawn for people leaves as they are. Reported results come from
+`assessment`, whose attackers are more, and stronger.
 """
 
 from __future__ import annotations
@@ -9,20 +11,41 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from zeroevidence.data.embeddings import Embeddings, require_speakers
+from zeroevidence._typing import FloatArray, IntArray
+from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.protect.assessment.attacker import training_environment
-from zeroevidence.protect.assessment.class_learning import class_d_ece, evaluated_classes
-from zeroevidence.protect.assessment.classifiers.classifier import CLASSIFIERS
-from zeroevidence.protect.assessment.roles import attribute_labels
-from zeroevidence.protect.attributes.shared.labelled import balanced_weights
+from zeroevidence.protect.assessment.class_attacks import attacked_samples
+from zeroevidence.protect.assessment.class_learning import ClassSample, class_d_ece, evaluated_classes, fitted
+from zeroevidence.protect.assessment.classifiers.classifier import CLASSIFIERS, Classifier
 
-ATTACKERS = ("logistic", "qda", "kernel")  # of `CLASSIFIERS`, with their usual settings
+ATTACKERS = ("logistic", "qda", "kernel", "neighbours")  # of `CLASSIFIERS`, with their usual settings
+_OF_DIFFERENCES = ("qda", "kernel")
+_SEED = 0  # of the groups of vectors
 
 
 def quick_attacks(
-    attack: Embeddings, test: Embeddings, attribute: str, names: Sequence[str] = ATTACKERS
+    attack: Embeddings,
+    test: Embeddings,
+    attribute: str,
+    names: Sequence[str] = ATTACKERS,
+    *,
+    vectors: int | None = 1,
 ) -> dict[str, float]:
     """Return the D_ECE on test people by the name of the attacker; the largest over classes.
+
+    Parameters
+    ----------
+    attack
+        Protected embeddings that attackers are trained on.
+    test
+        Protected embeddings of other people.
+    attribute
+        What they guess.
+    names
+        Classifiers.
+    vectors
+        How many vectors of a person an attacker has at once, None for all; with several of them there are further
+        attackers, who pool the classifiers' answers and who look at differences.
 
     Examples
     --------
@@ -31,20 +54,60 @@ def quick_attacks(
     >>> people = np.repeat([f"p{i}" for i in range(20)], 4)
     >>> data = Embeddings(vectors, None, people, {"sex": sex})
     >>> odd = np.arange(80) // 4 % 2 == 1
-    >>> d_eces = quick_attacks(data.take(odd), data.take(~odd), "sex")
+    >>> d_eces = quick_attacks(data.take(odd), data.take(~odd), "sex", ["logistic", "qda"])
     >>> sorted(d_eces), min(d_eces.values()) > 0.5
-    (['kernel', 'logistic', 'qda'], True)
+    (['logistic', 'qda'], True)
+    >>> sorted(quick_attacks(data.take(odd), data.take(~odd), "sex", ["qda"], vectors=None))
+    ['qda', 'qda of differences', 'qda, pooled']
     """
-    classes, labels = np.unique(attribute_labels(attack, attribute), return_inverse=True)
-    truth = np.searchsorted(classes, attribute_labels(test, attribute))
-    _, people = np.unique(require_speakers(attack), return_inverse=True)
-    x, tested = (np.asarray(side.vectors, dtype=np.float64) for side in (attack, test))
-    weights = balanced_weights(labels[:, None], people)
-    results = {}
-    for name in names:
-        attacker = CLASSIFIERS.find(name).candidates(0)[0]
-        with training_environment():
-            attacker.fit(x, labels, weights, people)
-            log_posteriors = attacker.log_posteriors(tested)
-        results[name] = max(class_d_ece(log_posteriors, truth, k) for k in evaluated_classes(len(classes)))
+    classes, learned, tested = attacked_samples(attack, test, attribute)
+
+    def disclosed(log_posteriors: FloatArray, truth: IntArray) -> float:
+        return max(class_d_ece(log_posteriors, truth, k) for k in evaluated_classes(len(classes)))
+
+    with training_environment():
+        answers = {name: _trained(name, learned).log_posteriors(tested.x) for name in names}
+        if vectors == 1:
+            return {name: disclosed(logs, tested.y) for name, logs in answers.items()}
+        rows, groups = _groups(learned.people, vectors)
+        tested_rows, tested_groups = _groups(tested.people, vectors)
+        known, asked = _grouped(learned, rows, groups), _grouped(tested, tested_rows, tested_groups)
+        results = {}
+        for name in names:
+            results[name] = disclosed(_trained(name, known).log_posteriors(asked.x), asked.y)
+            pooled = _group_means(answers[name][tested_rows], tested_groups)
+            results[f"{name}, pooled"] = disclosed(pooled, asked.y)
+        for name in (name for name in names if name in _OF_DIFFERENCES):
+            differences = learned.x[rows] - known.x[groups]
+            attacker = _trained(name, ClassSample(differences, learned.y[rows], learned.people[rows]))
+            logs = attacker.log_posteriors(tested.x[tested_rows] - asked.x[tested_groups])
+            results[f"{name} of differences"] = disclosed(_group_means(logs, tested_groups), asked.y)
     return results
+
+
+def _trained(name: str, sample: ClassSample) -> Classifier:
+    return fitted(CLASSIFIERS.find(name).candidates(0)[0], sample)
+
+
+def _groups(people: IntArray, size: int | None) -> tuple[IntArray, IntArray]:
+    """Return rows in groups of this many of one person (all of those who have fewer), and the group of each row."""
+    rng = np.random.default_rng(_SEED)
+    groups: list[IntArray] = []
+    for person in range(int(people.max()) + 1):
+        rows = rng.permutation(np.flatnonzero(people == person))
+        each = len(rows) if size is None else min(size, len(rows))
+        groups += np.split(rows[: len(rows) // each * each], len(rows) // each)
+    return np.concatenate(groups), np.repeat(np.arange(len(groups)), [len(group) for group in groups])
+
+
+def _grouped(sample: ClassSample, rows: IntArray, groups: IntArray) -> ClassSample:
+    """Return the mean of each group, with its class and person."""
+    first = np.unique(groups, return_index=True)[1]
+    return ClassSample(_group_means(sample.x[rows], groups), sample.y[rows[first]], sample.people[rows[first]])
+
+
+def _group_means(x: FloatArray, groups: IntArray) -> FloatArray:
+    sums = np.zeros((int(groups.max()) + 1, x.shape[1]))
+    np.add.at(sums, groups, x)
+    means: FloatArray = sums / np.bincount(groups)[:, None]
+    return means

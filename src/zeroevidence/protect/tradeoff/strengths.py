@@ -21,15 +21,14 @@ from zeroevidence.evaluation import Evaluation, Options
 from zeroevidence.protect.assessment.class_attacks import assess
 from zeroevidence.protect.assessment.roles import Roles, attribute_labels, stratified_parts
 from zeroevidence.protect.assessment.systems import protect
-from zeroevidence.protect.assessment.verification import verification
 from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS, protectors_of
 from zeroevidence.protect.attributes.shared.protector import EmbeddingProtector
 from zeroevidence.protect.models import fit_kind
+from zeroevidence.protect.tradeoff.folds import PARTS, split_people
 from zeroevidence.protect.tradeoff.quick_attackers import quick_attacks
 from zeroevidence.uncertainty.resampling.draws import Progress
 
 LimitedMeasure: TypeAlias = Literal["eer", "d_ece"]
-_PARTS = 4  # of the people: half fit the protector, a quarter trains attackers, a quarter is tested
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +67,10 @@ class Limit:
             raise UsageError(f"{text!r}: expected eer=2%, eer=+1% or d_ece=0.1")
         return cls(name, number / 100.0 if percent else number, value.startswith("+"))  # type: ignore[arg-type]
 
+    def bound(self, unprotected: Tradeoff) -> float:
+        """Return the largest value, given that of unprotected vectors."""
+        return self.most + (getattr(unprotected, self.measure) if self.added else 0.0)
+
     def __str__(self) -> str:
         value = f"{100 * self.most:g}%" if self.measure == "eer" else f"{self.most:g}"
         return f"{self.measure}={'+' if self.added else ''}{value}"
@@ -75,18 +78,40 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class Tradeoff:
-    """A protector at one strength: D_ECE of the strongest quick attacker, EER and top-1, a value for each split."""
+    """A protector at one strength, with a value for each split.
+
+    Parameters
+    ----------
+    protector
+        Its name.
+    strength
+        The value of its dial.
+    d_eces
+        D_ECE of the strongest quick attacker of single vectors; none for an attribute that is a number.
+    eers
+        EER of verification.
+    top1s
+        How often a search finds the right person.
+    person_d_eces
+        D_ECE of the strongest quick attacker who has all vectors of a person; none where nobody measured it.
+    """
 
     protector: str
     strength: float
     d_eces: tuple[float, ...]
     eers: tuple[float, ...]
     top1s: tuple[float, ...]
+    person_d_eces: tuple[float, ...] = ()
 
     @property
     def d_ece(self) -> float:
         """The mean over splits."""
-        return float(np.mean(self.d_eces))
+        return float(np.mean(self.d_eces)) if self.d_eces else float("nan")
+
+    @property
+    def person_d_ece(self) -> float:
+        """The mean over splits."""
+        return float(np.mean(self.person_d_eces)) if self.person_d_eces else float("nan")
 
     @property
     def eer(self) -> float:
@@ -140,21 +165,12 @@ def fit_at_strengths(
 
 def cross_validation_roles(data: Embeddings, attribute: str, *, seed: int = 0) -> Iterator[Roles]:
     """Yield four splits of the people of each class into roles; everybody is tested once."""
-    part = stratified_parts(data, attribute, _PARTS, seed)
-    for tested in range(_PARTS):
-        attacks = (tested + 1) % _PARTS
+    part = stratified_parts(data, attribute, PARTS, seed)
+    for tested in range(PARTS):
+        attacks = (tested + 1) % PARTS
         yield Roles(
             data.take((part != tested) & (part != attacks)), data.take(part == attacks), data.take(part == tested)
         )
-
-
-def measure_protector(
-    roles: Roles, attribute: str, protector: EmbeddingProtector | None
-) -> tuple[dict[str, float], Evaluation]:
-    """Return the D_ECE of each quick attacker, and verification, of vectors through a protector."""
-    sides = {side: protect(getattr(roles, side), protector) for side in ("attack", "test")}
-    verified = verification(roles.train, sides, Options(intervals=0, null=0), {})
-    return quick_attacks(sides["attack"], sides["test"], attribute), verified
 
 
 def quick_protectors() -> tuple[str, ...]:
@@ -203,18 +219,18 @@ def measure_tradeoffs(
     chosen = tuple(names or quick_protectors())
     results: dict[tuple[str, float], list[tuple[float, float, float]]] = {}
     done = 0
-    for number, roles in enumerate(cross_validation_roles(data, attribute, seed=seed)):
+    for number, fold in enumerate(split_people(data, attribute, seed=seed)):
         systems: dict[tuple[str, float], EmbeddingProtector | None] = {(UNPROTECTED, 0.0): None}
         for kind in chosen:
-            fitted = fit_at_strengths(kind, roles.train, attribute, parameters=parameters, seed=seed + number)
+            fitted = fit_at_strengths(kind, fold.train, attribute, parameters=parameters, seed=seed + number)
             systems |= {(kind, strength): protector for strength, protector in fitted.items()}
             done += 1
             if progress is not None:
-                progress(done, _PARTS * len(chosen))
+                progress(done, PARTS * len(chosen))
         for key, protector in systems.items():
-            d_eces, verified = measure_protector(roles, attribute, protector)
-            numbers = (max(d_eces.values()), float(verified["eer"]), float(verified["top1"]))
-            results.setdefault(key, []).append(numbers)
+            vectors = np.asarray(protect(fold.others, protector).vectors)
+            d_ece = max(quick_attacks(*fold.sides(vectors), attribute).values())
+            results.setdefault(key, []).append((d_ece, *fold.verifier.rates(vectors, vectors)))
     return [Tradeoff(kind, strength, *zip(*values, strict=True)) for (kind, strength), values in results.items()]
 
 
@@ -235,16 +251,21 @@ def choose_tradeoff(points: Sequence[Tradeoff], limit: Limit) -> Tradeoff:
     if limit.added and unprotected is None:
         raise UsageError(f"{limit}: points of unprotected vectors are needed to add to")
     other: LimitedMeasure = "d_ece" if limit.measure == "eer" else "eer"
-    most = limit.most + (getattr(unprotected, limit.measure) if limit.added else 0.0)
+    most = limit.most if unprotected is None else limit.bound(unprotected)
     candidates = [point for point in points if point.protector != UNPROTECTED]
     within = [point for point in candidates if getattr(point, limit.measure) <= most]
     if not within:
         nearest = min(candidates, key=lambda point: float(getattr(point, limit.measure)))
-        raise InputError(
-            f"no protector stays within {limit}; the nearest is {nearest.protector} at strength "
-            f"{nearest.strength:g}, with EER {100 * nearest.eer:.1f} % and D_ECE {nearest.d_ece:.2f}"
-        )
+        raise not_within(limit, nearest)
     return min(within, key=lambda point: (getattr(point, other), getattr(point, limit.measure)))
+
+
+def not_within(limit: Limit, nearest: Tradeoff) -> InputError:
+    """Return the error that no protector keeps to a limit, with the one that comes nearest."""
+    return InputError(
+        f"no protector stays within {limit}; the nearest is {nearest.protector} at strength {nearest.strength:g}, with "
+        f"EER {100 * nearest.eer:.1f} % and D_ECE {nearest.d_ece:.2f}"
+    )
 
 
 def assess_strengths(

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from zeroevidence.evaluation import Evaluation, Finding
+from zeroevidence.evaluation.finding.by_knowledge import FEW_ROWS, further_rows
 from zeroevidence.evaluation.finding.finding import chosen, same_setting
 from zeroevidence.plot import KINDS, available, draw
 from zeroevidence.plot.canvas import svg_text
@@ -82,11 +83,13 @@ def draw_figures(
     together = _of_attribute(rows, finding) if about_attribute else _chosen(rows, finding)
     mapped = [row for row in rows if row.maps and (not about_attribute or _same_attribute(row, strong))][:_MOST]
     rows = together if about_attribute else list(rows)
+    further = further_rows(rows, finding) if len(rows) > FEW_ROWS and not about_attribute else frozenset()
+    first = [row for i, row in enumerate(rows) if i not in further]
     kinds = available([*rows, *mapped]) if rows or mapped else []
     order = [kind for kind in _FIRST if kind in kinds] + [kind for kind in kinds if kind not in _FIRST]
     jobs = []
     for kind in order:
-        shown = mapped if kind == "map" else _rows_for(kind, rows, together, strong)
+        shown = mapped if kind == "map" else _rows_for(kind, rows, first, together, strong)
         if not shown or (kind in _OVER_SYSTEMS and len(shown) < 2):
             continue
         candidates = mapped if kind == "map" else rows
@@ -140,12 +143,17 @@ def _row_name(rows: Sequence[Evaluation], row: Evaluation) -> str:
 
 
 def _rows_for(
-    kind: str, rows: Sequence[Evaluation], together: Sequence[Evaluation], strong: Evaluation
+    kind: str,
+    rows: Sequence[Evaluation],
+    first: Sequence[Evaluation],
+    together: Sequence[Evaluation],
+    strong: Evaluation,
 ) -> list[Evaluation]:
+    """Rows of a figure: of all rows, of those of a first look, of those drawn together, or the strongest attacker."""
     if kind == PICTURE:
         return KINDS[kind].of(rows)
     if kind in _OVER_SYSTEMS:
-        return KINDS[kind].of(rows)[:_MOST_SYSTEMS]
+        return KINDS[kind].of(first)[:_MOST_SYSTEMS]
     if KINDS[kind].whole is not None:
         return KINDS[kind].of(rows)
     if KINDS[kind].together:

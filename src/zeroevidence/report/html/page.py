@@ -22,7 +22,7 @@ from zeroevidence._version import __version__
 from zeroevidence.data.printable import printable
 from zeroevidence.errors import MissingExtra, UsageError
 from zeroevidence.evaluation import Comparison, Evaluation
-from zeroevidence.evaluation.finding.by_knowledge import further_rows
+from zeroevidence.evaluation.finding.by_knowledge import FEW_ROWS, further_rows
 from zeroevidence.plot.names import row_names
 from zeroevidence.protect.card import shown_fields
 from zeroevidence.report.bibliography.sentences import references
@@ -47,7 +47,6 @@ if TYPE_CHECKING:
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "polars", "matplotlib", "jinja2")
-_FEW_ROWS = 8  # of more, the best attackers of each kind are shown first
 _CARD_FIELDS = ("objective", "opportunity", "resources", "enrolment", "trial", "extractor", "backend")
 _ATTACKER_FIELDS = (*_CARD_FIELDS, "trained_on", "calibrated_on")
 _PROTECTOR_FIELDS = ("defence", "method", "utility", "opportunity", "resources", "parts", "release")
@@ -141,7 +140,7 @@ def _results(
             "shared_labels": "",
             "readoff": "",
         }
-    further = further_rows(rows, finding) if len(rows) > _FEW_ROWS else frozenset()
+    further = further_rows(rows, finding) if len(rows) > FEW_ROWS else frozenset()
     numbers = headline_numbers(rows, finding, measures)
     people, people_left = tables.people_table(rows, finding)
     figures, curves = draw_figures(rows, finding, hide=hide, each=each)

@@ -26,6 +26,7 @@ from zeroevidence.report.layout.labels import row_labels, without_implied
 from zeroevidence.report.layout.sections import sections
 from zeroevidence.report.tables.evaluations import evaluation_grid, table_measures
 from zeroevidence.report.tables.several_recordings import NOTE, recordings_grid, untried_numbers
+from zeroevidence.report.tables.thresholds import threshold_sentence
 from zeroevidence.report.text.table import print_grid
 from zeroevidence.report.text.terminal import (
     UNBROKEN,
@@ -57,10 +58,18 @@ def to_text(
         write(console, section.rows, section.measures, estimate=estimate)
         if measures is None:
             _print_recordings(console, section.rows)
+        for row in section.rows:
+            if row.threshold is not None:
+                print_paragraph(console, _named(row, threshold_sentence(row.threshold), several=len(section.rows) > 1))
         print_flags(console, raised_flags(section.rows))
     each = [row.signature for row in rows]
     print_signatures(console, each, each=signatures, joint=joint_signature(each))
     return console_text(console)
+
+
+def _named(row: Evaluation, sentence: str, *, several: bool) -> str:
+    """A sentence on a row, which of several is named."""
+    return f"{row.labels.get('system', 'these scores')}: {sentence}" if several else sentence
 
 
 def _print_single(

@@ -145,7 +145,7 @@ def test_parquet(tmp_path):
         ({"score": ["1", "2"]}, None, "column score is of type String; expected numbers"),
         ({"label": ["target", "spoof"]}, 2, "unknown label 'spoof'; expected target or nontarget"),
         ({"label": [None, True]}, 1, "unknown label None; expected target or nontarget"),
-        ({"label": [1.0, 0.0]}, 1, "unknown label '1.0'; expected target or nontarget"),
+        ({"label": [0.5, 0.0]}, 1, "unknown label '0.5'; expected target or nontarget"),
         ({"trial": ["u", None]}, 2, "empty trial; expected an identifier"),
         ({"trial": [["u"], ["v"]]}, None, "column trial is of type List(String)"),
         ({"trial": ["u", "u"]}, 2, "duplicate of 'a u' (first on line 1)"),

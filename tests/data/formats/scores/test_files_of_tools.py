@@ -65,8 +65,8 @@ def test_a_table_that_pandas_wrote_with_its_index(put, header):
 def test_a_table_that_pandas_wrote_broken(put):
     path = put("scores.csv", PANDAS.replace("0.5,False", ",False"))  # a missing value is an empty cell
     assert reasons(path) == ["scores.csv:3: empty score; expected ... enrol trial score label"]
-    path = put("scores.csv", PANDAS.replace("True", "1.0"))
-    assert reasons(path)[0] == "scores.csv:2: unknown label '1.0'; expected target or nontarget (or 1 / 0)"
+    path = put("scores.csv", PANDAS.replace("True", "yes"))
+    assert reasons(path)[0] == "scores.csv:2: unknown label 'yes'; expected target or nontarget (or 1 / 0)"
 
 
 def test_columns_of_fixed_width(put):
@@ -175,11 +175,13 @@ def test_scores_and_labels_of_numpy_broken(tmp_path, arrays, said):
     assert said in reasons(path)[0]
 
 
-def test_a_matrix_of_two_identities_is_still_one(tmp_path):
+def test_a_matrix_of_two_identities_is_one_where_it_says_so(tmp_path):
     scores, mated = tmp_path / "scores.npy", tmp_path / "mated.npy"
     np.save(scores, np.array([[0.5, 0.1], [0.2, 0.7], [0.1, 0.9]]))
     np.save(mated, np.array([0, 1, 1]))
-    assert isinstance(read_scores(scores, mated).data, ScoreMatrix)
+    assert isinstance(read_scores(scores, mated, format="matrix").data, ScoreMatrix)
+    np.savez(tmp_path / "mated.npz", mated=[0, 1, 1])
+    assert isinstance(read_scores(scores, tmp_path / "mated.npz").data, ScoreMatrix)
     assert reasons(scores, format="arrays") == [
         "scores.npy: no scores with labels; expected arrays named scores and labels"
     ]

@@ -74,33 +74,56 @@ def test_with_a_seed_the_same_and_without_it_another(data):
     assert (fresh.transform(x) != fresh.transform(x)).all()
 
 
+def person_means(vectors):
+    return vectors.reshape(40, 20, -1).mean(axis=1)
+
+
 def test_a_key_gives_each_person_an_offset(data):
     x, y, speakers = data
-    protector = ClassMeans(noise=1.0).fit(x, y, speakers=speakers)
-    offsets = noise_of(protector, x, speakers=speakers, noise_key="secret")
-    first = offsets[::20]
-    np.testing.assert_allclose(offsets, np.repeat(first, 20, axis=0), atol=1e-9)
-    assert len(np.unique(first.round(6), axis=0)) == 40
-    np.testing.assert_allclose(
-        offsets[40:60], noise_of(protector, x[40:60], speakers=speakers[40:60], noise_key=b"secret"), atol=1e-9
+    protector = ClassMeans().fit(x, y, speakers=speakers)
+    quiet = protector.transform(x)
+    keyed, again, other = (
+        protector.transform(x, speakers=speakers, noise_key=key) for key in ("secret", b"secret", "another")
     )
-    other = noise_of(protector, x, speakers=speakers, noise_key="another")
-    assert np.abs(other - offsets).min() > 1e-9
-    # vectors of one person stay as far apart as without noise
-    apart = np.linalg.norm(protector.transform(x, speakers=speakers, noise_key="secret")[0:20:2] - x[0:20:2], axis=1)
-    assert apart.std() < apart.mean()
+    offsets = person_means(keyed - quiet)
+    np.testing.assert_allclose(person_means(again - quiet), offsets, atol=1e-9)
+    assert np.abs(person_means(other - quiet) - offsets).min() > 1e-9
+    spread = np.sqrt(((x - x.mean(axis=0)) ** 2).mean())
+    assert offsets.std() == pytest.approx(protector.key_noise * spread, rel=0.15)
+    # a person's offset depends on nobody else
+    alone = protector.transform(x[40:60], speakers=speakers[40:60], noise_key="secret")
+    np.testing.assert_allclose((alone - quiet[40:60]).mean(axis=0), offsets[2], atol=1e-9)
+    np.testing.assert_allclose(
+        person_means(protector.subtract(keyed, speakers=speakers, noise_key="secret")), person_means(quiet), atol=1e-9
+    )
     with pytest.raises(InputError, match="needs to know the speakers"):
         protector.transform(x, noise_key="secret")
-    with pytest.raises(InputError, match="speakers: expected 800"):
-        protector.transform(x, speakers=speakers[:3], noise_key="secret")
-    with pytest.raises(UsageError, match="not empty"):
-        protector.transform(x, speakers=speakers, noise_key="")
+    for method in (protector.transform, protector.subtract):
+        with pytest.raises(InputError, match="speakers: expected 800"):
+            method(x, speakers=speakers[:3], noise_key="secret")
+        with pytest.raises(UsageError, match="not empty"):
+            method(x, speakers=speakers, noise_key="")
+
+
+def test_with_a_key_differences_between_vectors_of_a_person_are_others(data):
+    x, y, speakers = data
+    keyed = ClassMeans().fit(x, y, speakers=speakers).transform(x, speakers=speakers, noise_key="secret")
+    differences = (vectors.reshape(40, 20, -1) - person_means(vectors)[:, None] for vectors in (x, keyed))
+    true, drawn = (difference.reshape(800, -1) for difference in differences)
+    correlations = [np.corrcoef(true[:, entry], drawn[:, entry])[0, 1] for entry in range(5)]
+    assert np.abs(correlations).max() < 0.15
+    np.testing.assert_allclose(drawn.std(axis=0), [3.0, 1.0, 1.0, 1.0, 0.5], rtol=0.15)
+    single = ClassMeans().fit(x, y, speakers=speakers)
+    moved = single.transform(x[:1], speakers=speakers[:1], noise_key="secret")  # one vector is its own mean
+    np.testing.assert_allclose(
+        single.subtract(moved, speakers=speakers[:1], noise_key="secret"), single.transform(x[:1])
+    )
 
 
 def test_a_saved_model_keeps_its_noise_and_no_key(data, tmp_path):
     pytest.importorskip("safetensors")
     x, y, speakers = data
-    protector = make_protector("transport", noise=0.7).fit(x, y, speakers=speakers)
+    protector = make_protector("transport", noise=0.7, noise_seed=1).fit(x, y, speakers=speakers)
     expected = protector.transform(x, speakers=speakers, noise_key="secret")
     save_model(new_model(protector, "sex"), tmp_path / "m")
     assert not any(b"secret" in path.read_bytes() for path in (tmp_path / "m").iterdir())
@@ -114,6 +137,7 @@ def test_a_saved_model_keeps_its_noise_and_no_key(data, tmp_path):
     [
         ({"noise": -1.0}, "noise: expected a number from 0 on"),
         ({"noise": np.nan}, "noise: expected a number from 0 on"),
+        ({"key_noise": -1.0}, "key_noise: expected a number from 0 on"),
         ({"noise_shape": "round"}, "noise_shape: expected one of within, isotropic, total"),
     ],
 )

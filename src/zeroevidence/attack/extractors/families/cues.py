@@ -9,7 +9,7 @@ import numpy as np
 from zeroevidence.attack.cues.cue import CUES, cue_vector, find_cues
 from zeroevidence.attack.cues.speech_signal import RATE
 from zeroevidence.attack.extractors.extractor import EXTRACTORS, ExtractorFamily, Vectors
-from zeroevidence.data.speech.audio import Wave
+from zeroevidence.data.speech.mixing import Wave
 
 _VERSION = 2  # of all cues: enters cache keys, so raise it with any change of a vector
 _ALL, _SOME = "cues", "cue:"

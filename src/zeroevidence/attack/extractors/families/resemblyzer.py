@@ -14,7 +14,7 @@ import numpy as np
 
 from zeroevidence.attack.extractors.extractor import EXTRACTORS, ExtractorFamily, Vectors
 from zeroevidence.attack.speech.batches import torch_threads
-from zeroevidence.data.speech.audio import Wave
+from zeroevidence.data.speech.mixing import Wave
 from zeroevidence.errors import InputError, MissingExtra
 
 _EXTRA = "resemblyzer"

@@ -24,8 +24,9 @@ from zeroevidence.attack.speech.protection import VoiceTransform, protect
 from zeroevidence.attack.training.data.feature_store import FeatureStore, StoredFrames
 from zeroevidence.attack.training.data.frame_set import FrameSet
 from zeroevidence.attack.training.data.mapped_frames import Frames
-from zeroevidence.data.speech.audio import Wave, load_speech
+from zeroevidence.data.speech.audio import load_speech
 from zeroevidence.data.speech.corpus import Utterance
+from zeroevidence.data.speech.mixing import Wave
 from zeroevidence.errors import LISTER, InputError, Problem, UsageError
 from zeroevidence.interruption import check_stop
 from zeroevidence.linkage.optional import one_blas_thread

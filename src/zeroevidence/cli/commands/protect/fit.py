@@ -21,10 +21,14 @@ from zeroevidence.data.files.errors import naming_file
 from zeroevidence.errors import UsageError
 from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS
 from zeroevidence.protect.fitting import (
-    DEFAULT_NUMBER_PROTECTOR,
-    DEFAULT_PROTECTOR,
-    fit_protector,
+    DEFAULT_LIMIT,
+    KEEPING_PROTECTOR,
+    MANY_PEOPLE,
+    NUMBER_PROTECTOR,
+    PLAIN_PROTECTOR,
+    fit,
     protectors_that_keep,
+    why_not_verified,
 )
 from zeroevidence.protect.tradeoff.strengths import quick_protectors
 
@@ -36,8 +40,10 @@ if TYPE_CHECKING:
 @labelled_inputs
 @shared.keep(f"{', '.join(protectors_that_keep())} only")
 @shared.protector(
-    f"{DEFAULT_PROTECTOR} unless given ({DEFAULT_NUMBER_PROTECTOR} with --continuous), or with --budget or --target "
-    f"the best of {', '.join(quick_protectors())}",
+    f"unless given, the strongest within the budget of {', '.join(quick_protectors())} (from {MANY_PEOPLE} people on "
+    f"also flow), for two or more classes; {NUMBER_PROTECTOR} within it with --continuous; {KEEPING_PROTECTOR} "
+    f"without noise with --keep or --paper; and {PLAIN_PROTECTOR} without noise where people are not named, or are too "
+    "few, so that no EER can be computed",
     name="kind",
     type=click.Choice(list(ATTRIBUTE_PROTECTORS)),
 )
@@ -58,34 +64,47 @@ def command(
     output: str,
     overwrite: bool,
 ) -> None:
-    """Fit a protector to EMBEDDINGS and write it to a folder, as safetensors and JSON."""
+    """Fit a protector to EMBEDDINGS and write it to a folder, as safetensors and JSON.
+
+    Without --protector it is the strongest that costs at most one point of EER, chosen by cross-validation over people.
+    """
     from zeroevidence.data.files.locking import lock_folder
     from zeroevidence.protect.assessment.systems import zero_entry_flags
     from zeroevidence.protect.models import check_new, save_model
+    from zeroevidence.report.tables.protector_choice import choice_sentence, render_protector_choice
 
     check_new(output, overwrite=overwrite)
     if inputs.continuous:
-        kind = _number_protector(kind, inputs)
-        refuse_with("--continuous", **{"budget or --target": limit}, keep=keep, paper=paper)
+        _check_number_protector(kind, inputs)
+        refuse_with("--continuous", target=limit is not None and limit.measure != "eer", keep=keep, paper=paper)
+    if parameters and kind is None and keep is None and not paper and not inputs.continuous:
+        raise UsageError("--set: name the --protector that it is for")
     data = inputs.read()
     with lock_folder(output), naming_file(inputs.embeddings):
-        model = fit_protector(
+        reason = why_not_verified(data, inputs.attribute, inputs.continuous)
+        searched = limit is not None or (kind is None and keep is None and not paper and reason is None)
+        if searched:
+            echo(f"choosing the strongest protection within {limit or DEFAULT_LIMIT}", err=True)
+        model = fit(
             data,
             inputs.attribute,
             kind,
+            number=inputs.continuous,
             keep=keep,
             parameters=parameters,
             preset="paper" if paper else None,
             limit=limit,
             seed=seed,
-            progress=terminal_progress("training", "epochs"),
+            progress=terminal_progress(*(("choosing", "steps") if searched else ("training", "epochs"))),
         )
         save_model(model, output, overwrite=overwrite)
     print_written(output)
     protector = model.protector
-    if limit is not None:
-        strength = protector.get_params()[protector.dial]
-        echo(f"{limit}: {protector.kind}, {protector.dial} {strength:g}, by cross-validation over people", err=True)
+    if model.choice is not None:
+        echo(choice_sentence(model.choice), err=True)
+        echo(render_protector_choice(model.choice, inputs.attribute), err=True)
+    elif kind is None and keep is None and not paper:
+        echo(f"{reason}, so no EER can be computed: {protector.kind} without noise", err=True)
     if data.speakers is None:
         echo("speakers are not known: early stopping used vectors of people that it was trained on", err=True)
     for flag in zero_entry_flags(data.vectors):
@@ -97,13 +116,9 @@ def command(
         echo(f"{protector.kind}: best after {history.best} of {epochs} epochs, {error}", err=True)
 
 
-def _number_protector(kind: str | None, inputs: LabelledInputs) -> str:
-    """Return the protector of a number; one of classes is refused."""
-    kind = kind or DEFAULT_NUMBER_PROTECTOR
-    if ATTRIBUTE_PROTECTORS.find(kind).conceals != "number":
-        raise UsageError(
-            f"{kind} conceals classes: give --bands instead of --continuous, or use {DEFAULT_NUMBER_PROTECTOR}"
-        )
+def _check_number_protector(kind: str | None, inputs: LabelledInputs) -> None:
+    """Refuse a protector of classes, and bands, for a number."""
+    if kind is not None and ATTRIBUTE_PROTECTORS.find(kind).conceals != "number":
+        raise UsageError(f"{kind} conceals classes: give --bands instead of --continuous, or use {NUMBER_PROTECTOR}")
     if inputs.bands is not None:
         raise UsageError("--bands and --continuous: a protector is fitted to one of them")
-    return kind

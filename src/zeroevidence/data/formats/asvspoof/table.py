@@ -81,9 +81,8 @@ def side_columns(table: Table, side: Side, *, key: bool) -> Table:
         # A verifier's speaker of 2021 carries the channel behind the name; the person is the same on all channels.
         channel = pl.concat_str(pl.lit(ABSENT), "codec", pl.lit(ABSENT), "channel")
         frame = frame.with_columns(speaker=pl.col("enrol").str.strip_suffix(channel))
-    return UtteranceTable(
-        table.name, table.format, frame, table.lines, table.located, (*table.problems, *problems.all()), unnamed
-    )
+    listed = (*table.problems, *problems.all())
+    return UtteranceTable(table.name, table.format, frame, table.lines, table.located, listed, unnamed=unnamed)
 
 
 def with_enrol(table: Table) -> Table:

@@ -15,7 +15,8 @@ from pathlib import Path
 from zeroevidence.data.files.errors import is_file
 from zeroevidence.data.files.json_values import shortened
 from zeroevidence.data.formats import text
-from zeroevidence.data.formats.input_file import TEXT, InputFile, open_input
+from zeroevidence.data.formats.corpora.table_rows import table_rows
+from zeroevidence.data.formats.input_file import TEXT, InputFile, open_input, refuse_pickle
 from zeroevidence.data.formats.lists.speakers import read_speakers
 from zeroevidence.data.formats.problems import FileProblems
 from zeroevidence.data.printable import file_name_text
@@ -23,15 +24,6 @@ from zeroevidence.data.speech.audio import conversion_advice
 from zeroevidence.data.speech.corpus import SEGMENT_RATE, SUFFIXES, Utterance
 from zeroevidence.errors import InputError, Problem
 
-_COLUMNS = {
-    "utterance": ("utterance", "utt", "utterance_id", "id"),
-    "speaker": ("speaker", "spk", "speaker_id"),
-    "path": ("path", "file", "wav", "audio"),
-    "role": ("role",),
-    "split": ("split",),
-    "start": ("start",),
-    "end": ("end",),
-}
 _ROLES = {
     **dict.fromkeys(("enrol", "enroll", "enrolls", "enrols", "enrolment", "enrollment"), "enrol"),
     **dict.fromkeys(("trial", "trials"), "trial"),
@@ -114,6 +106,7 @@ def _common_folder(corpus: CorpusRows) -> Path:
 
 def read_table(source: InputFile, corpus: CorpusRows) -> None:
     """Read a table with a header: utterance, speaker and path, and role, split, start, end, attributes."""
+    refuse_pickle(source, "frame[['utterance', 'speaker', 'path']].to_csv('utterances.tsv', sep='\\t', index=False)")
     if source.kind != TEXT:
         raise InputError(f"is a {source.kind} file; expected a table of utterances", path=source.name)
     problems = FileProblems(source.name)
@@ -165,38 +158,6 @@ def read_speaker_table(path: Path, corpus: CorpusRows) -> dict[str, dict[str, st
             lines.setdefault(speaker, number)
     corpus.problems += problems.all()
     return speakers
-
-
-def table_rows(
-    source: InputFile, needed: tuple[str, ...], problems: FileProblems
-) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield number and cells by column name of each line below the header; `needed` are columns that must be there."""
-    columns: list[str] | None = None
-    separator = "\t"
-    for number, line in text.full_lines(source.read(), problems):
-        if columns is None and "\t" not in line:
-            separator = ","
-        cells = text.split(line, separator)
-        if isinstance(cells, str):
-            problems.add(number, cells)
-        elif columns is None:
-            columns = [_column(cell.lower()) for cell in cells]
-            missing = [name for name in needed if name not in columns]
-            twice = [name for name in columns if columns.count(name) > 1]
-            if missing or twice:
-                reason = f"no column {missing[0]}" if missing else f"two columns for {twice[0]}"
-                problems.add(number, f"{reason}; expected a header with {', '.join(needed)}")
-                return
-        elif len(cells) != len(columns):
-            problems.add(number, f"{len(cells)} column(s); expected {len(columns)} as in the header")
-        else:
-            yield number, dict(zip(columns, cells, strict=True))
-    if columns is None and not problems:
-        problems.add(None, "empty; expected a header and one line per utterance")
-
-
-def _column(name: str) -> str:
-    return next((key for key, names in _COLUMNS.items() if name in names), name)
 
 
 def _normalise(attributes: dict[str, str]) -> dict[str, str]:

@@ -13,8 +13,9 @@ import numpy as np
 from zeroevidence.data.formats.corpora.checks import CorpusReport, Progress, examine_corpus, in_threads
 from zeroevidence.data.formats.corpora.corpus_files import read_files
 from zeroevidence.data.formats.corpora.read import unique_rows
-from zeroevidence.data.speech.audio import Wave, inaudible_reason, is_silent, load_audio
+from zeroevidence.data.speech.audio import inaudible_reason, is_silent, load_audio
 from zeroevidence.data.speech.corpus import SEGMENT_RATE, SUFFIXES, Corpus, Utterance
+from zeroevidence.data.speech.mixing import Wave
 from zeroevidence.errors import InputError, Problem
 
 _LONGER = 1.5  # times: most protections stretch speech by less

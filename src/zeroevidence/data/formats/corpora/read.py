@@ -4,6 +4,7 @@
 | --- | --- |
 | Kaldi data folder, or a folder of several | wav.scp, utt2spk, perhaps spk2gender, segments, enrolls, trials |
 | table with a header (TSV or CSV) | utterance, speaker, path; perhaps role, split, start, end; others are attributes |
+| JSON lines | objects with the same fields |
 | tree of folders | speaker/utterance.wav (flac, ogg, opus, mp3), through links too |
 
 A ``speakers.tsv`` beside a table or in a tree describes the people; a folder with an ``utterances.tsv`` is read by it.
@@ -15,7 +16,8 @@ from collections import defaultdict
 from pathlib import Path
 
 from zeroevidence.data.files.errors import naming_file, unreadable_reason
-from zeroevidence.data.formats.corpora.corpus_files import SAMPLES, CorpusRows, UtteranceRow, read_files, table_rows
+from zeroevidence.data.formats.corpora.corpus_files import SAMPLES, CorpusRows, UtteranceRow, read_files
+from zeroevidence.data.formats.corpora.table_rows import table_rows
 from zeroevidence.data.formats.input_file import open_input
 from zeroevidence.data.formats.problems import FileProblems
 from zeroevidence.data.speech.corpus import Corpus, session_of

@@ -74,9 +74,9 @@ def read_labelled(file: InputFile, _role: Role) -> Table:
     arrays = _arrays(file)
     scores, labels = arrays["scores"], arrays["labels"]
     if scores.ndim != 1 or scores.dtype.kind not in "biuf" or not scores.size:
-        raise InputError(
-            f"scores: {scores.dtype} of shape {scores.shape}; expected numbers, one per trial", path=file.name
-        )
+        advice = " (of two log-posteriors: x[:, 1] - x[:, 0])" if scores.shape[1:] == (2,) else ""
+        reason = f"scores: {scores.dtype} of shape {scores.shape}; expected numbers, one per trial{advice}"
+        raise InputError(reason, path=file.name)
     for name, array in arrays.items():
         if array.shape != scores.shape:
             raise InputError(f"{name}: shape {array.shape}; expected {len(scores)}, one per score", path=file.name)

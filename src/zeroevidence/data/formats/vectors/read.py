@@ -9,7 +9,7 @@ import numpy as np
 
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.files.errors import reading_file
-from zeroevidence.data.formats.input_file import InputFile, open_input
+from zeroevidence.data.formats.input_file import InputFile, open_input, refuse_pickle
 from zeroevidence.data.formats.vectors.id_lists import read_list, with_names
 from zeroevidence.data.formats.vectors.vector_format import VECTOR_FORMATS
 from zeroevidence.errors import InputError, MissingExtra
@@ -45,6 +45,8 @@ def read_embeddings(path: str | Path, *, ids: str | Path | None = None) -> Embed
     with reading_file(name, "embeddings"):
         file = _fetch(name) if "://" in name else open_input(path)
         format = next(format for format in VECTOR_FORMATS.values() if format.recognises(file))
+        if format.name != "pt":  # of which torch reads tensors, and nothing that runs code
+            refuse_pickle(file, "np.savez('vectors.npz', vectors=vectors, utterance=names, speaker=speakers)")
         return _with_speakers(format.read(file), ids)
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from zeroevidence.data.formats import text
 from zeroevidence.data.formats.input_file import TEXT, InputFile, open_input
 from zeroevidence.data.formats.voiceprivacy.collected_results import collected_results, is_collected
-from zeroevidence.data.formats.voiceprivacy.result_folders import dataset_and_sex
+from zeroevidence.data.formats.voiceprivacy.result_folders import dataset_and_sex, kit_files
 from zeroevidence.data.threat import UNPROTECTED, ThreatModel, Training, threat_from_sides
 from zeroevidence.errors import InputError
 
@@ -23,7 +23,8 @@ _KEYS = ("dataset", "split")
 _PRIVACY, _SIDES = "EER", ("enrollment", "trial")
 _UTILITY = {"WER": ("wer", "asr"), "UAR": ("uar", "ser")}  # the measure, and the column for the kind of speech
 _OF_ONE_CLASS = "ACC_"
-_KITS = ("result_for_rank", "asr_results", "ser_results", "asv_results", "results")
+_RANKING = "result_for_rank"
+_KITS = (_RANKING, "asr_results", "ser_results", "asv_results", "results")
 _SPEECH: dict[str, Training] = {
     "original": "original",
     "orig": "original",
@@ -94,13 +95,25 @@ def is_summary(path: str | Path) -> bool:
             head = stream.read(_HEAD).decode("utf-8", "replace")
     except (OSError, ValueError):
         return False
-    if file.name.startswith("result_for_rank"):
+    if file.name.startswith(_RANKING):
         return True
     lines = head.split("\n")
     if is_collected(lines[0]):
         return True
     # the search for keys avoids a look at each line of a score file
     return all(key in head for key in _KEYS) and any(_columns(line) for line in lines)
+
+
+def summaries(path: str | Path) -> list[Path]:
+    """Return the tables behind a path: the file itself, or the ranking files of a folder without scores; else none."""
+    place = Path(path)
+    try:
+        if place.is_dir():
+            tables = sorted(file for file in place.glob(f"{_RANKING}*") if file.is_file())
+            return [] if tables and any(file.name == "scores" for file in kit_files(place)) else tables
+    except (OSError, ValueError):
+        return []
+    return [place] if is_summary(place) else []
 
 
 def read_summary(path: str | Path) -> list[SummaryRow]:

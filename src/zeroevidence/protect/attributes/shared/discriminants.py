@@ -81,28 +81,54 @@ def quadratic_discriminants(data: LabelledVectors) -> QuadraticDiscriminants:
     losses = np.zeros(len(_MIXTURES))
     for fold in range(_FOLDS):
         held = folds == fold
-        train, test = _part(data, ~held), _part(data, held)
-        for number, mixture in enumerate(_MIXTURES):
-            logs = fit_gaussian_classes(train, mixture).log_likelihoods(test.x)
-            logs -= np.logaddexp.reduce(logs, axis=1, keepdims=True)
-            losses[number] -= np.average(logs[np.arange(len(logs)), test.labels[:, 0]], weights=test.weights)
+        test = _part(data, held)
+        logs = _mixture_log_likelihoods(_part(data, ~held), test.x)
+        logs -= np.logaddexp.reduce(logs, axis=2, keepdims=True)
+        truth = np.take_along_axis(logs, test.labels[None, :, :1], axis=2)[:, :, 0]
+        losses -= np.average(truth, axis=1, weights=test.weights)
     return fit_gaussian_classes(data, _MIXTURES[int(losses.argmin())])
 
 
 def fit_gaussian_classes(data: LabelledVectors, mixture: float = 0.0) -> QuadraticDiscriminants:
     """Return Gaussian classes with shrunk covariances, of which the share `mixture` is that of all classes."""
+    means, shared, covariances = _class_covariances(data, shared_alone=mixture == 1.0)
+    mixed = [mixture * shared + (1.0 - mixture) * covariance for covariance in covariances]
+    sizes = [np.linalg.slogdet(covariance)[1] for covariance in mixed]
+    return QuadraticDiscriminants(means, np.stack([np.linalg.inv(covariance) for covariance in mixed]), np.array(sizes))
+
+
+def _mixture_log_likelihoods(data: LabelledVectors, x: FloatArray) -> FloatArray:
+    """Return log-likelihoods of rows under classes fitted to data, for each of the mixtures: M x n x K.
+
+    In the coordinates where the shared covariance is the identity and that of the class is diagonal, every mixture is
+    diagonal too, so that one eigendecomposition for each class gives all of them.
+    """
+    from scipy.linalg import eigh
+
+    means, shared, covariances = _class_covariances(data)
+    shares = np.array(_MIXTURES)[:, None]
+    logs = np.empty((len(_MIXTURES), len(x), len(means)))
+    for k, (mean, covariance) in enumerate(zip(means, covariances, strict=True)):
+        values, axes = eigh(covariance, shared)
+        variances = shares + (1.0 - shares) * values
+        squares = ((x - mean) @ axes) ** 2
+        # the determinant of the shared covariance is the same for all classes
+        logs[:, :, k] = -0.5 * ((1.0 / variances) @ squares.T + np.log(variances).sum(axis=1, keepdims=True))
+    return logs
+
+
+def _class_covariances(
+    data: LabelledVectors, *, shared_alone: bool = False
+) -> tuple[FloatArray, FloatArray, list[FloatArray]]:
+    """Return class means, the shared covariance, and that of each class (the shared one if it alone is wanted)."""
     labels, means = data.labels[:, 0], class_means(data)
     inside = (data.x - means[labels]) * np.sqrt(data.weights / data.weights.mean())[:, None]
     shared = _covariance(inside)
-    inverses, sizes = [], []
-    for k in range(len(means)):
-        covariance = shared
-        if mixture < 1.0:
-            rows = inside[labels == k] / np.sqrt(data.weights[labels == k].mean() / data.weights.mean())
-            covariance = mixture * shared + (1.0 - mixture) * _covariance(rows)
-        inverses.append(np.linalg.inv(covariance))
-        sizes.append(np.linalg.slogdet(covariance)[1])
-    return QuadraticDiscriminants(means, np.stack(inverses), np.array(sizes))
+    if shared_alone:
+        return means, shared, [shared] * len(means)
+    members = [labels == k for k in range(len(means))]
+    scales = [np.sqrt(data.weights[rows].mean() / data.weights.mean()) for rows in members]
+    return means, shared, [_covariance(inside[rows] / scale) for rows, scale in zip(members, scales, strict=True)]
 
 
 def _covariance(rows: FloatArray) -> FloatArray:

@@ -104,8 +104,15 @@ def shrinkage_share(rows: FloatArray, shrinkage: Shrinkage) -> float:
 
 
 def barycentre(covariances: FloatArray) -> FloatArray:
-    """Return the barycentre of covariances in the sense of optimal transport (Álvarez-Esteban et al. 2016)."""
+    """Return the barycentre of covariances in the sense of optimal transport (Álvarez-Esteban et al. 2016).
+
+    That of two is the middle of the way from one to the other, in closed form [McCann 1997].
+    """
     centre: FloatArray = covariances.mean(axis=0)
+    if len(covariances) == 2:
+        half = (np.eye(len(centre)) + transport_map(*covariances)) / 2.0
+        middle_way: FloatArray = half @ covariances[0] @ half
+        return middle_way
     for _ in range(_STEPS):
         root, inverse = _roots(centre)
         middle = np.mean([_roots(root @ covariance @ root)[0] for covariance in covariances], axis=0)

@@ -1,4 +1,4 @@
-"""Directions of linear classifiers, each of which is trained after the directions before it were removed."""
+"""Directions that linear models of the class use, each after the directions before it were removed."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import numpy as np
 from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.protect.attributes.shared.discriminants import LinearDiscriminants, class_means
 from zeroevidence.protect.attributes.shared.labelled import LabelledVectors
+from zeroevidence.protect.attributes.shared.moments import shrinkage_share, shrunk
 
 _LOSS = 1000.0  # weight of the mean loss beside the penalty, however many vectors there are
 _RANK = 1e-9  # of a direction's length, after what was removed before
@@ -32,6 +33,33 @@ def classifier_directions(data: LabelledVectors, most: int) -> tuple[FloatArray,
             slopes, _ = _classifier(left, data.labels[:, 0], data.weights)
     basis = np.stack(directions, axis=1) if directions else np.zeros((data.x.shape[1], 0))
     return basis, centre, first
+
+
+def regression_directions(data: LabelledVectors, most: int) -> tuple[FloatArray, FloatArray]:
+    r"""Return at most `most` orthonormal directions (d x m) of least-squares classifiers, and the classes' centre.
+
+    The slopes of regression of the classes on vectors of covariance C are :math:`C^{-1} \delta`, with C shrunk and the
+    differences :math:`\delta` of the class means. Without the direction q, the inverse is that of before less
+    :math:`C^{-1} q q' C^{-1} / q' C^{-1} q`, so that no regression has to be solved anew.
+    """
+    means = class_means(data)
+    centre = means.mean(axis=0)
+    share = data.weights / data.weights.sum()
+    rows = data.x - centre
+    covariance = shrunk((rows * share[:, None]).T @ rows, shrinkage_share(rows, "auto"))
+    ridge = _RANK * np.trace(covariance) / len(covariance) + np.finfo(float).tiny
+    inverse = np.linalg.inv(covariance + ridge * np.eye(len(covariance)))
+    directions: list[FloatArray] = []
+    while len(directions) < most:
+        new = _orthonormal((means - centre) @ inverse, directions)[: most - len(directions)]
+        if not new:
+            break
+        for direction in new:
+            column = inverse @ direction
+            inverse = inverse - np.outer(column, column) / (direction @ column)
+        directions += new
+    basis = np.stack(directions, axis=1) if directions else np.zeros((data.x.shape[1], 0))
+    return basis, centre
 
 
 def _classifier(x: FloatArray, labels: IntArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:

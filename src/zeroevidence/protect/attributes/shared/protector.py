@@ -16,15 +16,18 @@ from zeroevidence.errors import InputError, UsageError
 from zeroevidence.protect.attributes.shared.labelled import LabelledVectors, balanced_weights
 from zeroevidence.protect.attributes.shared.noise import (
     NoiseShape,
+    around_means,
     check_noise,
     noise_for_people,
     noise_for_vectors,
     noise_root,
+    people_of,
 )
 from zeroevidence.protect.attributes.shared.stored import StoredArrays
 
 _LARGEST = 1e100  # squares of larger entries, and sums of them, may overflow
-_NOISE = "noise.root"
+_NOISE, _OFFSETS = "noise.root", "noise.offset_root"
+KEY_NOISE = 3.0  # offsets that hide nearly all differences between people
 # classes: labels that are equal or not; number: values with an order and distances
 Target: TypeAlias = Literal["classes", "number"]
 
@@ -49,6 +52,8 @@ class EmbeddingProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, 
     noise_shape
         ``within``: shaped like the differences between vectors of one speaker; ``isotropic``: as large, and the same in
         all directions; ``total``: shaped like the differences between any vectors.
+    key_noise
+        Level of the offset that a key draws for each speaker, relative to how much any vectors differ.
     noise_seed
         Draws the same noise in each call, for experiments: whoever knows it can subtract the noise. Without it the
         noise is drawn anew.
@@ -64,6 +69,7 @@ class EmbeddingProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, 
 
     noise: float = 0.0
     noise_shape: NoiseShape = "within"
+    key_noise: float = KEY_NOISE
     noise_seed: int | None = None
 
     def fit(self, X: Any, y: Any, *, speakers: Any = None) -> Self:
@@ -81,10 +87,17 @@ class EmbeddingProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, 
         speakers
             The speaker of each vector; needed with `noise_key`.
         noise_key
-            Makes the noise the same for all vectors of a speaker, drawn from the key and the speaker's name. Whoever
-            holds the key can subtract it, and vectors of one speaker can be linked by it.
+            Adds an offset to all vectors of a speaker, drawn from the key and the speaker's name, and replaces their
+            differences from their mean by others, drawn anew: so several vectors tell hardly more than one. Whoever
+            holds the key can subtract the offset (see `subtract`), and vectors of one speaker can be linked by it.
         """
         return self._noisy(self._finite("protected vectors", self._transform, self._checked(X)), speakers, noise_key)
+
+    def subtract(self, X: Any, *, speakers: Any, noise_key: str | bytes) -> FloatArray:
+        """Return vectors that `transform` has made with this key without their offsets; other noise stays."""
+        x = self._checked(X)
+        without: FloatArray = x - self._offsets(*people_of(speakers, len(x)), noise_key)
+        return without
 
     def llr(self, X: Any) -> FloatArray:
         """Return the evidence that the model sees, as natural logarithms of likelihood ratios.
@@ -121,34 +134,44 @@ class EmbeddingProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, 
             setattr(self, f"{name}_", record_type.of(arrays))
 
     def numbers(self) -> dict[str, FloatArray]:
-        """Return all arrays of the fitted protector by name, that of its noise included."""
-        return {**self._arrays(), _NOISE: self.noise_root_}
+        """Return all arrays of the fitted protector by name, those of its noise included."""
+        return {**self._arrays(), _NOISE: self.noise_root_, _OFFSETS: self.offset_root_}
 
     def restore(self, numbers: dict[str, FloatArray]) -> None:
         """Become the fitted protector that has these arrays."""
         dimension = self.n_features_in_
-        self.noise_root_ = numbers.get(_NOISE, np.zeros((dimension, dimension)))
         if self.noise > 0.0 and _NOISE not in numbers:
             raise InputError("the model has no noise; fit it again")
-        self._restore({name: array for name, array in numbers.items() if name != _NOISE})
+        self.noise_root_ = numbers.get(_NOISE, np.zeros((dimension, dimension)))
+        self.offset_root_ = numbers.get(_OFFSETS, self.noise_root_)
+        self._restore({name: array for name, array in numbers.items() if name not in (_NOISE, _OFFSETS)})
 
     def _noisy(self, x: FloatArray, speakers: Any, key: str | bytes | None) -> FloatArray:
         """Return vectors with noise."""
-        if self.noise == 0.0:
-            return x
-        check_noise(self.noise, self.noise_shape)
-        if key is None:
+        check_noise(self.noise_shape, noise=self.noise, key_noise=self.key_noise)
+        noisy: FloatArray = x
+        if self.noise > 0.0:
             noise = noise_for_vectors(len(x), len(self.noise_root_), self.noise_seed)
-        elif speakers is None:
+            noisy = x + self.noise * (noise @ self.noise_root_)
+        if key is None:
+            return noisy
+        if speakers is None:
             raise InputError("noise_key: noise for each person needs to know the speakers")
-        else:
-            noise = noise_for_people(speakers, len(self.noise_root_), key, len(x))
-        noisy: FloatArray = x + self.noise * (noise @ self.noise_root_)
-        return noisy
+        people, person = people_of(speakers, len(x))
+        seed = None if self.noise_seed is None else self.noise_seed + 1  # not the noise from above again
+        differences = noise_for_vectors(len(x), len(self.noise_root_), seed) @ self.noise_root_
+        moved = around_means(noisy, person, np.sqrt(1.0 + self.noise**2) * differences)
+        return moved + self._offsets(people, person, key)
+
+    def _offsets(self, people: StrArray, person: IntArray, key: str | bytes) -> FloatArray:
+        """Return the offset of each row's person."""
+        noise = noise_for_people(people, len(self.offset_root_), key)
+        offsets: FloatArray = self.key_noise * (noise @ self.offset_root_)[person]
+        return offsets
 
     def _training(self, X: Any, y: Any, speakers: Any, keep: Any = None) -> LabelledVectors:
         """Check training data, and compute the shape of the noise."""
-        check_noise(self.noise, self.noise_shape)
+        check_noise(self.noise_shape, noise=self.noise, key_noise=self.key_noise)
         if y is None:
             raise InputError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None; expected the attribute to "
@@ -170,6 +193,7 @@ class EmbeddingProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, 
         stacked = np.stack(columns, axis=1)
         data = LabelledVectors(X, stacked, balanced_weights(stacked, people), people)
         self.noise_root_ = noise_root(data, self.noise_shape)
+        self.offset_root_ = noise_root(data, "total")
         return data
 
     def _labels(self, y: Any, people: IntArray) -> tuple[Any, IntArray]:

@@ -9,8 +9,7 @@ import pytest
 
 from tests.data.formats.scores.reading.test_fuzz import damage, valid
 from zeroevidence.data.formats.input_file import InputFile, open_input
-from zeroevidence.data.formats.scores.reading import join
-from zeroevidence.data.formats.scores.reading import read as load
+from zeroevidence.data.formats.scores.reading import join, tables
 from zeroevidence.data.formats.scores.reading.clean_reader import begins_clean, read_clean
 from zeroevidence.data.formats.scores.reading.detect import detect
 from zeroevidence.data.formats.scores.reading.layout import HEAD, Layout
@@ -107,7 +106,7 @@ def test_whether_a_file_begins_clean():
 def test_problems_of_clean_files_are_found_in_one_reading(tmp_path, monkeypatch):
     (tmp_path / "s").write_text("ann u1 1.0\nbob u1 0.5\nbob u1 0.4\neve u1 0.1\n")
     (tmp_path / "k").write_text("ann u1 target\nbob u1 nontarget\nbob u2 nontarget\n")
-    monkeypatch.setattr(load, "read_blocks", None)
+    monkeypatch.setattr(tables, "read_blocks", None)
     found = diagnose(tmp_path / "s", tmp_path / "k")
     assert [(one.path.rpartition("/")[2], one.line) for one in found] == [("s", 3), ("s", 4), ("k", 3)]
 
@@ -119,7 +118,7 @@ def test_a_bad_line_of_a_long_file_is_named_without_tidying_the_rest(tmp_path, m
     )
     lines[-10] = "two words"
     (tmp_path / "s").write_text("\n".join(lines) + "\n")
-    monkeypatch.setattr(load, "read_by_polars", None)
+    monkeypatch.setattr(tables, "read_by_polars", None)
     found = diagnose(tmp_path / "s", tmp_path / "k")
     assert [one.line for one in found] == [len(lines) - 9, len(lines) - 9]
     assert found[0].reason.startswith("2 column(s); expected 3")

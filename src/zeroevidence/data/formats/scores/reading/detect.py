@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 from zeroevidence.data.formats import text
 from zeroevidence.data.formats.scores.reading.layout import Layout, Lines, Role, sample_lines
+from zeroevidence.data.formats.scores.reading.other_kinds import other_kind
 from zeroevidence.data.formats.scores.score_format import AUTO, SCORE_FORMATS, Columns, FirstLines
 from zeroevidence.errors import InputError
 
@@ -51,6 +52,9 @@ def detect(data: bytes, name: str, role: Role, *, forced: str = AUTO, matches: M
     layout = _first_lines_layout(sample, name, forced)
     if layout is not None:
         return layout
+    reason = other_kind(data, name, sample) if role == "scores" and forced == AUTO else None
+    if reason is not None:
+        raise InputError(reason, path=name, line=sample[0][0])
     separator = _separator(sample)
     choices = _choices(role)
     if forced != AUTO:

@@ -17,6 +17,33 @@ Lines: TypeAlias = list[tuple[int, str]]
 
 
 @dataclass(frozen=True, slots=True)
+class ColumnNames:
+    """Names of columns of a table, where they are given; None where they are to be recognised.
+
+    Parameters
+    ----------
+    score
+        The column of scores.
+    label
+        The column of labels, in the key where there is one.
+    """
+
+    score: str | None = None
+    label: str | None = None
+
+    def of(self, role: Role, *, with_key: bool) -> ColumnNames:
+        """Return the names that concern the scores or the key; a key has the labels."""
+        if role == "key":
+            return ColumnNames(None, self.label)
+        return ColumnNames(self.score, None if with_key else self.label)
+
+    @property
+    def given(self) -> dict[str, str]:
+        """The names by what the columns hold."""
+        return {meaning: name for meaning in ("score", "label") if (name := getattr(self, meaning)) is not None}
+
+
+@dataclass(frozen=True, slots=True)
 class Layout:
     """The columns of a text file.
 
@@ -30,12 +57,15 @@ class Layout:
         What separates columns; a blank stands for any run of blanks and tabs.
     header
         The line of the header, None where there is none.
+    titles
+        What the header calls the columns, where it is that of a table.
     """
 
     format: str
     columns: tuple[str, ...]
     separator: str = " "
     header: int | None = None
+    titles: tuple[str, ...] = ()
 
     @property
     def expected(self) -> str:

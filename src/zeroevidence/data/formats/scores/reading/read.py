@@ -7,37 +7,37 @@ from pathlib import Path
 from typing import Literal, TypeAlias, TypedDict, Unpack, get_args
 
 import numpy as np
-import polars as pl
 
 from zeroevidence._typing import FloatArray
 from zeroevidence.data.files.errors import is_folder
-from zeroevidence.data.formats.input_file import InputFile, open_input
+from zeroevidence.data.formats.input_file import NPY, InputFile, open_input, refuse_pickle
 from zeroevidence.data.formats.lists.speakers import SpeakerList, read_speakers
 from zeroevidence.data.formats.scores.matrix import not_finite
-from zeroevidence.data.formats.scores.reading.block_reader import read_blocks
 from zeroevidence.data.formats.scores.reading.build import build_scores
-from zeroevidence.data.formats.scores.reading.clean_reader import begins_clean, read_clean
-from zeroevidence.data.formats.scores.reading.detect import detect
 from zeroevidence.data.formats.scores.reading.join import Duplicates, join
-from zeroevidence.data.formats.scores.reading.layout import HEAD, Layout, Role, first_text
-from zeroevidence.data.formats.scores.reading.polars_reader import PORTION, read_by_polars
+from zeroevidence.data.formats.scores.reading.layout import ColumnNames
 from zeroevidence.data.formats.scores.reading.table import Table, with_infinite_problems
+from zeroevidence.data.formats.scores.reading.tables import read_table
 from zeroevidence.data.formats.scores.score_format import (
     AUTO,
     SCORE_FORMATS,
-    FirstLines,
     ScoreFormat,
     binary_format,
     format_names,
 )
 from zeroevidence.data.loaded_scores import LoadedScores
+from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.data.relaxed_rules import RelaxedRule
 from zeroevidence.data.scores import Scores
 from zeroevidence.errors import InputError, Problem, UsageError
 
 Infinite: TypeAlias = Literal["refuse", "accept"]
 
-_ACCEPT = " (--infinite accept takes infinite ones)"
+ACCEPT = " (--infinite accept takes infinite ones)"
+_TWO_READINGS = (
+    "{rows} x 2 scores with a key of 0 and 1: a search through two identities (--input-format matrix reads it), or two "
+    "log-posteriors for each trial (np.savez('scores.npz', scores=x[:, 1] - x[:, 0], labels=key)); expected one of them"
+)
 
 
 class ReadingOptions(TypedDict, total=False):
@@ -48,6 +48,8 @@ class ReadingOptions(TypedDict, total=False):
     allow_missing: bool
     speakers: str | Path | None
     infinite: Infinite
+    score_column: str | None
+    label_column: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,13 @@ class _Request:
     allow_missing: bool = False
     speakers: str | Path | None = None
     infinite: Infinite = "refuse"
+    score_column: str | None = None
+    label_column: str | None = None
+
+    @property
+    def names(self) -> ColumnNames:
+        """The names of columns that the user gave."""
+        return ColumnNames(self.score_column, self.label_column)
 
     def __post_init__(self) -> None:
         if self.format not in format_names():
@@ -84,6 +93,8 @@ def read_scores(
     allow_missing: bool = False,
     speakers: str | Path | None = None,
     infinite: Infinite = "refuse",
+    score_column: str | None = None,
+    label_column: str | None = None,
 ) -> LoadedScores:
     r"""Return the scores of a file, joined with their key on (enrolment, trial).
 
@@ -103,6 +114,10 @@ def read_scores(
         A Kaldi ``utt2spk`` file, or a folder that holds one.
     infinite
         "accept" takes infinite scores, which LLRs may be.
+    score_column
+        Name of the column of scores, for a table whose columns have other names than usual.
+    label_column
+        Name of the column of labels, in the key where there is one.
 
     Raises
     ------
@@ -122,7 +137,8 @@ def read_scores(
     >>> [str(rule) for rule in loaded.relaxed]
     ['duplicates:keep-last:1', 'missing:1']
     """
-    loaded, problems = _attempt(_Request(path, key, format, duplicates, allow_missing, speakers, infinite))
+    request = _Request(path, key, format, duplicates, allow_missing, speakers, infinite, score_column, label_column)
+    loaded, problems = _attempt(request)
     if loaded is None:
         raise InputError.of(problems)
     return loaded
@@ -167,7 +183,10 @@ def _open_files(request: _Request) -> tuple[InputFile | None, InputFile | None, 
     problems: list[Problem] = []
     for path in (request.path, key, speakers):
         try:
-            files.append(None if path is None else open_input(path))
+            file = None if path is None else open_input(path)
+            if file is not None:
+                refuse_pickle(file, "np.savez('scores.npz', scores=scores, labels=labels)")
+            files.append(file)
         except InputError as error:
             files.append(None)
             problems.append(error.problem)
@@ -194,11 +213,13 @@ def _read_matrix(
         matrix = format.matrix.read(scores, key, speakers)
     except InputError as error:
         return None, [error.problem]
+    if request.format == AUTO and key is not None and key.kind == NPY.name and _may_be_posteriors(matrix):
+        return None, [Problem(scores.name, None, _TWO_READINGS.format(rows=len(matrix.scores)))]
     infinite = np.isinf(matrix.scores)
     if infinite.any() and request.infinite == "refuse":
-        return None, [Problem(scores.name, None, f"{not_finite(matrix.scores, infinite)}{_ACCEPT}")]
+        return None, [Problem(scores.name, None, f"{not_finite(matrix.scores, infinite)}{ACCEPT}")]
     key_format = None if key is None else format.name
-    return LoadedScores(matrix, format.name, key_format, _infinite_rule(matrix.scores)), []
+    return LoadedScores(matrix, format.name, key_format, infinite_rule(matrix.scores)), []
 
 
 def _read_trials(
@@ -209,11 +230,15 @@ def _read_trials(
     for careful in (False, True):
         problems: list[Problem] = []
         if key is not None and (key_table is None or not key_table.located):
-            key_table = _table(key, "key", AUTO, None, careful, problems)
+            names = request.names.of("key", with_key=True)
+            key_table = read_table(key, "key", AUTO, names, key=None, careful=careful, problems=problems)
         if score_table is None or not score_table.located:
-            score_table = _table(scores, "scores", request.format, key_table, careful, problems)
+            names = request.names.of("scores", with_key=key is not None)
+            score_table = read_table(
+                scores, "scores", request.format, names, key=key_table, careful=careful, problems=problems
+            )
             if score_table is not None and request.infinite == "refuse":
-                score_table = with_infinite_problems(score_table, _ACCEPT)
+                score_table = with_infinite_problems(score_table, ACCEPT)
         if score_table is None or (key is not None and key_table is None):
             readable = score_table or key_table
             return None, problems + list(readable.problems if readable else ())
@@ -241,7 +266,7 @@ def _combine(
         problem = _one_class(labelled, int(label.sum()), len(label))
         if problem:
             return None, [problem]
-        return LoadedScores(Scores(score[label], score[~label]), scores.format, None, _infinite_rule(score)), []
+        return LoadedScores(Scores(score[label], score[~label]), scores.format, None, infinite_rule(score)), []
     joined, problems = join(scores, key, request.duplicates, request.allow_missing)
     if joined is None or scores.problems or (key is not None and key.problems):
         return None, problems
@@ -251,11 +276,11 @@ def _combine(
     data, problems = build_scores(joined, scores, key, speakers)
     if data is None:
         return None, problems
-    relaxed = (*joined.relaxed, *_infinite_rule(joined.score))
+    relaxed = (*joined.relaxed, *infinite_rule(joined.score))
     return LoadedScores(data, scores.format, None if key is None else key.format, relaxed), problems
 
 
-def _infinite_rule(scores: FloatArray) -> tuple[RelaxedRule, ...]:
+def infinite_rule(scores: FloatArray) -> tuple[RelaxedRule, ...]:
     """Return the rule that was relaxed where scores are infinite."""
     count = int(np.isinf(scores).sum())
     return (RelaxedRule("infinite", count),) if count else ()
@@ -263,15 +288,16 @@ def _infinite_rule(scores: FloatArray) -> tuple[RelaxedRule, ...]:
 
 def _missing_column(scores: Table, key: Table | None) -> Problem | None:
     """Return the problem of a column that is needed and not there."""
-    columns = ", ".join(scores.frame.columns) or "none that is known"
+    columns, named = scores.columns_text, bool(scores.titles)
     if not scores.has("score"):
         reason = f"no column named score (found: {columns}); expected one"
+        reason += ", or --score-column with its name" if named else ""
     elif scores.has("enrol") != scores.has("trial"):
         reason = f"enrol without trial, or trial without enrol (found: {columns}); expected both"
     elif key is None and not scores.has("label"):
-        reason = "no labels; expected a key (--key KEY) or a label column"
+        reason = _unlabelled(scores)
     elif key is not None and not all(map(key.has, ("enrol", "trial", "label"))):
-        columns = ", ".join(key.frame.columns) or "none that is known"
+        columns = key.columns_text
         return Problem(key.name, None, f"not a key (found columns: {columns}); expected enrol, trial and label")
     elif key is not None and not scores.has("enrol"):
         instead = ", or no key (it has its own labels)" if scores.has("label") else ""
@@ -281,63 +307,23 @@ def _missing_column(scores: Table, key: Table | None) -> Problem | None:
     return Problem(scores.name, None, reason)
 
 
+def _unlabelled(scores: Table) -> str:
+    """Return what is said of scores without labels and without a key."""
+    if scores.titles:
+        return f"no labels (found: {scores.columns_text}); expected a key (--key KEY), or --label-column with its name"
+    if scores.has("enrol") and scores.frame["score"].is_in([0.0, 1.0]).all():
+        return "a key without scores: where they should be there are 1 and 0 alone; expected scores, and this as --key"
+    return "no labels; expected a key (--key KEY) or a label column"
+
+
+def _may_be_posteriors(matrix: ScoreMatrix) -> bool:
+    """Return whether two columns may be two classes as well as two identities: nothing names them."""
+    return matrix.scores.shape[1] == 2 and matrix.enrolments is None and bool((matrix.mated >= 0).all())
+
+
 def _one_class(table: Table, targets: int, trials: int) -> Problem | None:
     """Return the problem of a file whose trials are all targets, or all non-targets."""
     if 0 < targets < trials:
         return None
     kind = "target" if targets else "nontarget"
     return Problem(table.name, None, f"all {trials} trials are {kind}; expected both target and nontarget trials")
-
-
-def _table(
-    file: InputFile, role: Role, asked: str, key: Table | None, careful: bool, problems: list[Problem]
-) -> Table | None:
-    """Return one file as a table; what makes that impossible goes to `problems`."""
-    try:
-        format = binary_format(file, asked)
-        kind = file.kind if format is None else format.kind(file)
-        if format is not None and format.binary is None:
-            raise InputError(f"is a {format.files} {kind} file; expected the {role} of single trials", path=file.name)
-        expected = format if asked == AUTO else SCORE_FORMATS[asked]
-        if expected is not None and format is not expected and (format is not None or not expected.text):
-            raise InputError(f"is a {kind} file; expected {expected.files}", path=file.name)
-        if format is not None and format.binary is not None:
-            return format.binary.read(file, role)
-        return _text_table(file, role, asked, key, careful)
-    except InputError as error:
-        problems.append(error.problem)
-        return None
-
-
-def _text_table(file: InputFile, role: Role, asked: str, key: Table | None, careful: bool) -> Table:
-    """Return a text file as a table, by the reader of its format or by columns: by polars where that is enough."""
-    layout = _layout(file, role, asked, key)
-    text = SCORE_FORMATS[layout.format].text
-    if isinstance(text, FirstLines) and text.read is not None:
-        return text.read(file.read(), file.name, role)
-    table = None if careful else _polars_table(file, layout)
-    return read_blocks(file.read(), file.name, layout, infinite=True, coded=True) if table is None else table
-
-
-def _polars_table(file: InputFile, layout: Layout) -> Table | None:
-    """Return a text file as a table that polars read, None when its lines must be looked at."""
-    head = file.head(HEAD)
-    short = len(head) < HEAD
-    clean = short or begins_clean(head, layout)
-    table = read_clean(file, layout, coded=True) if clean else None
-    if table is None and (short or not clean):  # one that only begins clean has a bad line somewhere
-        return read_by_polars(file.blocks(PORTION), file.name, layout, coded=True)
-    return table
-
-
-def _layout(file: InputFile, role: Role, asked: str, key: Table | None) -> Layout:
-    def matches(enrol: list[str], trial: list[str]) -> bool:
-        if key is None or not (key.has("enrol") and key.has("trial")):
-            return False
-        pairs = pl.DataFrame({"enrol": enrol, "trial": trial})
-        pairs = pairs.cast({column: key.frame[column].dtype for column in pairs.columns}, strict=False)
-        return not pairs.join(key.frame, on=["enrol", "trial"], how="semi").is_empty()
-
-    head = file.head(2 * HEAD)
-    data = head if len(head) < HEAD or first_text(head) < HEAD else file.read()  # blank at first: wherever it begins
-    return detect(data, file.name, role, forced=asked, matches=matches)

@@ -31,6 +31,8 @@ class Table:
         Whether problems can be reported from this table; otherwise the file must be read again by the line reader.
     problems
         What is wrong with the file.
+    titles
+        What the columns are called in the file, where they have names.
     """
 
     name: str
@@ -39,10 +41,16 @@ class Table:
     lines: IntArray | range | None
     located: bool
     problems: tuple[Problem, ...] = ()
+    titles: tuple[str, ...] = ()
 
     def has(self, column: str) -> bool:
         """Return whether the file has this column."""
         return column in self.frame.columns
+
+    @property
+    def columns_text(self) -> str:
+        """The columns of the file, for messages."""
+        return ", ".join(filter(None, self.titles or self.frame.columns)) or "none that is known"
 
     def line(self, row: int) -> int | None:
         """Return the line of a row."""

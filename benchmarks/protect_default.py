@@ -1,0 +1,175 @@
+"""What attackers with one or several vectors of a person learn about sex after the default protector, and its time.
+
+    python benchmarks/protect_default.py [--data FOLDER] [--set NAME] [--workers 1] [--cuts 10] [--first 100]
+                                         [--fit NAME] [--results FILE.jsonl]
+
+FOLDER holds `audiomnist_*.npz`, `speechocean_*.npz` and `vpc2020_xvectors/` and is looked for in
+`../shared/data/embeddings` beside the project. The people of each sex (of speechocean762 those older than 13) are cut
+at random: half are given to `zeroevidence.protect.fit`, which chooses by cross-validation among them alone, a quarter
+trains attackers on protected vectors, a quarter is tested. So the people of the table chose nothing. `k` is the number
+of vectors of a person that an attacker has at once. Of all quick attackers the one counts who learns most on average
+over the cuts, and with --attackers a second table names it. `null` deals sex to people at random.
+
+Lines: `vectors` has noise for each vector; `key` is what people see who do not have the key that draws an offset for
+each person; `holder` is what its holder has after subtracting the offsets. `EER` is that of comparing vectors of one
+kind: for `key` those of another release with another key, and for `holder` trials with noise for vectors. `one key` is
+the EER of anybody who compares vectors that one key has moved. `age` is the correlation of guesses of age with the
+truth, where ages are known. `seconds` is processor time of the fit.
+
+Results are appended to FILE.jsonl, and what is there already is not measured again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+import warnings
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+from protect_sets import SETS, add_set_options, home_of, worked
+
+from zeroevidence.data.embeddings import Embeddings
+from zeroevidence.protect import fit
+from zeroevidence.protect.tradeoff.folds import PARTS, split_people
+from zeroevidence.protect.tradeoff.kept import kept_evidence, other_attributes
+from zeroevidence.protect.tradeoff.quick_attackers import quick_attacks
+
+LEAST_AGE = 14
+VECTORS = {"1": 1, "3": 3, "10": 10, "all": None}
+FITS = {"unprotected": None, "flow": {"kind": "flow"}, "default": {}}  # arguments of `fit`
+KEYS = ("a key of the benchmark", "another key of it")
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One fit in one cut of a set."""
+
+    name: str
+    fit: str
+    seed: int
+    home: str
+
+
+def measured(task):
+    """The numbers of each line of the table that one fit gives."""
+    fold = split_people(SETS[task.name].read(Path(task.home), LEAST_AGE), "sex", seed=task.seed)[0]
+    unprotected = np.asarray(fold.others.vectors, dtype=np.float64)
+    if task.fit == "unprotected":
+        same = fold.verifier.rates(unprotected, unprotected)
+        lines = {"unprotected": numbers(fold.sides(unprotected), same)}
+        sides = [dealt(side, task.seed) for side in fold.sides(unprotected)]
+        return lines | {"null": numbers(sides, same)}
+    start = time.process_time()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = fit(fold.train, "sex", **FITS[task.fit])
+    about = {"kind": model.protector.kind, "noise": model.protector.noise, "seconds": time.process_time() - start}
+    protector, speakers = model.protector.set_params(noise_seed=task.seed), fold.others.speakers
+    plain = protector.transform(unprotected)
+    if task.fit == "flow":
+        return {"flow, no noise": numbers(fold.sides(plain), fold.verifier.rates(plain, plain)) | about}
+
+    def keyed(key, rows=slice(None)):
+        return protector.transform(unprotected[rows], speakers=speakers[rows], noise_key=key)
+
+    (one, other), enrols = (keyed(key) for key in KEYS), fold.verifier.enrols
+    enrolled = np.zeros_like(plain)
+    enrolled[enrols] = protector.subtract(keyed(KEYS[0], enrols), speakers=speakers[enrols], noise_key=KEYS[0])
+    held = protector.subtract(one, speakers=speakers, noise_key=KEYS[0])
+    linked = fold.verifier.rates(one, one)[0]
+    return {
+        "default, vectors": numbers(fold.sides(plain), fold.verifier.rates(plain, plain)) | about,
+        "default, key": numbers(fold.sides(one), fold.verifier.rates(one, other)) | about | {"linked": linked},
+        "default, holder": numbers(fold.sides(held), fold.verifier.rates(enrolled, plain)) | about,
+    }
+
+
+def numbers(sides, rates):
+    """What attackers learn from protected vectors, beside rates of verification."""
+    attacks = {k: quick_attacks(*sides, "sex", vectors=count) for k, count in VECTORS.items()}
+    ages = [attribute for attribute in other_attributes(sides[0], "sex", PARTS // 2) if attribute[0] == "age"]
+    age = kept_evidence(*sides, *ages[0]) if ages else None
+    return {"attacks": attacks, "eer": rates[0], "top1": rates[1], "age": age}
+
+
+def dealt(side, seed):
+    """Embeddings whose people have another's sex."""
+    _, first, who = np.unique(side.speakers, return_index=True, return_inverse=True)
+    sex = np.random.default_rng(seed).permutation(side.attributes["sex"][first])[who]
+    return Embeddings(side.vectors, side.ids, side.speakers, {**side.attributes, "sex": sex})
+
+
+def strongest(cuts, k):
+    """The attacker who learns most on average, and what."""
+    averages = {name: np.mean([cut["attacks"][k][name] for cut in cuts]) for name in cuts[0]["attacks"][k]}
+    name = max(averages, key=averages.get)
+    return name, averages[name]
+
+
+def mean(cuts, name, scale=1.0, digits=2):
+    """The mean of a number over cuts, as a cell."""
+    values = [cut[name] for cut in cuts if cut.get(name) is not None]
+    return f"{scale * np.mean(values):.{digits}f}" if values else ""
+
+
+def line(cuts):
+    """Cells of one line."""
+    kinds = sorted({cut["kind"] for cut in cuts if "kind" in cut})
+    disclosed = (f"{strongest(cuts, k)[1]:.3f}" for k in VECTORS)
+    rates = (mean(cuts, name, 100.0) for name in ("eer", "linked", "top1"))
+    return (", ".join(kinds), mean(cuts, "noise"), *disclosed, *rates, mean(cuts, "age"), mean(cuts, "seconds", 1.0, 0))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add_set_options(parser)
+    parser.add_argument("--cuts", type=int, default=10)
+    parser.add_argument("--first", type=int, default=100, help="seed of the first cut")
+    parser.add_argument("--fit", dest="fits", action="append", choices=FITS, help="these alone; may be repeated")
+    parser.add_argument("--attackers", action="store_true", help="name the strongest attackers")
+    parser.add_argument("--results", type=Path, metavar="FILE.jsonl", help="where results are kept")
+    options = parser.parse_args()
+    names, home, fits = options.sets or list(SETS), str(home_of(options)), options.fits or list(FITS)
+    seeds = range(options.first, options.first + options.cuts)
+    tasks = [Task(name, one, seed, home) for seed in seeds for name in names for one in fits]
+    known = {}
+    if options.results is not None and options.results.exists():
+        for text in options.results.read_text().splitlines():
+            entry = json.loads(text)
+            known[Task(**entry["task"])] = entry["lines"]
+    left = [task for task in tasks if task not in known]
+    for task, lines in zip(left, worked(measured, left, options.workers), strict=True):
+        known[task] = lines
+        if options.results is not None:
+            with options.results.open("a") as file:
+                file.write(json.dumps({"task": asdict(task), "lines": lines}) + "\n")
+    headings = (
+        "kind",
+        "noise",
+        *(f"k = {k}" for k in VECTORS),
+        "EER [%]",
+        "one key [%]",
+        "top-1 [%]",
+        "age",
+        "seconds",
+    )
+    if options.attackers:
+        headings = tuple(f"k = {k}" for k in VECTORS)
+    print("| " + " | ".join(("embeddings", "vectors", *headings)) + " |")
+    print("| --- | --- | " + " | ".join("---" if options.attackers else "---:" for _ in headings) + " |")
+    for name in names:
+        cuts = {}
+        for one in fits:
+            for seed in seeds:
+                for title, values in known[Task(name, one, seed, home)].items():
+                    cuts.setdefault(title, []).append(values)
+        for title, values in cuts.items():
+            cells = tuple(strongest(values, k)[0] for k in VECTORS) if options.attackers else line(values)
+            print("| " + " | ".join((SETS[name].title, title, *cells)) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,107 @@
+"""Scores of targets in one file and of non-targets in another, one number a line: nobody knows who was compared."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from zeroevidence.data.formats.input_file import NPY, NPZ, TEXT, InputFile, open_input
+from zeroevidence.data.formats.problems import FileProblems
+from zeroevidence.data.formats.scores.matrix import load_arrays
+from zeroevidence.data.formats.scores.reading.block_reader import read_blocks
+from zeroevidence.data.formats.scores.reading.layout import HEAD, Layout, sample_lines
+from zeroevidence.data.formats.scores.reading.other_kinds import LIST, list_layout
+from zeroevidence.data.formats.scores.reading.read import ACCEPT, Infinite, infinite_rule
+from zeroevidence.data.formats.scores.reading.table import Table, with_infinite_problems
+from zeroevidence.data.loaded_scores import LoadedScores
+from zeroevidence.data.scores import Scores
+from zeroevidence.errors import InputError, Problem, UsageError
+
+
+def read_score_lists(targets: str | Path, nontargets: str | Path, *, infinite: Infinite = "refuse") -> LoadedScores:
+    r"""Return the scores of a list of targets and a list of non-targets.
+
+    Parameters
+    ----------
+    targets
+        One number a line, perhaps below a name, or as R writes it (``"","x"``); or an ``.npy`` of one dimension.
+    nontargets
+        The same of non-targets.
+    infinite
+        "accept" takes infinite scores, which LLRs may be.
+
+    Raises
+    ------
+    InputError
+        ``file:line: reason`` of the first problem, and how many more there are.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "mated.txt").write_text("2.1\n1.7\n")
+    >>> _ = (folder / "nonmated.csv").write_text('"","x"\n"1",0.3\n"2",-1\n')
+    >>> loaded = read_score_lists(folder / "mated.txt", folder / "nonmated.csv")
+    >>> loaded.data.target, loaded.data.nontarget
+    (array([2.1, 1.7]), array([ 0.3, -1. ]))
+    """
+    problems = diagnose_lists(targets, nontargets, infinite=infinite)
+    if problems:
+        raise InputError.of(problems)
+    target, nontarget = (_table(open_input(path)).frame["score"].to_numpy() for path in (targets, nontargets))
+    rule = infinite_rule(np.concatenate((target, nontarget)))
+    return LoadedScores(Scores(target, nontarget), LIST, None, rule)
+
+
+def diagnose_lists(targets: str | Path, nontargets: str | Path, *, infinite: Infinite = "refuse") -> list[Problem]:
+    """Return every problem that `read_score_lists` would meet."""
+    if "-" in (str(targets), str(nontargets)):
+        raise UsageError("lists of scores are read twice, so standard input cannot be one; expected two files")
+    problems: list[Problem] = []
+    for path in (targets, nontargets):
+        try:
+            table = _table(open_input(path))
+        except InputError as error:
+            problems.append(error.problem)
+            continue
+        problems += (with_infinite_problems(table, ACCEPT) if infinite == "refuse" else table).problems
+    return problems
+
+
+def is_score_list(path: str | Path) -> bool:
+    """Return whether a file is text with one number a line; False for what cannot be read, too."""
+    if str(path) == "-":  # which can be read once
+        return False
+    try:
+        file = open_input(path)
+        return file.kind == TEXT and list_layout(sample_lines(file.head(2 * HEAD), file.name)) is not None
+    except InputError:
+        return False
+
+
+def _table(file: InputFile) -> Table:
+    """Return the numbers of a list as a table."""
+    if file.kind in (NPY.name, NPZ.name):
+        return _array_table(file)
+    if file.kind != TEXT:
+        raise InputError(f"is a {file.kind} file; expected one number a line", path=file.name)
+    sample = sample_lines(file.head(2 * HEAD), file.name)
+    layout = list_layout(sample)
+    if layout is None:
+        reason = "more than one number a line, or none; expected a list of scores, one number a line"
+        raise InputError(reason, path=file.name, line=sample[0][0])
+    return read_blocks(file.read(), file.name, layout, infinite=True)
+
+
+def _array_table(file: InputFile) -> Table:
+    scores = load_arrays(file, "scores", ("scores",)).get("scores")
+    if scores is None or scores.ndim != 1 or scores.dtype.kind not in "biuf" or not scores.size:
+        content = "no array named scores" if scores is None else f"{scores.dtype} of shape {scores.shape}"
+        raise InputError(f"{content}; expected numbers, one per trial", path=file.name)
+    problems = FileProblems(file.name)
+    for at in np.flatnonzero(np.isnan(scores)).tolist():
+        problems.add(None, f"score {scores[at]} at position {at} is not finite; expected a finite number")
+    frame = pl.DataFrame({"score": scores.astype(np.float64)})
+    return Table(file.name, Layout(LIST, ("score",)).format, frame, None, True, tuple(problems.all()))

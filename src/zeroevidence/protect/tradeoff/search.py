@@ -1,0 +1,277 @@
+"""The search for the protector, and the level of its noise, that leave least within a limit.
+
+More noise leaves no more evidence and makes verification no better: it could be added to what less noise gave. So
+within a budget the strongest noise that keeps to it is the best, and bisection finds it. A protector is fitted once in
+each fold, its noise is drawn once and scaled, and attackers are trained at one level alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from zeroevidence._typing import FloatArray
+from zeroevidence.data.embeddings import Embeddings, require_speakers
+from zeroevidence.data.threat import UNPROTECTED
+from zeroevidence.errors import UsageError
+from zeroevidence.protect.assessment.numbers import attribute_numbers
+from zeroevidence.protect.assessment.roles import attribute_labels
+from zeroevidence.protect.assessment.systems import protect
+from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS
+from zeroevidence.protect.attributes.shared.protector import EmbeddingProtector
+from zeroevidence.protect.models import fit_kind
+from zeroevidence.protect.tradeoff.folds import PARTS, Fold, split_people
+from zeroevidence.protect.tradeoff.kept import KeptAttribute, kept_evidence, other_attributes
+from zeroevidence.protect.tradeoff.quick_attackers import quick_attacks
+from zeroevidence.protect.tradeoff.strengths import (
+    Limit,
+    Tradeoff,
+    not_within,
+    quick_protectors,
+    set_strength,
+)
+from zeroevidence.uncertainty.resampling.draws import Progress
+
+LEVELS = tuple(round(0.1 * step, 1) for step in range(61))  # of noise
+_TRIED = 2  # folds in which every protector is attacked; then those that left more in each are given up
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The protector and strength that were chosen within a limit.
+
+    Parameters
+    ----------
+    limit
+        The limit.
+    unprotected
+        What attackers learn without protection, and how well people are verified.
+    chosen
+        The same with the chosen protector.
+    within
+        Whether that keeps to the limit; if not, it comes nearest.
+    people
+        Number of people that it was chosen on.
+    kept
+        What is left of other attributes.
+    """
+
+    limit: Limit
+    unprotected: Tradeoff
+    chosen: Tradeoff
+    within: bool
+    people: int
+    kept: tuple[KeptAttribute, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Noisy:
+    """The other half's vectors through a protector without noise, and noise of level one."""
+
+    quiet: FloatArray
+    noise: FloatArray
+
+    @classmethod
+    def of(cls, fold: Fold, protector: EmbeddingProtector | None) -> _Noisy:
+        """Return vectors through a protector; unprotected ones have no noise."""
+        if protector is None:
+            vectors = np.asarray(fold.others.vectors, dtype=np.float64)
+            return cls(vectors, np.zeros_like(vectors))
+        quiet, loud = (np.asarray(protect(fold.others, set_strength(protector, level)).vectors) for level in (0.0, 1.0))
+        return cls(quiet, loud - quiet)
+
+    def at(self, level: float) -> FloatArray:
+        """Return the vectors with noise of a level."""
+        noisy: FloatArray = self.quiet + level * self.noise
+        return noisy
+
+
+class _Measurements:
+    """Verification and attacks in all folds."""
+
+    def __init__(self, folds: Sequence[Fold], attribute: str) -> None:
+        self.folds, self.attribute = folds, attribute
+
+    def rates(self, systems: Sequence[_Noisy], level: float) -> list[tuple[float, float]]:
+        """Return EER and top-1 of each fold."""
+        return [
+            fold.verifier.rates(noisy.at(level), noisy.at(level))
+            for fold, noisy in zip(self.folds, systems, strict=True)
+        ]
+
+    def eer(self, systems: Sequence[_Noisy], level: float) -> float:
+        """Return the mean EER."""
+        return float(np.mean([eer for eer, _ in self.rates(systems, level)]))
+
+    def attacked(self, number: int, systems: Sequence[_Noisy], level: float, vectors: int | None) -> float:
+        """Return the D_ECE of the strongest attacker in one fold, who has so many vectors of a person (None: all)."""
+        sides = self.folds[number].sides(systems[number].at(level))
+        return max(quick_attacks(*sides, self.attribute, vectors=vectors).values())
+
+    def d_ece(self, systems: Sequence[_Noisy], level: float) -> float:
+        """Return the mean D_ECE of attackers of single vectors."""
+        return float(np.mean([self.attacked(number, systems, level, 1) for number in range(len(self.folds))]))
+
+    def kept(self, systems: Sequence[_Noisy], level: float, name: str, measure: Any) -> float:
+        """Return the mean of what is left of another attribute."""
+        pairs = zip(self.folds, systems, strict=True)
+        return float(np.mean([kept_evidence(*fold.sides(noisy.at(level)), name, measure) for fold, noisy in pairs]))
+
+
+def search(
+    data: Embeddings,
+    attribute: str,
+    limit: Limit,
+    candidates: Mapping[str, Mapping[str, Any]] | None = None,
+    *,
+    nearest: bool = False,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Choice:
+    """Return the protector and the noise that leave least within a limit, by cross-validation over people.
+
+    Parameters
+    ----------
+    data
+        Embeddings of at least four people of each class, with several vectors of each.
+    attribute
+        What to conceal: classes, or a number where a single candidate conceals one.
+    limit
+        A budget of verification, or a target of attackers of single vectors.
+    candidates
+        Parameters of protectors, by kind; those of `quick_protectors` with their defaults unless given.
+    nearest
+        Return the nearest where no protector keeps to the limit, which is an InputError otherwise.
+    seed
+        Seed of the splits, of noise, and of training.
+    progress
+        Called with the number of steps done and to be done.
+
+    Examples
+    --------
+    >>> people, sex = np.repeat(np.arange(24), 4).astype(str), np.repeat(np.tile(["f", "m"], 12), 4)
+    >>> rng = np.random.default_rng(0)
+    >>> vectors = np.repeat(3.0 * rng.normal(size=(24, 6)), 4, axis=0) + rng.normal(size=(96, 6))
+    >>> data = Embeddings(vectors + 2.0 * (sex == "f")[:, None], None, people, {"sex": sex})
+    >>> choice = search(data, "sex", Limit.parse("eer=+5%"), {"classmeans": {}, "leace": {}})
+    >>> choice.within, choice.chosen.d_ece < choice.unprotected.d_ece
+    (True, True)
+    """
+    kinds = {kind: {} for kind in quick_protectors()} if candidates is None else dict(candidates)
+    number = any(ATTRIBUTE_PROTECTORS.find(kind).conceals == "number" for kind in kinds)
+    if number and (len(kinds) > 1 or limit.measure != "eer"):
+        raise UsageError("a number is concealed by one protector, within a budget of EER")
+    folds = split_people(data, attribute, number=number, seed=seed)
+    measurements = _Measurements(folds, attribute)
+    steps = _Steps(progress, PARTS * (1 + (1 if number else 2) * len(kinds)))
+    plain = [_Noisy.of(fold, None) for fold in folds]
+    unprotected = _tradeoffs(measurements, {UNPROTECTED: plain}, {UNPROTECTED: 0.0}, number, steps)[0]
+    systems: dict[str, list[_Noisy]] = {}
+    for kind, parameters in kinds.items():
+        systems[kind] = []
+        for place, fold in enumerate(folds):
+            labels = (attribute_numbers if number else attribute_labels)(fold.train, attribute)
+            settings = {"noise_seed": seed + place, **parameters}
+            protector = fit_kind(
+                kind,
+                fold.train.vectors,
+                labels,
+                parameters=settings,
+                seed=seed + place,
+                speakers=fold.train.speakers,
+            )
+            systems[kind].append(_Noisy.of(fold, protector))
+            steps.done()
+    levels, within = _levels(measurements, systems, limit, limit.bound(unprotected))
+    points = _tradeoffs(measurements, systems, levels, number, steps)
+    steps.done(steps.total - steps.count)  # attacks on protectors that were given up, or cannot keep to the limit
+    best = min(points, key=_disclosed if limit.measure == "eer" else lambda point: point.eer)
+    if not within and not nearest:
+        raise not_within(limit, best)
+    own, level = systems[best.protector], best.strength
+    kept = tuple(
+        KeptAttribute(
+            name,
+            measure,
+            measurements.kept(plain, 0.0, name, measure),
+            measurements.kept(own, level, name, measure),
+        )
+        for name, measure in other_attributes(data, attribute, PARTS)
+    )
+    return Choice(limit, unprotected, best, within, len(np.unique(require_speakers(data))), kept)
+
+
+class _Steps:
+    """Counts steps for a function that shows progress."""
+
+    def __init__(self, progress: Progress | None, total: int) -> None:
+        self.progress, self.total, self.count = progress, total, 0
+
+    def done(self, count: int = 1) -> None:
+        """Count further steps."""
+        self.count += count
+        if self.progress is not None and count:
+            self.progress(self.count, self.total)
+
+
+def _levels(
+    measurements: _Measurements, systems: Mapping[str, Sequence[_Noisy]], limit: Limit, most: float
+) -> tuple[dict[str, float], bool]:
+    """Return the level of noise of each protector that can keep to a limit, and True; else the nearest and False."""
+    # from the level that is likeliest to keep to the limit on; the last one that does is the best
+    ordered, measure = (LEVELS, measurements.eer) if limit.measure == "eer" else (LEVELS[::-1], measurements.d_ece)
+
+    def last(kind: str) -> float | None:
+        return _last(ordered, lambda level: measure(systems[kind], level) <= most)
+
+    levels = {kind: level for kind in systems if (level := last(kind)) is not None}
+    if levels:
+        return levels, True
+    return {min(systems, key=lambda kind: measure(systems[kind], ordered[0])): ordered[0]}, False
+
+
+def _last(levels: Sequence[float], holds: Callable[[float], bool]) -> float | None:
+    """Return the last level at which something holds that holds up to some level; None where it never does."""
+    if not holds(levels[0]):
+        return None
+    low, high = 0, len(levels)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if holds(levels[middle]) else (low, middle)
+    return levels[low]
+
+
+def _disclosed(point: Tradeoff) -> float:
+    """Return what attackers of one vector and of all vectors of a person learn, averaged; 0 of a number."""
+    return (point.d_ece + point.person_d_ece) / 2.0 if point.d_eces else 0.0
+
+
+def _tradeoffs(
+    measurements: _Measurements,
+    systems: Mapping[str, Sequence[_Noisy]],
+    levels: Mapping[str, float],
+    number: bool,
+    steps: _Steps,
+) -> list[Tradeoff]:
+    """Return the tradeoffs of protectors at their levels; those that left more in each of two folds are given up."""
+    left: dict[str, list[tuple[float, float]]] = {kind: [] for kind in levels}
+    for place in range(0 if number else len(measurements.folds)):
+        for kind, values in left.items():
+            own, level = systems[kind], levels[kind]
+            one, every = (measurements.attacked(place, own, level, vectors) for vectors in (1, None))
+            values.append((one, every))
+            steps.done()
+        if place + 1 >= _TRIED:
+            best = min(left.values(), key=np.sum)
+            left = {
+                kind: values for kind, values in left.items() if np.any(np.sum(values, axis=1) <= np.sum(best, axis=1))
+            }
+    points = []
+    for kind, values in left.items():
+        eers, top1s = zip(*measurements.rates(systems[kind], levels[kind]), strict=True)
+        single, person = zip(*values, strict=True) if values else ((), ())
+        points.append(Tradeoff(kind, levels[kind], single, eers, top1s, person))
+    return points

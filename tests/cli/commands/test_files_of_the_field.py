@@ -1,0 +1,343 @@
+"""Files as other projects write them, given to a command without a word about them: a value, or what to do instead."""
+
+import json
+import pickle
+
+import numpy as np
+import polars as pl
+import pytest
+
+from tests.fuzz.oracle import eer as reference_eer
+from zeroevidence.data.formats.corpora.read import read_corpus
+from zeroevidence.errors import InputError
+from zeroevidence.evaluation import read_results
+
+QUICK = ("--intervals", 0, "--null", 0)
+TARGET, NONTARGET = [2.5, 1.5, 0.25], [0.5, -1.0, -0.75, 1.0]
+EER = reference_eer(TARGET, NONTARGET)
+
+
+@pytest.fixture
+def put(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def write(name, content):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+        return name
+
+    return write
+
+
+@pytest.fixture
+def eer(run):
+    def measured(*arguments):
+        code, out, err = run("evaluate", *arguments, *QUICK, "-f", "json")
+        assert code == 0, err
+        return json.loads(out)["rows"][0]["metrics"]["eer"]["value"]
+
+    return measured
+
+
+@pytest.fixture
+def refused(run):
+    """The line about a file, which `evaluate` and `doctor` both print."""
+
+    def message(*arguments):
+        code, _, err = run("evaluate", *arguments, *QUICK)
+        checked, out, _ = run("doctor", *arguments)
+        assert (code, checked) == (3, 3)
+        assert out.splitlines()[0] in err
+        assert len(err.splitlines()) == 1
+        return err.strip()
+
+    return message
+
+
+def table(words, *, header="score,label"):
+    rows = [(score, words[0]) for score in TARGET] + [(score, words[1]) for score in NONTARGET]
+    return header + "\n" + "".join(f"{score},{label}\n" for score, label in rows)
+
+
+@pytest.mark.parametrize("words", [("TRUE", "FALSE"), ("1.0", "0.0"), ("true", "false"), ("target", "nontarget")])
+@pytest.mark.parametrize(
+    "header", ["score,label", "score,target", "asv_score,sasv_label", "LLR,is_target", "Score,Labels"]
+)
+def test_tables_with_labels_of_other_tools(put, eer, words, header):
+    assert eer(put("scores.csv", table(words, header=header))) == pytest.approx(EER)
+    frame = pl.read_csv(put("scores.csv", table(words, header=header)))
+    frame.write_parquet("scores.parquet")  # labels become numbers or truth values, as pandas writes them
+    assert eer("scores.parquet") == pytest.approx(EER)
+
+
+ASVSPOOF5 = "asv_score,cm_score,sasv_label\n" + "".join(
+    f"{score},{-score},{label}\n" for scores, label in ((TARGET, "1.0"), (NONTARGET, "0.0")) for score in scores
+)
+
+
+def test_columns_are_named_where_several_may_be_meant(put, eer, refused):
+    path = put("asvspoof5.csv", ASVSPOOF5)
+    assert refused(path) == (
+        "asvspoof5.csv:1: columns 'asv_score' and 'cm_score' both mean score; expected one, or --score-column with the "
+        "name of one"
+    )
+    assert eer(path, "--score-column", "asv_score") == pytest.approx(EER)
+    assert eer(path, "--score-column", "cm_score", "--negate") == pytest.approx(EER)
+    pl.read_csv(path).write_parquet("t.parquet")
+    assert eer("t.parquet", "--score-column", "asv_score") == pytest.approx(EER)
+
+
+def test_any_column_can_be_named(put, eer, refused):
+    path = put("r.csv", table(("1", "0"), header='"similarity","same.speaker"'))
+    columns = ("--score-column", "similarity", "--label-column", "same.speaker")
+    assert eer(path, *columns) == pytest.approx(EER)
+    assert refused(path, "--score-column", "x", "--label-column", "same.speaker") == (
+        "r.csv:1: no column named 'x'; expected one of 'similarity', 'same.speaker'"
+    )
+    np.savez("s.npz", scores=TARGET, labels=[1, 0, 0])
+    assert refused("s.npz", *columns) == "s.npz: is a npz file; expected a table whose columns have names"
+
+
+def test_the_label_column_is_that_of_the_key(put, eer):
+    pairs = [(f"p{i}", f"u{i}", score, i < 3) for i, score in enumerate(TARGET + NONTARGET)]
+    scores = put("s.csv", "enrol,trial,cosine\n" + "".join(f"{e},{t},{s}\n" for e, t, s, _ in pairs))
+    key = put("k.csv", "enrol,trial,same\n" + "".join(f"{e},{t},{str(same).upper()}\n" for e, t, _, same in pairs))
+    options = ("--key", key, "--score-column", "cosine", "--label-column", "same")
+    assert eer(scores, *options) == pytest.approx(EER)
+
+
+def test_tables_without_scores_or_labels_name_their_columns(put, refused):
+    assert refused(put("a.csv", "enrol,trial,cosine\na,b,1\n")) == (
+        "a.csv: no column named score (found: enrol, trial, cosine); expected one, or --score-column with its name"
+    )
+    assert refused(put("b.csv", "enrol,trial,score,same\na,b,1,yes\n")) == (
+        "b.csv: no labels (found: enrol, trial, score, same); expected a key (--key KEY), or --label-column with its "
+        "name"
+    )
+
+
+def lines(numbers):
+    return "".join(f"{number}\n" for number in numbers)
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        lines,
+        lambda numbers: "x\n" + lines(numbers),
+        lambda numbers: '"","x"\n' + "".join(f'"{row}",{number}\n' for row, number in enumerate(numbers, 1)),
+        lambda numbers: '"x"\n' + lines(numbers),
+        lambda numbers: "\r\n".join(map(str, numbers)),
+    ],
+    ids=["numbers", "below a name", "as R writes a vector", "without row names", "Windows"],
+)
+def test_targets_and_nontargets_in_files_of_their_own(put, eer, refused, run, written):
+    mated, nonmated = put("mated.txt", written(TARGET)), put("nonmated.txt", written(NONTARGET))
+    assert eer("--targets", mated, "--nontargets", nonmated) == pytest.approx(EER)
+    assert run("doctor", "--targets", mated, "--nontargets", nonmated)[:2] == (0, "mated.txt: ok\n")
+    assert refused(mated) == (
+        "mated.txt:1: one number a line, without labels; expected labels, or one file of target and one of non-target "
+        "scores: --targets FILE --nontargets FILE"
+    )
+    code, _, err = run("evaluate", mated, nonmated)
+    assert (code, err) == (
+        2,
+        "mated.txt and nonmated.txt hold one number a line, without labels; expected --targets and --nontargets to say "
+        "which of them are the scores of targets\n",
+    )
+
+
+def test_lists_of_scores_with_faults(put, run, eer, refused):
+    good, bad = put("good", lines(TARGET)), put("bad", lines(["0.5", "x", "nan", "1e999", "0.5 0.6"]))
+    code, out, err = run("doctor", "--targets", good, "--nontargets", bad)
+    assert code == 3
+    assert [line.partition(" ")[0] for line in out.splitlines()] == ["bad:2:", "bad:3:", "bad:4:", "bad:5:"]
+    assert run("evaluate", "--targets", good)[0] == 2
+    assert run("evaluate", "--targets", good, "--nontargets", good, "--key", good)[0] == 2
+    assert run("evaluate")[0] == 2
+    np.save("t.npy", np.array(TARGET))
+    np.save("n.npy", np.array(NONTARGET, np.float32))
+    assert eer("--targets", "t.npy", "--nontargets", "n.npy") == pytest.approx(EER)
+    np.save("n.npy", np.ones((2, 3)))
+    code, _, err = run("evaluate", "--targets", "t.npy", "--nontargets", "n.npy")
+    assert (code, err) == (3, "n.npy: float64 of shape (2, 3); expected numbers, one per trial\n")
+
+
+def test_several_lists_are_several_systems(put, run):
+    for name in "ab":
+        put(f"{name}.mated", lines(TARGET))
+        put(f"{name}.non", lines(NONTARGET))
+    lists = [part for name in "ab" for part in ("--targets", f"{name}.mated", "--nontargets", f"{name}.non")]
+    code, out, _ = run("evaluate", *lists, *QUICK, "-f", "json")
+    assert (code, [row["labels"]["system"] for row in json.loads(out)["rows"]]) == (0, ["a", "b"])
+
+
+ASV_2019 = "".join(
+    f"{attack} {key} {score}\n"
+    for attack, key, score in (("bonafide", "target", 3.5), ("bonafide", "nontarget", -2.0), ("A07", "spoof", 1.25))
+    * 20
+)
+PROTOCOL_2019 = "".join(
+    f"LA_00{i:02} LA_E_{i:07} - {'A07' if i % 3 else '-'} {'spoof' if i % 3 else 'bonafide'}\n" for i in range(40)
+)
+CM_2019 = "".join(
+    f"LA_E_{i:07} {'A07' if i % 3 else '-'} {'spoof' if i % 3 else 'bonafide'} {i / 7}\n" for i in range(40)
+)
+ASVSPOOF5_KEY = "filename\tcm-score\tasv-score\nE_1\t0.5\t1.5\nE_2\t-0.5\t0.25\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (ASV_2019, "scores of a verifier; `zeroevidence tandem evaluate --asv f --cm FILE` reads it"),
+        (PROTOCOL_2019, "a key of ASVspoof, without scores; `zeroevidence tandem evaluate --cm FILE --key f` reads it"),
+        (CM_2019, "scores of a countermeasure; `zeroevidence tandem evaluate --cm f` reads it"),
+        (ASVSPOOF5_KEY, "a table of ASVspoof; `zeroevidence tandem evaluate --cm f --asv f` reads it"),
+    ],
+    ids=["ASV scores", "protocol", "CM scores", "table of 5"],
+)
+def test_files_of_asvspoof_are_named_with_the_command_that_reads_them(put, refused, content, message):
+    assert refused(put("f", content)) == f"f:1: {message}"
+
+
+def test_a_trial_list_of_voxceleb_is_a_key_without_scores(put, refused, eer):
+    names = [f"id{i}/a.wav id{i + i % 2}/b.wav" for i in range(7)]
+    trials = put("veri_test.txt", "".join(f"{int(i < 3)} {name}\n" for i, name in enumerate(names)))
+    assert refused(trials) == (
+        "veri_test.txt: a key without scores: where they should be there are 1 and 0 alone; expected scores, and this "
+        "as --key"
+    )
+    pairs = zip(TARGET + NONTARGET, names, strict=True)
+    scores = put("scores", "".join(f"{score} {name}\n" for score, name in pairs))
+    assert eer(scores, "--key", trials) == pytest.approx(EER)
+    decisions = put("hard", "".join(f"{int(i < 2)} {name}\n" for i, name in enumerate(names)))
+    assert eer(decisions, "--key", trials) > 0  # with a key, 1 and 0 are scores
+
+
+def test_two_columns_with_a_key_of_0_and_1_are_asked_about(put, refused, run, eer):
+    posteriors = np.log([[0.9, 0.1], [0.2, 0.8], [0.7, 0.3], [0.4, 0.6]])
+    labels = np.array([0, 1, 0, 1])
+    np.save("scores.npy", posteriors)
+    np.save("key.npy", labels)
+    message = refused("scores.npy", "--key", "key.npy")
+    assert message.startswith("scores.npy: 4 x 2 scores with a key of 0 and 1: a search through two identities")
+    assert "--input-format matrix" in message
+    code, out, _ = run("evaluate", "scores.npy", "--key", "key.npy", "--input-format", "matrix", *QUICK, "-f", "json")
+    assert (code, json.loads(out)["rows"][0]["counts"]["identities"]) == (0, 2)
+    np.savez("scores.npz", scores=posteriors[:, 1] - posteriors[:, 0], labels=labels)  # as the message says
+    assert eer("scores.npz") == 0.0
+    np.savez("both.npz", scores=posteriors, labels=labels)
+    assert refused("both.npz").endswith("expected numbers, one per trial (of two log-posteriors: x[:, 1] - x[:, 0])")
+    np.savez("key.npz", mated=labels)  # which says what it is
+    assert run("evaluate", "scores.npy", "--key", "key.npz", *QUICK)[0] == 0
+
+
+def manifest(tmp_path, **fields):
+    import soundfile
+
+    rows = []
+    for person in range(6):
+        for number in range(2):
+            place = tmp_path / f"{person}_{number}.wav"
+            noise = np.random.default_rng(person).normal(0, 0.1, 16_000)
+            soundfile.write(place, noise, 16_000)
+            rows.append(
+                {"audio_filepath": place.name, "speaker": f"p{person}", "duration": 1.0, "words": ["a"], **fields}
+            )
+    return rows
+
+
+def test_json_lines_of_a_corpus(put, tmp_path, run, refused):
+    pytest.importorskip("soundfile")
+    rows = manifest(tmp_path)
+    path = put("manifest.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+    corpus = read_corpus(path)
+    assert [utterance.speaker for utterance in corpus.utterances] == [f"p{i // 2}" for i in range(12)]
+    assert corpus.utterances[0].id == "0_0"
+    assert (corpus.utterances[0].start, dict(corpus.utterances[0].attributes)) == (None, {"duration": "1.0"})
+    assert run("doctor", "--corpus", path)[0] == 0
+    assert refused(path) == (
+        "manifest.jsonl:1: JSON lines with the fields audio_filepath, speaker, duration, words; expected one trial per "
+        "line, in columns; `zeroevidence audit manifest.jsonl` reads a corpus"
+    )
+    path = put("parts.jsonl", "".join(json.dumps(row | {"offset": 0.25, "duration": 0.5}) + "\n" for row in rows))
+    assert {(u.start, u.end) for u in read_corpus(path).utterances} == {(4000, 12_000)}
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('{"speaker": "a"}', "no field path (found: speaker); expected speaker, path"),
+        ('{"speaker": "a", "path": "a.wav"', "not JSON: Expecting ',' delimiter"),
+        ("[1]", "expected an object with the fields of one utterance"),
+        ('{"speaker": "a\\u0000", "path": "a.wav"}', "a NUL byte; expected text in UTF-8"),
+        ('{"speaker": "\\ud800", "path": "a.wav"}', "byte 0xed is not UTF-8 (is the file in Latin-1?)"),
+        ('{"speaker": "a", "path": "a.wav", "offset": "soon"}', "offset 'soon'; expected seconds"),
+        ('{"speaker": "a", "path": "a.wav", "offset": -1}', "offset '-1'; expected seconds"),
+        ('{"speaker": "a", "spk": "b", "path": "a.wav"}', "two fields for one thing (found: speaker, spk, path)"),
+    ],
+)
+def test_json_lines_with_faults(put, line, message):
+    path = put("manifest.jsonl", f'{{"speaker": "x", "path": "x.wav"}}\n{line}\n')
+    with pytest.raises(InputError) as error:
+        read_corpus(path)
+    assert str(error.value).startswith(f"manifest.jsonl:2: {message}")
+
+
+@pytest.mark.parametrize("protocol", [2, 3, 4, 5])
+def test_pickles_are_never_read(put, refused, run, protocol):
+    path = put("scores.pkl", pickle.dumps({"scores": TARGET}, protocol))
+    reason = "scores.pkl: a pickle, which is never read, as that may run code; export it: "
+    assert refused(path) == f"{reason}np.savez('scores.npz', scores=scores, labels=labels)"
+    code, out, _ = run("doctor", "--corpus", path)
+    assert (code, out.startswith(f"{reason}frame[['utterance', 'speaker', 'path']].to_csv(")) == (3, True)
+    code, _, err = run("link", "--enrol", path, "--trial", path, "-o", "out")
+    assert (code, err.splitlines()[-1].startswith(f"{reason}np.savez('vectors.npz', vectors=vectors")) == (3, True)
+
+
+RANKING = "dataset split gender enrollment trial EER\nlibri dev f original anon {}\n"
+
+
+def test_a_folder_of_ranking_files_is_read(put, run):
+    put("summary/result_for_rank_a", RANKING.format(12.5))
+    put("summary/result_for_rank_b", RANKING.format(25.0))
+    put("summary/notes.txt", "nothing")
+    assert [(row.labels["system"], row["eer"].value) for row in read_results("summary")] == [("a", 0.125), ("b", 0.25)]
+    code, out, _ = run("evaluate", "summary", "-f", "json")
+    assert (code, len(json.loads(out)["rows"])) == (0, 2)
+    assert run("report", "summary", "-f", "md")[0] == 0
+
+
+def test_ranking_files_are_not_compared_and_it_is_said_what_to_do(put, run):
+    paths = [put(f"result_for_rank_{name}", RANKING.format(12.5)) for name in "ab"]
+    code, _, err = run("compare", *paths)
+    assert (code, err) == (
+        2,
+        "nothing to compare by; expected results with intervals, which published tables do not have: compare the "
+        "scores (`zeroevidence compare A B --key KEY`), or show all rows (`zeroevidence evaluate A B`)\n",
+    )
+
+
+def test_complaints_that_are_alike_are_one_line_with_their_number(put, run):
+    key = put("key", "".join(f"p{i} u{i} {'target' if i % 2 else 'nontarget'}\n" for i in range(3000)))
+    scores = put("scores", "".join(f"p{i} u{i} {'?' if i % 3 else i}\n" for i in range(3000)) + "p u\n")
+    code, out, err = run("doctor", scores, "--key", key)
+    assert (code, err) == (3, "2001 problems found\n")
+    assert out.splitlines() == [
+        "scores:2: score '?' is not a number; expected one such as -1.25 or 3e-4 (and 1999 more like it, up to line "
+        "3000)",
+        "scores:3001: 2 column(s); expected 3: enrol trial score",
+    ]
+    code, out, err = run(
+        "doctor", put("few", "a u1 x\nb u2 y\nc u3 1\n"), "--key", put("k", "a u1 1\nb u2 0\nc u3 1\n")
+    )
+    assert len(out.splitlines()) == 2  # each with its line where they are few
+
+
+def test_embeddings_without_speakers_say_how_to_name_them(put, run):
+    vectors = np.random.default_rng(0).normal(size=(40, 4))
+    np.savez("v.npz", vectors=vectors, sex=["f", "m"] * 20)
+    code, _, err = run("protect", "evaluate", "v.npz", "--attribute", "sex", "--protector", "linear")
+    assert code == 3
+    assert "speakers are not known" in err
+    assert "an array or a column `speaker`, or lines of `utterance speaker` (--speakers FILE" in err
