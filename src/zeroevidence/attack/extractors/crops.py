@@ -8,7 +8,7 @@ import numpy as np
 
 from zeroevidence.attack.extractors.extractor import Vectors
 from zeroevidence.attack.onnx_models.runtime import OnnxExtractor
-from zeroevidence.data.speech.audio import Wave
+from zeroevidence.data.speech.mixing import Wave
 from zeroevidence.errors import UsageError
 
 FRAMES, STEP = 200, 100  # of a crop, and from one to the next: two seconds, every second

@@ -9,8 +9,9 @@ from zeroevidence.attack.speech.batches import compute_ahead, cores
 from zeroevidence.attack.speech.protection import VoiceTransform, protect
 from zeroevidence.auditing.utility.spoken_words import closest_words, word_error_rate
 from zeroevidence.data.formats.lists.transcripts import read_transcripts
-from zeroevidence.data.speech.audio import Wave, load_audio
+from zeroevidence.data.speech.audio import load_audio
 from zeroevidence.data.speech.corpus import Corpus, Utterance, random_key
+from zeroevidence.data.speech.mixing import Wave
 from zeroevidence.data.threat import UNPROTECTED, Training
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation.rows.evaluation import Evaluation
