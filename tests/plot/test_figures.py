@@ -24,8 +24,8 @@ Figure = pytest.importorskip("matplotlib.figure").Figure
 PAIRS = ("ece", "histogram", "det", "tippett", "pav", "lp-disclosure", "linkability")
 TRIALS = ("posterior", "lid-histogram", "lid-ccdf", "exposed", "lid-over-priors", "cmc", "rank-disclosure")
 OVER_ROWS = ("bars", "scatter", "eer-lid")
-SEARCH = (*PAIRS, *TRIALS, "over-identities", "alid-over-identities", "over-utterances", "people", *OVER_ROWS,
-          "similarity")  # fmt: skip
+OVER_SIZES = ("over-identities", "alid-over-identities", "over-utterances")
+SEARCH = ("attackers", *PAIRS, *TRIALS, *OVER_SIZES, "people", *OVER_ROWS, "similarity")
 ASKED_FOR = (*SEARCH, "tandem-scores", "t-dcf", "t-dcf-surface", "map", "over-training", "over-epochs")
 
 
@@ -313,7 +313,7 @@ def test_of_several_systems_those_that_have_the_map_are_drawn(mapped):
 
 
 def test_results_that_lack_the_data_say_what_they_have(rows, tandem, bare):
-    lacks = r"'t-dcf' needs scores of a verifier .*, which this result does not have; figures that can be drawn: ece, "
+    lacks = r"'t-dcf' needs scores of a verifier .*, which this result does not have; figures .*: attackers, ece, "
     with pytest.raises(UsageError, match=lacks):
         plot.draw("t-dcf", rows[0])
     with pytest.raises(UsageError, match="which these results do not have; no figure can be drawn"):

@@ -15,6 +15,10 @@ from zeroevidence.web.messages import on_the_page
 
 pytest.importorskip("jinja2")
 
+# Columns of tables, pairs of files and verifiers behind countermeasures are for the command line.
+COLUMNS, PAIRS, TANDEMS = {"--score-column", "--label-column"}, {"--targets", "--nontargets"}, {"--asv", "--cm"}
+NOT_ON_THE_PAGE = {"--input-format", "--asv-key"} | COLUMNS | PAIRS | TANDEMS
+
 
 def test_a_request_comes_back_as_it_was(tmp_path):
     one = Upload(str(tmp_path / "0"), "mine")
@@ -57,7 +61,14 @@ def test_every_option_in_messages_about_scores_has_a_place_on_the_page():
     }
     assert {"--key", "--negate", "--speakers"} <= said
     for option in said:
-        assert "--" not in on_the_page(f"say {option} 10." if option == "--llr-base" else f"say {option}.")
+        reworded = on_the_page(f"say {option} 10." if option == "--llr-base" else f"say {option}.")
+        assert "--" not in reworded
+        assert ("of the command line" in reworded) == (option in NOT_ON_THE_PAGE), option
+
+
+def test_commands_in_messages_stay_as_they_are_typed():
+    text = "scores of a verifier; `zeroevidence tandem evaluate --asv FILE --cm FILE` reads it"
+    assert on_the_page(text) == text
 
 
 def test_systems_are_told_apart():

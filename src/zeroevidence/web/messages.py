@@ -21,6 +21,7 @@ FIELDS = {
     "--llr-base 2": "so by multiplying them with ln 2",
 }
 _OPTION = re.compile("|".join(map(re.escape, sorted(FIELDS, key=len, reverse=True))) + r"(?![a-z-])")
+_ELSEWHERE = re.compile(r"--([a-z][a-z-]+)")
 _COMMAND = re.compile(r" \(and (\d+) more; `zeroevidence [a-z -]+` lists them\)")
 
 
@@ -31,5 +32,11 @@ def on_the_page(text: str) -> str:
     --------
     >>> on_the_page("no labels; expected a key (--key KEY) or a label column")
     'no labels; expected a key (the field “Key”) or a label column'
+    >>> on_the_page("expected --score-column with its name, or `zeroevidence tandem --cm FILE`")
+    'expected the option “score-column” of the command line with its name, or `zeroevidence tandem --cm FILE`'
     """
-    return _COMMAND.sub(r" (and \1 more)", _OPTION.sub(lambda match: FIELDS[match[0]], text))
+    parts = re.split("(`zeroevidence [^`]*`)", _COMMAND.sub(r" (and \1 more)", text))
+    for place in range(0, len(parts), 2):  # commands stay as they are typed
+        with_fields = _OPTION.sub(lambda match: FIELDS[match[0]], parts[place])
+        parts[place] = _ELSEWHERE.sub(r"the option “\1” of the command line", with_fields)
+    return "".join(parts)

@@ -350,9 +350,6 @@ def test_where_encoders_are_kept(monkeypatch, tmp_path):
     assert added_folder() == tmp_path / "data" / "zeroevidence" / "encoders"
     monkeypatch.setattr(sys, "platform", "darwin")
     assert added_folder() == tmp_path / "Library" / "Application Support" / "zeroevidence" / "encoders"
-    monkeypatch.setattr(sys, "platform", "win32")
-    monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "local"))
-    assert added_folder() == tmp_path / "local" / "zeroevidence" / "encoders"
 
 
 def test_without_the_runtime_the_part_is_named(monkeypatch, tiny):

@@ -260,7 +260,7 @@ def test_training_settings_reach_the_audit(run, tmp_path, monkeypatch):
         raise UsageError("stopped")
 
     monkeypatch.setattr("zeroevidence.cli.commands.audit.audit_corpora", stop)
-    words = ("audit", tmp_path, "--protect", "mcadams", "-o", tmp_path / "out")
+    words = ("audit", tmp_path / "speech", "--protect", "mcadams", "-o", tmp_path / "out")
     code, _, err = run(*words, "--training", "epochs=3", "--training", "scope=last", "--training", "band_mask=0.3")
     assert (code, err.splitlines()) == (2, ["auditing speech", "stopped"])
     assert settings == [TrainingSettings(epochs=3, scope="last", band_mask=0.3)]

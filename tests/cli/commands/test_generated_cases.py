@@ -119,7 +119,8 @@ def test_silence_is_listed_by_doctor_and_refused_by_audit(run, speech, tmp_path,
     ]
     code, _, err = run("audit", corpus, "--anonymised", other, *QUICK, "-o", tmp_path / "out")
     assert code == 3
-    assert err.startswith(f"{silent[0]}: silent: no sample above -80 dB (and 1 more; `zeroevidence doctor --corpus`")
+    first = f"{silent[0]}: silent: no sample above -80 dB (and 1 more; `zeroevidence doctor --corpus`"
+    assert err.startswith(f"auditing speech\n{first}")
 
 
 @pytest.mark.parametrize(
@@ -135,7 +136,7 @@ def test_a_copy_is_listed_by_doctor_and_refused_by_audit(run, speech, tmp_path, 
     assert all(words in line for line in lines)
     code, _, err = run("audit", corpus, "--anonymised", copy, *QUICK, "-o", tmp_path / "out")
     assert code == 3
-    assert err.startswith(lines[0])
+    assert err.startswith(f"auditing speech\n{lines[0]}")
     assert f"(and {PEOPLE * RECORDINGS - 1} more; `zeroevidence doctor --corpus` lists them)" in err
 
 

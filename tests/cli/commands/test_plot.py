@@ -119,7 +119,7 @@ def test_mistakes_get_one_line_and_a_code(run, result, tmp_path):
         (("ece", result, "-o", target, "--y", "eer"), 2, "the figure 'ece' has no option 'y'; it takes x, actual"),
         (("ece", result, "-o", target, "--x", "eer"), 2, "x: expected one of log-odds, prior, got 'eer'"),
         (("det", result, "-o", target, "--name", "latent"), 2, "the figure 'det' has no option 'name'; it takes none"),
-        (("people", result, "-o", target), 2, "figures that can be drawn: ece"),
+        (("people", result, "-o", target), 2, "figures that can be drawn: attackers, ece"),
         (("ece", tmp_path / "no.json", "-o", target), 3, "no such file or folder"),
         (("ece", scores, "-o", target), 3, "is not a finished result"),
         (("ece", empty, "-o", target), 3, "has no rows"),

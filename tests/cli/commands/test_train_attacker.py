@@ -35,6 +35,7 @@ def test_loss_and_development_eer_are_shown(called, run):
     code, out, err = run("train-attacker", "speech", "-o", "out")
     assert code == 0
     assert err.splitlines() == [
+        "training an attacker",
         "9 people to learn from",
         "epoch 1: loss 4.500",
         "epoch 2: loss 3.250, development EER 12.3 %, 2.50 bits",

@@ -105,9 +105,9 @@ def shown_row(page):
     """The row that the page says its numbers are of, from 0, and the one that its table marks."""
     told = int(re.search(r'<p class="lead">Row (\d+), ', page)[1]) - 1
     table = page[page.index('<table id="all-rows"') :]
-    lines = re.findall(r"<tr( class=\"strong\")?>", table[table.index("<tbody>") : table.index("</tbody>")])
-    assert sum(map(bool, lines)) == 1
-    return told, next(i for i, marked in enumerate(lines) if marked)
+    lines = re.findall(r"<tr(?: class=\"(\w+)\")?>", table[table.index("<tbody>") : table.index("</tbody>")])
+    assert lines.count("strong") == 1
+    return told, lines.index("strong")
 
 
 @pytest.mark.parametrize("noise", [0.5, 40.0])

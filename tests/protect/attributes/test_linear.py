@@ -90,7 +90,13 @@ def test_is_a_transformer(data):
     x, y, _ = data
     pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
     nuller = clone(LinearNuller(shrinkage=0.25))
-    assert nuller.get_params() == {"shrinkage": 0.25, "noise": 0.0, "noise_shape": "within", "noise_seed": None}
+    assert nuller.get_params() == {
+        "shrinkage": 0.25,
+        "noise": 0.0,
+        "key_noise": 3.0,
+        "noise_shape": "within",
+        "noise_seed": None,
+    }
     plain = nuller.fit(x, y).transform(x)
     frame = pandas.DataFrame(x, columns=[f"e{i}" for i in range(x.shape[1])])
     shown = clone(nuller).set_output(transform="pandas").fit(frame, y).transform(frame)

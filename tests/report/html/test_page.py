@@ -285,7 +285,9 @@ def test_comparison_comes_back_from_json(comparisons):
         comparisons_from_json(text.replace('"ranking"', '"rank"'))
 
 
-@pytest.mark.parametrize("damage", [{"ranking": []}, {"signature": 5}, {"ranking": [{"system": 3}]}])
+@pytest.mark.parametrize(
+    "damage", [{"ranking": []}, {"signature": 5}, {"ranking": [{"system": 3}]}, {"pairs": [{"first": "nobody"}]}]
+)
 def test_a_damaged_comparison_is_refused(comparisons, damage):
     document = json.loads(render_comparisons(comparisons, "json"))
     for name, value in damage.items():

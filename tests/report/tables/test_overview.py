@@ -16,7 +16,8 @@ def audits():
     return [sample_audit(kind, options=Options(intervals=20, null=0)) for kind in ("mcadams", "pitch")]
 
 
-def test_every_number_is_that_of_the_result_file(audits):
+def test_every_number_is_that_of_the_result_file(audits, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")  # a line for each system
     text = overview_text(audits, ["Next: more."])
     lines = text.splitlines()
     assert len(lines) <= 40

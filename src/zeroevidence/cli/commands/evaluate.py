@@ -34,8 +34,8 @@ from zeroevidence.evaluation.scores.threshold import threshold as threshold_of
     is_flag=True,
     help="Also give the threshold that is cheapest at --dcf-prior, --c-miss and --c-fa, with its error rates.",
 )
-@derived_option(threshold_of, "c_miss", help="Cost of a miss, for --threshold.")
-@derived_option(threshold_of, "c_fa", help="Cost of a false alarm, for --threshold.")
+@derived_option(threshold_of, "c_miss", help="Cost of a miss.")
+@derived_option(threshold_of, "c_fa", help="Cost of a false alarm.")
 @gate_option("lid_max>1.0", "bound(d_ece)>0.5")
 @evaluation_options
 def command(

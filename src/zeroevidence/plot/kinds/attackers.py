@@ -77,6 +77,7 @@ def _height(rows: Sequence[Evaluation]) -> float:
     "the dotted line an attacker only guesses; at the solid line the protection changes nothing.",
     has=_drawable,
     most=None,
+    from_scores=True,
     height_of=_height,
 )
 def attackers(rows: Sequence[Evaluation], ax: Axes) -> None:

@@ -43,6 +43,18 @@ class Anonymised:
         Its card, as ``protector.json`` holds it.
     refused
         Recordings that could not be anonymised, and why; they are not in the folder.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np, soundfile
+    >>> home = Path(tempfile.mkdtemp())
+    >>> (home / "speech" / "ada").mkdir(parents=True)
+    >>> wave = 0.1 * np.random.default_rng(0).normal(size=16000)
+    >>> soundfile.write(home / "speech" / "ada" / "u1.wav", wave, 16000)
+    >>> done = anonymise(home / "speech", home / "anonymised", protect="mcadams")
+    >>> done.folder.name, done.refused
+    ('anonymised', ())
     """
 
     folder: Path
@@ -105,6 +117,13 @@ def anonymise(
         Where the folder holds the original, or files and `overwrite` is not set.
     InputError
         Where the corpus cannot be read, or no recording can be anonymised.
+
+    Examples
+    --------
+    >>> anonymise("speech", "anonymised", protect="mcadams", format="pdf")
+    Traceback (most recent call last):
+    ...
+    zeroevidence.errors.UsageError: unknown format 'pdf'; expected one of wav, flac, ogg, opus, mp3
     """
     if rate is not None and not RATES[0] <= rate <= RATES[1]:
         raise UsageError(f"{rate} Hz; expected {RATES[0]} to {RATES[1]}")

@@ -98,7 +98,7 @@ def _two_systems(comparisons: Sequence[Comparison]) -> bool:
     """Whether there are two systems, the same in every comparison, and one training of each."""
     names = {(pair.first, pair.second) for comparison in comparisons for pair in comparison.pairs}
     several = any(len(comparison.ranking) != 2 or _several_trainings(comparison) for comparison in comparisons)
-    return len(names) == 1 and not several
+    return len(names) == 1 and all(comparison.pairs for comparison in comparisons) and not several
 
 
 def _two_system_grid(comparisons: Sequence[Comparison]) -> Grid:
@@ -109,13 +109,16 @@ def _two_system_grid(comparisons: Sequence[Comparison]) -> Grid:
     for comparison in comparisons:
         unit, (pair,) = MEASURES[comparison.measure].unit, comparison.pairs
         values = {system.system: number(system.value, unit) for system in comparison.ranking}
-        ends = interval(pair.difference.low, pair.difference.high, unit)
+        difference = (
+            f"{number(pair.difference.value, unit)}\n{interval(pair.difference.low, pair.difference.high, unit)}"
+        )
         seen = "" if pair.difference.detectable is None else number(pair.difference.detectable, unit)
         described = [comparison.labels.get(name, "") for name in labels]
-        numbers = (values[first], values[second], number(pair.difference.value, unit), ends, f"{pair.p_holm:.2g}", seen)
+        numbers = (values[first], values[second], difference, f"{pair.p_holm:.2g}", seen)
         body.append((*described, heading(comparison.measure), *numbers))
     seen_in = f"seen in {percent(comparisons[0].power)}"
-    headings = (*labels, "measure", first, second, f"{first} - {second}", interval_title(level), "p", seen_in)
+    between = f"{first} - {second}, {interval_title(level)}"
+    headings = (*labels, "measure", first, second, between, "p", seen_in)
     return Grid("", headings, tuple(body), len(labels) + 1)
 
 
@@ -213,6 +216,11 @@ def _check(comparison: Comparison, where: str) -> None:
     for place, system in enumerate(comparison.ranking):
         if not 1 <= system.group <= most:
             raise InputError(f"{where}.ranking[{place}].group: expected 1 to {most}, got {system.group}")
+    ranked = {system.system for system in comparison.ranking}
+    compared = [(pair.first, pair.second) for pair in comparison.pairs]
+    for place, names in enumerate(compared):
+        if not set(names) <= ranked or names in compared[:place]:
+            raise InputError(f"{where}.pairs[{place}]: expected two systems of the ranking, each two once")
     for place, pair in enumerate(comparison.pairs):
         for name, p in (("p_holm", pair.p_holm), ("difference.p_value", pair.difference.p_value)):
             if not 0.0 <= p <= 1.0:

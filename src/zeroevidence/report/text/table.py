@@ -101,7 +101,7 @@ def print_grid(console: Console, grid: Grid) -> None:
 
 def _sheet(grid: Grid) -> _Sheet:
     headings = tuple(
-        _UNITS.sub(lambda match: match[0].replace(" ", UNBROKEN), printable(text)) for text in grid.headings
+        _UNITS.sub(lambda match: match[0].replace(" ", UNBROKEN), one_line(text)) for text in grid.headings
     )
     body = [(*map(one_line, row[: grid.n_text]), *row[grid.n_text :]) for row in grid.body]
     rows = [headings, *body]

@@ -15,6 +15,8 @@ _AUDIT = "zeroevidence audit ORIGINAL --anonymised ANONYMISED -o OUT"
 def wanted_people(rows: Sequence[Evaluation], finding: Finding) -> int | None:
     """Return how many people bring the limit half-way to what was measured; None where that is not known."""
     name, most = ("top1", 1.0) if rows[finding.strongest].is_search else ("d_ece", D_ECE_MAX)
+    if name not in rows[finding.strongest].metrics:  # of an attribute that is a number
+        return None
     return limited_value(rows, finding, name, most).people
 
 
