@@ -125,7 +125,7 @@ class AttackPlan:
                 raise InputError(_none_left(results.failed))
             for model in repeated:
                 started = time.perf_counter()
-                parts = zip(*(result.folds for result in groups[model]), strict=True)
+                parts = zip(*(result.folds for result in groups[model] if self._is_whole(result)), strict=True)
                 fused = [fuse(part, seed=self.settings.seed) for part in parts if len(part) > 1]
                 yield from task(model, AttackResult.of(fused) if fused else None, started)
             for model in repeated if len(self.folds) > 1 else ():
@@ -223,11 +223,15 @@ class AttackPlan:
         if tunings:
             longest = max(tunings, key=lambda tuning: tuning.epochs)
             spent = replace(spent, epochs=longest.epochs, recordings=longest.recordings)
-        return replace(about, development=result.development, spent=spent)
+        developed = {"development": result.development, "development_error": result.error}
+        return replace(about, **developed, fused=result.fused, spent=spent)
 
     def _fewest(self, split: str) -> int:
         """Return the number of people of a split, in the fold that has fewest."""
         return min(len(encoders[0].anonymised.speakers(split)) for encoders in self.folds)
+
+    def _is_whole(self, result: AttackResult) -> bool:
+        return all(encoder.part_of is None for encoder in self._used(result))
 
     def _used(self, result: AttackResult) -> list[EncodedSpeech]:
         return [encoder for encoder in self.encoders if encoder.name in result.encoders]
