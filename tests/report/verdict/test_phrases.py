@@ -89,7 +89,7 @@ def test_how_the_attempt_that_counts_was_chosen():
     )
     choice, said = choices(close, developed(fusion, 1.8))
     assert choice == "fused"
-    fuses = "the one that fuses the others, none of which did clearly better on other people"
+    fuses = "the one that fuses several and that none clearly beat on other people"
     assert f"of 2 attempts, {fuses}, the attacker" in said
     assert choices(far, developed(fusion, 1.8))[0] == "development"
     assert choices(far, developed(fusion, 2.1))[0] == "development"

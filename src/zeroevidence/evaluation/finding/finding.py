@@ -19,7 +19,7 @@ from zeroevidence.measure.measures import MEASURES, ordering_measures
 # anything; not-found: not told apart from chance, though the attack works without protection; inconclusive: that it
 # would was not shown; described: not about privacy
 Level: TypeAlias = Literal["recognised", "leaks", "untested", "too-few", "not-found", "inconclusive", "described"]
-# only: there is no other attempt; development: it did best on other people; fused: it fuses the others, none of which
+# only: there is no other attempt; development: it did best on other people; fused: it fuses several, and none
 # did clearly better on other people; development-beyond-chance, fused-beyond-chance: the same, of those that are more
 # than chance; evaluated: it learned most of the evaluated people
 Choice: TypeAlias = Literal[

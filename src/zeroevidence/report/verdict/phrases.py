@@ -160,7 +160,7 @@ def said_bound(limited: LimitedValue, text: Callable[[float], str]) -> float | N
     return None if bound is None or text(bound) == text(limited.value) else bound
 
 
-_FUSES = "fuses the others, none of which did clearly better on other people"
+_FUSES = "fuses several and that none clearly beat on other people"
 _CHOSEN: dict[Choice, str] = {
     "development": "that did best on other people",
     "fused": f"that {_FUSES}",
