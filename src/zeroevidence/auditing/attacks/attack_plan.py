@@ -223,8 +223,9 @@ class AttackPlan:
         if tunings:
             longest = max(tunings, key=lambda tuning: tuning.epochs)
             spent = replace(spent, epochs=longest.epochs, recordings=longest.recordings)
-        developed = {"development": result.development, "development_error": result.error}
-        return replace(about, **developed, fused=result.fused, spent=spent)
+        return replace(
+            about, development=result.development, development_error=result.error, fused=result.fused, spent=spent
+        )
 
     def _fewest(self, split: str) -> int:
         """Return the number of people of a split, in the fold that has fewest."""
