@@ -17,6 +17,7 @@ PAGES = sorted(
         "docs/extending.md",
         "docs/python.md",
         "docs/figures.md",
+        "docs/leaderboard.md",
         "docs/report.md",
         "docs/trust.md",
     )
