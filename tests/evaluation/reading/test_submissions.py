@@ -51,9 +51,7 @@ def test_two_keys_that_differ_are_refused_and_copies_are_not(tmp_path):
     assert find_submissions(tmp_path).files[0].key == str(tmp_path / "trials_a")
     first, _, rest = key.partition("nontarget")
     (tmp_path / "trials_b").write_text(f"{first}target{rest}")
-    with pytest.raises(
-        InputError, match=r"x\.scores: .*trials_a and .*trials_b both have its trials; expected"
-    ):
+    with pytest.raises(InputError, match=r"x\.scores: .*trials_a and .*trials_b both have its trials; expected"):
         find_submissions(tmp_path)
 
 

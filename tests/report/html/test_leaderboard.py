@@ -84,7 +84,7 @@ def test_one_line_for_each_system_the_least_disclosing_first(text, rows):
     assert [line[0] for line in lines] == ["table", "good", "&lt;script&gt;alert(1)&lt;/script&gt;"]
     assert [line[1] for line in lines] == ["semi-informed", "lazy-informed", "lazy-informed of 2"]
     headings = re.findall(r"<th scope=\"col\"[^>]*>(.*?)</th>", text.partition("<tbody>")[0])
-    assert headings[:4] == ["system", "attacker", "on one scale", "more than chance"]
+    assert headings[:4] == ["system", "attacker", "on one scale", "chance excluded"]
     eer = headings.index("EER [%]")
     assert [line[eer].split()[0] for line in lines] == [f"{100 * float(rows[i]['eer']):.2f}" for i in (4, 3, 2)]
     assert lines[1][headings.index("WER [%]")] == "12.50"

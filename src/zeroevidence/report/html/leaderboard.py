@@ -51,7 +51,7 @@ class LeaderboardLine:
     Parameters
     ----------
     cells
-        System, people, attacker, and the numbers.
+        System, people where they differ, attacker, and the numbers.
     strip
         Its place on the common scale; None where it has none.
     """
@@ -107,8 +107,8 @@ def leaderboard_page(
         "scale": None if scale is None else measure_title(scale),
         "meaning": "" if scale is None else MEASURES[scale].meaning,
         "interval_title": interval_title(common_level(rows)),
-        "headings": _headings(rows, lines, measures),
-        "n_text": 2 + _has_people(rows, lines),
+        "headings": _headings(rows, best, measures),
+        "n_text": 2 + len(_differing_labels(best)),
         "lines": _lines(rows, lines, measures, scale),
         "gaps": _gaps(rows),
         "unread": list(unread),
@@ -139,19 +139,15 @@ def _present(rows: Sequence[Evaluation], names: Sequence[str]) -> list[str]:
     return [name for name in names if any(name in row for row in rows)]
 
 
-def _has_people(rows: Sequence[Evaluation], lines: Sequence[Standing]) -> bool:
-    return len({_people(rows[line.row]) for line in lines}) > 1
+def _differing_labels(rows: Sequence[Evaluation]) -> list[str]:
+    """Return the labels of people that tell these rows apart."""
+    return [name for name in PEOPLE_LABELS if len({row.labels.get(name, "") for row in rows}) > 1]
 
 
-def _people(row: Evaluation) -> str:
-    return ", ".join(row.labels[name] for name in PEOPLE_LABELS if row.labels.get(name))
-
-
-def _headings(rows: Sequence[Evaluation], lines: Sequence[Standing], measures: Sequence[str]) -> list[tuple[str, str]]:
-    best = [rows[line.row] for line in lines]
-    headings = [("system", ""), *([("people", "Data set, split and sex")] if _has_people(rows, lines) else [])]
+def _headings(rows: Sequence[Evaluation], best: Sequence[Evaluation], measures: Sequence[str]) -> list[tuple[str, str]]:
+    headings = [("system", ""), *((name, "") for name in _differing_labels(best))]
     headings += [("attacker", "The attacker that learns most of this system and these people")]
-    headings += [("more than chance", "Whether chance is excluded, all attacks of this page tested together")]
+    headings += [("chance excluded", "Whether this is more than chance, all attacks of this page tested together")]
     for name in _present(best, measures):
         headings.append((measure_heading(best, name), MEASURES[name].meaning if name in MEASURES else ""))
     return [*headings, *((measure_heading(rows, name), MEASURES[name].meaning) for name in _present(rows, _UTILITY))]
@@ -162,12 +158,12 @@ def _lines(
 ) -> list[LeaderboardLine]:
     """Return the lines, those that give least away first."""
     best = [rows[line.row] for line in lines]
-    shown, several = _present(best, measures), _has_people(rows, lines)
+    shown, people = _present(best, measures), _differing_labels(best)
     made = []
     for line in lines:
         row = rows[line.row]
         control = None if line.control is None else rows[line.control]
-        cells = [Cell(row.labels.get("system", "")), *([Cell(_people(row))] if several else [])]
+        cells = [Cell(row.labels.get(name, "")) for name in ("system", *people)]
         attempts = len(line.attempts)
         cells.append(Cell(label_text(row, "attacker") or "not described", f"of {attempts}" if attempts > 1 else ""))
         p_value = line.chance.p_value
