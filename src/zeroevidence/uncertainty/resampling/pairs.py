@@ -116,7 +116,7 @@ class _Class:
     def changes(self, costs: FloatArray) -> FloatArray:
         """By how much the mean of these costs of cells changes without each group; NaN where nothing is left."""
         table = self.tables[0]
-        size, total = self.sizes.total(), float(table.all @ costs)
+        size, total = self.sizes.total(), float((table.all * costs).sum())
         with np.errstate(invalid="ignore", divide="ignore"):
             return (total - table.sums(costs)) / (size - self.sizes.by_group) - total / size
 
@@ -179,17 +179,20 @@ class _Subset(PairView):
     """A subset of the scores; the model of linkability is that of all scores, or fitted again."""
 
     def __init__(self, source: PairResampler, target: _Sums, nontarget: _Sums, *, refit: bool = False) -> None:
-        keep = (target.cells + nontarget.cells) > 0
-        counts = Counts(target.cells[keep], nontarget.cells[keep])
-        super().__init__(counts, source.settings, counts if source.closed_set else None)
+        self.settings = source.settings
         self.source, self.target, self.nontarget, self.refit = source, target, nontarget, refit
+        self.closed_set = self.counts if source.closed_set else None
+
+    @cached_property
+    def counts(self) -> Counts:
+        """Targets and non-targets of the cells that hold any."""
+        keep = (self.target.cells + self.nontarget.cells) > 0
+        return Counts(self.target.cells[keep], self.nontarget.cells[keep])
 
     @cached_property
     def blocks(self) -> Blocks:
         """PAV blocks, of cells that are pooled in every subset."""
-        target, nontarget = (np.add.reduceat(side.cells, self.source.runs) for side in (self.target, self.nontarget))
-        keep = (target + nontarget) > 0
-        return pool(Counts(target[keep], nontarget[keep]))
+        return pool(Counts(self.target.cells, self.nontarget.cells), self.source.runs)
 
     def class_means(self, name: str) -> tuple[float, float] | None:
         """Means over the scores of the subset."""
