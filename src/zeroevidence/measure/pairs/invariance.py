@@ -29,10 +29,10 @@ def invariance_bounds(target: FloatArray, nontarget: FloatArray) -> tuple[float,
     >>> round(low, 3), round(high, 3)
     (-1.609, 1.946)
     """
-    levels = np.unique(np.concatenate((target, nontarget))).astype(np.float64)
+    levels = np.unique(np.concatenate((target, nontarget, [0.0])))
     # of each stretch from one level (not included) to the next (included)
     above, alarms = (len(scores) - np.searchsorted(np.sort(scores), levels) for scores in (target, nontarget))
-    start = np.concatenate(([min(0.0, levels[0])], levels[:-1]))
+    start = np.concatenate((levels[:1], levels[:-1]))
     shows = np.log((above + _ADDED) / (len(target) + 2.0 * _ADDED)) - np.log(
         (alarms + _ADDED) / (len(nontarget) + 2.0 * _ADDED)
     )
