@@ -184,7 +184,7 @@ class _Subset(PairView):
         self.closed_set = self.counts if source.closed_set else None
 
     @cached_property
-    def counts(self) -> Counts:
+    def counts(self) -> Counts:  # type: ignore[override]  # made where it is asked for: most measures need blocks alone
         """Targets and non-targets of the cells that hold any."""
         keep = (self.target.cells + self.nontarget.cells) > 0
         return Counts(self.target.cells[keep], self.nontarget.cells[keep])
