@@ -63,7 +63,7 @@ def _bandwidth(llrs: FloatArray) -> float:
         return 0.0
     quartiles = np.percentile(llrs, (25.0, 75.0))
     spread = min(float(llrs.std(ddof=1)), float(quartiles[1] - quartiles[0]) / _QUARTILES)
-    return spread * float(0.75 * len(llrs)) ** -0.2
+    return float(spread * (0.75 * len(llrs)) ** -0.2)
 
 
 def _log_density(llrs: FloatArray, grid: FloatArray, width: float) -> FloatArray:
