@@ -16,11 +16,13 @@ CARD = {
     "name": "onevoice",
     "licence": "MIT",
     "made_by": "scripts/onevoice/make.py",
-    "voice": "Speech of Flite 2.2, voice slt (Carnegie Mellon University; free for any use with its notice), of sentences "
-    "that the script makes. The decoder has learned from it alone.",
-    "codes": "The reduction to codes has learned from readings by Flite's voices slt, rms, awb and kal16 at other sizes, "
-    "rates and in other rooms, and from 480 recordings of 60 people of speechocean762 (CC BY 4.0) with their transcripts.",
-    "input": "Features of the encoder of Moonshine tiny, English (Useful Sensors, MIT), which is not part of these files.",
+    "voice": "Speech of Flite 2.2, voice slt (Carnegie Mellon University; free for any use with its notice), of "
+    "sentences that the script makes. The decoder has learned from it alone.",
+    "codes": "The reduction to codes has learned from readings by Flite's voices slt, rms, awb and kal16 at other "
+    "sizes, rates and in other rooms, and from 480 recordings of 60 people of speechocean762 (CC BY 4.0) with their "
+    "transcripts.",
+    "input": "Features of the encoder of Moonshine tiny, English (Useful Sensors, MIT), which is no part of these "
+    "files.",
 }
 
 

@@ -8,8 +8,8 @@
 
 `prepare` lets the free voices of Flite read sentences and runs the content encoder of Moonshine over them (processors
 only). `pack` and `listen` do so for recordings of people with transcripts: from these, the part that makes codes learns
-how people sound; the part that makes speech of codes learns from the voice of Flite alone. `train` wants a GPU; `export`
-writes the ONNX files and the codebooks.
+how people sound; the part that makes speech of codes learns from the voice of Flite alone. `train` wants a GPU;
+`export` writes the ONNX files and the codebooks.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ import math
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
+from torch.nn import functional
 
 FEATURES, CODE, WIDTH, DEPTH = 288, 64, 320, 8
 WINDOW, STEP, PER_CODE = 512, 128, 3
@@ -28,9 +28,9 @@ class Content(nn.Module):
     def forward(self, features: Tensor) -> Tensor:
         """Return vectors (sequences x frames x numbers) of features in the same layout."""
         x = ((features - self.mean) / self.deviation).transpose(1, 2)
-        x = F.gelu(self.wide(x), approximate="tanh")
+        x = functional.gelu(self.wide(x), approximate="tanh")
         for layer in self.layers:
-            x = x + F.gelu(layer(x), approximate="tanh")
+            x = x + functional.gelu(layer(x), approximate="tanh")
         return self.narrow(x).transpose(1, 2)
 
 
@@ -87,7 +87,7 @@ class Block(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Add what the block computes."""
         y = self.norm(self.over_time(x).transpose(1, 2))
-        y = self.down(F.gelu(self.up(y), approximate="tanh")) * self.scale
+        y = self.down(functional.gelu(self.up(y), approximate="tanh")) * self.scale
         return x + y.transpose(1, 2)
 
 
@@ -103,8 +103,8 @@ class Decoder(nn.Module):
         self.leave = nn.Linear(WIDTH, 2 * BINS)
 
     def forward(self, vectors: Tensor, excitation: Tensor) -> Tensor:
-        """Return (sequences x frames x 514) of vectors (sequences x codes x 64) and excitation (sequences x frames x 514)."""
-        x = F.gelu(self.enter(vectors.transpose(1, 2)), approximate="tanh")
+        """Return sequences x frames x 514, of sequences x codes x 64 and an excitation as the result is."""
+        x = functional.gelu(self.enter(vectors.transpose(1, 2)), approximate="tanh")
         x = x.repeat_interleave(PER_CODE, dim=2) + self.excite(excitation.transpose(1, 2))
         for block in self.blocks:
             x = block(x)
@@ -112,15 +112,15 @@ class Decoder(nn.Module):
 
 
 def stft(wave: Tensor) -> Tensor:
-    """Return the spectrum (sequences x frames x 514: real, then imaginary parts); frame k is centred on sample 128 k + 64."""
+    """Return real, then imaginary parts (sequences x frames x 514); frame k is centred on sample 128 k + 64."""
     window = torch.hann_window(WINDOW, device=wave.device)
-    padded = F.pad(wave, (WINDOW // 2 - STEP // 2, WINDOW // 2 - STEP // 2))
+    padded = functional.pad(wave, (WINDOW // 2 - STEP // 2, WINDOW // 2 - STEP // 2))
     spectrum = torch.stft(padded, WINDOW, STEP, window=window, center=False, return_complex=True).transpose(1, 2)
     return torch.cat([spectrum.real, spectrum.imag], 2)
 
 
 def istft(output: Tensor) -> Tensor:
-    """Return the waveform of log magnitudes and phases: overlap-add of windowed frames, divided by the sum of squares."""
+    """Return the waveform of log magnitudes and phases, by weighted overlap-add."""
     magnitude = output[..., :BINS].clamp(max=6.0).exp()
     phase = output[..., BINS:]
     spectrum = torch.complex(magnitude * phase.cos(), magnitude * phase.sin())
@@ -130,7 +130,7 @@ def istft(output: Tensor) -> Tensor:
     size = (count - 1) * STEP + WINDOW
 
     def add(parts: Tensor) -> Tensor:
-        return F.fold(parts.transpose(1, 2), (1, size), (1, WINDOW), stride=(1, STEP))[:, 0, 0]
+        return functional.fold(parts.transpose(1, 2), (1, size), (1, WINDOW), stride=(1, STEP))[:, 0, 0]
 
     total = add(frames)
     weight = add(window.square().expand(1, count, WINDOW))
@@ -140,7 +140,7 @@ def istft(output: Tensor) -> Tensor:
 
 def excite(pitch: Tensor, phase: Tensor) -> Tensor:
     """Return a train of band-limited pulses (sequences x samples) of a pitch every 128 samples, in hertz."""
-    hertz = F.interpolate(pitch[:, None], scale_factor=STEP, mode="linear", align_corners=False)[:, 0]
+    hertz = functional.interpolate(pitch[:, None], scale_factor=STEP, mode="linear", align_corners=False)[:, 0]
     angle = 2 * math.pi * (torch.cumsum(hertz.double() / RATE, 1) + phase[:, None]).remainder(1.0).float()
     harmonics = torch.floor(0.5 * RATE / hertz) - 1
     half = (angle / 2).sin()

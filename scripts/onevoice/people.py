@@ -1,4 +1,4 @@
-"""Recordings of people with transcripts, which teach the network that makes codes how people sound; the voice never does.
+"""Recordings of people with transcripts: they teach the network that makes codes how people sound, never the voice.
 
 `pack` writes them small, with the sounds of each transcript; `prepare` runs the content encoder over them; `align` lays
 the sounds over the frames.

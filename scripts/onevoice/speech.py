@@ -1,8 +1,8 @@
 """Speech of the synthetic voices, and what the content encoder makes of it on the time axis of the voice to be learnt.
 
-Every sentence is read by the target voice, and by all voices (the target's too) at other rates, sizes of the vocal tract
-and pitches. The synthesiser says when each sound ends, so that frames of any reading can be laid over those of the
-target. The network that learns from it hears many voices say what one voice says.
+Every sentence is read by the target voice, and by all voices (the target's too) at other rates, sizes of the vocal
+tract and pitches. The synthesiser says when each sound ends, so that frames of any reading can be laid over those
+of the target. The network that learns from it hears many voices say what one voice says.
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ def read_aloud(
         command = [*program, "-psdur", "-voice", voice, *settings, "-t", text, "-o", str(path)]
         said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
         with wave_file.open(str(path)) as file:
-            assert file.getframerate() == RATE and file.getnchannels() == 1
+            assert file.getframerate() == RATE
+            assert file.getnchannels() == 1
             samples = np.frombuffer(file.readframes(file.getnframes()), dtype=np.int16).astype(np.float32) / 32768
     pairs = [part.rsplit(":", 1) for part in said.split()]
     return Reading(samples, tuple(name for name, _ in pairs), np.array([float(end) for _, end in pairs]))
@@ -122,7 +123,7 @@ def lay_over(features: np.ndarray, reading: Reading, target: Reading) -> np.ndar
 
 
 def track_pitch(wave: np.ndarray) -> np.ndarray:
-    """Return the fundamental in hertz every 128 samples; frames without voice get the value between their neighbours."""
+    """Return the fundamental in hertz every 128 samples; without voice, the value between its neighbours."""
     size, lowest, highest = 1024, 90.0, 360.0
     frames = -(-len(wave) // STEP)
     padded = np.pad(wave, (size // 2, size + STEP))

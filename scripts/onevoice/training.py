@@ -8,11 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from torch import Tensor, nn
-from torch.nn import functional as F
-
 from network import PER_CODE, STEP, Codebook, Content, Decoder, MelDistance, excite, istft, stft
 from people import People, align
+from torch import Tensor, nn
+from torch.nn import functional
 
 SIZES = (32, 64, 128, 256, 512, 1024)
 FRAMES = 48  # codes of a training example
@@ -97,12 +96,12 @@ def quantise(voice: Voice, z: Tensor, learn: bool) -> tuple[Tensor, Tensor]:
         if learn:
             book.follow(flat, codes, 0.99)
         result[k :: len(SIZES)] = book.vectors[codes].reshape(z.shape)[k :: len(SIZES)]
-    return z + (result - z).detach(), F.mse_loss(z, result.detach())
+    return z + (result - z).detach(), functional.mse_loss(z, result.detach())
 
 
 def disturb(features: Tensor, deviation: Tensor) -> Tensor:
     """Shift and scale features of each example as a whole, as another voice would; add noise, drop some for a while."""
-    number, frames, width = features.shape
+    number, _frames, width = features.shape
     device = features.device
     strength = torch.rand(number, 1, 1, device=device)
     shift = 0.5 * strength * torch.randn(number, 1, width, device=device)
@@ -142,7 +141,8 @@ def train(folder: Path, result: Path, minutes: float, batch: int, seed: int) -> 
     voice = Voice(flat.mean(0), flat.std(0), len(speech.names)).to(device)
     distance = MelDistance().to(device)
     print(
-        f"{len(speech.lengths)} sentences, {len(speech.wave) / 16000 / 3600:.2f} h, {speech.features.shape[0]} readings; "
+        f"{len(speech.lengths)} sentences, {len(speech.wave) / 16000 / 3600:.2f} h, "
+        f"{speech.features.shape[0]} readings; "
         f"{sum(p.numel() for p in voice.parameters()) / 1e6:.2f} M parameters",
         flush=True,
     )
@@ -170,14 +170,16 @@ def train(folder: Path, result: Path, minutes: float, batch: int, seed: int) -> 
         vectors, away = quantise(voice, z, True) if quantised else (z, z.square().mean() * 0.01)
         made = synthesise(voice, vectors, pitch)
         mel = distance(made, wave)
-        naming = F.cross_entropy(voice.name_sound(vectors.transpose(1, 2)), sounds)
+        naming = functional.cross_entropy(voice.name_sound(vectors.transpose(1, 2)), sounds)
         loss = 15.0 * mel + 1.0 * naming + 0.5 * away
         if people is not None and step >= HEARD_FROM:
             if labels is None or step % ALIGNED_EVERY == 0:
                 labels = align(people, name_frames(voice, people.features))
             recorded, goal, there = people.cut(labels, HEARD, FRAMES)
             codes, off = quantise(voice, voice.content(disturb(recorded, voice.content.deviation)), False)
-            heard = F.cross_entropy(voice.name_sound(codes.transpose(1, 2)), goal, reduction="none")[there].mean()
+            heard = functional.cross_entropy(voice.name_sound(codes.transpose(1, 2)), goal, reduction="none")[
+                there
+            ].mean()
             loss = loss + heard + 0.5 * off
         optimiser.zero_grad(set_to_none=True)
         loss.backward()

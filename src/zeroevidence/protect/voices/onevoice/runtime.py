@@ -17,6 +17,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from zeroevidence._typing import FloatArray, IntArray
+from zeroevidence.data.files.json_values import read_json
 from zeroevidence.errors import InputError, MissingExtra
 from zeroevidence.protect.voices.moonshine import moonshine_file
 from zeroevidence.protect.voices.processing import Wave
@@ -42,7 +43,8 @@ class Weights:
     @property
     def card(self) -> dict[str, Any]:
         """What they were made from, their licence and digests."""
-        card: dict[str, Any] = json.loads((self.folder / "card.json").read_text(encoding="utf-8"))
+        path = self.folder / "card.json"
+        card: dict[str, Any] = read_json(path.read_text(encoding="utf-8"), path)
         return card
 
     @property
