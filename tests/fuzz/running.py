@@ -22,12 +22,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from unittest import mock
 
-from tests.fuzz.certain import UNPACKED, refused_case, sign
+from tests.fuzz.damage.anything import damaged
+from tests.fuzz.damage.certain import UNPACKED, refused_case, sign
+from tests.fuzz.damage.file_names import is_named, raw_letters, renamed
 from tests.fuzz.doors import DOORS
-from tests.fuzz.file_names import is_named, raw_letters, renamed
-from tests.fuzz.mutate import damaged
 from tests.fuzz.oracle import eer, link_ranks, scores_of
-from tests.fuzz.seeds import Files, Target, run
+from tests.fuzz.seeds.target import Files, Target, run
 
 SLOW_S = 10.0
 STOPPED_S = 600  # by the clock, on a machine that may be busy
