@@ -34,11 +34,9 @@ def _same_trials(arrays: dict[str, Any], rng: random.Random) -> None:
 
 
 def _other_index(arrays: dict[str, Any], rng: random.Random) -> None:
-    """An index of another number of attackers, or of searches that are not there."""
+    """An index of searches that are not there, with other fields, or of no attackers at all."""
     entries = json.loads(str(arrays["index"]))
     changes: tuple[Callable[[], Any], ...] = (
-        lambda: entries[:-1],
-        lambda: [*entries, entries[0]],
         lambda: [{**entry, "evaluated": [99]} for entry in entries],
         lambda: [{**entry, "evaluated": []} for entry in entries],
         lambda: [{**entry, "surprise": 1} for entry in entries],
@@ -46,6 +44,11 @@ def _other_index(arrays: dict[str, Any], rng: random.Random) -> None:
         lambda: rng.choice(({}, "x", 3, [[]], [None])),
     )
     arrays["index"] = np.array(json.dumps(rng.choice(changes)()))
+
+
+def _fewer_attackers(arrays: dict[str, Any], rng: random.Random) -> None:
+    entries = json.loads(str(arrays["index"]))
+    arrays["index"] = np.array(json.dumps(entries[: rng.randrange(1, len(entries))]))
 
 
 def _wrong_card(document: dict[str, Any], rng: random.Random) -> None:
@@ -108,6 +111,6 @@ def audit_damages() -> Iterator[Damage]:
     for wave_change in (_cut, _announcing, _at_rate, _silent):
         yield Damage(r".*\.wav", _wave(wave_change))
     yield Damage(r"manifest\.jsonl", _wrong_record)
-    for change in (_not_finite_scores, _without_scores, _same_trials, _other_index):
+    for change in (_not_finite_scores, _without_scores, _same_trials, _other_index, _fewer_attackers, _fewer_attackers):
         yield Damage(r".*/scores\.npz", changed_arrays(change))
     yield Damage(r".*/protector\.json", changed_document(_wrong_card))
