@@ -150,6 +150,10 @@ def audit_corpora(
     originals = _split(corpus, folds, options.seed, cutting)
     compared = _check_speech(corpus, folders[0] if folders else None, progress, say)
     pairs = tuple((fold, fold.replaced(folders[0]) if folders else fold) for fold in originals)
+    if protect is not None:
+        card = protector_card(protect)
+    else:
+        card = release_card(folders[0], [utterance.path for utterance in pairs[0][1]], say)
     if len(pairs) > 1:
         people, times = len(originals[0].speakers), len(pairs)
         say(f"cross-validation: {people} people in {times} folds, so attackers learn {times} times")
@@ -193,10 +197,6 @@ def audit_corpora(
     with naming_file(str(protect or folders[0])):
         result = audit_folds(encoded, settings, progress("attackers", "rows"), recordings)
     rows = result.rows if compared is None else tuple(with_pair_flags(result.rows, compared))
-    if protect is not None:
-        card = protector_card(protect)
-    else:
-        card = release_card(folders[0], [utterance.path for utterance in pairs[0][1]], say)
     return replace(result, rows=rows, left_out=(*result.left_out, *left_out), protector=card)
 
 
