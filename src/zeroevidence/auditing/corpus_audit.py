@@ -20,7 +20,7 @@ from zeroevidence.attack.speech.protection import CachedTransform, RepeatedTrans
 from zeroevidence.attack.training.settings import TrainingSettings
 from zeroevidence.auditing.attacks.attack_settings import AttackSettings
 from zeroevidence.auditing.attacks.fine_tuning import FineTuner, too_few
-from zeroevidence.auditing.attacks.row_flags import with_pair_flags
+from zeroevidence.auditing.attacks.row_flags import with_pair_flags, with_refusal_flags
 from zeroevidence.auditing.embedding_audit import Audit, audit_folds
 from zeroevidence.auditing.inputs.anonymiser_draws import (
     AnonymiserDraws,
@@ -39,19 +39,22 @@ from zeroevidence.auditing.inputs.further_encoders import (
     pools_crops,
     with_crops,
 )
-from zeroevidence.auditing.inputs.speaker_folds import sets_of, split_people
+from zeroevidence.auditing.inputs.left_out import LeftOut, read_usable
+from zeroevidence.auditing.inputs.speaker_folds import check_trainable, sets_of, split_people
+from zeroevidence.auditing.utility.heard_speech import Ear
+from zeroevidence.auditing.utility.hearing import Hearing, appoint_judge, hear_audit
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.files.errors import naming_file
 from zeroevidence.data.formats.corpora.pairs import PairReport, examine_speech
-from zeroevidence.data.formats.corpora.read import read_corpus, read_segments
+from zeroevidence.data.formats.corpora.read import read_segments
 from zeroevidence.data.printable import file_name_text
 from zeroevidence.data.speech.corpus import Corpus
-from zeroevidence.data.speech.folds import LEAST_PEOPLE
 from zeroevidence.data.threat import ThreatModel
 from zeroevidence.errors import InputError, UsageError
-from zeroevidence.evaluation import Options
-from zeroevidence.protect.anonymising.release import release_card
+from zeroevidence.evaluation import Evaluation, Options
+from zeroevidence.protect.anonymising.release import read_card, release_card
 from zeroevidence.protect.card import protector_card
+from zeroevidence.protect.voices import ProtectorPart
 from zeroevidence.protect.voices.draws import seeded_protectors
 from zeroevidence.uncertainty.resampling.draws import Progress
 
@@ -81,6 +84,7 @@ def audit_corpora(
     training: TrainingSettings | None = None,
     cutting: TrialSegments | None = None,
     folds: int | None = None,
+    hearing: Hearing = Hearing(),  # noqa: B008 (frozen)
     options: Options | None = None,
     workers: int = 1,
     scheduler: Any = None,
@@ -117,6 +121,9 @@ def audit_corpora(
     folds
         Cross-validation over people, where the corpus names neither roles nor splits: how many folds, 0 for one split.
         By default three for fewer than 30 people, and one split for more.
+    hearing
+        How words are measured before and after protection: by default, where the extra ``recogniser`` is installed, by
+        one that is no part of the protection, on a sample of the recordings.
     workers
         Processes for the resampling. Speech is read, protected and embedded on all cores in any case, and embedded on a
         GPU where there is one.
@@ -144,9 +151,13 @@ def audit_corpora(
         attackers, effort, backends, options, options.seed, system, file_name_text(Path(corpus).stem), workers=workers
     )
     number = number_of_draws(draws, len(folders), effort)
+    judge = appoint_judge(hearing, _protector_parts(protect, folders), say)
     protectors = () if protect is None else seeded_protectors(protect, options.seed, number)
-    originals = _split(corpus, folds, options.seed, cutting)
-    compared = _check_speech(corpus, folders[0] if folders else None, progress, say)
+    usable, refused = read_usable(corpus, folders)
+    if refused:
+        say(f"note: {refused}")
+    originals = _split(usable, corpus, folds, options.seed, cutting)
+    compared = _check_speech(corpus, folders[0] if folders else None, refused, progress, say)
     pairs = tuple((fold, fold.replaced(folders[0]) if folders else fold) for fold in originals)
     if len(pairs) > 1:
         people, times = len(originals[0].speakers), len(pairs)
@@ -187,12 +198,24 @@ def audit_corpora(
     settings = replace(settings, deterministic=runs.deterministic)
     with naming_file(str(protect or folders[0])):
         result = audit_folds(encoded, settings, progress("attackers", "rows"), recordings)
-    rows = result.rows if compared is None else tuple(with_pair_flags(result.rows, compared))
+    rows = result.rows if compared is None else with_pair_flags(result.rows, compared)
+    rows = tuple(with_refusal_flags(rows, refused))
     if protect is not None:
         card = protector_card(protect)
     else:
         card = release_card(folders[0], [utterance.path for utterance in pairs[0][1]], say)
-    return replace(result, rows=rows, left_out=(*result.left_out, *left_out), protector=card)
+    utility: list[Evaluation] = []
+    if judge is not None:
+        speech = transform if folders == () else usable.replaced(folders[0])
+        ear = Ear(judge, Path(cache) / "heard")
+        utility = hear_audit(usable, speech, corpus, hearing, ear, options, progress, say)
+    return replace(result, rows=rows, left_out=(*result.left_out, *left_out), protector=card, utility=tuple(utility))
+
+
+def _protector_parts(protect: str | None, folders: Sequence[str | Path]) -> tuple[ProtectorPart, ...]:
+    """Return the models and programs of the protection, as far as they are known."""
+    card = read_card(folders[0]) if protect is None else protector_card(protect)
+    return () if card is None else card.parts
 
 
 def _folders(anonymised: str | Path | Sequence[str | Path] | None) -> tuple[str | Path, ...]:
@@ -202,15 +225,16 @@ def _folders(anonymised: str | Path | Sequence[str | Path] | None) -> tuple[str 
     return (anonymised,) if isinstance(anonymised, (str, Path)) else tuple(anonymised)
 
 
-def _split(path: str | Path, folds: int | None, seed: int, cutting: TrialSegments | None) -> tuple[Corpus, ...]:
+def _split(
+    corpus: Corpus, path: str | Path, folds: int | None, seed: int, cutting: TrialSegments | None
+) -> tuple[Corpus, ...]:
     """Return the corpus in each fold of people, with trials cut where asked."""
-    corpus = read_corpus(path, draw=False)
     try:
         corpora = split_people(corpus, folds, seed)
     except InputError as error:
         raise InputError(error.reason, path=path) from None
     for fold in corpora:
-        _check_trainable(fold, path)
+        check_trainable(fold, path)
     if cutting is None:
         return corpora
     segments = read_segments(cutting.segments)
@@ -220,12 +244,13 @@ def _split(path: str | Path, folds: int | None, seed: int, cutting: TrialSegment
 def _check_speech(
     corpus: str | Path,
     anonymised: str | Path | None,
+    refused: LeftOut,
     progress: Callable[[str, str], Progress | None],
     say: Callable[[str], None],
 ) -> PairReport | None:
     """Refuse speech that `doctor` finds problems in, say what is good to know, and return what pairs have in common."""
     lister = "zeroevidence doctor --corpus"
-    report = examine_speech(corpus, anonymised, workers=cores(), progress=progress)
+    report = examine_speech(corpus, anonymised, left_out=refused.names, workers=cores(), progress=progress)
     if report.problems:
         raise InputError.of(list(report.problems), lister)
     for note in report.notes[:_NOTES]:
@@ -353,21 +378,4 @@ class _Extraction:
             progress=progress,
             workers=self.workers,
             scheduler=self.scheduler,
-        )
-
-
-def _check_trainable(corpus: Corpus, path: str | Path) -> None:
-    """Refuse a corpus without training people before hours of work."""
-    people = {utterance.speaker for utterance in corpus.select("train")}
-    if not people:
-        raise InputError(
-            "every utterance has a role and none is train, so attackers have nobody to learn from; give some speakers "
-            "the role train, or leave the roles out and they are drawn",
-            path=path,
-        )
-    if len(people) < 2:
-        raise InputError(
-            f"{len(corpus.speakers)} speakers leave one to train attackers on, who learn from at least two; an audit "
-            f"needs at least {LEAST_PEOPLE} speakers with two recordings each",
-            path=path,
         )
