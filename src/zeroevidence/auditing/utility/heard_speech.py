@@ -15,7 +15,7 @@ from zeroevidence.data.files.writing import write_atomically
 from zeroevidence.data.speech.corpus import Utterance
 from zeroevidence.data.speech.mixing import Wave
 from zeroevidence.errors import InputError
-from zeroevidence.protect.voices.recognisers import RECOGNISERS, Recognised, recognise
+from zeroevidence.protect.voices.recognisers import RECOGNISERS, Recognised, load_recogniser, recognise
 from zeroevidence.uncertainty.resampling.draws import Progress
 
 
@@ -66,6 +66,7 @@ def hear(
     progress
         Called with the number of utterances done and of all.
     """
+    load_recogniser(ear.recogniser)  # what is missing is said before any work
     heard: dict[str, Recognised] = {}
     for utterance, recognised in zip(
         utterances, compute_ahead(lambda each: ear(load(each)), utterances, cores()), strict=True
