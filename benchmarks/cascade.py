@@ -95,21 +95,24 @@ def words(work: Path, speech: Path, people: int | None) -> None:
     names = np.array([each.id for each in understood])
     speakers = np.array([each.speaker for each in understood])
     settings = AttackSettings(("lazy-informed",), "quick", ("cosine",), Options(), 0, "text", "speechocean762")
-    print("| what is seen | top-1 | guessing | ALID [bit] | more than chance |")
-    print("| --- | ---: | ---: | ---: | --- |")
+    print("| what is seen | top-1 | guessing | ALID [bit] | p | named in 80 % of their recordings |")
+    print("| --- | ---: | ---: | ---: | ---: | --- |")
     for title, array in vectors.items():
         embedded = Embeddings(array.astype(np.float32), names, speakers)
         encoded = [[EncodedSpeech(title, *(sets_of(embedded, fold),) * 2)] for fold in folds]
         result = audit_folds(encoded, settings, None)
         row = result.strongest
         top, bits = row["top1"], row["alid"]
-        beaten = {True: "yes", False: "no", None: "not tested"}[result.finding.chance[result.finding.strongest].beaten]
+        chance, people_seen = result.finding.chance[result.finding.strongest].p_value, row.people
+        named = [name for name, counts in zip(people_seen.speaker, people_seen.named, strict=True) if counts]
         cells = (
             f"{100 * float(top):.0f} % ({100 * top.low:.0f} to {100 * top.high:.0f})",
             f"{100 / row.counts['identities']:.1f} %",
             f"{float(bits):.2f} ({bits.low:.2f} to {bits.high:.2f})",
+            f"{chance:.3f}",
+            ", ".join(named) or "nobody",
         )
-        print(f"| {title} | {' | '.join(cells)} | {beaten} |")
+        print(f"| {title} | {' | '.join(cells)} |")
 
 
 def text_vectors(texts: list[str]) -> np.ndarray:

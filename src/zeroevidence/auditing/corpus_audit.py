@@ -151,13 +151,13 @@ def audit_corpora(
         attackers, effort, backends, options, options.seed, system, file_name_text(Path(corpus).stem), workers=workers
     )
     number = number_of_draws(draws, len(folders), effort)
-    judge = appoint_judge(hearing, _protector_parts(protect, folders), say)
     protectors = () if protect is None else seeded_protectors(protect, options.seed, number)
     usable, refused = read_usable(corpus, folders)
     if refused:
         say(f"note: {refused}")
     originals = _split(usable, corpus, folds, options.seed, cutting)
     compared = _check_speech(corpus, folders[0] if folders else None, refused, progress, say)
+    judge = appoint_judge(hearing, _protector_parts(protect, folders), say)
     pairs = tuple((fold, fold.replaced(folders[0]) if folders else fold) for fold in originals)
     if len(pairs) > 1:
         people, times = len(originals[0].speakers), len(pairs)

@@ -63,7 +63,7 @@ def command(corpus: str, folder: str, **settings: Any) -> None:
     echo_lines(anonymised.card.to_text())
     if anonymised.refused and release is not None:
         count = len(anonymised.refused)
-        share = f"{count} of {release.recordings + count} recordings {'was' if count == 1 else 'were'}"
+        share = f"{count} of {release.recordings + count} recordings"
         raise InputError(
-            f"{share} refused and left out, as protector.json lists; the same command tries again", path=folder
+            f"{share} were refused and left out, as protector.json lists; the same command tries again", path=folder
         )
