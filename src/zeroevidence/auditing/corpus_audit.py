@@ -206,9 +206,9 @@ def audit_corpora(
         card = release_card(folders[0], [utterance.path for utterance in pairs[0][1]], say)
     utility: list[Evaluation] = []
     if judge is not None:
-        speech = transform if folders == () else usable.replaced(folders[0])
+        changed = usable.replaced(folders[0]) if transform is None else transform
         ear = Ear(judge, Path(cache) / "heard")
-        utility = hear_audit(usable, speech, corpus, hearing, ear, options, progress, say)
+        utility = hear_audit(usable, changed, corpus, hearing, ear, options, progress, say)
     return replace(result, rows=rows, left_out=(*result.left_out, *left_out), protector=card, utility=tuple(utility))
 
 

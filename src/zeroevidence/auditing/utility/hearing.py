@@ -21,7 +21,7 @@ from zeroevidence.evaluation.rows.flags import Flag, flag
 from zeroevidence.evaluation.rows.options import Options
 from zeroevidence.evaluation.scores.utility import evaluate_transcripts
 from zeroevidence.protect.voices import ProtectorPart
-from zeroevidence.protect.voices.recognisers import RATE, RECOGNISERS, load_recogniser
+from zeroevidence.protect.voices.recognisers import RATE, RECOGNISERS, Recognised, load_recogniser
 from zeroevidence.uncertainty.resampling.draws import Progress
 
 NONE = "none"  # in place of a recogniser: nothing is heard
@@ -211,32 +211,32 @@ def evaluate_hearing(
 
     before = hear(chosen, load_original, ear, progress(f"hearing original speech, {ear.recogniser}", "utterances"))
     sample = [flag("heard-sample", count=len(chosen), total=len(known))] if len(chosen) < len(known) else []
+    sides: list[tuple[Training, dict[str, Recognised]]] = []
     if said:
-        reference, sides = said, [("original", {name: each.text for name, each in before.items()})]
+        reference, sides = said, [("original", before)]
     else:
         least = RECOGNISERS[ear.recogniser].least_confidence
         reference = {name: each.text for name, each in before.items() if each.confidence >= least}
         chosen = [each for each in chosen if closest_words(reference.get(each.id, ""), "")[0]]
         sample.append(flag("reference-heard", count=len(chosen), total=len(before)))
-        sides = []
     if not chosen:
         raise InputError("no words to compare with; expected transcripts, or speech that the recogniser understands")
     after = hear(chosen, load_protected, ear, progress(f"hearing protected speech, {ear.recogniser}", "utterances"))
-    sides = [*sides, ("anonymised", {name: each.text for name, each in after.items()})]
+    sides.append(("anonymised", after))
     rows = [_row(reference, heard, chosen, speech, ear, options).with_flags(*sample) for speech, heard in sides]
     return _with_weakness(rows) if said else rows
 
 
 def _row(
     reference: Mapping[str, str],
-    heard: Mapping[str, str],
+    heard: Mapping[str, Recognised],
     utterances: Sequence[Utterance],
     speech: Training,
     ear: Ear,
     options: Options,
 ) -> Evaluation:
     """Return the word errors of one kind of speech."""
-    texts = {each.id: closest_words(reference[each.id], heard[each.id]) for each in utterances}
+    texts = {each.id: closest_words(reference[each.id], heard[each.id].text) for each in utterances}
     labels = {"recogniser": ear.recogniser} | ({"system": UNPROTECTED} if speech == "original" else {})
     spoken, written = ({name: pair[at] for name, pair in texts.items()} for at in (0, 1))
     speakers = {each.id: each.speaker for each in utterances}
