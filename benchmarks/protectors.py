@@ -124,11 +124,13 @@ def measure(work: Path, speech: Path, people: int | None, effort: str, heard: in
         for draw in range(1, draws + 1):
             folder = home / str(draw)
             if not (folder / "protector.json").exists():
+                begun = folder.exists()  # the time of a part says nothing
                 taken = run("anonymise", original, "-o", folder, "--protect", name, "--seed", draw, "--threads", 1)
                 if not (folder / "protector.json").exists():
                     print(f"{title}: not installed, or nothing was understood", flush=True)
                     break
-                (home / f"time-{draw}.json").write_text(json.dumps(taken))
+                if not begun:
+                    (home / f"time-{draw}.json").write_text(json.dumps(taken))
         else:
             out = home / f"audit-{effort}"
             if not (out / "result.json").exists():
@@ -187,16 +189,21 @@ def limits(result, factor: float, digits: int) -> str:
 
 
 def table(work: Path) -> None:
-    print("| protector | ALID [bit] | top-1 [%] | guessing [%] | WER [%] | refused | s per s of speech |")
-    print("| --- | ---: | ---: | ---: | ---: | ---: | ---: |")
+    titles = ("ALID [bit]", "top-1 [%]", "guessing [%]", "more than chance", "WER [%]", "refused", "s per s of speech")
+    print(f"| protector | {' | '.join(titles)} |")
+    print(f"| --- |{' ---: |' * len(titles)}")
     for line in results(work):
-        row = line["row"]
-        cells = (limits(row.metrics["alid"], 1, 2), limits(row.metrics["top1"], 100, 0), f"{100 / line['among']:.0f}")
-        taken = "" if line.get("time") is None else f"{line['time']:.3g}"
-        print(
-            f"| {line['title']} | {' | '.join(cells)} | {limits(line['wer'], 100, 0)} | {line.get('refused', '')} "
-            f"| {taken} |"
+        row, beaten = line["row"], {True: "yes", False: "no", None: ""}[line.get("beaten")]
+        cells = (
+            limits(row.metrics["alid"], 1, 2),
+            limits(row.metrics["top1"], 100, 0),
+            f"{100 / line['among']:.1f}",
+            beaten,
+            limits(line["wer"], 100, 0),
+            str(line.get("refused", "")),
+            "" if line.get("time") is None else f"{line['time']:.3g}",
         )
+        print(f"| {line['title']} | {' | '.join(cells)} |")
 
 
 def front(work: Path, target: Path) -> None:
