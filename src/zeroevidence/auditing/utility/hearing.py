@@ -20,6 +20,8 @@ from zeroevidence.evaluation.rows.evaluation import Evaluation
 from zeroevidence.evaluation.rows.flags import Flag, flag
 from zeroevidence.evaluation.rows.options import Options
 from zeroevidence.evaluation.scores.utility import evaluate_transcripts
+from zeroevidence.protect.anonymising.release import read_card
+from zeroevidence.protect.card import protector_card
 from zeroevidence.protect.voices import ProtectorPart
 from zeroevidence.protect.voices.recognisers import RATE, RECOGNISERS, Recognised, load_recogniser
 from zeroevidence.uncertainty.resampling.draws import Progress
@@ -91,6 +93,12 @@ def corpus_transcripts(corpus: Corpus, source: str | Path) -> dict[str, str]:
         if file.is_file():
             said |= read_transcripts(file)
     return {each.id: said[each.id] for each in corpus if said.get(each.id, "").split()}
+
+
+def known_parts(protect: str | None, folders: Sequence[str | Path]) -> tuple[ProtectorPart, ...]:
+    """Return the models and programs of a protector, or of the one that wrote a folder, as far as they are known."""
+    card = read_card(folders[0]) if protect is None else protector_card(protect)
+    return () if card is None else card.parts
 
 
 def appoint_judge(hearing: Hearing, parts: Sequence[ProtectorPart], say: Callable[[str], None]) -> str | None:
