@@ -73,10 +73,10 @@ def rotate(x: FloatArray, people: StrArray, person: IntArray, key: str | bytes, 
 
 
 def mean_directions(x: FloatArray, person: IntArray) -> FloatArray:
-    """Return for each row the mean direction of its person's rows."""
+    """Return the mean direction of each person's rows."""
     sums = np.zeros((int(person.max()) + 1, x.shape[1]))
     np.add.at(sums, person, x)
-    return unit_length(sums)[person]
+    return unit_length(sums)
 
 
 def person_rotation(name: str, dimension: int, key: str | bytes) -> FloatArray:

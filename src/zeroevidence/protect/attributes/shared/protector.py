@@ -174,7 +174,9 @@ class EmbeddingProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, 
         self._check_rotates()
         people, person = people_of(speakers, len(x))
         directions = unit_length((noisy - self.rotation_centre_) @ self.whitening_)
-        return rotate(directions if claims else mean_directions(directions, person), people, person, key)
+        if claims:
+            return rotate(directions, people, person, key)
+        return rotate(mean_directions(directions, person), people, np.arange(len(people)), key)[person]
 
     def _check_rotates(self) -> None:
         if self.whitening_.shape != (self.n_features_in_, self.n_features_in_):
