@@ -207,7 +207,7 @@ class EmbeddingProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, 
         data = LabelledVectors(X, stacked, balanced_weights(stacked, people), people)
         root, self.whitening_ = symmetric_roots(within_covariance(data))
         self.noise_root_ = noise_root(data, self.noise_shape, root)
-        self.rotation_centre_: FloatArray = data.weights @ X / data.weights.sum()
+        self.rotation_centre_ = data.weights @ X / data.weights.sum()
         return data
 
     def _labels(self, y: Any, people: IntArray) -> tuple[Any, IntArray]:
