@@ -201,13 +201,16 @@ class _Page:
         return FileResponse(job.folder / REPORT, media_type="text/html; charset=utf-8", headers=headers)
 
     async def file(self, request: Request) -> Response:
-        """A figure, all figures, or the result, to save; the names are those that the job wrote."""
+        """A figure, all figures, or the result, to save; the names are those of the outcome."""
         job, name = self._job(request), request.path_params["name"]
         if job.state != "done" or name not in job.outcome().files:
             raise HTTPException(404, "There is no such file here.")
+        path = await self.jobs.draw(job, name)
+        if path is None:
+            raise HTTPException(500, "This file could not be drawn.")
         kind = _TYPES.get(name.rpartition(".")[2], "application/octet-stream")
         headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-        return FileResponse(job.folder / name, media_type=kind, headers=headers)
+        return FileResponse(path, media_type=kind, headers=headers)
 
     async def cancel(self, request: Request) -> Response:
         """Stop a job."""

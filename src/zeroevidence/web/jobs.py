@@ -69,6 +69,7 @@ class JobQueue:
         self.timeout = timeout
         self._jobs: dict[str, ReportJob] = {}
         self._turn = asyncio.Semaphore(1)
+        self._drawing = asyncio.Semaphore(1)
 
     def folder(self) -> Path:
         """Return a new private folder for uploads."""
@@ -100,6 +101,15 @@ class JobQueue:
         self._jobs.pop(job.token, None)
         shutil.rmtree(job.folder, ignore_errors=True)
 
+    async def draw(self, job: ReportJob, name: str) -> Path | None:
+        """Return a file that the outcome of a job names, drawn where it is not there yet; None where that fails."""
+        path = job.folder / name
+        with contextlib.suppress(TimeoutError):
+            async with self._drawing, asyncio.timeout(self.timeout):
+                if not path.is_file():
+                    await self._work(job, "zeroevidence.web.work.figure_files", name)
+        return path if path.is_file() else None
+
     async def cancel(self, job: ReportJob) -> None:
         """Stop a job that is not over."""
         if job.over or job.task is None:
@@ -121,7 +131,7 @@ class JobQueue:
             job.state, job.message, job.started = "running", "starting", time.monotonic()
             try:
                 async with asyncio.timeout(self.timeout):
-                    code = await self._work(job)
+                    code = await self._work(job, "zeroevidence.web.work.process")
             except TimeoutError:
                 job.state, job.message = "timed-out", f"stopped: it took longer than {self.timeout:g} seconds"
                 return
@@ -135,10 +145,10 @@ class JobQueue:
                 "the job ended unexpectedly; the same files with the command line show why",
             )
 
-    async def _work(self, job: ReportJob) -> int:
+    async def _work(self, job: ReportJob, module: str, *arguments: str) -> int:
         # -P: no folder is put on the import path, so an uploaded file can never be imported.
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-P", "-m", "zeroevidence.web.work.process", str(job.folder)),
+            *(sys.executable, "-P", "-m", module, str(job.folder), *arguments),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,

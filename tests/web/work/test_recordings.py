@@ -168,7 +168,7 @@ def test_damaged_content_is_refused(tmp_path):
     (upload,) = zipped(tmp_path, {"ada/1.wav": b"sound " * 100, "bob/1.wav": b"x"})
     path = tmp_path / "0.upload"
     data = bytearray(path.read_bytes())
-    data[60] ^= 0xFF
+    data[30 + len("ada/1.wav") + 3] ^= 0xFF
     path.write_bytes(bytes(data))
     with pytest.raises(InputError, match="damaged"):
         place(tmp_path, (upload,))

@@ -15,10 +15,9 @@ from zeroevidence.report.html.figures import PICTURE, FigureJob, figure_jobs
 
 @dataclass(frozen=True, slots=True)
 class FigureFile:
-    """One figure: the name and title of its kind, and the content of a file in each format."""
+    """One figure: the name of its kind, and the content of a file in each format."""
 
     kind: str
-    title: str
     content: dict[str, bytes]
 
 
@@ -32,29 +31,38 @@ class VerdictPicture:
     svg: str
 
 
+def figure_titles(rows: Sequence[Evaluation]) -> dict[str, str]:
+    """Return the kinds of figures in the report on these rows, and the title of each."""
+    return {job.kind: KINDS[job.kind].title for job in _jobs(rows)}
+
+
 def draw_files(
-    rows: Sequence[Evaluation], formats: Sequence[str], *, hide: bool = False, each: Each = map
+    rows: Sequence[Evaluation], formats: Sequence[str], *, kinds: Sequence[str] | None = None, each: Each = map
 ) -> list[FigureFile]:
-    """Return the figures of the report on these rows as files.
+    """Return figures of the report on these rows as files.
 
     Parameters
     ----------
     rows
-        The results; none where there are none.
+        The results.
     formats
         Some of `zeroevidence.plot.canvas.FORMATS`.
-    hide
-        Whether people are written as numbers.
+    kinds
+        Only these kinds of figures; all unless given.
     each
         Applies a function to every figure, as `map` does.
     """
-    jobs = figure_jobs(rows, findings(rows)[0], hide=hide) if rows else []
+    jobs = [job for job in _jobs(rows) if kinds is None or job.kind in kinds]
     return list(each(partial(_files, formats=tuple(formats)), jobs))
+
+
+def _jobs(rows: Sequence[Evaluation]) -> list[FigureJob]:
+    return figure_jobs(rows, findings(rows)[0]) if rows else []
 
 
 def _files(job: FigureJob, formats: tuple[str, ...]) -> FigureFile:
     figure = job.draw()
-    return FigureFile(job.kind, KINDS[job.kind].title, {format: file_bytes(figure, format) for format in formats})
+    return FigureFile(job.kind, {format: file_bytes(figure, format) for format in formats})
 
 
 def verdict_picture(rows: Sequence[Evaluation], name: str) -> VerdictPicture | None:
@@ -67,7 +75,7 @@ def verdict_picture(rows: Sequence[Evaluation], name: str) -> VerdictPicture | N
     name
         Of the picture on its page, where several of them may stand.
     """
-    job = next((job for job in figure_jobs(rows, findings(rows)[0]) if job.kind == PICTURE), None)
+    job = next((job for job in _jobs(rows) if job.kind == PICTURE), None)
     if job is None:
         return None
     kind = KINDS[PICTURE]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import zipfile
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -14,7 +13,7 @@ from zeroevidence.evaluation.reading.results import to_json
 from zeroevidence.plot.canvas import FORMATS
 from zeroevidence.report.document import document
 from zeroevidence.report.html.comparison import comparison_verdict
-from zeroevidence.report.html.figure_files import VerdictPicture, draw_files, verdict_picture
+from zeroevidence.report.html.figure_files import VerdictPicture, figure_titles, verdict_picture
 from zeroevidence.report.html.figure_processes import figure_processes
 from zeroevidence.report.html.pseudonyms import hidden
 from zeroevidence.report.inputs import ReportInputs
@@ -82,7 +81,7 @@ class Outcome:
     figures
         Figures as files.
     files
-        Every file that may be fetched.
+        Every file that may be fetched; those of figures are drawn when they are.
     """
 
     conclusions: tuple[Conclusion, ...]
@@ -97,7 +96,9 @@ class Outcome:
 
 
 def write_outcome(findings: Findings, home: Path, progress: JobProgress, *, title: str, hide: bool) -> None:
-    """Draw the report and the figures, and write everything into the folder of the job, the outcome last.
+    """Draw the report, and write everything into the folder of the job, the outcome last.
+
+    Figures as files are drawn when somebody asks for one (`figure_files`).
 
     Parameters
     ----------
@@ -110,33 +111,24 @@ def write_outcome(findings: Findings, home: Path, progress: JobProgress, *, titl
     title
         Heading of the report; made of the systems' names where it is empty.
     hide
-        Whether people are written as numbers; there is no file of results then, as it names them.
+        Whether people are written as numbers; the file of results is not offered then, as it names trials.
     """
     progress.begin(DRAWING)
     inputs = findings.inputs
+    rows = list(hidden(inputs.rows) if hide else inputs.rows)
     with figure_processes() as each:
         page = document(inputs, title=title or None, hide=hide, each=each)
-        (home / REPORT).write_text(page, encoding="utf-8")
-        progress.write("Draw the figures as files")
-        rows = hidden(inputs.rows) if hide else inputs.rows
-        drawn = draw_files(rows, FORMATS, hide=hide, each=each)
-    figures, files = [], [REPORT]
-    for figure in drawn:
-        names = {format: f"{figure.kind}.{format}" for format in figure.content}
-        for format, name in names.items():
-            (home / name).write_bytes(figure.content[format])
-        figures.append(FigureFiles(figure.title, names))
-        files += names.values()
-    if figures:
-        with zipfile.ZipFile(home / FIGURES, "w") as archive:
-            for name in files[1:]:
-                archive.write(home / name, name)
-        files.append(FIGURES)
-    if inputs.rows and not hide:
-        (home / RESULT).write_text(to_json(inputs.rows), encoding="utf-8")
-        files.append(RESULT)
-    conclusions = _conclusions(findings, hide=hide)
-    outcome = Outcome(tuple(conclusions), tuple(progress.notes), tuple(figures), tuple(files))
+    (home / REPORT).write_text(page, encoding="utf-8")
+    figures = [
+        FigureFiles(name, {format: f"{kind}.{format}" for format in FORMATS})
+        for kind, name in figure_titles(rows).items()
+    ]
+    files = [name for figure in figures for name in figure.files.values()]
+    files += [FIGURES] if figures else []
+    if rows:
+        (home / RESULT).write_text(to_json(rows), encoding="utf-8")
+        files += [] if hide else [RESULT]
+    outcome = Outcome(tuple(_conclusions(findings, hide=hide)), tuple(progress.notes), tuple(figures), tuple(files))
     (home / OUTCOME).write_text(json.dumps(plain(asdict(outcome))), encoding="utf-8")
 
 

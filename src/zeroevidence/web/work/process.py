@@ -28,8 +28,7 @@ PROBLEMS = "problems.json"
 
 def main(folder: str) -> int:
     """Do the job of a folder, and return the exit code."""
-    threading.Thread(target=_end_with_server, daemon=True).start()
-    _limit_memory()
+    guard_process()
     home = Path(folder)
     request = JobRequest.from_file(home / "request.json")
     places: Mapping[str, str] = {}
@@ -78,6 +77,12 @@ def _do(request: JobRequest, home: Path) -> list[Problem]:
             findings = audit_sample(home, progress)
     write_outcome(findings, home, progress, title=request.title, hide=request.hide)
     return []
+
+
+def guard_process() -> None:
+    """Let this process end with its server, and take no more memory than a job may."""
+    threading.Thread(target=_end_with_server, daemon=True).start()
+    _limit_memory()
 
 
 def _limit_memory() -> None:
