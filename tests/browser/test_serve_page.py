@@ -239,6 +239,7 @@ def test_the_verdict_stands_on_the_page_of_the_result(ended, visit):
     page, seen = visit(ended["done"])
     headline = page.locator(".verdict h2").inner_text()
     summary = page.locator(".verdict .summary").inner_text()
+    page.get_by_text("figures as files").click()
     with page.expect_download() as download:
         page.get_by_role("link", name="All figures (zip)").click()
     assert download.value.suggested_filename == "figures.zip"

@@ -19,6 +19,7 @@ from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Redire
 from starlette.routing import Route
 
 from zeroevidence._version import __version__
+from zeroevidence.data.speech.folds import LEAST_PEOPLE
 from zeroevidence.report.html.page import policy as report_policy
 from zeroevidence.report.html.page import template_text, templates
 from zeroevidence.web import MAX_BYTES, MOST_FILES, TIMEOUT
@@ -101,6 +102,7 @@ class _Page:
             megabytes=self._megabytes,
             max_bytes=self.max_bytes,
             most_files=MOST_FILES,
+            least_people=LEAST_PEOPLE,
             timeout=_duration(self.jobs.timeout),
             **context,
         )

@@ -135,7 +135,7 @@ def write_outcome(findings: Findings, home: Path, progress: JobProgress, *, titl
 def _conclusions(findings: Findings, *, hide: bool) -> list[Conclusion]:
     conclusions = []
     if findings.inputs.comparisons:
-        conclusions.append(Conclusion.of(_first_comparison(findings.inputs.comparisons)))
+        conclusions.append(Conclusion.of(_first_comparison(findings.inputs.comparisons), "the comparison"))
     for number, (name, system) in enumerate(findings.systems.items()):
         rows = list(hidden(system) if hide else system)
         conclusions.append(Conclusion.of(verdict(rows), name, verdict_picture(rows, f"picture-{number}")))
