@@ -147,14 +147,21 @@ class JobQueue:
 
     async def _work(self, job: ReportJob, module: str, *arguments: str) -> int:
         # -P: no folder is put on the import path, so an uploaded file can never be imported.
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-P", "-m", module, str(job.folder), *arguments),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
-            start_new_session=True,  # a group of its own, which ends as a whole
-            env={**os.environ, "TMPDIR": str(job.folder)},  # temporary speech is deleted with the job
+        started = asyncio.ensure_future(
+            asyncio.create_subprocess_exec(
+                *(sys.executable, "-P", "-m", module, str(job.folder), *arguments),
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.DEVNULL,
+                start_new_session=True,  # a group of its own, which ends as a whole
+                env={**os.environ, "TMPDIR": str(job.folder)},  # temporary speech is deleted with the job
+            )
         )
+        try:
+            process = await asyncio.shield(started)
+        except asyncio.CancelledError:  # in the middle of the start, where only the first process would end
+            await _end(await started)
+            raise
         assert process.stdout is not None
         try:
             async for line in process.stdout:
@@ -164,6 +171,11 @@ class JobQueue:
                     job.message = str(progress["message"])
             return await process.wait()
         finally:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid, signal.SIGKILL)
-            await process.wait()
+            await _end(process)
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    """End a process with those that it started."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    await process.wait()
