@@ -108,7 +108,7 @@ def _is_zip(file: Upload) -> bool:
 
 
 def _sent(file: Upload) -> _Member:
-    return _Member(_parts(file.name), partial(Path(file.path).open, "rb"))
+    return _Member(_parts(file.name), lambda: Path(file.path).open("rb"))
 
 
 def _unzipped(file: Upload, stack: ExitStack) -> Iterator[_Member]:
