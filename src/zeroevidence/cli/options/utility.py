@@ -34,6 +34,11 @@ class RecognitionInputs:
     def __post_init__(self) -> None:
         if self.recogniser is not None and self.hypotheses is not None:
             raise UsageError("--recogniser writes what --hypotheses would name; expected one of them")
+        if self.recogniser is not None and self.transcripts is None and not self.bundled:
+            raise UsageError(
+                "--recogniser COMMAND needs the words that were said, to count its errors; expected --transcripts FILE "
+                "with lines of `utterance word ...`"
+            )
         for truth, guess in _PAIRS:
             if guess == "hypotheses" and self.bundled:
                 continue  # transcripts may be in the corpus
