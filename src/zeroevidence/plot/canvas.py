@@ -25,6 +25,7 @@ from zeroevidence.plot.names import text_width
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.text import Text
 
 WIDTH, HEIGHT = 3.5, 2.7  # inches: one column of a paper
 ROWS = 5  # for which the height of a figure is made
@@ -36,6 +37,7 @@ _LONGEST_OF_TWO, _LONGEST_OF_THREE = 22, 12  # letters that fit into so many col
 _BELOW = "below"  # names legends below axes
 _EDGE = 0.01  # of the width of a figure: between its edge and a legend
 _HANDLE = 0.36  # inches: a sample of a line in a legend, with its gaps
+_BESIDE_AXES = 55.0  # pixels: numbers and title of a vertical axis
 
 # Okabe & Ito 2008: told apart with any kind of colour vision; line styles and markers repeat the distinction.
 BLUE, ORANGE, GREEN, PINK, VERMILION, SKY, BLACK = (
@@ -347,20 +349,33 @@ def fit_legend(ax: Axes, width: float) -> None:
     drawn = ax.get_legend()
     if drawn is None or not is_below(ax):
         return
-    renderer: Any = parent_figure(ax).canvas.get_renderer()  # type: ignore[attr-defined]
-    room = (width - _HANDLE - 2.0 * _EDGE * width) * parent_figure(ax).dpi
-    lengths = [
-        max(renderer.get_text_width_height_descent(part, text.get_fontproperties(), False)[0] for part in lines)
-        for text in drawn.get_texts()
-        if (lines := text.get_text().split("\n"))
-    ]
+    handle = _HANDLE * parent_figure(ax).dpi
+    room = (1.0 - 2.0 * _EDGE) * width * parent_figure(ax).dpi
     columns = int(drawn._ncols)  # type: ignore[attr-defined]
-    if columns > 1 and columns * (max(lengths) + _HANDLE * parent_figure(ax).dpi) > room:
+    longest = max(_length(text, part) for text in drawn.get_texts() for part in text.get_text().split("\n"))
+    if columns > 1 and columns * (longest + handle) > room:
         legend_below(ax, columns=columns - 1, title=drawn.get_title().get_text() or None)
         fit_legend(ax, width)
-        return
-    for text, length in zip(drawn.get_texts(), lengths, strict=True):
-        if columns == 1 and length > room:
-            label = text.get_text().replace("\n ", "")
-            letters = max(8, int(max(map(len, text.get_text().split("\n"))) * room / length))
-            text.set_text(textwrap.fill(label, letters, subsequent_indent="  "))
+    elif columns == 1:
+        for text in drawn.get_texts():
+            _break_lines(text, room - handle, indent="  ")
+
+
+def panel_title(ax: Axes, title: str, width: float) -> None:
+    """Write the title of a panel that is so many inches wide, in as many lines as it needs."""
+    _break_lines(ax.set_title(title, loc="left"), (1.0 - 2.0 * _EDGE) * width * parent_figure(ax).dpi - _BESIDE_AXES)
+
+
+def _break_lines(text: Text, room: float, *, indent: str = "") -> None:
+    """Break a text into lines of at most so many pixels, and at least eight letters."""
+    label = text.get_text().replace(f"\n{indent}", " ")
+    letters = max(map(len, text.get_text().split("\n")))
+    while letters > 8 and max(_length(text, part) for part in text.get_text().split("\n")) > room:
+        letters -= 1
+        text.set_text(textwrap.fill(label, letters, subsequent_indent=indent))
+
+
+def _length(text: Text, part: str) -> float:
+    """The length of a part of a text, in pixels."""
+    canvas: Any = text.get_figure(root=True).canvas  # type: ignore[union-attr]
+    return float(canvas.get_renderer().get_text_width_height_descent(part, text.get_fontproperties(), False)[0])

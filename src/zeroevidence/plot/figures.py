@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,6 +16,7 @@ from zeroevidence.plot.canvas import (
     fit_legend,
     is_below,
     need_matplotlib,
+    panel_title,
     parent_figure,
     style,
     svg_text,
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 _MOST_PANELS = 24
 _FEW_PANELS = 10
 _NARROWEST_PANEL = 2.6  # inches: narrower ones stand below each other
-_TITLE_LETTERS = 36  # of a line of a panel's title
 _LEGEND_LINE = 0.15  # inches
 _PANEL_LABELS = ("attacker", "system", "dataset", "sex", "attack", "backend", "encoder")  # the first that helps
 
@@ -155,7 +154,7 @@ def _draw_panels(kind: FigureKind, panels: Sequence[_Panel], width: float | None
             at = divmod(number, columns)
             ax = figure.add_subplot(grid[at])
             kind.function(panel.rows, ax=ax, **panel.options)
-            ax.set_title(textwrap.fill(panel.title, _TITLE_LETTERS), loc="left")
+            panel_title(ax, panel.title, width / columns)
             fit_legend(ax, width / columns)
             if kind.together:
                 heights[at[0]] = max(heights[at[0]], kind.height + _LEGEND_LINE * _legend_lines(ax))
