@@ -29,8 +29,7 @@ _FIRST = (
     "ece",
     "histogram",
 )
-_WIDTH = 4.6  # inches: room for the names of several rows
-_PICTURE_WIDTH = 3.8  # inches: it stands in half of the page
+_WIDTH = 3.8  # inches: letters can be read where a figure is as wide as a phone
 _MOST = 6  # curves that can be told apart in one figure
 _MOST_SYSTEMS = 24
 _TALL = 1.4  # times as high as wide: such a figure takes the whole width
@@ -64,7 +63,6 @@ class ReportFigure:
     shows: str
     svg: str
     wide: bool  # as wide as the page
-    dense: bool  # too fine to be shrunk to a small screen
     shaded: bool  # light and dark stand for numbers, so they must not be exchanged on a dark page
     readable: bool
 
@@ -119,7 +117,7 @@ def _figure(job: _FigureJob) -> tuple[ReportFigure, list[Panel]]:
     from markupsafe import Markup
 
     kind = KINDS[job.kind]
-    width = _PICTURE_WIDTH if kind.name == PICTURE else _WIDTH if kind.together else None
+    width = _WIDTH if kind.together else None
     drawn = draw(kind.name, job.rows, hide=job.hide, width=width)
     svg = svg_text(drawn, name=kind.name, title=kind.title)
     panels = readable_panels(drawn, kind.name)
@@ -131,7 +129,6 @@ def _figure(job: _FigureJob) -> tuple[ReportFigure, list[Panel]]:
         job.shows,
         Markup(svg),  # made by us; names in it are escaped where it is written
         wide=bool(across > 5.0 or height > _TALL * across),
-        dense=bool(across > 4.0),
         shaded=kind.name in _SHADED,
         readable=bool(panels),
     )
