@@ -242,8 +242,16 @@ def test_utility_of_the_speech_itself(run, corpus, encoder, tmp_path):
         soundfile.write(tmp_path / "anonymised" / path.parent.name / path.name, wave, rate)
     quick = ("--effort", "quick", "--folds", 0, "--intervals", 20, "--null", 0, "-o", tmp_path / "out")
     heard = ("--transcripts", tmp_path / "text", "--recogniser", f"{sys.executable} {tmp_path / 'hear.py'} {{list}}")
-    code, _, err = run("audit", corpus, "--anonymised", tmp_path / "anonymised", "--pitch", *heard, *quick)
+    code, printed, err = run("audit", corpus, "--anonymised", tmp_path / "anonymised", "--pitch", *heard, *quick)
     assert code == 0, err
+    lines = [line.split("  ")[0] for line in printed.splitlines()]
+    assert [name for name in ("WER [%]", "length difference [%]", "pitch correlation") if name in lines] == [
+        "WER [%]",
+        "length difference [%]",
+        "pitch correlation",
+    ]
+    words = {row.about.speech: float(row["wer"]) for row in read_results(tmp_path / "out") if "wer" in row}
+    assert words == {"original": 0.5, "anonymised": 0.5}
     useful = {name: row[name] for row in read_results(tmp_path / "out") if row.about.speech for name in row}
     assert float(useful["wer"]) == 0.5
     assert float(useful["length_difference"]) == 0.0

@@ -187,6 +187,7 @@ def _utility(
     changed = None if anonymised is None else original.replaced(anonymised)
     speakers = {utterance.id: utterance.speaker for utterance in original}
     rows = recognition.evaluate(speakers, {}, "anonymised", options, changed)
+    rows = [*recognition.hear_original(speakers, options, original), *rows]
     if pitch and changed is not None:
         rows += evaluate_sound(original, changed, {}, options, pitch=True)
     return rows
