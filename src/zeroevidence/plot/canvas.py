@@ -312,7 +312,7 @@ def _legend_at_edge(ax: Axes, *, columns: int, below: float | None = None, title
 
     figure, place = parent_figure(ax), ax.get_subplotspec()
     across, left = (ax.transAxes, 0.0) if place is None else (figure.transFigure, _edge(place))
-    transform = blended_transform_factory(across, ax.transAxes)
+    transform: Any = blended_transform_factory(across, ax.transAxes)
     if below is not None:
         transform = transform + ScaledTranslation(0.0, -below, figure.dpi_scale_trans)
     return ax.legend(

@@ -91,11 +91,11 @@ def name_ticks(ax: Axes, names: Sequence[str | Sequence[str]]) -> None:
 
     Of a name in several parts the longest are shortened, so that short ones, such as f and m, still tell names apart.
     """
-    names = [shortened(name, _NAME) if isinstance(name, str) else _joined(name) for name in names]
-    turned = max(map(len, names)) * len(names) > 48
+    texts = [shortened(name, _NAME) if isinstance(name, str) else _joined(name) for name in names]
+    turned = max(map(len, texts)) * len(texts) > 48
     ax.set_xticks(
-        range(len(names)),
-        labels=names,
+        range(len(texts)),
+        labels=texts,
         rotation=35 if turned else 0,
         rotation_mode="anchor" if turned else None,
         ha="right" if turned else "center",

@@ -90,7 +90,7 @@ def all_rows(
         tuple(headings),
         tuple(body),
         1 + len(labels),
-        places.index(strong) if strong in places else None,
+        None if strong is None or strong not in places else places.index(strong),
         frozenset(places.index(i) for i in further if i in places),
     )
 
