@@ -11,7 +11,7 @@ from sphinx.application import Sphinx
 from zeroevidence import __version__
 
 project = "zeroevidence"
-author = "The zeroevidence authors"
+author = "The zeroevidence developers"
 copyright = author
 release = version = __version__
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]

@@ -162,3 +162,6 @@ from zeroevidence.protect.anonymising.anonymise import Anonymised as Anonymised
 from zeroevidence.protect.anonymising.anonymise import anonymise as anonymise
 
 __version__: str
+
+# Former names, which warn.
+Metric = MeasureResult

@@ -12,7 +12,7 @@ from zeroevidence.measure.measures import MEASURES
 
 _ENTRY = re.compile(r"^@\w+\{(\w+),\n.*?^\}\n", re.MULTILINE | re.DOTALL)
 _SOFTWARE = f"""@software{{zeroevidence,
-  author = {{{{The zeroevidence authors}}}},
+  author = {{{{The zeroevidence developers}}}},
   title = {{zeroevidence: evidence that protected speech gives about its speaker}},
   version = {{{__version__}}},
   year = {{2026}},

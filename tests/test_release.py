@@ -1,0 +1,139 @@
+"""What a release says of itself: version, authors, supported versions, the stages of CI; in all places the same."""
+
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.version import Version
+
+from zeroevidence import __version__
+from zeroevidence.report.bibliography.bibtex import bibtex
+
+yaml = pytest.importorskip("yaml")
+
+ROOT = Path(__file__).resolve().parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+CITATION = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+WORKFLOW = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8"))
+STAGES = ("lint", "lowest", "package", "tests")
+
+
+def read(path):
+    return (ROOT / path).read_text(encoding="utf-8")
+
+
+def lowest_bounds(extras):
+    """The lower bounds of the package and of its optional parts, by name."""
+    requirements, parts = [*map(Requirement, PROJECT["dependencies"])], list(extras)
+    while parts:
+        for requirement in map(Requirement, PROJECT["optional-dependencies"][parts.pop()]):
+            own = requirement.name == PROJECT["name"]
+            parts += requirement.extras if own else []
+            requirements += [] if own else [requirement]
+    return {
+        requirement.name: bound.version
+        for requirement in requirements
+        for bound in requirement.specifier
+        if bound.operator == ">="
+    }
+
+
+def pins(path):
+    lines = [line for line in read(path).splitlines() if line and not line.startswith("#")]
+    return dict(line.split("==") for line in lines)
+
+
+def lowest_stage():
+    """The extras, the further packages and the tests of the stage `lowest`."""
+    stage = read(".ci/run").split("lowest() {")[1].split("\n}")[0]
+    extras, further = re.search(r"-e '\.\[([\w,]+)\]' (.+)", stage).groups()
+    return extras.split(","), further.split(), re.findall(r"(?<= )tests/[\w/.]+", stage)
+
+
+def table_below(path, heading):
+    """The cells of each line of the table below a heading."""
+    section = read(path).split(f"## {heading}\n")[1].split("\n## ")[0]
+    lines = [line for line in section.splitlines() if line.startswith("|")]
+    return [[cell.strip(" `") for cell in line.split("|")[1:-1]] for line in lines[2:]]
+
+
+def test_the_version_is_that_of_the_citation():
+    assert CITATION["version"] == __version__
+    assert re.fullmatch(r"20\d\d-\d\d-\d\d", CITATION["date-released"])
+
+
+def test_authors_are_those_of_the_citation():
+    (author,) = [author["name"] for author in CITATION["authors"]]
+    assert PROJECT["authors"] == [{"name": author}]
+    assert f"author = {{{{{author}}}}}" in bibtex()
+    assert f'author = "{author}"' in read("docs/conf.py")
+    assert author in read("LICENSE")
+
+
+def test_lowest_versions_are_those_that_the_project_allows():
+    extras, further, _ = lowest_stage()
+    allowed = lowest_bounds([*extras, "test"])
+    tested = {name: Version(version) for name, version in pins("constraints-lowest.txt").items()}
+    runtime = lowest_bounds(extras)
+    assert set(runtime) | set(further) <= set(tested)
+    assert {name: tested[name] for name in allowed if name in tested} == {
+        name: Version(version) for name, version in allowed.items() if name in tested
+    }
+
+
+def test_lowest_versions_on_the_page_are_those_tested():
+    extras, _, _ = lowest_stage()
+    rows = table_below("docs/versions.md", "Dependencies")
+    assert {name: version for name, version, tested in rows if tested == "yes"} == lowest_bounds(extras)
+    optional = set(PROJECT["optional-dependencies"]) - {"test", "lint", "docs"}
+    assert {name: version for name, version, _ in rows} == lowest_bounds(optional)
+
+
+def test_the_tests_of_the_stage_lowest_are_there():
+    _, _, tests = lowest_stage()
+    assert tests
+    assert all((ROOT / path).exists() for path in tests)
+
+
+def test_pythons_of_the_page_are_those_of_the_workflow():
+    rows = table_below("docs/versions.md", "Python")
+    tests = WORKFLOW["jobs"]["tests"]
+    pythons = tests["strategy"]["matrix"]["python"]
+    assert [row[0] for row in rows] == pythons
+    assert [row[1] == "tested before each release" for row in rows] == [python == "3.11" for python in pythons]
+    assert "matrix.python != '3.11'" in tests["continue-on-error"]
+    versions = [entry.rpartition(" ")[2] for entry in PROJECT["classifiers"] if re.search(r":: 3\.\d+$", entry)]
+    assert versions == ["3.11"]
+    assert PROJECT["requires-python"] == ">=3.11"
+
+
+def test_the_workflow_runs_the_stages_there_are():
+    jobs = WORKFLOW["jobs"]
+    assert [*jobs["checks"]["strategy"]["matrix"]["stage"], "tests"] == list(STAGES)
+    for job in jobs.values():
+        assert job["strategy"]["matrix"]["runner"] == ["ubuntu-24.04", "ubuntu-24.04-arm"]
+    assert jobs["checks"]["steps"][-1]["run"] == "bash .ci/run ${{ matrix.stage }}"
+    assert jobs["tests"]["steps"][-1]["run"] == "bash .ci/run tests"
+
+
+def test_a_stage_that_does_not_exist_is_refused():
+    done = subprocess.run(["bash", ROOT / ".ci" / "run", "lint", "typo"], capture_output=True, text=True, check=False)
+    message = f"unknown stage 'typo'; expected one of {' '.join(STAGES)}, or none for all of them\n"
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", message)
+
+
+def test_every_stage_is_a_function_and_described():
+    script = read(".ci/run")
+    assert all(f"\n{stage}() {{" in script and f"\n#   {stage} " in script for stage in STAGES)
+
+
+def test_hooks_fetch_nothing_and_run_tools_of_the_project():
+    (repository,) = yaml.safe_load(read(".pre-commit-config.yaml"))["repos"]
+    assert repository["repo"] == "local"
+    lint = read(".ci/run").split("lint() {")[1].split("\n}")[0]
+    for hook in repository["hooks"]:
+        assert hook["language"] == "system"
+        assert f"/bin/{hook['entry'].split()[0]}" in lint
