@@ -377,5 +377,5 @@ def _break_lines(text: Text, room: float, *, indent: str = "") -> None:
 
 def _length(text: Text, part: str) -> float:
     """The length of a part of a text, in pixels."""
-    canvas: Any = text.get_figure(root=True).canvas  # type: ignore[union-attr]
-    return float(canvas.get_renderer().get_text_width_height_descent(part, text.get_fontproperties(), False)[0])
+    figure: Any = text.figure
+    return float(figure.canvas.get_renderer().get_text_width_height_descent(part, text.get_fontproperties(), False)[0])
