@@ -13,11 +13,13 @@ from zeroevidence.attack.extractors.crops import SUFFIX, CropExtractor
 from zeroevidence.attack.extractors.device_extraction import device_network, extract_on_device, has_gpu
 from zeroevidence.attack.extractors.extract import extract
 from zeroevidence.attack.extractors.extractor import DEFAULT_EXTRACTOR, Extractor, load_extractor
+from zeroevidence.attack.extractors.split_extractor import SplitExtractor, split_extractor, with_trunk
 from zeroevidence.attack.ladder.ladder import Effort
 from zeroevidence.attack.onnx_models.runtime import OnnxExtractor
 from zeroevidence.attack.speech.batches import cores
 from zeroevidence.attack.speech.protection import CachedTransform, RepeatedTransform
-from zeroevidence.attack.training.settings import TrainingSettings
+from zeroevidence.attack.training.attacker import training_loop
+from zeroevidence.attack.training.settings import TrainingSettings, usual_scope
 from zeroevidence.auditing.attacks.attack_settings import AttackSettings
 from zeroevidence.auditing.attacks.fine_tuning import FineTuner, too_few
 from zeroevidence.auditing.attacks.row_flags import with_pair_flags
@@ -48,7 +50,7 @@ from zeroevidence.data.printable import file_name_text
 from zeroevidence.data.speech.corpus import Corpus
 from zeroevidence.data.speech.folds import LEAST_PEOPLE
 from zeroevidence.data.threat import ThreatModel
-from zeroevidence.errors import InputError, UsageError
+from zeroevidence.errors import InputError, MissingExtra, UsageError
 from zeroevidence.evaluation import Options
 from zeroevidence.protect.anonymising.release import release_card
 from zeroevidence.protect.card import protector_card
@@ -119,7 +121,7 @@ def audit_corpora(
         By default three for fewer than 30 people, and one split for more.
     workers
         Processes for the resampling. Speech is read, protected and embedded on all cores in any case, and embedded on a
-        GPU where there is one.
+        GPU where there is one; many rows are evaluated on all cores, too.
     scheduler
         Address of a Dask scheduler, or a client of it, whose workers read, protect and embed the speech; they must see
         speech and cache under the same paths.
@@ -168,6 +170,9 @@ def audit_corpora(
     extraction = replace(extraction, draws=runs)
     retrained = [] if extractor_anonymised is None else [_load_retrained(extractor_anonymised, extraction)]
     tuning = _Tuning(replace(training or TrainingSettings(), seed=options.seed), effort, say)
+    tuned_here = backends is None and informed and not retrained
+    if tuned_here and scheduler is None and tuning.keeps_trunk(extraction):
+        extraction = replace(extraction, split=split_extractor(encoder, Path(cache) / "outputs"))
     encoded: list[list[EncodedSpeech]] = []
     left_out: list[str] = []
     for fold in extraction.each():
@@ -176,7 +181,7 @@ def audit_corpora(
         if backends is None:
             speech += encode_further(encoder, effort, fold.sides, pool=pools_crops(effort))
             left_out = []
-            if not retrained and informed:
+            if tuned_here:
                 tuned, left_out = tuning.encode(encoder, fold)
                 speech += tuned
             untried = other_encoders(encoder.name)
@@ -184,7 +189,7 @@ def audit_corpora(
                 left_out.append(f"encoders {', '.join(untried)}: --effort full")
         encoded.append(speech)
     recordings = {utterance.id: str(utterance.path) for _, protected in pairs for utterance in protected}
-    settings = replace(settings, deterministic=runs.deterministic)
+    settings = replace(settings, deterministic=runs.deterministic, row_processes=cores())
     with naming_file(str(protect or folders[0])):
         result = audit_folds(encoded, settings, progress("attackers", "rows"), recordings)
     rows = result.rows if compared is None else tuple(with_pair_flags(result.rows, compared))
@@ -252,12 +257,21 @@ class _Tuning:
     effort: Effort
     say: Callable[[str], None]
 
+    def keeps_trunk(self, extraction: _Extraction) -> bool:
+        """Return whether encoders are trained, and only behind their trunks."""
+        if self.effort == "quick" or too_few(extraction.fewest_training_people) is not None:
+            return False
+        try:
+            _, place = training_loop(None)
+        except MissingExtra:
+            return False
+        return self.settings.filled("all" if self.effort == "full" else usual_scope(place)).scope == "last"
+
     def encode(self, encoder: Extractor, fold: _Extraction) -> tuple[list[EncodedSpeech], list[str]]:
         """Return the speech by fine-tuned encoders, and what was left out."""
         if self.effort == "quick":
             return [], ["fine-tuning the encoder on anonymised speech: --effort standard"]
-        speakers = [{utterance.speaker for utterance in speech.select("train")} for _, speech in fold.folds]
-        reason = too_few(min(map(len, speakers)))
+        reason = too_few(fold.fewest_training_people)
         if reason is not None:
             return [], [f"fine-tuning {encoder.name}: {reason}"]
         speech, left_out, draws = fold.folds[fold.number][1], list[str](), fold.draws
@@ -282,13 +296,14 @@ class _Tuning:
         encoded: list[EncodedSpeech] = []
         further = other_encoders(encoder.name) if self.effort == "full" else []
         for each in [encoder, *map(load_extractor, further)]:
-            tuned = tuner(each)
+            trunk = None if fold.split is None or each is not encoder else fold.split.trunk
+            tuned = tuner(each, None if trunk is None else trunk.outputs)
             if tuned.card is None:
                 left_out.append(f"fine-tuning {each.name}: {tuned.reason}")
                 continue
             left_out += [f"every weight of {each.name}: {tuned.further}"] if tuned.further else []
             name, trained = f"{each.name}-trained", load_extractor(tuned.card)
-            side = fold.side(trained, 1)
+            side = fold.side(trained if trunk is None else with_trunk(tuned.card, trunk), 1)
             encoded.append(EncodedSpeech(name, None, side, "anonymised", learned=tuned.learned))
             for crops in with_crops(trained) if pools_crops(self.effort) else ():
                 side = fold.side(crops, 1)
@@ -309,6 +324,12 @@ class _Extraction:
     scheduler: Any = None  # of a cluster
     number: int = 0  # of the current fold
     embedded: dict[tuple[str, int], Embeddings] = field(default_factory=dict)
+    split: SplitExtractor | None = None  # the encoder in two parts, where it will be trained behind its trunk
+
+    @property
+    def fewest_training_people(self) -> int:
+        """The number of training people, in the fold that has fewest."""
+        return min(len({utterance.speaker for utterance in speech.select("train")}) for _, speech in self.folds)
 
     def each(self) -> list[_Extraction]:
         """Return the extraction of each fold of people; embeddings are shared."""
@@ -328,6 +349,8 @@ class _Extraction:
 
     def _embed(self, encoder: Extractor, which: Literal[0, 1]) -> Embeddings:
         title = ("original speech", "protected speech")[which]
+        if which and self.split is not None and encoder.fingerprint == self.split.fingerprint:
+            encoder = self.split
         # a trial may be cut in some folds only
         utterances = {utterance.id: utterance for fold in self.folds for utterance in fold[which]}
         further = [utterance for draw in self.draws.recordings for utterance in draw.values()] if which else []

@@ -8,6 +8,7 @@ from math import log2
 from typing import Literal, TypeAlias
 
 from zeroevidence.evaluation.finding.chance import Chance, chances
+from zeroevidence.evaluation.finding.choosing import Developed, choose
 from zeroevidence.evaluation.finding.weaker import learns_less
 from zeroevidence.evaluation.rows.about import Question
 from zeroevidence.evaluation.rows.evaluation import Evaluation
@@ -18,9 +19,12 @@ from zeroevidence.measure.measures import MEASURES, ordering_measures
 # anything; not-found: not told apart from chance, though the attack works without protection; inconclusive: that it
 # would was not shown; described: not about privacy
 Level: TypeAlias = Literal["recognised", "leaks", "untested", "too-few", "not-found", "inconclusive", "described"]
-# only: there is no other attempt; development: it did best on other people; development-beyond-chance: the same, of
-# those that are more than chance; evaluated: it learned most of the evaluated people
-Choice: TypeAlias = Literal["only", "development", "development-beyond-chance", "evaluated"]
+# only: there is no other attempt; development: it did best on other people; fused: it fuses several, and none
+# did clearly better on other people; development-beyond-chance, fused-beyond-chance: the same, of those that are more
+# than chance; evaluated: it learned most of the evaluated people
+Choice: TypeAlias = Literal[
+    "only", "development", "fused", "development-beyond-chance", "fused-beyond-chance", "evaluated"
+]
 
 _SETTING = ("dataset", "split", "sex", "encoder", "backend")
 PEOPLE_LABELS = ("dataset", "split", "sex")  # of the people that a row is about
@@ -151,10 +155,24 @@ def _choice(rows: Sequence[Evaluation], attempts: Sequence[int], best: int) -> C
     """How a row was chosen among the attempts of its kind."""
     if len(attempts) < 2:
         return "only"
-    developed = [bits for i in attempts if (bits := rows[i].about.development) is not None]
-    if len(developed) < len(attempts):
+    developed = _developed(rows, attempts)
+    if developed is None:
         return "evaluated"
-    return "development" if rows[best].about.development == max(developed) else "development-beyond-chance"
+    most = max(each.bits for each in developed)
+    if best == attempts[choose(developed)]:
+        return "development" if rows[best].about.development == most else "fused"
+    return "fused-beyond-chance" if rows[best].about.fused else "development-beyond-chance"
+
+
+def _developed(rows: Sequence[Evaluation], numbers: Sequence[int]) -> list[Developed] | None:
+    """What the attackers of rows learned of development people, where all rows say it."""
+    abouts = [rows[i].about for i in numbers]
+    known = [
+        Developed(about.development, about.development_error or 0.0, about.fused)
+        for about in abouts
+        if about.development is not None
+    ]
+    return known if len(known) == len(numbers) else None
 
 
 def _about_attribute(
@@ -271,9 +289,11 @@ def strongest(rows: Sequence[Evaluation], numbers: Sequence[int], chance: Sequen
     people choose nothing more. Otherwise rows are ordered by the most telling measure that most of them have, bits as a
     share of log2 N, which makes searches through different numbers of people comparable; D_ECE breaks ties.
     """
-    developed = {i: bits for i in numbers if (bits := rows[i].about.development) is not None}
-    if len(developed) == len(numbers):
-        return max(numbers, key=lambda i: (chance[i].beaten is not False, developed[i]))
+    above = [i for i in numbers if chance[i].beaten is not False] or numbers
+    developed = _developed(rows, numbers)
+    if developed is not None:
+        candidates = [each for i, each in zip(numbers, developed, strict=True) if i in above]
+        return above[choose(candidates)]
     return _learns_most(rows, numbers, chance)
 
 
@@ -283,9 +303,9 @@ def chosen(rows: Sequence[Evaluation], numbers: Sequence[int], chance: Sequence[
     Unlike there, chance among the evaluated people does not count: they choose nothing at all. Of equals it is the
     first.
     """
-    developed = {i: bits for i in numbers if (bits := rows[i].about.development) is not None}
-    if len(developed) == len(numbers):
-        return max(numbers, key=lambda i: developed[i])
+    developed = _developed(rows, numbers)
+    if developed is not None:
+        return numbers[choose(developed)]
     return strongest(rows, numbers, chance)
 
 
