@@ -134,8 +134,8 @@ def _about_people(rows: Sequence[Evaluation], numbers: Sequence[int], chance: tu
     attacks = [i for i in numbers if not rows[i].about.is_bound]
     by_system = tuple(
         strongest(rows, group, chance)
-        for numbers in _systems(rows, attacks).values()
-        for group in _groups(rows, numbers)
+        for numbers in rows_by_system(rows, attacks).values()
+        for group in groups_of_people(rows, numbers)
     )
     best = _learns_most(rows, by_system or numbers, chance)
     control, floor = (bound_row(rows, numbers, best, role) for role in ("control", "floor"))
@@ -185,7 +185,8 @@ def _about_attribute(
     everyone = numbers
     numbers = [i for i in everyone if not rows[i].about.pooled] or everyone
     by_system = {
-        name: chosen(rows, numbers_of_system, chance) for name, numbers_of_system in _systems(rows, numbers).items()
+        name: chosen(rows, numbers_of_system, chance)
+        for name, numbers_of_system in rows_by_system(rows, numbers).items()
     }
     protected = [i for i in by_system.values() if rows[i].about.role == "attack"]
     best = min(protected or by_system.values(), key=lambda i: rows[i].number(evidence_measure(rows[i])) or 0.0)
@@ -224,20 +225,21 @@ def _about_spoofing(rows: Sequence[Evaluation], chance: tuple[Chance, ...]) -> F
     numbers = [i for i, row in enumerate(rows) if row.about.question == "spoofing"]
     by_system = tuple(
         next((i for i in numbers_of_system if rows[i].about.attack in (None, "all")), numbers_of_system[0])
-        for numbers_of_system in _systems(rows, numbers).values()
+        for numbers_of_system in rows_by_system(rows, numbers).values()
     )
     by_system = by_system or (strongest(rows, range(len(rows)), chance),)
     return Finding("spoofing", "described", by_system[0], by_system, None, None, chance)
 
 
-def _systems(rows: Sequence[Evaluation], numbers: Sequence[int]) -> dict[str, list[int]]:
+def rows_by_system(rows: Sequence[Evaluation], numbers: Sequence[int]) -> dict[str, list[int]]:
+    """Numbers of rows by system."""
     systems: dict[str, list[int]] = {}
     for i in numbers:
         systems.setdefault(rows[i].labels.get("system", ""), []).append(i)
     return systems
 
 
-def _groups(rows: Sequence[Evaluation], numbers: Sequence[int]) -> list[list[int]]:
+def groups_of_people(rows: Sequence[Evaluation], numbers: Sequence[int]) -> list[list[int]]:
     """Rows of the same people together."""
     groups: list[list[int]] = []
     for i in numbers:

@@ -105,8 +105,8 @@ def to_html(
         "subtitle": _subtitle(rows),
         "version": __version__,
         "policy": policy(script),
-        "css": _markup(template_text("report.css")),
-        "script": _markup(script),
+        "css": markup(template_text("report.css")),
+        "script": markup(script),
         "verdict": findings,
         "next_commands": NEXT_COMMANDS,
         "n_rows": len(rows),
@@ -174,7 +174,7 @@ def _results(
         "shared_labels": tables.shared_labels(rows),
         "figures": [figure for figure in figures if figure is not picture],
         "picture": picture,
-        "readoff": _markup(_json(plain_panels(curves))) if curves else "",
+        "readoff": markup(_json(plain_panels(curves))) if curves else "",
     }
 
 
@@ -242,7 +242,7 @@ def environment_versions() -> list[str]:
     return versions
 
 
-def _markup(text: str) -> str:
+def markup(text: str) -> str:
     """Text of ours, or made safe by us, that the template must not escape."""
     from markupsafe import Markup
 

@@ -79,7 +79,7 @@ def all_rows(
     labels = _labels(listed).columns
     measures = [name for name in measures if any(name in row for row in listed)]
     headings = [_ROW, *((label, "") for label in labels), ("n", "Scores of each class")]
-    headings += [(_heading(listed, name), _meaning(listed, name)) for name in measures]
+    headings += [(measure_heading(listed, name), _meaning(listed, name)) for name in measures]
     body = []
     for line, (place, row) in enumerate(zip(places, listed, strict=True)):
         scores = sum(row.counts.get(name, 0) for name in ("target", "nontarget"))
@@ -115,7 +115,8 @@ def shared_labels(rows: Sequence[Evaluation]) -> str:
     return "; ".join([*texts, labels.implied]) if labels.implied else ", ".join(texts)
 
 
-def _heading(rows: Sequence[Evaluation], name: str) -> str:
+def measure_heading(rows: Sequence[Evaluation], name: str) -> str:
+    """The title of a measure with the unit that it has in these rows."""
     unit = next(unit_sign(row.metrics[name].unit) for row in rows if name in row.metrics)
     return f"{measure_title(name)} [{unit}]" if unit else measure_title(name)
 
@@ -249,7 +250,7 @@ def recordings_table(rows: Sequence[Evaluation], finding: Finding) -> HtmlTable 
         ("recordings", "Recordings of one person that the attacker holds"),
         ("people", "People who have as many; of the others all recordings are used"),
         ("worth as", "As many independent recordings would be worth the same"),
-        *((_heading(rows, name), MEASURES[name].meaning) for name in MEASURES_SHOWN),
+        *((measure_heading(rows, name), MEASURES[name].meaning) for name in MEASURES_SHOWN),
     ]
     return HtmlTable(tuple(headings), tuple(body), 2 if several else 0)
 
@@ -295,6 +296,6 @@ def effort_table(rows: Sequence[Evaluation], further: frozenset[int] = frozenset
         ("recordings", "Recordings in each pass"),
         ("runs", "How often the anonymiser was run on the speech to train on and to enrol"),
         ("development [bit]", "Disclosure by development people; the attacker that counts is chosen by this"),
-        (_heading(rows, "alid"), MEASURES["alid"].meaning),
+        (measure_heading(rows, "alid"), MEASURES["alid"].meaning),
     )
     return HtmlTable(headings, tuple(body), 4, further=frozenset(passed_over))
