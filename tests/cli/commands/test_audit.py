@@ -91,7 +91,7 @@ def test_audit_from_audio_to_results(run, corpus, encoder, tmp_path):
     assert f"wrote {out / 'report.html'}" in err
 
 
-def test_the_card_of_anonymised_speech_is_read(run, corpus, encoder, tmp_path):
+def test_the_card_of_anonymised_speech_is_read(run, corpus, encoder, tmp_path, without_figures):
     protected = tmp_path / "protected"
     assert run("anonymise", corpus, "-o", protected, "--protect", "mcadams-random")[0] == 0
     least = ("--intervals", 0, "--null", 0, "--backend", "cosine", "--attacker", "ignorant")
@@ -105,7 +105,7 @@ def test_the_card_of_anonymised_speech_is_read(run, corpus, encoder, tmp_path):
 
 
 @slow
-def test_effort_says_which_ways_of_comparing_are_tried(run, corpus, encoder, tmp_path):
+def test_effort_says_which_ways_of_comparing_are_tried(run, corpus, encoder, tmp_path, without_figures):
     found = {}
     for effort in ("quick", "standard"):
         asked = ("--effort", effort, "--attacker", "lazy-informed", "--intervals", 0, "--null", 0)
@@ -117,7 +117,7 @@ def test_effort_says_which_ways_of_comparing_are_tried(run, corpus, encoder, tmp
 
 
 @slow
-def test_embeddings_are_kept_and_results_not_replaced_unasked(run, corpus, encoder, tmp_path):
+def test_embeddings_are_kept_and_results_not_replaced_unasked(run, corpus, encoder, tmp_path, without_figures):
     out = tmp_path / "out"
     arguments = ("audit", corpus, "--protect", "mcadams", "-o", out, *QUICK)
     assert run(*arguments)[0] == 0
@@ -132,7 +132,7 @@ def test_embeddings_are_kept_and_results_not_replaced_unasked(run, corpus, encod
 
 
 @slow
-def test_few_people_are_cross_validated_and_embedded_once(run, corpus, encoder, tmp_path):
+def test_few_people_are_cross_validated_and_embedded_once(run, corpus, encoder, tmp_path, without_figures):
     code, _, err = run("audit", corpus, "--protect", "mcadams", "-o", tmp_path / "out", *QUICK)
     assert code == 0, err
     assert "18 people in 3 folds" in err
@@ -148,7 +148,7 @@ def test_few_people_are_cross_validated_and_embedded_once(run, corpus, encoder, 
     assert "10 folds of 18 people" in err
 
 
-def test_folder_of_an_external_anonymiser(run, corpus, encoder, tmp_path):
+def test_folder_of_an_external_anonymiser(run, corpus, encoder, tmp_path, without_figures):
     protected, again = tmp_path / "anonymised", tmp_path / "again"
     for path in corpus.rglob("*.wav"):
         wave, rate = soundfile.read(path)
@@ -202,7 +202,7 @@ def test_doctor_looks_at_a_corpus(run, corpus):
 
 
 @slow
-def test_words_that_are_understood_stand_beside_what_leaks(run, corpus, encoder, tmp_path):
+def test_words_that_are_understood_stand_beside_what_leaks(run, corpus, encoder, tmp_path, without_figures):
     pytest.importorskip("jiwer")
     names = sorted(path.stem for path in corpus.glob("*/*.wav"))
     (tmp_path / "text").write_text("".join(f"{name} one two three\n" for name in names))
@@ -229,7 +229,7 @@ def test_words_that_are_understood_stand_beside_what_leaks(run, corpus, encoder,
 
 
 @slow
-def test_utility_of_the_speech_itself(run, corpus, encoder, tmp_path):
+def test_utility_of_the_speech_itself(run, corpus, encoder, tmp_path, without_figures):
     pytest.importorskip("jiwer")
     names = sorted(path.stem for path in corpus.glob("*/*.wav"))
     (tmp_path / "text").write_text("".join(f"{name} ONE TWO\n" for name in names))
