@@ -159,13 +159,14 @@ def test_folder_of_an_external_anonymiser(run, corpus, encoder, tmp_path, withou
     protected, again = tmp_path / "anonymised", tmp_path / "again"
     for path in corpus.rglob("*.wav"):
         wave, rate = soundfile.read(path)
-        for home, gain in ((protected, 1.0), (again, 0.5)):
-            target = home / path.relative_to(corpus)
+        for home, gain, behind in ((protected, 1.0, "_anon"), (again, 0.5, "")):  # names that it changed are theirs
+            target = home / path.relative_to(corpus).with_stem(f"{path.stem}{behind}")
             target.parent.mkdir(parents=True, exist_ok=True)
             soundfile.write(target, gain * wave[::-1], rate)
     folders = "--anonymised", protected, "--anonymised", again
     code, printed, err = run("audit", corpus, *folders, "-o", tmp_path / "out", *QUICK)
     assert code == 0, err
+    assert "anonymised: its files have '_anon' behind the names of the originals, and count as theirs" in err
     assert "anonymised" in printed
     assert "run 2 times on the speech" in " ".join(printed.split())
     document = json.loads((tmp_path / "out" / "result.json").read_text())
@@ -248,8 +249,16 @@ def test_utility_of_the_speech_itself(run, corpus, encoder, tmp_path, without_fi
         soundfile.write(tmp_path / "anonymised" / path.parent.name / path.name, wave, rate)
     quick = ("--effort", "quick", "--folds", 0, "--intervals", 20, "--null", 0, "-o", tmp_path / "out")
     heard = ("--transcripts", tmp_path / "text", "--recogniser", f"{sys.executable} {tmp_path / 'hear.py'} {{list}}")
-    code, _, err = run("audit", corpus, "--anonymised", tmp_path / "anonymised", "--pitch", *heard, *quick)
+    code, printed, err = run("audit", corpus, "--anonymised", tmp_path / "anonymised", "--pitch", *heard, *quick)
     assert code == 0, err
+    lines = [line.split("  ")[0] for line in printed.splitlines()]
+    assert [name for name in ("WER [%]", "length difference [%]", "pitch correlation") if name in lines] == [
+        "WER [%]",
+        "length difference [%]",
+        "pitch correlation",
+    ]
+    words = {row.about.speech: float(row["wer"]) for row in read_results(tmp_path / "out") if "wer" in row}
+    assert words == {"original": 0.5, "anonymised": 0.5}
     useful = {name: row[name] for row in read_results(tmp_path / "out") if row.about.speech for name in row}
     assert float(useful["wer"]) == 0.5
     assert float(useful["length_difference"]) == 0.0

@@ -194,6 +194,7 @@ def _utility(
     changed = None if anonymised is None else original.replaced(anonymised)
     speakers = {utterance.id: utterance.speaker for utterance in original}
     rows = given.evaluate(speakers, {}, "anonymised", options, changed)
+    rows = [*given.hear_original(speakers, options, original), *rows]
     if pitch and changed is not None:
         rows += evaluate_sound(original, changed, {}, options, pitch=True)
     return rows

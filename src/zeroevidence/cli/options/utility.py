@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,6 +11,7 @@ import click
 from zeroevidence.cli.options.declare import option_group
 from zeroevidence.cli.options.output import terminal_progress
 from zeroevidence.data.files.errors import naming_file
+from zeroevidence.data.threat import UNPROTECTED
 from zeroevidence.errors import UsageError
 
 if TYPE_CHECKING:
@@ -34,6 +35,11 @@ class RecognitionInputs:
     def __post_init__(self) -> None:
         if self.recogniser is not None and self.hypotheses is not None:
             raise UsageError("--recogniser writes what --hypotheses would name; expected one of them")
+        if self.recogniser is not None and self.transcripts is None and not self.bundled:
+            raise UsageError(
+                "--recogniser COMMAND needs the words that were said, to count its errors; expected --transcripts FILE "
+                "with lines of `utterance word ...`"
+            )
         for truth, guess in _PAIRS:
             if guess == "hypotheses" and self.bundled:
                 continue  # transcripts may be in the corpus
@@ -99,6 +105,23 @@ class RecognitionInputs:
             with naming_file(self.recognised):
                 rows += evaluate_classes(read_classes(self.emotions), read_classes(self.recognised), **settings)
         return rows
+
+    def hear_original(self, speakers: Mapping[str, str] | None, options: Options, corpus: Corpus) -> list[Evaluation]:
+        """Return the row of the words of the original speech, which the recogniser is run on, too; none without one.
+
+        Parameters
+        ----------
+        speakers
+            Speaker of each utterance.
+        options
+            How to measure.
+        corpus
+            The original speech.
+        """
+        if self.recogniser is None:
+            return []
+        words = replace(self, emotions=None, recognised=None)
+        return words.evaluate(speakers, {"system": UNPROTECTED}, "original", options, corpus)
 
     def _recognise(self, transcripts: Mapping[str, str], corpus: Corpus | None) -> dict[str, str]:
         """Run the recogniser on the utterances that there are transcripts of."""

@@ -7,7 +7,7 @@ of the scores.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Literal
@@ -241,10 +241,12 @@ class PairResampler:
         clusters: Clusters | None = None,
         placed: ScoreCells | None = None,
         closed_set: bool = False,
+        names: Collection[str] | None = None,
     ) -> None:
         """Leave out at most `most` groups of `clusters`, or of single scores without these.
 
-        With `closed_set` the scores are the pairs of a closed-set search, and the measures those of these alone.
+        With `closed_set` the scores are the pairs of a closed-set search, and the measures those of these alone. Where
+        `names` are given and some measures have them, only these are computed.
         """
         self.settings, self.closed_set = settings or PairSettings(), closed_set
         self.groups: Groups = find_groups(scores, most, self.settings.seed, clusters)
@@ -253,6 +255,8 @@ class PairResampler:
             everywhere = {entry.name for entry, _ in self.measures}
             of_search = _with_rules(ScoreView(ranked, self.settings, ranked.counts))
             self.measures = [(entry, rule) for entry, rule in of_search if entry.name not in everywhere]
+        if names is not None:
+            self.measures = [(entry, rule) for entry, rule in self.measures if entry.name in names] or self.measures
         view = ScoreView(ranked, self.settings, ranked.counts if closed_set else None)
         self.whole = {entry.name: entry.compute(view) for entry, _ in self.measures if entry.atom_costs is not None}
         self.costs = {entry.name: entry.per_score for entry, _ in self.measures if entry.per_score is not None}
