@@ -76,7 +76,8 @@ def draw(kind: str, results: Results, *, hide: bool = False, width: float | None
     if len(panels) < 2:
         figure = parent_figure(figure_kind.function(rows, **options))
         axes = figure.axes[0]
-        fit_legend(axes, width or WIDTH)
+        with style():
+            fit_legend(axes, width or WIDTH)
         lines = _legend_lines(axes) if len(rows) > 1 or is_below(axes) else 0
         # Wider figures grow less in height; a long legend below gets room of its own.
         scale = (1.0 + (width or WIDTH) / WIDTH) / 2.0
