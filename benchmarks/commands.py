@@ -8,7 +8,8 @@ scores), the ratio of both, and the most memory that each took.
 An audit reads speech and not scores. Whatever it does, an encoder has to hear all recordings twice, as they are and
 protected. So its floor is a process that reads them and runs the bare encoder on each twice, with one recording on each
 core. It protects nothing, follows no pitch, trains nothing, and compares and resamples nothing. It is timed once, as is
-the audit.
+the audit. Of a protection that draws something for each recording, the audit has two draws where there is no GPU; it
+also hears what was drawn again, which the floor does not.
 """
 
 from __future__ import annotations
@@ -149,10 +150,13 @@ def cases(home: Path, scores: int, data: Path, recordings: int) -> dict[str, Cal
         )
         return Case(["evaluate", str(score), "--key", str(key)], floor(score, key))
 
-    def audit() -> Case:
-        corpus = str(listed(data / "audiomnist", home / "audiomnist.tsv", recordings))
-        words = ["audit", corpus, "--protect", "mcadams", "-o", str(home / "audit"), "--overwrite"]
-        return Case(words, [sys.executable, "-c", SPEECH, corpus])
+    def audit(protector: str, draws: int) -> Callable[[], Case]:
+        def made() -> Case:
+            corpus = str(listed(data / "audiomnist", home / "audiomnist.tsv", recordings))
+            words = ["audit", corpus, "--protect", protector, "--draws", str(draws), "-o", str(home / f"audit{draws}")]
+            return Case(words, [sys.executable, "-c", SPEECH, corpus])
+
+        return made
 
     return {
         f"evaluate, {scores:,} scores, 1000 speakers": evaluate("many.scores", 1000, scores),
@@ -160,7 +164,8 @@ def cases(home: Path, scores: int, data: Path, recordings: int) -> dict[str, Cal
         "evaluate, VoicePrivacy 2020": voiceprivacy,
         "compare, six systems of 100,000": compare,
         "report, six systems of 100,000": report,
-        f"audit, 60 people, {recordings} recordings each": audit,
+        f"audit, 60 people, {recordings} recordings each": audit("mcadams", 1),
+        f"audit with two draws, 60 people, {recordings} recordings each": audit("mcadams:0.5..0.9:utterance", 2),
     }
 
 

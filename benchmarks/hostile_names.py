@@ -12,6 +12,7 @@ import os
 import re
 import unicodedata
 from collections.abc import Callable, Mapping
+from functools import cache
 from unittest.mock import patch
 
 import numpy as np
@@ -46,6 +47,7 @@ _OTHER, _MARK = "other", "here"
 _AS_IT_IS = "as it is"
 
 
+@cache
 def result(name: str, seed: int = 0, dataset: str | None = None, intervals: int = 12, null: int = 2) -> Evaluation:
     """A search of a system of that name in which the people are called so too."""
     rng = np.random.default_rng(seed)
@@ -104,11 +106,16 @@ def in_page(name: str) -> tuple[str, str]:
 
 def _figure(name: str) -> str:
     """The name of a person, which stands where another name stands in the same figure."""
+    return str(_labels(name)[_labels(_OTHER).index(_OTHER)])
+
+
+@cache
+def _labels(name: str) -> list[str]:
+    """The names of people in the figure of a system."""
     from zeroevidence.plot.figures import to_svg
 
-    label = re.compile(r'ytick_\d+">.*?<text[^>]*>(.*?)</text>', re.DOTALL)
-    here, there = (label.findall(to_svg("people", [result(system)])) for system in (name, _OTHER))
-    return str(here[there.index(_OTHER)])
+    labels = re.compile(r'ytick_\d+">.*?<text[^>]*>(.*?)</text>', re.DOTALL)
+    return labels.findall(to_svg("people", [result(name)]))
 
 
 QUICK: Mapping[str, Callable[[str], str]] = {

@@ -16,6 +16,13 @@ def best(function: Callable[[], object], repeats: int = 5) -> float:
     return min(times)
 
 
+def processor_time(function: Callable[[], object]) -> float:
+    """Seconds of processor time, of all threads."""
+    start = time.process_time()
+    function()
+    return time.process_time() - start
+
+
 def best_of_each(functions: dict[str, Callable[[], object]], repeats: int = 5) -> dict[str, float]:
     """Shortest time of each, taken in turns, so that a slow spell of the machine hits all of them."""
     times: dict[str, list[float]] = {name: [] for name in functions}

@@ -81,7 +81,10 @@ def run(what: str, make: Callable[[Sheet, Path | None], None]) -> None:
     try:
         if given.data is not None and not given.data.is_dir():
             raise UsageError(f"{given.data}: no such folder")
-        make(Sheet(given.output, given.output_format, given.overwrite), given.data)
+        sheet = Sheet(given.output, given.output_format, given.overwrite)
+        written = sorted(given.output.glob(f"{Path(sys.argv[0]).stem}-*"))
+        sheet.refuse_existing(*(path.name for path in written if path.suffix in (f".{sheet.ending}", ".md")))
+        make(sheet, given.data)
     except ZeroEvidenceError as error:
         print(error, file=sys.stderr)
         sys.exit(error.exit_code)

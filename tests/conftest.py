@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import fcntl
+import gc
+import hashlib
 import json
 import os
+import pickle
 import shutil
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -73,12 +77,64 @@ def browser() -> Iterator[Any]:
         chromium.close()
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _figures_in_one_process() -> Iterator[None]:
+    """Where each core has a process of tests, more processes for the figures of a report cost more than they save."""
+    with pytest.MonkeyPatch.context() as patch:
+        if "PYTEST_XDIST_WORKER" in os.environ:
+            patch.setattr("zeroevidence.report.html.figure_processes.cores", lambda: 1)
+        yield
+
+
+@pytest.fixture
+def without_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages without their figures, which take most of the time; for tests of what stands beside them."""
+    monkeypatch.setattr("zeroevidence.report.html.page.draw_figures", lambda *_, **__: ([], {}))
+
+
+@pytest.fixture
+def shared_demo(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Audits of the bundled data are computed by the first test, in whichever process, that asks for them."""
+    from zeroevidence.sample import audits
+
+    home = tmp_path_factory.getbasetemp()
+    home = home.parent if "PYTEST_XDIST_WORKER" in os.environ else home
+
+    def computed_once(make: Callable[..., Any]) -> Callable[..., Any]:
+        def audit(*arguments: Any, progress: Any = None, **options: Any) -> Any:
+            asked = hashlib.sha256(repr((make.__name__, arguments, options)).encode()).hexdigest()
+            path = home / f"audit-{asked}"
+            with open(f"{path}.lock", "w") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                if not path.exists():
+                    path.write_bytes(pickle.dumps(make(*arguments, progress=progress, **options)))
+            return pickle.loads(path.read_bytes())
+
+        return audit
+
+    for make in (audits.sample_audit, audits.trained_audit):
+        monkeypatch.setattr(audits, make.__name__, computed_once(make))
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of collected tests stay to the end: the garbage collector need not look at them again."""
+    gc.collect()
+    gc.freeze()
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Leave out what is marked as slow, unless everything is asked for."""
     if not FULL:
         for item in items:
             if item.get_closest_marker("slow"):
                 item.add_marker(pytest.mark.skip(reason=SKIPPED))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_setupnodes() -> None:
+    """Give each process one thread: where there is one for each core, threads of libraries wait for each other."""
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "POLARS_MAX_THREADS"):
+        os.environ.setdefault(name, "1")
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -17,6 +17,7 @@ import pytest
 
 from tests.effort import repetitions, slow
 from tests.onnx_bytes import model as onnx_model
+from tests.small_encoder import DIM, save_small_encoder
 from zeroevidence.attack.extractors.extractor import load_extractor
 from zeroevidence.data.files.locking import lock_folder
 from zeroevidence.data.files.writing import TEMPORARY_PREFIX, write_atomically
@@ -110,7 +111,7 @@ def test_a_protector(voices):
 
 @pytest.fixture(scope="module")
 def speech(tmp_path_factory):
-    """Ten people who buzz, and two speaker encoders: one that is quickly run, and one that can be trained."""
+    """Ten people who buzz, and a speaker encoder that is quickly run."""
     pytest.importorskip("soundfile")
     pytest.importorskip("onnxruntime")
     home = tmp_path_factory.mktemp("speech")
@@ -126,7 +127,6 @@ def speech(tmp_path_factory):
     card = {"sample_rate": 16000, "front_end": "kaldi-fbank", "input": "feats", "output": "embedding"}
     (home / "bands.onnx").write_bytes(onnx_model())
     (home / "bands.json").write_text(json.dumps({**card, "file": "bands.onnx", "dim": 80}))
-    (home / "small.json").write_text(json.dumps({**card, "file": "small.onnx", "dim": 12}))
     return home
 
 
@@ -153,22 +153,16 @@ def test_an_audit(speech, tmp_path):
 
 @slow
 def test_a_training(speech, tmp_path):
-    torch = pytest.importorskip("torch")
+    pytest.importorskip("torch")
     pytest.importorskip("onnx")
     pytest.importorskip("safetensors")
-    from zeroevidence.attack.networks.architecture import ARCHITECTURES
-    from zeroevidence.attack.networks.onnx_export import save_onnx
-
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
-        sizes = {"bands": 80, "front": 4, "width": 16, "growth": 32, "layers": (2, 3, 2), "dim": 12}
-        save_onnx(ARCHITECTURES["campplus"].make(**sizes), speech / "small.onnx")
+    encoder = save_small_encoder(tmp_path)
 
     def check(folder):
         if (folder / "card.json").exists():
-            assert load_extractor(folder / "card.json").dim == 12
+            assert load_extractor(folder / "card.json").dim == DIM
 
-    arguments = ("train-attacker", speech / "original", "--extractor", speech / "small.json", "--device", "cpu")
+    arguments = ("train-attacker", speech / "original", "--extractor", encoder, "--device", "cpu")
     killed_and_again((*arguments, "--epochs", "3", "--scope", "last"), tmp_path, check, refused="card.json")
     one, two = ((tmp_path / name / "attacker.onnx").read_bytes() for name in ("whole", "out"))
     assert one == two

@@ -104,6 +104,7 @@ from zeroevidence.evaluation.scores.threshold import threshold as threshold
 from zeroevidence.evaluation.tandem.evaluate import evaluate_tandem as evaluate_tandem
 from zeroevidence.measure.pairs.devpav import devpav as devpav
 from zeroevidence.measure.pairs.elub import elub as elub
+from zeroevidence.measure.pairs.invariance import invariance_bounds as invariance_bounds
 from zeroevidence.measure.pairs.linkability import (
     linkability as linkability,
 )
@@ -113,6 +114,7 @@ from zeroevidence.measure.pairs.linkability import (
 from zeroevidence.measure.pairs.norms import (
     lp_disclosure as lp_disclosure,
 )
+from zeroevidence.measure.pairs.overestimation import llr_overestimation as llr_overestimation
 from zeroevidence.measure.pairs.verification import (
     cllr as cllr,
 )

@@ -1,5 +1,8 @@
 """The report as a browser shows it."""
 
+import re
+import zlib
+
 import pytest
 from playwright.sync_api import expect
 
@@ -145,6 +148,9 @@ def test_light_and_dark(report, visit):
 def test_no_sideways_scrolling_of_the_page(report, visit, width):
     page, _ = visit(report, viewport={"width": width, "height": 900})
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+    if width == 400:  # and nothing has to be scrolled within the page
+        wider = "all => all.filter(one => one.getBoundingClientRect().right > 400).map(one => one.tagName)"
+        assert page.locator("main *:visible").evaluate_all(wider) == []
 
 
 def test_print_begins_with_a_page_of_its_own_and_fits_the_paper(report, visit):
@@ -161,6 +167,18 @@ def test_print_begins_with_a_page_of_its_own_and_fits_the_paper(report, visit):
     assert page.evaluate("document.documentElement.scrollWidth") <= 680
     columns = page.locator(".figures").evaluate("one => getComputedStyle(one).gridTemplateColumns")
     assert len(columns.split()) == 2
+
+
+def test_print_has_no_blank_pages(report, visit):
+    page, _ = visit(report)
+    objects = dict(re.findall(rb"(\d+) 0 obj(.*?)endobj", page.pdf(prefer_css_page_size=True), re.DOTALL))
+    contents = [
+        objects[re.search(rb"/Contents (\d+) 0 R", text)[1]] for text in objects.values() if b"/Type /Page\n" in text
+    ]
+    assert len(contents) > 3
+    for content in contents:
+        drawn = zlib.decompress(re.search(rb"stream\r?\n(.*?)\r?\nendstream", content, re.DOTALL)[1])
+        assert drawn.count(b" Tj") + drawn.count(b"TJ") > 10
 
 
 def test_the_table_of_all_results_fits_a_page_across(report, visit):

@@ -88,7 +88,7 @@ def test_the_base_of_the_logarithm_is_suspected_and_named(run, tmp_path):
     assert costs[1] < costs[0] - 0.1
 
 
-def test_a_report_shows_the_measures_that_were_asked_for(run, files, tmp_path):
+def test_a_report_shows_the_measures_that_were_asked_for(run, files, tmp_path, without_figures):
     pytest.importorskip("jinja2")
     pytest.importorskip("matplotlib")
     page = tmp_path / "page.html"
@@ -229,7 +229,7 @@ def test_standard_input(files):
     assert b"stdin,eer," in result.stdout
 
 
-def test_demo_audits_bundled_data(run):
+def test_demo_audits_bundled_data(run, shared_demo):
     code, out, _ = run("demo", "-f", "json")
     assert code == 0
     rows = json.loads(out)["rows"]

@@ -84,7 +84,7 @@ def test_a_name_that_is_not_ascii_where_the_locale_is(tmp_path):
 
 
 @pytest.mark.parametrize("command", ["evaluate", "doctor", "compare", pytest.param("report", marks=slow)])
-def test_names_of_files_do_not_reach_the_terminal_raw(tmp_path, run, monkeypatch, command):
+def test_names_of_files_do_not_reach_the_terminal_raw(tmp_path, run, monkeypatch, command, without_figures):
     monkeypatch.chdir(tmp_path)
     write_scores(HOSTILE)
     inputs = [HOSTILE, write_scores(f"other{HOSTILE}"), "--intervals", "20"] if command == "compare" else [HOSTILE]

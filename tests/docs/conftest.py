@@ -19,6 +19,8 @@ import pytest
 from zeroevidence.cli import main
 from zeroevidence.cli.options import output
 from zeroevidence.errors import MissingExtra
+from zeroevidence.report.html import page as report_page
+from zeroevidence.report.html.figures import draw_figures
 
 ROOT = Path(__file__).resolve().parents[2]
 LOOSE = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -150,8 +152,18 @@ def row_blocks():
 
 
 @pytest.fixture
-def page(tmp_path, monkeypatch, record_property):
-    """A page by its path within the project; how many blocks ran is told at the end of the session."""
+def page(tmp_path, monkeypatch, record_property, shared_demo):
+    """A page by its path within the project; how many blocks ran is told at the end of the session.
+
+    Of several reports on a page the first has its figures.
+    """
+    drawn = []
+
+    def draw_first(*rows, **options):
+        drawn.append(rows)
+        return draw_figures(*rows, **options) if len(drawn) == 1 else ([], {})
+
+    monkeypatch.setattr(report_page, "draw_figures", draw_first)
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.setattr(output, "_MINUTE", math.inf)  # no line of progress, however slow the machine is
     pages = []

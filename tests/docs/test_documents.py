@@ -21,6 +21,7 @@ PAGES = sorted(
         "docs/python.md",
         "docs/quoting.md",
         "docs/figures.md",
+        "docs/leaderboard.md",
         "docs/report.md",
         "docs/trust.md",
     )

@@ -83,6 +83,16 @@ def hub():
     return ze.evaluate(matrix, labels={"system": "sys"}, options=OPTIONS)
 
 
+@pytest.fixture
+def only_figure(monkeypatch):
+    """Pages with one kind of figure; for tests of that figure."""
+
+    def only(kind):
+        monkeypatch.setattr("zeroevidence.report.html.figures.available", lambda rows: [kind])
+
+    return only
+
+
 @pytest.fixture(scope="session")
 def search():
     """Makes a search."""
@@ -93,9 +103,3 @@ def search():
 def pairs():
     """Makes an evaluation of single comparisons."""
     return make_pairs
-
-
-@pytest.fixture
-def without_figures(monkeypatch):
-    """Pages without their figures, which take most of the time; for tests of what stands beside them."""
-    monkeypatch.setattr("zeroevidence.report.html.page.draw_figures", lambda *_, **__: ([], {}))

@@ -6,12 +6,15 @@ from dataclasses import replace
 import pytest
 
 from zeroevidence.errors import InputError, UsageError
-from zeroevidence.evaluation import Options, read_results
+from zeroevidence.evaluation import Options, findings, read_results
+from zeroevidence.evaluation.rows.flags import flag
 from zeroevidence.protect.card import protector_card, unknown_protector_card
 from zeroevidence.protect.voices import VOICE_PROTECTORS
+from zeroevidence.report import render
 from zeroevidence.report.audit_folder import audit_text, save_audit, summary
 from zeroevidence.report.document import document
 from zeroevidence.report.inputs import ReportInputs
+from zeroevidence.report.verdict import verdict
 from zeroevidence.sample.audits import sample_audit
 
 QUICK = Options(intervals=0, null=0, linkability="pav")
@@ -102,3 +105,45 @@ def test_protectors_that_are_not_known_say_so():
     with pytest.raises(UsageError, match="unknown voice protector 'shout'"):
         protector_card("mcadams+shout")
     assert "Not stated." not in {text for kind in VOICE_PROTECTORS.values() for text in (kind.keeps, kind.needs)}
+
+
+def test_an_audit_in_a_notebook(audit):
+    pytest.importorskip("matplotlib")
+    conclusion = verdict(audit.rows)
+    assert audit.verdict == conclusion
+    assert audit.paragraph == conclusion.assessment
+    shown = audit._repr_html_()
+    assert f"<strong>{conclusion.headline}</strong>" in shown
+    assert "<svg" in shown
+    (ax,) = audit.plot().axes
+    assert ax.get_xlabel() == "recordings given the right name (%)"
+    assert audit.plot("cmc").axes[0].get_xlabel() == "rank"
+
+
+@pytest.mark.parametrize("level", ["not-found", "recognised"])
+def test_what_to_run_next_is_printed_where_no_leak_was_found(audit, search, against, level):
+    shift = 0.0 if level == "not-found" else 6.0
+    setting = {"dataset": "d", "backend": "cosine"}
+    rows = (
+        search(6.0, system="unprotected", about=against.control, **setting),
+        search(shift, seed=6, system="sys", about=against.lazy, **setting),
+    )
+    shown = replace(audit, rows=rows, cards=audit.cards[:2], finding=findings(rows)[0])
+    for text in (audit_text(shown), summary(shown)):
+        commands = [line for line in text.splitlines() if line.startswith("  zeroevidence ")]
+        assert [command.split()[1] for command in commands] == (["audit", "plan"] if level == "not-found" else [])
+        assert commands == [f"  {command}" for command in verdict(rows).commands]
+
+
+def test_faults_come_first(audit, without_figures):
+    faulty = audit.rows[2].with_flags(flag("control-failed"))
+    shown = replace(audit, rows=(*audit.rows[:2], faulty, *audit.rows[3:]))
+    for text in (audit_text(shown), summary(shown)):
+        (fault,) = [line for line in text.splitlines() if line.startswith("Fault, control-failed (row 3): ")]
+        assert text.splitlines().index(fault) == 2
+    text = render(shown.rows, "text")
+    assert text.startswith("fault    control-failed (row 3): ")
+    assert "Fault" not in summary(audit)
+    inputs = ReportInputs()
+    inputs.add_audit(shown)
+    assert '<p class="fault"><strong>Fault:</strong>' in document(inputs).split('<div class="first')[0]

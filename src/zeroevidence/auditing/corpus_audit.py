@@ -13,14 +13,16 @@ from zeroevidence.attack.extractors.crops import SUFFIX, CropExtractor
 from zeroevidence.attack.extractors.device_extraction import device_network, extract_on_device, has_gpu
 from zeroevidence.attack.extractors.extract import extract
 from zeroevidence.attack.extractors.extractor import DEFAULT_EXTRACTOR, Extractor, load_extractor
+from zeroevidence.attack.extractors.split_extractor import SplitExtractor, split_extractor, with_trunk
 from zeroevidence.attack.ladder.ladder import Effort
 from zeroevidence.attack.onnx_models.runtime import OnnxExtractor
 from zeroevidence.attack.speech.batches import cores
 from zeroevidence.attack.speech.protection import CachedTransform, RepeatedTransform
-from zeroevidence.attack.training.settings import TrainingSettings
+from zeroevidence.attack.training.attacker import training_loop
+from zeroevidence.attack.training.settings import TrainingSettings, usual_scope
 from zeroevidence.auditing.attacks.attack_settings import AttackSettings
 from zeroevidence.auditing.attacks.fine_tuning import FineTuner, too_few
-from zeroevidence.auditing.attacks.row_flags import with_pair_flags
+from zeroevidence.auditing.attacks.row_flags import with_pair_flags, with_refusal_flags
 from zeroevidence.auditing.embedding_audit import Audit, audit_folds
 from zeroevidence.auditing.inputs.anonymiser_draws import (
     AnonymiserDraws,
@@ -39,17 +41,19 @@ from zeroevidence.auditing.inputs.further_encoders import (
     pools_crops,
     with_crops,
 )
-from zeroevidence.auditing.inputs.speaker_folds import sets_of, split_people
+from zeroevidence.auditing.inputs.left_out import LeftOut, read_usable
+from zeroevidence.auditing.inputs.speaker_folds import check_trainable, sets_of, split_people
+from zeroevidence.auditing.utility.heard_speech import Ear
+from zeroevidence.auditing.utility.hearing import Hearing, appoint_judge, hear_audit, known_parts
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.files.errors import naming_file
 from zeroevidence.data.formats.corpora.pairs import PairReport, examine_speech
-from zeroevidence.data.formats.corpora.read import read_corpus, read_segments
+from zeroevidence.data.formats.corpora.read import read_segments
 from zeroevidence.data.printable import file_name_text
 from zeroevidence.data.speech.corpus import Corpus
-from zeroevidence.data.speech.folds import LEAST_PEOPLE
 from zeroevidence.data.threat import ThreatModel
-from zeroevidence.errors import InputError, UsageError
-from zeroevidence.evaluation import Options
+from zeroevidence.errors import InputError, MissingExtra, UsageError
+from zeroevidence.evaluation import Evaluation, Options
 from zeroevidence.protect.anonymising.release import release_card
 from zeroevidence.protect.card import protector_card
 from zeroevidence.protect.voices.draws import seeded_protectors
@@ -81,6 +85,7 @@ def audit_corpora(
     training: TrainingSettings | None = None,
     cutting: TrialSegments | None = None,
     folds: int | None = None,
+    hearing: Hearing = Hearing(),  # noqa: B008 (frozen)
     options: Options | None = None,
     workers: int = 1,
     scheduler: Any = None,
@@ -117,9 +122,12 @@ def audit_corpora(
     folds
         Cross-validation over people, where the corpus names neither roles nor splits: how many folds, 0 for one split.
         By default three for fewer than 30 people, and one split for more.
+    hearing
+        How words are measured before and after protection: by default, where the extra ``recogniser`` is installed, by
+        one that is no part of the protection, on a sample of the recordings.
     workers
         Processes for the resampling. Speech is read, protected and embedded on all cores in any case, and embedded on a
-        GPU where there is one.
+        GPU where there is one; many rows are evaluated on all cores, too.
     scheduler
         Address of a Dask scheduler, or a client of it, whose workers read, protect and embed the speech; they must see
         speech and cache under the same paths.
@@ -145,9 +153,17 @@ def audit_corpora(
     )
     number = number_of_draws(draws, len(folders), effort)
     protectors = () if protect is None else seeded_protectors(protect, options.seed, number)
-    originals = _split(corpus, folds, options.seed, cutting)
-    compared = _check_speech(corpus, folders[0] if folders else None, progress, say)
+    usable, refused = read_usable(corpus, folders)
+    if refused:
+        say(f"note: {refused}")
+    originals = _split(usable, corpus, folds, options.seed, cutting)
+    compared = _check_speech(corpus, folders[0] if folders else None, refused, progress, say)
+    judge = appoint_judge(hearing, known_parts(protect, folders), say)
     pairs = tuple((fold, fold.replaced(folders[0]) if folders else fold) for fold in originals)
+    if protect is not None:
+        card = protector_card(protect)
+    else:
+        card = release_card(folders[0], [utterance.path for utterance in pairs[0][1]], say)
     if len(pairs) > 1:
         people, times = len(originals[0].speakers), len(pairs)
         say(f"cross-validation: {people} people in {times} folds, so attackers learn {times} times")
@@ -168,6 +184,9 @@ def audit_corpora(
     extraction = replace(extraction, draws=runs)
     retrained = [] if extractor_anonymised is None else [_load_retrained(extractor_anonymised, extraction)]
     tuning = _Tuning(replace(training or TrainingSettings(), seed=options.seed), effort, say)
+    tuned_here = backends is None and informed and not retrained
+    if tuned_here and scheduler is None and tuning.keeps_trunk(extraction):
+        extraction = replace(extraction, split=split_extractor(encoder, Path(cache) / "outputs"))
     encoded: list[list[EncodedSpeech]] = []
     left_out: list[str] = []
     for fold in extraction.each():
@@ -176,7 +195,7 @@ def audit_corpora(
         if backends is None:
             speech += encode_further(encoder, effort, fold.sides, pool=pools_crops(effort))
             left_out = []
-            if not retrained and informed:
+            if tuned_here:
                 tuned, left_out = tuning.encode(encoder, fold)
                 speech += tuned
             untried = other_encoders(encoder.name)
@@ -184,15 +203,17 @@ def audit_corpora(
                 left_out.append(f"encoders {', '.join(untried)}: --effort full")
         encoded.append(speech)
     recordings = {utterance.id: str(utterance.path) for _, protected in pairs for utterance in protected}
-    settings = replace(settings, deterministic=runs.deterministic)
+    settings = replace(settings, deterministic=runs.deterministic, row_processes=cores())
     with naming_file(str(protect or folders[0])):
         result = audit_folds(encoded, settings, progress("attackers", "rows"), recordings)
-    rows = result.rows if compared is None else tuple(with_pair_flags(result.rows, compared))
-    if protect is not None:
-        card = protector_card(protect)
-    else:
-        card = release_card(folders[0], [utterance.path for utterance in pairs[0][1]], say)
-    return replace(result, rows=rows, left_out=(*result.left_out, *left_out), protector=card)
+    rows = result.rows if compared is None else with_pair_flags(result.rows, compared)
+    rows = tuple(with_refusal_flags(rows, refused))
+    utility: list[Evaluation] = []
+    if judge is not None:
+        changed = usable.replaced(folders[0]) if transform is None else transform
+        ear = Ear(judge, Path(cache) / "heard")
+        utility = hear_audit(usable, changed, corpus, hearing, ear, options, progress, say)
+    return replace(result, rows=rows, left_out=(*result.left_out, *left_out), protector=card, utility=tuple(utility))
 
 
 def _folders(anonymised: str | Path | Sequence[str | Path] | None) -> tuple[str | Path, ...]:
@@ -202,15 +223,16 @@ def _folders(anonymised: str | Path | Sequence[str | Path] | None) -> tuple[str 
     return (anonymised,) if isinstance(anonymised, (str, Path)) else tuple(anonymised)
 
 
-def _split(path: str | Path, folds: int | None, seed: int, cutting: TrialSegments | None) -> tuple[Corpus, ...]:
+def _split(
+    corpus: Corpus, path: str | Path, folds: int | None, seed: int, cutting: TrialSegments | None
+) -> tuple[Corpus, ...]:
     """Return the corpus in each fold of people, with trials cut where asked."""
-    corpus = read_corpus(path, draw=False)
     try:
         corpora = split_people(corpus, folds, seed)
     except InputError as error:
         raise InputError(error.reason, path=path) from None
     for fold in corpora:
-        _check_trainable(fold, path)
+        check_trainable(fold, path)
     if cutting is None:
         return corpora
     segments = read_segments(cutting.segments)
@@ -220,12 +242,13 @@ def _split(path: str | Path, folds: int | None, seed: int, cutting: TrialSegment
 def _check_speech(
     corpus: str | Path,
     anonymised: str | Path | None,
+    refused: LeftOut,
     progress: Callable[[str, str], Progress | None],
     say: Callable[[str], None],
 ) -> PairReport | None:
     """Refuse speech that `doctor` finds problems in, say what is good to know, and return what pairs have in common."""
     lister = "zeroevidence doctor --corpus"
-    report = examine_speech(corpus, anonymised, workers=cores(), progress=progress)
+    report = examine_speech(corpus, anonymised, left_out=refused.names, workers=cores(), progress=progress)
     if report.problems:
         raise InputError.of(list(report.problems), lister)
     for note in report.notes[:_NOTES]:
@@ -252,12 +275,21 @@ class _Tuning:
     effort: Effort
     say: Callable[[str], None]
 
+    def keeps_trunk(self, extraction: _Extraction) -> bool:
+        """Return whether encoders are trained, and only behind their trunks."""
+        if self.effort == "quick" or too_few(extraction.fewest_training_people) is not None:
+            return False
+        try:
+            _, place = training_loop(None)
+        except MissingExtra:
+            return False
+        return self.settings.filled("all" if self.effort == "full" else usual_scope(place)).scope == "last"
+
     def encode(self, encoder: Extractor, fold: _Extraction) -> tuple[list[EncodedSpeech], list[str]]:
         """Return the speech by fine-tuned encoders, and what was left out."""
         if self.effort == "quick":
             return [], ["fine-tuning the encoder on anonymised speech: --effort standard"]
-        speakers = [{utterance.speaker for utterance in speech.select("train")} for _, speech in fold.folds]
-        reason = too_few(min(map(len, speakers)))
+        reason = too_few(fold.fewest_training_people)
         if reason is not None:
             return [], [f"fine-tuning {encoder.name}: {reason}"]
         speech, left_out, draws = fold.folds[fold.number][1], list[str](), fold.draws
@@ -282,13 +314,14 @@ class _Tuning:
         encoded: list[EncodedSpeech] = []
         further = other_encoders(encoder.name) if self.effort == "full" else []
         for each in [encoder, *map(load_extractor, further)]:
-            tuned = tuner(each)
+            trunk = None if fold.split is None or each is not encoder else fold.split.trunk
+            tuned = tuner(each, None if trunk is None else trunk.outputs)
             if tuned.card is None:
                 left_out.append(f"fine-tuning {each.name}: {tuned.reason}")
                 continue
             left_out += [f"every weight of {each.name}: {tuned.further}"] if tuned.further else []
             name, trained = f"{each.name}-trained", load_extractor(tuned.card)
-            side = fold.side(trained, 1)
+            side = fold.side(trained if trunk is None else with_trunk(tuned.card, trunk), 1)
             encoded.append(EncodedSpeech(name, None, side, "anonymised", learned=tuned.learned))
             for crops in with_crops(trained) if pools_crops(self.effort) else ():
                 side = fold.side(crops, 1)
@@ -309,6 +342,12 @@ class _Extraction:
     scheduler: Any = None  # of a cluster
     number: int = 0  # of the current fold
     embedded: dict[tuple[str, int], Embeddings] = field(default_factory=dict)
+    split: SplitExtractor | None = None  # the encoder in two parts, where it will be trained behind its trunk
+
+    @property
+    def fewest_training_people(self) -> int:
+        """The number of training people, in the fold that has fewest."""
+        return min(len({utterance.speaker for utterance in speech.select("train")}) for _, speech in self.folds)
 
     def each(self) -> list[_Extraction]:
         """Return the extraction of each fold of people; embeddings are shared."""
@@ -328,6 +367,8 @@ class _Extraction:
 
     def _embed(self, encoder: Extractor, which: Literal[0, 1]) -> Embeddings:
         title = ("original speech", "protected speech")[which]
+        if which and self.split is not None and encoder.fingerprint == self.split.fingerprint:
+            encoder = self.split
         # a trial may be cut in some folds only
         utterances = {utterance.id: utterance for fold in self.folds for utterance in fold[which]}
         further = [utterance for draw in self.draws.recordings for utterance in draw.values()] if which else []
@@ -353,21 +394,4 @@ class _Extraction:
             progress=progress,
             workers=self.workers,
             scheduler=self.scheduler,
-        )
-
-
-def _check_trainable(corpus: Corpus, path: str | Path) -> None:
-    """Refuse a corpus without training people before hours of work."""
-    people = {utterance.speaker for utterance in corpus.select("train")}
-    if not people:
-        raise InputError(
-            "every utterance has a role and none is train, so attackers have nobody to learn from; give some speakers "
-            "the role train, or leave the roles out and they are drawn",
-            path=path,
-        )
-    if len(people) < 2:
-        raise InputError(
-            f"{len(corpus.speakers)} speakers leave one to train attackers on, who learn from at least two; an audit "
-            f"needs at least {LEAST_PEOPLE} speakers with two recordings each",
-            path=path,
         )

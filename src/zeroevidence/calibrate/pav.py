@@ -140,15 +140,29 @@ def _without_empty(target: IntArray, nontarget: IntArray) -> Counts:
     return Counts(target[keep], nontarget[keep])
 
 
-def pool(counts: Counts) -> Blocks:
+def pool(counts: Counts, runs: IntArray | None = None) -> Blocks:
     """Pool adjacent violators: LLR = logit(share of targets in the block) - ln(n_target / n_nontarget).
 
     The first and last block may be pure; their LLR is infinite and stays so.
+
+    Parameters
+    ----------
+    counts
+        Targets and non-targets per atom; atoms may be empty where `runs` are given.
+    runs
+        Where runs of atoms begin of which it is known that they are pooled; each atom is one unless given.
     """
-    starts = _pooled_starts(counts.target, counts.nontarget)
-    target = np.add.reduceat(counts.target, starts)
-    nontarget = np.add.reduceat(counts.nontarget, starts)
-    return Blocks(target, nontarget, llr_of_counts(target, nontarget, counts.n_target, counts.n_nontarget))
+    tar, non = _ends(counts.target), _ends(counts.nontarget)
+    n_target, n_nontarget = int(tar[-1]), int(non[-1])
+    if runs is not None:
+        keep = np.append(runs, len(tar) - 1)
+        tar, non = tar[keep], non[keep]
+        both = tar + non
+        keep = np.append(0, np.flatnonzero(both[1:] != both[:-1]) + 1)
+        tar, non = tar[keep], non[keep]
+    tar, non = _pooled(tar, non)
+    target, nontarget = tar[1:] - tar[:-1], non[1:] - non[:-1]
+    return Blocks(target, nontarget, llr_of_counts(target, nontarget, n_target, n_nontarget))
 
 
 def pool_laplace(blocks: Blocks) -> Blocks:
@@ -160,8 +174,10 @@ def pool_laplace(blocks: Blocks) -> Blocks:
     """
     target = np.concatenate(([1, 0], blocks.target, [1, 0]))
     nontarget = np.concatenate(([0, 1], blocks.nontarget, [0, 1]))
-    starts = _pooled_starts(target, nontarget)
-    target, nontarget = np.add.reduceat(target, starts), np.add.reduceat(nontarget, starts)
+    both = _ends(target + nontarget)
+    tar, non = _pooled(_ends(target), _ends(nontarget))
+    starts = np.searchsorted(both, tar[:-1] + non[:-1])  # no block is empty
+    target, nontarget = tar[1:] - tar[:-1], non[1:] - non[:-1]
     llr = llr_of_counts(target, nontarget, int(blocks.target.sum()), int(blocks.nontarget.sum()))
     # The blocks that the added scores ended up in lose them again, and those that held nothing else are dropped.
     last = len(blocks.target) + 2
@@ -182,26 +198,24 @@ def llr_of_counts(target: CountArray, nontarget: CountArray, n_target: int, n_no
         return np.log(target * float(n_nontarget) / (nontarget * float(n_target)))
 
 
-def _pooled_starts(target: CountArray, nontarget: CountArray) -> IntArray:
-    """Where each pooled block begins among the atoms, equal neighbours merged."""
-    tar, non = _ends(target), _ends(nontarget)  # counts below the ends of blocks
-    ends = np.arange(len(tar))
+def _pooled(tar: CountArray, non: CountArray) -> tuple[CountArray, CountArray]:
+    """Pool blocks, equal neighbours too, given the sums of counts before each block and of all."""
     rounds = 0
     while True:
         in_tar, in_non = tar[1:] - tar[:-1], non[1:] - non[:-1]
         # Counts are not rounded: blocks whose shares are equal as fractions are one block.
-        rises = np.flatnonzero(in_tar[1:] * in_non[:-1] > in_tar[:-1] * in_non[1:])
+        rises = (in_tar[1:] * in_non[:-1] > in_tar[:-1] * in_non[1:]).nonzero()[0]
         if len(rises) == len(in_tar) - 1:
-            return ends[:-1]
+            return tar, non
         # Whatever does not rise ends up in one block, however much of it there is in a row.
         keep = np.empty(len(rises) + 2, dtype=np.int64)
         keep[0], keep[-1] = 0, len(in_tar)
         np.add(rises, 1, out=keep[1:-1])
-        tar, non, ends = tar[keep], non[keep], ends[keep]
+        tar, non = tar[keep], non[keep]
         rounds += 1
         if rounds % _ROUNDS == 0:  # scores can be such that each round pools but two
             keep = np.append(_roughly_pooled(np.diff(tar), np.diff(non)), len(tar) - 1)
-            tar, non, ends = tar[keep], non[keep], ends[keep]
+            tar, non = tar[keep], non[keep]
 
 
 def _ends(counts: CountArray) -> CountArray:

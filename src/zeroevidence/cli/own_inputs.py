@@ -15,7 +15,7 @@ import click
 
 from zeroevidence.errors import UsageError
 
-_OUTPUTS = frozenset({"--output", "--report", "--per-trial", "--per-speaker", "--files", "--cache"})
+_OUTPUTS = frozenset({"--output", "--report", "--per-trial", "--per-speaker", "--files", "--cache", "--results"})
 # What commands write to a folder that is their output.
 _WRITTEN = ("result.json", "manifest.json", "report.html", "trials.parquet", "trials.csv", "card.json", "attacker.onnx")
 READ = frozenset({"CORPUS", "DIR", "EMBEDDINGS", "FILE", "FOLDER", "KEY", "MODEL", "RESULT", "SCORES"})

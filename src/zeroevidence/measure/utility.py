@@ -86,7 +86,7 @@ class LengthView:
 @utility_measure(
     "length_difference",
     "length difference",
-    unit="fraction",
+    unit="rate",
     limits=(0.0, inf),
     place=30,
     references=("tomashenko2024",),

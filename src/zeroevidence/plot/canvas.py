@@ -25,12 +25,19 @@ from zeroevidence.plot.names import text_width
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.text import Text
 
 WIDTH, HEIGHT = 3.5, 2.7  # inches: one column of a paper
 ROWS = 5  # for which the height of a figure is made
 FORMATS = ("pdf", "svg", "png")
 _DECADES = 3.0  # of an axis that has ticks at 2 and 5 as well
 _LINE = 50  # letters of a legend that fit into one column
+_LONGEST_INSIDE = 28  # letters of a line that leave room for curves
+_LONGEST_OF_TWO, _LONGEST_OF_THREE = 22, 12  # letters that fit into so many columns of a legend
+_BELOW = "below"  # names legends below axes
+_EDGE = 0.01  # of the width of a figure: between its edge and a legend
+_HANDLE = 0.36  # inches: a sample of a line in a legend, with its gaps
+_BESIDE_AXES = 55.0  # pixels: numbers and title of a vertical axis
 
 # Okabe & Ito 2008: told apart with any kind of colour vision; line styles and markers repeat the distinction.
 BLUE, ORANGE, GREEN, PINK, VERMILION, SKY, BLACK = (
@@ -262,29 +269,113 @@ def colour_bar(ax: Axes, drawn: Any, label: str) -> Any:
 
 
 def legend(ax: Axes, *, inside: Any = "best", most_inside: int = 4, title: str | None = None) -> None:
-    """A legend in the axes, or below them where it has many lines."""
+    """A legend in the axes, or below them where it has many lines or long ones."""
     handles, labels = ax.get_legend_handles_labels()
-    if handles and len(handles) <= most_inside:
+    longest = max(map(text_width, labels), default=0)
+    if handles and len(handles) <= most_inside and longest <= _LONGEST_INSIDE:
         ax.legend(loc=inside, title=title)
     elif handles:
-        legend_below(ax, columns=1 if max(map(text_width, labels)) > 26 else 2, title=title)
+        legend_below(ax, columns=1 if longest > _LONGEST_OF_TWO else 2, title=title)
 
 
 def legend_below(ax: Axes, *, columns: int, title: str | None = None) -> None:
     """A legend under the title of the horizontal axis, however tall the axes are."""
-    from matplotlib.transforms import ScaledTranslation
-
-    below = ax.transAxes + ScaledTranslation(0.0, -0.42, parent_figure(ax).dpi_scale_trans)
-    drawn = ax.legend(
-        loc="upper left",
-        bbox_to_anchor=(0.0, 0.0),
-        bbox_transform=below,
-        ncols=columns,
-        borderaxespad=0.0,
-        title=title,
-        alignment="left",
-    )
+    drawn = _legend_at_edge(ax, columns=columns, below=0.42, title=title)
+    drawn.set_gid(_BELOW)
     for line in drawn.get_texts():
         label = line.get_text()
         room = max(8, _LINE * len(label) // max(1, text_width(label)))
         line.set_text(textwrap.fill(label, room, subsequent_indent="  "))
+
+
+def legend_above(ax: Axes) -> None:
+    """A legend over the axes, in as many columns as fit."""
+    longest = max(map(text_width, ax.get_legend_handles_labels()[1]))
+    _legend_at_edge(ax, columns=1 if longest > _LONGEST_OF_TWO else 2 if longest > _LONGEST_OF_THREE else 3)
+
+
+def _legend_at_edge(ax: Axes, *, columns: int, below: float | None = None, title: str | None = None) -> Any:
+    """A legend that begins at the left edge of the figure, or of its part of a grid: names beside axes may be long.
+
+    Parameters
+    ----------
+    ax
+        Axes.
+    columns
+        Columns of the legend.
+    below
+        How far under the axes, in inches; above them unless given.
+    title
+        Title of the legend.
+    """
+    from matplotlib.transforms import ScaledTranslation, blended_transform_factory
+
+    figure, place = parent_figure(ax), ax.get_subplotspec()
+    across, left = (ax.transAxes, 0.0) if place is None else (figure.transFigure, _edge(place))
+    transform: Any = blended_transform_factory(across, ax.transAxes)
+    if below is not None:
+        transform = transform + ScaledTranslation(0.0, -below, figure.dpi_scale_trans)
+    return ax.legend(
+        loc="lower left" if below is None else "upper left",
+        bbox_to_anchor=(left, 1.0 if below is None else 0.0),
+        bbox_transform=transform,
+        ncols=columns,
+        borderaxespad=0.2 if below is None else 0.0,
+        title=title,
+        alignment="left",
+    )
+
+
+def _edge(place: Any) -> float:
+    return float(place.colspan.start / place.get_gridspec().ncols) + _EDGE
+
+
+def is_below(ax: Axes) -> bool:
+    """Whether the legend of Axes stands below them."""
+    drawn = ax.get_legend()
+    return drawn is not None and drawn.get_gid() == _BELOW
+
+
+def fit_legend(ax: Axes, width: float) -> None:
+    """Break the lines of a legend below the axes where they are longer than the figure, or its part, is wide.
+
+    Parameters
+    ----------
+    ax
+        Axes of a figure with a canvas that can measure text.
+    width
+        In inches.
+    """
+    drawn = ax.get_legend()
+    if drawn is None or not is_below(ax):
+        return
+    handle = _HANDLE * parent_figure(ax).dpi
+    room = (1.0 - 2.0 * _EDGE) * width * parent_figure(ax).dpi
+    columns = int(drawn._ncols)  # type: ignore[attr-defined]
+    longest = max(_length(text, part) for text in drawn.get_texts() for part in text.get_text().split("\n"))
+    if columns > 1 and columns * (longest + handle) > room:
+        legend_below(ax, columns=columns - 1, title=drawn.get_title().get_text() or None)
+        fit_legend(ax, width)
+    elif columns == 1:
+        for text in drawn.get_texts():
+            _break_lines(text, room - handle, indent="  ")
+
+
+def panel_title(ax: Axes, title: str, width: float) -> None:
+    """Write the title of a panel that is so many inches wide, in as many lines as it needs."""
+    _break_lines(ax.set_title(title, loc="left"), (1.0 - 2.0 * _EDGE) * width * parent_figure(ax).dpi - _BESIDE_AXES)
+
+
+def _break_lines(text: Text, room: float, *, indent: str = "") -> None:
+    """Break a text into lines of at most so many pixels, and at least eight letters."""
+    label = text.get_text().replace(f"\n{indent}", " ")
+    letters = max(map(len, text.get_text().split("\n")))
+    while letters > 8 and max(_length(text, part) for part in text.get_text().split("\n")) > room:
+        letters -= 1
+        text.set_text(textwrap.fill(label, letters, subsequent_indent=indent))
+
+
+def _length(text: Text, part: str) -> float:
+    """The length of a part of a text, in pixels."""
+    figure: Any = text.figure
+    return float(figure.canvas.get_renderer().get_text_width_height_descent(part, text.get_fontproperties(), False)[0])

@@ -8,7 +8,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Evaluation
-from zeroevidence.plot.canvas import FORMATS, ROWS, WIDTH, file_bytes, need_matplotlib, parent_figure, style, svg_text
+from zeroevidence.plot.canvas import (
+    FORMATS,
+    ROWS,
+    WIDTH,
+    file_bytes,
+    fit_legend,
+    is_below,
+    need_matplotlib,
+    panel_title,
+    parent_figure,
+    style,
+    svg_text,
+)
 from zeroevidence.plot.kind import KINDS, FigureKind, rows_with
 from zeroevidence.plot.names import label_of, row_names, shortened
 from zeroevidence.plot.rows import Results
@@ -19,6 +31,7 @@ if TYPE_CHECKING:
 
 _MOST_PANELS = 24
 _FEW_PANELS = 10
+_NARROWEST_PANEL = 2.6  # inches: narrower ones stand below each other
 _LEGEND_LINE = 0.15  # inches
 _PANEL_LABELS = ("attacker", "system", "dataset", "sex", "attack", "backend", "encoder")  # the first that helps
 
@@ -56,13 +69,15 @@ def draw(kind: str, results: Results, *, hide: bool = False, width: float | None
     need_matplotlib()
     if not figure_kind.together:
         panels = _panels(figure_kind, rows, options)
-    elif figure_kind.most is not None and len(rows) > figure_kind.most:
+    elif figure_kind.most is not None and needs_panels(kind, rows):
         panels = _groups(rows, figure_kind.most, options)
     else:
         panels = []
     if len(panels) < 2:
         figure = parent_figure(figure_kind.function(rows, **options))
-        lines = _legend_lines(figure.axes[0]) if len(rows) > 1 else 0
+        axes = figure.axes[0]
+        fit_legend(axes, width or WIDTH)
+        lines = _legend_lines(axes) if len(rows) > 1 or is_below(axes) else 0
         # Wider figures grow less in height; a long legend below gets room of its own.
         scale = (1.0 + (width or WIDTH) / WIDTH) / 2.0
         more = figure_kind.per_row * max(0, len(rows) - ROWS)
@@ -70,6 +85,13 @@ def draw(kind: str, results: Results, *, hide: bool = False, width: float | None
         figure.set_size_inches(width or WIDTH, height + 0.13 * lines + more)
         return figure
     return _draw_panels(figure_kind, panels, width)
+
+
+def needs_panels(kind: str, rows: Sequence[Evaluation]) -> bool:
+    """Return whether one pair of axes is too small for these results."""
+    figure_kind = KINDS.find(kind)
+    most = figure_kind.most if figure_kind.together else 1
+    return most is not None and len(rows) > most
 
 
 class _Panel(NamedTuple):
@@ -120,10 +142,11 @@ def _draw_panels(kind: FigureKind, panels: Sequence[_Panel], width: float | None
         raise UsageError(
             f"the figure {kind.name!r} needs {len(panels)} panels, but at most {_MOST_PANELS} fit; choose fewer results"
         )
-    columns = 2
+    width = width or 2.0 * WIDTH
+    columns = 2 if width >= 2.0 * _NARROWEST_PANEL else 1
     lines = math.ceil(len(panels) / columns)
     with style():
-        figure = Figure(figsize=(width or columns * WIDTH, lines * kind.height), layout="constrained")
+        figure = Figure(figsize=(width, lines * kind.height), layout="constrained")
         FigureCanvasAgg(figure)
         grid = figure.add_gridspec(lines, columns)
         heights = [kind.height] * lines
@@ -131,11 +154,12 @@ def _draw_panels(kind: FigureKind, panels: Sequence[_Panel], width: float | None
             at = divmod(number, columns)
             ax = figure.add_subplot(grid[at])
             kind.function(panel.rows, ax=ax, **panel.options)
-            ax.set_title(panel.title, loc="left")
+            panel_title(ax, panel.title, width / columns)
+            fit_legend(ax, width / columns)
             if kind.together:
                 heights[at[0]] = max(heights[at[0]], kind.height + _LEGEND_LINE * _legend_lines(ax))
         grid.set_height_ratios(heights)
-        figure.set_size_inches(width or columns * WIDTH, sum(heights))
+        figure.set_size_inches(width, sum(heights))
     return figure
 
 

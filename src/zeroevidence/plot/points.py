@@ -16,6 +16,9 @@ from zeroevidence.plot.names import measure_value, shortened
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+_NAME = 28  # letters of a name below bars
+_LEAST = 4  # letters that are left of a part of a name
+
 POINT: dict[str, Any] = {"mec": "white", "mew": 0.4}
 THIN: dict[str, Any] = {"lw": 0.6, "alpha": 0.6}
 FAINT: dict[str, Any] = {"lw": 0.5, "alpha": 0.35, "zorder": 1}  # where many intervals cross
@@ -83,14 +86,27 @@ def mark_front(
     ax.step(x, y, where="pre" if more_is_useful else "post", color=BLACK, lw=0.5, alpha=0.6, zorder=1)
 
 
-def name_ticks(ax: Axes, names: Sequence[str]) -> None:
-    """Write names below the bars of the horizontal axis, slanted where they would not fit."""
-    names = [shortened(name, 28) for name in names]
-    turned = max(map(len, names)) * len(names) > 48
+def name_ticks(ax: Axes, names: Sequence[str | Sequence[str]]) -> None:
+    """Write names below the bars of the horizontal axis, slanted where they would not fit.
+
+    Of a name in several parts the longest are shortened, so that short ones, such as f and m, still tell names apart.
+    """
+    texts = [shortened(name, _NAME) if isinstance(name, str) else _joined(name) for name in names]
+    turned = max(map(len, texts)) * len(texts) > 48
     ax.set_xticks(
-        range(len(names)),
-        labels=names,
+        range(len(texts)),
+        labels=texts,
         rotation=35 if turned else 0,
+        rotation_mode="anchor" if turned else None,
         ha="right" if turned else "center",
         parse_math=False,
     )
+
+
+def _joined(parts: Sequence[str]) -> str:
+    """The parts of a name in one line, the longest of them shortened until all fit."""
+    shown = [part for part in parts if part]
+    while sum(map(len, shown)) + len(shown) - 1 > _NAME and max(map(len, shown)) > _LEAST:
+        longest = max(range(len(shown)), key=lambda place: len(shown[place]))
+        shown[longest] = shortened(shown[longest], len(shown[longest]) - 1)
+    return " ".join(shown)

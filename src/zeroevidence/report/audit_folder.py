@@ -14,9 +14,11 @@ from zeroevidence.evaluation.reading.results import to_json
 from zeroevidence.report import render
 from zeroevidence.report.document import document
 from zeroevidence.report.inputs import ReportInputs
+from zeroevidence.report.layout.flags import raised_flags
 from zeroevidence.report.text.terminal import terminal_console, wrap
 from zeroevidence.report.trial_tables import speaker_table, trial_table, write_table
 from zeroevidence.report.verdict import verdict
+from zeroevidence.report.verdict.next_steps import NEXT_COMMANDS
 
 _RESULT = "result.json"
 
@@ -81,10 +83,18 @@ def save_report(audit: Audit, path: str | Path, *, measures: Sequence[str] | Non
 
 
 def summary(audit: Audit) -> str:
-    """Return the verdict: a headline, a few sentences for everybody, and the finding in detail."""
+    """Return the verdict: a headline, faults, a few sentences for everybody, what to run next, and the details."""
+    return "\n\n".join(map("\n".join, _verdict_paragraphs(audit))) + "\n"
+
+
+def _verdict_paragraphs(audit: Audit) -> list[list[str]]:
+    """The verdict in paragraphs of lines; a line that begins with a blank is to be copied and not broken."""
     finding = verdict(audit.rows)
-    short = f"{' '.join(finding.summary)}\n\nIn detail: " if finding.summary else ""
-    return f"{finding.headline}\n\n{short}{finding.paragraph}\n"
+    flags = raised_flags((*audit.rows, *audit.utility))
+    faults = [[f"Fault, {raised.name}: {raised.flag.sentence}"] for raised in flags if raised.flag.severity == "fault"]
+    short = [[" ".join(finding.summary)]] if finding.summary else []
+    following = [[NEXT_COMMANDS, *(f"  {command}" for command in finding.commands)]] if finding.commands else []
+    return [[finding.headline], *faults, *short, *following, [f"{'In detail: ' if short else ''}{finding.paragraph}"]]
 
 
 def audit_text(
@@ -99,8 +109,8 @@ def audit_text(
     if audit.protector is not None:
         card += f"\n{audit.protector.to_text(width)}"
     left_out = [f"Not tried: {attacker}" for attacker in audit.left_out]
-    paragraphs = (*summary(audit).splitlines(), "", *left_out)
-    finding = [line for paragraph in paragraphs for line in wrap(paragraph, width)]
+    lines = (*(line for paragraph in _verdict_paragraphs(audit) for line in (*paragraph, "")), *left_out)
+    finding = [part for line in lines for part in ([line] if line.startswith(" ") else wrap(line, width))]
     parts = [rows for rows in (audit.rows, audit.utility) if rows]
     tables = [render(rows, "text", signatures=signatures, measures=measures, estimate=estimate) for rows in parts]
     return "\n".join(finding) + f"\n{card}\n" + "\n".join(tables)

@@ -16,6 +16,7 @@ soundfile = pytest.importorskip("soundfile")
 pytest.importorskip("onnxruntime")
 
 from tests.effort import slow  # noqa: E402
+from tests.small_encoder import DIM, save_small_encoder  # noqa: E402
 from zeroevidence.attack.encoders.adding import add_encoder  # noqa: E402
 from zeroevidence.attack.encoders.inventory import find_card  # noqa: E402
 from zeroevidence.attack.encoders.training_speakers import refuse_shared, shared_people  # noqa: E402
@@ -61,6 +62,12 @@ def interrupt(done, total):
 @pytest.fixture(scope="module")
 def speech(tmp_path_factory):
     return voices(tmp_path_factory.mktemp("voices") / "speech", 12)
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    """The card of an encoder with few weights."""
+    return save_small_encoder(tmp_path_factory.mktemp("small"))
 
 
 def test_an_encoder_learns_from_protected_speech(speech, tmp_path):
@@ -132,13 +139,13 @@ def test_half_precision_hardly_moves_an_embedding(speech):
         assert whole @ half / np.linalg.norm(whole) / np.linalg.norm(half) > 1.0 - 1e-5
 
 
-def test_hours_that_are_spent_end_the_training_before_the_next_epoch(tmp_path):
+def test_hours_that_are_spent_end_the_training_before_the_next_epoch(small, tmp_path):
     speech = voices(tmp_path / "speech", 10, per_person=2)
     said, epochs = [], []
-    found = train(speech, tmp_path / "out", hours=1e-9, say=said.append, on_epoch=epochs.append)
+    found = train(speech, tmp_path / "out", encoder=small, hours=1e-9, say=said.append, on_epoch=epochs.append)
     assert "no time for 2 more epochs" in said[-1]
     assert (found.epochs, epochs) == (0, [])
-    assert load_extractor(found.card).dim == 192
+    assert load_extractor(found.card).dim == DIM
     assert json.loads(found.card.read_text())["training"]["epochs"] == 2
     with pytest.raises(UsageError, match="hours: expected more than 0, got 0"):
         train(speech, tmp_path / "other", hours=0)
@@ -156,14 +163,14 @@ def test_too_few_people_and_a_folder_in_use_are_refused(tmp_path):
         train(tmp_path / "few", used)
 
 
-def test_a_trained_encoder_is_replaced_only_with_overwrite(speech, tmp_path):
+def test_a_trained_encoder_is_replaced_only_with_overwrite(speech, small, tmp_path):
     settings, others = replace(QUICK, epochs=1), replace(QUICK, epochs=1, seed=1)
-    first = train(speech, tmp_path / "out", settings)
+    first = train(speech, tmp_path / "out", settings, encoder=small)
     card = first.card.read_text()
     with pytest.raises(UsageError, match="out: holds a trained encoder; --overwrite replaces it"):
-        train(speech, tmp_path / "out", others)
+        train(speech, tmp_path / "out", others, encoder=small)
     assert first.card.read_text() == card
-    second = train(speech, tmp_path / "out", others, overwrite=True)
+    second = train(speech, tmp_path / "out", others, encoder=small, overwrite=True)
     assert second.card.read_text() != card
 
 

@@ -314,3 +314,40 @@ def test_the_margin_makes_the_true_class_harder():
     expected = 10.0 * torch.cos(torch.arccos(cosine) + 0.5)
     logits = torch.tensor([float(expected), 0.0, 0.0])
     assert float(hard.detach()) == pytest.approx(float(-torch.log_softmax(logits, 0)[0]), abs=1e-3)
+
+
+class _Outputs:
+    """What a toy made of features, and how often that was asked for."""
+
+    def __init__(self, toy, *sets):
+        self.asked = []
+        self.known = {}
+        with torch.no_grad():
+            toy.frames(torch.from_numpy(sets[0].utterance(0))[None])  # as training does first, which moves its norm
+            for data in sets:
+                for row, digest in enumerate(data.digests):
+                    frames = toy.eval().frames(torch.from_numpy(data.utterance(row))[None]).half().float()
+                    self.known[digest.tobytes()] = frames[0].numpy(), toy.pooled(frames)[0].numpy()
+
+    def frames(self, digest):
+        self.asked.append("frames")
+        return self.known[digest.tobytes()][0] if digest.tobytes() in self.known else None
+
+    def vector(self, digest):
+        self.asked.append("vector")
+        return self.known[digest.tobytes()][1] if digest.tobytes() in self.known else None
+
+
+@pytest.mark.parametrize("known", ["all", "some"])
+def test_outputs_that_are_known_are_not_computed_again(data, known, monkeypatch):
+    settings = replace(QUICK, scope="last", epochs=2)
+    expected = train(Toy(), *data, settings, device="cpu")
+    outputs = _Outputs(Toy(), *(data if known == "all" else data[:1]))
+    computed = []
+    frames = Toy.frames
+    monkeypatch.setattr(Toy, "frames", lambda self, x, lengths=None: (computed.append(len(x)), frames(self, x))[1])
+    found = train(Toy(), *data, settings, device="cpu", outputs=outputs)
+    np.testing.assert_allclose(weights(found.network), weights(expected.network), rtol=1e-4, atol=1e-6)
+    missing = 0 if known == "all" else len(data[1])
+    assert sum(computed) == missing + 1  # one shows which weights belong to the trunk
+    assert outputs.asked.count("frames") == len(data[0]) + len(data[1])

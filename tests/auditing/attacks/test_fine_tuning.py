@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.effort import slow
+from tests.small_encoder import DIM, save_small_encoder
 from zeroevidence.attack.encoders.training_speakers import person_digest
 from zeroevidence.attack.extractors.extractor import load_extractor
 from zeroevidence.attack.training.settings import TrainingSettings
@@ -50,19 +50,7 @@ def utterances(tmp_path_factory):
 @pytest.fixture(scope="module")
 def small(tmp_path_factory):
     """The card of an encoder with few weights."""
-    import torch
-
-    from zeroevidence.attack.networks.architecture import ARCHITECTURES
-    from zeroevidence.attack.networks.onnx_export import save_onnx
-
-    home = tmp_path_factory.mktemp("small")
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
-        sizes = {"bands": 80, "front": 4, "width": 16, "growth": 32, "layers": (2, 3, 2), "dim": 12}
-        save_onnx(ARCHITECTURES["campplus"].make(**sizes), home / "small.onnx")
-    card = {"sample_rate": RATE, "front_end": "kaldi-fbank", "input": "feats", "output": "embedding", "dim": 12}
-    (home / "small.json").write_text(json.dumps({**card, "file": "small.onnx"}))
-    return home / "small.json"
+    return save_small_encoder(tmp_path_factory.mktemp("small"))
 
 
 @pytest.fixture
@@ -71,18 +59,18 @@ def short():
     return TrainingSettings(epochs=2, look=1, crop=30, batch=32)
 
 
-@slow
-def test_an_encoder_learns_once_and_is_kept(utterances, short, tmp_path, monkeypatch):
+def test_an_encoder_learns_once_and_is_kept(utterances, short, small, tmp_path, monkeypatch):
     said = []
-    tuning = FineTuner(utterances, None, tmp_path, "standard", short, say=said.append)
-    encoder = load_extractor("campplus")
+    settings = replace(short, learning_rate=3e-3)  # weights are random, and far from what can be learned
+    tuning = FineTuner(utterances, None, tmp_path, "standard", settings, say=said.append)
+    encoder = load_extractor(small)
     found = tuning(encoder)
     assert found.reason == ""
     assert (found.learned.people, found.learned.recordings, found.learned.epochs) == (TRAIN, 2 * TRAIN, 2)
     assert "every weight" in found.further
     assert any("about" in one for one in said)
     vectors = load_extractor(found.card).embed([voice(0, 0).astype(np.float32)])
-    assert vectors.shape == (1, 192)
+    assert vectors.shape == (1, DIM)
     assert not np.allclose(vectors, encoder.embed([voice(0, 0).astype(np.float32)]))
 
     def never(*_, **__):

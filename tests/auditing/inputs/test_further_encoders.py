@@ -179,6 +179,40 @@ def attempt(name, strength, seed):
     return FoldResult(name, (name,), object(), *parts, disclosure(parts[1]))
 
 
+def test_a_fusion_of_people_who_are_all_found_takes_in_every_encoder():
+    """Each names all development people, so that none adds to the first; evaluated people are harder to find."""
+
+    def saturated(name, seed):
+        part = attempt(name, 2.5, seed)
+        found = replace(part.dev, scores=part.dev.scores + 20.0 * np.eye(20)[part.dev.mated])
+        return replace(part, dev=found, development=disclosure(found))
+
+    parts = [saturated(f"encoder{i}", i) for i in range(4)]
+    fused = fuse(parts)
+    assert fused.encoders == ("encoder0", "encoder1", "encoder2", "encoder3")
+    assert disclosure(fused.scores) > max(disclosure(part.scores) for part in parts) + 0.5
+
+
+def test_a_fusion_takes_one_step_of_each_encoder_and_all_of_an_only_one():
+    weak, strong, other = attempt("weak", 1.0, 1), attempt("strong", 2.5, 2), attempt("other", 2.2, 3)
+    weak, strong = (replace(part, encoders=("encoder",)) for part in (weak, strong))
+    assert [part.step for part in fuse([weak, strong, other]).parts] == ["strong", "other"]
+    assert [part.step for part in fuse([weak, strong]).parts] == ["weak", "strong"]
+    assert fuse([weak, strong, other]).settings == 3
+
+
+def test_a_part_of_an_encoder_is_not_fused_beside_the_whole():
+    original, anonymised = sets(noise=0.5)
+    part = EncodedSpeech(
+        "part", None, anonymised.mapped(lambda part: part.vectors[:, :3]), steps=("whitened",), part_of="whole"
+    )
+    whole = EncodedSpeech("whole", original, anonymised, steps=("whitened",))
+    audited = audit(original, anonymised, encoders=[whole, part], extractor="encoder", effort="quick", options=FAST)
+    fused = [row for row in audited.rows if row.labels["backend"] == "fusion"]
+    assert fused
+    assert {name for row in fused for name in row.labels["encoder"].split("+")} == {"encoder", "whole"}
+
+
 def test_a_fusion_takes_in_what_helps_and_leaves_noise_out():
     good, other = attempt("good", 2.5, 1), attempt("other", 2.2, 2)
     noise = [attempt(f"noise{i}", 0.0, 10 + i) for i in range(4)]

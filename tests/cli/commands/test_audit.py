@@ -91,7 +91,7 @@ def test_audit_from_audio_to_results(run, corpus, encoder, tmp_path):
     assert f"wrote {out / 'report.html'}" in err
 
 
-def test_the_card_of_anonymised_speech_is_read(run, corpus, encoder, tmp_path):
+def test_the_card_of_anonymised_speech_is_read(run, corpus, encoder, tmp_path, without_figures):
     protected = tmp_path / "protected"
     assert run("anonymise", corpus, "-o", protected, "--protect", "mcadams-random")[0] == 0
     least = ("--intervals", 0, "--null", 0, "--backend", "cosine", "--attacker", "ignorant")
@@ -102,10 +102,17 @@ def test_the_card_of_anonymised_speech_is_read(run, corpus, encoder, tmp_path):
     card = json.loads((tmp_path / "out" / "protector.json").read_text())
     assert card == json.loads((protected / "protector.json").read_text())
     assert "Drawn by a seed that was not kept." in (tmp_path / "out" / "report.html").read_text()
+    (protected / "protector.json").write_text(json.dumps(card | {"surprise": 1}))
+    calls = encoder.calls
+    code, _, err = run("audit", corpus, "--anonymised", protected, "-o", tmp_path / "other", *least)
+    assert code == 3
+    assert "protector.json: card: has no field 'surprise'" in err
+    assert encoder.calls == calls  # before anything is embedded
+    assert not (tmp_path / "other").exists()
 
 
 @slow
-def test_effort_says_which_ways_of_comparing_are_tried(run, corpus, encoder, tmp_path):
+def test_effort_says_which_ways_of_comparing_are_tried(run, corpus, encoder, tmp_path, without_figures):
     found = {}
     for effort in ("quick", "standard"):
         asked = ("--effort", effort, "--attacker", "lazy-informed", "--intervals", 0, "--null", 0)
@@ -117,7 +124,7 @@ def test_effort_says_which_ways_of_comparing_are_tried(run, corpus, encoder, tmp
 
 
 @slow
-def test_embeddings_are_kept_and_results_not_replaced_unasked(run, corpus, encoder, tmp_path):
+def test_embeddings_are_kept_and_results_not_replaced_unasked(run, corpus, encoder, tmp_path, without_figures):
     out = tmp_path / "out"
     arguments = ("audit", corpus, "--protect", "mcadams", "-o", out, *QUICK)
     assert run(*arguments)[0] == 0
@@ -132,7 +139,7 @@ def test_embeddings_are_kept_and_results_not_replaced_unasked(run, corpus, encod
 
 
 @slow
-def test_few_people_are_cross_validated_and_embedded_once(run, corpus, encoder, tmp_path):
+def test_few_people_are_cross_validated_and_embedded_once(run, corpus, encoder, tmp_path, without_figures):
     code, _, err = run("audit", corpus, "--protect", "mcadams", "-o", tmp_path / "out", *QUICK)
     assert code == 0, err
     assert "18 people in 3 folds" in err
@@ -148,17 +155,18 @@ def test_few_people_are_cross_validated_and_embedded_once(run, corpus, encoder, 
     assert "10 folds of 18 people" in err
 
 
-def test_folder_of_an_external_anonymiser(run, corpus, encoder, tmp_path):
+def test_folder_of_an_external_anonymiser(run, corpus, encoder, tmp_path, without_figures):
     protected, again = tmp_path / "anonymised", tmp_path / "again"
     for path in corpus.rglob("*.wav"):
         wave, rate = soundfile.read(path)
-        for home, gain in ((protected, 1.0), (again, 0.5)):
-            target = home / path.relative_to(corpus)
+        for home, gain, behind in ((protected, 1.0, "_anon"), (again, 0.5, "")):  # names that it changed are theirs
+            target = home / path.relative_to(corpus).with_stem(f"{path.stem}{behind}")
             target.parent.mkdir(parents=True, exist_ok=True)
             soundfile.write(target, gain * wave[::-1], rate)
     folders = "--anonymised", protected, "--anonymised", again
     code, printed, err = run("audit", corpus, *folders, "-o", tmp_path / "out", *QUICK)
     assert code == 0, err
+    assert "anonymised: its files have '_anon' behind the names of the originals, and count as theirs" in err
     assert "anonymised" in printed
     assert "run 2 times on the speech" in " ".join(printed.split())
     document = json.loads((tmp_path / "out" / "result.json").read_text())
@@ -201,7 +209,7 @@ def test_doctor_looks_at_a_corpus(run, corpus):
 
 
 @slow
-def test_words_that_are_understood_stand_beside_what_leaks(run, corpus, encoder, tmp_path):
+def test_words_that_are_understood_stand_beside_what_leaks(run, corpus, encoder, tmp_path, without_figures):
     pytest.importorskip("jiwer")
     names = sorted(path.stem for path in corpus.glob("*/*.wav"))
     (tmp_path / "text").write_text("".join(f"{name} one two three\n" for name in names))
@@ -228,7 +236,7 @@ def test_words_that_are_understood_stand_beside_what_leaks(run, corpus, encoder,
 
 
 @slow
-def test_utility_of_the_speech_itself(run, corpus, encoder, tmp_path):
+def test_utility_of_the_speech_itself(run, corpus, encoder, tmp_path, without_figures):
     pytest.importorskip("jiwer")
     names = sorted(path.stem for path in corpus.glob("*/*.wav"))
     (tmp_path / "text").write_text("".join(f"{name} ONE TWO\n" for name in names))
@@ -241,8 +249,16 @@ def test_utility_of_the_speech_itself(run, corpus, encoder, tmp_path):
         soundfile.write(tmp_path / "anonymised" / path.parent.name / path.name, wave, rate)
     quick = ("--effort", "quick", "--folds", 0, "--intervals", 20, "--null", 0, "-o", tmp_path / "out")
     heard = ("--transcripts", tmp_path / "text", "--recogniser", f"{sys.executable} {tmp_path / 'hear.py'} {{list}}")
-    code, _, err = run("audit", corpus, "--anonymised", tmp_path / "anonymised", "--pitch", *heard, *quick)
+    code, printed, err = run("audit", corpus, "--anonymised", tmp_path / "anonymised", "--pitch", *heard, *quick)
     assert code == 0, err
+    lines = [line.split("  ")[0] for line in printed.splitlines()]
+    assert [name for name in ("WER [%]", "length difference [%]", "pitch correlation") if name in lines] == [
+        "WER [%]",
+        "length difference [%]",
+        "pitch correlation",
+    ]
+    words = {row.about.speech: float(row["wer"]) for row in read_results(tmp_path / "out") if "wer" in row}
+    assert words == {"original": 0.5, "anonymised": 0.5}
     useful = {name: row[name] for row in read_results(tmp_path / "out") if row.about.speech for name in row}
     assert float(useful["wer"]) == 0.5
     assert float(useful["length_difference"]) == 0.0

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import zeroevidence as ze
+from zeroevidence.attack.attackers.attacker import find_attacker
 from zeroevidence.evaluation import Options
 from zeroevidence.evaluation.reading.results import to_json
 from zeroevidence.plot import KINDS
@@ -147,3 +148,30 @@ def test_a_home_that_cannot_be_written_is_not_mentioned(result, tmp_path):
         assert ended.returncode == 0, ended.stderr
         assert "cache" not in ended.stderr.lower()
         assert "mkdir" not in ended.stderr
+
+
+def test_of_many_attempts_the_best_of_each_kind_are_drawn(run, tmp_path):
+    rng = np.random.default_rng(0)
+    threat = find_attacker("lazy-informed")
+    rows = [
+        ze.evaluate(
+            rng.normal(0.2 * number, 1, 30),
+            rng.normal(0, 1, 60),
+            labels={"system": "a", "backend": f"b{number}"},
+            about=ze.About.against(threat),
+            intervals=0,
+            null=0,
+        )
+        for number in range(9)
+    ]
+    (tmp_path / "many.json").write_text(to_json(rows))
+    few = "drawn: 1 of 9 rows, the best attackers of each kind; --row and --where draw others"
+    code, _, err = run("plot", "histogram", tmp_path / "many.json", "-o", tmp_path / "best.svg")
+    assert code == 0, err
+    assert few in err
+    code, _, err = run("plot", "bars", tmp_path / "many.json", "-o", tmp_path / "bars.svg")
+    assert code == 0, err
+    assert few not in err
+    code, _, err = run("plot", "histogram", tmp_path / "many.json", "--row", 1, "--row", 2, "-o", tmp_path / "two.svg")
+    assert code == 0, err
+    assert few not in err

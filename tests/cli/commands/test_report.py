@@ -41,7 +41,7 @@ def test_two_files_to_a_report(run, sample, tmp_path):
     assert "zeroevidence report aa.scores --key trials" in text
 
 
-def test_a_result_is_rendered_without_computing(run, result, tmp_path):
+def test_a_result_is_rendered_without_computing(run, result, tmp_path, without_figures):
     first, second = tmp_path / "a.html", tmp_path / "b.html"
     assert run("report", result, "-o", first, "--title", "Ours & theirs")[0] == 0
     assert run("report", result, "-o", second, "--title", "Ours & theirs")[0] == 0
@@ -53,14 +53,14 @@ def test_a_result_is_rendered_without_computing(run, result, tmp_path):
     assert f"{100 * row['metrics']['top1']['value']:.2f}" in a
 
 
-def test_several_results_and_score_files_together(run, result, sample, tmp_path):
+def test_several_results_and_score_files_together(run, result, sample, tmp_path, without_figures):
     out = tmp_path / "report.html"
     code, _, err = run("report", result, sample.scores, "--key", sample.key, "--system", "again", *QUICK, "-o", out)
     assert code == 0, err
     assert "2 results" in out.read_text(encoding="utf-8")
 
 
-def test_existing_output_is_kept(run, result, tmp_path):
+def test_existing_output_is_kept(run, result, tmp_path, without_figures):
     out = tmp_path / "report.html"
     out.write_text("mine")
     code, _, err = run("report", result, "-o", out)
@@ -93,7 +93,7 @@ def test_hidden_people(run, result, tmp_path):
     assert "Quixotic" not in out.read_text(encoding="utf-8")
 
 
-def test_audit_folder_with_cards(run, tmp_path):
+def test_audit_folder_with_cards(run, tmp_path, without_figures):
     from zeroevidence.report.audit_folder import save_audit
     from zeroevidence.sample.audits import sample_audit
 

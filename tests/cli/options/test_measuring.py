@@ -56,7 +56,7 @@ def test_every_command_that_computes_intervals_has_a_level(path):
     assert [parameter.default for parameter in command.params if parameter.name == "level"] == [0.95]
 
 
-def test_row_scaling_is_asked_for_by_name(run, scores, tmp_path):
+def test_row_scaling_is_asked_for_by_name(run, scores, tmp_path, without_figures):
     rows = {}
     for scaling in ("standardise", "none", "auto"):
         code, out, _ = run("evaluate", scores, "--row-scaling", scaling, "--null", 0, "--intervals", 0, "-f", "json")

@@ -111,7 +111,7 @@ def shown_row(page):
 
 
 @pytest.mark.parametrize("noise", [0.5, 40.0])
-def test_audit_verdict_and_page_name_the_same_row(noise):
+def test_audit_verdict_and_page_name_the_same_row(noise, without_figures):
     pytest.importorskip("jinja2")
     pytest.importorskip("matplotlib")
     from zeroevidence.report.html.page import to_html

@@ -8,8 +8,9 @@ import polars as pl
 import pytest
 
 from tests.effort import slow
-from tests.fuzz.seeds import run
+from tests.fuzz.seeds.target import run
 from tests.onnx_bytes import model as onnx_model
+from tests.small_encoder import save_small_encoder
 from zeroevidence import EmbeddingSets, Options, ScoreMatrix, Scores, audit, compare, evaluate, read_scores
 from zeroevidence.calibrate.rows import speaker_folds
 from zeroevidence.data.embeddings import Embeddings
@@ -369,7 +370,7 @@ def tables(tmp_path):
 
 
 @slow
-def test_an_audit_does_not_depend_on_the_order_of_the_corpus(tables):
+def test_an_audit_does_not_depend_on_the_order_of_the_corpus(tables, without_figures):
     pytest.importorskip("torch")
     words = ("--protect", "mcadams", "--extractor", tables / "bands.json", "--attacker", "semi-informed")
     words += ("--backend", "plda", "--intervals", "20", "--null", "20", "--cache", tables / "cache")
@@ -383,19 +384,10 @@ def test_an_audit_does_not_depend_on_the_order_of_the_corpus(tables):
 
 @slow
 def test_a_training_does_not_depend_on_the_order_of_the_corpus(tables):
-    torch = pytest.importorskip("torch")
+    pytest.importorskip("torch")
     pytest.importorskip("onnx")
     pytest.importorskip("safetensors")
-    from zeroevidence.attack.networks.architecture import ARCHITECTURES
-    from zeroevidence.attack.networks.onnx_export import save_onnx
-
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
-        sizes = {"bands": 80, "front": 4, "width": 16, "growth": 32, "layers": (2, 3, 2), "dim": 12}
-        save_onnx(ARCHITECTURES["campplus"].make(**sizes), tables / "small.onnx")
-    card = json.loads((tables / "bands.json").read_text())
-    (tables / "small.json").write_text(json.dumps({**card, "file": "small.onnx", "dim": 12}))
-    words = ("--extractor", tables / "small.json", "--device", "cpu", "--epochs", "2")
+    words = ("--extractor", save_small_encoder(tables), "--device", "cpu", "--epochs", "2")
     for name in "ab":
         done("train-attacker", tables / f"{name}.tsv", *words, "-o", tables / f"out{name}")
     one, two = ((tables / f"out{name}" / "attacker.onnx").read_bytes() for name in "ab")

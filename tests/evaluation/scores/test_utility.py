@@ -319,7 +319,7 @@ def test_a_program_that_fails(tmp_path, command, reason):
             ("--transcripts", "t", "--hypotheses", "h", "--recogniser", "x {wav}"),
             "--recogniser writes what --hypotheses would name",
         ),
-        (("--recogniser", "x {wav}"), "--transcripts and --hypotheses belong together"),
+        (("--recogniser", "x {wav}"), "expected --transcripts FILE"),
         ((), "nothing to measure"),
     ],
 )

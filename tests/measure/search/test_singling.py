@@ -1,5 +1,7 @@
 """Link probability and singling out, exact curves against drawn subsets."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -130,3 +132,56 @@ def test_singling_out_curve_is_hypergeometric(identities):
         rest = np.prod((identities - size - silent) / (identities - 1 - silent))
         expected.append(fires * size / identities * rest)
     assert value == pytest.approx(np.mean(expected), rel=1e-7)
+
+
+def legal_link(scores, mated, size):
+    """The published formula of the legal evaluation, every set of candidates by itself; a tie goes to the speaker."""
+    linked = []
+    for row, speaker in zip(scores, mated, strict=True):
+        others = np.delete(row, speaker)
+        sets = itertools.combinations(others, size - 1)
+        linked.append(np.mean([row[speaker] >= max(candidates) for candidates in sets]))
+    return np.mean(linked)
+
+
+@pytest.mark.parametrize("digits", [1, 12])
+def test_link_curve_is_that_of_the_legal_evaluation(digits):
+    scores, mated, _, _ = simulated(trials=12, n=8)
+    scores = scores.round(digits)
+    true = scores[np.arange(12), mated][:, None]
+    greater, equal = (scores > true).sum(axis=1), (scores == true).sum(axis=1) - 1
+    assert equal.any() == (digits == 1)
+    for size in (2, 5, 8):
+        expected = legal_link(scores, mated, size)
+        assert link_curve(greater, np.zeros_like(equal), 8, sizes=(size,)).y[0] == pytest.approx(expected)
+        strict = link_curve(greater, equal, 8, sizes=(size,)).y[0]
+        assert strict == pytest.approx(expected) if digits == 12 else strict < expected
+
+
+def legal_threshold(calibration, own):
+    """Midway between the scores that as many as the person's own calibration scores exceed, and the next."""
+    ordered = sorted(calibration.ravel().tolist(), reverse=True)
+    return (ordered[own - 1] + ordered[own]) / 2.0
+
+
+def test_singling_out_is_that_of_the_legal_evaluation_but_for_the_place_of_the_threshold():
+    """There the threshold lies midway between two calibration scores, here at the lower; else nothing differs."""
+    rng = np.random.default_rng(3)
+    people, own = 10, 9
+    between = compared = 0
+    for person in range(200):
+        calibration, tested = rng.normal(size=(own, people)), rng.normal(size=people)
+        calibration[:, person % people] += 1.5
+        tested[person % people] += 1.5
+        midway = legal_threshold(calibration, own)
+        expected = np.count_nonzero(tested > midway) == 1
+        found = singling_out(tested[None], calibration) == 1.0
+        here = firing_threshold(calibration, people)
+        assert here < midway
+        if ((tested > here) & (tested <= midway)).any():
+            between += 1
+        else:
+            compared += 1
+            assert found == expected
+    assert compared > 150
+    assert between > 0

@@ -5,12 +5,13 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+from collections.abc import Iterator
 
 import pytest
 
 from zeroevidence import evaluate
 from zeroevidence.errors import InputError
-from zeroevidence.report.html.figure_processes import figure_processes
+from zeroevidence.report.html.figure_processes import Each, figure_processes
 from zeroevidence.report.html.page import to_html
 
 pytest.importorskip("jinja2")
@@ -33,9 +34,14 @@ def _refuses(number: int) -> int:
     return number
 
 
-def test_work_is_done_by_others_in_order() -> None:
+@pytest.fixture(scope="module")
+def each() -> Iterator[Each]:
     with figure_processes(2) as each:
-        found = list(each(_where, range(8)))
+        yield each
+
+
+def test_work_is_done_by_others_in_order(each: Each) -> None:
+    found = list(each(_where, range(8)))
     assert [number for number, _ in found] == list(range(8))
     assert os.getpid() not in {pid for _, pid in found}
 
@@ -60,10 +66,9 @@ def test_nobody_is_left_behind() -> None:
             os.kill(pid, 0)
 
 
-def test_the_page_is_the_same() -> None:
+def test_the_page_is_the_same(each: Each) -> None:
     rows = [
         evaluate([2.0 + shift, 3.0, 1.5, 0.2], [0.0, 1.0, 1.7, -0.4], intervals=0, null=0, labels={"system": name})
         for name, shift in (("one", 0.0), ("two", 0.7))
     ]
-    with figure_processes(2) as each:
-        assert to_html(rows, each=each) == to_html(rows)
+    assert to_html(rows, each=each) == to_html(rows)

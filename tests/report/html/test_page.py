@@ -351,7 +351,8 @@ def readoff(page, figure):
     return [line["name"] for panel in json.loads(found)[figure] for line in panel["lines"]]
 
 
-def test_of_many_protections_the_best_and_the_control_are_drawn(pairs):
+def test_of_many_protections_the_best_and_the_control_are_drawn(pairs, only_figure):
+    only_figure("det")
     quick = ze.Options(intervals=0, null=0)
     rows = []
     for number, name in enumerate(["unprotected", *(f"protection {i}" for i in range(1, 9))]):
@@ -363,7 +364,8 @@ def test_of_many_protections_the_best_and_the_control_are_drawn(pairs):
     assert len(drawn) == 6
 
 
-def test_every_protection_has_its_map(pairs):
+def test_every_protection_has_its_map(pairs, only_figure):
+    only_figure("map")
     quick = ze.Options(intervals=0, null=0)
     points = Points((0.0, 1.0), (1.0, 0.0), ("n", "s"))
     rows = []

@@ -83,6 +83,19 @@ def test_how_the_attempt_that_counts_was_chosen():
     choice, said = choices(developed(weak, 2.0), developed(silent, 3.0))
     assert choice == "development-beyond-chance"
     assert f"of 2 attempts, the one that did best on other people{LEFT_OUT}, the attacker" in said
+    fusion = replace(strong, about=replace(strong.about, fused=True))
+    close, far = (
+        replace(weak, about=replace(weak.about, development=2.0, development_error=error)) for error in (0.3, 0.1)
+    )
+    choice, said = choices(close, developed(fusion, 1.8))
+    assert choice == "fused"
+    fuses = "the one that fuses several and that none clearly beat on other people"
+    assert f"of 2 attempts, {fuses}, the attacker" in said
+    assert choices(far, developed(fusion, 1.8))[0] == "development"
+    assert choices(far, developed(fusion, 2.1))[0] == "development"
+    choice, said = choices(developed(silent, 3.0), close, developed(fusion, 1.8))
+    assert choice == "fused-beyond-chance"
+    assert f"of 3 attempts, {fuses}{LEFT_OUT}, the attacker" in said
     choice, said = choices(developed(weak, 2.0), strong)
     assert choice == "evaluated"
     assert "of 2 attempts, the one that learns most on average, the attacker" in said

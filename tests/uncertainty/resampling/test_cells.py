@@ -8,7 +8,7 @@ from zeroevidence.calibrate.pav import Counts, count, pool, rank
 from zeroevidence.measure.pairs.verification import eer_of
 from zeroevidence.measure.pairs.zebra import d_ece_of
 from zeroevidence.uncertainty.resampling import cells, tables
-from zeroevidence.uncertainty.resampling.cells import assign_cells, cell_starts
+from zeroevidence.uncertainty.resampling.cells import assign_cells, cell_starts, certain_runs
 from zeroevidence.uncertainty.resampling.clusters import find_clusters
 from zeroevidence.uncertainty.resampling.pairs import PairResampler
 
@@ -45,6 +45,7 @@ def test_equal_scores_are_in_one_cell():
 @pytest.mark.parametrize("kind", ["normal", "heavy", "tied", "infinite", "equal"])
 def test_many_scores_are_placed_as_by_a_search(kind, dtype, monkeypatch):
     monkeypatch.setattr(cells, "_BUCKETS", 1 << 10)
+    monkeypatch.setattr(cells, "_BUCKETED_FROM", 1 << 10)
     monkeypatch.setattr(cells, "_BLOCK", 300)
     rng = np.random.default_rng(5)
     drawn = {
@@ -73,6 +74,33 @@ def test_cells_keep_the_measures(scores):
     assert d_ece_of(pool(few)) == pytest.approx(d_ece_of(pool(counts)), abs=2e-4)
     # the ends are kept, and with them the worst case
     assert pool(few).llr[[0, -1]].tolist() == pool(counts).llr[[0, -1]].tolist()
+
+
+@pytest.mark.parametrize("digits", [2, 8])
+def test_runs_are_pooled_whatever_is_left_out(digits):
+    rng = np.random.default_rng(3)
+    target, nontarget = rng.normal(1.0, 1.0, 300).round(digits), rng.normal(size=900).round(digits)
+    placed = assign_cells(target, nontarget, rank(target, nontarget))
+    runs = certain_runs(placed.counts)
+    assert len(runs) < len(placed.middle)
+    for share in (0.02, 0.3, 0.9):
+        kept = [rng.random(len(side)) < share for side in (target, nontarget)]
+        tar, non = (
+            np.bincount(side[keep], minlength=len(placed.middle))
+            for side, keep in zip((placed.target, placed.nontarget), kept, strict=True)
+        )
+        some = tar + non > 0
+        expected, found = pool(Counts(tar[some], non[some])), pool(Counts(tar, non), runs)
+        assert all((getattr(found, part) == getattr(expected, part)).all() for part in ("target", "nontarget", "llr"))
+
+
+def test_people_of_another_kind_may_be_anywhere(scores):
+    """The runs hold for fewer scores, not for targets that look like non-targets or score above all."""
+    data = ze.ScoreMatrix(np.random.default_rng(0).normal(size=(60, 6)), np.repeat(np.arange(6), 10)).to_scores()
+    resampler = PairResampler(data, rank(data.target, data.nontarget), clusters=find_clusters(data))
+    found = resampler.unseen()
+    resampler.runs = np.arange(len(resampler.placed.middle))
+    assert resampler.unseen() == found
 
 
 def test_values_on_fewer_people_are_those_of_all_atoms(scores):

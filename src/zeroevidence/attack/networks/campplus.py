@@ -165,6 +165,7 @@ class CamPlusPlus(SpeakerNetwork):
 
     least_frames: ClassVar[int] = 3  # two frames of the trunk: a deviation needs two
     stride: ClassVar[int] = 2
+    head_begins: ClassVar[str] = "stage2"
 
     def __init__(
         self,

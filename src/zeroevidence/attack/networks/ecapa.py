@@ -129,6 +129,7 @@ class EcapaTdnn(SpeakerNetwork):
     """
 
     least_frames: ClassVar[int] = max(_DILATIONS) + 1  # mirroring needs one more frame than it adds
+    head_begins: ClassVar[str] = "attention"
 
     def __init__(self, *, bands: int = 80, width: int = 1024, bottleneck: int = 128, dim: int = 192) -> None:
         super().__init__()

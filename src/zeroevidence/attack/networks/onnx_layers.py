@@ -101,10 +101,13 @@ def _stored(onnx: Any, graph: Any) -> dict[str, Any]:
     return tensors
 
 
+def is_layer(node: Any) -> bool:
+    """Return whether a node of a graph is a layer with weights."""
+    return node.op_type in _KINDS
+
+
 def _layers(onnx: Any, graph: Any, stored: dict[str, Any]) -> Iterator[Layer]:
-    for node in graph.node:
-        if node.op_type not in _KINDS:
-            continue
+    for node in filter(is_layer, graph.node):
         tensors = tuple(
             np.array(onnx.numpy_helper.to_array(stored[name]), np.float32) for name in node.input[1:] if name
         )

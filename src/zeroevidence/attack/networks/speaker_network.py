@@ -145,6 +145,7 @@ class SpeakerNetwork(nn.Module, ABC):  # type: ignore[misc, unused-ignore]
 
     least_frames: ClassVar[int]  # of features, for one embedding
     stride: ClassVar[int] = 1  # feature frames per frame of the trunk
+    head_begins: ClassVar[str]  # name of the first part behind the trunk
     bands: int
     dim: int
 
@@ -194,6 +195,11 @@ class SpeakerNetwork(nn.Module, ABC):  # type: ignore[misc, unused-ignore]
     def weighted(self) -> list[nn.Module]:
         """Return the layers with weights, in the order in which they compute."""
         return [module for module in self.modules() if isinstance(module, nn.Conv1d | nn.Conv2d | FixedBatchNorm)]
+
+    def trunk_layers(self) -> int:
+        """Return how many of the layers with weights belong to the trunk; the last of them gives its output."""
+        behind = set(getattr(self, self.head_begins).modules())
+        return next(at for at, layer in enumerate(self.weighted()) if layer in behind)
 
     @abstractmethod
     def _trunk(self, x: Tensor, valid: FrameMask | None) -> Tensor:

@@ -42,20 +42,26 @@ def open_model(file: Path, *, sha256: str | None = None, size: int | None = None
     MissingExtra
         Without onnxruntime.
     """
-    runtime = optional("onnxruntime", EXTRA, "an ONNX speaker encoder")
+    optional("onnxruntime", EXTRA, "an ONNX speaker encoder")
     data = checked_bytes(file, sha256=sha256, size=size)
     external = external_files(data, file)
+    try:
+        # What was checked is what is run; other files are found from where the model lies.
+        session = open_session(str(file) if external else data, threads)
+    except Exception as error:  # the runtime has its own family of errors
+        raise InputError(f"cannot be loaded as ONNX: {str(error).splitlines()[0]}", path=file) from None
+    return OnnxModel(session, hashlib.sha256(data).hexdigest(), external)
+
+
+def open_session(model: bytes | str, threads: int = 1) -> Any:
+    """Return the session of a model, which was checked, or of its file."""
+    runtime = optional("onnxruntime", EXTRA, "an ONNX speaker encoder")
     options = runtime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
     options.add_session_config_entry("session.load_model_format", "ONNX")
-    try:
-        # What was checked is what is run; other files are found from where the model lies.
-        session = runtime.InferenceSession(str(file) if external else data, options, providers=["CPUExecutionProvider"])
-    except Exception as error:  # the runtime has its own family of errors
-        raise InputError(f"cannot be loaded as ONNX: {str(error).splitlines()[0]}", path=file) from None
-    return OnnxModel(session, hashlib.sha256(data).hexdigest(), external)
+    return runtime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 
 
 class OnnxExtractor:

@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import tempfile
+import threading
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +22,7 @@ from zeroevidence.data.files.writing import TEMPORARY_PREFIX
 
 Array = NDArray[np.float32]
 
+LARGEST = 8 << 30  # bytes of a limited store
 _CHECK = hashlib.sha256().digest_size
 
 
@@ -71,3 +75,41 @@ class ArrayStore:
                 raise
         except OSError as error:
             raise OSError(error.errno, f"vectors cannot be stored: {error.strerror}", str(self.folder)) from None
+
+
+class LimitedStore:
+    """A store of arrays that can be computed again: it takes them as long as there is room.
+
+    Parameters
+    ----------
+    folder
+        The folder.
+    dim
+        Columns of each array.
+    most
+        Bytes that it may hold, what is there included; half of the free disk is never exceeded.
+    """
+
+    def __init__(self, folder: Path, dim: int, most: int = LARGEST) -> None:
+        self.folder, self._store, self._lock = folder, ArrayStore(folder, dim), threading.Lock()
+        self._used = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+        self.most = min(most, self._used + _free_disk(folder) // 2)
+
+    def load(self, key: str) -> Array | None:
+        """Return the array, rows x columns, or None where there is no complete one."""
+        return self._store.load(key)
+
+    def save(self, key: str, array: Array) -> None:
+        """Store an array if there is room."""
+        with self._lock:
+            fits = self._used + array.nbytes <= self.most
+            self._used += array.nbytes if fits else 0
+        if fits:
+            with suppress(OSError):  # a full disk is no reason to stop
+                self._store.save(key, array)
+
+
+def _free_disk(folder: Path) -> int:
+    """Return the free bytes where a folder is, or will be."""
+    home = folder.absolute()
+    return shutil.disk_usage(next(each for each in (home, *home.parents) if each.exists())).free

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import shutil
-import threading
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
 import numpy as np
 
-from zeroevidence.attack.speech.array_store import ArrayStore, array_key
+from zeroevidence.attack.speech.array_store import LARGEST, LimitedStore, array_key
 from zeroevidence.data.speech.audio import is_silent
 from zeroevidence.data.speech.corpus import Utterance
 from zeroevidence.data.speech.mixing import Wave
@@ -72,9 +69,6 @@ class RepeatedTransform:
         return self.transforms[number](wave, rate, replace(utterance, id=name))
 
 
-_MOST = 8 << 30  # bytes of protected speech that are cached
-
-
 class CachedTransform:
     """A voice transform that is computed once for each recording, however many encoders embed it.
 
@@ -85,19 +79,17 @@ class CachedTransform:
     folder
         Where waveforms are cached.
     most
-        Bytes that may be cached, of which half of the free disk is never exceeded; of longer speech the rest is
-        protected anew whenever it is asked for.
+        Bytes that may be cached, as in `LimitedStore`; of longer speech the rest is protected anew whenever it is asked
+        for.
     """
 
-    def __init__(self, transform: VoiceTransform, folder: Path, most: int = _MOST) -> None:
+    def __init__(self, transform: VoiceTransform, folder: Path, most: int = LARGEST) -> None:
         self.transform = transform
-        self._store, self._lock = ArrayStore(folder, 1), threading.Lock()
-        self._used = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
-        self.most = min(most, self._used + _free_disk(folder) // 2)
+        self._store = LimitedStore(folder, 1, most)
 
     def __reduce__(self) -> tuple[type[CachedTransform], tuple[VoiceTransform, Path, int]]:
         """Send what another process needs: the transform and the folder."""
-        return CachedTransform, (self.transform, self._store.folder.absolute(), self.most)
+        return CachedTransform, (self.transform, self._store.folder.absolute(), self._store.most)
 
     @property
     def fingerprint(self) -> str:
@@ -111,16 +103,6 @@ class CachedTransform:
         if cached is not None:
             return cached[:, 0]
         result = np.asarray(self.transform(wave, rate, utterance), np.float32)
-        with self._lock:
-            fits = result.ndim == 1 and self._used + result.nbytes <= self.most
-            self._used += result.nbytes if fits else 0
-        if fits:
-            with suppress(OSError):  # a full disk is no reason to stop
-                self._store.save(key, result[:, None])
+        if result.ndim == 1:
+            self._store.save(key, result[:, None])
         return result
-
-
-def _free_disk(folder: Path) -> int:
-    """Return the free bytes where a folder is, or will be."""
-    home = folder.absolute()
-    return shutil.disk_usage(next(each for each in (home, *home.parents) if each.exists())).free

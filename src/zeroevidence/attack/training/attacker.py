@@ -20,6 +20,7 @@ from zeroevidence.attack.extractors.extractor import DEFAULT_EXTRACTOR
 from zeroevidence.attack.networks.loading import load_network
 from zeroevidence.attack.networks.onnx_export import save_onnx
 from zeroevidence.attack.onnx_models.cards import CARD, EncoderCard, card_text
+from zeroevidence.attack.speech.encoder_outputs import EncoderOutputs
 from zeroevidence.attack.training.data.features import read_features
 from zeroevidence.attack.training.data.frame_set import FrameSet
 from zeroevidence.attack.training.history import TrainedNetwork
@@ -188,6 +189,7 @@ def fine_tune(
     hours: float | None = None,
     on_epoch: Callable[[Any], None] | None = None,
     say: Callable[[str], None] = lambda _: None,
+    outputs: EncoderOutputs | None = None,
 ) -> TrainedAttacker:
     """Train the encoder of a card on features, and write it with a card of its own.
 
@@ -203,12 +205,14 @@ def fine_tune(
         As in `train_attacker`, and so are the other arguments.
     settings
         With nothing left open.
+    outputs
+        What the encoder made of some of the utterances before training, where that is known.
     """
     loop, place = training_loop(device)
     group = loop.current_group()
 
     def train(settings: TrainingSettings, checkpoint: Path, stop: Callable[[], bool] = lambda: False) -> TrainedNetwork:
-        network, shown = load_network(card), {"on_epoch": on_epoch, "say": say}
+        network, shown = load_network(card), {"on_epoch": on_epoch, "say": say, "outputs": outputs}
         trained: TrainedNetwork = loop.train(
             network, training, development, settings, device=place, checkpoint=checkpoint, stop=stop, **shown
         )
@@ -307,15 +311,20 @@ def _split(speakers: StrArray, seed: int) -> tuple[StrArray, StrArray]:
 
 
 def estimate_text(
-    network: Any, training: FrameSet, development: FrameSet, settings: TrainingSettings, place: str
+    network: Any,
+    training: FrameSet,
+    development: FrameSet,
+    settings: TrainingSettings,
+    place: str,
+    outputs: EncoderOutputs | None = None,
 ) -> str:
-    """Return a sentence on what will be trained, and how long it takes at most."""
+    """Return a sentence on what will be trained, and how long it takes at most; the arguments are those of `train`."""
     from zeroevidence.attack.training.duration import estimate_seconds
 
     people = len(np.unique(training.speakers))
     minutes = float(training.length.sum() + development.length.sum()) / 6000.0
     weights = "every weight" if settings.scope == "all" else "pooling and last layers"
-    longest = format_duration(estimate_seconds(network, training, development, settings, device=place))
+    longest = format_duration(estimate_seconds(network, training, development, settings, device=place, outputs=outputs))
     return (
         f"{people} people to learn from, {minutes:.0f} minutes of speech; {weights}, {settings.epochs} epochs at most, "
         f"on {place}: about {longest} at most"

@@ -12,6 +12,7 @@ import numpy as np
 import torch
 
 from zeroevidence.attack.speech.batches import cores
+from zeroevidence.attack.speech.encoder_outputs import EncoderOutputs
 from zeroevidence.attack.training.data.frame_set import FrameSet
 from zeroevidence.attack.training.loop import PART, TrainingRun, check_people, find_device, reproducible
 from zeroevidence.attack.training.settings import TrainingSettings
@@ -26,6 +27,7 @@ def estimate_seconds(
     settings: TrainingSettings | None = None,
     *,
     device: str | None = None,
+    outputs: EncoderOutputs | None = None,
 ) -> float:
     """Return the seconds that `train` takes at most, from the time that a few utterances take.
 
@@ -35,16 +37,19 @@ def estimate_seconds(
     check_people(training, development)
     place = find_device(device)
     # Without a GPU the cost grows with the number of utterances, so few tell it; with one, a whole batch costs no more.
-    count = settings.batch if place.type == "cuda" else min(settings.batch, PART * cores())
-    sample, development_sample = _typical(training, count), _typical(development, 2)
+    on_gpu = place.type == "cuda"
+    sample = _typical(training, settings.batch if on_gpu else min(settings.batch, PART * cores()))
+    passed, development_sample = sample if on_gpu else _typical(training, cores()), _typical(development, 2)
     short = replace(settings, epochs=3)
     with reproducible(settings.seed, place):
-        running = TrainingRun(copy.deepcopy(network).to(place), sample, development_sample, short, place)
-        running.epoch()  # the first of everything is slower
-        source, prepared = _timed(place, lambda: running.passes.source(sample))
+        untrained = copy.deepcopy(network).to(place)
+        running = TrainingRun(untrained, sample, development_sample, short, place, outputs=outputs)
+        if on_gpu:
+            running.epoch()  # the first of everything is slower
+        source, prepared = _timed(place, lambda: running.passes.source(passed))
         _, embedded = _timed(place, lambda: running.passes.embed(source))
         _, learned = _timed(place, running.epoch)
-    to_learn, to_look, timed = (float(data.length.sum()) for data in (training, development, sample))
+    to_learn, to_look, timed = (float(data.length.sum()) for data in (training, development, passed))
     looks = 1 + settings.epochs // settings.look
     once = (prepared * (to_learn + to_look) + embedded * to_learn) / timed
     return once + looks * embedded * to_look / timed + settings.epochs * learned * len(training) / len(sample)

@@ -15,6 +15,7 @@ from torch import nn
 
 from zeroevidence._typing import IntArray
 from zeroevidence.attack.speech.batches import torch_threads
+from zeroevidence.attack.speech.encoder_outputs import EncoderOutputs
 from zeroevidence.attack.training.angular_margin import AngularMargin
 from zeroevidence.attack.training.checkpoints import load_checkpoint, save_checkpoint
 from zeroevidence.attack.training.compute.cuda_graph import RecordedStep
@@ -47,6 +48,7 @@ def train(
     on_epoch: Callable[[Epoch], None] | None = None,
     say: Callable[[str], None] = lambda _: None,
     stop: Callable[[], bool] = lambda: False,
+    outputs: EncoderOutputs | None = None,
 ) -> TrainedNetwork:
     """Train an encoder to recognise people, and keep the weights to which development people disclose most.
 
@@ -71,6 +73,8 @@ def train(
         Called with a message where less fits into the memory of the device than asked for; the result stays the same.
     stop
         Called before each epoch; the training ends where it says so.
+    outputs
+        What the encoder made of some of the utterances before training, where that is known.
     """
     settings = (settings or TrainingSettings()).filled()
     check_people(training, development)
@@ -78,7 +82,7 @@ def train(
     trainable = {parameter: parameter.requires_grad for parameter in network.to(place).parameters()}
     try:
         with reproducible(settings.seed, place):
-            run = TrainingRun(network, training, development, settings, place, say, checkpoint)
+            run = TrainingRun(network, training, development, settings, place, say, checkpoint, outputs)
             return run.run(checkpoint, on_epoch, stop)
     finally:
         for parameter, was in trainable.items():
@@ -125,6 +129,7 @@ class TrainingRun:
         place: torch.device,
         say: Callable[[str], None] = lambda _: None,
         folder: Path | None = None,
+        outputs: EncoderOutputs | None = None,
     ) -> None:
         self.network, self.settings, self.place = network, settings, place
         self.encoder: Any = network  # with the methods of an encoder, which a plain module lacks
@@ -135,7 +140,7 @@ class TrainingRun:
         self.recorded: RecordedStep | None = None
         self.batch_size = AdaptiveBatchSize(self.batch, say)
         self.group = current_group()
-        self.passes = EncoderPasses(network, place, last=self.last, say=say, group=self.group)
+        self.passes = EncoderPasses(network, place, last=self.last, say=say, group=self.group, outputs=outputs)
         self._freeze_trunk(training)
         self.training, self.development = (self.passes.source(data, folder) for data in (training, development))
         self.crop = max(1, round(settings.crop * self.training.data.length.sum() / training.length.sum()))
@@ -163,7 +168,7 @@ class TrainingRun:
             weight.requires_grad_(gradient is None)
 
     def _class_means(self, labels: IntArray, people: int) -> torch.Tensor:
-        vectors = self.passes.embed(self.training)
+        vectors = self.passes.embed_untrained(self.training)
         vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
         sums = np.zeros((people, vectors.shape[1]))
         np.add.at(sums, labels, vectors)
@@ -178,7 +183,7 @@ class TrainingRun:
         if state is not None:
             result.epochs, result.best, best, weights = state.epochs, state.best, state.best_score, state.weights
         else:
-            best, weights = self.look(), _copy(self.network)
+            best, weights = self.look(untrained=True), _copy(self.network)
             result.epochs = [Epoch(0, math.nan, best)]
         first = len(result.epochs)
         since = sum(1 for epoch in result.epochs if epoch.development is not None and epoch.number > result.best)
@@ -201,9 +206,10 @@ class TrainingRun:
         self.network.eval()
         return result
 
-    def look(self) -> DevelopmentScore:
+    def look(self, *, untrained: bool = False) -> DevelopmentScore:
         """Evaluate the network as it is now on the development people."""
-        return development_score(self.passes.embed(self.development), self.development.data.speakers)
+        embed = self.passes.embed_untrained if untrained else self.passes.embed
+        return development_score(embed(self.development), self.development.data.speakers)
 
     def epoch(self) -> float:
         """Pass once over the utterances, and return the mean loss."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
-from itertools import count
 
 import numpy as np
 from numpy.linalg import LinAlgError
@@ -18,6 +19,7 @@ from zeroevidence.attack.ladder.ladder import LadderStep
 from zeroevidence.auditing.attacks.attack_result import AttackResult, FailedAttack, choose_per_fold
 from zeroevidence.auditing.attacks.attack_settings import AttackSettings
 from zeroevidence.auditing.attacks.backend_curve import draw_curve, learning_curve
+from zeroevidence.auditing.attacks.row_evaluation import RowTask, evaluate_task, evaluate_tasks
 from zeroevidence.auditing.attacks.step_attack import (
     FittedBackend,
     FoldResult,
@@ -33,7 +35,7 @@ from zeroevidence.auditing.learning_curve import LearningCurve, LearningCurves
 from zeroevidence.auditing.protocols.protocol_choice import usual_protocol
 from zeroevidence.data.threat import ThreatModel, Training
 from zeroevidence.errors import InputError
-from zeroevidence.evaluation import About, Evaluation, add_similarity, evaluate
+from zeroevidence.evaluation import About, Evaluation, add_similarity
 from zeroevidence.evaluation.rows.about import Protocol, TrainingEffort
 from zeroevidence.evaluation.rows.flags import flag
 from zeroevidence.uncertainty.resampling.draws import Progress
@@ -102,31 +104,46 @@ class AttackPlan:
         repeated = [model for model in self.models if sum(attack[2] == model for attack in attacks) > 1]
         total = len(attacks) + len(repeated) * (1 if len(self.folds) == 1 else 2)
         groups: dict[ThreatModel, list[AttackResult]] = {model: [] for _, _, model in attacks}
-        results, number_done = AttackRows(), count(1)
+        results = AttackRows()
+        carried_out: deque[tuple[ThreatModel, AttackResult]] = deque()
 
-        def add(model: ThreatModel, result: AttackResult | None, since: float) -> None:
+        def task(model: ThreatModel, result: AttackResult | None, since: float) -> Iterator[RowTask]:
             if result is not None:
                 result = replace(result, seconds=time.perf_counter() - since)
                 groups[model].append(result)
-                results.add(self.row(model, result), self.card(model, result), result)
-            if progress is not None:
-                progress(next(number_done), total)
+                carried_out.append((model, result))
+                yield self.task(model, result)
 
-        for number, step, model in attacks:
-            started = time.perf_counter()
-            result = self.attack(number, step, model)
-            if isinstance(result, FailedAttack):
-                results.failed.append(result)
-            add(model, result if isinstance(result, AttackResult) else None, started)
-        if not any(groups[model] for model in self.models):
-            raise InputError(_none_left(results.failed))
-        for model in repeated:
-            started = time.perf_counter()
-            parts = zip(*(result.folds for result in groups[model]), strict=True)
-            fused = [fuse(part, seed=self.settings.seed) for part in parts if len(part) > 1]
-            add(model, AttackResult.of(fused) if fused else None, started)
-        for model in repeated if len(self.folds) > 1 else ():
-            add(model, choose_per_fold(groups[model]) if len(groups[model]) > 1 else None, time.perf_counter())
+        def tasks() -> Iterator[RowTask]:
+            for number, step, model in attacks:
+                started = time.perf_counter()
+                result = self.attack(number, step, model)
+                if isinstance(result, FailedAttack):
+                    results.failed.append(result)
+                yield from task(model, result if isinstance(result, AttackResult) else None, started)
+            if not any(groups[model] for model in self.models):
+                raise InputError(_none_left(results.failed))
+            for model in repeated:
+                started = time.perf_counter()
+                parts = zip(*(result.folds for result in groups[model] if self._is_whole(result)), strict=True)
+                fused = [fuse(part, seed=self.settings.seed) for part in parts if len(part) > 1]
+                yield from task(model, AttackResult.of(fused) if fused else None, started)
+            for model in repeated if len(self.folds) > 1 else ():
+                chosen = choose_per_fold(groups[model]) if len(groups[model]) > 1 else None
+                yield from task(model, chosen, time.perf_counter())
+
+        settings = self.settings
+        running = {"workers": settings.workers, "processes": max(settings.workers, settings.row_processes)}
+        with closing(evaluate_tasks(tasks(), total, settings.options, **running)) as evaluated:
+            for each in evaluated:
+                model, result = carried_out.popleft()
+                result = replace(result, seconds=result.seconds + each.seconds)
+                results.add(self.with_model_flags(model, each.row), self.card(model, result), result)
+                if progress is not None:
+                    progress(len(results.rows), total)
+        if progress is not None:
+            for done in range(len(results.rows), total):
+                progress(done + 1, total)  # what failed, or was not to be chosen among, makes no row
         scores = [result.scores.to_scores() for result in results.attacks]
         return replace(results, rows=add_similarity(list(zip(results.rows, scores, strict=True))))
 
@@ -166,6 +183,10 @@ class AttackPlan:
 
     def row(self, model: ThreatModel, result: AttackResult) -> Evaluation:
         """Return the row of an attack."""
+        return self.with_model_flags(model, evaluate_task(self.task(model, result), self.settings.workers).row)
+
+    def task(self, model: ThreatModel, result: AttackResult) -> RowTask:
+        """Return what is evaluated of an attack."""
         labels = {
             "system": model.name if model.is_bound else self.settings.system,
             "dataset": self.settings.dataset,
@@ -173,14 +194,11 @@ class AttackPlan:
             "encoder": result.encoder if len(self.encoders) > 1 else "",
             "backend": result.step,
         }
-        row = evaluate(
-            result.scores,
-            dev=result.dev,
-            labels={name: value for name, value in labels.items() if value},
-            about=self._about(model, result),
-            options=self.settings.options,
-            workers=self.settings.workers,
-        )
+        named = {name: value for name, value in labels.items() if value}
+        return RowTask(result.scores, result.dev, named, self._about(model, result), self.settings.options)
+
+    def with_model_flags(self, model: ThreatModel, row: Evaluation) -> Evaluation:
+        """Return the row with a flag where the calibration of its threat model misleads."""
         alid = row.number("alid")
         if model.development != (model.enrolment, model.trial) and alid is not None and alid < 0.0:
             row = row.with_flags(flag("calibration-misled"))
@@ -205,11 +223,16 @@ class AttackPlan:
         if tunings:
             longest = max(tunings, key=lambda tuning: tuning.epochs)
             spent = replace(spent, epochs=longest.epochs, recordings=longest.recordings)
-        return replace(about, development=result.development, spent=spent)
+        return replace(
+            about, development=result.development, development_error=result.error, fused=result.fused, spent=spent
+        )
 
     def _fewest(self, split: str) -> int:
         """Return the number of people of a split, in the fold that has fewest."""
         return min(len(encoders[0].anonymised.speakers(split)) for encoders in self.folds)
+
+    def _is_whole(self, result: AttackResult) -> bool:
+        return all(encoder.part_of is None for encoder in self._used(result))
 
     def _used(self, result: AttackResult) -> list[EncodedSpeech]:
         return [encoder for encoder in self.encoders if encoder.name in result.encoders]

@@ -10,6 +10,7 @@ import numpy as np
 from zeroevidence.auditing.attacks.step_attack import FoldResult
 from zeroevidence.data.folded_scores import FoldedScores
 from zeroevidence.data.matrix import ScoreMatrix
+from zeroevidence.evaluation.finding.choosing import Developed, choose
 from zeroevidence.evaluation.rows.about import DrawUse
 
 CHOSEN = "chosen"  # label of what the development people of each fold chose, which may differ between folds
@@ -90,6 +91,16 @@ class AttackResult:
         return float(np.mean([fold.development for fold in self.folds]))
 
     @property
+    def error(self) -> float:
+        """Standard error of `development` over people."""
+        return float(np.sqrt(np.sum([fold.error**2 for fold in self.folds])) / len(self.folds))
+
+    @property
+    def fused(self) -> bool:
+        """Whether it is a fusion, in some fold."""
+        return any(fold.parts for fold in self.folds)
+
+    @property
     def draws(self) -> DrawUse:
         """How runs of the anonymiser were used, at most in any fold."""
         return DrawUse.together([fold.draws for fold in self.folds])
@@ -101,13 +112,13 @@ class AttackResult:
 
 
 def choose_per_fold(attackers: Sequence[AttackResult]) -> AttackResult | None:
-    """Return the attacker of each fold to whom its development people disclose most; None where all are the same.
+    """Return the attacker of each fold that its development people choose; None where all are the same.
 
     The development people of one fold are evaluated in another, so an attacker that is chosen by the mean over folds is
     chosen by the evaluated people too. This one is not.
     """
-    bits = np.array([[fold.development for fold in attacker.folds] for attacker in attackers])
-    best = bits.argmax(axis=0).tolist()
+    folds = zip(*(attacker.folds for attacker in attackers), strict=True)
+    best = [choose([Developed(part.development, part.error, bool(part.parts)) for part in parts]) for parts in folds]
     if len(set(best)) == 1:
         return None
     result = AttackResult.of([attackers[i].folds[fold] for fold, i in enumerate(best)], CHOSEN)

@@ -32,6 +32,7 @@ class AttackSettings:
     adapter: Adapter | None = None
     calibration: CalibratedOn = "matched"
     workers: int = 1
+    row_processes: int = 1  # that evaluate many rows side by side
     deterministic: bool = False  # whether a second run of the anonymiser gave the same speech
 
     def threat_models(self) -> list[ThreatModel]:

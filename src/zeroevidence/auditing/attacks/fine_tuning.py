@@ -21,6 +21,7 @@ from zeroevidence.attack.ladder.ladder import Effort
 from zeroevidence.attack.networks.loading import load_network
 from zeroevidence.attack.onnx_models.cards import CARD, EncoderCard
 from zeroevidence.attack.onnx_models.runtime import OnnxExtractor
+from zeroevidence.attack.speech.encoder_outputs import EncoderOutputs
 from zeroevidence.attack.speech.protection import VoiceTransform
 from zeroevidence.attack.training.attacker import estimate_text, fine_tune, training_loop
 from zeroevidence.attack.training.data.features import read_features
@@ -58,10 +59,11 @@ class _EncoderTraining:
     development: FrameSet
     settings: TrainingSettings
     place: str
+    outputs: EncoderOutputs | None
 
     def estimate(self, settings: TrainingSettings) -> str:
         """Return a sentence on how long a training takes."""
-        return estimate_text(self.network, self.training, self.development, settings, self.place)
+        return estimate_text(self.network, self.training, self.development, settings, self.place, self.outputs)
 
     def digest(self) -> str:
         """Return a digest of everything that the result depends on."""
@@ -111,8 +113,8 @@ class FineTuner:
     fold: tuple[int, int] = (1, 1)
     draws: int = 1
 
-    def __call__(self, extractor: Extractor) -> FineTuningResult:
-        """Fine-tune an encoder."""
+    def __call__(self, extractor: Extractor, outputs: EncoderOutputs | None = None) -> FineTuningResult:
+        """Fine-tune an encoder; what it made of utterances may be known."""
         reason = too_few(len({utterance.speaker for utterance in self.utterances if utterance.role == "train"}))
         if reason is not None:
             return FineTuningResult(reason=reason)
@@ -124,7 +126,7 @@ class FineTuner:
         except (MissingExtra, InputError) as error:
             return FineTuningResult(reason=str(error))
         settings = self._filled("all" if self.effort == "full" else usual_scope(place))
-        encoder = _EncoderTraining(extractor.card, network, *self._features(extractor.card), settings, place)
+        encoder = _EncoderTraining(extractor.card, network, *self._features(extractor.card), settings, place, outputs)
         further = ""
         if settings.scope == "last":
             further = f"--effort full: {encoder.estimate(self._filled('all'))}"
@@ -172,6 +174,7 @@ class FineTuner:
             device=encoder.place,
             on_epoch=self._show_epoch,
             say=self.say,
+            outputs=encoder.outputs,
         )
         history = FineTuningHistory(trained.people, len(encoder.training), trained.epochs)
         if self.effort == "full":
@@ -190,7 +193,8 @@ class FineTuner:
         def retrain(data: FrameSet, changed: TrainingSettings, title: str) -> float:
             self.say(f"again, {title}")
             network, checkpoint = load_network(encoder.card), home / title.replace(" ", "-")
-            result = loop.train(network, data, encoder.development, changed, device=place, checkpoint=checkpoint)
+            kept = {"checkpoint": checkpoint, "outputs": encoder.outputs}
+            result = loop.train(network, data, encoder.development, changed, device=place, **kept)
             return float(result.best_score.bits)
 
         people = np.random.default_rng(settings.seed).permutation(np.unique(training.speakers))

@@ -14,7 +14,7 @@ import numpy as np
 
 from zeroevidence.auditing.attacks.attack_plan import AttackPlan, AttackRows
 from zeroevidence.auditing.attacks.attack_result import AttackResult
-from zeroevidence.auditing.attacks.step_attack import FoldResult, disclosure, fuse_parts, score_trials
+from zeroevidence.auditing.attacks.step_attack import FoldResult, developed, disclosure, fuse_parts, score_trials
 from zeroevidence.auditing.inputs.embedding_sets import EmbeddingSets
 from zeroevidence.auditing.learning_curve import LearningCurve
 from zeroevidence.auditing.protocols.enrolled_recordings import ENROLLED
@@ -88,7 +88,8 @@ class _ProtocolAttack:
         for option in options:
             dev = option.scores(dev, heard.dev_trial, heard.dev_enrol)
             scores = option.scores(scores, heard.eval_trial, heard.eval_enrol)
-        return replace(fold, scores=scores, dev=dev, development=disclosure(dev))
+        bits, error = developed(dev)
+        return replace(fold, scores=scores, dev=dev, development=bits, error=error)
 
     @staticmethod
     def _scores(fold: FoldResult, enrol: EmbeddingSets, trial: EmbeddingSets, split: str) -> ScoreMatrix:

@@ -19,10 +19,9 @@ from zeroevidence.data.matrix import ScoreMatrix, closed_set_search
 from zeroevidence.data.threat import Material, ThreatModel
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation.rows.about import AveragedLevel, DrawUse
-from zeroevidence.evaluation.search.matrix_search import average_disclosure
+from zeroevidence.evaluation.search.matrix_search import disclosure_with_error
 
 Sides = Mapping[Material, EmbeddingSets]
-_GAIN = 0.01  # bits of development people that a further attacker must bring to a fusion
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +56,8 @@ class FoldResult:
         How the runs of the anonymiser were used.
     parts
         The attackers of a fusion.
+    error
+        Standard error of `development` over people.
     """
 
     step: str
@@ -68,6 +69,7 @@ class FoldResult:
     settings: int = 1
     draws: DrawUse = field(default_factory=DrawUse)
     parts: tuple[FoldResult, ...] = ()
+    error: float = 0.0
 
 
 def fit_candidates(step: LadderStep, sets: EmbeddingSets) -> list[FittedBackend]:
@@ -110,60 +112,61 @@ def run_step(
     best: FoldResult | None = None
     for fitted, (draws, level) in product(candidates, uses):
         dev = score_trials(fitted.backend, dev_enrol.part_draws("dev_enrol")[:draws], dev_trial.dev_trial, level)
-        bits = disclosure(dev)
+        bits, error = developed(dev)
         if best is None or bits > best.development:
             enrolled = enrol.part_draws("eval_enrol")[:draws]
             scores = score_trials(fitted.backend, enrolled, sides[model.trial].eval_trial, level)
             use = DrawUse(training=fitted.draws, enrolment=draws, level=level)
             number = len(candidates) * len(uses)
-            best = FoldResult(step, (encoder,), fitted.backend, scores, dev, bits, number, use)
+            best = FoldResult(step, (encoder,), fitted.backend, scores, dev, bits, number, use, error=error)
     if best is None:
         raise InputError(f"{step}: has no candidates")
     return best
 
 
 def fuse(results: Sequence[FoldResult], *, seed: int = 0) -> FoldResult:
-    """Fuse attackers of one threat model, which development people choose and weigh.
+    """Fuse attackers of one threat model: the strongest step of each encoder, or all steps of the only encoder.
 
-    It starts from the two that together learn most, and adds one more as long as development people disclose more to
-    weights that were fitted on others of them.
+    No encoder is left out: few development people are soon all found, and what they would choose is chance. Weights,
+    which are shrunk and not negative, do not depend on such a choice.
     """
-    dev = _in_one_order([result.dev for result in results])
-    chosen = [max(range(len(results)), key=lambda i: results[i].development)]
-    best = -np.inf
-    while rest := [i for i in range(len(results)) if i not in chosen]:
-        bits, minus_i = max((_held_out_bits(results[0].dev, [dev[j] for j in [*chosen, i]], seed), -i) for i in rest)
-        if bits < best + _GAIN:
-            break
-        best, chosen = bits, [*chosen, -minus_i]
-    fused = fuse_parts([results[i] for i in sorted(chosen)], seed=seed)
-    return replace(fused, settings=sum(result.settings for result in results))
+    strongest: dict[tuple[str, ...], FoldResult] = {}
+    for result in sorted(results, key=lambda result: -result.development):
+        strongest.setdefault(result.encoders, result)
+    parts = [result for result in results if len(strongest) == 1 or result is strongest[result.encoders]]
+    return replace(fuse_parts(parts, seed=seed), settings=sum(result.settings for result in results))
 
 
 def fuse_parts(parts: Sequence[FoldResult], *, seed: int = 0) -> FoldResult:
-    """Fuse all of some attackers of one threat model, with weights that are fitted on development people."""
+    """Fuse attackers of one threat model, with weights that are fitted on development people.
+
+    Those of no weight are not parts of the result.
+    """
     dev, scores = (_in_one_order([getattr(part, name) for part in parts]) for name in ("dev", "scores"))
     mated = parts[0].dev.mated
     enrolled = np.flatnonzero(mated >= 0)
     fusion = Fusion().fit([matrix[enrolled] for matrix in dev], mated[enrolled])
+    used = [part for part, weight in zip(parts, fusion.weights_, strict=True) if weight > 0.0]
+    bits, error = _held_out_bits(parts[0].dev, dev, seed)
     return FoldResult(
         "fusion",
-        tuple(dict.fromkeys(name for part in parts for name in part.encoders)),
+        tuple(dict.fromkeys(name for part in used for name in part.encoders)),
         None,
         parts[0].scores.with_scores(fusion.fuse(scores)),
         parts[0].dev.with_scores(fusion.fuse(dev)),
-        _held_out_bits(parts[0].dev, dev, seed),
+        bits,
         sum(part.settings for part in parts),
-        DrawUse.together([part.draws for part in parts]),
-        tuple(parts),
+        DrawUse.together([part.draws for part in used]),
+        tuple(used),
+        error,
     )
 
 
-def _held_out_bits(like: ScoreMatrix, dev: Sequence[FloatArray], seed: int) -> float:
-    """Return the disclosure of development people to weights that were fitted on others of them."""
+def _held_out_bits(like: ScoreMatrix, dev: Sequence[FloatArray], seed: int) -> tuple[float, float]:
+    """Return the disclosure of development people to weights that were fitted on others of them, with its error."""
     enrolled = np.flatnonzero(like.mated >= 0)
     scores = held_out_fusion([matrix[enrolled] for matrix in dev], like.mated[enrolled], seed=seed)
-    return disclosure(like.take(enrolled).with_scores(scores))
+    return developed(like.take(enrolled).with_scores(scores))
 
 
 def _in_one_order(matrices: Sequence[ScoreMatrix]) -> list[FloatArray]:
@@ -183,10 +186,15 @@ def _order_like(matrix: ScoreMatrix, other: ScoreMatrix) -> tuple[IntArray, IntA
 
 def disclosure(matrix: ScoreMatrix) -> float:
     """Return the average disclosure of the people of some scores to a search, in bits."""
+    return developed(matrix)[0]
+
+
+def developed(matrix: ScoreMatrix) -> tuple[float, float]:
+    """Return the average disclosure of development people to a search, in bits, and its standard error over people."""
     rows, _ = closed_set_search(matrix)
     if rows is None or len(np.unique(rows.mated)) < 2:
         raise InputError("development people do not form a search; expected at least two enrolled people with trials")
-    return average_disclosure(rows)
+    return disclosure_with_error(rows)
 
 
 def adapt(sides: Sides, adapter: Adapter) -> dict[Material, EmbeddingSets]:

@@ -55,6 +55,8 @@ class EncodedSpeech:
         Steps of the ladder to try; all unless given.
     learned
         How it was fine-tuned, where that is known.
+    part_of
+        The encoder whose vectors contain these; attackers with a part are not fused beside those with the whole.
     """
 
     name: str
@@ -63,6 +65,7 @@ class EncodedSpeech:
     trained_on: Training = "original"
     steps: tuple[str, ...] = ()
     learned: FineTuningHistory | None = None
+    part_of: str | None = None
 
     def __post_init__(self) -> None:
         if self.original is not None:

@@ -75,4 +75,4 @@ def encode_cues(original: EmbeddingSets, anonymised: EmbeddingSets) -> Iterator[
         def only(part: Embeddings, columns: slice = columns) -> FloatArray:
             return part.vectors[:, columns]
 
-        yield EncodedSpeech(f"cue:{cue.name}", None, anonymised.mapped(only), steps=(_STEP,))
+        yield EncodedSpeech(f"cue:{cue.name}", None, anonymised.mapped(only), steps=(_STEP,), part_of=ALL_CUES)

@@ -14,8 +14,9 @@ from zeroevidence.cli.printing import echo
 from zeroevidence.data.files.errors import naming_file
 from zeroevidence.data.files.writing import refuse_existing
 from zeroevidence.errors import InputError, UsageError
+from zeroevidence.evaluation.finding.by_knowledge import first_look
 from zeroevidence.plot.canvas import FORMATS, need_matplotlib
-from zeroevidence.plot.figures import to_bytes
+from zeroevidence.plot.figures import needs_panels, to_bytes
 from zeroevidence.plot.kind import KINDS, available, rows_with
 from zeroevidence.plot.painter import FigureOption
 from zeroevidence.plot.rows import choose_rows
@@ -85,6 +86,7 @@ def command(
 
     A RESULT is a JSON file that `evaluate`, `tandem evaluate` or `demo` wrote, a folder of `audit` or `link`, or the
     word demo for the bundled data. Rows are drawn into one pair of axes where possible; otherwise each gets a panel.
+    Of more than eight rows that need panels the best attackers of each kind are drawn, unless --row or --where chooses.
 
     \b
     zeroevidence plot --list
@@ -109,6 +111,12 @@ def command(
     shown = rows_with(kind, rows, given.get("name"))
     if len(shown) < len(rows):
         echo(f"{len(rows) - len(shown)} of {len(rows)} rows have no data for {kind} and are left out", err=True)
+    if not numbers and not conditions and needs_panels(kind, shown):
+        best = first_look(shown)
+        if len(best) < len(shown):
+            few = f"{len(best)} of {len(shown)} rows, the best attackers of each kind"
+            echo(f"drawn: {few}; --row and --where draw others", err=True)
+        shown = best
     with naming_file(" and ".join(results)):
         content = to_bytes(kind, shown, format=file_format, hide=hide_ids, width=width, **given)
     write_atomically(Path(str(output)), lambda temporary: temporary.write_bytes(content))

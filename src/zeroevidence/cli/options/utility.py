@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,6 +11,7 @@ import click
 from zeroevidence.cli.options.declare import option_group
 from zeroevidence.cli.options.output import terminal_progress
 from zeroevidence.data.files.errors import naming_file
+from zeroevidence.data.threat import UNPROTECTED
 from zeroevidence.errors import UsageError
 
 if TYPE_CHECKING:
@@ -34,6 +35,11 @@ class RecognitionInputs:
     def __post_init__(self) -> None:
         if self.recogniser is not None and self.hypotheses is not None:
             raise UsageError("--recogniser writes what --hypotheses would name; expected one of them")
+        if self.recogniser is not None and self.transcripts is None and not self.bundled:
+            raise UsageError(
+                "--recogniser COMMAND needs the words that were said, to count its errors; expected --transcripts FILE "
+                "with lines of `utterance word ...`"
+            )
         for truth, guess in _PAIRS:
             if guess == "hypotheses" and self.bundled:
                 continue  # transcripts may be in the corpus
@@ -43,10 +49,11 @@ class RecognitionInputs:
 
     @property
     def bundled(self) -> bool:
-        """Whether the recogniser is one of this package, for audits."""
+        """Whether the recogniser is one of this package, or none, for audits."""
+        from zeroevidence.auditing.utility.hearing import NONE
         from zeroevidence.protect.voices.recognisers import RECOGNISERS
 
-        return self.recogniser in RECOGNISERS
+        return self.recogniser is not None and (self.recogniser == NONE or self.recogniser in RECOGNISERS)
 
     @property
     def any(self) -> bool:
@@ -99,6 +106,23 @@ class RecognitionInputs:
                 rows += evaluate_classes(read_classes(self.emotions), read_classes(self.recognised), **settings)
         return rows
 
+    def hear_original(self, speakers: Mapping[str, str] | None, options: Options, corpus: Corpus) -> list[Evaluation]:
+        """Return the row of the words of the original speech, which the recogniser is run on, too; none without one.
+
+        Parameters
+        ----------
+        speakers
+            Speaker of each utterance.
+        options
+            How to measure.
+        corpus
+            The original speech.
+        """
+        if self.recogniser is None:
+            return []
+        words = replace(self, emotions=None, recognised=None)
+        return words.evaluate(speakers, {"system": UNPROTECTED}, "original", options, corpus)
+
     def _recognise(self, transcripts: Mapping[str, str], corpus: Corpus | None) -> dict[str, str]:
         """Run the recogniser on the utterances that there are transcripts of."""
         from zeroevidence.auditing.utility.recognition import recognise_speech
@@ -134,7 +158,8 @@ recognition_options = option_group(
         "--recogniser",
         metavar="COMMAND",
         help="Speech recogniser to run, instead of --hypotheses: with {wav} once for each utterance, with {list} once; "
-        "or moonshine or whisper of the extra recogniser, for `audit`.",
+        "or, for `audit`, moonshine or whisper of the extra recogniser, or none [default of `audit`: one that is "
+        "installed and no part of the protection].",
     ),
     click.option("--emotions", metavar="FILE", help="Lines of `utterance emotion` (utt2emo)."),
     click.option("--recognised", metavar="FILE", help="Emotions that a classifier recognised, like --emotions."),

@@ -10,7 +10,7 @@ from zeroevidence.data.formats.linked_trials import has_trials
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation.comparing.audits import compare_audits
-from zeroevidence.evaluation.comparing.comparison import Comparison, compare
+from zeroevidence.evaluation.comparing.comparison import USUAL, Comparison, compare
 from zeroevidence.evaluation.comparing.matching import matched
 from zeroevidence.evaluation.comparing.runs import compare_runs
 from zeroevidence.evaluation.comparing.same_trials import check_same_trials
@@ -54,7 +54,7 @@ def compare_files(
         Given the number of a file, what to call with the replicates done and wanted.
     """
     _check(len(files), measures)
-    rows, places = _evaluated(files, reading or Reading(), options, workers, progress)
+    rows, places = _evaluated(files, reading or Reading(), measures, options, workers, progress)
     return compare(rows, measures, sources=[files[place].source for place in places])
 
 
@@ -88,13 +88,14 @@ def compare_runs_of_files(
         As in `compare_files`.
     """
     _check(len(set(systems.values())), measures)
-    rows, places = _evaluated(files, reading or Reading(), options, workers, progress)
+    rows, places = _evaluated(files, reading or Reading(), measures, options, workers, progress)
     return compare_runs(rows, [systems[files[place].source] for place in places], measures)
 
 
 def _evaluated(
     files: Sequence[ScoreFile],
     how: Reading,
+    measures: Sequence[str] | None,
     options: Options | None,
     workers: int,
     progress: Callable[[int], Progress | None],
@@ -119,6 +120,7 @@ def _evaluated(
             options=options,
             workers=workers,
             progress=progress(number),
+            resampled=measures or USUAL,
         )
         for number, (file, scores) in enumerate(zip(files, loaded, strict=True))
     ]

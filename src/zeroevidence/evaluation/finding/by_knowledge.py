@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
-from zeroevidence.evaluation.finding.finding import Finding, bound_row, same_attempt, strongest
+from zeroevidence.evaluation.finding.finding import Finding, bound_row, findings, same_attempt, strongest
 from zeroevidence.evaluation.rows.evaluation import Evaluation
 
 FEW_ROWS = 8  # of more, the best attackers of each kind are shown first
@@ -62,6 +62,14 @@ def further_rows(rows: Sequence[Evaluation], finding: Finding) -> frozenset[int]
     return frozenset(
         i for i, row in enumerate(rows) if i not in first and row.about.role in roles and row.about.threat is not None
     )
+
+
+def first_look(rows: Sequence[Evaluation]) -> list[Evaluation]:
+    """Return the best attackers of each kind and the bounds where there are more than eight rows, else all rows."""
+    if len(rows) <= FEW_ROWS:
+        return list(rows)
+    further = further_rows(rows, findings(rows)[0])
+    return [row for i, row in enumerate(rows) if i not in further]
 
 
 def _of_system(rows: Sequence[Evaluation], finding: Finding, counting: int) -> SystemAttackers:

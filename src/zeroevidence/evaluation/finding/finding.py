@@ -8,6 +8,7 @@ from math import log2
 from typing import Literal, TypeAlias
 
 from zeroevidence.evaluation.finding.chance import Chance, chances
+from zeroevidence.evaluation.finding.choosing import Developed, choose
 from zeroevidence.evaluation.finding.weaker import learns_less
 from zeroevidence.evaluation.rows.about import Question
 from zeroevidence.evaluation.rows.evaluation import Evaluation
@@ -18,9 +19,12 @@ from zeroevidence.measure.measures import MEASURES, ordering_measures
 # anything; not-found: not told apart from chance, though the attack works without protection; inconclusive: that it
 # would was not shown; described: not about privacy
 Level: TypeAlias = Literal["recognised", "leaks", "untested", "too-few", "not-found", "inconclusive", "described"]
-# only: there is no other attempt; development: it did best on other people; development-beyond-chance: the same, of
-# those that are more than chance; evaluated: it learned most of the evaluated people
-Choice: TypeAlias = Literal["only", "development", "development-beyond-chance", "evaluated"]
+# only: there is no other attempt; development: it did best on other people; fused: it fuses several, and none
+# did clearly better on other people; development-beyond-chance, fused-beyond-chance: the same, of those that are more
+# than chance; evaluated: it learned most of the evaluated people
+Choice: TypeAlias = Literal[
+    "only", "development", "fused", "development-beyond-chance", "fused-beyond-chance", "evaluated"
+]
 
 _SETTING = ("dataset", "split", "sex", "encoder", "backend")
 PEOPLE_LABELS = ("dataset", "split", "sex")  # of the people that a row is about
@@ -130,8 +134,8 @@ def _about_people(rows: Sequence[Evaluation], numbers: Sequence[int], chance: tu
     attacks = [i for i in numbers if not rows[i].about.is_bound]
     by_system = tuple(
         strongest(rows, group, chance)
-        for numbers in _systems(rows, attacks).values()
-        for group in _groups(rows, numbers)
+        for numbers in rows_by_system(rows, attacks).values()
+        for group in groups_of_people(rows, numbers)
     )
     best = _learns_most(rows, by_system or numbers, chance)
     control, floor = (bound_row(rows, numbers, best, role) for role in ("control", "floor"))
@@ -151,10 +155,24 @@ def _choice(rows: Sequence[Evaluation], attempts: Sequence[int], best: int) -> C
     """How a row was chosen among the attempts of its kind."""
     if len(attempts) < 2:
         return "only"
-    developed = [bits for i in attempts if (bits := rows[i].about.development) is not None]
-    if len(developed) < len(attempts):
+    developed = _developed(rows, attempts)
+    if developed is None:
         return "evaluated"
-    return "development" if rows[best].about.development == max(developed) else "development-beyond-chance"
+    most = max(each.bits for each in developed)
+    if best == attempts[choose(developed)]:
+        return "development" if rows[best].about.development == most else "fused"
+    return "fused-beyond-chance" if rows[best].about.fused else "development-beyond-chance"
+
+
+def _developed(rows: Sequence[Evaluation], numbers: Sequence[int]) -> list[Developed] | None:
+    """What the attackers of rows learned of development people, where all rows say it."""
+    abouts = [rows[i].about for i in numbers]
+    known = [
+        Developed(about.development, about.development_error or 0.0, about.fused)
+        for about in abouts
+        if about.development is not None
+    ]
+    return known if len(known) == len(numbers) else None
 
 
 def _about_attribute(
@@ -167,7 +185,8 @@ def _about_attribute(
     everyone = numbers
     numbers = [i for i in everyone if not rows[i].about.pooled] or everyone
     by_system = {
-        name: chosen(rows, numbers_of_system, chance) for name, numbers_of_system in _systems(rows, numbers).items()
+        name: chosen(rows, numbers_of_system, chance)
+        for name, numbers_of_system in rows_by_system(rows, numbers).items()
     }
     protected = [i for i in by_system.values() if rows[i].about.role == "attack"]
     best = min(protected or by_system.values(), key=lambda i: rows[i].number(evidence_measure(rows[i])) or 0.0)
@@ -206,20 +225,21 @@ def _about_spoofing(rows: Sequence[Evaluation], chance: tuple[Chance, ...]) -> F
     numbers = [i for i, row in enumerate(rows) if row.about.question == "spoofing"]
     by_system = tuple(
         next((i for i in numbers_of_system if rows[i].about.attack in (None, "all")), numbers_of_system[0])
-        for numbers_of_system in _systems(rows, numbers).values()
+        for numbers_of_system in rows_by_system(rows, numbers).values()
     )
     by_system = by_system or (strongest(rows, range(len(rows)), chance),)
     return Finding("spoofing", "described", by_system[0], by_system, None, None, chance)
 
 
-def _systems(rows: Sequence[Evaluation], numbers: Sequence[int]) -> dict[str, list[int]]:
+def rows_by_system(rows: Sequence[Evaluation], numbers: Sequence[int]) -> dict[str, list[int]]:
+    """Numbers of rows by system."""
     systems: dict[str, list[int]] = {}
     for i in numbers:
         systems.setdefault(rows[i].labels.get("system", ""), []).append(i)
     return systems
 
 
-def _groups(rows: Sequence[Evaluation], numbers: Sequence[int]) -> list[list[int]]:
+def groups_of_people(rows: Sequence[Evaluation], numbers: Sequence[int]) -> list[list[int]]:
     """Rows of the same people together."""
     groups: list[list[int]] = []
     for i in numbers:
@@ -271,9 +291,11 @@ def strongest(rows: Sequence[Evaluation], numbers: Sequence[int], chance: Sequen
     people choose nothing more. Otherwise rows are ordered by the most telling measure that most of them have, bits as a
     share of log2 N, which makes searches through different numbers of people comparable; D_ECE breaks ties.
     """
-    developed = {i: bits for i in numbers if (bits := rows[i].about.development) is not None}
-    if len(developed) == len(numbers):
-        return max(numbers, key=lambda i: (chance[i].beaten is not False, developed[i]))
+    above = [i for i in numbers if chance[i].beaten is not False] or numbers
+    developed = _developed(rows, numbers)
+    if developed is not None:
+        candidates = [each for i, each in zip(numbers, developed, strict=True) if i in above]
+        return above[choose(candidates)]
     return _learns_most(rows, numbers, chance)
 
 
@@ -283,9 +305,9 @@ def chosen(rows: Sequence[Evaluation], numbers: Sequence[int], chance: Sequence[
     Unlike there, chance among the evaluated people does not count: they choose nothing at all. Of equals it is the
     first.
     """
-    developed = {i: bits for i in numbers if (bits := rows[i].about.development) is not None}
-    if len(developed) == len(numbers):
-        return max(numbers, key=lambda i: developed[i])
+    developed = _developed(rows, numbers)
+    if developed is not None:
+        return numbers[choose(developed)]
     return strongest(rows, numbers, chance)
 
 

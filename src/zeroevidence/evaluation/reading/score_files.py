@@ -22,6 +22,7 @@ from zeroevidence.data.printable import file_name_text
 from zeroevidence.data.scores import Scores
 from zeroevidence.errors import InputError, Problem, UsageError
 from zeroevidence.evaluation.finding.finding import together
+from zeroevidence.evaluation.reading.kept_results import KeptResults, digest_of
 from zeroevidence.evaluation.rows.about import About
 from zeroevidence.evaluation.rows.evaluation import Evaluation
 from zeroevidence.evaluation.rows.options import Options
@@ -72,6 +73,13 @@ class ScoreFile:
     parts: tuple[ScoreFile, ...] = ()
     pooled: str = ""
     nontargets: str | None = None
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The files that it is read from, with those of other speakers."""
+        given = (self.scores, self.key, self.speakers, self.nontargets) if not self.parts else ()
+        others = (*self.parts, *(other for other in (self.dev, self.calibrate) if other is not None))
+        return (*(path for path in given if path is not None), *(path for other in others for path in other.paths))
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,6 +309,7 @@ def evaluate_files(
     prior: dict[str, float] | None = None,
     workers: int = 1,
     progress: Callable[[int], Progress | None] = lambda _: None,
+    kept: KeptResults | None = None,
 ) -> list[Evaluation]:
     """Evaluate one file after the other, and compare the rows where they belong together.
 
@@ -318,13 +327,19 @@ def evaluate_files(
         As in `evaluate`.
     progress
         Given the number of a file, what to call with the replicates done and wanted.
+    kept
+        Where rows are kept, and taken from where their files and options are the same.
     """
     how = reading or Reading()
 
-    def evaluated(index: int) -> tuple[Evaluation, Scores]:
+    def evaluated(index: int, loaded: LoadedScores) -> Evaluation:
         file = files[index]
-        loaded = how.read(file)
-        result = evaluate(
+        settings = (options or Options(), how, prior, file.labels, file.about)
+        name = "" if kept is None else digest_of(file.paths, settings)
+        row = None if kept is None else kept.find(name)
+        if row is not None:
+            return row
+        row = evaluate(
             loaded,
             dev=None if file.dev is None else how.read(file.dev),
             calibrate=None if file.calibrate is None else how.read(file.calibrate),
@@ -336,7 +351,14 @@ def evaluate_files(
             progress=progress(index),
         )
         if file.dev is not None:
-            result = result.with_flags(*sex_flags(file.labels, file.dev.labels))
-        return result, loaded.data.to_scores() if isinstance(loaded.data, ScoreMatrix) else loaded.data
+            row = row.with_flags(*sex_flags(file.labels, file.dev.labels))
+        if kept is not None:
+            kept.add(name, row)
+        return row
 
-    return together(add_similarity([evaluated(index) for index in range(len(files))]))
+    def with_scores(index: int) -> tuple[Evaluation, Scores]:
+        loaded = how.read(files[index])
+        scores = loaded.data.to_scores() if isinstance(loaded.data, ScoreMatrix) else loaded.data
+        return evaluated(index, loaded), scores
+
+    return together(add_similarity([with_scores(index) for index in range(len(files))]))

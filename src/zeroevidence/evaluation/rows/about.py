@@ -153,6 +153,10 @@ class About:
     development
         What the same attacker learned of development people, in bits: attackers are chosen by it, so that the evaluated
         people choose nothing.
+    development_error
+        Its standard error over development people, where it is known.
+    fused
+        Whether the attacker is a fusion of others.
     spent
         What the attacker spent to learn it.
     pooled
@@ -179,6 +183,8 @@ class About:
     strength: float | None = None
     attack: str | None = None
     development: float | None = None
+    development_error: float | None = None
+    fused: bool = False
     spent: TrainingEffort | None = None
     pooled: bool = False
     speech: Training | None = None

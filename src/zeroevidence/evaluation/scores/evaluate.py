@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass, fields, replace
@@ -73,6 +73,7 @@ def evaluate(
     relaxed: Sequence[RelaxedRule] = (),
     workers: int = 1,
     progress: Progress | None = None,
+    resampled: Collection[str] | None = None,
     **settings: Any,
 ) -> Evaluation:
     """Measure what an attacker learns from scores: one comparison at a time and, where they form rows, by search.
@@ -111,6 +112,8 @@ def evaluate(
         Processes for the resampling; their number changes no result.
     progress
         Called with the number of replicates done and wanted.
+    resampled
+        Names of the one-to-one measures that get intervals; all of them unless given.
 
     Examples
     --------
@@ -119,7 +122,7 @@ def evaluate(
     (0.4809, 'A')
     """
     task = _task(scores, nontarget, dev, calibrate, prior, relaxed, (options or Options()).changed(settings))
-    row = task.evaluate(labels or {}, about or About(), Running(workers, progress))
+    row = task.evaluate(labels or {}, about or About(), Running(workers, progress, resampled))
     data = scores.data if isinstance(scores, LoadedScores) else scores
     if row.trials is None or not isinstance(data, (Scores, ScoreMatrix)) or data.trials is None:
         return row

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -54,10 +54,13 @@ class Running:
         Processes for the resampling.
     progress
         Called with the number of replicates done and wanted.
+    resampled
+        Names of the one-to-one measures that get intervals; all of them unless given.
     """
 
     workers: int = 1
     progress: Progress | None = None
+    resampled: Collection[str] | None = None
 
 
 IN_PROCESS = Running()
@@ -116,6 +119,7 @@ def replicate(
         most=options.intervals,
         clusters=prepared.clusters,
         placed=prepared.cells,
+        names=running.resampled,
     )
     groups = pairs.groups
     sampled = SampledPeople(groups.clusters, groups.people, groups.shares)

@@ -180,12 +180,20 @@ def average_disclosure(matrix: ScoreMatrix, options: Options | None = None) -> f
     >>> 1.0 < average_disclosure(ScoreMatrix(scores, mated)) < 3.0
     True
     """
+    return disclosure_with_error(matrix, options)[0]
+
+
+def disclosure_with_error(matrix: ScoreMatrix, options: Options | None = None) -> tuple[float, float]:
+    """Return `average_disclosure` and its standard error over people."""
     options, matrix = options or Options(), sort_by_name(matrix)
     lid = np.empty(len(matrix.mated))
     for fold in fit_folds(matrix, None, options):
         rows = fold.rows
         lid[rows] = row_evidence(matrix.scores[rows], matrix.mated[rows], fold.calibration, ddof=options.ddof).lid
-    return float(lid.mean())
+    counts = np.bincount(matrix.mated)
+    excess = np.bincount(matrix.mated, lid - lid.mean())[counts > 0]
+    people = len(excess)
+    return float(lid.mean()), float(np.sqrt(people / max(people - 1, 1) * (excess**2).sum()) / len(lid))
 
 
 def fit_folds(matrix: ScoreMatrix, dev: ScoreMatrix | None, options: Options) -> list[Fold]:

@@ -121,6 +121,8 @@ def nonmated_linkability(
 
 def nonmated_linkability_of(ranked: RankedScores, *, method: LinkabilityMethod, omega: float, seed: int) -> float:
     """The same from ranked scores."""
+    if method != "histogram":
+        return nonmated_linkability_of_counts(ranked.counts, method=method, omega=omega, seed=seed)
     _check(omega)
     exchanged = RankedScores(-ranked.nontarget[::-1], -ranked.target[::-1], _exchanged(ranked.counts))
     return linkability_of(exchanged, method=method, omega=1.0 / omega, seed=seed)

@@ -9,7 +9,7 @@ from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Evaluation
 from zeroevidence.evaluation.rows.frames import used_labels
 from zeroevidence.measure.measures import MEASURES, headline_measures
-from zeroevidence.plot.canvas import look
+from zeroevidence.plot.canvas import legend_above, look
 from zeroevidence.plot.kind import figure
 from zeroevidence.plot.names import axis_title, measure_value, shortened
 from zeroevidence.plot.points import interval_line, is_finite, label_values, measure_scale, name_ticks
@@ -66,19 +66,27 @@ def bars(
         order = _sorted(order, _sorting_values(usable, values, places, name, sort))
     groups = list(dict.fromkeys(values))
     width = 0.8 / len(groups)
+    of_place = {
+        place: [value for value in groups if (place, value) in zip(places, values, strict=True)] for place in order
+    }
     for number, value in enumerate(groups):
         members = [i for i, member in enumerate(values) if member == value]
-        at = [order.index(places[i]) + (number - (len(groups) - 1) / 2.0) * width for i in members]
+        at = [order.index(places[i]) + width * _offset(of_place[places[i]], value) for i in members]
         heights = [scale * float(usable[i].metrics[name]) for i in members]
         colour, hatch = look(number).colour, _HATCHES[number % len(_HATCHES)]
         title = shortened(value, 40)
         ax.bar(at, heights, width, color=colour, alpha=0.75, hatch=hatch, edgecolor="white", lw=0.0, label=title)
         for i, place in zip(members, at, strict=True):
             interval_line(ax, usable[i].metrics[name], place, "#333333", scale=scale, across=False, lw=0.8)
-    name_ticks(ax, [" ".join(part for part in place if part) for place in order])
+    name_ticks(ax, order)
     ax.set(ylabel=axis_title(name), xlim=(-0.6, len(order) - 0.4))
     if len(groups) > 1:  # above: names below may be long
-        ax.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=min(3, len(groups)), borderaxespad=0.2)
+        legend_above(ax)
+
+
+def _offset(there: Sequence[str], value: str) -> float:
+    """How many bars one of those at a place stands beside its middle."""
+    return there.index(value) - (len(there) - 1) / 2.0
 
 
 def _first_measure(rows: Sequence[Evaluation]) -> str:

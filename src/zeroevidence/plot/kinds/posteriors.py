@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 
 from zeroevidence.evaluation import Evaluation
-from zeroevidence.plot.canvas import GREY, VERMILION, legend, percent_ticks, plain_ticks
+from zeroevidence.plot.canvas import GREY, VERMILION, decimal_ticks, legend, percent_ticks
 from zeroevidence.plot.curves import curve_arrays, draw_chance, has_curves, named_looks
 from zeroevidence.plot.kind import figure
 from zeroevidence.plot.names import join_parts, measure_text, measure_value
@@ -58,9 +58,9 @@ def posterior(
         levels = set(curve.baseline or ())
         draw_chance(ax, curve, drawn, label=f"chance {min(levels):.2g}" if len(levels) == 1 else "prior")
     ax.set_yscale("log")
-    plain_ticks(ax.yaxis)
     ax.set(xlabel="trials, least to most exposed (%)", ylabel="probability of the true identity", xlim=(0.0, 1.0))
     ax.set_ylim(top=1.2)
+    decimal_ticks(ax.yaxis)
     percent_ticks(ax.xaxis)
     legend(ax, most_inside=2)
 

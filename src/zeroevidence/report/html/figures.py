@@ -32,8 +32,7 @@ _FIRST = (
     "ece",
     "histogram",
 )
-_WIDTH = 4.6  # inches: room for the names of several rows
-_PICTURE_WIDTH = 3.8  # inches: it stands in half of the page
+_WIDTH = 3.8  # inches: letters can be read where a figure is as wide as a phone
 _MOST = 6  # curves that can be told apart in one figure
 _MOST_SYSTEMS = 24
 _TALL = 1.4  # times as high as wide: such a figure takes the whole width
@@ -67,7 +66,6 @@ class ReportFigure:
     shows: str
     svg: str
     wide: bool  # as wide as the page
-    dense: bool  # too fine to be shrunk to a small screen
     shaded: bool  # light and dark stand for numbers, so they must not be exchanged on a dark page
     readable: bool
 
@@ -122,8 +120,7 @@ class FigureJob:
     def draw(self) -> Figure:
         """Return the figure, as wide as a page has room for."""
         kind = KINDS[self.kind]
-        width = _PICTURE_WIDTH if kind.name == PICTURE else _WIDTH if kind.together else None
-        return draw(kind.name, self.rows, hide=self.hide, width=width)
+        return draw(kind.name, self.rows, hide=self.hide, width=_WIDTH if kind.together else None)
 
 
 def _drawable(row: Evaluation) -> Evaluation:
@@ -146,7 +143,6 @@ def _figure(job: FigureJob) -> tuple[ReportFigure, list[Panel]]:
         job.shows,
         Markup(svg),  # made by us; names in it are escaped where it is written
         wide=bool(across > 5.0 or height > _TALL * across),
-        dense=bool(across > 4.0),
         shaded=kind.name in _SHADED,
         readable=bool(panels),
     )

@@ -121,7 +121,7 @@ def _headline_number(name: str, row: Evaluation, plain: Evaluation | None, noise
         _value(plain, name),
         _value(noise, name),
         meaning(row, name),
-        _strip(name, row, plain),
+        strip_of(name, row, plain),
         tuple((column.title, text) for column in REPORT_COLUMNS if (text := _column_text(result, column))),
     )
 
@@ -137,8 +137,8 @@ def _value(row: Evaluation | None, name: str) -> str:
     return value(row.metrics[name]) if row is not None and name in row.metrics else ""
 
 
-def _strip(name: str, row: Evaluation, plain: Evaluation | None) -> Strip | None:
-    """Where the number lies between nothing and everything; None where that is not a line."""
+def strip_of(name: str, row: Evaluation, plain: Evaluation | None) -> Strip | None:
+    """The place of a number between nothing and everything; None where that is not a line."""
     result = row.metrics[name]
     ends, observed = _range(name, result, row), row.number(name)
     if ends is None or observed is None or not isfinite(observed):

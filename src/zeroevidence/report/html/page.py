@@ -39,8 +39,10 @@ from zeroevidence.report.layout.formatting import common_level, interval_title
 from zeroevidence.report.layout.labels import label_text
 from zeroevidence.report.tables.comparisons import comparison_notes
 from zeroevidence.report.tables.several_recordings import NOTE, untried_numbers
+from zeroevidence.report.tables.utility_rows import utility_notes
 from zeroevidence.report.verdict import Verdict, verdict
 from zeroevidence.report.verdict.learning_curves import learning_curves
+from zeroevidence.report.verdict.next_steps import NEXT_COMMANDS
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -103,14 +105,14 @@ def to_html(
         "subtitle": _subtitle(rows),
         "version": __version__,
         "policy": policy(script),
-        "css": _markup(template_text("report.css")),
-        "script": _markup(script),
+        "css": markup(template_text("report.css")),
+        "script": markup(script),
         "verdict": findings,
         "n_rows": len(rows),
         "hide": hide,
         **_attackers(rows, cards, findings),
         "protectors": [_card(shown_fields(card), _PROTECTOR_FIELDS) for card in protectors],
-        **_results(rows, findings, shown, hide=hide, each=each),
+        **_results(rows, findings, shown, chosen=measures, hide=hide, each=each),
         "comparisons": [comparison_tables(comparison) for comparison in comparisons],
         "comparison_note": " ".join(comparison_notes(comparisons)),
         "methods": describe_methods(rows, named),
@@ -124,12 +126,18 @@ def to_html(
 
 
 def _results(
-    rows: Sequence[Evaluation], findings: Verdict, measures: Sequence[str], *, hide: bool, each: Each
+    rows: Sequence[Evaluation],
+    findings: Verdict,
+    measures: Sequence[str],
+    *,
+    chosen: Sequence[str] | None,
+    hide: bool,
+    each: Each,
 ) -> dict[str, Any]:
-    """The template's variables about the results."""
+    """The template's variables about the results; `chosen` are the measures that the user named."""
     finding = findings.finding
     if finding is None:
-        empty = dict.fromkeys(("rows", "people", "recordings", "effort"))
+        empty = dict.fromkeys(("rows", "people", "recordings", "effort", "utility"))
         return {
             **empty,
             "numbers": [],
@@ -158,12 +166,14 @@ def _results(
         "recordings": tables.recordings_table(rows, finding),
         "recordings_note": f"{NOTE} {untried_numbers(rows)}".strip(),
         "effort": tables.effort_table(rows, further),
+        "utility": tables.utility_table(rows, chosen),
+        "utility_notes": utility_notes(rows),
         "learning_curves": learning_curves(rows[finding.strongest]),
         "rows": tables.all_rows(rows, finding.strongest if len(rows) > 1 else None, measures, further),
         "shared_labels": tables.shared_labels(rows),
         "figures": [figure for figure in figures if figure is not picture],
         "picture": picture,
-        "readoff": _markup(_json(plain_panels(curves))) if curves else "",
+        "readoff": markup(_json(plain_panels(curves))) if curves else "",
     }
 
 
@@ -193,7 +203,7 @@ def _engine(folders: tuple[Path, ...]) -> Environment:
     """One engine for all pages: it keeps the templates that it has compiled."""
     import jinja2
 
-    return jinja2.Environment(
+    engine = jinja2.Environment(
         loader=jinja2.FileSystemLoader([*folders, _TEMPLATES]),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
@@ -201,6 +211,8 @@ def _engine(folders: tuple[Path, ...]) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    engine.globals["next_commands"] = NEXT_COMMANDS
+    return engine
 
 
 def _printable(value: object) -> object:
@@ -231,7 +243,7 @@ def environment_versions() -> list[str]:
     return versions
 
 
-def _markup(text: str) -> str:
+def markup(text: str) -> str:
     """Text of ours, or made safe by us, that the template must not escape."""
     from markupsafe import Markup
 
@@ -295,6 +307,7 @@ def _sections(context: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("attackers", "Who attacks", context["cards"] or context["attackers"]),
         ("numbers", "Numbers", context["numbers"]),
         ("warnings", "Keep in mind", context["rows"]),
+        ("utility", "Utility", context["utility"]),
         ("strength", "Training effort", context["effort"]),
         ("recordings", "Several recordings", context["recordings"]),
         ("people", "People at risk", context["people"]),

@@ -13,9 +13,10 @@ from zeroevidence.evaluation.search.people import hubs
 from zeroevidence.measure.measures import MEASURES
 from zeroevidence.measure.pairs.zebra import tag_of
 from zeroevidence.report.html.numbers import measure_title
-from zeroevidence.report.layout.formatting import bounds, size, unit_sign, value
+from zeroevidence.report.layout.formatting import bounds, heading, meaning, size, unit_sign, value
 from zeroevidence.report.layout.labels import RowLabels, row_labels, without_implied
 from zeroevidence.report.tables.several_recordings import MEASURES_SHOWN, places_held, with_recordings
+from zeroevidence.report.tables.utility_rows import is_utility, label_columns, side_results, size_text, utility_lines
 
 MOST_PEOPLE = 200
 _ROW = ("row", "Number of the row")
@@ -69,17 +70,35 @@ def all_rows(
     measures: Sequence[str],
     further: frozenset[int] = frozenset(),
 ) -> HtmlTable:
-    """Every row with its labels and measures; `further` ones are shown on demand."""
-    labels = _labels(rows).columns
+    """Every row with its labels and measures; `further` ones are shown on demand.
+
+    Rows of utility, which have a table of their own, are left out beside others; the others keep their numbers.
+    """
+    places = listed_places(rows)
+    listed = [rows[i] for i in places]
+    labels = _labels(listed).columns
+    measures = [name for name in measures if any(name in row for row in listed)]
     headings = [_ROW, *((label, "") for label in labels), ("n", "Scores of each class")]
-    headings += [(_heading(rows, name), _meaning(rows, name)) for name in measures]
+    headings += [(measure_heading(listed, name), _meaning(listed, name)) for name in measures]
     body = []
-    for position, row in enumerate(rows, 1):
+    for line, (place, row) in enumerate(zip(places, listed, strict=True)):
         scores = sum(row.counts.get(name, 0) for name in ("target", "nontarget"))
-        cells = [count_cell(position), *(Cell(texts[position - 1]) for texts in labels.values())]
+        cells = [count_cell(place + 1), *(Cell(texts[line]) for texts in labels.values())]
         cells.append(Cell(size(row), order=str(scores)))
         body.append((*cells, *(result_cell(row.metrics.get(name)) for name in measures)))
-    return HtmlTable(tuple(headings), tuple(body), 1 + len(labels), strong, further)
+    return HtmlTable(
+        tuple(headings),
+        tuple(body),
+        1 + len(labels),
+        None if strong is None or strong not in places else places.index(strong),
+        frozenset(places.index(i) for i in further if i in places),
+    )
+
+
+def listed_places(rows: Sequence[Evaluation]) -> list[int]:
+    """Places of the rows in the table of all rows: those of utility only where there are no others."""
+    others = [i for i, row in enumerate(rows) if not is_utility(row)]
+    return others or list(range(len(rows)))
 
 
 def _labels(rows: Sequence[Evaluation]) -> RowLabels:
@@ -88,14 +107,16 @@ def _labels(rows: Sequence[Evaluation]) -> RowLabels:
 
 def shared_labels(rows: Sequence[Evaluation]) -> str:
     """The text above the table of all rows: labels in common, and a long one that follows from another."""
-    if len(rows) == 1:
+    listed = [rows[i] for i in listed_places(rows)]
+    if len(listed) == 1:
         return ""
-    labels = _labels(rows)
+    labels = _labels(listed)
     texts = [f"{name}: {text}" for name, text in labels.shared.items()]
     return "; ".join([*texts, labels.implied]) if labels.implied else ", ".join(texts)
 
 
-def _heading(rows: Sequence[Evaluation], name: str) -> str:
+def measure_heading(rows: Sequence[Evaluation], name: str) -> str:
+    """The title of a measure with the unit that it has in these rows."""
     unit = next(unit_sign(row.metrics[name].unit) for row in rows if name in row.metrics)
     return f"{measure_title(name)} [{unit}]" if unit else measure_title(name)
 
@@ -106,6 +127,32 @@ def _meaning(rows: Sequence[Evaluation], name: str) -> str:
         return ""
     identity = any(row.about.question != "attribute" for row in rows if name in row.metrics)
     return (None if identity else MEASURES[name].meaning_of_attribute) or MEASURES[name].meaning
+
+
+def utility_table(rows: Sequence[Evaluation], measures: Sequence[str] | None) -> HtmlTable | None:
+    """What speech is still good for, the original beside the protected; None where that was not measured."""
+    lines = utility_lines(rows, measures) or utility_lines(rows)
+    if not lines:
+        return None
+    columns, _ = label_columns(rows, lines)
+    sides = side_results(rows, lines)
+    headings = [("measure", ""), *((label, "") for label in columns)]
+    headings += [
+        ("row", "Numbers of the rows"),
+        ("recordings", "How many were measured"),
+        *((side, "") for side in sides),
+    ]
+    body = tuple(
+        (
+            Cell(heading(line.measure), meaning(rows[line.places[-1]], line.measure)),
+            *(Cell(texts[i]) for texts in columns.values()),
+            Cell(", ".join(str(place + 1) for place in line.places)),
+            Cell(size_text(rows, line)),
+            *(result_cell(results[i]) for results in sides.values()),
+        )
+        for i, line in enumerate(lines)
+    )
+    return HtmlTable(tuple(headings), body, len(columns) + 2)
 
 
 def people_table(rows: Sequence[Evaluation], finding: Finding) -> tuple[HtmlTable | None, int]:
@@ -203,7 +250,7 @@ def recordings_table(rows: Sequence[Evaluation], finding: Finding) -> HtmlTable 
         ("recordings", "Recordings of one person that the attacker holds"),
         ("people", "People who have as many; of the others all recordings are used"),
         ("worth as", "As many independent recordings would be worth the same"),
-        *((_heading(rows, name), MEASURES[name].meaning) for name in MEASURES_SHOWN),
+        *((measure_heading(rows, name), MEASURES[name].meaning) for name in MEASURES_SHOWN),
     ]
     return HtmlTable(tuple(headings), tuple(body), 2 if several else 0)
 
@@ -249,6 +296,6 @@ def effort_table(rows: Sequence[Evaluation], further: frozenset[int] = frozenset
         ("recordings", "Recordings in each pass"),
         ("runs", "How often the anonymiser was run on the speech to train on and to enrol"),
         ("development [bit]", "Disclosure by development people; the attacker that counts is chosen by this"),
-        (_heading(rows, "alid"), MEASURES["alid"].meaning),
+        (measure_heading(rows, "alid"), MEASURES["alid"].meaning),
     )
     return HtmlTable(headings, tuple(body), 4, further=frozenset(passed_over))

@@ -27,6 +27,7 @@ from zeroevidence.report.layout.sections import sections
 from zeroevidence.report.tables.evaluations import evaluation_grid, table_measures
 from zeroevidence.report.tables.several_recordings import NOTE, recordings_grid, untried_numbers
 from zeroevidence.report.tables.thresholds import threshold_sentence
+from zeroevidence.report.tables.utility_rows import is_utility_table, utility_grid, utility_notes
 from zeroevidence.report.text.table import print_grid
 from zeroevidence.report.text.terminal import (
     UNBROKEN,
@@ -54,14 +55,22 @@ def to_text(
     for place, section in enumerate(sections(rows, measures)):
         if place:
             console.print()
-        write = _print_single if len(section.rows) == 1 else _print_several
-        write(console, section.rows, section.measures, estimate=estimate)
+        flags = raised_flags(section.rows)
+        print_flags(console, [raised for raised in flags if raised.flag.severity == "fault"])
+        if len(section.rows) == 1:
+            _print_single(console, section.rows, section.measures, estimate=estimate)
+        elif is_utility_table(section.rows, section.measures):
+            print_grid(console, utility_grid(section.rows, section.measures))
+        else:
+            _print_several(console, section.rows, section.measures, estimate=estimate)
         if measures is None:
             _print_recordings(console, section.rows)
         for row in section.rows:
             if row.threshold is not None:
                 print_paragraph(console, _named(row, threshold_sentence(row.threshold), several=len(section.rows) > 1))
-        print_flags(console, raised_flags(section.rows))
+        for note in utility_notes(section.rows) if measures is None else ():
+            print_paragraph(console, note)
+        print_flags(console, [raised for raised in flags if raised.flag.severity != "fault"])
     each = [row.signature for row in rows]
     print_signatures(console, each, each=signatures, joint=joint_signature(each))
     return console_text(console)

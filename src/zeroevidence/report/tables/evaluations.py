@@ -15,6 +15,7 @@ from zeroevidence.report.layout.grid import Grid, grids_to_markdown, records_to_
 from zeroevidence.report.layout.labels import label_text, row_labels
 from zeroevidence.report.layout.latex import fitting, grids_to_latex
 from zeroevidence.report.layout.sections import Section, sections
+from zeroevidence.report.tables.utility_rows import is_utility_table, utility_grid, utility_notes
 
 LONG = 8  # rows from which a text shows fewer measures, and a table for LaTeX has a part for each attacker
 _USUAL = {"text": 6, "md": 6, "latex": 4}  # measures unless some are named: what a page has room for
@@ -36,6 +37,8 @@ def _each_section(
 
 def _markdown(section: Section, signatures: Sequence[str], *, estimate: bool) -> str:
     rows = section.rows
+    if is_utility_table(rows, section.measures):
+        return grids_to_markdown([utility_grid(rows, section.measures)], _utility_notes(section), signatures)
     names, left_out = table_measures(rows, section.measures, "md")
     labels = row_labels(rows)
     grid = evaluation_grid(rows, names, labels.columns, title=_title(labels.shared), estimate=estimate)
@@ -53,6 +56,8 @@ def to_latex(rows: Sequence[Evaluation], measures: Sequence[str] | None = None, 
 
 def _latex(section: Section, signatures: Sequence[str], *, estimate: bool) -> str:
     rows = section.rows
+    if is_utility_table(rows, section.measures):
+        return grids_to_latex([utility_grid(rows, section.measures)], _utility_notes(section), signatures)
     names, left_out = table_measures(rows, section.measures, "latex")
     several = len(set(map(size, rows))) > 1
     grids = [
@@ -63,6 +68,11 @@ def _latex(section: Section, signatures: Sequence[str], *, estimate: bool) -> st
     best = min(grids, key=lambda grid: len(fitting(grid)))
     notes = [*_notes(rows), *left_out, *([] if "n" in best.headings else _sizes(rows))]
     return grids_to_latex([best] if len(rows) <= _PAGE else _separated(best), notes, signatures)
+
+
+def _utility_notes(section: Section) -> list[str]:
+    notes = utility_notes(section.rows) if section.measures is None else []
+    return [*notes, *_notes(section.rows)]
 
 
 def _separated(grid: Grid) -> list[Grid]:

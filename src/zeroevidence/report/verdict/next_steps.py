@@ -9,6 +9,7 @@ from zeroevidence.evaluation import Evaluation, Finding
 from zeroevidence.measure.pairs.zebra import D_ECE_MAX
 from zeroevidence.report.verdict.phrases import limited_value
 
+NEXT_COMMANDS = "Next, with your own names of folders:"
 _AUDIT = "zeroevidence audit ORIGINAL --anonymised ANONYMISED -o OUT"
 
 

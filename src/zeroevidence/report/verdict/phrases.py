@@ -160,9 +160,12 @@ def said_bound(limited: LimitedValue, text: Callable[[float], str]) -> float | N
     return None if bound is None or text(bound) == text(limited.value) else bound
 
 
+_FUSES = "fuses several and that none clearly beat on other people"
 _CHOSEN: dict[Choice, str] = {
     "development": "that did best on other people",
+    "fused": f"that {_FUSES}",
     "development-beyond-chance": f"that did best on other people{_BESIDE_CHANCE}",
+    "fused-beyond-chance": f"that {_FUSES}{_BESIDE_CHANCE}",
     "evaluated": "that learns most on average",
 }
 

@@ -18,7 +18,8 @@ from zeroevidence.calibrate.pav import Blocks, Counts, RankedScores, block_lows,
 
 CellArray: TypeAlias = NDArray[np.uint16]
 CELLS = 1 << 15
-_BUCKETS = 1 << 21  # of which few have a cell begin in them
+_BUCKETS = 1 << 20  # of which few have a cell begin in them
+_BUCKETED_FROM = 1 << 18  # scores that are worth the buckets
 _BLOCK = 1 << 16  # scores that stay in the cache together
 _END = 1 / 8  # share of the cells at either end that hold one atom each
 
@@ -78,9 +79,26 @@ def cell_starts(counts: Counts, most: int = CELLS) -> IntArray:
     return np.concatenate((starts[:first], starts[first:last][changes], starts[last:]))
 
 
+def certain_runs(counts: Counts) -> IntArray:
+    """Return where runs of cells begin that PAV pools whatever scores are left out.
+
+    A cell of targets alone has at least the share of targets of any other, and one of non-targets alone has none. So a
+    cell is always pooled with the one before it where that holds nothing but targets, or this one nothing but
+    non-targets; fewer scores may empty a cell, but change neither.
+
+    Examples
+    --------
+    >>> certain_runs(Counts(np.array([0, 2, 1, 0, 1]), np.array([3, 0, 1, 2, 0]))).tolist()
+    [0, 1, 4]
+    """
+    begins = np.ones(len(counts.target), dtype=bool)
+    begins[1:] = (counts.nontarget[:-1] > 0) & (counts.target[1:] > 0)
+    return np.flatnonzero(begins)
+
+
 def _places(lows: FloatArray, scores: FloatArray) -> CellArray:
     """The last of the ascending `lows` that does not lie above each score."""
-    if len(scores) < _BUCKETS:
+    if len(scores) < _BUCKETED_FROM:
         return (searchsorted_in_threads(lows, scores, "right") - 1).astype(np.uint16)
     # Even buckets over the range are found by one product. Rounding cannot put a score into a lower bucket than a
     # smaller one, so where no cell begins in its bucket, as is so for most, that bucket alone gives the cell.

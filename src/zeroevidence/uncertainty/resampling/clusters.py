@@ -178,9 +178,9 @@ def find_groups(scores: Scores, most: int, seed: int, clusters: Clusters | None 
     group = draw_groups(n, most, seed)
     number = int(group.max()) + 1
     shares = [np.bincount(group, weights=size, minlength=number) / size.sum() for size in sizes]
-    target, nontarget = (
-        Pairs(group[pairs.enrolment], group[pairs.trial]) for pairs in (clusters.target, clusters.nontarget)
-    )
+    target, nontarget = clusters.target, clusters.nontarget
+    if number < n:
+        target, nontarget = (Pairs(group[pairs.enrolment], group[pairs.trial]) for pairs in (target, nontarget))
     people = min(effective_number(size) for size in sizes)
     fewest = min(int(np.count_nonzero(size)) for size in sizes)
     return Groups(clusters.unit, number, target, nontarget, fewest, people, np.maximum(*shares))

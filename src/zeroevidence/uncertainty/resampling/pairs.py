@@ -7,7 +7,7 @@ of the scores.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Literal
@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 
 from zeroevidence._typing import BoolArray, CountArray, FloatArray, IntArray
-from zeroevidence.calibrate.pav import Counts, RankedScores
+from zeroevidence.calibrate.pav import Blocks, Counts, RankedScores, pool
 from zeroevidence.data.scores import Pairs, Scores
 from zeroevidence.measure.measures import IntervalRule, Measure, ScoreCost, measures_of
 from zeroevidence.measure.pairs.linkability import (
@@ -29,7 +29,7 @@ from zeroevidence.measure.pairs.linkability import (
 )
 from zeroevidence.measure.pairs.view import ScoreView
 from zeroevidence.measure.views import PairSettings, PairView
-from zeroevidence.uncertainty.resampling.cells import CellArray, ScoreCells, assign_cells
+from zeroevidence.uncertainty.resampling.cells import CellArray, ScoreCells, assign_cells, certain_runs
 from zeroevidence.uncertainty.resampling.clusters import Clusters, Groups, find_groups, number_codes
 from zeroevidence.uncertainty.resampling.draws import BATCH, draw_halves
 from zeroevidence.uncertainty.resampling.tables import GroupTables, Places
@@ -115,10 +115,10 @@ class _Class:
 
     def changes(self, costs: FloatArray) -> FloatArray:
         """By how much the mean of these costs of cells changes without each group; NaN where nothing is left."""
-        sums = _GroupSums(self.pairs, costs[self.tables[0].places.of])
-        size, total = self.sizes.total(), sums.total()
+        table = self.tables[0]
+        size, total = self.sizes.total(), float((table.all * costs).sum())
         with np.errstate(invalid="ignore", divide="ignore"):
-            return (total - sums.by_group) / (size - self.sizes.by_group) - total / size
+            return (total - table.sums(costs)) / (size - self.sizes.by_group) - total / size
 
     def within(self, halves: BoolArray) -> Iterator[_Sums]:
         """Sums over the scores whose both sides are in each half, and then over those with both in its complement."""
@@ -179,10 +179,20 @@ class _Subset(PairView):
     """A subset of the scores; the model of linkability is that of all scores, or fitted again."""
 
     def __init__(self, source: PairResampler, target: _Sums, nontarget: _Sums, *, refit: bool = False) -> None:
-        keep = (target.cells + nontarget.cells) > 0
-        counts = Counts(target.cells[keep], nontarget.cells[keep])
-        super().__init__(counts, source.settings, counts if source.closed_set else None)
+        self.settings = source.settings
         self.source, self.target, self.nontarget, self.refit = source, target, nontarget, refit
+        self.closed_set = self.counts if source.closed_set else None
+
+    @cached_property
+    def counts(self) -> Counts:  # type: ignore[override]  # made where it is asked for: most measures need blocks alone
+        """Targets and non-targets of the cells that hold any."""
+        keep = (self.target.cells + self.nontarget.cells) > 0
+        return Counts(self.target.cells[keep], self.nontarget.cells[keep])
+
+    @cached_property
+    def blocks(self) -> Blocks:
+        """PAV blocks, of cells that are pooled in every subset."""
+        return pool(Counts(self.target.cells, self.nontarget.cells), self.source.runs)
 
     def class_means(self, name: str) -> tuple[float, float] | None:
         """Means over the scores of the subset."""
@@ -231,10 +241,12 @@ class PairResampler:
         clusters: Clusters | None = None,
         placed: ScoreCells | None = None,
         closed_set: bool = False,
+        names: Collection[str] | None = None,
     ) -> None:
         """Leave out at most `most` groups of `clusters`, or of single scores without these.
 
-        With `closed_set` the scores are the pairs of a closed-set search, and the measures those of these alone.
+        With `closed_set` the scores are the pairs of a closed-set search, and the measures those of these alone. Where
+        `names` are given and some measures have them, only these are computed.
         """
         self.settings, self.closed_set = settings or PairSettings(), closed_set
         self.groups: Groups = find_groups(scores, most, self.settings.seed, clusters)
@@ -243,10 +255,13 @@ class PairResampler:
             everywhere = {entry.name for entry, _ in self.measures}
             of_search = _with_rules(ScoreView(ranked, self.settings, ranked.counts))
             self.measures = [(entry, rule) for entry, rule in of_search if entry.name not in everywhere]
+        if names is not None:
+            self.measures = [(entry, rule) for entry, rule in self.measures if entry.name in names] or self.measures
         view = ScoreView(ranked, self.settings, ranked.counts if closed_set else None)
         self.whole = {entry.name: entry.compute(view) for entry, _ in self.measures if entry.atom_costs is not None}
         self.costs = {entry.name: entry.per_score for entry, _ in self.measures if entry.per_score is not None}
         self.placed = assign_cells(scores.target, scores.nontarget, ranked) if placed is None else placed
+        self.runs = certain_runs(self.placed.counts)
         self.terms: tuple[FloatArray, FloatArray] | None = None
         if self.settings.linkability == "density" and not closed_set:
             self.terms = linkability_terms(ranked, omega=self.settings.omega, seed=self.settings.seed)
@@ -365,6 +380,11 @@ class _Mixture(_Subset):
         }
         super().__init__(source, _Sums(np.round(size * mixed), None, costs, float(size)), nontarget)
         self.whole, self.kind, self.share = _Subset(source, target, nontarget), kind, share
+
+    @cached_property
+    def blocks(self) -> Blocks:
+        """PAV blocks of the cells, in any of which there may be targets now."""
+        return pool(self.counts)
 
     def linkability(self) -> float:
         """Linkability of either kind of targets by their shares."""

@@ -54,6 +54,12 @@ class GroupTables:
             self._cached = start, self._involving(start, min(start + self._most, self.number))
         return self._cached[1][first - start : last - start]
 
+    def sums(self, values: FloatArray) -> FloatArray:
+        """Return the sum of values of cells over the scores with each group on either side."""
+        spans = ((first, min(first + self._most, self.number)) for first in range(0, self.number, self._most))
+        # not a product of matrices, whose sums depend on the number of threads
+        return np.concatenate([np.einsum("gc,c->g", self.involving(*span), values) for span in spans])
+
     def _involving(self, first: int, last: int) -> CountArray:
         table = np.zeros((last - first) * self.places.number, dtype=np.int64)
         # A score with one group on both sides is counted once.

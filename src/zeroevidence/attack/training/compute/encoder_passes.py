@@ -11,9 +11,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
-from zeroevidence._typing import FloatArray
+from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.attack.speech.batches import cores
+from zeroevidence.attack.speech.encoder_outputs import EncoderOutputs
 from zeroevidence.attack.training.compute.distributed import ProcessGroup
 from zeroevidence.attack.training.compute.memory import AdaptiveBatchSize
 from zeroevidence.attack.training.compute.threads import on_cores
@@ -48,6 +50,8 @@ class EncoderPasses:
         Called with a message where less fits into the memory of the device than is usual.
     group
         Processes that share the work.
+    outputs
+        What the encoder made of some of the utterances before training, where that is known.
     half
         Whether a GPU computes in half precision, as in training.
     """
@@ -60,9 +64,11 @@ class EncoderPasses:
         last: bool,
         say: Callable[[str], None],
         group: ProcessGroup,
+        outputs: EncoderOutputs | None = None,
         half: bool = True,
     ) -> None:
         self.network, self.place, self.last, self.group, self.half = network, place, last, group, half
+        self.outputs = outputs
         # Without a GPU one at a time: padding would only be work.
         self.size = AdaptiveBatchSize(_UTTERANCES if place.type == "cuda" else 1, say)
 
@@ -80,11 +86,27 @@ class EncoderPasses:
         if not self.last:
             return features
         lengths = np.array([int(self.network.frame_lengths(int(length))) for length in data.length], dtype=np.int64)
-        rows = range(len(data))
         outputs = FrameSet.gather(
-            self._each(features, self._trunk, rows), lengths, data, None if features.is_held else folder
+            self._trunk_outputs(features, lengths), lengths, data, None if features.is_held else folder
         )
         return UtteranceFrames(outputs, self.place)
+
+    def _trunk_outputs(self, features: UtteranceFrames, lengths: IntArray) -> Iterator[tuple[int, Any]]:
+        """Yield the output of the trunk for each utterance, in half precision; those that are known come first."""
+        unknown = []
+        for row, digest in enumerate(features.data.digests):
+            known = None if self.outputs is None else self.outputs.frames(digest)
+            if known is not None and len(known) == lengths[row]:
+                yield row, _halved(known)
+            else:
+                unknown.append(row)
+        yield from self._each(features, self._trunk, unknown)
+
+    def embed_untrained(self, source: UtteranceFrames) -> FloatArray:
+        """Return the embeddings before training, which may be known."""
+        known = [None if self.outputs is None else self.outputs.vector(digest) for digest in source.data.digests]
+        vectors = [vector for vector in known if vector is not None]
+        return np.array(vectors, np.float64) if len(vectors) == len(source) else self.embed(source)
 
     def embed(self, source: UtteranceFrames) -> FloatArray:
         """Return the embeddings of whole utterances; each process computes some of them."""
@@ -100,10 +122,10 @@ class EncoderPasses:
         return np.stack([vectors[row] for row in range(len(source))])
 
     def _trunk(self, feats: torch.Tensor, lengths: list[int]) -> list[Any]:
-        most = float(np.finfo(np.float16).max)
-        outputs = self.network.frames(feats, lengths).float().clamp(-most, most).half().cpu().numpy()
+        outputs = self.network.frames(feats, lengths).float().cpu().numpy()
         return [
-            output[: int(length)] for output, length in zip(outputs, self.network.frame_lengths(lengths), strict=True)
+            _halved(output[: int(length)])
+            for output, length in zip(outputs, self.network.frame_lengths(lengths), strict=True)
         ]
 
     def _each(self, source: UtteranceFrames, compute: Compute, rows: Sequence[int]) -> Iterator[tuple[int, Any]]:
@@ -131,3 +153,9 @@ class EncoderPasses:
     def _compute(self, compute: Compute, padded: tuple[torch.Tensor, list[int]]) -> list[Any]:
         with torch.no_grad(), precision(self.place) if self.half else contextlib.nullcontext():
             return compute(*padded)
+
+
+def _halved(frames: NDArray[np.float32]) -> NDArray[np.float16]:
+    """Return frames in half precision, the largest number that it has for larger ones."""
+    most = np.finfo(np.float16).max
+    return np.clip(frames, -most, most).astype(np.float16)

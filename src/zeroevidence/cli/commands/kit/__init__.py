@@ -1,4 +1,4 @@
-"""Check the speech of a VoicePrivacy evaluation kit, and write its tables."""
+"""Check the speech of a VoicePrivacy kit, write its tables, or show all systems on one page."""
 
 from __future__ import annotations
 
@@ -16,4 +16,5 @@ def command() -> None:
     \b
     zeroevidence kit check Voice-Privacy-Challenge-2024 --suffix _mcadams
     zeroevidence kit write results.json --suffix _x -o exp/results_summary
+    zeroevidence kit page submissions/ -o page.html
     """  # noqa: D301 (\b is a control character here)

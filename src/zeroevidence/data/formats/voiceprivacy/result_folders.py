@@ -10,7 +10,7 @@ attacker trained on original speech. 2024 and 2026:
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -84,19 +84,31 @@ def find_kit_scores(folder: str | Path, *, key: str | Path | None = None) -> lis
     reason = unreadable_reason(root, folder=True)
     if reason:
         raise InputError(f"{reason}; expected VoicePrivacy results", path=folder)
-    files: list[KitScores] = []
+    files = recognise_scores(kit_files(root), key)
+    if not files:
+        raise InputError(f"no VoicePrivacy results found; expected {_LAYOUTS}", path=folder)
+    return files
+
+
+def recognise_scores(files: Iterable[Path], key: str | Path | None = None) -> list[KitScores]:
+    """Return those of these files that are scores of a kit, in the order of their names.
+
+    Raises
+    ------
+    InputError
+        When a key is missing.
+    """
+    recognised: list[KitScores] = []
     problems: list[Problem] = []
-    for scores in sorted(file for file in kit_files(root) if file.name == "scores"):
+    for scores in sorted(file for file in files if file.name == "scores"):
         result = _recognise(scores, key)
         if isinstance(result, KitScores):
-            files.append(result)
+            recognised.append(result)
         elif result is not None:
             problems.append(result)
     if problems:
         raise InputError.of(problems)
-    if not files:
-        raise InputError(f"no VoicePrivacy results found; expected {_LAYOUTS}", path=folder)
-    return files
+    return recognised
 
 
 def dataset_and_sex(dataset: str, sex: str | None, part: str | None) -> dict[str, str]:

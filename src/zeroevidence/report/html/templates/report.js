@@ -84,6 +84,13 @@
     table.parentElement.after(button);
   });
 
+  // On a small screen cells stand below each other, each with the heading of its column.
+  document.querySelectorAll("table.data").forEach((table) => {
+    const headings = [...table.tHead.rows[0].cells].map((cell) => cell.textContent);
+    for (const row of table.tBodies[0].rows) [...row.cells].forEach((cell, column) => { cell.dataset.label = headings[column]; });
+    table.classList.add("labelled");
+  });
+
   // Tables: a click on a heading sorts, again the other way round; a text filters.
   const key = (cell) => (cell.dataset.order !== undefined ? Number(cell.dataset.order) : cell.textContent.trim());
   const compare = (a, b) => {

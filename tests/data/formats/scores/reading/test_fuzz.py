@@ -4,6 +4,7 @@ import csv
 import math
 import random
 import re
+from functools import lru_cache
 from itertools import product
 from pathlib import Path
 
@@ -37,6 +38,7 @@ COLUMNS = {
 }
 
 
+@lru_cache(maxsize=32)  # of one case, which is read in every pair of formats
 def naive_rows(data: bytes, form: str):
     try:
         text = data.decode("utf-8-sig")

@@ -1,0 +1,157 @@
+"""An encoder in two parts, trunk and head: encoders that were fine-tuned behind the trunk share the first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zeroevidence.attack.extractors.extractor import Extractor, load_extractor
+from zeroevidence.attack.networks.loading import load_network
+from zeroevidence.attack.networks.onnx_cut import cut_onnx
+from zeroevidence.attack.networks.onnx_layers import Layer, read_layers
+from zeroevidence.attack.onnx_models.cards import EncoderCard
+from zeroevidence.attack.onnx_models.runtime import OnnxExtractor, open_session
+from zeroevidence.attack.speech.encoder_outputs import EncoderOutputs
+from zeroevidence.attack.speech.front_ends import FRONT_ENDS
+from zeroevidence.attack.training.data.frame_set import frames_digest
+from zeroevidence.data.speech.mixing import Wave
+from zeroevidence.errors import InputError, MissingExtra
+
+
+@dataclass(frozen=True, slots=True)
+class EncoderTrunk:
+    """The trunk of an encoder, computed once for each recording.
+
+    Parameters
+    ----------
+    encoder
+        The encoder.
+    session
+        Its trunk in the runtime.
+    layers
+        Its layers with weights.
+    outputs
+        What it gave, and will give.
+    """
+
+    encoder: OnnxExtractor
+    session: Any
+    layers: tuple[Layer, ...]
+    outputs: EncoderOutputs
+
+    def is_of(self, card: EncoderCard) -> bool:
+        """Return whether the encoder of a card has this trunk: the same front end and weights."""
+        layers = _layers(card)[: len(self.layers)]
+        return (
+            card.front_end == self.encoder.card.front_end
+            and [layer.spec for layer in layers] == [layer.spec for layer in self.layers]
+            and all(
+                np.array_equal(here, there)
+                for layer, other in zip(layers, self.layers, strict=True)
+                for here, there in zip(layer.tensors, other.tensors, strict=True)
+            )
+        )
+
+    def frames(self, features: NDArray[np.float32], digest: NDArray[np.uint8]) -> NDArray[np.float32]:
+        """Return frames x channels of an utterance."""
+        known = self.outputs.frames(digest)
+        if known is not None:
+            return known
+        (output,) = self.session.run(None, {self.encoder.card.input: features[None]})
+        frames = np.ascontiguousarray(output[0].T)
+        self.outputs.save_frames(digest, frames)
+        return frames
+
+
+class SplitExtractor:
+    """An encoder whose trunk is computed once for each recording, also for other encoders with the same trunk.
+
+    Its vectors are those of the whole encoder, under the same fingerprint.
+
+    Parameters
+    ----------
+    encoder
+        The whole encoder.
+    trunk
+        The trunk.
+    head
+        What comes behind it, in the runtime.
+    between
+        Name of the input of `head`.
+    """
+
+    def __init__(self, encoder: OnnxExtractor, trunk: EncoderTrunk, head: Any, between: str) -> None:
+        self.encoder, self.trunk = encoder, trunk
+        self._head, self._between = head, between
+        self.name, self.sample_rate, self.dim = encoder.name, encoder.sample_rate, encoder.dim
+        self.fingerprint = encoder.fingerprint
+
+    def embed(self, waves: Sequence[Wave]) -> NDArray[np.float32]:
+        """Return one vector per waveform."""
+        return np.stack([self._vector(self.encoder.features(wave)) for wave in waves])
+
+    def _vector(self, features: NDArray[np.float32]) -> NDArray[np.float32]:
+        digest = frames_digest(features.astype(np.float16))
+        try:
+            frames = self.trunk.frames(features, digest)
+            outputs = self._head.run([self.encoder.card.output], {self._between: frames.T[None]})
+        except Exception as error:  # the runtime has its own family of errors
+            reason = f"cannot be run on features of shape {features.shape}: {str(error).splitlines()[0]}"
+            raise InputError(reason, path=self.encoder.card.file) from None
+        vector: NDArray[np.float32] = outputs[0][0].astype(np.float32, copy=False)
+        if self.encoder is self.trunk.encoder:
+            self.trunk.outputs.save_vector(digest, vector)
+        return vector
+
+
+def split_extractor(encoder: Extractor, folder: Path) -> SplitExtractor | None:
+    """Return an encoder in two parts; None where it cannot be cut, or trained.
+
+    Parameters
+    ----------
+    encoder
+        The encoder.
+    folder
+        Where the output of its trunk is kept.
+    """
+    if not isinstance(encoder, OnnxExtractor) or encoder.card.front_end not in FRONT_ENDS:
+        return None
+    try:
+        number: int = load_network(encoder.card).trunk_layers()
+    except (InputError, MissingExtra):
+        return None
+    parts = cut_onnx(encoder.card.file, number, sha256=encoder.card.sha256)
+    if parts is None:
+        return None
+    layers = _layers(encoder.card)[:number]
+    outputs = EncoderOutputs.in_folder(folder, encoder.fingerprint, layers[-1].shape[0], encoder.dim)
+    trunk = EncoderTrunk(encoder, open_session(parts.first), layers, outputs)
+    return SplitExtractor(encoder, trunk, open_session(parts.second), parts.between)
+
+
+def with_trunk(card: Path, trunk: EncoderTrunk) -> Extractor:
+    """Return the encoder of a card, which shares a trunk where it has its weights; else as `load_extractor`.
+
+    Parameters
+    ----------
+    card
+        The card of an encoder that was fine-tuned from that of the trunk.
+    trunk
+        The trunk.
+    """
+    encoder = load_extractor(card)
+    if not isinstance(encoder, OnnxExtractor) or not trunk.is_of(encoder.card):
+        return encoder
+    parts = cut_onnx(encoder.card.file, len(trunk.layers), sha256=encoder.card.sha256)
+    if parts is None:
+        return encoder
+    return SplitExtractor(encoder, trunk, open_session(parts.second), parts.between)
+
+
+def _layers(card: EncoderCard) -> tuple[Layer, ...]:
+    return read_layers(card.file, sha256=card.sha256, size=card.bytes)

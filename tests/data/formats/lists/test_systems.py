@@ -1,0 +1,64 @@
+"""Tables of systems: every column, and what is refused with its line."""
+
+import pytest
+
+from zeroevidence.data.formats.lists.systems import read_systems
+from zeroevidence.data.threat import threat_from_sides
+from zeroevidence.errors import InputError
+
+HEADING = "scores\tkey\tspeakers\tsystem\tdataset\tsplit\tsex\tenrolment\ttrial\ttrained_on\n"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for name in ("a.scores", "trials", "utt2spk"):
+        (tmp_path / name).write_text("x\n")
+    return tmp_path
+
+
+def table(folder, text):
+    (folder / "systems.tsv").write_text(text)
+    return read_systems(folder / "systems.tsv", folder)
+
+
+def test_every_column(folder):
+    line = "a.scores\ttrials\tutt2spk\tA\tlibri\ttest\tf\tanonymised\tanonymised\toriginal\n"
+    (row,) = table(folder, HEADING + line)
+    assert (row.scores, row.key, row.speakers) == tuple(folder / name for name in ("a.scores", "trials", "utt2spk"))
+    assert row.labels == {"system": "A", "dataset": "libri", "split": "test", "sex": "f"}
+    assert row.threat == threat_from_sides("anonymised", "anonymised", "original")
+    assert row.line == 2
+
+
+def test_what_is_not_known_is_left_empty(folder):
+    (row,) = table(folder, HEADING + "a.scores\t\t\tA\t\t\t\t\t\t\n")
+    assert (row.key, row.speakers, row.threat, row.labels) == (None, None, None, {"system": "A"})
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "no lines; expected a heading with scores and system"),
+        ("scores,system\n", "no lines"),
+        ("scores,team\na.scores,A\n", ":1: column 'team'; expected scores, key"),
+        ("scores,sex\na.scores,f\n", ":1: no column 'system'; found scores, sex"),
+        ("scores,system,system\na.scores,A,B\n", ":1: column 'system' occurs twice"),
+        ("scores,system\na.scores\n", r":2: 1 column\(s\); expected 2: scores, system"),
+        ("scores,system\na.scores,\n", ":2: no system; expected one on every line"),
+        ("scores,system\nb.scores,A\n", ":2: scores 'b.scores': no such file"),
+        ("scores,system\n../a.scores,A\n", ":2: scores '../a.scores'; expected a path within the folder"),
+        ("scores,system\n/etc/passwd,A\n", ":2: scores '/etc/passwd'; expected a path within the folder"),
+        (
+            "scores,system,trial\na.scores,A,anonymised\n",
+            ":2: attacker , anonymised, ; expected original or anonymised",
+        ),
+        (
+            "scores,system,enrolment,trial,trained_on\na.scores,A,original,anon,original\n",
+            ":2: attacker original, anon, original; expected original or anonymised for each",
+        ),
+        ("scores,system\n\0,A\n", ":2: a NUL byte"),
+    ],
+)
+def test_what_is_refused(folder, text, reason):
+    with pytest.raises(InputError, match=reason):
+        table(folder, text)

@@ -1,0 +1,115 @@
+"""Nothing that a figure writes is cut: legends, names and titles stay within the sheet, at any width."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from zeroevidence import plot
+from zeroevidence.data.threat import ThreatModel
+from zeroevidence.evaluation import About, Curve
+from zeroevidence.plot.points import name_ticks
+
+Figure = pytest.importorskip("matplotlib.figure").Figure
+
+SYSTEMS = (
+    "resynthesis through phonetic features and a pool of x-vectors",
+    "samegender_f0mod",
+    "WWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWW",
+    "pitch:2",
+    "B1.a, random gender",
+    "t9",
+    "a long name, which nobody shortened",
+)
+
+
+def named(rows, count):
+    """So many results of systems with long names."""
+    threat = ThreatModel("semi-informed", "anonymised", "anonymised")
+    curves = {
+        "d_ece_over_people": Curve((8.0, 16.0, 32.0), (0.6, 0.5, 0.4)),
+        "mu_over_epochs": Curve((0.0, 1.0, 2.0), (300.0, 7.0, 0.5)),
+    }
+    return [
+        replace(
+            rows[place % 2],
+            labels={"system": SYSTEMS[place % len(SYSTEMS)], "dataset": f"data {place // len(SYSTEMS)}"},
+            about=About.against(threat),
+            curves={**rows[place % 2].curves, **curves},
+        )
+        for place in range(count)
+    ]
+
+
+def is_whole(figure):
+    """Whether everything that is drawn lies on the sheet, and axes are wide enough to be read."""
+    figure.canvas.draw()
+    renderer = figure.canvas.get_renderer()
+    for ax in figure.axes:
+        drawn, sheet = ax.get_tightbbox(renderer), figure.bbox
+        cut = max(sheet.x0 - drawn.x0, drawn.x1 - sheet.x1, sheet.y0 - drawn.y0, drawn.y1 - sheet.y1)
+        inches = ax.get_window_extent(renderer)
+        if cut > 1.5 or inches.width < 0.7 * figure.dpi or inches.height < 0.7 * figure.dpi:
+            return False
+    return True
+
+
+@pytest.mark.parametrize("count", [1, 7])
+@pytest.mark.parametrize(
+    "kind", ["over-identities", "over-utterances", "scatter", "bars", "cmc", "over-epochs", "over-training"]
+)
+def test_nothing_is_cut(rows, kind, count):
+    assert is_whole(plot.draw(kind, named(rows, count)))
+
+
+@pytest.mark.parametrize("kind", ["over-utterances", "scatter"])
+def test_nothing_is_cut_from_a_narrow_figure(rows, kind):
+    assert is_whole(plot.draw(kind, named(rows, 3), width=2.2))
+
+
+def test_panels_of_a_narrow_figure_stand_below_each_other(rows):
+    narrow, wide = (plot.draw("cmc", named(rows, 14), width=width) for width in (3.5, 7.0))
+    for figure, columns in ((narrow, 1), (wide, 2)):
+        assert {ax.get_gridspec().ncols for ax in figure.axes} == {columns}
+    assert is_whole(narrow)
+
+
+def test_short_lines_of_a_legend_stay_inside(rows):
+    ax = plot.over_utterances(rows[:1])
+    assert ax.get_legend().get_gid() is None
+    assert plot.over_utterances(named(rows, 1)).get_legend().get_gid() == "below"
+
+
+def test_names_of_bars_keep_what_tells_them_apart():
+    ax = Figure().add_subplot()
+    system = "a system whose name is far too long for a bar"
+    name_ticks(ax, [(system, "f"), (system, "m")])
+    texts = [label.get_text() for label in ax.get_xticklabels()]
+    assert [text[-2:] for text in texts] == [" f", " m"]
+    assert max(map(len, texts)) <= 28
+
+
+def test_bars_stand_in_the_middle_of_their_group(rows):
+    def labelled(system, attacker):
+        return replace(rows[0], labels={"system": system, "attacker": attacker}, about=About())
+
+    ax = plot.bars([labelled("a", "one"), labelled("a", "two"), labelled("a", "three"), labelled("b", "two")])
+    middles = [bar.get_x() + bar.get_width() / 2.0 for bar in ax.patches]
+    assert np.isclose(np.mean([at for at in middles if at < 0.5]), 0.0)
+    assert [at for at in middles if at > 0.5] == [pytest.approx(1.0)]
+
+
+@pytest.mark.parametrize("values", [(10.0, 7.0, 6.5), (300.0, 7.0, 0.02), (1.0, 1.001, 1.002)])
+def test_a_logarithmic_axis_has_readable_ticks(rows, values):
+    row = replace(rows[0], curves={"mu_over_epochs": Curve((0.0, 1.0, 2.0), values)})
+    ax = plot.over_epochs(row)
+    ax.figure.canvas.draw()
+    low, high = ax.get_ylim()
+    texts = [
+        label.get_text()
+        for label, at in zip(ax.get_yticklabels(), ax.get_yticks(), strict=True)
+        if low <= at <= high and label.get_text()
+    ]
+    assert 2 <= len(texts) <= 9
+    assert len(set(texts)) == len(texts)
+    assert not any("e" in text or "$" in text for text in texts)
