@@ -241,8 +241,8 @@ def test_the_verdict_stands_on_the_page_of_the_result(ended, visit):
     summary = page.locator(".verdict .summary").inner_text()
     page.get_by_text("figures as files").click()
     with page.expect_download() as download:
-        page.get_by_role("link", name="All figures (zip)").click()
-    assert download.value.suggested_filename == "figures.zip"
+        page.get_by_role("link", name="Evidence profile (ECE), SVG").click()
+    assert download.value.suggested_filename == "ece.svg"
     open_report(page)
     assert page.locator("#verdict h2").inner_text() == headline
     assert page.locator("#verdict .summary").inner_text() == summary
