@@ -1,6 +1,7 @@
 """Protectors where the truth is known: many people, 16 dimensions, evidence that is bent or sits in the spread.
 
     python benchmarks/flow_synthetic.py [--people 300] [--vectors 10] [--world bent] [--seed 0] [--ways]
+                                        [--choices 50,100,200,300]
 
 Half of the variance of a vector is its person's, half is its own. In the world `bent` the classes differ in the mean of
 one dimension, and all dimensions are then bent into each other; in the world `spread` they differ in the means and
@@ -9,6 +10,11 @@ attackers, half as many are tested. `perceptron` is what the paper attacked with
 the second group choose from all, `null` its mean when classes are dealt to people at random. Mutual information is that
 between single dimensions and the class, on the people that protectors were fitted on and on the tested, with the drop
 of the latter. `truth` has the D_ECE of the true LLR of the tested vectors.
+
+With --choices the table has, for each number of people to fit on, the D_ECE of the strongest quick attacker on other
+people after `transport` and after the flow with covariances of its own, both without noise; which of the two
+cross-validated attackers choose among the people to fit on alone, within one point of EER; and what is left after that
+one, with its noise.
 
 With --ways the classes are Gaussian and known. Vectors are moved to where the evidence vanishes in three ways: by both
 classes' ways to a common Gaussian, mixed by the probability of each; down the gradient; and along the way from one
@@ -30,6 +36,8 @@ from zeroevidence.measure.views import AttributeView
 from zeroevidence.protect import Roles, assess, make_protector
 from zeroevidence.protect.attributes.flows.orbits import ClassGaussians
 from zeroevidence.protect.tradeoff.quick_attackers import quick_attacks
+from zeroevidence.protect.tradeoff.search import search
+from zeroevidence.protect.tradeoff.strengths import Limit
 
 DIMENSIONS = 16
 PROTECTORS = {
@@ -38,6 +46,7 @@ PROTECTORS = {
     "flow": ("flow", {}),
     "flow, own covariances": ("flow", {"covariances": "classes"}),
 }
+COMPARED = {"transport": {}, "flow": {"covariances": "classes"}}
 BENDS = {"bent": 0.7, "spread": 0.3}
 
 
@@ -137,6 +146,30 @@ def table(world, options):
         print("| " + " | ".join((world, name, *cells, f"{seen:.2f}", f"{left:.2f}", drop)) + " |", flush=True)
 
 
+def disclosed(protector, sides):
+    """D_ECE of the strongest quick attacker of single vectors after a protector."""
+    moved = (Embeddings(protector.transform(side.vectors), side.ids, side.speakers, side.attributes) for side in sides)
+    return max(quick_attacks(*moved, "class").values())
+
+
+def choices(world, count, options):
+    """What transport and the flow leave after so many people to fit on, and which of them is chosen."""
+    rng = np.random.default_rng(options.seed)
+    train, *others = (
+        people(world, n, options.vectors, name, rng)[0] for name, n in (("f", count), ("a", 150), ("t", 150))
+    )
+    left = []
+    for kind, parameters in COMPARED.items():
+        protector = make_protector(kind, parameters)
+        protector.fit(train.vectors, train.attributes["class"], speakers=train.speakers)
+        left.append(f"{disclosed(protector, others):.3f}")
+    chosen = search(train, "class", Limit.parse("eer=+1%"), COMPARED, nearest=True).chosen
+    final = make_protector(chosen.protector, COMPARED[chosen.protector], noise=chosen.strength, noise_seed=options.seed)
+    final.fit(train.vectors, train.attributes["class"], speakers=train.speakers)
+    cells = (world, str(count), *left, f"{chosen.protector}, noise {chosen.strength:g}")
+    print("| " + " | ".join((*cells, f"{disclosed(final, others):.3f}")) + " |", flush=True)
+
+
 def mixed(truth, z):
     """Both classes' ways to a common Gaussian, mixed by the probability of each."""
     share = 1.0 / (1.0 + np.exp(-truth.llr(z)))[:, None]
@@ -184,9 +217,17 @@ def main():
     parser.add_argument("--world", choices=BENDS, action="append", help="this one alone")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--ways", action="store_true", help="three ways to zero evidence, with known classes")
+    parser.add_argument("--choices", metavar="NUMBERS", help="numbers of people; which protector is chosen for each")
     options = parser.parse_args()
     if options.ways:
         ways(options)
+        return
+    if options.choices:
+        print("| world | people | transport | flow, own covariances | chosen | left |")
+        print("| --- | ---: | ---: | ---: | --- | ---: |", flush=True)
+        for world in options.world or BENDS:
+            for count in options.choices.split(","):
+                choices(world, int(count), options)
         return
     numbers = ("perceptron", "D_ECE", "chosen", "null", "MI, fitted on", "MI", "drop [%]")
     print("| world | protector | " + " | ".join(numbers) + " |")

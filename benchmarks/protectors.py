@@ -1,28 +1,70 @@
-"""The time of each voice protector over that of `mcadams`, in the same run.
+"""What voice protectors hide, what they cost in words, and how long they take.
 
-    python benchmarks/protectors.py [WAVE] [--repeats 20]
+    python benchmarks/protectors.py measure WORK --speech ../shared/data/speechocean --people 24 --effort quick
+    python benchmarks/protectors.py table WORK
+    python benchmarks/protectors.py front WORK docs/_static/protectors-front.svg
+    python benchmarks/protectors.py listen WORK docs/_static/protectors-heard.png
+    python benchmarks/protectors.py speed [WAVE] [--repeats 20]
 
-WAVE is an audio file of one channel; without it, 2.6 s of a synthetic voice at 16 kHz are protected. All take turns and
-the best of each counts. The first call is made in a fresh process, after all that comes with the protector is
-imported; it shows what is imported or prepared only then.
+`measure` anonymises a corpus with every protector that is installed, audits the result and lets a recogniser that is no
+part of any of them hear it. A protector that draws is run as often as the effort runs it, so that attackers have
+further draws. Everything is kept in WORK: what is there is not computed again, an interrupted run continues, and
+folders of anonymised speech may come from another machine, such as one with a GPU that lacks the extra `cascade`. For
+all people with all attackers:
+
+    python benchmarks/protectors.py measure WORK --speech ../shared/data/speechocean --effort full --heard 200
+
+`table` prints a Markdown table of what WORK holds, and `front` draws it. `listen` draws spectrograms of ten recordings
+and prints what is heard in them. `speed` prints the time of each protector over that of `mcadams` in the same run:
+WAVE is an audio file; without it, 2.6 s of a synthetic voice are protected, in which a cascade hears no words. The
+first call is made in a fresh process, after all that comes with the protector is imported; it shows what is imported
+or prepared only then.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
+import json
+import os
+import resource
 import subprocess
 import sys
 import time
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from timing import best_of_each
 
-from zeroevidence.data.speech.audio import load_audio
+from zeroevidence.auditing.inputs.anonymiser_draws import usual_draws
+from zeroevidence.auditing.inputs.left_out import read_usable
+from zeroevidence.auditing.utility.heard_speech import Ear, hear
+from zeroevidence.auditing.utility.hearing import corpus_transcripts, evaluate_hearing
+from zeroevidence.data.speech.audio import load_audio, load_speech
+from zeroevidence.data.speech.corpus import random_key
+from zeroevidence.errors import InputError, MissingExtra
+from zeroevidence.evaluation.finding.finding import findings
+from zeroevidence.evaluation.reading.results import read_results, to_json
 from zeroevidence.protect import load_protector
+from zeroevidence.protect.anonymising.release import read_card
 from zeroevidence.protect.voices import VOICE_PROTECTORS
 
 RATE, SECONDS, FLOOR = 16_000, 2.6, "mcadams"
+JUDGE = "whisper"  # no part of any protector
+THREE = "mcadams:0.5..0.9:utterance+pitch:-4..4:utterance+formant:0.8..1.25:utterance"
+PROTECTORS = {  # title and name
+    "mcadams": "mcadams",
+    "mcadams-random": "mcadams-random",
+    "pitch": "pitch:4",
+    "formant": "formant:1.2",
+    "three changes": THREE,
+    "onevoice": "onevoice",
+    "cascade": "cascade",
+}
+UNTOUCHED = "unprotected"
+TEN = 10  # recordings that are listened to
+HEARD = ("three changes", "cascade")  # protections that are listened to, after the original
 
 
 @dataclass(frozen=True)
@@ -31,6 +73,199 @@ class Spoken:
 
     id: str = "u1"
     speaker: str = "ada"
+
+
+def installed() -> dict[str, str]:
+    """The protectors that there are, by title."""
+    return {title: name for title, name in PROTECTORS.items() if name.split(":")[0] in VOICE_PROTECTORS}
+
+
+def choose_people(work: Path, speech: Path, people: int | None) -> Path:
+    """Write the table of the chosen people, evenly over their names, without roles: the audit draws them."""
+    table = work / "original" / "utterances.tsv"
+    if table.exists():
+        return table.parent
+    with (speech / "utterances.tsv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file, delimiter="\t"))
+    names = sorted({row["speaker"] for row in rows})
+    names = names[:: max(1, len(names) // (people or len(names)))][:people]
+    table.parent.mkdir(parents=True, exist_ok=True)
+    with table.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, delimiter="\t", lineterminator="\n")
+        writer.writerow(("utterance", "speaker", "path", "text"))
+        for row in rows:
+            if row["speaker"] in names:
+                place = os.path.relpath(speech / row["path"], table.parent)
+                said = row.get("text") or " ".join(row.get("digits", ""))
+                writer.writerow((row.get("utterance") or row["utt"], row["speaker"], place, said))
+    return table.parent
+
+
+def run(*arguments: object) -> float:
+    """Run a command of the package and return the processor time that it took; refused recordings are no failure."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    command = [sys.executable, "-m", "zeroevidence", *map(str, arguments)]
+    status = subprocess.run(command, check=False, stdout=subprocess.DEVNULL).returncode
+    if status not in (0, InputError.exit_code):
+        raise SystemExit(f"{' '.join(command)} ended with {status}")
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def measure(work: Path, speech: Path, people: int | None, effort: str, heard: int, only: list[str]) -> None:
+    """Anonymise, audit and hear, as far as that has not been done."""
+    original = choose_people(work, speech, people)
+    for title, name in installed().items():
+        if only and title not in only:
+            continue
+        home = work / title.replace(" ", "-")
+        home.mkdir(parents=True, exist_ok=True)
+        draws = usual_draws(effort) if ".." in name or "random" in name else 1
+        for draw in range(1, draws + 1):
+            folder = home / str(draw)
+            if not (folder / "protector.json").exists():
+                begun = folder.exists()  # the time of a part says nothing
+                taken = run("anonymise", original, "-o", folder, "--protect", name, "--seed", draw, "--threads", 1)
+                if not (folder / "protector.json").exists():
+                    print(f"{title}: not installed, or nothing was understood", flush=True)
+                    break
+                if not begun:
+                    (home / f"time-{draw}.json").write_text(json.dumps(taken))
+        else:
+            out = home / f"audit-{effort}"
+            if not (out / "result.json").exists():
+                folders = [part for draw in range(draws) for part in ("--anonymised", home / str(draw + 1))]
+                settings = ("--effort", effort, "--folds", 3, "--cache", work / "cache", "--recogniser", "none")
+                taken = run("audit", original, *folders, *settings, "-o", out)
+                print(f"{title}: audit in {taken:.0f} s of processor time", flush=True)
+            words = home / "words.json"
+            if not words.exists():
+                usable, _ = read_usable(original, [home / "1"])
+                said = corpus_transcripts(usable, original)
+                ear = Ear(JUDGE, work / "cache" / "heard")
+                rows = evaluate_hearing(usable, usable.replaced(home / "1"), said, ear, most=heard)
+                words.write_text(to_json(rows))
+                print(f"{title}: heard", flush=True)
+
+
+def results(work: Path) -> list[dict]:
+    """What WORK holds: numbers of each protector, unprotected speech first."""
+    lines: list[dict] = []
+    for title in PROTECTORS:
+        home = work / title.replace(" ", "-")
+        for out in sorted(home.glob("audit-*/result.json")):
+            rows = read_results(out)
+            (finding, *_) = findings(rows)
+            row = rows[finding.strongest]
+            control = next(each for each in rows if each.labels.get("system") == UNTOUCHED)
+            words = read_results(home / "words.json") if (home / "words.json").exists() else []
+            card = read_card(home / "1")
+            refused = len(card.release.refused) if card and card.release else 0
+            taken = json.loads((home / "time-1.json").read_text()) if (home / "time-1.json").exists() else None
+            original, _ = read_usable(work / "original", [home / "1"])
+            seconds = sum(len(load_audio(each)) for each in original) / RATE
+            effort = out.parent.name.removeprefix("audit-")
+            common = {"effort": effort, "people": row.counts["speakers"], "among": row.counts["identities"]}
+            if not lines:
+                before = words[0]["wer"] if words else None
+                lines.append({"title": UNTOUCHED, "row": control, "wer": before, **common})
+            facts = {
+                "wer": words[-1]["wer"] if words else None,
+                "refused": refused,
+                "beaten": finding.chance[finding.strongest].beaten,
+            }
+            lines.append({"title": title, "row": row, **facts, **common, "time": taken and taken / seconds})
+    return lines
+
+
+def limits(result, factor: float, digits: int) -> str:
+    """A number with its interval."""
+    if result is None:
+        return "–"
+    value = f"{factor * float(result.value):.{digits}f}"
+    if result.low is None or result.high is None:
+        return value
+    return f"{value} ({factor * result.low:.{digits}f} to {factor * result.high:.{digits}f})"
+
+
+def table(work: Path) -> None:
+    titles = ("ALID [bit]", "top-1 [%]", "guessing [%]", "more than chance", "WER [%]", "refused", "s per s of speech")
+    print(f"| protector | {' | '.join(titles)} |")
+    print(f"| --- |{' ---: |' * len(titles)}")
+    for line in results(work):
+        row, beaten = line["row"], {True: "yes", False: "no", None: ""}[line.get("beaten")]
+        cells = (
+            limits(row.metrics["alid"], 1, 2),
+            limits(row.metrics["top1"], 100, 0),
+            f"{100 / line['among']:.1f}",
+            beaten,
+            limits(line["wer"], 100, 0),
+            str(line.get("refused", "")),
+            "" if line.get("time") is None else f"{line['time']:.3g}",
+        )
+        print(f"| {line['title']} | {' | '.join(cells)} |")
+
+
+def front(work: Path, target: Path) -> None:
+    """Draw word errors against what the strongest attacker learns."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(5.6, 3.4), layout="constrained")
+    axes = figure.subplots()
+    for line in results(work):
+        bits, errors = line["row"].metrics["alid"], line["wer"]
+        if errors is None:
+            continue
+        x, y = 100 * float(errors.value), float(bits.value)
+        axes.plot(x, y, "o", color="black" if line["title"] == UNTOUCHED else "C0", markersize=5)
+        axes.plot([100 * errors.low, 100 * errors.high], [y, y], color="0.7", zorder=0, linewidth=1)
+        axes.plot([x, x], [bits.low, bits.high], color="0.7", zorder=0, linewidth=1)
+        axes.annotate(line["title"], (x, y), xytext=(5, 5), textcoords="offset points", fontsize=8)
+    axes.axhline(0.0, color="0.5", linestyle=":", linewidth=1)
+    axes.set_xlabel(f"word error rate, {JUDGE} (%)")
+    axes.set_ylabel("ALID of the strongest attacker (bits)")
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    figure.savefig(target, metadata={"Date": None})
+
+
+def listen(work: Path, target: Path) -> None:
+    """Draw spectrograms of ten recordings before and after, and print what is heard in them."""
+    from matplotlib.figure import Figure
+
+    homes = {title: work / title.replace(" ", "-") / "1" for title in HEARD}
+    original, _ = read_usable(work / "original", list(homes.values()))
+    said = corpus_transcripts(original, work / "original")
+    ten = sorted(original, key=lambda each: random_key(f"0:{each.id}"))[:TEN]  # of those that are heard anyway
+    sides = {
+        "original": original.only(ten),
+        **{title: original.only(ten).replaced(home) for title, home in homes.items()},
+    }
+    ear = Ear(JUDGE, work / "cache" / "heard")
+    texts = {
+        title: hear(tuple(corpus), lambda each: load_speech(each, RATE).wave, ear, None)
+        for title, corpus in sides.items()
+    }
+    print(f"| said | {' | '.join(sides)} |")
+    print(f"| --- |{' --- |' * len(sides)}")
+    for each in ten:
+        print(f"| {said[each.id].lower()} | {' | '.join(texts[title][each.id].text for title in sides)} |")
+    figure = Figure(figsize=(9.0, 3.0), layout="constrained")
+    grid = figure.subplots(len(sides), TEN, squeeze=False)
+    for line, (title, corpus) in zip(grid, sides.items(), strict=True):
+        line[0].set_ylabel(title, fontsize=7)
+        for axes, each in zip(line, corpus, strict=True):
+            axes.imshow(spectrogram(load_audio(each)), origin="lower", aspect="auto", cmap="gray_r", vmin=-5, vmax=0)
+            axes.set_xticks([])
+            axes.set_yticks([])
+    figure.savefig(target, dpi=110)
+
+
+def spectrogram(wave: np.ndarray) -> np.ndarray:
+    """Logarithm of the power (frequencies up to 5 kHz x frames of 10 ms), over the largest."""
+    frames = np.lib.stride_tricks.sliding_window_view(wave, 400)[::160] * np.hanning(400)
+    power = np.abs(np.fft.rfft(frames, axis=1)).T[:125] ** 2
+    return np.log10(np.maximum(power / power.max(), 1e-8))
 
 
 def voice():
@@ -43,9 +278,17 @@ def voice():
     return (0.3 * wave / np.abs(wave).max()).astype(np.float32)
 
 
-def names():
-    """One spelling of each kind; what a program of the user's takes is the program's."""
-    return [kind.spellings[0].text for kind in VOICE_PROTECTORS.values() if kind.name != "command"]
+def usable_names(wave):
+    """One spelling of each kind that is installed and takes this speech; programs of the user's are left out."""
+    names = [kind.spellings[0].text for kind in VOICE_PROTECTORS.values() if kind.name != "command"]
+    usable = []
+    for name in names:
+        try:
+            load_protector(name)(wave, RATE, Spoken())
+            usable.append(name)
+        except (MissingExtra, InputError) as error:
+            print(f"{name}: {error}", file=sys.stderr)
+    return usable
 
 
 def first_call(name, file):
@@ -58,30 +301,57 @@ def first_call(name, file):
 
 def in_fresh_process(name, file, repeats):
     """The shortest first call."""
-    command = [sys.executable, __file__, "--first", name, *([file] if file else [])]
+    command = [sys.executable, __file__, "speed", "--first", name, *([file] if file else [])]
     return min(float(subprocess.check_output(command, text=True)) for _ in range(repeats))
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("wave", nargs="?")
-    parser.add_argument("--repeats", type=int, default=20)
-    parser.add_argument("--first", help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.first:
-        print(first_call(options.first, options.wave))
-        return
-    wave = voice() if options.wave is None else load_audio(options.wave, RATE)
-    protectors = {name: load_protector(name) for name in names()}
+def speed(file: str | None, repeats: int) -> None:
+    """Print the time of each protector over that of `mcadams`; all take turns, and the best of each counts."""
+    wave = voice() if file is None else load_audio(file, RATE)
+    protectors = {name: load_protector(name) for name in usable_names(wave)}
     calls = {name: lambda one=one: one(wave, RATE, Spoken()) for name, one in protectors.items()}
-    times = best_of_each(calls, options.repeats)
+    times = best_of_each(calls, repeats)
     floor, seconds = times[FLOOR], len(wave) / RATE
     print(f"{FLOOR}: {1e3 * floor:.1f} ms for {seconds:.1f} s of speech, {seconds / floor:.0f} times real time")
     print(f"| protector | times {FLOOR} | first call, times {FLOOR} |")
     print("| --- | ---: | ---: |")
     for name, taken in times.items():
-        first = in_fresh_process(name, options.wave, 3)
+        first = in_fresh_process(name, file, 3)
         print(f"| `{name}` | {taken / floor:.2f} | {first / floor:.2f} |", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    steps = parser.add_subparsers(dest="step", required=True)
+    measuring = steps.add_parser("measure")
+    measuring.add_argument("work", type=Path)
+    measuring.add_argument("--speech", type=Path, default=Path("../shared/data/speechocean"))
+    measuring.add_argument("--people", type=int)
+    measuring.add_argument("--effort", choices=("quick", "standard", "full"), default="quick")
+    measuring.add_argument("--heard", type=int, default=30, help="recordings that are heard")
+    measuring.add_argument("--only", action="append", default=[], choices=PROTECTORS, help="may be repeated")
+    for name in ("table", "front", "listen"):
+        step = steps.add_parser(name)
+        step.add_argument("work", type=Path)
+        if name != "table":
+            step.add_argument("target", type=Path)
+    timed = steps.add_parser("speed")
+    timed.add_argument("wave", nargs="?")
+    timed.add_argument("--repeats", type=int, default=20)
+    timed.add_argument("--first", help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.step == "measure":
+        measure(given.work, given.speech.absolute(), given.people, given.effort, given.heard, given.only)
+    elif given.step == "table":
+        table(given.work)
+    elif given.step == "front":
+        front(given.work, given.target)
+    elif given.step == "listen":
+        listen(given.work, given.target)
+    elif given.first:
+        print(first_call(given.first, given.wave))
+    else:
+        speed(given.wave, given.repeats)
 
 
 if __name__ == "__main__":

@@ -6,8 +6,11 @@ import pytest
 from zeroevidence.attack.extractors.device_extraction import extract_on_device
 from zeroevidence.attack.extractors.extract import extract
 from zeroevidence.auditing import audit_corpora
+from zeroevidence.auditing.utility.hearing import Hearing
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation import Options
+from zeroevidence.protect.anonymising.anonymise import anonymise
+from zeroevidence.protect.voices.recognisers import RECOGNISERS, Recognised, RecogniserKind, load_recogniser
 
 soundfile = pytest.importorskip("soundfile")
 
@@ -53,7 +56,7 @@ def voices(tmp_path):
 
 def audited(voices, cache, **settings):
     plain = {"protect": "pitch:2", "effort": "quick", "backends": ["cosine"], "attackers": ["semi-informed"]}
-    return audit_corpora(voices, cache=cache, options=Options(intervals=0, null=0), folds=0, **plain, **settings)
+    return audit_corpora(voices, cache=cache, options=Options(intervals=0, null=0), folds=0, **(plain | settings))
 
 
 def test_a_gpu_embeds_where_there_is_one(voices, tmp_path, monkeypatch):
@@ -88,3 +91,54 @@ def test_a_cluster_embeds_where_it_is_named(voices, tmp_path, monkeypatch):
     monkeypatch.setattr("zeroevidence.auditing.corpus_audit.has_gpu", lambda: True)
     audited(voices, tmp_path / "cache", scheduler="tcp://host:8786")
     assert set(asked) == {"tcp://host:8786"}
+
+
+@pytest.fixture
+def released(voices, tmp_path):
+    """The same people with one silent recording each for two of them, and the folder of their protected speech."""
+    for k in (0, 1):
+        soundfile.write(voices / f"p{k}" / f"p{k}still.wav", np.zeros(6000), 16_000)
+    result = anonymise(voices, tmp_path / "released", protect="pitch:2")
+    assert len(result.refused) == 2
+    return tmp_path / "released"
+
+
+def test_recordings_that_the_protection_refused_are_left_out_on_both_sides(voices, released, tmp_path):
+    lines = []
+    audit = audited(voices, tmp_path / "cache", anonymised=released, protect=None, say=lines.append)
+    assert [line for line in lines if "refused" in line] == [
+        "note: 2 of 14 recordings were refused by the protection, as protector.json lists, and are left out on both "
+        "sides"
+    ]
+    for row in audit.rows:
+        flagged = "refused-left-out" in {each.code for each in row.flags}
+        assert flagged == (row.about.role == "attack")
+    (released / "p0" / "p0u0.wav").unlink()
+    with pytest.raises(InputError, match="no audio for utterance 'p0u0'"):
+        audited(voices, tmp_path / "again", anonymised=released, protect=None)
+
+
+def test_nothing_refused_is_not_flagged(voices, tmp_path):
+    audit = audited(voices, tmp_path / "cache")
+    assert not any(each.code == "refused-left-out" for row in audit.rows for each in row.flags)
+
+
+@pytest.mark.parametrize("folder", [False, True])
+def test_an_audit_hears_both_kinds_of_speech_by_itself(voices, tmp_path, monkeypatch, folder):
+    pytest.importorskip("jiwer")
+    RECOGNISERS.add(
+        RecogniserKind("ear", "An ear", "CC0", "1", "recogniser", -1.0, lambda: lambda _: Recognised("a b", 0.0))
+    )
+    load_recogniser.cache_clear()
+    monkeypatch.setattr("zeroevidence.auditing.utility.hearing.JUDGES", ("ear",))
+    try:
+        given = {}
+        if folder:
+            anonymise(voices, tmp_path / "released", protect="pitch:2")
+            given = {"anonymised": tmp_path / "released", "protect": None}
+        (row,) = audited(voices, tmp_path / "cache", **given).utility
+        assert (row["wer"].value, row.labels["recogniser"], row.counts["utterances"]) == (0.0, "ear", 12)
+        assert audited(voices, tmp_path / "cache", hearing=Hearing("none"), **given).utility == ()
+    finally:
+        RECOGNISERS.remove("ear")
+        load_recogniser.cache_clear()

@@ -12,6 +12,8 @@ from playwright.sync_api import expect
 
 from zeroevidence.sample import sample_rows
 
+PATIENCE = 600.0  # seconds: a busy machine may take long for everything
+
 
 @pytest.fixture(scope="module")
 def running(serve):
@@ -51,6 +53,7 @@ def sample():
 
 
 def send(page, scores, key=None):
+    page.locator("#score-files > summary").click()
     page.locator("#scores").set_input_files(str(scores))
     if key is not None:
         page.locator("#keys").set_input_files(str(key))
@@ -143,10 +146,140 @@ def test_cancel(server, busy, visit, sample):
     assert page.get_by_role("link", name="Read the report").count() == 0
 
 
+@pytest.fixture(scope="module")
+def ended(running, browser, sample, tmp_path_factory):
+    """Addresses of pages with a verdict, with problems and after a cancel."""
+    bad = tmp_path_factory.mktemp("bad") / "bad.scores"
+    bad.write_text("a u1 oops\n")
+    addresses = {}
+    context = browser.new_context()
+    context.set_default_timeout(1000.0 * PATIENCE)
+    for name, files in (("done", (sample.scores, sample.key)), ("problems", (bad, sample.key)), ("cancelled", (bad,))):
+        page = context.new_page()
+        page.goto(running[0])
+        if name == "cancelled":
+            page.get_by_role("button", name="Try it with sample data").click()
+            page.get_by_role("button", name="Cancel").click()
+        else:
+            send(page, *files)
+        page.get_by_role("button", name="Forget these files").wait_for()
+        addresses[name] = page.url
+    yield {"start": running[0], "nothing": f"{running[0]}/nothing", **addresses}
+    context.close()
+
+
 @pytest.mark.parametrize("width", [400, 1600])
-def test_no_sideways_scrolling(server, visit, width):
-    page, _ = visit(server, viewport={"width": width, "height": 800})
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
+def test_no_sideways_scrolling(ended, visit, width):
+    for address in ended.values():
+        page, _ = visit(address, viewport={"width": width, "height": 800})
+        page.evaluate("document.querySelectorAll('details').forEach((each) => { each.name = ''; each.open = true; })")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, address
+
+
+# Every text that can be seen, every message that may be shown, and the buttons of fields.
+FAINT = """() => {
+  const channel = (value) => value <= 10.31475 ? value / 3294.6 : ((value / 255 + 0.055) / 1.055) ** 2.4;
+  const luminance = ([r, g, b]) => 0.2126 * channel(r) + 0.7152 * channel(g) + 0.0722 * channel(b);
+  const parse = (text) => text.match(/[0-9.]+/g).map(Number);
+  const behind = (element) => {
+    for (let at = element; at; at = at.parentElement) {
+      const colour = parse(getComputedStyle(at).backgroundColor);
+      if (colour.length < 4 || colour[3] > 0) return colour;
+    }
+    return parse(getComputedStyle(document.documentElement).backgroundColor);
+  };
+  const contrast = (one, other) => {
+    const [low, high] = [luminance(one), luminance(other)].sort((a, b) => a - b);
+    return (high + 0.05) / (low + 0.05);
+  };
+  document.querySelectorAll("details").forEach((each) => { each.name = ""; each.open = true; });
+  document.querySelectorAll("[role=alert]").forEach((each) => {
+    each.hidden = false;
+    each.textContent ||= "a message";
+  });
+  const seen = [];
+  const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walk.nextNode()) {
+    const element = walk.currentNode.parentElement;
+    const text = walk.currentNode.textContent.trim();
+    if (!text || element.closest("svg, script, style, noscript") || !element.checkVisibility()) continue;
+    seen.push([text, contrast(parse(getComputedStyle(element).color), behind(element))]);
+  }
+  document.querySelectorAll("input[type=file]").forEach((each) => {
+    const look = getComputedStyle(each, "::file-selector-button");
+    seen.push([`button of ${each.id}`, contrast(parse(look.color), parse(look.backgroundColor))]);
+  });
+  return seen;
+}"""
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_every_message_has_contrast(ended, busy, visit, theme):
+    shown = {}
+    for name, address in ended.items():
+        shown[name] = visit(address, unfold=False, color_scheme=theme)[0].evaluate(FAINT)
+    page, _ = visit(ended["start"], unfold=False, color_scheme=theme)
+    with busy():
+        page.get_by_role("button", name="Try it with sample data").click()
+        page.get_by_role("progressbar").wait_for()
+        shown["waiting"] = page.evaluate(FAINT)
+        page.get_by_role("button", name="Cancel").click()
+    texts = {name: " ".join(text for text, _ in seen) for name, seen in shown.items()}
+    assert "a message" in texts["start"]
+    assert "larger than 1 MB" in texts["start"]
+    assert "oops" in texts["problems"]
+    assert "Verdict" in texts["done"]
+    assert "Cancelled" in texts["cancelled"]
+    assert "nothing here" in texts["nothing"].lower() or "Not Found" in texts["nothing"]
+    faint = [(name, text, ratio) for name, seen in shown.items() for text, ratio in seen if ratio < 4.5]
+    assert faint == []
+
+
+def test_the_verdict_stands_on_the_page_of_the_result(ended, visit):
+    page, seen = visit(ended["done"])
+    headline = page.locator(".verdict h2").inner_text()
+    summary = page.locator(".verdict .summary").inner_text()
+    page.get_by_text("figures as files").click()
+    with page.expect_download() as download:
+        page.get_by_role("link", name="All figures (zip)").click()
+    assert download.value.suggested_filename == "figures.zip"
+    open_report(page)
+    assert page.locator("#verdict h2").inner_text() == headline
+    assert page.locator("#verdict .summary").inner_text() == summary
+    assert seen["errors"] == []
+
+
+def test_a_recording_on_the_field_of_scores_is_one_line(server, visit):
+    page, seen = visit(server)
+    page.locator("#score-files > summary").click()
+    files = page.evaluate_handle(
+        "() => { const files = new DataTransfer(); files.items.add(new File(['RIFF'], 'voice.wav')); return files; }"
+    )
+    page.dispatch_event("#score-files .field", "drop", {"dataTransfer": files})
+    line = page.get_by_role("alert")
+    expect(line).to_have_text("voice.wav is a recording. Put folders of recordings into “Recordings” above.")
+    page.get_by_role("button", name="Make the report").click()
+    assert not [url for url in seen["requests"] if "upload" in url]
+    page.locator("#scores").set_input_files([])
+    expect(line).to_have_count(0)
+
+
+def test_a_folder_of_the_browser_arrives_with_its_names(server, visit, tmp_path):
+    page, seen = visit(server)
+    for side, name in (("original", "plain"), ("anonymised", "changed")):
+        for person in ("ada", "bob"):
+            file = tmp_path / name / person / f"{person}1.wav"
+            file.parent.mkdir(parents=True)
+            file.write_bytes(b"no sound")
+        page.get_by_role("button", name="Audit the recordings").click()  # says what is missing, and sends nothing
+        expect(page.get_by_role("alert")).to_have_text("Nothing is chosen here yet.")
+        page.locator(f"#speech-{side}-folder").set_input_files(str(tmp_path / name))
+    assert not [url for url in seen["requests"] if "upload" in url]
+    page.get_by_role("button", name="Audit the recordings").click()
+    page.locator("table.problems").wait_for()
+    expect(page.locator("h1")).to_have_text("plain, changed")
+    files = page.locator("table.problems tbody th").all_inner_texts()
+    assert "plain" in files[0]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")

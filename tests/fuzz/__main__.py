@@ -7,7 +7,7 @@ import sys
 import time
 
 from tests.fuzz.running import Outcome, case_files, run_case, run_cases, summary
-from tests.fuzz.seeds import targets
+from tests.fuzz.seeds.targets import targets
 
 
 def _print_faults(outcomes: list[Outcome]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import json
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -120,6 +121,15 @@ def _anywhere(_: Any) -> Any:
     return lambda card, name, _fields: card.parent / name
 
 
+def _any_session(original: Any) -> Any:
+    return lambda names, sessions, *rest: original(names, dict.fromkeys(names.tolist(), "x") | dict(sessions), *rest)
+
+
+def _as_many_as_asked(original: Any) -> Any:
+    """Scores of another number of attackers, filled up with the first."""
+    return lambda folder: (original(folder) * 99)[: len(json.loads((Path(folder) / "result.json").read_text())["rows"])]
+
+
 def _any_rate(_: Any) -> Any:
     return (0, np.inf)
 
@@ -131,6 +141,8 @@ DOORS = (
     Door("trials that occur twice", "data.formats.scores.reading.join:_repetitions", _nothing([])),
     Door("trials without a score", "data.formats.scores.reading.join:_absent", _nothing([])),
     Door("utterances without a speaker", "data.formats.lists.speakers:SpeakerList.missing", _nothing([])),
+    Door("recordings without a session", "data.preparing.sessions:_session_codes", _any_session),
+    Door("scores of other attackers", "data.formats.attack_scores:read_attack_scores", _as_many_as_asked),
     Door("files that become too large", "data.files.size_limits:check_size", _nothing()),
     Door("errors of libraries", "data.files.errors:reading_file", _unnamed),
     Door("errors without a file", "data.files.errors:naming_file", _unnamed),

@@ -22,19 +22,19 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from unittest import mock
 
-from tests.fuzz.certain import UNPACKED, refused_case, sign
+from tests.fuzz.damage.anything import damaged
+from tests.fuzz.damage.certain import UNPACKED, refused_case, sign
+from tests.fuzz.damage.file_names import is_named, raw_letters, renamed
 from tests.fuzz.doors import DOORS
-from tests.fuzz.file_names import is_named, raw_letters, renamed
-from tests.fuzz.mutate import damaged
 from tests.fuzz.oracle import eer, link_ranks, scores_of
-from tests.fuzz.seeds import Files, Target, run
+from tests.fuzz.seeds.target import Files, Target, run
 
 SLOW_S = 10.0
 STOPPED_S = 600  # by the clock, on a machine that may be busy
 _MEMORY = 6 << 30  # of a worker: files that ask for more must be refused, or end with the exit code for it
 _CHUNK = 5000
 SELDOM = ("audit",)
-EVERY = 499
+EVERY = 97
 _DRAWN = {"audit": 8, "plot": 4}  # of so many cases one writes its figures, which takes longer than all else
 _WRITTEN = "zeroevidence.plot.canvas._svg"
 _ON_PAGES = "zeroevidence.report.html.page.draw_figures"

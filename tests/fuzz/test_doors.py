@@ -10,7 +10,7 @@ import pytest
 
 from tests.fuzz.doors import DOORS
 from tests.fuzz.running import Lane
-from tests.fuzz.seeds import targets
+from tests.fuzz.seeds.targets import targets
 
 CASES = 2000
 AT_ONCE = 50

@@ -10,10 +10,11 @@ import click
 import pytest
 
 from tests.effort import repetitions
-from tests.fuzz.mutate import damaged
+from tests.fuzz.damage.anything import damaged
 from tests.fuzz.oracle import eer, scores_of
 from tests.fuzz.running import Lane, Outcome, case_files, command_of, run_cases, summary
-from tests.fuzz.seeds import run, targets
+from tests.fuzz.seeds.target import run
+from tests.fuzz.seeds.targets import targets
 from zeroevidence.cli import cli
 from zeroevidence.measure.pairs.verification import eer as measured_eer
 

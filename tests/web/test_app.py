@@ -16,8 +16,13 @@ with warnings.catch_warnings():  # newer versions of it prefer another HTTP clie
     warnings.simplefilter("ignore")
     from starlette.testclient import TestClient
 
+from tests.effort import slow
+from zeroevidence.data.formats.vectors.write import write_embeddings
+from zeroevidence.plot import KINDS
+from zeroevidence.plot.canvas import FORMATS
 from zeroevidence.web.app import make_app
 from zeroevidence.web.jobs import MOST_JOBS
+from zeroevidence.web.work.outcome import FIGURES, OUTCOME, REPORT, RESULT
 
 ADDRESS = "http://127.0.0.1:8000"
 EVIL = "<script>alert(1)</script>.txt"
@@ -41,9 +46,11 @@ def client(home):
 
 @pytest.fixture
 def endless(tmp_path, monkeypatch):
-    """Jobs that never end by themselves, so that a test finds them running however slow the machine is."""
+    """Jobs, each with a child, that never end by themselves: a test finds them running however slow the machine is."""
     program = tmp_path / "endless"
-    program.write_text("#!/bin/sh\nexec sleep 3600\n")
+    program.write_text(
+        '#!/bin/sh\nsleep 3600 & echo "$! $TMPDIR" > "$4/part"\nmv "$4/part" "$4/child"\nexec sleep 3600\n'
+    )
     program.chmod(0o700)
     monkeypatch.setattr("zeroevidence.web.jobs.sys.executable", str(program))
 
@@ -212,7 +219,8 @@ def test_jobs_cannot_be_guessed_and_paths_lead_nowhere(client):
 def test_user_file_names_are_never_paths(client, home):
     place, _ = finished(client, post(client, [("scores", ("../../../etc/evil.txt", SCORES)), ("keys", ("k", KEY))]))
     names = {path.name for folder in home.iterdir() for path in folder.iterdir()}
-    assert names <= {"0.upload", "1.upload", "request.json", "report.html"}
+    ours = {f"{kind}.{ending}" for kind in KINDS for ending in FORMATS} | {REPORT, RESULT, FIGURES, OUTCOME}
+    assert names <= {"0.upload", "1.upload", "request.json"} | ours
     assert "evil.txt" in client.get(place).text
     assert "../" not in client.get(place).text
 
@@ -258,6 +266,26 @@ def test_work_can_be_cancelled(client, endless):
     assert client.get(f"{place}/report").status_code == 404
 
 
+def test_a_cancelled_job_ends_with_what_it_started(client, home, endless):
+    psutil = pytest.importorskip("psutil")
+    place = post(client, [("scores", ("s", SCORES))]).headers["location"]
+    (folder,) = home.iterdir()
+    for _ in range(6000):
+        if (folder / "child").exists():
+            break
+        time.sleep(0.1)
+    number, temporary = (folder / "child").read_text().split()
+    assert temporary == str(folder)  # temporary files are deleted with the job
+    child = psutil.Process(int(number))
+    client.post(re.search(r'action="([^"]*/cancel/[^"]+)"', client.get(place).text)[1])
+    for _ in range(6000):
+        if not child.is_running() or child.status() == psutil.STATUS_ZOMBIE:
+            break
+        time.sleep(0.1)
+    else:
+        raise AssertionError("the child is still running")
+
+
 def test_only_so_many_jobs_wait(home, endless):
     with TestClient(make_app(home), base_url=ADDRESS, follow_redirects=False) as client:
         codes = [post(client, [("scores", ("s", SCORES))]).status_code for _ in range(MOST_JOBS + 2)]
@@ -290,3 +318,154 @@ def test_an_upload_that_breaks_off_is_no_fault_of_ours(home):
         client.portal.call(app, scope, receive, send)
         assert sent[0]["status"] == 400
     assert not home.exists()
+
+
+def embeddings(folder, name, spread, *, speakers=True):
+    """A file of vectors of nine people, and of noise: the larger the noise, the less is left of the people."""
+    import numpy as np
+
+    from zeroevidence import Embeddings
+
+    people = np.repeat([f"p{number}" for number in range(9)], 4)
+    centres = np.repeat(np.random.default_rng(1).normal(size=(9, 6)), 4, axis=0)
+    vectors = centres + spread * np.random.default_rng(2).normal(size=centres.shape)
+    ids = np.array([f"{person}-{number}" for number, person in enumerate(people)])
+    path = folder / name
+    write_embeddings(Embeddings(vectors, ids, people if speakers else None), path)
+    return name, path.read_bytes()
+
+
+def test_two_systems_of_embeddings_are_audited_and_compared(client, home, tmp_path):
+    files = [
+        ("original", embeddings(tmp_path, "plain.npz", 0.1)),
+        ("anonymised", embeddings(tmp_path, "weak.npz", 0.2)),
+        ("second", embeddings(tmp_path, "strong.npz", 30.0)),
+    ]
+    place, state = finished(client, post(client, files, kind="embeddings"))
+    text = client.get(place).text
+    assert state == "done", text
+    assert re.search("discloses least|is shown to disclose least|measures disagree", text)
+    assert "Verdict on weak" in text
+    assert "Verdict on strong" in text
+    assert text.count("<svg") == 2
+    names = re.findall(rf'href="{place}/file/([^"]+)"', text)
+    assert {RESULT, FIGURES, "attackers.png", "attackers.svg", "attackers.pdf"} <= set(names)
+    for name in (RESULT, "attackers.svg"):  # others are drawn in the same way, which takes its time
+        answer = client.get(f"{place}/file/{name}")
+        assert answer.status_code == 200
+        assert answer.headers["content-disposition"] == f'attachment; filename="{name}"'
+        assert answer.headers["content-security-policy"].startswith("default-src 'none'")
+    for name in ("request.json", "0.upload", "..%2fx", OUTCOME):
+        assert client.get(f"{place}/file/{name}").status_code == 404
+    assert str(home) not in text
+    client.post(re.search(r'action="([^"]*/forget/[^"]+)"', text)[1])
+    assert list(home.iterdir()) == []
+
+
+def test_embeddings_without_speakers_are_one_problem(client, tmp_path):
+    files = [
+        ("original", embeddings(tmp_path, "plain.npz", 0.1, speakers=False)),
+        ("anonymised", embeddings(tmp_path, "weak.npz", 0.2)),
+    ]
+    place, state = finished(client, post(client, files, kind="embeddings"))
+    assert state == "problems"
+    assert (
+        "the speakers are not named; expected them here, or with a file in the field “Who speaks”"
+        in client.get(place).text
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields", "wanted"),
+    [
+        ("speech", (), "No original recordings were chosen."),
+        ("speech", ("original",), "No anonymised recordings were chosen."),
+        ("embeddings", ("original",), "No anonymised embeddings were chosen."),
+        ("speech", ("original", "original_folder", "anonymised"), "A file and a folder were chosen"),
+        ("speech", ("original", "original", "anonymised"), "Several files were chosen where one was expected."),
+        ("scores", ("scores", "speakers", "speakers"), "Expected one file with the speakers."),
+    ],
+)
+def test_what_is_missing_is_said_at_once(client, home, kind, fields, wanted):
+    answer = post(client, [(name, ("x", b"x")) for name in fields] or [("other", ("x", b"x"))], kind=kind)
+    assert answer.status_code == 400
+    assert wanted in answer.text
+    assert list(home.iterdir()) == []
+
+
+def test_a_recording_among_the_scores_is_one_line(client):
+    wav = b"RIFF\x24\x08\x00\x00WAVEfmt \x10\x00\x00\x00" + bytes(range(256)) * 8
+    place, state = finished(client, post(client, [("scores", ("voice.wav", wav)), ("keys", ("k", KEY))]))
+    text = client.get(place).text
+    assert state == "problems"
+    assert "1 problem with these files" in text
+    assert "is a recording (WAV), which an audit reads; expected scores" in text
+
+
+def test_a_form_that_is_none(client, home):
+    for content_type in ("text/plain", "multipart/form-data", "multipart/form-data; boundary=b"):
+        answer = client.post(action(client), content=b"--x\r\nnonsense", headers={"content-type": content_type})
+        assert answer.status_code == 400
+    assert list(home.iterdir()) == []
+
+
+def test_the_sample_needs_no_file_and_the_secret(client, home):
+    place = re.search(r'action="(/sample/[^"]+)"', client.get("/").text)[1]
+    assert client.post("/sample/guess").status_code == 403
+    assert list(home.iterdir()) == []
+    assert client.post(place, headers={"origin": "https://evil.example"}).status_code == 403
+    answer = client.post(place)
+    assert answer.status_code == 303
+    assert "Attack the bundled speech" in client.get(answer.headers["location"]).text
+
+
+def recordings(folder, factor):
+    """Buzzing voices of six people, four utterances each, all at another pitch by a factor."""
+    import numpy as np
+
+    soundfile = pytest.importorskip("soundfile")
+    rng, time_axis = np.random.default_rng(3), np.arange(0, 0.5, 1 / 16_000)  # all of them within the limit
+    for number in range(6):
+        for take in range(4):
+            pitch = factor * (90 + 25 * number + 2 * take)
+            wave = sum(np.sin(2 * np.pi * pitch * k * time_axis + k * number) / k for k in range(1, 12))
+            path = folder / f"s{number}" / f"s{number}_{take}.wav"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            soundfile.write(path, 0.1 * wave + 0.003 * rng.normal(size=len(wave)), 16_000)
+    return folder
+
+
+@slow
+def test_a_zip_file_and_a_folder_of_recordings_are_audited(client, home, tmp_path):
+    import io
+    import zipfile
+
+    pytest.importorskip("onnxruntime")
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for file in recordings(tmp_path / "plain", 1.0).rglob("*.wav"):
+            archive.write(file, file.relative_to(tmp_path))
+    changed = recordings(tmp_path / "changed", 1.3)
+    files = [("original", ("plain.zip", packed.getvalue()))]
+    files += [
+        ("anonymised_folder", (str(file.relative_to(tmp_path)), file.read_bytes())) for file in changed.rglob("*.wav")
+    ]
+    place, state = finished(client, post(client, files, kind="speech"))
+    text = client.get(place).text
+    assert state == "done", text
+    assert 'class="verdict' in text
+    assert "cross-validation: 6 people" in text.lower()
+    assert str(home) not in text
+    report = client.get(f"{place}/report").text
+    assert "changed" in report
+    assert str(home) not in report
+
+    # All problems are listed, by the names of the user, and nothing is said of folders of this machine.
+    files = [(field, file) for field, file in files if "s0_0" not in file[0] and "s1_0" not in file[0]]
+    place, state = finished(client, post(client, files, kind="speech"))
+    text = client.get(place).text
+    assert state == "problems"
+    assert "2 problems with these files" in text
+    assert str(home) not in text
+    client.post(re.search(r'action="([^"]*/forget/[^"]+)"', text)[1])
+    assert len(list(home.iterdir())) == 1

@@ -20,7 +20,8 @@ pytest.importorskip("python_multipart")
 pytest.importorskip("jinja2")
 
 from zeroevidence.web.guard import Body, TooSlow
-from zeroevidence.web.job_process import MOST_MEMORY, JobRequest, Upload
+from zeroevidence.web.work.process import MOST_MEMORY
+from zeroevidence.web.work.request import JobRequest, Upload
 
 SCORES = "a u1 2.0\na u2 -1.0\nb u1 -0.5\nb u2 1.5\n"
 BOUNDARY = "b0undary"
@@ -200,7 +201,7 @@ def test_a_job_that_wants_more_memory_ends_without_a_report(tmp_path):
     (tmp_path / "0.upload").write_text(lines)
     request = JobRequest((Upload(str(tmp_path / "0.upload"), "scores.txt"),))
     (tmp_path / "request.json").write_text(request.to_json())
-    words = "import sys; import zeroevidence.web.job_process as work; work.MOST_MEMORY = int(sys.argv[2]); "
+    words = "import sys; import zeroevidence.web.work.process as work; work.MOST_MEMORY = int(sys.argv[2]); "
     words += "sys.exit(work.main(sys.argv[1]))"
     ended = []
     for limit in (MOST_MEMORY, 300 << 20):
@@ -215,7 +216,7 @@ def test_a_job_that_wants_more_memory_ends_without_a_report(tmp_path):
 
 
 def test_a_job_has_a_limit_of_memory():
-    words = "import resource; from zeroevidence.web.job_process import _limit_memory; _limit_memory(); "
+    words = "import resource; from zeroevidence.web.work.process import _limit_memory; _limit_memory(); "
     words += "print(resource.getrlimit(resource.RLIMIT_AS)[0])"
     told = subprocess.run([sys.executable, "-c", words], capture_output=True, text=True, check=True).stdout
     assert int(told) == MOST_MEMORY

@@ -22,7 +22,7 @@ from zeroevidence.attack.training.attacker import training_loop
 from zeroevidence.attack.training.settings import TrainingSettings, usual_scope
 from zeroevidence.auditing.attacks.attack_settings import AttackSettings
 from zeroevidence.auditing.attacks.fine_tuning import FineTuner, too_few
-from zeroevidence.auditing.attacks.row_flags import with_pair_flags
+from zeroevidence.auditing.attacks.row_flags import with_pair_flags, with_refusal_flags
 from zeroevidence.auditing.embedding_audit import Audit, audit_folds
 from zeroevidence.auditing.inputs.anonymiser_draws import (
     AnonymiserDraws,
@@ -41,17 +41,19 @@ from zeroevidence.auditing.inputs.further_encoders import (
     pools_crops,
     with_crops,
 )
-from zeroevidence.auditing.inputs.speaker_folds import sets_of, split_people
+from zeroevidence.auditing.inputs.left_out import LeftOut, read_usable
+from zeroevidence.auditing.inputs.speaker_folds import check_trainable, sets_of, split_people
+from zeroevidence.auditing.utility.heard_speech import Ear
+from zeroevidence.auditing.utility.hearing import Hearing, appoint_judge, hear_audit, known_parts
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.files.errors import naming_file
 from zeroevidence.data.formats.corpora.pairs import PairReport, examine_speech
-from zeroevidence.data.formats.corpora.read import read_corpus, read_segments
+from zeroevidence.data.formats.corpora.read import read_segments
 from zeroevidence.data.printable import file_name_text
 from zeroevidence.data.speech.corpus import Corpus
-from zeroevidence.data.speech.folds import LEAST_PEOPLE
 from zeroevidence.data.threat import ThreatModel
 from zeroevidence.errors import InputError, MissingExtra, UsageError
-from zeroevidence.evaluation import Options
+from zeroevidence.evaluation import Evaluation, Options
 from zeroevidence.protect.anonymising.release import release_card
 from zeroevidence.protect.card import protector_card
 from zeroevidence.protect.voices.draws import seeded_protectors
@@ -83,6 +85,7 @@ def audit_corpora(
     training: TrainingSettings | None = None,
     cutting: TrialSegments | None = None,
     folds: int | None = None,
+    hearing: Hearing = Hearing(),  # noqa: B008 (frozen)
     options: Options | None = None,
     workers: int = 1,
     scheduler: Any = None,
@@ -119,6 +122,9 @@ def audit_corpora(
     folds
         Cross-validation over people, where the corpus names neither roles nor splits: how many folds, 0 for one split.
         By default three for fewer than 30 people, and one split for more.
+    hearing
+        How words are measured before and after protection: by default, where the extra ``recogniser`` is installed, by
+        one that is no part of the protection, on a sample of the recordings.
     workers
         Processes for the resampling. Speech is read, protected and embedded on all cores in any case, and embedded on a
         GPU where there is one; many rows are evaluated on all cores, too.
@@ -147,9 +153,17 @@ def audit_corpora(
     )
     number = number_of_draws(draws, len(folders), effort)
     protectors = () if protect is None else seeded_protectors(protect, options.seed, number)
-    originals = _split(corpus, folds, options.seed, cutting)
-    compared = _check_speech(corpus, folders[0] if folders else None, progress, say)
+    usable, refused = read_usable(corpus, folders)
+    if refused:
+        say(f"note: {refused}")
+    originals = _split(usable, corpus, folds, options.seed, cutting)
+    compared = _check_speech(corpus, folders[0] if folders else None, refused, progress, say)
+    judge = appoint_judge(hearing, known_parts(protect, folders), say)
     pairs = tuple((fold, fold.replaced(folders[0]) if folders else fold) for fold in originals)
+    if protect is not None:
+        card = protector_card(protect)
+    else:
+        card = release_card(folders[0], [utterance.path for utterance in pairs[0][1]], say)
     if len(pairs) > 1:
         people, times = len(originals[0].speakers), len(pairs)
         say(f"cross-validation: {people} people in {times} folds, so attackers learn {times} times")
@@ -192,12 +206,14 @@ def audit_corpora(
     settings = replace(settings, deterministic=runs.deterministic, row_processes=cores())
     with naming_file(str(protect or folders[0])):
         result = audit_folds(encoded, settings, progress("attackers", "rows"), recordings)
-    rows = result.rows if compared is None else tuple(with_pair_flags(result.rows, compared))
-    if protect is not None:
-        card = protector_card(protect)
-    else:
-        card = release_card(folders[0], [utterance.path for utterance in pairs[0][1]], say)
-    return replace(result, rows=rows, left_out=(*result.left_out, *left_out), protector=card)
+    rows = result.rows if compared is None else with_pair_flags(result.rows, compared)
+    rows = tuple(with_refusal_flags(rows, refused))
+    utility: list[Evaluation] = []
+    if judge is not None:
+        changed = usable.replaced(folders[0]) if transform is None else transform
+        ear = Ear(judge, Path(cache) / "heard")
+        utility = hear_audit(usable, changed, corpus, hearing, ear, options, progress, say)
+    return replace(result, rows=rows, left_out=(*result.left_out, *left_out), protector=card, utility=tuple(utility))
 
 
 def _folders(anonymised: str | Path | Sequence[str | Path] | None) -> tuple[str | Path, ...]:
@@ -207,15 +223,16 @@ def _folders(anonymised: str | Path | Sequence[str | Path] | None) -> tuple[str 
     return (anonymised,) if isinstance(anonymised, (str, Path)) else tuple(anonymised)
 
 
-def _split(path: str | Path, folds: int | None, seed: int, cutting: TrialSegments | None) -> tuple[Corpus, ...]:
+def _split(
+    corpus: Corpus, path: str | Path, folds: int | None, seed: int, cutting: TrialSegments | None
+) -> tuple[Corpus, ...]:
     """Return the corpus in each fold of people, with trials cut where asked."""
-    corpus = read_corpus(path, draw=False)
     try:
         corpora = split_people(corpus, folds, seed)
     except InputError as error:
         raise InputError(error.reason, path=path) from None
     for fold in corpora:
-        _check_trainable(fold, path)
+        check_trainable(fold, path)
     if cutting is None:
         return corpora
     segments = read_segments(cutting.segments)
@@ -225,12 +242,13 @@ def _split(path: str | Path, folds: int | None, seed: int, cutting: TrialSegment
 def _check_speech(
     corpus: str | Path,
     anonymised: str | Path | None,
+    refused: LeftOut,
     progress: Callable[[str, str], Progress | None],
     say: Callable[[str], None],
 ) -> PairReport | None:
     """Refuse speech that `doctor` finds problems in, say what is good to know, and return what pairs have in common."""
     lister = "zeroevidence doctor --corpus"
-    report = examine_speech(corpus, anonymised, workers=cores(), progress=progress)
+    report = examine_speech(corpus, anonymised, left_out=refused.names, workers=cores(), progress=progress)
     if report.problems:
         raise InputError.of(list(report.problems), lister)
     for note in report.notes[:_NOTES]:
@@ -376,21 +394,4 @@ class _Extraction:
             progress=progress,
             workers=self.workers,
             scheduler=self.scheduler,
-        )
-
-
-def _check_trainable(corpus: Corpus, path: str | Path) -> None:
-    """Refuse a corpus without training people before hours of work."""
-    people = {utterance.speaker for utterance in corpus.select("train")}
-    if not people:
-        raise InputError(
-            "every utterance has a role and none is train, so attackers have nobody to learn from; give some speakers "
-            "the role train, or leave the roles out and they are drawn",
-            path=path,
-        )
-    if len(people) < 2:
-        raise InputError(
-            f"{len(corpus.speakers)} speakers leave one to train attackers on, who learn from at least two; an audit "
-            f"needs at least {LEAST_PEOPLE} speakers with two recordings each",
-            path=path,
         )

@@ -1,4 +1,4 @@
-"""Protection of embeddings by a fitted model, and keys of the offsets that it draws for people."""
+"""Protection of embeddings by a fitted model, and keys of the rotations that it draws for people."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ def protect_embeddings(
     data: Embeddings,
     *,
     llr: float | None = None,
-    noise_key: bytes | None = None,
+    rotation_key: bytes | None = None,
+    claims: bool = False,
     noise_seed: int | None = None,
 ) -> Embeddings:
     """Return embeddings without the evidence about the model's attribute, and without its labels.
@@ -32,9 +33,11 @@ def protect_embeddings(
         The embeddings; identifiers, speakers and other attributes stay.
     llr
         Evidence to set instead of none, as a natural logarithm; for a protector of two classes that can set it.
-    noise_key
-        Adds an offset to all vectors of a person, drawn from this key, which must be kept secret, and replaces their
-        differences from their mean by others (see `EmbeddingProtector.transform`).
+    rotation_key
+        Rotates the mean direction of each person by a rotation that is drawn from this key, which must be kept secret
+        (see `EmbeddingProtector.transform`).
+    claims
+        Whether speakers are those whom vectors are to be compared with; each vector is then rotated by itself.
     noise_seed
         Seed of the noise, for experiments; drawn anew otherwise.
     """
@@ -44,8 +47,8 @@ def protect_embeddings(
     if llr is None:
         if noise_seed is not None:
             protector = copy.copy(protector).set_params(noise_seed=noise_seed)
-        people = None if noise_key is None else require_speakers(data)
-        protected = protector.transform(vectors, speakers=people, noise_key=noise_key)
+        people = None if rotation_key is None else require_speakers(data)
+        protected = protector.transform(vectors, speakers=people, rotation_key=rotation_key, claims=claims)
     elif hasattr(protector, "set_evidence") and len(protector.classes_) == 2:
         protected = protector.set_evidence(vectors, llr)
     else:
@@ -55,11 +58,12 @@ def protect_embeddings(
     return _with_vectors(Embeddings(data.vectors, data.ids, data.speakers, attributes), protected)
 
 
-def subtract_offsets(model: ProtectorModel, data: Embeddings, noise_key: bytes) -> Embeddings:
-    """Return protected embeddings without the offsets that a key drew for their speakers; other noise stays."""
+def rotate_back(model: ProtectorModel, data: Embeddings, rotation_key: bytes) -> Embeddings:
+    """Return protected embeddings as they were before a key rotated them, but for their lengths; noise stays."""
     check_dimension(model, data, None)
     vectors = np.asarray(data.vectors, dtype=np.float64)
-    return _with_vectors(data, model.protector.subtract(vectors, speakers=require_speakers(data), noise_key=noise_key))
+    people = require_speakers(data)
+    return _with_vectors(data, model.protector.rotate_back(vectors, speakers=people, rotation_key=rotation_key))
 
 
 def _with_vectors(data: Embeddings, vectors: np.ndarray) -> Embeddings:
@@ -76,7 +80,7 @@ def check_dimension(model: ProtectorModel, data: Embeddings, folder: str | Path 
         raise InputError(f"the model is for vectors of {expected} entries; these have {dimension}", path=folder)
 
 
-def read_noise_key(path: str | Path) -> bytes:
+def read_rotation_key(path: str | Path) -> bytes:
     """Return the key in a file, without white space around it; an empty one is refused."""
     try:
         secret = Path(path).read_bytes().strip()
@@ -87,7 +91,7 @@ def read_noise_key(path: str | Path) -> bytes:
     return secret
 
 
-def write_noise_key(path: str | Path) -> bytes:
+def write_rotation_key(path: str | Path) -> bytes:
     """Draw a key, write it to a new file that only its owner can read, and return it."""
     secret = secrets.token_hex(32).encode()
     try:

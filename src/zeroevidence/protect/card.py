@@ -24,6 +24,22 @@ Draws: TypeAlias = Literal["none", "seeded", "program"]  # program: by the user'
 
 
 @dataclass(frozen=True, slots=True)
+class RefusedRecording:
+    """A recording that could not be anonymised.
+
+    Parameters
+    ----------
+    utterance
+        Its identifier.
+    reason
+        Why it was refused.
+    """
+
+    utterance: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Release:
     """How a folder of anonymised speech was made.
 
@@ -42,7 +58,7 @@ class Release:
     recordings
         Number of recordings that were written.
     refused
-        Number of recordings that could not be anonymised and were not written.
+        The recordings that could not be anonymised and were not written.
     original
         SHA-256 of the list of identifiers and digests of the original recordings.
     digests
@@ -55,7 +71,7 @@ class Release:
     draws: Draws
     seed: int | None
     recordings: int
-    refused: int
+    refused: tuple[RefusedRecording, ...]
     original: str
     digests: str
 
@@ -70,7 +86,7 @@ class Release:
             "program": "Whatever the program draws, it draws by itself.",
         }[self.draws]
         count = f"{self.recordings} recording{'s'[: self.recordings != 1]}"
-        refused = f", {self.refused} refused" if self.refused else ""
+        refused = f", {len(self.refused)} refused" if self.refused else ""
         return (f"{count}{refused}; {rate}, {format_text}; zeroevidence {self.version}.", draws)
 
 

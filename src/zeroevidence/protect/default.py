@@ -61,11 +61,13 @@ class DefaultProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  
         self.classes_ = np.unique(labels)
         return self
 
-    def transform(self, X: Any, *, speakers: Any = None, noise_key: str | bytes | None = None) -> FloatArray:
+    def transform(
+        self, X: Any, *, speakers: Any = None, rotation_key: str | bytes | None = None, claims: bool = False
+    ) -> FloatArray:
         """Return protected vectors; parameters are those of `EmbeddingProtector.transform`."""
         check_is_fitted(self, "protector_")
         protected: FloatArray = self.protector_.transform(
-            self._validated(X, reset=False), speakers=speakers, noise_key=noise_key
+            self._validated(X, reset=False), speakers=speakers, rotation_key=rotation_key, claims=claims
         )
         return protected
 

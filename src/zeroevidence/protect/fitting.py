@@ -19,7 +19,7 @@ from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS, protectors_of
 from zeroevidence.protect.attributes.shared.bands import Bands
 from zeroevidence.protect.attributes.shared.protector import EmbeddingProtector
 from zeroevidence.protect.models import ProtectorModel, fit_kind, load_model, new_model
-from zeroevidence.protect.tradeoff.folds import PARTS
+from zeroevidence.protect.tradeoff.folds import PARTS, searched_people, split_people
 from zeroevidence.protect.tradeoff.search import Choice, search
 from zeroevidence.protect.tradeoff.strengths import (
     Limit,
@@ -177,7 +177,8 @@ def _choose(
     if own and limit is not None:  # a dial that needs another fit for each strength; the one protector that is named
         points = measure_tradeoffs(data, attribute, own, parameters=candidates[own[0]], seed=seed, progress=progress)
         people = len(np.unique(require_speakers(data)))
-        return Choice(limit, points[0], choose_tradeoff(points, limit), True, people)
+        searched = searched_people(split_people(data, attribute, seed=seed))
+        return Choice(limit, points[0], choose_tradeoff(points, limit), True, people, searched)
     nearest = limit is None
     return search(data, attribute, limit or DEFAULT_LIMIT, candidates, nearest=nearest, seed=seed, progress=progress)
 

@@ -52,7 +52,7 @@ class ProtectorModel:
     keep: str | None = None
     trained_on: dict[str, int] = field(default_factory=dict)  # vectors, speakers
     speakers: frozenset[str] = frozenset()  # digests
-    choice: Choice | None = None  # how it was chosen within a limit; not stored
+    choice: Choice | None = None  # how it was chosen within a limit; not read back from files
 
     def seen(self, names: Iterable[str]) -> list[str]:
         """Return those of the speakers that the model was trained on."""
@@ -205,6 +205,7 @@ def save_model(model: ProtectorModel, folder: str | Path, *, overwrite: bool = F
         "trained_on": model.trained_on,
         "speakers": sorted(model.speakers),
         "sha256": hashlib.sha256(numbers).hexdigest(),
+        "choice": None if model.choice is None else model.choice.to_dict(),
     }
     path.mkdir(parents=True, exist_ok=True)
     (path / _DESCRIPTION).unlink(missing_ok=True)
@@ -279,6 +280,7 @@ class _Description:
     speakers: tuple[str, ...]
     keep: str | None = None
     kept_classes: tuple[str | int | float, ...] = ()
+    choice: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
         if self.dimension < 1:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 import secrets
 import shutil
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from starlette.applications import Starlette
-from starlette.datastructures import FormData, UploadFile
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
@@ -20,17 +19,20 @@ from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Redire
 from starlette.routing import Route
 
 from zeroevidence._version import __version__
+from zeroevidence.data.speech.folds import LEAST_PEOPLE
 from zeroevidence.report.html.page import policy as report_policy
 from zeroevidence.report.html.page import template_text, templates
-from zeroevidence.web import MAX_BYTES, TIMEOUT
+from zeroevidence.web import MAX_BYTES, MOST_FILES, TIMEOUT
 from zeroevidence.web.connections import BriefErrors
+from zeroevidence.web.forms import HEADERS, BadForm, SentForm, receive_form
 from zeroevidence.web.guard import Body, Guard, TooLarge, TooSlow
-from zeroevidence.web.job_process import FLAGS, MOST_PROBLEMS, JobRequest, ProblemList, Upload
 from zeroevidence.web.jobs import JobQueue, ReportJob
+from zeroevidence.web.work.outcome import FIGURES, REPORT, RESULT, Outcome
+from zeroevidence.web.work.request import FLAGS, MOST_PROBLEMS, JobRequest, Kind, ProblemList
 
 _HERE = Path(__file__).parent / "templates"
-_MOST_FILES = 64
-_FORM_SLACK = 1 << 16  # bytes of a form beside its files
+_SIDES = {"original": "original", "anonymised": "anonymised", "second": ""}  # of speech; the last is not needed
+_TYPES = {"json": "application/json", "pdf": "application/pdf", "png": "image/png", "svg": "image/svg+xml"}
 
 
 def make_app(home: Path, *, max_bytes: int = MAX_BYTES, timeout: float = TIMEOUT) -> Starlette:
@@ -59,9 +61,11 @@ def make_app(home: Path, *, max_bytes: int = MAX_BYTES, timeout: float = TIMEOUT
         routes=[
             Route("/", page.index),
             Route("/upload/{csrf}", page.upload, methods=["POST"]),
+            Route("/sample/{csrf}", page.sample, methods=["POST"]),
             Route("/job/{token}", page.job),
             Route("/job/{token}/state", page.state),
             Route("/job/{token}/report", page.report),
+            Route("/job/{token}/file/{name}", page.file),
             Route("/job/{token}/cancel/{csrf}", page.cancel, methods=["POST"]),
             Route("/job/{token}/forget/{csrf}", page.forget, methods=["POST"]),
         ],
@@ -77,6 +81,7 @@ class _Page:
     def __init__(self, jobs: JobQueue, max_bytes: int) -> None:
         self.jobs = jobs
         self.max_bytes = max_bytes
+        self._megabytes = f"{max_bytes / 1e6:g}"
         self.csrf = secrets.token_urlsafe(24)
         self._templates = templates(_HERE)
         self._script = (_HERE / "page.js").read_text(encoding="utf-8").strip()
@@ -94,9 +99,11 @@ class _Page:
             script=Markup(self._script),
             csrf=self.csrf,
             version=__version__,
-            megabytes=f"{self.max_bytes / 1e6:g}",
+            megabytes=self._megabytes,
             max_bytes=self.max_bytes,
-            timeout=f"{self.jobs.timeout:g}",
+            most_files=MOST_FILES,
+            least_people=LEAST_PEOPLE,
+            timeout=_duration(self.jobs.timeout),
             **context,
         )
         return HTMLResponse(text, status, {"Content-Security-Policy": self._policy})
@@ -108,56 +115,77 @@ class _Page:
     async def upload(self, request: Request) -> Response:
         """Take the files and begin a job."""
         self._check(request)
-        limit = self.max_bytes + _FORM_SLACK
+        limit = self.max_bytes + HEADERS * MOST_FILES
         length = request.headers.get("content-length", "")
         body = Body(request.receive, limit)
-        if self.jobs.full:
-            await body.drain()
-            raise HTTPException(503, "Too much work is waiting here; cancel some of it, or try again later.")
+        await self._check_room(body)
+        folder = self.jobs.folder()
         try:
             if length.isdigit() and int(length) > limit:
                 raise TooLarge
-            async with Request(request.scope, body.receive).form(max_files=_MOST_FILES, max_fields=_MOST_FILES) as form:
-                return await self._begin(form)
-        except ClientDisconnect:  # the page was closed in the middle of an upload; nobody reads the answer
-            return Response(status_code=400)
-        except TooSlow:
-            raise HTTPException(408, "The upload came too slowly and was cut off.", {"Connection": "close"}) from None
-        except TooLarge:
-            await body.drain()
-            raise HTTPException(413, f"These files are larger than {self.max_bytes / 1e6:g} MB together.") from None
-
-    async def _begin(self, form: FormData) -> Response:
-        fields = {name: _files(form, name) for name in ("scores", "keys", "speakers", "dev", "dev_keys")}
-        if not fields["scores"]:
-            raise HTTPException(400, "No score file or result was chosen.")
-        if len(fields["speakers"]) > 1:
-            raise HTTPException(400, "Expected one file with the speakers.")
-        folder = self.jobs.folder()
-        stored: dict[str, Any] = {}
-        number = itertools.count()
-        try:
-            for name, files in fields.items():
-                stored[name] = tuple([await _store(file, folder, next(number)) for file in files])
-            speakers = stored.pop("speakers")
-            flags: dict[str, Any] = {flag: flag in form for flag in FLAGS}
-            request = JobRequest(
-                **stored,
-                speakers=speakers[0] if speakers else None,
-                title=str(form.get("title", ""))[:200].strip(),
-                **flags,
-            )
-            job = self.jobs.start(folder, request, ", ".join(upload.name for upload in request.scores))
-        except BaseException:
+            content_type = request.headers.get("content-type", "")
+            form = await receive_form(body, content_type, folder, self.max_bytes)
+            return self._begin(form, folder)
+        except BaseException as error:
             shutil.rmtree(folder, ignore_errors=True)
+            if isinstance(error, ClientDisconnect):  # the page was closed meanwhile; nobody reads the answer
+                return Response(status_code=400)
+            if isinstance(error, TooSlow):
+                late = "The upload came too slowly and was cut off."
+                raise HTTPException(408, late, {"Connection": "close"}) from None
+            if isinstance(error, TooLarge):
+                await body.drain()
+                raise HTTPException(413, f"These files are larger than {self._megabytes} MB together.") from None
+            if isinstance(error, BadForm):
+                await body.drain()
+                raise HTTPException(400, str(error)) from None
             raise
-        return RedirectResponse(f"/job/{job.token}", 303)
+
+    async def sample(self, request: Request) -> Response:
+        """Begin a job on the bundled speech."""
+        self._check(request)
+        await self._check_room(Body(request.receive, HEADERS))
+        return self._start(self.jobs.folder(), JobRequest(kind="sample"), "Bundled speech under two protections")
+
+    def _begin(self, form: SentForm, folder: Path) -> Response:
+        kind: Kind = next((kind for kind in get_args(Kind) if kind == form.texts.get("kind")), "scores")
+        names = ("scores", "keys", "dev", "dev_keys", *_SIDES)
+        files: dict[str, Any] = {name: form.uploads(name) for name in names}
+        flags: dict[str, Any] = {flag: flag in form.texts for flag in FLAGS}
+        speakers = form.uploads("speakers")
+        if len(speakers) > 1:
+            raise BadForm("Expected one file with the speakers.")
+        if kind == "scores" and not files["scores"]:
+            raise BadForm("No score file or result was chosen.")
+        if kind in ("speech", "embeddings"):
+            what = "recordings were" if kind == "speech" else "embeddings were"
+            for name, title in _SIDES.items():
+                if title and not files[name]:
+                    raise BadForm(f"No {title} {what} chosen.")
+                if len(form.files.get(name, ())) > 1:
+                    raise BadForm("Several files were chosen where one was expected.")
+        request = JobRequest(
+            **files,
+            speakers=speakers[0] if speakers else None,
+            kind=kind,
+            title=form.texts.get("title", "")[:200].strip(),
+            most_bytes=self.max_bytes,
+            **flags,
+        )
+        shown = [upload.name for upload in request.scores]
+        shown += [side[0].folder for side in (request.original, *request.systems) if side]
+        return self._start(folder, request, ", ".join(shown))
+
+    def _start(self, folder: Path, request: JobRequest, title: str) -> Response:
+        return RedirectResponse(f"/job/{self.jobs.start(folder, request, title).token}", 303)
 
     async def job(self, request: Request) -> Response:
         """The progress, the problems, or links to the report."""
         job = self._job(request)
         listed = job.problems() if job.state == "problems" else ProblemList()
         facts: dict[str, Any] = {"problems": listed.problems, "count": listed.count, "most": MOST_PROBLEMS}
+        facts |= {"outcome": _drawn(job.outcome()) if job.state == "done" else None}
+        facts |= {"figures_file": FIGURES, "result": RESULT}
         return self._render("job.html", title=job.title, job=job, **facts)
 
     async def state(self, request: Request) -> Response:
@@ -172,7 +200,19 @@ class _Page:
         headers = {"Content-Security-Policy": report_policy(template_text("report.js")) + "; frame-ancestors 'none'"}
         if "save" in request.query_params:
             headers["Content-Disposition"] = 'attachment; filename="report.html"'
-        return FileResponse(job.folder / "report.html", media_type="text/html; charset=utf-8", headers=headers)
+        return FileResponse(job.folder / REPORT, media_type="text/html; charset=utf-8", headers=headers)
+
+    async def file(self, request: Request) -> Response:
+        """A figure, all figures, or the result, to save; the names are those of the outcome."""
+        job, name = self._job(request), request.path_params["name"]
+        if job.state != "done" or name not in job.outcome().files:
+            raise HTTPException(404, "There is no such file here.")
+        path = await self.jobs.draw(job, name)
+        if path is None:
+            raise HTTPException(500, "This file could not be drawn.")
+        kind = _TYPES.get(name.rpartition(".")[2], "application/octet-stream")
+        headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+        return FileResponse(path, media_type=kind, headers=headers)
 
     async def cancel(self, request: Request) -> Response:
         """Stop a job."""
@@ -206,20 +246,30 @@ class _Page:
             raise HTTPException(404, "There is nothing here, or it was deleted.")
         return job
 
+    async def _check_room(self, body: Body) -> None:
+        """Refuse a job where too many wait."""
+        if self.jobs.full:
+            await body.drain()
+            raise HTTPException(503, "Too much work is waiting here; cancel some of it, or try again later.")
+
     def _check(self, request: Request) -> None:
         if not secrets.compare_digest(request.path_params["csrf"].encode(), self.csrf.encode()):
             raise HTTPException(403, "This form is from an earlier run of the page; open the page again.")
 
 
-async def _store(file: UploadFile, folder: Path, number: int) -> Upload:
-    """Write an uploaded file under a generated name."""
-    path = folder / f"{number}.upload"
-    with path.open("xb") as stream:
-        while part := await file.read(1 << 20):
-            stream.write(part)
-    return Upload(str(path), Path(file.filename or f"file {number}").name)
+def _drawn(outcome: Outcome) -> Outcome:
+    """The outcome with its pictures as markup: the job drew them, and names in them are escaped there."""
+    from markupsafe import Markup
+
+    conclusions = (
+        conclusion
+        if conclusion.picture is None
+        else replace(conclusion, picture=replace(conclusion.picture, svg=Markup(conclusion.picture.svg)))
+        for conclusion in outcome.conclusions
+    )
+    return replace(outcome, conclusions=tuple(conclusions))
 
 
-def _files(form: FormData, name: str) -> Sequence[UploadFile]:
-    """Files that were chosen in a field; browsers send an empty one where none was chosen."""
-    return [file for file in form.getlist(name) if isinstance(file, UploadFile) and (file.filename or file.size)]
+def _duration(seconds: float) -> str:
+    """A time as people say it."""
+    return f"{seconds / 60:g} minutes" if seconds >= 120 and seconds % 60 == 0 else f"{seconds:g} seconds"

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import os
 import secrets
 import shutil
+import signal
 import sys
 import time
 from dataclasses import dataclass, field
@@ -14,7 +16,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from zeroevidence.data.files.json_values import load_json, typed
-from zeroevidence.web.job_process import JobRequest, ProblemList
+from zeroevidence.web.work.outcome import OUTCOME, Outcome
+from zeroevidence.web.work.process import PROBLEMS
+from zeroevidence.web.work.progress import job_steps
+from zeroevidence.web.work.request import JobRequest, ProblemList
 
 State = Literal["waiting", "running", "done", "problems", "failed", "cancelled", "timed-out"]
 MOST_JOBS = 16
@@ -27,10 +32,12 @@ class ReportJob:
     token: str
     folder: Path
     title: str
+    steps: list[str]
     state: State = "waiting"
     message: str = "waiting for other jobs to finish"
     done: int = 0
     total: int = 0
+    step: int = 0
     started: float = field(default_factory=time.monotonic)
     task: asyncio.Task[None] | None = None
 
@@ -41,12 +48,17 @@ class ReportJob:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the progress that the page polls."""
-        return {"state": self.state, "message": self.message, "done": self.done, "total": self.total, "over": self.over}
+        names = ("state", "message", "done", "total", "step", "over")
+        return {name: getattr(self, name) for name in names}
 
     def problems(self) -> ProblemList:
         """Return what is wrong with the files."""
-        path = self.folder / "problems.json"
+        path = self.folder / PROBLEMS
         return typed(ProblemList, load_json(path), path.name)
+
+    def outcome(self) -> Outcome:
+        """Return what the page shows of the result."""
+        return Outcome.from_file(self.folder / OUTCOME)
 
 
 class JobQueue:
@@ -57,6 +69,7 @@ class JobQueue:
         self.timeout = timeout
         self._jobs: dict[str, ReportJob] = {}
         self._turn = asyncio.Semaphore(1)
+        self._drawing = asyncio.Semaphore(1)
 
     def folder(self) -> Path:
         """Return a new private folder for uploads."""
@@ -76,7 +89,7 @@ class JobQueue:
     def start(self, folder: Path, request: JobRequest, title: str) -> ReportJob:
         """Begin a job on uploaded files."""
         (folder / "request.json").write_text(request.to_json(), encoding="utf-8")
-        job = ReportJob(secrets.token_urlsafe(24), folder, title)
+        job = ReportJob(secrets.token_urlsafe(24), folder, title, job_steps(request))
         self._jobs[job.token] = job
         job.task = asyncio.create_task(self._run(job))
         for old in [job for job in self._jobs.values() if job.over][: max(0, len(self._jobs) - MOST_JOBS)]:
@@ -87,6 +100,15 @@ class JobQueue:
         """Delete a finished job with its files."""
         self._jobs.pop(job.token, None)
         shutil.rmtree(job.folder, ignore_errors=True)
+
+    async def draw(self, job: ReportJob, name: str) -> Path | None:
+        """Return a file that the outcome of a job names, drawn where it is not there yet; None where that fails."""
+        path = job.folder / name
+        with contextlib.suppress(TimeoutError):
+            async with self._drawing, asyncio.timeout(self.timeout):
+                if not path.is_file():
+                    await self._work(job, "zeroevidence.web.work.figure_files", name)
+        return path if path.is_file() else None
 
     async def cancel(self, job: ReportJob) -> None:
         """Stop a job that is not over."""
@@ -109,35 +131,51 @@ class JobQueue:
             job.state, job.message, job.started = "running", "starting", time.monotonic()
             try:
                 async with asyncio.timeout(self.timeout):
-                    code = await self._work(job)
+                    code = await self._work(job, "zeroevidence.web.work.process")
             except TimeoutError:
                 job.state, job.message = "timed-out", f"stopped: it took longer than {self.timeout:g} seconds"
                 return
-        if code == 0 and (job.folder / "report.html").is_file():
+        if code == 0 and (job.folder / OUTCOME).is_file():
             job.state, job.message = "done", "the report is ready"
-        elif (job.folder / "problems.json").is_file():
+        elif (job.folder / PROBLEMS).is_file():
             job.state, job.message = "problems", "there are problems with these files"
         else:
-            job.state, job.message = "failed", "the job ended unexpectedly; `zeroevidence report` shows why"
+            job.state, job.message = (
+                "failed",
+                "the job ended unexpectedly; the same files with the command line show why",
+            )
 
-    async def _work(self, job: ReportJob) -> int:
+    async def _work(self, job: ReportJob, module: str, *arguments: str) -> int:
         # -P: no folder is put on the import path, so an uploaded file can never be imported.
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-P", "-m", "zeroevidence.web.job_process", str(job.folder)),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
+        started = asyncio.ensure_future(
+            asyncio.create_subprocess_exec(
+                *(sys.executable, "-P", "-m", module, str(job.folder), *arguments),
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.DEVNULL,
+                start_new_session=True,  # a group of its own, which ends as a whole
+                env={**os.environ, "TMPDIR": str(job.folder)},  # temporary speech is deleted with the job
+            )
         )
+        try:
+            process = await asyncio.shield(started)
+        except asyncio.CancelledError:  # in the middle of the start, where only the first process would end
+            await _end(await started)
+            raise
         assert process.stdout is not None
         try:
             async for line in process.stdout:
                 with contextlib.suppress(ValueError, KeyError, TypeError, RecursionError, OverflowError):
                     progress = json.loads(line)
-                    job.done, job.total = int(progress["done"]), int(progress["total"])
+                    job.done, job.total, job.step = (int(progress[name]) for name in ("done", "total", "step"))
                     job.message = str(progress["message"])
             return await process.wait()
         finally:
-            if process.returncode is None:
-                with contextlib.suppress(ProcessLookupError):
-                    process.kill()
-                await process.wait()
+            await _end(process)
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    """End a process with those that it started."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    await process.wait()

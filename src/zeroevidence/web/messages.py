@@ -19,6 +19,8 @@ FIELDS = {
     "--infinite": "the box for infinite scores, under “More about the data”,",
     "--llr-base 10": "so with the box for log10 likelihood ratios, under “More about the data”",
     "--llr-base 2": "so by multiplying them with ln 2",
+    "--effort standard": "the effort “standard” of `zeroevidence audit`",
+    "--effort full": "the effort “full” of `zeroevidence audit`",
 }
 _OPTION = re.compile("|".join(map(re.escape, sorted(FIELDS, key=len, reverse=True))) + r"(?![a-z-])")
 _ELSEWHERE = re.compile(r"--([a-z][a-z-]+)")

@@ -3,12 +3,22 @@
 import numpy as np
 import pytest
 
-from zeroevidence.auditing.utility.hearing import choose_judge, corpus_transcripts, evaluate_hearing
+from zeroevidence.auditing.utility import hearing
+from zeroevidence.auditing.utility.heard_speech import Ear
+from zeroevidence.auditing.utility.hearing import (
+    Hearing,
+    appoint_judge,
+    choose_judge,
+    corpus_transcripts,
+    evaluate_hearing,
+    hear_audit,
+)
 from zeroevidence.auditing.utility.spoken_words import closest_words, spoken_words, with_spelling_flag
 from zeroevidence.data.formats.corpora.read import read_corpus
-from zeroevidence.errors import UsageError
+from zeroevidence.errors import InputError, MissingExtra, UsageError
 from zeroevidence.evaluation import Options
 from zeroevidence.evaluation.scores.utility import evaluate_transcripts
+from zeroevidence.protect import load_protector
 from zeroevidence.protect.voices import ProtectorPart
 from zeroevidence.protect.voices.recognisers import RECOGNISERS, Recognised, RecogniserKind, load_recogniser
 
@@ -19,57 +29,146 @@ NONE = Options(intervals=0, null=0)
 
 
 @pytest.fixture
-def corpora(tmp_path):
+def ears():
+    """Recognisers: ``ear`` says what its table says of loud and of quiet speech, ``lost`` is not installed."""
+    heard = {"loud": "We call it BEAR, twenty-one!", "quiet": "We call him bear, 21.", "confidence": -0.1, "calls": 0}
+
+    def listen(wave):
+        heard["calls"] += 1
+        return Recognised(heard["loud" if np.abs(wave).max() > 0.3 else "quiet"], heard["confidence"])
+
+    def fail():
+        raise MissingExtra("recogniser", "lost")
+
+    for name, make in (("ear", lambda: listen), ("lost", fail)):
+        RECOGNISERS.add(RecogniserKind(name, f"An {name}", "CC0", f"{name} 1", "recogniser", -1.0, make))
+    load_recogniser.cache_clear()
+    yield heard
+    for name in ("ear", "lost"):
+        RECOGNISERS.remove(name)
+    load_recogniser.cache_clear()
+
+
+@pytest.fixture
+def corpora(ears, tmp_path):
     """Loud original speech and quiet anonymised speech, heard in two ways; and what a recogniser makes of either."""
-    heard = {"loud": "We call it BEAR, twenty-one!", "quiet": "We call him bear, 21."}
-
-    def hear(wave):
-        return Recognised(heard["loud" if np.abs(wave).max() > 0.3 else "quiet"], -0.1)
-
     lines = ["utterance\tspeaker\tpath\ttext"]
     for side, level in (("original", 0.5), ("anonymised", 0.1)):
         (tmp_path / side).mkdir()
         for number in range(4):
-            soundfile.write(tmp_path / side / f"u{number}.wav", level * np.sin(np.arange(8_000) / 9.0), 16_000)
+            wave = level * np.sin(np.arange(8_000) / (9.0 + number))
+            soundfile.write(tmp_path / side / f"u{number}.wav", wave, 16_000)
     lines += [f"u{number}\ts{number % 2}\tu{number}.wav\t{SAID.upper()}" for number in range(4)]
     (tmp_path / "original" / "utterances.tsv").write_text("\n".join(lines))
-    RECOGNISERS.add(RecogniserKind("ear", "An ear", "CC0", "ear 1", "recogniser", -1.0, lambda: hear))
-    load_recogniser.cache_clear()
     original = read_corpus(tmp_path / "original", draw=False)
-    yield original, original.replaced(tmp_path / "anonymised"), heard
-    RECOGNISERS.remove("ear")
-    load_recogniser.cache_clear()
+    return original, original.replaced(tmp_path / "anonymised"), ears
+
+
+def codes(rows):
+    return [{each.code for each in row.flags} for row in rows]
 
 
 def test_the_original_beside_the_protected_speech(corpora, tmp_path):
     original, anonymised, _ = corpora
     said = corpus_transcripts(original, tmp_path / "original")
     assert said == {f"u{number}": SAID.upper() for number in range(4)}
-    before, after = evaluate_hearing(original, anonymised, said, "ear", NONE)
+    before, after = evaluate_hearing(original, anonymised, said, Ear("ear"), NONE)
     assert (before["wer"].value, after["wer"].value) == (0.0, pytest.approx(1 / 6))
     assert (before.about.speech, after.about.speech) == ("original", "anonymised")
     assert before.labels["recogniser"] == "ear"
-    assert "recogniser-weak" not in {each.code for each in before.flags + after.flags}
+    assert not codes([before, after])[0] & {"recogniser-weak", "heard-sample", "reference-heard"}
 
 
 def test_a_recogniser_that_fails_on_the_original_says_little(corpora, tmp_path):
     original, anonymised, heard = corpora
     heard["loud"] = "he fell"
-    rows = evaluate_hearing(original, anonymised, corpus_transcripts(original, tmp_path / "original"), "ear", NONE)
-    assert all("recogniser-weak" in {each.code for each in row.flags} for row in rows)
+    said = corpus_transcripts(original, tmp_path / "original")
+    rows = evaluate_hearing(original, anonymised, said, Ear("ear"), NONE)
+    assert all("recogniser-weak" in each for each in codes(rows))
 
 
-def test_no_system_judges_itself():
-    parts = (ProtectorPart("recogniser", "moonshine", "", ""), ProtectorPart("voice", "whisper", "", ""))
-    assert choose_judge(parts) == "whisper"
-    assert choose_judge(parts, "whisper") == "whisper"
+def test_of_many_recordings_a_sample_is_heard_and_its_number_said(corpora, tmp_path):
+    original, anonymised, heard = corpora
+    said = corpus_transcripts(original, tmp_path / "original")
+    rows = evaluate_hearing(original, anonymised, said, Ear("ear"), NONE, most=3)
+    assert [row.counts["utterances"] for row in rows] == [3, 3]
+    assert heard["calls"] == 6
+    sentence = next(each.sentence for each in rows[1].flags if each.code == "heard-sample")
+    assert sentence.startswith("3 of 4 recordings, drawn at random, were heard")
+
+
+def test_without_transcripts_the_original_as_it_is_heard_is_the_reference(corpora):
+    original, anonymised, heard = corpora
+    (row,) = evaluate_hearing(original, anonymised, {}, Ear("ear"), NONE)
+    assert (row["wer"].value, row.about.speech) == (pytest.approx(1 / 6), "anonymised")
+    sentence = next(each.sentence for each in row.flags if each.code == "reference-heard")
+    assert "those that the recogniser understood in 4 of 4 original recordings" in sentence
+    heard["confidence"] = -1.1  # not understood
+    with pytest.raises(InputError, match="no words to compare with"):
+        evaluate_hearing(original, anonymised, {}, Ear("ear"), NONE)
+
+
+def test_nothing_is_heard_twice(corpora, tmp_path):
+    original, anonymised, heard = corpora
+    first = evaluate_hearing(original, anonymised, {}, Ear("ear", tmp_path / "heard"), NONE)
+    assert heard["calls"] == 8
+    for file in sorted((tmp_path / "heard").rglob("*.json"))[:1]:
+        file.write_text("{")  # cut off
+    again = evaluate_hearing(original, anonymised, {}, Ear("ear", tmp_path / "heard"), NONE)
+    assert heard["calls"] == 9
+    assert again[0]["wer"] == first[0]["wer"]
+
+
+def test_a_protector_is_heard_as_its_folder_would_be(corpora, tmp_path):
+    original, _, _ = corpora
+    protector = load_protector("mcadams:0.9")
+    (row,) = evaluate_hearing(original, protector, {}, Ear("ear"), NONE)
+    assert row.counts["utterances"] == 4
+
+
+def test_no_system_judges_itself(ears, monkeypatch):
+    parts = (ProtectorPart("recogniser", "moonshine", "", ""), ProtectorPart("voice", "ear", "", ""))
+    monkeypatch.setattr(hearing, "JUDGES", ("moonshine", "lost", "ear"))
+    assert choose_judge(parts) == "ear"
+    assert choose_judge(parts, "ear") == "ear"
     for role in ("recogniser", "encoder"):
-        with pytest.raises(
-            UsageError, match="moonshine is a part of the protection and cannot judge it; expected whisper"
-        ):
-            choose_judge((ProtectorPart(role, "moonshine", "", ""),), "moonshine")
+        assert choose_judge((ProtectorPart(role, "ear", "", ""), *parts[:1])) is None
+        with pytest.raises(UsageError, match="ear is a part of the protection and cannot judge it; expected lost"):
+            choose_judge((ProtectorPart(role, "ear", "", ""),), "ear")
     with pytest.raises(UsageError, match="unknown speech recogniser 'parrot'"):
         choose_judge((), "parrot")
+    with pytest.raises(MissingExtra, match=r"zeroevidence\[recogniser\]"):
+        choose_judge((), "lost")
+
+
+def test_a_missing_recogniser_is_one_line_and_none_is_silent(ears, monkeypatch):
+    monkeypatch.setattr(hearing, "JUDGES", ("lost",))
+    lines = []
+    assert appoint_judge(Hearing(), (), lines.append) is None
+    assert appoint_judge(Hearing("none"), (), lines.append) is None
+    assert len(lines) == 1
+    assert "word errors of original and protected speech are not measured" in lines[0]
+    assert "pip install 'zeroevidence[recogniser]'" in lines[0]
+    monkeypatch.setattr(hearing, "JUDGES", ("lost", "ear"))
+    assert appoint_judge(Hearing(), (), lines.append) == "ear"
+    assert len(lines) == 1
+
+
+def test_what_cannot_be_heard_stops_only_who_asked(corpora, tmp_path):
+    original, anonymised, heard = corpora
+    heard["confidence"] = -2.0
+    (tmp_path / "nobody").write_text("other a b\n")
+    lines = []
+    settings = (original, anonymised, tmp_path / "original")
+    asked = Hearing("ear", tmp_path / "nobody")
+    with pytest.raises(InputError, match="nobody: no words to compare with"):
+        hear_audit(*settings, asked, Ear("ear"), NONE, lambda *_: None, lines.append)
+    unasked = Hearing(None, tmp_path / "nobody")
+    assert hear_audit(*settings, unasked, Ear("ear"), NONE, lambda *_: None, lines.append) == []
+    assert lines == [
+        "note: word errors are not measured: no words to compare with; expected transcripts, or speech that the "
+        "recogniser understands"
+    ]
 
 
 @pytest.mark.parametrize(

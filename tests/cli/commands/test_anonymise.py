@@ -45,3 +45,19 @@ def test_wrong_requests_are_usage_errors(run, speech, tmp_path, arguments, messa
     assert code == 2
     assert message in err
     assert not (tmp_path / "out").exists()
+
+
+def test_refused_recordings_are_no_problem_later_but_missing_ones_are(run, speech, tmp_path):
+    soundfile.write(speech / "bob" / "still.wav", np.zeros(6_000), 16_000)
+    out = tmp_path / "out"
+    run("anonymise", speech, "-o", out, "--protect", "mcadams")
+    code, listed, _ = run("doctor", "--corpus", speech, "--anonymised", out)
+    assert code == 0
+    assert f"note: {out}: 1 of 3 recordings was refused by the protection" in listed
+    assert "still.wav" not in listed
+    assert run("utility", "--corpus", speech, "--anonymised", out)[0] == 0
+    next(out.rglob("*.wav")).unlink()
+    code, listed, _ = run("doctor", "--corpus", speech, "--anonymised", out)
+    assert code == 3
+    assert "no audio for utterance" in listed
+    assert run("utility", "--corpus", speech, "--anonymised", out)[0] == 3

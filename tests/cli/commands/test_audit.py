@@ -102,6 +102,13 @@ def test_the_card_of_anonymised_speech_is_read(run, corpus, encoder, tmp_path, w
     card = json.loads((tmp_path / "out" / "protector.json").read_text())
     assert card == json.loads((protected / "protector.json").read_text())
     assert "Drawn by a seed that was not kept." in (tmp_path / "out" / "report.html").read_text()
+    (protected / "protector.json").write_text(json.dumps(card | {"surprise": 1}))
+    calls = encoder.calls
+    code, _, err = run("audit", corpus, "--anonymised", protected, "-o", tmp_path / "other", *least)
+    assert code == 3
+    assert "protector.json: card: has no field 'surprise'" in err
+    assert encoder.calls == calls  # before anything is embedded
+    assert not (tmp_path / "other").exists()
 
 
 @slow

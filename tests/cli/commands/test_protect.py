@@ -222,39 +222,46 @@ def test_strength_by_a_budget_or_a_target(files, zeroevidence):
     assert not (files / "n").exists()
 
 
-def test_people_get_offsets_from_a_key_that_is_kept(files, zeroevidence):
+def test_a_key_that_is_kept_rotates_the_vectors_of_people(files, zeroevidence):
     asked = ("protect", "fit", str(files / "train.npz"), "--attribute", "sex", "--protector", "leace")
     assert zeroevidence(*asked, "--set", "noise=0.1", "-o", str(files / "m")).exit_code == 0
-    unprotected = np.load(files / "other.npz")["vectors"].reshape(18, 6, -1).mean(axis=1)
 
     def apply(name, *options, data="other"):
         done = zeroevidence(
             *("protect", "apply", str(files / "m"), str(files / f"{data}.npz"), "-o", str(files / f"{name}.npz")),
-            *options,
+            *("--noise-seed", "1", *options),
         )
         assert done.exit_code == 0, done.stderr
-        return np.load(files / f"{name}.npz")["vectors"].reshape(18, 6, -1).mean(axis=1), done.stderr
+        return np.load(files / f"{name}.npz")["vectors"], done.stderr
 
     first, words = apply("first")
     assert f"wrote {files / 'm.key'}" in words
-    assert "keep it secret" in words
-    assert "vectors of one person can be linked" in words
+    assert "keep it from whoever gets them" in words
+    assert "each person has one direction; compare those of one speaker by their cosine" in words
     second, words = apply("second")
     assert "wrote " + str(files / "m.key") not in words
-    np.testing.assert_allclose(first, second, atol=0.3)  # the same offsets, other noise
-    plain, words = apply("plain", "--noise-for", "vectors")
-    assert "linked" not in words
-    assert np.abs(first - plain).mean() > 1.0 > np.abs(unprotected - plain).mean()
+    np.testing.assert_array_equal(first, second)
+    plain, words = apply("plain", "--no-rotation")
+    assert "cosine" not in words
+    np.testing.assert_allclose(np.linalg.norm(first, axis=1), 1.0, rtol=1e-5)
     (files / "key").write_text("secret")
-    chosen, again = (apply(name, "--noise-key", str(files / "key"))[0] for name in ("chosen", "again"))
-    np.testing.assert_allclose(chosen, again, atol=0.3)
-    assert np.abs(chosen - first).mean() > 1.0  # another key, other offsets
-    without, _ = apply("without", "--subtract", "--noise-key", str(files / "m.key"), data="first")
-    np.testing.assert_allclose(without, plain, atol=0.3)
-    wrong = zeroevidence(
-        *("protect", "apply", str(files / "m"), str(files / "first.npz"), "--subtract", "-o", str(files / "x.npz"))
-    )
-    assert (wrong.exit_code, "name the --noise-key" in wrong.stderr) == (2, True)
+    chosen, _ = apply("chosen", "--rotation-key", str(files / "key"))
+    assert np.abs(chosen - first).max(axis=1).min() > 1e-3  # another key, other rotations
+    np.testing.assert_allclose(first, np.repeat(first[::6], 6, axis=0), rtol=1e-5)
+    claims, words = apply("claims", "--claims")
+    assert "each vector was rotated as one of its speaker" in words
+    assert np.einsum("nd,nd->n", claims, first).min() > 0.5
+    back, _ = apply("back", "--rotate-back", "--rotation-key", str(files / "m.key"), data="claims")
+    assert np.corrcoef(back.ravel(), plain.ravel())[0, 1] > 0.8 > abs(np.corrcoef(first.ravel(), plain.ravel())[0, 1])
+    for options, message in (
+        (("--rotate-back",), "name the --rotation-key"),
+        (("--no-rotation", "--rotation-key", "k"), "goes without --no-rotation"),
+        (("--no-rotation", "--claims"), "name the --rotation-key that enrolled people"),
+    ):
+        wrong = zeroevidence(
+            *("protect", "apply", str(files / "m"), str(files / "first.npz"), *options, "-o", str(files / "x.npz"))
+        )
+        assert (wrong.exit_code, message in wrong.stderr) == (2, True)
 
 
 def test_the_default_is_within_one_point_of_eer(files, zeroevidence):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from benchmarks.bombs import BOMBS, both
-from tests.fuzz.seeds import run
+from tests.fuzz.seeds.target import run
 from zeroevidence.data.files.size_limits import LIMIT_VARIABLE, unpack_limit
 from zeroevidence.data.formats.linked_trials import read_linked
 from zeroevidence.data.formats.vectors.read import read_embeddings

@@ -88,6 +88,7 @@ def index(value):
         damaged(lambda arrays: arrays.pop("0.evaluated.0")),
         damaged(lambda arrays: arrays.update({"trials.0": np.array(["one"])})),
         damaged(lambda arrays: arrays.update({"0.evaluated.0": np.full((6, 3), np.nan)})),
+        damaged(lambda arrays: arrays.update({"0.development.0": np.full((6, 3), -np.inf)})),
         damaged(index([{"evaluated": [0]}])),
         damaged(index([{"evaluated": [], "development": []}])),
         damaged(index([{"evaluated": [0], "development": [1, 1]}])),

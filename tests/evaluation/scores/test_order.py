@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from tests.effort import slow
-from tests.fuzz.seeds import run
+from tests.fuzz.seeds.target import run
 from tests.onnx_bytes import model as onnx_model
 from tests.small_encoder import save_small_encoder
 from zeroevidence import EmbeddingSets, Options, ScoreMatrix, Scores, audit, compare, evaluate, read_scores

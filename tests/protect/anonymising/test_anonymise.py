@@ -12,7 +12,8 @@ from zeroevidence.data.speech.audio import load_audio
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.protect import McAdams, load_protector
 from zeroevidence.protect.anonymising.anonymise import anonymise
-from zeroevidence.protect.anonymising.release import read_card, release_card
+from zeroevidence.protect.anonymising.release import read_card, refused_recordings, release_card
+from zeroevidence.protect.card import RefusedRecording
 from zeroevidence.protect.voices import VOICE_PROTECTORS, register_voice
 
 soundfile = pytest.importorskip("soundfile")
@@ -170,13 +171,16 @@ def test_recordings_that_cannot_be_used_are_refused_and_tried_again(tree, tmp_pa
     assert [str(problem) for problem in result.refused] == [
         f"{tree / 'bob' / 'still.wav'}: silent: no sample above -80 dB"
     ]
-    assert (result.card.release.recordings, result.card.release.refused) == (4, 1)
+    refused = (RefusedRecording("still", "silent: no sample above -80 dB"),)
+    assert (result.card.release.recordings, result.card.release.refused) == (4, refused)
+    assert refused_recordings(out) == refused
     assert not (out / "bob" / "still.wav").exists()
     before = {path: path.stat().st_mtime_ns for path in out.rglob("*.wav")}
     write(tree / "bob" / "still.wav", seed=5)
     again = anonymise(tree, out, protect="mcadams-random")
     assert again.refused == ()
     assert again.card.release.recordings == 5
+    assert refused_recordings(out) == ()
     assert before.items() <= {path: path.stat().st_mtime_ns for path in out.rglob("*.wav")}.items()
     assert not list(tmp_path.glob(".*"))
 

@@ -93,7 +93,6 @@ def test_is_a_transformer(data):
     assert nuller.get_params() == {
         "shrinkage": 0.25,
         "noise": 0.0,
-        "key_noise": 3.0,
         "noise_shape": "within",
         "noise_seed": None,
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from importlib.util import find_spec
 
@@ -11,7 +12,7 @@ import pytest
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import Options
-from zeroevidence.protect import Transport, default_protector
+from zeroevidence.protect import Transport, default_protector, load_model, save_model
 from zeroevidence.protect.assessment.systems import protect
 from zeroevidence.protect.assessment.verification import Verifier, verification
 from zeroevidence.protect.fitting import DEFAULT_LIMIT, MANY_PEOPLE, default_candidates, fit, why_not_verified
@@ -106,6 +107,25 @@ def test_other_attributes_are_reported(choice):
     assert "correlation of guesses with age" in text
     assert f"{kept[0].protected:.2f}" in text
     assert f"{100 * choice.chosen.top1:.1f} %" in text
+    assert "kept: EER" in text
+    assert "kept: top-1 of 12 people" in text  # half of the people are not fitted on
+
+
+def test_a_saved_model_says_what_it_leaves_and_keeps(data, tmp_path):
+    pytest.importorskip("safetensors")
+    ages = np.random.default_rng(1).integers(20, 60, 24)
+    aged = voices(age=ages.astype(str))
+    model = fit(aged, "sex", "classmeans", limit="eer=+5%")
+    save_model(model, tmp_path / "chosen")
+    card = json.loads((tmp_path / "chosen" / "model.json").read_text())["choice"]
+    assert (card["limit"], card["people"], card["searched"], card["within"]) == ("eer=+5%", 24, 12, True)
+    for name in ("d_ece", "person_d_ece", "eer", "top1"):
+        assert card["protected"][name] == pytest.approx(getattr(model.choice.chosen, name))
+        assert card["unprotected"][name] == pytest.approx(getattr(model.choice.unprotected, name))
+    assert [kept["name"] for kept in card["kept"]] == ["age"]
+    assert load_model(tmp_path / "chosen").protector.noise == model.protector.noise
+    save_model(fit(data, "sex", "leace"), tmp_path / "named")
+    assert json.loads((tmp_path / "named" / "model.json").read_text())["choice"] is None
 
 
 def test_a_number_within_a_budget():

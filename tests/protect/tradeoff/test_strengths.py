@@ -11,7 +11,7 @@ from zeroevidence.evaluation import Options
 from zeroevidence.evaluation.finding.pareto import front_points, on_front
 from zeroevidence.evaluation.reading.results import from_json, to_json
 from zeroevidence.protect import Roles
-from zeroevidence.protect.applying import protect_embeddings, read_noise_key, subtract_offsets, write_noise_key
+from zeroevidence.protect.applying import protect_embeddings, read_rotation_key, rotate_back, write_rotation_key
 from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS
 from zeroevidence.protect.fitting import fit
 from zeroevidence.protect.tradeoff.quick_attackers import ATTACKERS, quick_attacks
@@ -201,18 +201,20 @@ def test_noise_at_application(data, tmp_path):
     np.testing.assert_array_equal(once.vectors, again.vectors)
     assert (protect_embeddings(model, data).vectors != once.vectors).any()
     (tmp_path / "key").write_text("secret\n")
-    key = read_noise_key(tmp_path / "key")
+    key = read_rotation_key(tmp_path / "key")
     assert key == b"secret"
-    keyed = [protect_embeddings(model, data, noise_key=key, noise_seed=3) for _ in range(2)]
+    keyed = [protect_embeddings(model, data, rotation_key=key, claims=True, noise_seed=3) for _ in range(2)]
     np.testing.assert_array_equal(*(one.vectors for one in keyed))
-    without = subtract_offsets(model, keyed[0], key)
-    means = (one.vectors.reshape(24, 8, -1).mean(axis=1) for one in (without, once))
-    np.testing.assert_allclose(*means, atol=1e-9)
-    assert write_noise_key(tmp_path / "new") == read_noise_key(tmp_path / "new") != key
+    back = rotate_back(model, keyed[0], key)
+    assert back.attributes.keys() == once.attributes.keys()
+    turned = [one.vectors - model.protector.rotation_centre_ for one in (back, once)]
+    unit = [one / np.linalg.norm(one, axis=1, keepdims=True) for one in turned]
+    np.testing.assert_allclose(*unit, atol=1e-9)
+    assert write_rotation_key(tmp_path / "new") == read_rotation_key(tmp_path / "new") != key
     assert (tmp_path / "new").stat().st_mode & 0o077 == 0
     with pytest.raises(InputError, match="cannot write a key"):
-        write_noise_key(tmp_path / "new")
+        write_rotation_key(tmp_path / "new")
     (tmp_path / "none").write_text(" \n")
     for name, words in (("none", "the key is empty"), ("missing", "no key")):
         with pytest.raises(InputError, match=words):
-            read_noise_key(tmp_path / name)
+            read_rotation_key(tmp_path / name)

@@ -95,6 +95,10 @@ def test_corrected_intervals_are_said_to_be_corrected():
 def test_headline_of_a_page():
     assert comparison_verdict([comparison([0.003, 0.02, 0.5])]).headline == "A discloses least"
     assert comparison_verdict([comparison([0.003, 0.2, 0.5])]).headline == "No system is shown to disclose least"
+    told, close = comparison([0.003, 0.02, 0.5]), comparison([0.003, 0.2, 0.5])
+    mixed = comparison_verdict([replace(close, measure="alid"), replace(told, measure="eer")])
+    assert mixed.headline == "A discloses least, though it is told apart only by EER"
+    assert comparison_verdict([told, replace(told, measure="eer")]).headline == "A discloses least"
     other = comparison([0.003, 0.02, 0.5])
     other = replace(other, ranking=other.ranking[::-1])
     assert "disagree" in comparison_verdict([comparison([0.003, 0.02, 0.5]), other]).headline

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from math import inf, log2
 
 from zeroevidence.auditing.attacks.attack_result import FailedAttack
+from zeroevidence.auditing.inputs.left_out import LeftOut
 from zeroevidence.auditing.inputs.pitch_draws import PitchChange
 from zeroevidence.auditing.inputs.shared_sessions import SharedSessions
 from zeroevidence.auditing.inputs.speaker_draws import SharedChange
@@ -60,6 +61,14 @@ def with_pair_flags(rows: Sequence[Evaluation], pairs: PairReport) -> list[Evalu
     counts = {"same-audio": pairs.same_audio, "waveform-kept": pairs.kept_waveform}
     warnings = [flag(code, count=count, total=pairs.compared) for code, count in counts.items() if count]
     return [row.with_flags(*warnings) if row.about.role == "attack" else row for row in rows]
+
+
+def with_refusal_flags(rows: Sequence[Evaluation], left_out: LeftOut) -> list[Evaluation]:
+    """Return the rows, attacks with a warning where recordings are left out because the protection refused them."""
+    if not left_out:
+        return list(rows)
+    warning = flag("refused-left-out", count=len(left_out.refused), total=left_out.total)
+    return [row.with_flags(warning) if row.about.role == "attack" else row for row in rows]
 
 
 def with_session_flags(rows: Sequence[Evaluation], shared: SharedSessions | None) -> list[Evaluation]:

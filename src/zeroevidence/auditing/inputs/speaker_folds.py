@@ -9,7 +9,7 @@ import numpy as np
 from zeroevidence.auditing.inputs.embedding_sets import EmbeddingSets
 from zeroevidence.data.embeddings import Embeddings, require_speakers
 from zeroevidence.data.speech.corpus import Corpus, Utterance
-from zeroevidence.data.speech.folds import default_folds, draw_folds
+from zeroevidence.data.speech.folds import LEAST_PEOPLE, default_folds, draw_folds
 from zeroevidence.errors import InputError
 
 
@@ -45,3 +45,20 @@ def draw_sets(
     rows = zip(original.ids.tolist(), require_speakers(original).tolist(), attributes, strict=True)
     corpus = Corpus(tuple(Utterance(name, speaker, Path(name), attributes=values) for name, speaker, values in rows))
     return [(sets_of(original, fold), sets_of(anonymised, fold)) for fold in split_people(corpus, folds, seed)]
+
+
+def check_trainable(corpus: Corpus, path: str | Path) -> None:
+    """Refuse a corpus without training people before hours of work."""
+    people = {utterance.speaker for utterance in corpus.select("train")}
+    if not people:
+        raise InputError(
+            "every utterance has a role and none is train, so attackers have nobody to learn from; give some speakers "
+            "the role train, or leave the roles out and they are drawn",
+            path=path,
+        )
+    if len(people) < 2:
+        raise InputError(
+            f"{len(corpus.speakers)} speakers leave one to train attackers on, who learn from at least two; an audit "
+            f"needs at least {LEAST_PEOPLE} speakers with two recordings each",
+            path=path,
+        )

@@ -46,8 +46,8 @@ def command(corpus: str, folder: str, **settings: Any) -> None:
 
     CORPUS is the original speech: a folder speaker/utterance.wav, a Kaldi data folder, or a table with utterance,
     speaker and path. Speakers, roles, attributes and transcripts stay as they are; rates and formats do unless asked
-    otherwise. A recording that cannot be anonymised is refused with one line and left out, and the exit code is 3. An
-    interrupted run continues where it stopped.
+    otherwise. A recording that cannot be anonymised is refused with one line and left out, and the exit code is 3; an
+    audit then leaves it out on both sides. An interrupted run continues where it stopped.
 
     FOLDER also gets the card of the protector (protector.json), which `audit` reads, and the digests of the recordings.
 
@@ -62,5 +62,8 @@ def command(corpus: str, folder: str, **settings: Any) -> None:
     release = anonymised.card.release
     echo_lines(anonymised.card.to_text())
     if anonymised.refused and release is not None:
-        share = f"{release.refused} of {release.recordings + release.refused} recordings"
-        raise InputError(f"{share} were refused and are not there; the same command tries them again", path=folder)
+        count = len(anonymised.refused)
+        share = f"{count} of {release.recordings + count} recordings"
+        raise InputError(
+            f"{share} were refused and left out, as protector.json lists; the same command tries again", path=folder
+        )

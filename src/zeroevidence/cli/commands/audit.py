@@ -14,6 +14,8 @@ from zeroevidence.attack.backends.backend import BACKENDS
 from zeroevidence.attack.extractors.extractor import DEFAULT_EXTRACTOR, expected_names
 from zeroevidence.attack.training.settings import TrainingSettings
 from zeroevidence.auditing.corpus_audit import TrialSegments, audit_corpora
+from zeroevidence.auditing.inputs.left_out import read_usable
+from zeroevidence.auditing.utility.hearing import NONE, Hearing
 from zeroevidence.cli.options import shared
 from zeroevidence.cli.options.declare import assignments_option, derived_option, option_group
 from zeroevidence.cli.options.measuring import RESAMPLING, measuring_options
@@ -126,8 +128,9 @@ def command(
     with --protect. Where the corpus names no roles, they are drawn: who is enrolled, who is tried, who is trained on. A
     corpus of few people is cross-validated. An interrupted audit continues where it stopped.
 
-    The folder OUT gets the results, which the other commands read, and the report. With --transcripts and --hypotheses
-    the report also shows the word error rate of the anonymised speech.
+    The folder OUT gets the results, which the other commands read, and the report. Where the extra `recogniser` is
+    installed, both also hold the word error rates of a sample of the original and of the anonymised speech, by a
+    recogniser that is no part of the protection; --recogniser none leaves them out.
 
     \b
     zeroevidence audit original/ --anonymised anonymised/ -o out/
@@ -149,6 +152,7 @@ def command(
             anonymised=anonymised,
             cache=kept,
             backends=backends or None,
+            hearing=_hearing(recognition),
             options=options,
             progress=terminal_progress,
             say=partial(echo, err=True),
@@ -156,7 +160,8 @@ def command(
         )
         labels = audit.strongest.labels
         system = {name: labels[name] for name in ("system", "dataset") if name in labels}
-        audit = replace(audit, utility=tuple(replace(row, labels={**system, **row.labels}) for row in utility))
+        rows = (*audit.utility, *utility)
+        audit = replace(audit, utility=tuple(replace(row, labels={**system, **row.labels}) for row in rows))
         written = save_audit(audit, home, overwrite=overwrite)
     for path in written:
         print_written(path)
@@ -169,42 +174,27 @@ def command(
     echo_lines(audit_text(audit, signatures=signatures, measures=measures, estimate=estimate), rendered=True)
 
 
+def _hearing(recognition: RecognitionInputs) -> Hearing:
+    """Return how words are measured: not at all where the user measures them."""
+    if recognition.bundled:
+        return Hearing(recognition.recogniser, recognition.transcripts)
+    return Hearing() if recognition.transcripts is None else Hearing(NONE)
+
+
 def _utility(
     recognition: RecognitionInputs, corpus: str, anonymised: str | None, options: Options, *, pitch: bool
 ) -> list[Evaluation]:
-    """Return the rows of the utility of the anonymised speech."""
-    from zeroevidence.data.formats.corpora.read import read_corpus
-
-    if recognition.bundled:
-        if pitch or recognition.emotions is not None:
-            raise UsageError(f"--recogniser {recognition.recogniser} stands alone; measure the rest with `utility`")
-        return _hear(recognition, corpus, anonymised, options)
-    if not pitch and not recognition.any:
+    """Return the rows of the utility of the anonymised speech that are asked for, other than words that are heard."""
+    given = replace(recognition, recogniser=None, transcripts=None) if recognition.bundled else recognition
+    if not pitch and not given.any:
         return []
-    if anonymised is None and (pitch or recognition.recogniser is not None):
+    if anonymised is None and (pitch or given.recogniser is not None):
         raise UsageError("--pitch and --recogniser need anonymised speech in a folder; expected --anonymised")
-    original = read_corpus(corpus, draw=False)
+    original, _ = read_usable(corpus, () if anonymised is None else (anonymised,))
     changed = None if anonymised is None else original.replaced(anonymised)
     speakers = {utterance.id: utterance.speaker for utterance in original}
-    rows = recognition.evaluate(speakers, {}, "anonymised", options, changed)
-    rows = [*recognition.hear_original(speakers, options, original), *rows]
+    rows = given.evaluate(speakers, {}, "anonymised", options, changed)
+    rows = [*given.hear_original(speakers, options, original), *rows]
     if pitch and changed is not None:
         rows += evaluate_sound(original, changed, {}, options, pitch=True)
     return rows
-
-
-def _hear(recognition: RecognitionInputs, corpus: str, anonymised: str | None, options: Options) -> list[Evaluation]:
-    """Return the word errors of original and anonymised speech by a recogniser of this package."""
-    from zeroevidence.auditing.utility.hearing import choose_judge, corpus_transcripts, evaluate_hearing
-    from zeroevidence.data.formats.corpora.read import read_corpus
-    from zeroevidence.data.formats.lists.transcripts import read_transcripts
-    from zeroevidence.protect.anonymising.release import read_card
-
-    if anonymised is None:
-        raise UsageError("--recogniser needs anonymised speech in a folder; expected --anonymised")
-    original, card = read_corpus(corpus, draw=False), read_card(anonymised)
-    judge = choose_judge(() if card is None else card.parts, recognition.recogniser)
-    given = recognition.transcripts
-    said = corpus_transcripts(original, corpus) if given is None else read_transcripts(given)
-    with naming_file(corpus if given is None else given):
-        return evaluate_hearing(original, original.replaced(anonymised), said, judge, options, terminal_progress)

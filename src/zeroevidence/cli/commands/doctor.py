@@ -13,6 +13,7 @@ from zeroevidence.cli.options.score_files import ScoreInputs, files_to_check
 from zeroevidence.errors import InputError, UsageError
 
 if TYPE_CHECKING:
+    from zeroevidence.auditing.inputs.left_out import LeftOut
     from zeroevidence.data.formats.corpora.checks import CorpusReport
 
 
@@ -52,9 +53,25 @@ def _check_speech(corpus: str, anonymised: str | None, limit: int) -> int:
     from zeroevidence.attack.speech.batches import cores
     from zeroevidence.data.formats.corpora.pairs import examine_speech
 
-    report = examine_speech(corpus, anonymised, workers=cores(), progress=terminal_progress)
+    refused = _refused(corpus, anonymised)
+    report = examine_speech(corpus, anonymised, left_out=refused.names, workers=cores(), progress=terminal_progress)
+    if refused:
+        print_problems([f"note: {anonymised}: {refused}"], limit, noun=" notes")
     count = _print_report(report.corpus, limit, corpus)
     return count if report.pairs is None else count + _print_report(report.pairs, limit, anonymised)
+
+
+def _refused(corpus: str, anonymised: str | None) -> LeftOut:
+    """Return what an audit would leave out; nothing of a corpus that cannot be read, whose problems are listed."""
+    from zeroevidence.auditing.inputs.left_out import LeftOut, read_usable
+    from zeroevidence.protect.anonymising.release import refused_recordings
+
+    if anonymised is None or not refused_recordings(anonymised):
+        return LeftOut()
+    try:
+        return read_usable(corpus, [anonymised])[1]
+    except InputError:
+        return LeftOut()
 
 
 def _print_report(report: CorpusReport, limit: int, path: str | None) -> int:

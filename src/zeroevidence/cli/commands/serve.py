@@ -1,4 +1,4 @@
-"""Show reports in the browser, on this machine only."""
+"""Audit and evaluate in the browser, on this machine only."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ _MEGABYTE = 1_000_000
     type=click.FloatRange(0.0, min_open=True),
     default=MAX_BYTES / _MEGABYTE,
     show_default=True,
-    help="Size of an upload, at most.",
+    help="Size of an upload, and of what its recordings unpack to, at most.",
 )
 @click.option(
     "--timeout",
     type=click.FloatRange(0.0, min_open=True),
     default=TIMEOUT,
     show_default=True,
-    help="Seconds after which an evaluation is stopped.",
+    help="Seconds after which a job is stopped.",
 )
 @click.option("--open", "open_browser", is_flag=True, help="Open the page in the browser.")
 def command(port: int, max_megabytes: float, timeout: float, open_browser: bool) -> None:
-    """Serve a page that takes score and key files, or a result, and shows the report or what is wrong with the files.
+    """Serve a page that takes recordings, embeddings or scores, and shows the verdict or what is wrong with the files.
 
     The page can be opened on this machine only (127.0.0.1). Uploaded files are kept in a private temporary folder and
-    deleted when the server is stopped with Ctrl-C.
+    deleted when the server is stopped with Ctrl-C. Recordings are audited as `audit --effort quick` does it.
 
     \b
     zeroevidence serve --open

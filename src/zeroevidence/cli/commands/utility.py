@@ -57,13 +57,13 @@ def command(
     zeroevidence utility --corpus original/ --anonymised anonymised/ --pitch
     zeroevidence utility --corpus original/ --anonymised anonymised/ --transcripts text --recogniser "hear {wav}"
     """  # noqa: D301 (\b is a control character here)
-    from zeroevidence.data.formats.corpora.read import read_corpus
+    from zeroevidence.auditing.inputs.left_out import read_usable
     from zeroevidence.data.formats.lists.transcripts import read_classes
 
     _check(recognition, corpus, anonymised, pitch=pitch)
     name = system or (UNPROTECTED if speech == "original" else None)
     labels = {"system": name} if name else {}
-    original = None if corpus is None else read_corpus(corpus, draw=False)
+    original = None if corpus is None else read_usable(corpus, () if anonymised is None else (anonymised,))[0]
     changed = None if original is None or anonymised is None else original.replaced(anonymised)
     people = None if speakers is None else read_classes(speakers)
     if people is None and original is not None:

@@ -49,10 +49,11 @@ class RecognitionInputs:
 
     @property
     def bundled(self) -> bool:
-        """Whether the recogniser is one of this package, for audits."""
+        """Whether the recogniser is one of this package, or none, for audits."""
+        from zeroevidence.auditing.utility.hearing import NONE
         from zeroevidence.protect.voices.recognisers import RECOGNISERS
 
-        return self.recogniser in RECOGNISERS
+        return self.recogniser is not None and (self.recogniser == NONE or self.recogniser in RECOGNISERS)
 
     @property
     def any(self) -> bool:
@@ -157,7 +158,8 @@ recognition_options = option_group(
         "--recogniser",
         metavar="COMMAND",
         help="Speech recogniser to run, instead of --hypotheses: with {wav} once for each utterance, with {list} once; "
-        "or moonshine or whisper of the extra recogniser, for `audit`.",
+        "or, for `audit`, moonshine or whisper of the extra recogniser, or none [default of `audit`: one that is "
+        "installed and no part of the protection].",
     ),
     click.option("--emotions", metavar="FILE", help="Lines of `utterance emotion` (utt2emo)."),
     click.option("--recognised", metavar="FILE", help="Emotions that a classifier recognised, like --emotions."),

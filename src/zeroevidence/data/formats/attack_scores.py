@@ -129,4 +129,7 @@ def _attacker(arrays: dict[str, NDArray[Any]], number: int, entry: _Entry) -> At
 
 def _matrix(arrays: dict[str, NDArray[Any]], name: str, search: int) -> ScoreMatrix:
     names = {part: arrays.get(f"{part}.{search}") for part in _NAMES}
-    return ScoreMatrix(arrays[name], arrays[f"mated.{search}"], **names)
+    matrix = ScoreMatrix(arrays[name], arrays[f"mated.{search}"], **names)
+    if not np.isfinite(matrix.scores).all():
+        raise InputError(f"{name}: expected finite scores; no audit has others")
+    return matrix

@@ -6,6 +6,7 @@ All rules are about characters, not about the locale or what Python's ``float`` 
 
 from __future__ import annotations
 
+import codecs
 import csv
 import re
 from collections.abc import Iterator
@@ -28,6 +29,17 @@ _NOT_FINITE = re.compile(r"[+-]?(?:nan|inf|infinity)", re.IGNORECASE | re.ASCII)
 _INFINITE = re.compile(r"[+-]?inf(?:inity)?", re.IGNORECASE | re.ASCII)
 _CONTROL = re.compile(rb"[\x00-\x08\x0a-\x1f]")
 _BLANKS = re.compile(r"[ \t]+")
+_RECORDINGS = {
+    "WAV": (b"RIFF", b"RIFX", b"RF64", b"riff"),
+    "FLAC": (b"fLaC",),
+    "Ogg": (b"OggS",),
+    "MP3": (b"ID3", b"\xff\xfb", b"\xff\xf3", b"\xff\xf2"),
+    "AIFF": (b"FORM",),
+    "AU": (b".snd",),
+    "NIST": (b"NIST_1A",),
+}
+_SAMPLE = 4096  # bytes that are looked at to tell text from other files
+_STRANGE = 0.2  # share of characters that text does not have
 
 
 def is_number(token: str) -> bool:
@@ -81,6 +93,33 @@ def decode(line: bytes) -> tuple[str, str | None]:
     except UnicodeDecodeError as error:
         byte = line[error.start]
         return "", f"byte 0x{byte:02x} is not UTF-8 (is the file in Latin-1?); expected text in UTF-8"
+
+
+def refuse_binary(file: InputFile, expected: str) -> None:
+    """Refuse in one line a file of no known container that is no text, such as a recording.
+
+    Parameters
+    ----------
+    file
+        The file.
+    expected
+        What should be there.
+    """
+    if file.kind != TEXT:
+        return
+    head = file.head(_SAMPLE)
+    letters = head.decode("utf-8", "replace")
+    strange = sum(letter == "\ufffd" or (letter < " " and letter not in "\t\n\r") for letter in letters)
+    if strange <= _STRANGE * len(letters) or head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return
+    recording = next((name for name, magic in _RECORDINGS.items() if head.startswith(magic)), None)
+    if recording is not None:
+        raise InputError(f"is a recording ({recording}), which an audit reads; expected {expected}", path=file.name)
+    for number, line in numbered_lines(head):
+        wrong = decode(line)[1]
+        if wrong:
+            reason = f"{wrong}, but much of this file is no text; expected {expected}"
+            raise InputError(reason, path=file.name, line=number)
 
 
 def split(line: str, separator: str) -> list[str] | str:

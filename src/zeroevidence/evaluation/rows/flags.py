@@ -69,6 +69,15 @@ FLAGS: Mapping[str, tuple[Severity, str]] = {
         "the recogniser errs in {share:.0%} of the words of the original speech, so its errors say little about what "
         "the protection costs; take one that knows such speech.",
     ),
+    "heard-sample": (
+        "note",
+        "{count} of {total} recordings, drawn at random, were heard; intervals say how much that leaves open.",
+    ),
+    "reference-heard": (
+        "note",
+        "nobody said what was spoken, so words are compared with those that the recogniser understood in {count} of "
+        "{total} original recordings; its own errors are not counted, and this is no word error rate of the original.",
+    ),
     "spelling-counts": (
         "warning",
         "of {written:.0%} word errors, {spoken:.0%} remain without case, punctuation and digits; write both sides "
@@ -284,6 +293,11 @@ FLAGS: Mapping[str, tuple[Severity, str]] = {
         "warning",
         "{count} of {total} protected recordings have nearly the waveform of the original: they were encoded again or "
         "hardly changed; check that these are the protected files.",
+    ),
+    "refused-left-out": (
+        "warning",
+        "the protection refused {count} of {total} recordings, which are left out on both sides, so this is a result "
+        "about the others; do not release the originals in their place.",
     ),
     "calibration-misled": (
         "warning",

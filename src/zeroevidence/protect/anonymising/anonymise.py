@@ -24,7 +24,7 @@ from zeroevidence.protect.anonymising.journal import Digests, Journal
 from zeroevidence.protect.anonymising.lists import write_lists
 from zeroevidence.protect.anonymising.release import digest_list, file_digest, text_digest, write_release
 from zeroevidence.protect.anonymising.targets import refuse_original, target_paths
-from zeroevidence.protect.card import Draws, ProtectorCard, Release, protector_card
+from zeroevidence.protect.card import Draws, ProtectorCard, RefusedRecording, Release, protector_card
 from zeroevidence.protect.voices import VoiceProtector, find_voice_protectors, load_protector
 from zeroevidence.protect.voices.cascade import with_transcripts
 
@@ -149,10 +149,10 @@ def anonymise(
             outcomes = _write_all(original, writing, threads or cores(), progress)
         finally:
             journal.close()
-        refused = [outcome for outcome in outcomes.values() if isinstance(outcome, Problem)]
+        problems = {name: outcome for name, outcome in outcomes.items() if isinstance(outcome, Problem)}
         written = {name: outcome for name, outcome in outcomes.items() if isinstance(outcome, Digests)}
         if not written:
-            raise InputError.of(refused, "")
+            raise InputError.of(list(problems.values()), "")
         write_lists(read_files(corpus), Path(corpus), home, {name: targets[name] for name in written})
         digests = digest_list({targets[name].as_posix(): each.anonymised for name, each in written.items()})
         draws = _draws(protect)
@@ -163,15 +163,20 @@ def anonymise(
             draws=draws,
             seed=number if keep_seed and draws == "seeded" else None,
             recordings=len(written),
-            refused=len(refused),
+            refused=tuple(RefusedRecording(name, _reason(name, problem)) for name, problem in problems.items()),
             original=text_digest(digest_list({name: each.original for name, each in written.items()})),
             digests=text_digest(digests),
         )
         card = replace(protector_card(protect), release=release)
         write_release(home, card, digests)
-        if not refused:
+        if not problems:
             journal.remove()
-    return Anonymised(home, card, tuple(refused))
+    return Anonymised(home, card, tuple(problems.values()))
+
+
+def _reason(name: str, problem: Problem) -> str:
+    """Return why a recording was refused, without its name, which stands beside it."""
+    return problem.reason.removeprefix(f"utterance {name!r}: ")
 
 
 def _protector_maker(name: str, transcripts: str | Path | None) -> Callable[[int], VoiceProtector]:

@@ -16,7 +16,7 @@ from zeroevidence.data.files.errors import is_file, reading_file
 from zeroevidence.data.files.json_values import load_json, typed
 from zeroevidence.data.files.writing import write_atomically
 from zeroevidence.errors import InputError
-from zeroevidence.protect.card import ProtectorCard, unknown_protector_card
+from zeroevidence.protect.card import ProtectorCard, RefusedRecording, unknown_protector_card
 
 CARD = "protector.json"
 DIGESTS = "digests.txt"
@@ -69,6 +69,12 @@ def read_card(folder: str | Path) -> ProtectorCard | None:
         return None
     with reading_file(file, "a protector's card"):
         return typed(ProtectorCard, load_json(file), "card")
+
+
+def refused_recordings(folder: str | Path) -> tuple[RefusedRecording, ...]:
+    """Return the recordings that the card in a folder of anonymised speech lists as refused."""
+    card = read_card(folder)
+    return () if card is None or card.release is None else card.release.refused
 
 
 def release_card(folder: str | Path, recordings: Sequence[Path], say: Callable[[str], None]) -> ProtectorCard:

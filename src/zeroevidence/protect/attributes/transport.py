@@ -87,7 +87,13 @@ class Transport(ComponentProtector):
     shrinkage: Shrinkage = "auto"
 
     def transform(
-        self, X: Any, *, labels: Any = None, speakers: Any = None, noise_key: str | bytes | None = None
+        self,
+        X: Any,
+        *,
+        labels: Any = None,
+        speakers: Any = None,
+        rotation_key: str | bytes | None = None,
+        claims: bool = False,
     ) -> FloatArray:
         """Return vectors of the same dimension without the evidence that the model sees, with noise if there is any.
 
@@ -99,13 +105,15 @@ class Transport(ComponentProtector):
             The class of each vector, where it is known; its probability is estimated from the vector otherwise.
         speakers
             See `EmbeddingProtector.transform`.
-        noise_key
+        rotation_key
+            See `EmbeddingProtector.transform`.
+        claims
             See `EmbeddingProtector.transform`.
         """
         x = self._checked(X)
         probabilities = None if labels is None else self._one_hot(labels, len(x))
         moved = self._finite("protected vectors", lambda rows: self._moved(rows, probabilities), x)
-        return self._noisy(moved, speakers, noise_key)
+        return self._released(moved, speakers, rotation_key, claims)
 
     def _one_hot(self, labels: Any, rows: int) -> FloatArray:
         names = np.asarray(labels)

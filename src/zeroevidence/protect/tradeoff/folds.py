@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -49,3 +50,8 @@ def split_people(data: Embeddings, attribute: str, *, number: bool = False, seed
         names = require_speakers(verifier.people)
         folds.append(Fold(train, verifier, np.isin(names, require_speakers(data.take(tested)))))
     return folds
+
+
+def searched_people(folds: Sequence[Fold]) -> int:
+    """Return the number of people among whom verifiers search for the right one, on average."""
+    return round(float(np.mean([len(np.unique(require_speakers(fold.others))) for fold in folds])))

@@ -1,8 +1,8 @@
 """Quick attackers that choose a protector and its strength, on single vectors or on several of one person.
 
-Those who have several vectors of a person judge their mean, add up what they say of each vector, or look at the
-differences between them, which noise that is drawn for people leaves as they are. Reported results come from
-`assessment`, whose attackers are more, and stronger.
+Those who have several vectors of a person judge their mean, add up what they say of each vector, look at the
+differences between them, or at their lengths and distances, which a rotation leaves as they are. Reported results come
+from `assessment`, whose attackers are more, and stronger.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from zeroevidence.protect.assessment.classifiers.classifier import CLASSIFIERS, 
 
 ATTACKERS = ("logistic", "qda", "kernel", "neighbours")  # of `CLASSIFIERS`, with their usual settings
 _OF_DIFFERENCES = ("qda", "kernel")
+_OF_DISTANCES = ("logistic", "kernel")
+_QUANTILES = (0.0, 0.25, 0.5, 0.75, 1.0)
 _SEED = 0  # of the groups of vectors
 
 
@@ -45,7 +47,7 @@ def quick_attacks(
         Classifiers.
     vectors
         How many vectors of a person an attacker has at once, None for all; with several of them there are further
-        attackers, who pool the classifiers' answers and who look at differences.
+        attackers, who pool the classifiers' answers and who look at differences and distances.
 
     Examples
     --------
@@ -60,17 +62,25 @@ def quick_attacks(
     >>> sorted(quick_attacks(data.take(odd), data.take(~odd), "sex", ["qda"], vectors=None))
     ['qda', 'qda of differences', 'qda, pooled']
     """
+    return attacks_by_count(attack, test, attribute, names, [vectors])[vectors]
+
+
+def attacks_by_count(
+    attack: Embeddings,
+    test: Embeddings,
+    attribute: str,
+    names: Sequence[str] = ATTACKERS,
+    counts: Sequence[int | None] = (1, None),
+) -> dict[int | None, dict[str, float]]:
+    """Return what `quick_attacks` does for several numbers of vectors; classifiers of vectors are trained once."""
     classes, learned, tested = attacked_samples(attack, test, attribute)
 
     def disclosed(log_posteriors: FloatArray, truth: IntArray) -> float:
         return max(class_d_ece(log_posteriors, truth, k) for k in evaluated_classes(len(classes)))
 
-    with training_environment():
-        answers = {name: _trained(name, learned).log_posteriors(tested.x) for name in names}
-        if vectors == 1:
-            return {name: disclosed(logs, tested.y) for name, logs in answers.items()}
-        rows, groups = _groups(learned.people, vectors)
-        tested_rows, tested_groups = _groups(tested.people, vectors)
+    def by_several(count: int | None) -> dict[str, float]:
+        rows, groups = _groups(learned.people, count)
+        tested_rows, tested_groups = _groups(tested.people, count)
         known, asked = _grouped(learned, rows, groups), _grouped(tested, tested_rows, tested_groups)
         results = {}
         for name in names:
@@ -82,7 +92,16 @@ def quick_attacks(
             attacker = _trained(name, ClassSample(differences, learned.y[rows], learned.people[rows]))
             logs = attacker.log_posteriors(tested.x[tested_rows] - asked.x[tested_groups])
             results[f"{name} of differences"] = disclosed(_group_means(logs, tested_groups), asked.y)
-    return results
+        for name in (name for name in names if name in _OF_DISTANCES):
+            attacker = _trained(name, ClassSample(_distances(learned.x[rows], groups), known.y, known.people))
+            logs = attacker.log_posteriors(_distances(tested.x[tested_rows], tested_groups))
+            results[f"{name} of distances"] = disclosed(logs, asked.y)
+        return results
+
+    with training_environment():
+        answers = {name: _trained(name, learned).log_posteriors(tested.x) for name in names}
+        single = {name: disclosed(logs, tested.y) for name, logs in answers.items()}
+        return {count: single if count == 1 else by_several(count) for count in counts}
 
 
 def _trained(name: str, sample: ClassSample) -> Classifier:
@@ -111,3 +130,20 @@ def _group_means(x: FloatArray, groups: IntArray) -> FloatArray:
     np.add.at(sums, groups, x)
     means: FloatArray = sums / np.bincount(groups)[:, None]
     return means
+
+
+def _distances(x: FloatArray, groups: IntArray) -> FloatArray:
+    """Return quantiles of what no rotation changes, for each group: lengths, distances, and spreads along own axes."""
+    return np.stack([_invariants(x[groups == group]) for group in range(int(groups.max()) + 1)])
+
+
+def _invariants(x: FloatArray) -> FloatArray:
+    products = x @ x.T
+    squares = np.diag(products)
+    between = squares[:, None] + squares - 2.0 * products
+    pairs = between[np.triu_indices(len(x), 1)] if len(x) > 1 else np.zeros(1)
+    middle = np.eye(len(x)) - 1.0 / len(x)
+    spreads = np.linalg.eigvalsh(middle @ products @ middle)[min(1, len(x) - 1) :]
+    each = [np.quantile(part, _QUANTILES) for part in (squares, pairs, spreads)]
+    invariants: FloatArray = np.log(np.maximum(np.append(np.concatenate(each), products.mean()), 1e-12))
+    return invariants

@@ -8,7 +8,7 @@ each fold, its noise is drawn once and scaled, and attackers are trained at one 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -23,9 +23,9 @@ from zeroevidence.protect.assessment.systems import protect
 from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS
 from zeroevidence.protect.attributes.shared.protector import EmbeddingProtector
 from zeroevidence.protect.models import fit_kind
-from zeroevidence.protect.tradeoff.folds import PARTS, Fold, split_people
+from zeroevidence.protect.tradeoff.folds import PARTS, Fold, searched_people, split_people
 from zeroevidence.protect.tradeoff.kept import KeptAttribute, kept_evidence, other_attributes
-from zeroevidence.protect.tradeoff.quick_attackers import quick_attacks
+from zeroevidence.protect.tradeoff.quick_attackers import attacks_by_count
 from zeroevidence.protect.tradeoff.strengths import (
     Limit,
     Tradeoff,
@@ -55,6 +55,8 @@ class Choice:
         Whether that keeps to the limit; if not, it comes nearest.
     people
         Number of people that it was chosen on.
+    searched
+        Number of people among whom a search was to find the right one.
     kept
         What is left of other attributes.
     """
@@ -64,7 +66,20 @@ class Choice:
     chosen: Tradeoff
     within: bool
     people: int
+    searched: int
     kept: tuple[KeptAttribute, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what was measured as plain values, for JSON."""
+        return {
+            "limit": str(self.limit),
+            "within": self.within,
+            "people": self.people,
+            "searched": self.searched,
+            "unprotected": self.unprotected.to_dict(),
+            "protected": self.chosen.to_dict(),
+            "kept": [asdict(attribute) for attribute in self.kept],
+        }
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,10 +121,11 @@ class _Measurements:
         """Return the mean EER."""
         return float(np.mean([eer for eer, _ in self.rates(systems, level)]))
 
-    def attacked(self, number: int, systems: Sequence[_Noisy], level: float, vectors: int | None) -> float:
-        """Return the D_ECE of the strongest attacker in one fold, who has so many vectors of a person (None: all)."""
+    def attacked(self, number: int, systems: Sequence[_Noisy], level: float, *counts: int | None) -> tuple[float, ...]:
+        """Return the D_ECE of the strongest attackers in one fold, who have so many vectors of a person (None: all)."""
         sides = self.folds[number].sides(systems[number].at(level))
-        return max(quick_attacks(*sides, self.attribute, vectors=vectors).values())
+        attacks = attacks_by_count(*sides, self.attribute, counts=counts)
+        return tuple(max(attacks[count].values()) for count in counts)
 
     def d_ece(self, systems: Sequence[_Noisy], level: float) -> float:
         """Return the mean D_ECE of attackers of single vectors."""
@@ -201,7 +217,8 @@ def search(
         )
         for name, measure in other_attributes(data, attribute, PARTS)
     )
-    return Choice(limit, unprotected, best, within, len(np.unique(require_speakers(data))), kept)
+    people = len(np.unique(require_speakers(data)))
+    return Choice(limit, unprotected, best, within, people, searched_people(folds), kept)
 
 
 class _Steps:
@@ -261,7 +278,7 @@ def _tradeoffs(
     for place in range(0 if number else len(measurements.folds)):
         for kind, values in left.items():
             own, level = systems[kind], levels[kind]
-            one, every = (measurements.attacked(place, own, level, vectors) for vectors in (1, None))
+            one, every = measurements.attacked(place, own, level, 1, None)
             values.append((one, every))
             steps.done()
         if place + 1 >= _TRIED:

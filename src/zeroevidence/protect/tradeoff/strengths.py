@@ -123,6 +123,12 @@ class Tradeoff:
         """The mean over splits."""
         return float(np.mean(self.top1s))
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the means over splits that were measured, as plain values."""
+        values = {name: getattr(self, name) for name in ("d_ece", "person_d_ece", "eer", "top1")}
+        measured = {name: value for name, value in values.items() if np.isfinite(value)}
+        return {"protector": self.protector, "strength": self.strength, **measured}
+
 
 def set_strength(protector: EmbeddingProtector, strength: float) -> EmbeddingProtector:
     """Return a fitted protector whose dial is noise at another strength; what was fitted is shared."""

@@ -25,7 +25,7 @@ from zeroevidence.protect.voices.stretching import resampled
 from zeroevidence.protect.voices.synthesis import SYNTHETIC_VOICES, load_voice
 from zeroevidence.protect.voices.voice_protector import VoiceProtector
 
-_VERSION = 1  # of what is between recogniser and voice: enters cache keys
+_VERSION = 2  # of what is between recogniser and voice: enters cache keys
 _USUAL = "moonshine/joe"
 _SPOKEN = "en"  # the language of the voices
 _FRAME = 0.05  # seconds over which loudness is measured

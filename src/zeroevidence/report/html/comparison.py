@@ -53,8 +53,11 @@ def comparison_verdict(comparisons: Sequence[Comparison]) -> Verdict:
     least = list(dict.fromkeys(comparison.ranking[0].system for comparison in comparisons))
     if len(least) > 1:
         headline = "The measures disagree on which discloses least"
-    elif any(comparison.is_first_told_apart for comparison in comparisons):
+    elif told := [comparison for comparison in comparisons if comparison.is_first_told_apart]:
         headline = f"{least[0]} discloses least"
+        if len(told) < len(comparisons):
+            measures = list(dict.fromkeys(MEASURES[comparison.measure].title for comparison in told))
+            headline += f", though it is told apart only by {' and '.join(measures)}"
     else:
         headline = "No system is shown to disclose least"
     sentences.append(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from zeroevidence.evaluation import Evaluation, Finding
 from zeroevidence.evaluation.finding.by_knowledge import FEW_ROWS, further_rows
@@ -14,6 +14,9 @@ from zeroevidence.plot.canvas import svg_text
 from zeroevidence.plot.names import row_names
 from zeroevidence.report.html.figure_processes import Each
 from zeroevidence.report.html.readable_curves import Panel, readable_panels
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 PICTURE = "attackers"  # stands beside the verdict
 # What people ask first; the other kinds follow in their usual order.
@@ -72,9 +75,17 @@ def draw_figures(
 ) -> tuple[list[ReportFigure], dict[str, list[Panel]]]:
     """Draw every figure that these results allow; return them with the curves of those that can be read off.
 
+    `each` applies a function to every figure, as `map` does.
+    """
+    drawn = list(each(_figure, figure_jobs(rows, finding, hide=hide)))
+    return [figure for figure, _ in drawn], {figure.id: panels for figure, panels in drawn if panels}
+
+
+def figure_jobs(rows: Sequence[Evaluation], finding: Finding, *, hide: bool = False) -> list[FigureJob]:
+    """Return the figures that these results allow, with the rows that each shows.
+
     Curves of several rows share a figure: the strongest attacker, the others on the same system, its bounds, and the
-    strongest on other systems. Figures of one row are of the strongest; maps of protections stand side by side. `each`
-    applies a function to every figure, as `map` does.
+    strongest on other systems. Figures of one row are of the strongest; maps of protections stand side by side.
     """
     strong = rows[finding.strongest]
     about_attribute = finding.question == "attribute"
@@ -92,13 +103,12 @@ def draw_figures(
             continue
         candidates = mapped if kind == "map" else rows
         shows = "" if len(shown) > 1 or len(candidates) == 1 else f"Shown: {_row_name(candidates, shown[0])}."
-        jobs.append(_FigureJob(kind, tuple(map(_drawable, shown)), shows, hide, about_attribute))
-    drawn = list(each(_figure, jobs))
-    return [figure for figure, _ in drawn], {figure.id: panels for figure, panels in drawn if panels}
+        jobs.append(FigureJob(kind, tuple(map(_drawable, shown)), shows, hide, about_attribute))
+    return jobs
 
 
 @dataclass(frozen=True, slots=True)
-class _FigureJob:
+class FigureJob:
     """A figure to be drawn."""
 
     kind: str
@@ -107,18 +117,22 @@ class _FigureJob:
     hide: bool
     about_attribute: bool
 
+    def draw(self) -> Figure:
+        """Return the figure, as wide as a page has room for."""
+        kind = KINDS[self.kind]
+        return draw(kind.name, self.rows, hide=self.hide, width=_WIDTH if kind.together else None)
+
 
 def _drawable(row: Evaluation) -> Evaluation:
     """A row without the parts that no figure shows, which need not be sent to another process."""
     return replace(row, replicates=None, scores=None)
 
 
-def _figure(job: _FigureJob) -> tuple[ReportFigure, list[Panel]]:
+def _figure(job: FigureJob) -> tuple[ReportFigure, list[Panel]]:
     from markupsafe import Markup
 
     kind = KINDS[job.kind]
-    width = _WIDTH if kind.together else None
-    drawn = draw(kind.name, job.rows, hide=job.hide, width=width)
+    drawn = job.draw()
     svg = svg_text(drawn, name=kind.name, title=kind.title)
     panels = readable_panels(drawn, kind.name)
     across, height = drawn.get_size_inches()

@@ -108,7 +108,6 @@ def to_html(
         "css": markup(template_text("report.css")),
         "script": markup(script),
         "verdict": findings,
-        "next_commands": NEXT_COMMANDS,
         "n_rows": len(rows),
         "hide": hide,
         **_attackers(rows, cards, findings),
@@ -204,7 +203,7 @@ def _engine(folders: tuple[Path, ...]) -> Environment:
     """One engine for all pages: it keeps the templates that it has compiled."""
     import jinja2
 
-    return jinja2.Environment(
+    engine = jinja2.Environment(
         loader=jinja2.FileSystemLoader([*folders, _TEMPLATES]),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
@@ -212,6 +211,8 @@ def _engine(folders: tuple[Path, ...]) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    engine.globals["next_commands"] = NEXT_COMMANDS
+    return engine
 
 
 def _printable(value: object) -> object:

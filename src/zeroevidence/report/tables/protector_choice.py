@@ -20,7 +20,7 @@ def render_protector_choice(choice: Choice, attribute: str) -> str:
         ]
     rows += [
         ("kept: EER", f"{100 * before.eer:.1f} %", f"{100 * after.eer:.1f} %"),
-        ("kept: top-1", f"{100 * before.top1:.1f} %", f"{100 * after.top1:.1f} %"),
+        (f"kept: top-1 of {choice.searched} people", f"{100 * before.top1:.1f} %", f"{100 * after.top1:.1f} %"),
     ]
     for kept in choice.kept:
         name = _KEPT[kept.measure].format(kept.name)

@@ -1,13 +1,16 @@
-"""Noise on protected vectors: its size and shape, who can draw it again, and who cannot."""
+"""Noise on protected vectors and rotations by a key: their size and shape, and who can undo them."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
+from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.protect import ClassMeans, load_model, make_protector, new_model, save_model
 from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS
+from zeroevidence.protect.attributes.shared.noise import person_rotation
+from zeroevidence.protect.tradeoff.quick_attackers import quick_attacks
 
 
 @pytest.fixture(scope="module")
@@ -74,62 +77,100 @@ def test_with_a_seed_the_same_and_without_it_another(data):
     assert (fresh.transform(x) != fresh.transform(x)).all()
 
 
-def person_means(vectors):
-    return vectors.reshape(40, 20, -1).mean(axis=1)
+def cosines(vectors):
+    unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    return unit @ unit.T
 
 
-def test_a_key_gives_each_person_an_offset(data):
+def test_a_key_rotates_the_mean_direction_of_each_person(data):
     x, y, speakers = data
     protector = ClassMeans().fit(x, y, speakers=speakers)
-    quiet = protector.transform(x)
     keyed, again, other = (
-        protector.transform(x, speakers=speakers, noise_key=key) for key in ("secret", b"secret", "another")
+        protector.transform(x, speakers=speakers, rotation_key=key) for key in ("secret", b"secret", "another")
     )
-    offsets = person_means(keyed - quiet)
-    np.testing.assert_allclose(person_means(again - quiet), offsets, atol=1e-9)
-    assert np.abs(person_means(other - quiet) - offsets).min() > 1e-9
-    spread = np.sqrt(((x - x.mean(axis=0)) ** 2).mean())
-    assert offsets.std() == pytest.approx(protector.key_noise * spread, rel=0.15)
-    # a person's offset depends on nobody else
-    alone = protector.transform(x[40:60], speakers=speakers[40:60], noise_key="secret")
-    np.testing.assert_allclose((alone - quiet[40:60]).mean(axis=0), offsets[2], atol=1e-9)
-    np.testing.assert_allclose(
-        person_means(protector.subtract(keyed, speakers=speakers, noise_key="secret")), person_means(quiet), atol=1e-9
-    )
+    np.testing.assert_array_equal(keyed, again)
+    np.testing.assert_allclose(np.linalg.norm(keyed, axis=1), 1.0)
+    assert np.abs(keyed - other).max(axis=1).min() > 1e-3
+    np.testing.assert_array_equal(keyed, np.repeat(keyed[::20], 20, axis=0))  # many vectors are no more than one
+    claims = protector.transform(x, speakers=speakers, rotation_key="secret", claims=True)
+    means = claims.reshape(40, 20, -1).sum(axis=1)
+    np.testing.assert_allclose(means / np.linalg.norm(means, axis=1, keepdims=True), keyed[::20])
     with pytest.raises(InputError, match="needs to know the speakers"):
-        protector.transform(x, noise_key="secret")
-    for method in (protector.transform, protector.subtract):
+        protector.transform(x, rotation_key="secret")
+    for method in (protector.transform, protector.rotate_back):
         with pytest.raises(InputError, match="speakers: expected 800"):
-            method(x, speakers=speakers[:3], noise_key="secret")
+            method(x, speakers=speakers[:3], rotation_key="secret")
         with pytest.raises(UsageError, match="not empty"):
-            method(x, speakers=speakers, noise_key="")
+            method(x, speakers=speakers, rotation_key="")
 
 
-def test_with_a_key_differences_between_vectors_of_a_person_are_others(data):
+def test_claims_to_be_one_person_keep_their_angles(data):
     x, y, speakers = data
-    keyed = ClassMeans().fit(x, y, speakers=speakers).transform(x, speakers=speakers, noise_key="secret")
-    differences = (vectors.reshape(40, 20, -1) - person_means(vectors)[:, None] for vectors in (x, keyed))
-    true, drawn = (difference.reshape(800, -1) for difference in differences)
-    correlations = [np.corrcoef(true[:, entry], drawn[:, entry])[0, 1] for entry in range(5)]
-    assert np.abs(correlations).max() < 0.15
-    np.testing.assert_allclose(drawn.std(axis=0), [3.0, 1.0, 1.0, 1.0, 0.5], rtol=0.15)
-    single = ClassMeans().fit(x, y, speakers=speakers)
-    moved = single.transform(x[:1], speakers=speakers[:1], noise_key="secret")  # one vector is its own mean
-    np.testing.assert_allclose(
-        single.subtract(moved, speakers=speakers[:1], noise_key="secret"), single.transform(x[:1])
+    protector = ClassMeans().fit(x, y, speakers=speakers)
+    true, claimed = (
+        protector.transform(x, speakers=names, rotation_key="secret", claims=True)
+        for names in (speakers, np.full(800, "p02"))
     )
+    np.testing.assert_allclose(claimed[40:60], true[40:60])  # a rotation depends on nobody else
+    for person in (slice(0, 20), slice(40, 60)):
+        np.testing.assert_allclose(cosines(true)[person, person], cosines(claimed)[person, person], atol=1e-9)
+    assert np.abs(cosines(true)[:20, 40:60] - cosines(claimed)[:20, 40:60]).max() > 0.1
+
+
+def test_the_key_rotates_back_but_for_lengths(data):
+    x, y, speakers = data
+    protector = ClassMeans(noise=0.5, noise_seed=3).fit(x, y, speakers=speakers)
+    plain = protector.transform(x) - protector.rotation_centre_
+    key = {"speakers": speakers, "rotation_key": "secret"}
+    keyed = protector.transform(x, **key, claims=True)
+    back = protector.rotate_back(keyed, **key) - protector.rotation_centre_
+    np.testing.assert_allclose((back * plain).sum(axis=1), np.linalg.norm(back, axis=1) * np.linalg.norm(plain, axis=1))
+    wrong = protector.rotate_back(keyed, speakers=speakers, rotation_key="another") - protector.rotation_centre_
+    assert abs(np.corrcoef(wrong[:, 0], plain[:, 0])[0, 1]) < 0.5
+
+
+def test_rotations_are_orthogonal_and_uniform():
+    """Entries of uniform rotations have the mean 0, the variance 1/d and the fourth moment 3/(d (d + 2)).
+
+    The first rows of two people have nothing in common.
+    """
+    rotations = np.stack([person_rotation(f"p{n}", 4, "secret") for n in range(3000)])
+    np.testing.assert_allclose(
+        rotations @ rotations.transpose(0, 2, 1), np.broadcast_to(np.eye(4), (3000, 4, 4)), atol=1e-12
+    )
+    assert np.abs(rotations.mean(axis=0)).max() < 4.0 * 0.5 / np.sqrt(3000)
+    np.testing.assert_allclose((rotations**2).mean(axis=0), 0.25, atol=0.025)
+    np.testing.assert_allclose((rotations**4).mean(), 3.0 / 24.0, rtol=0.03)
+    assert np.linalg.det(rotations).mean() == pytest.approx(0.0, abs=0.08)
+
+
+def test_without_the_key_a_vector_tells_nothing():
+    """A protector of something else leaves the sex, which nobody could mistake, until a key rotates the vectors."""
+    rng = np.random.default_rng(0)
+    sex, other = np.arange(600) % 2, rng.integers(0, 2, 600)
+    x = rng.normal(size=(600, 4)) + 5.0 * sex[:, None]
+    names = np.array([f"p{n}" for n in range(600)])
+    protector = ClassMeans().fit(x, other)
+    disclosed = []
+    for key in (None, "secret"):
+        moved = protector.transform(x, speakers=names, rotation_key=key)
+        data = Embeddings(moved, None, names, {"sex": sex.astype(str)})
+        halves = (data.take(np.arange(600) // 300 == half) for half in (0, 1))
+        disclosed.append(max(quick_attacks(*halves, "sex").values()))
+    assert disclosed[0] > 0.6
+    assert disclosed[1] < 0.03
 
 
 def test_a_saved_model_keeps_its_noise_and_no_key(data, tmp_path):
     pytest.importorskip("safetensors")
     x, y, speakers = data
     protector = make_protector("transport", noise=0.7, noise_seed=1).fit(x, y, speakers=speakers)
-    expected = protector.transform(x, speakers=speakers, noise_key="secret")
+    expected = protector.transform(x, speakers=speakers, rotation_key="secret")
     save_model(new_model(protector, "sex"), tmp_path / "m")
     assert not any(b"secret" in path.read_bytes() for path in (tmp_path / "m").iterdir())
     loaded = load_model(tmp_path / "m").protector
     assert loaded.noise == 0.7
-    np.testing.assert_allclose(loaded.transform(x, speakers=speakers, noise_key="secret"), expected)
+    np.testing.assert_allclose(loaded.transform(x, speakers=speakers, rotation_key="secret"), expected)
 
 
 @pytest.mark.parametrize(
@@ -137,7 +178,6 @@ def test_a_saved_model_keeps_its_noise_and_no_key(data, tmp_path):
     [
         ({"noise": -1.0}, "noise: expected a number from 0 on"),
         ({"noise": np.nan}, "noise: expected a number from 0 on"),
-        ({"key_noise": -1.0}, "key_noise: expected a number from 0 on"),
         ({"noise_shape": "round"}, "noise_shape: expected one of within, isotropic, total"),
     ],
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
 
 import click
 
@@ -24,21 +23,24 @@ from zeroevidence.errors import UsageError
     help="Set the evidence to this LLR (natural logarithm) instead of 0; flow with two classes only.",
 )
 @click.option(
-    "--noise-for",
-    type=click.Choice(["people", "vectors"]),
-    default="people",
-    show_default=True,
-    help="people: where speakers are named and the model adds noise, a key also draws an offset for each person, and "
-    "vectors of one person differ by chance alone, so that many of them tell hardly more than one; but they can be "
-    "linked. vectors: noise for each vector alone.",
+    "--rotation-key",
+    metavar="FILE",
+    help="Secret that a rotation of each person's mean direction is drawn from; written where there is none [default: "
+    "MODEL.key where speakers are named and the model adds noise]. Without it, vectors of a person tell nothing, "
+    "however many there are; whoever has it can rotate them back.",
 )
 @click.option(
-    "--noise-key",
-    metavar="FILE",
-    help="Secret that the offsets are drawn from; written where there is none [default: MODEL.key]. Whoever has it can "
-    "subtract them.",
+    "--claims",
+    is_flag=True,
+    help="Speakers are those whom vectors are to be compared with, by their cosine: rotate each vector by itself.",
 )
-@click.option("--subtract", is_flag=True, help="EMBEDDINGS are protected: only subtract the offsets of --noise-key.")
+@click.option(
+    "--no-rotation",
+    is_flag=True,
+    help="Only add noise to each vector: people can be compared with each other, and many vectors of a person tell "
+    "more than one.",
+)
+@click.option("--rotate-back", is_flag=True, help="EMBEDDINGS were rotated by --rotation-key: only rotate them back.")
 @click.option("--noise-seed", type=click.IntRange(0), help="Draw the same noise each time, for experiments only.")
 @shared.output("the protected embeddings", required=True, metavar="FILE.npz")
 @shared.overwrite()
@@ -46,9 +48,10 @@ def command(
     model: str,
     embeddings: str,
     llr: float | None,
-    noise_for: Literal["people", "vectors"],
-    noise_key: str | None,
-    subtract: bool,
+    rotation_key: str | None,
+    claims: bool,
+    no_rotation: bool,
+    rotate_back: bool,
     noise_seed: int | None,
     output: str,
     overwrite: bool,
@@ -60,32 +63,37 @@ def command(
     from zeroevidence.data.files.errors import naming_file
     from zeroevidence.data.formats.vectors.read import read_embeddings
     from zeroevidence.data.formats.vectors.write import check_name, write_embeddings
-    from zeroevidence.protect.applying import protect_embeddings, read_noise_key, subtract_offsets, write_noise_key
+    from zeroevidence.protect import applying
     from zeroevidence.protect.models import load_model
 
     check_name(output)
     refuse_existing(output, overwrite)
-    if noise_key is not None and (noise_for == "vectors" or llr is not None):
-        raise UsageError("--noise-key goes without --noise-for vectors and --llr")
-    if subtract and noise_key is None:
-        raise UsageError("--subtract: name the --noise-key whose offsets are subtracted")
+    if rotation_key is not None and (no_rotation or llr is not None):
+        raise UsageError("--rotation-key goes without --no-rotation and --llr")
+    if rotate_back and rotation_key is None:
+        raise UsageError("--rotate-back: name the --rotation-key that the vectors were rotated by")
     fitted, data = load_model(model), read_embeddings(embeddings)
     with naming_file(embeddings):
-        if subtract:
-            made = subtract_offsets(fitted, data, read_noise_key(str(noise_key)))
+        if rotate_back:
+            made = applying.rotate_back(fitted, data, applying.read_rotation_key(str(rotation_key)))
         else:
-            by_person = noise_for == "people" and data.speakers is not None and fitted.protector.noise > 0.0
+            usual = not no_rotation and llr is None and data.speakers is not None and fitted.protector.noise > 0.0
             secret = None
-            if noise_key is not None or (by_person and llr is None):
-                path = Path(noise_key or f"{model.rstrip('/')}.key")
+            if rotation_key is not None or usual:
+                path = Path(rotation_key or f"{model.rstrip('/')}.key")
                 if not path.exists():
                     require_speakers(data)
-                    secret = write_noise_key(path)
+                    applying.write_rotation_key(path)
                     print_written(path)
-                    echo("whoever has this key can subtract the offsets of people: keep it secret", err=True)
-                secret = read_noise_key(path)
-            made = protect_embeddings(fitted, data, llr=llr, noise_key=secret, noise_seed=noise_seed)
+                    echo("whoever has this key can rotate the vectors back: keep it from whoever gets them", err=True)
+                secret = applying.read_rotation_key(path)
+            if claims and secret is None:
+                raise UsageError("--claims: name the --rotation-key that enrolled people were rotated by")
+            made = applying.protect_embeddings(
+                fitted, data, llr=llr, rotation_key=secret, claims=claims, noise_seed=noise_seed
+            )
             if secret is not None:
-                echo("vectors of one person can be linked, in everything protected with this key", err=True)
+                what = "each vector was rotated as one of its speaker" if claims else "each person has one direction"
+                echo(f"{what}; compare those of one speaker by their cosine, others cannot be compared", err=True)
     write_embeddings(made, output, overwrite=overwrite)
     print_written(output)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,7 +34,9 @@ def diagnose_corpus(path: str | Path) -> list[Problem]:
     return list(examine_corpus(path).problems)
 
 
-def examine_corpus(path: str | Path, *, workers: int = 1, progress: Progress | None = None) -> CorpusReport:
+def examine_corpus(
+    path: str | Path, *, left_out: Collection[str] = (), workers: int = 1, progress: Progress | None = None
+) -> CorpusReport:
     """Read every line and every audio file of a corpus and return problems and notes.
 
     Problems: lines that cannot be used; an utterance named twice; a speaker described in two ways; a speaker in dev and
@@ -46,6 +48,8 @@ def examine_corpus(path: str | Path, *, workers: int = 1, progress: Progress | N
     ----------
     path
         The folder or table.
+    left_out
+        Identifiers of utterances that are not looked at.
     workers
         Threads that read audio; the result does not depend on it.
     progress
@@ -56,7 +60,7 @@ def examine_corpus(path: str | Path, *, workers: int = 1, progress: Progress | N
     except InputError as error:
         return CorpusReport((error.problem,))
     problems = row_problems(rows)
-    rows.rows = unique_rows(rows)
+    rows.rows = [row for row in unique_rows(rows) if row.utterance.id not in left_out]
     problems += _overlaps(rows)
     notes = list(rows.notes) + _single_recordings(rows) + _single_sessions(rows)
     (notes if rows.trial_lists else problems).extend(_not_enrolled(rows))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -66,6 +66,7 @@ def examine_speech(
     path: str | Path,
     anonymised: str | Path | None = None,
     *,
+    left_out: Collection[str] = (),
     workers: int = 1,
     progress: Callable[[str, str], Progress | None] = lambda title, units: None,  # noqa: ARG005
 ) -> SpeechReport:
@@ -77,23 +78,32 @@ def examine_speech(
         The folder or table of the corpus.
     anonymised
         The folder of its anonymised utterances, if there is one.
+    left_out
+        Identifiers of utterances that are not looked at on either side.
     workers
         Threads that read audio; the result does not depend on it.
     progress
         Called with a title and a unit, returns what is called with numbers done and of all.
     """
-    corpus = examine_corpus(path, workers=workers, progress=progress("checking the original speech", "files"))
+    checking = progress("checking the original speech", "files")
+    corpus = examine_corpus(path, left_out=left_out, workers=workers, progress=checking)
     if anonymised is None:
         return SpeechReport(corpus)
     checking = progress("checking the protected speech", "pairs")
     try:
-        return SpeechReport(corpus, examine_pairs(path, anonymised, workers=workers, progress=checking))
+        pairs = examine_pairs(path, anonymised, left_out=left_out, workers=workers, progress=checking)
+        return SpeechReport(corpus, pairs)
     except InputError as error:
         return SpeechReport(corpus, PairReport(() if error.problem in corpus.problems else (error.problem,)))
 
 
 def examine_pairs(
-    path: str | Path, anonymised: str | Path, *, workers: int = 1, progress: Progress | None = None
+    path: str | Path,
+    anonymised: str | Path,
+    *,
+    left_out: Collection[str] = (),
+    workers: int = 1,
+    progress: Progress | None = None,
 ) -> PairReport:
     """Return where original and anonymised utterances do not match, as problems and notes.
 
@@ -103,7 +113,8 @@ def examine_pairs(
     that belong to no utterance. The parameters are those of `examine_speech`.
     """
     rows = read_files(path)
-    corpus = Corpus(tuple(row.utterance for row in unique_rows(rows)), rows.root)
+    utterances = (row.utterance for row in unique_rows(rows))
+    corpus = Corpus(tuple(each for each in utterances if each.id not in left_out), rows.root)
     counterparts, problems = corpus.counterparts(anonymised)
     pairs = [(utterance, counterparts[utterance.id]) for utterance in corpus if utterance.id in counterparts]
     checks = in_threads(lambda pair: _check_pair(*pair), pairs, workers, progress)

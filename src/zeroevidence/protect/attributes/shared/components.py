@@ -51,7 +51,7 @@ class ComponentProtector(EmbeddingProtector):
         """Restrict the noise to the components, or to all that is not removed."""
         outside = np.eye(len(self.removed_)) - self.removed_ @ self.removed_.T
         kept = outside if whole else self.basis_ @ self.basis_.T
-        self.noise_root_, self.offset_root_ = self.noise_root_ @ kept, self.offset_root_ @ kept
+        self.noise_root_ = self.noise_root_ @ kept
 
     def _joined(self, moved: FloatArray, z: FloatArray, rest: FloatArray) -> FloatArray:
         """Return vectors from moved components, former components z, and what was not removed."""

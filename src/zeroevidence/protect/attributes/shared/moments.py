@@ -114,8 +114,8 @@ def barycentre(covariances: FloatArray) -> FloatArray:
         middle_way: FloatArray = half @ covariances[0] @ half
         return middle_way
     for _ in range(_STEPS):
-        root, inverse = _roots(centre)
-        middle = np.mean([_roots(root @ covariance @ root)[0] for covariance in covariances], axis=0)
+        root, inverse = symmetric_roots(centre)
+        middle = np.mean([symmetric_roots(root @ covariance @ root)[0] for covariance in covariances], axis=0)
         new: FloatArray = inverse @ middle @ middle @ inverse
         moved = np.linalg.norm(new - centre)
         centre = np.asarray((new + new.T) / 2.0)
@@ -126,12 +126,12 @@ def barycentre(covariances: FloatArray) -> FloatArray:
 
 def transport_map(source: FloatArray, target: FloatArray) -> FloatArray:
     """Return the symmetric matrix of the optimal transport from a Gaussian of one covariance to that of another."""
-    root, inverse = _roots(source)
-    matrix: FloatArray = inverse @ _roots(root @ target @ root)[0] @ inverse
+    root, inverse = symmetric_roots(source)
+    matrix: FloatArray = inverse @ symmetric_roots(root @ target @ root)[0] @ inverse
     return matrix
 
 
-def _roots(covariance: FloatArray) -> tuple[FloatArray, FloatArray]:
+def symmetric_roots(covariance: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the symmetric root of a covariance, and its inverse."""
     values, directions = np.linalg.eigh(covariance)
     sides = np.sqrt(np.maximum(values, max(_FLOOR * values[-1], np.finfo(float).tiny)))

@@ -1,9 +1,13 @@
-"""Noise on protected vectors, drawn for each vector and, from a key, for each person.
+"""Noise on protected vectors, and rotations of people's vectors by a key.
 
-What is drawn for each vector averages out over the vectors of a person; what is drawn for a person does not.
+Noise is drawn for each vector, and averages out over the vectors of a person. Its level is relative to the variance
+within people, so that a level means the same for any encoder.
 
-Its level is relative to the variance within people, so that a level means the same for any encoder.
-Needs NumPy; shrinking covariances needs scikit-learn.
+A rotation is drawn for each person, uniformly among all rotations, from a secret key and the person's name. A vector of
+length one that was rotated so is uniform on the sphere, whatever it was: who does not have the key learns nothing from
+it. Of several vectors of a person the mean direction is rotated, so that many are no more than one. Angles between
+vectors that were rotated by the same person's rotation are as they were, so people are verified without the key
+(cancelable biometrics: Teoh, Goh and Ngo 2006).
 """
 
 from __future__ import annotations
@@ -17,7 +21,7 @@ import numpy as np
 from zeroevidence._typing import FloatArray, IntArray, StrArray
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.protect.attributes.shared.labelled import LabelledVectors
-from zeroevidence.protect.attributes.shared.moments import within_covariance
+from zeroevidence.protect.attributes.shared.moments import symmetric_roots
 
 # within: like the differences between vectors of one person; isotropic: as large, the same in all directions;
 # total: like the differences between any two vectors
@@ -33,23 +37,15 @@ def check_noise(shape: str, **levels: float) -> None:
         raise UsageError(f"noise_shape: expected one of {', '.join(get_args(NoiseShape))}, got {shape!r}")
 
 
-def noise_root(data: LabelledVectors, shape: NoiseShape) -> FloatArray:
-    """Return the root (d x d) of the covariance of noise of level one."""
+def noise_root(data: LabelledVectors, shape: NoiseShape, within: FloatArray) -> FloatArray:
+    """Return the root (d x d) of the covariance of noise of level one, given the root of that within people."""
     if shape == "total":
         share = data.weights / data.weights.sum()
         centred = data.x - share @ data.x
-        return symmetric_root((centred * share[:, None]).T @ centred)
-    within = within_covariance(data)
+        return symmetric_roots((centred * share[:, None]).T @ centred)[0]
     if shape == "isotropic":
-        return np.eye(len(within)) * float(np.sqrt(np.trace(within) / len(within)))
-    return symmetric_root(within)
-
-
-def symmetric_root(covariance: FloatArray) -> FloatArray:
-    """Return the symmetric square root of a covariance."""
-    values, directions = np.linalg.eigh(covariance)
-    root: FloatArray = (directions * np.sqrt(np.maximum(values, 0.0))) @ directions.T
-    return root
+        return np.eye(len(within)) * float(np.sqrt(np.mean(within**2) * len(within)))
+    return within
 
 
 def noise_for_vectors(rows: int, dimension: int, seed: int | None) -> FloatArray:
@@ -66,29 +62,43 @@ def people_of(speakers: Any, rows: int) -> tuple[StrArray, IntArray]:
     return people, person
 
 
-def noise_for_people(people: StrArray, dimension: int, key: str | bytes) -> FloatArray:
-    """Return standard normal numbers that depend on the person and a secret key alone, one row for each person."""
-    secret = key.encode() if isinstance(key, str) else key
-    if not secret:
-        raise UsageError("noise_key: expected a key that is not empty")
-    seeds = [int.from_bytes(hmac.new(secret, name.encode(), hashlib.sha256).digest()) for name in people.tolist()]
-    noise: FloatArray = np.stack([np.random.default_rng(seed).standard_normal(dimension) for seed in seeds])
-    return noise
+def rotate(x: FloatArray, people: StrArray, person: IntArray, key: str | bytes, *, back: bool = False) -> FloatArray:
+    """Return vectors rotated by the rotations of their people, or rotated back."""
+    rotated = np.empty_like(x)
+    for number, name in enumerate(people.tolist()):
+        rotation = person_rotation(name, x.shape[1], key)
+        rows = person == number
+        rotated[rows] = x[rows] @ (rotation.T if back else rotation)
+    return rotated
 
 
-def around_means(x: FloatArray, person: IntArray, differences: FloatArray) -> FloatArray:
-    """Return the mean vector of each row's person plus other differences, which are made to have the mean zero.
-
-    They keep their spread: that of n differences around their own mean is smaller by (n - 1) / n.
-    """
-    counts = np.bincount(person)[:, None]
-    scale = np.sqrt(counts / np.maximum(counts - 1, 1))
-    moved: FloatArray = _means(x, person)[person] + scale[person] * (differences - _means(differences, person)[person])
-    return moved
-
-
-def _means(x: FloatArray, person: IntArray) -> FloatArray:
+def mean_directions(x: FloatArray, person: IntArray) -> FloatArray:
+    """Return the mean direction of each person's rows."""
     sums = np.zeros((int(person.max()) + 1, x.shape[1]))
     np.add.at(sums, person, x)
-    means: FloatArray = sums / np.bincount(person)[:, None]
-    return means
+    return unit_length(sums)
+
+
+def person_rotation(name: str, dimension: int, key: str | bytes) -> FloatArray:
+    """Return an orthogonal matrix that is uniform among all, and depends on a name and a secret key alone.
+
+    The numbers that it is made of cannot be told from chance, nor computed for another name, without the key.
+    """
+    from scipy.special import ndtri
+
+    secret = key.encode() if isinstance(key, str) else key
+    if not secret:
+        raise UsageError("rotation_key: expected a key that is not empty")
+    seed = hmac.new(secret, name.encode(), hashlib.sha256).digest()
+    stream = np.frombuffer(hashlib.shake_256(seed).digest(8 * dimension**2), dtype="<u8")
+    uniform = ((stream >> np.uint64(11)).astype(np.float64) + 0.5) / 2.0**53
+    # the directions of independent normal vectors are uniform; signs make the factorisation unique
+    directions, triangle = np.linalg.qr(ndtri(uniform).reshape(dimension, dimension))
+    rotation: FloatArray = directions * np.sign(np.diag(triangle))
+    return rotation
+
+
+def unit_length(x: FloatArray) -> FloatArray:
+    """Return rows of length one; a row of zeros stays."""
+    unit: FloatArray = x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), np.finfo(float).tiny)
+    return unit

@@ -14,20 +14,21 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from zeroevidence._typing import FloatArray, IntArray, StrArray
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.protect.attributes.shared.labelled import LabelledVectors, balanced_weights
+from zeroevidence.protect.attributes.shared.moments import symmetric_roots, within_covariance
 from zeroevidence.protect.attributes.shared.noise import (
     NoiseShape,
-    around_means,
     check_noise,
-    noise_for_people,
+    mean_directions,
     noise_for_vectors,
     noise_root,
     people_of,
+    rotate,
+    unit_length,
 )
 from zeroevidence.protect.attributes.shared.stored import StoredArrays
 
 _LARGEST = 1e100  # squares of larger entries, and sums of them, may overflow
-_NOISE, _OFFSETS = "noise.root", "noise.offset_root"
-KEY_NOISE = 3.0  # offsets that hide nearly all differences between people
+_NOISE, _CENTRE, _WHITENING = "noise.root", "rotation.centre", "rotation.whitening"
 # classes: labels that are equal or not; number: values with an order and distances
 Target: TypeAlias = Literal["classes", "number"]
 
@@ -52,8 +53,6 @@ class EmbeddingProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, 
     noise_shape
         ``within``: shaped like the differences between vectors of one speaker; ``isotropic``: as large, and the same in
         all directions; ``total``: shaped like the differences between any vectors.
-    key_noise
-        Level of the offset that a key draws for each speaker, relative to how much any vectors differ.
     noise_seed
         Draws the same noise in each call, for experiments: whoever knows it can subtract the noise. Without it the
         noise is drawn anew.
@@ -69,7 +68,6 @@ class EmbeddingProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, 
 
     noise: float = 0.0
     noise_shape: NoiseShape = "within"
-    key_noise: float = KEY_NOISE
     noise_seed: int | None = None
 
     def fit(self, X: Any, y: Any, *, speakers: Any = None) -> Self:
@@ -77,7 +75,9 @@ class EmbeddingProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, 
         self._fit(self._training(X, y, speakers))
         return self._learned()
 
-    def transform(self, X: Any, *, speakers: Any = None, noise_key: str | bytes | None = None) -> FloatArray:
+    def transform(
+        self, X: Any, *, speakers: Any = None, rotation_key: str | bytes | None = None, claims: bool = False
+    ) -> FloatArray:
         """Return vectors of the same dimension without the evidence that the model sees, with noise if there is any.
 
         Parameters
@@ -85,19 +85,26 @@ class EmbeddingProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, 
         X
             Vectors, n x d.
         speakers
-            The speaker of each vector; needed with `noise_key`.
-        noise_key
-            Adds an offset to all vectors of a speaker, drawn from the key and the speaker's name, and replaces their
-            differences from their mean by others, drawn anew: so several vectors tell hardly more than one. Whoever
-            holds the key can subtract the offset (see `subtract`), and vectors of one speaker can be linked by it.
+            The speaker of each vector; needed with `rotation_key`.
+        rotation_key
+            Return for each vector the mean direction of all vectors of its speaker, after sphering, rotated by a
+            rotation that is drawn from the key and the speaker's name. Without the key this tells nothing, however
+            many vectors there are. Vectors that were rotated as one speaker's are compared by their cosine. Whoever
+            holds the key can rotate them back (see `rotate_back`).
+        claims
+            Whether speakers are those whom vectors are to be compared with: each vector is then rotated by itself, and
+            those of one speaker tell the angles between them.
         """
-        return self._noisy(self._finite("protected vectors", self._transform, self._checked(X)), speakers, noise_key)
+        protected = self._finite("protected vectors", self._transform, self._checked(X))
+        return self._released(protected, speakers, rotation_key, claims)
 
-    def subtract(self, X: Any, *, speakers: Any, noise_key: str | bytes) -> FloatArray:
-        """Return vectors that `transform` has made with this key without their offsets; other noise stays."""
+    def rotate_back(self, X: Any, *, speakers: Any, rotation_key: str | bytes) -> FloatArray:
+        """Return what `transform` has rotated by this key as it was before, but for lengths and differences."""
         x = self._checked(X)
-        without: FloatArray = x - self._offsets(*people_of(speakers, len(x)), noise_key)
-        return without
+        self._check_rotates()
+        turned = rotate(x, *people_of(speakers, len(x)), rotation_key, back=True)
+        back: FloatArray = self.rotation_centre_ + np.sqrt(x.shape[1]) * (turned @ np.linalg.inv(self.whitening_))
+        return back
 
     def llr(self, X: Any) -> FloatArray:
         """Return the evidence that the model sees, as natural logarithms of likelihood ratios.
@@ -135,7 +142,12 @@ class EmbeddingProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, 
 
     def numbers(self) -> dict[str, FloatArray]:
         """Return all arrays of the fitted protector by name, those of its noise included."""
-        return {**self._arrays(), _NOISE: self.noise_root_, _OFFSETS: self.offset_root_}
+        return {
+            **self._arrays(),
+            _NOISE: self.noise_root_,
+            _CENTRE: self.rotation_centre_,
+            _WHITENING: self.whitening_,
+        }
 
     def restore(self, numbers: dict[str, FloatArray]) -> None:
         """Become the fitted protector that has these arrays."""
@@ -143,12 +155,14 @@ class EmbeddingProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, 
         if self.noise > 0.0 and _NOISE not in numbers:
             raise InputError("the model has no noise; fit it again")
         self.noise_root_ = numbers.get(_NOISE, np.zeros((dimension, dimension)))
-        self.offset_root_ = numbers.get(_OFFSETS, self.noise_root_)
-        self._restore({name: array for name, array in numbers.items() if name not in (_NOISE, _OFFSETS)})
+        self.rotation_centre_ = numbers.get(_CENTRE, np.zeros(dimension))
+        self.whitening_ = numbers.get(_WHITENING, np.zeros((0, dimension)))
+        known = (_NOISE, _CENTRE, _WHITENING)
+        self._restore({name: array for name, array in numbers.items() if name not in known})
 
-    def _noisy(self, x: FloatArray, speakers: Any, key: str | bytes | None) -> FloatArray:
-        """Return vectors with noise."""
-        check_noise(self.noise_shape, noise=self.noise, key_noise=self.key_noise)
+    def _released(self, x: FloatArray, speakers: Any, key: str | bytes | None, claims: bool) -> FloatArray:
+        """Return vectors with noise, and rotated where there is a key."""
+        check_noise(self.noise_shape, noise=self.noise)
         noisy: FloatArray = x
         if self.noise > 0.0:
             noise = noise_for_vectors(len(x), len(self.noise_root_), self.noise_seed)
@@ -156,22 +170,21 @@ class EmbeddingProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, 
         if key is None:
             return noisy
         if speakers is None:
-            raise InputError("noise_key: noise for each person needs to know the speakers")
+            raise InputError("rotation_key: a rotation for each person needs to know the speakers")
+        self._check_rotates()
         people, person = people_of(speakers, len(x))
-        seed = None if self.noise_seed is None else self.noise_seed + 1  # not the noise from above again
-        differences = noise_for_vectors(len(x), len(self.noise_root_), seed) @ self.noise_root_
-        moved = around_means(noisy, person, np.sqrt(1.0 + self.noise**2) * differences)
-        return moved + self._offsets(people, person, key)
+        directions = unit_length((noisy - self.rotation_centre_) @ self.whitening_)
+        if claims:
+            return rotate(directions, people, person, key)
+        return rotate(mean_directions(directions, person), people, np.arange(len(people)), key)[person]
 
-    def _offsets(self, people: StrArray, person: IntArray, key: str | bytes) -> FloatArray:
-        """Return the offset of each row's person."""
-        noise = noise_for_people(people, len(self.offset_root_), key)
-        offsets: FloatArray = self.key_noise * (noise @ self.offset_root_)[person]
-        return offsets
+    def _check_rotates(self) -> None:
+        if self.whitening_.shape != (self.n_features_in_, self.n_features_in_):
+            raise InputError("the model cannot rotate vectors; fit it again")
 
     def _training(self, X: Any, y: Any, speakers: Any, keep: Any = None) -> LabelledVectors:
         """Check training data, and compute the shape of the noise."""
-        check_noise(self.noise_shape, noise=self.noise, key_noise=self.key_noise)
+        check_noise(self.noise_shape, noise=self.noise)
         if y is None:
             raise InputError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None; expected the attribute to "
@@ -192,8 +205,9 @@ class EmbeddingProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, 
             columns.append(kept_labels)
         stacked = np.stack(columns, axis=1)
         data = LabelledVectors(X, stacked, balanced_weights(stacked, people), people)
-        self.noise_root_ = noise_root(data, self.noise_shape)
-        self.offset_root_ = noise_root(data, "total")
+        root, self.whitening_ = symmetric_roots(within_covariance(data))
+        self.noise_root_ = noise_root(data, self.noise_shape, root)
+        self.rotation_centre_ = data.weights @ X / data.weights.sum()
         return data
 
     def _labels(self, y: Any, people: IntArray) -> tuple[Any, IntArray]:

@@ -131,7 +131,7 @@ RECOGNISERS.add(
         licence="MIT (weights and CTranslate2)",
         version="whisper-base int8 " + _WHEEL.format(part=1),
         extra="recogniser",
-        least_confidence=-1.0,
+        least_confidence=-1.0,  # below it Whisper's own program takes a decoding for failed
         make=Whisper,
     )
 )

@@ -301,6 +301,30 @@ def test_first_problem(tmp_path, scores, key, wanted):
     assert found[0].startswith(wanted), found
 
 
+NOISE = np.random.default_rng(0).integers(0, 256, 3000).astype(np.uint8).tobytes()  # has many lines
+
+
+@pytest.mark.parametrize(
+    ("content", "wanted"),
+    [
+        (b"RIFF" + (3000).to_bytes(4, "little") + b"WAVEfmt " + NOISE, "is a recording (WAV), which an audit reads"),
+        (b"fLaC" + NOISE, "is a recording (FLAC), which an audit reads"),
+        (b"%PNG\r\n" + NOISE, "but much of this file is no text; expected"),
+        (SCORES.encode("utf-16-le") * 20, "but much of this file is no text; expected"),
+    ],
+)
+def test_a_binary_file_is_one_problem(tmp_path, content, wanted):
+    for number, expected in enumerate(("scores", "a key")):
+        (problem,) = problems(tmp_path, *((content, KEY) if number == 0 else (SCORES, content)))
+        assert wanted in problem
+        assert problem.endswith(f"expected {expected}")
+
+
+def test_lines_of_text_that_begin_like_a_recording_stay_text(tmp_path):
+    text = SCORES.replace("77 ", "RIFF ").replace("1462 ", "FORM ")
+    assert not [line for line in problems(tmp_path, text, KEY) if "recording" in line]
+
+
 def test_every_problem_is_listed(tmp_path):
     scores = SCORES.replace("0.5", "x").replace("1e-3", "inf") + "77 77-1 4\n8 8 1\n"
     key = KEY.replace("77 1462-1 nontarget", "77 1462-1 no") + "5 5 target\n"

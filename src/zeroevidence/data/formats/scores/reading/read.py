@@ -25,6 +25,7 @@ from zeroevidence.data.formats.scores.score_format import (
     binary_format,
     format_names,
 )
+from zeroevidence.data.formats.text import refuse_binary
 from zeroevidence.data.loaded_scores import LoadedScores
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.data.relaxed_rules import RelaxedRule
@@ -181,11 +182,13 @@ def _open_files(request: _Request) -> tuple[InputFile | None, InputFile | None, 
             speakers = folder / "utt2spk"
     files: list[InputFile | None] = []
     problems: list[Problem] = []
-    for path in (request.path, key, speakers):
+    for path, expected in ((request.path, "scores"), (key, "a key"), (speakers, "lines of utterance and speaker")):
         try:
             file = None if path is None else open_input(path)
             if file is not None:
                 refuse_pickle(file, "np.savez('scores.npz', scores=scores, labels=labels)")
+                if binary_format(file, AUTO) is None:
+                    refuse_binary(file, expected)
             files.append(file)
         except InputError as error:
             files.append(None)

@@ -6,14 +6,21 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import zeroevidence
 from zeroevidence.errors import InputError, Problem
-from zeroevidence.web.job_process import JobRequest, ProblemList, Upload, _titles
 from zeroevidence.web.messages import on_the_page
+from zeroevidence.web.work.request import JobRequest, ProblemList, Upload, titles
 
 pytest.importorskip("jinja2")
+pytest.importorskip("matplotlib")
+
+from zeroevidence.evaluation import read_results
+from zeroevidence.report.verdict import verdict
+from zeroevidence.web.work.outcome import FIGURES, OUTCOME, RESULT, Outcome
+from zeroevidence.web.work.progress import COMPARING, DRAWING, READING, job_steps
 
 # Columns of tables, pairs of files and verifiers behind countermeasures are for the command line.
 COLUMNS, PAIRS, TANDEMS = {"--score-column", "--label-column"}, {"--targets", "--nontargets"}, {"--asv", "--cm"}
@@ -22,7 +29,7 @@ NOT_ON_THE_PAGE = {"--input-format", "--asv-key"} | COLUMNS | PAIRS | TANDEMS
 
 def test_a_request_comes_back_as_it_was(tmp_path):
     one = Upload(str(tmp_path / "0"), "mine")
-    request = JobRequest((one, one), (one,), one, (), (), "title", True, False, True)
+    request = JobRequest((one, one), (one,), one, (), (), "scores", (), (), (), "title", True, False, True)
     (tmp_path / "request.json").write_text(request.to_json())
     assert JobRequest.from_file(tmp_path / "request.json") == request
 
@@ -73,7 +80,7 @@ def test_commands_in_messages_stay_as_they_are_typed():
 
 def test_systems_are_told_apart():
     uploads = [Upload("0", "a/x.txt"), Upload("1", "x.csv"), Upload("2", "y")]
-    assert _titles(uploads) == ["x (1)", "x (2)", "y"]
+    assert titles([upload.stem for upload in uploads]) == ["x (1)", "x (2)", "y"]
 
 
 def test_the_process_ends_when_its_server_does(tmp_path):
@@ -84,7 +91,7 @@ def test_the_process_ends_when_its_server_does(tmp_path):
         sys.executable,
         "-P",
         "-c",
-        "import time, threading; from zeroevidence.web import job_process as work; "
+        "import time, threading; from zeroevidence.web.work import process as work; "
         "threading.Thread(target=work._end_with_server, daemon=True).start(); time.sleep(600)",
     ]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, timeout=300, check=False)
@@ -97,7 +104,7 @@ def test_wrong_numbers_of_keys_are_a_problem(tmp_path):
     files = [Upload(str(tmp_path / name), name) for name in "0123"]
     request = JobRequest((files[0],), (files[1], files[2]))
     (tmp_path / "request.json").write_text(request.to_json())
-    command = [sys.executable, "-P", "-m", "zeroevidence.web.job_process", str(tmp_path)]
+    command = [sys.executable, "-P", "-m", "zeroevidence.web.work.process", str(tmp_path)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as process:
         assert process.wait(600) == 3
     document = json.loads((tmp_path / "problems.json").read_text())
@@ -105,7 +112,11 @@ def test_wrong_numbers_of_keys_are_a_problem(tmp_path):
 
 
 def test_infinite_scores_are_taken_where_the_box_says_so(tmp_path):
-    from zeroevidence.web.job_process import _problems
+    from zeroevidence.web.work.progress import JobProgress
+    from zeroevidence.web.work.score_files import score_problems
+
+    def _problems(request):
+        return score_problems(request, JobProgress(job_steps(request)))
 
     path = tmp_path / "0"
     path.write_text("a x inf target\nb y -1.0 nontarget\na y -inf nontarget\nb x 2.0 target\n")
@@ -113,3 +124,42 @@ def test_infinite_scores_are_taken_where_the_box_says_so(tmp_path):
     refused = JobRequest((upload,)).problems(_problems(JobRequest((upload,)))).problems[0]
     assert "the box for infinite scores" in refused.reason
     assert _problems(JobRequest((upload,), infinite=True)) == []
+
+
+def test_steps_are_reported_in_the_order_in_which_they_are_taken(tmp_path):
+    names = [f"{person}{number}" for person in "abcdef" for number in range(3)]
+    pairs = [(person, name) for person in "abcdef" for name in names]
+    rng = np.random.default_rng(0)
+    for file, shift in (("0", 2.0), ("1", 0.5)):
+        lines = [
+            f"{person} {name} {rng.normal() + shift * (name[0] == person):.3f} "
+            f"{'target' if name[0] == person else 'nontarget'}\n"
+            for person, name in pairs
+        ]
+        (tmp_path / file).write_text("".join(lines))
+    request = JobRequest(tuple(Upload(str(tmp_path / file), f"{file}.txt") for file in "01"))
+    (tmp_path / "request.json").write_text(request.to_json())
+    command = [sys.executable, "-P", "-m", "zeroevidence.web.work.process", str(tmp_path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        lines = [json.loads(line) for line in process.stdout]
+        assert process.wait(600) == 0
+    steps = [line["step"] for line in lines]
+    assert steps == sorted(steps)
+    assert set(steps) == set(range(len(job_steps(request))))
+    begun = [line["message"] for line in lines if line["message"] in job_steps(request)]
+    assert begun == job_steps(request) == [READING, "Measure what the attackers learn", COMPARING, DRAWING]
+    outcome = Outcome.from_file(tmp_path / OUTCOME)
+    first, second = outcome.conclusions
+    assert first.headline in ("1 discloses least", "No system is shown to disclose least")
+    assert "0" in first.paragraph
+    rows = read_results(tmp_path / "result.json")
+    assert second.headline == verdict(rows).headline
+    assert second.summary == verdict(rows).summary
+    names = {name for figure in outcome.figures for name in figure.files.values()}
+    assert set(outcome.files) == names | {FIGURES, RESULT}
+    for name, start in (("ece.pdf", b"%PDF"), ("ece.png", b"\x89PNG"), ("ece.svg", b"<?xml")):
+        assert not (tmp_path / name).exists()
+        command = [sys.executable, "-P", "-m", "zeroevidence.web.work.figure_files", str(tmp_path), name]
+        with subprocess.Popen(command, stdin=subprocess.PIPE) as process:
+            assert process.wait(600) == 0
+        assert (tmp_path / name).read_bytes().startswith(start)

@@ -156,6 +156,16 @@ def _json(data: bytes, rng: random.Random) -> bytes:
     return json.dumps(document, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 
+def _json_lines(data: bytes, rng: random.Random) -> bytes:
+    """The same in one of many lines, or damage to lines."""
+    if rng.random() < 0.3:
+        return _text(data, rng)
+    lines = data.splitlines(keepends=True)
+    at = rng.randrange(len(lines))
+    lines[at] = _json(lines[at], rng) + b"\n"
+    return b"".join(lines)
+
+
 def _odd(rng: random.Random) -> Any:
     return copy.deepcopy(rng.choice(VALUES))  # of its own: what is put in one place is damaged further there
 
@@ -337,6 +347,7 @@ def _parquet(data: bytes, rng: random.Random) -> bytes:
 
 STRUCTURED: dict[str, Callable[[bytes, random.Random], bytes]] = {
     ".json": _json,
+    ".jsonl": _json_lines,
     ".npz": _npz,
     ".npy": _npy,
     ".pt": _pt,

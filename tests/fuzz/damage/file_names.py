@@ -7,7 +7,7 @@ import re
 import unicodedata
 from dataclasses import replace
 
-from tests.fuzz.seeds import Files, Target
+from tests.fuzz.seeds.target import Files, Target
 
 # A turned direction, colours of a terminal, a bell, a byte that is not UTF-8, blanks, quotes, letters of other scripts.
 HOSTILE = ("\u202e", "\u2066", "\x1b[31m", "\x07", "lat\udce9", "a b", "'\"", "\u00e9\u4e2d", "%s{}", "x" * 200)

@@ -9,33 +9,22 @@ import io
 import json
 import random
 import re
-import struct
 import zipfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from tests.fuzz.seeds import Files, Target
+from tests.fuzz.damage.audits import audit_damages
+from tests.fuzz.damage.changes import Change, Damage, changed_arrays, changed_document, changed_lines, not_finite
+from tests.fuzz.seeds.target import Files, Target
 
 UNPACKED = 1 << 25  # bytes that a file may become while cases run
 _NO_NUMBERS = ("nan", "inf", "-inf", "1e999", "0x10", "1_000", "\u00b2", "\u0663", "None", "1,5", "--1")
+_NO_CELLS = tuple(value for value in _NO_NUMBERS if "," not in value)
 _NO_LABELS = ("yes", "2", "targets", "Target?", "-1")
-_NO_RATES = (1, 2000, 3999, 768_001, 2**31 - 1)
 _NO_WEIGHTS = ("nan", "inf", "-inf", "1e39", "-1e300", "2e6")
-
-Change = Callable[[bytes, random.Random], bytes]
-
-
-@dataclass(frozen=True)
-class Damage:
-    """A change of files whose whole name matches, read by certain commands, any where none is named."""
-
-    names: str
-    change: Change
-    commands: tuple[str, ...] = ()
-    signed: bool = False  # whether the digest of a model beside it is made to fit
 
 
 def refused_case(target: Target, rng: random.Random) -> tuple[Target, Files] | None:
@@ -70,17 +59,6 @@ def sign(files: Files, name: str) -> None:
     files[card] = json.dumps(document).encode()
 
 
-def _lines(change: Callable[[list[list[str]], random.Random], None], separator: str = " ") -> Change:
-    """A change of the cells of all lines."""
-
-    def changed(data: bytes, rng: random.Random) -> bytes:
-        rows = [line.split(separator) for line in data.decode().splitlines()]
-        change(rows, rng)
-        return "".join(separator.join(row) + "\n" for row in rows).encode()
-
-    return changed
-
-
 def _cell(column: int, values: tuple[str, ...], first: int = 0) -> Callable[[list[list[str]], random.Random], None]:
     """Another value in a column of some line."""
 
@@ -112,6 +90,12 @@ def _one_class(rows: list[list[str]], rng: random.Random) -> None:
         row[-1] = label
 
 
+def _no_rate(rows: list[list[str]], rng: random.Random) -> None:
+    """A number of a table as kits print it; a comma would end a cell."""
+    numbered = [row for row in rows if row[0].isdigit()]
+    rng.choice(numbered)[-1] = rng.choice(_NO_CELLS)
+
+
 def _byte(separator: bytes) -> Change:
     """A byte that is no text, in a name: of another encoding, or a control character."""
 
@@ -134,27 +118,6 @@ def _packed(data: bytes, _: random.Random) -> bytes:
     return packed[: len(packed) // 2]  # cut off: a whole one is read
 
 
-def _arrays(change: Callable[[dict[str, Any], random.Random], None]) -> Change:
-    """A change of the arrays of an npz file."""
-
-    def changed(data: bytes, rng: random.Random) -> bytes:
-        with np.load(io.BytesIO(data), allow_pickle=False) as loaded:
-            arrays = {name: np.array(loaded[name]) for name in loaded.files}
-        change(arrays, rng)
-        buffer = io.BytesIO()
-        np.savez(buffer, **arrays)
-        return buffer.getvalue()
-
-    return changed
-
-
-def _not_finite(name: str) -> Callable[[dict[str, Any], random.Random], None]:
-    def change(arrays: dict[str, Any], rng: random.Random) -> None:
-        arrays[name].flat[rng.randrange(arrays[name].size)] = rng.choice((np.nan, np.inf, -np.inf))
-
-    return change
-
-
 def _read_array(arrays: dict[str, Any], rng: random.Random) -> str:
     """An array that every command reads: attributes are looked at only where they are asked for."""
     return rng.choice([name for name in arrays if name in ("vectors", "speaker", "utterance")])
@@ -175,7 +138,8 @@ def _shorter(arrays: dict[str, Any], rng: random.Random) -> None:
 
 
 def _out_of_range(arrays: dict[str, Any], rng: random.Random) -> None:
-    arrays["mated"][rng.randrange(len(arrays["mated"]))] = rng.choice((6, 99, -2))
+    mated = arrays[rng.choice([name for name in arrays if name.startswith("mated")])]  # an archive may hold several
+    mated[rng.randrange(len(mated))] = rng.choice((6, 99, -2))
 
 
 @functools.cache
@@ -192,17 +156,6 @@ def _bomb() -> bytes:
 
 def _giant(_data: bytes, _: random.Random) -> bytes:
     return _bomb()
-
-
-def _document(change: Callable[[dict[str, Any], random.Random], None]) -> Change:
-    """A change of a JSON object."""
-
-    def changed(data: bytes, rng: random.Random) -> bytes:
-        document = json.loads(data)
-        change(document, rng)
-        return json.dumps(document).encode()
-
-    return changed
 
 
 def _row(document: dict[str, Any], rng: random.Random) -> dict[str, Any]:
@@ -253,73 +206,53 @@ def _fields(**fields: Any) -> Change:
         name = rng.choice(list(fields))
         document[name] = fields[name]
 
-    return _document(change)
+    return changed_document(change)
 
 
-def _wave(change: Callable[[bytearray, int, random.Random], None]) -> Change:
-    """A change of a WAV file; the place where its samples begin is known."""
-
-    def changed(data: bytes, rng: random.Random) -> bytes:
-        content = bytearray(data)
-        change(content, content.index(b"data") + 8, rng)
-        return bytes(content)
-
-    return changed
-
-
-def _cut(content: bytearray, start: int, rng: random.Random) -> None:
-    del content[rng.randrange(start + (len(content) - start) // 2, len(content) - 2) :]
-
-
-def _announcing(content: bytearray, start: int, rng: random.Random) -> None:
-    struct.pack_into("<I", content, start - 4, rng.choice((len(content) + 2000, 10**9, 345_600_000)))
-
-
-def _at_rate(content: bytearray, _: int, rng: random.Random) -> None:
-    struct.pack_into("<I", content, 24, rng.choice(_NO_RATES))
-
-
-def _silent(content: bytearray, start: int, _: random.Random) -> None:
-    content[start:] = bytes(len(content) - start)
+def _as_records(data: bytes, _: random.Random) -> bytes:
+    """Scores as JSON lines, which no command takes for scores."""
+    cells = [line.split() for line in data.decode().splitlines()]
+    return "".join(json.dumps({"enrol": row[0], "score": row[-2]}) + "\n" for row in cells).encode()
 
 
 def _texts() -> Iterator[Damage]:
     pairs = r"(few\.)?(kaldi|other)\.scores"
-    yield Damage(pairs, _lines(_cell(2, _NO_NUMBERS)))
-    yield from (Damage(pairs, _lines(change)) for change in (_twice, _gone, _new, _longer))
-    yield Damage(r"(few\.)?kaldi\.key", _lines(_cell(2, _NO_LABELS)))
-    yield from (Damage(r"(few\.)?kaldi\.key", _lines(change)) for change in (_twice, _gone, _one_class))
-    yield Damage(r"labelled\.txt", _lines(_cell(2, _NO_NUMBERS)))
-    yield Damage(r"labelled\.txt", _lines(_cell(3, _NO_LABELS)))
+    yield Damage(pairs, changed_lines(_cell(2, _NO_NUMBERS)))
+    yield from (Damage(pairs, changed_lines(change)) for change in (_twice, _gone, _new, _longer))
+    yield Damage(r"(few\.)?kaldi\.key", changed_lines(_cell(2, _NO_LABELS)))
+    yield from (Damage(r"(few\.)?kaldi\.key", changed_lines(change)) for change in (_twice, _gone, _one_class))
+    yield Damage(r"labelled\.txt", changed_lines(_cell(2, _NO_NUMBERS)))
+    yield Damage(r"labelled\.txt", changed_lines(_cell(3, _NO_LABELS)))
     yield Damage(r"labelled\.txt", _byte(b" "))
-    yield Damage(r"two\.txt", _lines(_cell(0, _NO_NUMBERS)))
-    yield Damage(r"table\.csv", _lines(_cell(2, tuple(value for value in _NO_NUMBERS if "," not in value), 1), ","))
+    yield Damage(r"two\.txt", changed_lines(_cell(0, _NO_NUMBERS)))
+    yield Damage(r"table\.csv", changed_lines(_cell(2, _NO_CELLS, 1), ","))
     yield Damage(r"table\.csv", _byte(b","))
-    yield Damage(r"mated\.txt", _lines(_cell(0, _NO_NUMBERS, 1)))
-    yield Damage(r"named\.csv", _lines(_cell(0, tuple(value for value in _NO_NUMBERS if "," not in value), 1), ","))
-    yield Damage(r"named\.csv", _lines(_cell(1, _NO_LABELS, 1), ","))
-    yield Damage(r"people", _lines(_gone))
+    yield Damage(r"mated\.txt", changed_lines(_cell(0, _NO_NUMBERS, 1)))
+    yield Damage(r"named\.csv", changed_lines(_cell(0, _NO_CELLS, 1), ","))
+    yield Damage(r"named\.csv", changed_lines(_cell(1, _NO_LABELS, 1), ","))
+    yield Damage(r"people|sessions", changed_lines(_gone))
+    yield Damage(r"sessions", changed_lines(_longer))
+    yield Damage(r"labelled\.txt|two\.txt", _as_records)
+    yield Damage(r"ranks/.*|kit\.txt", changed_lines(_no_rate))
     for change in (_one_line, _packed):
         yield Damage(r"kaldi\.scores|labelled\.txt|two\.txt|table\.csv", change)
 
 
 def _binaries() -> Iterator[Damage]:
-    for change in (_not_finite("vectors"), _objects, _shorter):
-        yield Damage(r"[ET]\.npz|voices\.npz|bare\.npz", _arrays(change), ("link", "protect"))
-    yield Damage(r"[ET]\.npz", _arrays(_same_ids), ("link",))
+    for change in (not_finite("vectors"), _objects, _shorter):
+        yield Damage(r"[ET]\.npz|voices\.npz|bare\.npz", changed_arrays(change), ("link", "protect"))
+    yield Damage(r"[ET]\.npz", changed_arrays(_same_ids), ("link",))
     yield Damage(r"[ET]\.npz|voices\.npz", _giant)
-    yield Damage(r"matrix\.npz", _arrays(_not_finite("scores")))
-    yield Damage(r"matrix\.npz", _arrays(_out_of_range))
-    for change in (_cut, _announcing, _at_rate, _silent):
-        yield Damage(r".*\.wav", _wave(change))
+    yield Damage(r"matrix\.npz", changed_arrays(not_finite("scores")))
+    yield Damage(r"matrix\.npz|.*/scores\.npz", changed_arrays(_out_of_range))
 
 
 def _documents() -> Iterator[Damage]:
     results = r"(r|t|one|pilot|kit)\.json|.*/result\.json"
-    yield Damage(results, _document(_unknown_field))
-    yield Damage(results, _document(_other_schema))
-    yield Damage(results, _document(_wrong_value(float("nan"), float("inf"))))
-    yield Damage(results, _document(_wrong_value("x", [], True, {"a": 1})))
+    yield Damage(results, changed_document(_unknown_field))
+    yield Damage(results, changed_document(_other_schema))
+    yield Damage(results, changed_document(_wrong_value(float("nan"), float("inf"))))
+    yield Damage(results, changed_document(_wrong_value("x", [], True, {"a": 1})))
     yield Damage(results, _nested)
     yield Damage(r".*/model\.safetensors", _flipped)
     yield Damage(r".*/model\.safetensors", _not_finite_model, signed=True)
@@ -327,4 +260,4 @@ def _documents() -> Iterator[Damage]:
     yield Damage(r"enc/tiny\.json", _fields(file="../tiny.onnx"))
 
 
-DAMAGES = (*_texts(), *_binaries(), *_documents())
+DAMAGES = (*_texts(), *_binaries(), *_documents(), *audit_damages())

@@ -1,0 +1,182 @@
+"""What the protector `onevoice` leaves of a speaker, and of words.
+
+Four steps, so that the second can run on another machine, with a GPU and without the speech corpus:
+
+    python benchmarks/onevoice.py codes WORK --speech ../shared/data/speechocean
+    python benchmarks/onevoice.py train WORK
+    python benchmarks/onevoice.py audit WORK --draws DRAWS
+    python benchmarks/onevoice.py words --speech ../shared/data/speechocean
+
+`codes` keeps the codes of every recording, from which the protected speech follows (it needs the extra `onevoice`).
+`train` speaks them, keeps cues and what CAM++ makes of them, as it comes and trained on the 60 people to learn from.
+`audit` attacks with everything that `--effort full` has for these: DRAWS is the folder of `benchmarks/draws.py`, whose
+unprotected speech serves as the control, with the same people to learn from, to choose on and to evaluate. `words` lets
+Whisper base (the extra `recogniser`) hear recordings of the evaluated people, as they are and protected; none of them
+had a part in the training of the protector.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import os
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from pathlib import Path
+
+import draws
+import numpy as np
+
+SIZES = (512, 128)
+PITCH = 180.0
+
+
+def rows_of(speech: Path) -> list[dict[str, str]]:
+    with (speech / "utterances.tsv").open(encoding="utf-8") as file:
+        return list(csv.DictReader(file, delimiter="\t"))
+
+
+def load(path: Path) -> np.ndarray:
+    from zeroevidence.data.speech.audio import load_audio
+
+    wave = np.asarray(load_audio(path, 16_000), np.float32)
+    return wave / np.abs(wave).max() * 0.5
+
+
+def heard(path: Path) -> list[np.ndarray]:
+    from zeroevidence.protect.voices.onevoice.runtime import load_networks
+
+    wave, networks = load(path), load_networks()
+    return [networks.hear(wave, size).astype(np.int16) for size in SIZES]
+
+
+def codes(work: Path, speech: Path) -> None:
+    rows = rows_of(speech)
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        every = list(pool.map(heard, [speech / row["path"] for row in rows], chunksize=8))
+    draws.save(
+        work / "codes.npz",
+        length=np.array([len(each[0]) for each in every]),
+        **{f"codes_{size}": np.concatenate([each[k] for each in every]) for k, size in enumerate(SIZES)},
+        **{
+            name: np.array([row[field] for row in rows])
+            for name, field in (("id", "utterance"), ("speaker", "speaker"), ("role", "role"))
+        },
+    )
+
+
+def spoken(recorded: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
+    """Features of CAM++ and cues of what the voice makes of codes."""
+    from zeroevidence.attack.extractors.extractor import load_extractor
+    from zeroevidence.attack.speech.front_ends import FRONT_ENDS
+    from zeroevidence.protect.voices.onevoice.runtime import load_decoder
+
+    wave = load_decoder().speak(recorded.astype(np.int64), np.full(3 * len(recorded), PITCH), size)
+    wave = (wave * 0.5 / np.abs(wave).max()).astype(np.float32)
+    features = FRONT_ENDS[draws.FRONT_END["campplus"]](wave).astype(np.float16)
+    return features, load_extractor("cues").embed([wave])[0]
+
+
+def train(work: Path) -> None:
+    draws.TRAINED = (0, 1)
+    with np.load(work / "codes.npz") as data, ProcessPoolExecutor(os.cpu_count()) as pool:
+        labels = {field: data[field] for field in ("id", "speaker", "role")}
+        for size in SIZES:
+            name = f"onevoice-{size}"
+            recordings = np.split(data[f"codes_{size}"], np.cumsum(data["length"])[:-1])
+            made = list(pool.map(partial(spoken, size=size), recordings, chunksize=4))
+            once = np.zeros(len(made), np.int64)
+            frames = [features for features, _ in made]
+            length = np.array([len(each) for each in frames])
+            target = work / f"campplus-{name}-features.npz"
+            draws.save(target, frames=np.concatenate(frames), length=length, draw=once, **labels)
+            draws.save(work / f"cues-{name}.npz", vectors=np.stack([each for _, each in made]), draw=once, **labels)
+            draws.train(work, "campplus", None, [name])
+
+
+def audit(work: Path, unprotected: Path, intervals: int) -> None:
+    import zeroevidence as ze
+    from zeroevidence.auditing import EncodedSpeech
+    from zeroevidence.auditing.attacks.attack_settings import AttackSettings
+    from zeroevidence.auditing.embedding_audit import audit_folds
+    from zeroevidence.auditing.inputs.further_encoders import encode_cues
+
+    def sets(*files: Path) -> ze.EmbeddingSets:
+        (released,), role = draws.embeddings(list(files), 1)
+        groups = draws.people(released.speakers)
+        split = np.select([np.isin(released.speakers, group) for group in groups], ["train", "dev", "eval"], "")
+        return ze.EmbeddingSets.from_roles(released, split, np.array([role[name] for name in released.ids.tolist()]))
+
+    print("| codes | attacker | EER [%] | top-1 [%] | ALID [bit] |")
+    print("| ---: | --- | ---: | ---: | ---: |")
+    plain = sets(unprotected / "campplus-unprotected-0.npz")
+    plain_cues = sets(*sorted(unprotected.glob("cues-unprotected-*.npz")))
+    for size in SIZES:
+        protected = [sets(work / f"campplus-onevoice-{size}-{trained}.npz") for trained in (0, 1)]
+        encoders = [
+            EncodedSpeech("campplus", plain, protected[0]),
+            EncodedSpeech("campplus-trained", None, protected[1], "anonymised"),
+            *encode_cues(plain_cues, sets(work / f"cues-onevoice-{size}.npz")),
+        ]
+        options = ze.Options(intervals=intervals, null=200)
+        settings = AttackSettings(["semi-informed"], "full", options=options, system="onevoice", deterministic=True)
+        result = audit_folds([encoders], settings, None)
+        chosen = [result.strongest]
+        for encoder in ("campplus", "campplus-trained", "cues"):
+            of_encoder = [
+                row for row in result.rows if row.about.role == "attack" and row.labels.get("encoder") == encoder
+            ]
+            chosen.append(max(of_encoder, key=lambda row: row.about.development))
+        for row in chosen:
+            title = f"{row.labels['encoder']}, {row.labels['backend']}"
+            cells = [draws._cell(row[measure], *form) for measure, *form in draws.FORMS]
+            print(f"| {size} | {title} | {' | '.join(cells)} |", flush=True)
+
+
+def words(speech: Path, number: int) -> None:
+    from types import SimpleNamespace
+
+    from zeroevidence.auditing.utility.spoken_words import closest_words
+    from zeroevidence.evaluation.scores.utility import word_errors
+    from zeroevidence.protect import load_protector
+    from zeroevidence.protect.voices.recognisers import recognise
+
+    rows = rows_of(speech)
+    evaluated = draws.people(np.array([row["speaker"] for row in rows]))[2]
+    pool = [row for row in rows if row["speaker"] in evaluated]
+    some = [pool[i] for i in np.random.default_rng(2).permutation(len(pool))[:number]]
+    print("| speech | WER [%] |")
+    print("| --- | ---: |")
+    for title in ("original", *(f"onevoice:{size}" for size in SIZES)):
+        pairs = []
+        for row in some:
+            wave = load(speech / row["path"])
+            if title != "original":
+                wave = load_protector(title)(wave, 16_000, SimpleNamespace(id=row["utterance"], speaker=row["speaker"]))
+            pairs.append(closest_words(row["text"], recognise("whisper", wave).text))
+        errors = word_errors([said for said, _ in pairs], [text for _, text in pairs]).sum(axis=0)
+        print(f"| {title} | {100 * errors[:3].sum() / errors[3]:.0f} |", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("step", choices=("codes", "train", "audit", "words"))
+    parser.add_argument("work", type=Path, nargs="?")
+    parser.add_argument("--speech", type=Path, default=Path("../shared/data/speechocean"))
+    parser.add_argument("--draws", type=Path, help="The folder of benchmarks/draws.py.")
+    parser.add_argument("--intervals", type=int, default=400, help="Replicates of intervals.")
+    parser.add_argument("--number", type=int, default=100, help="Recordings that are heard.")
+    arguments = parser.parse_args()
+    if arguments.step == "codes":
+        arguments.work.mkdir(parents=True, exist_ok=True)
+        codes(arguments.work, arguments.speech)
+    elif arguments.step == "train":
+        train(arguments.work)
+    elif arguments.step == "audit":
+        audit(arguments.work, arguments.draws, arguments.intervals)
+    else:
+        words(arguments.speech, arguments.number)
+
+
+if __name__ == "__main__":
+    main()

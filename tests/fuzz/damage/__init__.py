@@ -1,0 +1,1 @@
+"""Damage to files: of any kind, and such that a command must refuse."""

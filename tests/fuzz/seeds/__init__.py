@@ -1,0 +1,1 @@
+"""Undamaged files and the commands that read them."""

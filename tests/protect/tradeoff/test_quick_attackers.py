@@ -1,0 +1,52 @@
+"""Quick attackers with several vectors of a person: what each of them sees, and what it does not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from zeroevidence.data.embeddings import Embeddings
+from zeroevidence.protect.attributes.shared.noise import person_rotation
+from zeroevidence.protect.tradeoff.quick_attackers import attacks_by_count, quick_attacks
+
+
+def people(spread, name, seed):
+    """Forty people with six vectors each; those of every second vary by `spread`, those of the others by one."""
+    rng = np.random.default_rng(seed)
+    who, sex = np.repeat(np.arange(40), 6), np.arange(40) % 2
+    vectors = 3.0 * rng.normal(size=(40, 4))[who] + rng.normal(size=(240, 4)) * np.where(sex, spread, 1.0)[who][:, None]
+    return Embeddings(vectors, None, [f"{name}{person}" for person in who], {"sex": np.array(["f", "m"])[sex[who]]})
+
+
+def rotated(data):
+    turned = [
+        vector @ person_rotation(name, 4, "key") for vector, name in zip(data.vectors, data.speakers, strict=True)
+    ]
+    return Embeddings(np.stack(turned), None, data.speakers, data.attributes)
+
+
+@pytest.mark.parametrize(("spread", "seen"), [(2.5, True), (1.0, False)])
+def test_distances_show_how_much_a_person_varies_after_any_rotation(spread, seen):
+    sides = people(spread, "a", 1), people(spread, "t", 2)
+    plain, turned = (
+        quick_attacks(*pair, "sex", ["logistic", "kernel"], vectors=None)
+        for pair in (sides, [rotated(side) for side in sides])
+    )
+    for name in ("logistic of distances", "kernel of distances"):
+        assert (plain[name] > 0.4) is seen
+        assert turned[name] == pytest.approx(plain[name], abs=1e-6)
+    assert turned["logistic"] < 0.15
+
+
+def test_a_person_with_one_vector_has_no_distances():
+    sides = [people(2.0, name, seed) for name, seed in (("a", 1), ("t", 2))]
+    single = [side.take(np.arange(240) % 6 == 0) for side in sides]
+    assert quick_attacks(*single, "sex", ["logistic"], vectors=None)["logistic of distances"] < 0.3
+
+
+def test_counts_together_are_counts_one_by_one():
+    sides = people(1.5, "a", 1), people(1.5, "t", 2)
+    together = attacks_by_count(*sides, "sex", ["qda", "logistic"], [1, 3, None])
+    assert together == {
+        count: quick_attacks(*sides, "sex", ["qda", "logistic"], vectors=count) for count in (1, 3, None)
+    }

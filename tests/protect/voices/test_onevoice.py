@@ -1,0 +1,153 @@
+"""One voice for all: what leaves the networks depends on codes alone, and dials keep what they say and no more."""
+
+import importlib.util
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+from zeroevidence.errors import InputError, MissingExtra, UsageError
+from zeroevidence.protect import load_protector
+from zeroevidence.protect.voices import onevoice, protector_parts
+from zeroevidence.protect.voices.onevoice import contours, protector, runtime
+
+pytest.importorskip("onnxruntime", reason="needs the extra 'speech'")
+needs_wheel = pytest.mark.skipif(
+    importlib.util.find_spec("moonshine_voice") is None, reason="needs the extra 'onevoice' (moonshine-voice)"
+)
+
+
+@pytest.fixture(scope="module")
+def networks():
+    """The decoder, which is bundled."""
+    return runtime.load_decoder()
+
+
+@pytest.fixture
+def hears_levels(networks, monkeypatch):
+    """Networks that hear a code in the level of each frame, so that known codes can be said to them."""
+
+    class Hearing:
+        speak = networks.speak
+
+        @staticmethod
+        def hear(wave, size):
+            frames = np.pad(wave, (0, -len(wave) % runtime.HOP)).reshape(-1, runtime.HOP)
+            return (np.abs(frames).mean(axis=1) > 0.1).astype(np.int64)
+
+    monkeypatch.setattr(protector, "load_networks", lambda: Hearing)
+
+
+def test_a_spectrum_is_turned_back_into_its_waveform():
+    wave = np.random.default_rng(0).normal(size=128 * 40)
+    parts = runtime._spectrum(wave)
+    spectrum = parts[:, :257] + 1j * parts[:, 257:]
+    output = np.concatenate([np.log(np.abs(spectrum)), np.angle(spectrum)], axis=1)
+    np.testing.assert_allclose(runtime._waveform(output), wave, atol=1e-9)
+
+
+def test_pulses_have_the_pitch_that_is_asked_for():
+    for hertz in (120.0, 215.0):
+        power = np.abs(np.fft.rfft(runtime._pulses(np.full(125, hertz)) * np.hanning(16_000)))
+        assert abs(int(power[60 : int(1.5 * hertz)].argmax()) + 60 - hertz) <= 1.0
+
+
+def test_speech_has_the_length_of_its_codes_and_is_the_same_in_pieces(networks, monkeypatch):
+    codes = np.random.default_rng(0).integers(0, 64, 90)
+    pitch = np.full(270, 180.0)
+    whole = networks.speak(codes, pitch, 64)
+    assert len(whole) == 90 * runtime.HOP
+    assert np.isfinite(whole).all()
+    assert np.abs(whole).max() > 0.01
+    monkeypatch.setattr(runtime, "_PIECE", 40)
+    np.testing.assert_allclose(networks.speak(codes, pitch, 64), whole, atol=1e-4)
+
+
+def test_the_output_depends_on_codes_alone(hears_levels, voice):
+    rng = np.random.default_rng(0)
+    loud = np.repeat(rng.integers(0, 2, 40), runtime.HOP)
+    waves = [
+        np.where(loud, 0.5 * np.sign(rng.normal(size=len(loud))), 0.01 * rng.normal(size=len(loud))) for _ in range(2)
+    ]
+    for name in ("onevoice", "onevoice:64,rate=even"):
+        first, second = (
+            load_protector(name)(wave.astype(np.float32), 16_000, voice.Spoken(f"u{k}", f"s{k}"))
+            for k, wave in enumerate(waves)
+        )
+        np.testing.assert_array_equal(first, second)
+
+
+def test_length_and_rate_are_kept_unless_the_rate_is_even(hears_levels, utterance):
+    wave = 0.5 * np.sign(np.random.default_rng(0).normal(size=11_025)).astype(np.float32)
+    assert len(load_protector("onevoice")(wave, 22_050, utterance)) == 11_025
+    assert len(load_protector("onevoice:128,rate=even")(wave, 22_050, utterance)) < 11_025  # its code never changes
+    silence = load_protector("onevoice")(np.zeros(4000, np.float32), 16_000, utterance)
+    assert not silence.any()
+    assert len(silence) == 4000
+
+
+def test_the_pitch_contour_says_neither_how_high_nor_how_wide_a_voice_was(voice):
+    low, high, wide = (
+        contours.coarse_pitch(voice.vowel(glide, seconds=2.0), 83) for glide in ((90, 135), (200, 300), (150, 300))
+    )
+    assert low[-1] > 1.4 * low[0]  # a glide stays one
+    assert np.abs(np.log2(low / high)).max() < 1.0 / 12
+    assert wide.max() / wide.min() == pytest.approx(low.max() / low.min(), rel=0.06)
+    assert contours.coarse_pitch(np.zeros(32_000, np.float32), 83).tolist() == [1.0] * 83
+
+
+def test_the_loudness_contour_does_not_say_how_loud_a_recording_was(voice):
+    swelling = voice.vowel(120, seconds=2.0) * np.linspace(0.2, 1.0, 32_000, dtype=np.float32)
+    contour = contours.coarse_loudness(swelling, 83)
+    assert contour[-10] > 1.5 * contour[10]
+    np.testing.assert_allclose(contour, contours.coarse_loudness(0.1 * swelling, 83), rtol=1e-6)
+
+
+def test_names_are_read_as_they_are_written():
+    for name in ("onevoice:128", "onevoice:32,rate=even,pitch=coarse,loudness=contour"):
+        assert load_protector(name).name == name
+    assert load_protector("onevoice") == onevoice.OneVoice(128)
+    assert [part.role for part in protector_parts("onevoice")] == ["encoder", "voice"]
+    assert load_protector("onevoice:64").fingerprint != load_protector("onevoice:128").fingerprint
+
+
+@pytest.mark.parametrize("name", ["onevoice:100", "onevoice:64,pitch=fine", "onevoice:64,colour=red", "onevoice:x"])
+def test_unknown_settings_are_refused(name):
+    with pytest.raises(UsageError, match="onevoice"):
+        load_protector(name)
+
+
+def test_other_weights_are_refused(tmp_path):
+    folder = tmp_path / "weights"
+    shutil.copytree(runtime.WEIGHTS.folder, folder)
+    weights = runtime.Weights(folder)
+    assert weights.read("content.onnx") == runtime.WEIGHTS.read("content.onnx")
+    (folder / "content.onnx").write_bytes(b"other")
+    with pytest.raises(InputError, match=r"content\.onnx: is not the file that its card names"):
+        weights.read("content.onnx")
+
+
+def test_the_card_names_origin_and_licence_of_weights_of_at_most_20_mb():
+    card = json.loads((runtime.WEIGHTS.folder / "card.json").read_text(encoding="utf-8"))
+    assert card["licence"] == "MIT"
+    assert "CC BY 4.0" in card["codes"]
+    assert "Flite" in card["voice"]
+    assert sum(len(runtime.WEIGHTS.read(name)) for name in card["sha256"]) < 20e6
+
+
+def test_without_the_wheel_the_extra_is_named(monkeypatch, utterance):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    runtime.load_networks.cache_clear()
+    runtime.moonshine_file.cache_clear()
+    with pytest.raises(MissingExtra, match="onevoice"):
+        load_protector("onevoice")(np.ones(1600, np.float32), 16_000, utterance)
+
+
+@needs_wheel
+def test_a_recording_keeps_its_length_and_loses_its_level(voice, utterance):
+    wave = voice.vowel(120, seconds=1.0)
+    first, quiet = (load_protector("onevoice")(gain * wave, 16_000, utterance) for gain in (1.0, 0.125))
+    assert len(first) == 16_000
+    assert np.abs(first).max() == pytest.approx(0.5, abs=1e-3)
+    np.testing.assert_array_equal(first, quiet)
