@@ -89,6 +89,12 @@ def test_names_of_bars_keep_what_tells_them_apart():
     assert max(map(len, texts)) <= 28
 
 
+def test_names_of_bars_have_no_control_characters():
+    ax = Figure().add_subplot()
+    name_ticks(ax, [("a\x1b", "f"), "b\x1b"])
+    assert not any("\x1b" in label.get_text() for label in ax.get_xticklabels())
+
+
 def test_bars_stand_in_the_middle_of_their_group(rows):
     def labelled(system, attacker):
         return replace(rows[0], labels={"system": system, "attacker": attacker}, about=About())

@@ -105,7 +105,7 @@ def name_ticks(ax: Axes, names: Sequence[str | Sequence[str]]) -> None:
 
 def _joined(parts: Sequence[str]) -> str:
     """The parts of a name in one line, the longest of them shortened until all fit."""
-    shown = [shortened(part, _NAME) for part in parts if part]
+    shown = [shortened(part, _NAME) for part in parts if part]  # without control characters
     while sum(map(len, shown)) + len(shown) - 1 > _NAME and max(map(len, shown)) > _LEAST:
         longest = max(range(len(shown)), key=lambda place: len(shown[place]))
         shown[longest] = shortened(shown[longest], len(shown[longest]) - 1)
