@@ -23,6 +23,8 @@ from zeroevidence.web.work.request import JobRequest, ProblemList
 
 State = Literal["waiting", "running", "done", "problems", "failed", "cancelled", "timed-out"]
 MOST_JOBS = 16
+_MODULE = "zeroevidence.web.work.process"
+_SAMPLE_MODULE = "zeroevidence.sample.page_job"
 
 
 @dataclass(slots=True)
@@ -33,6 +35,7 @@ class ReportJob:
     folder: Path
     title: str
     steps: list[str]
+    module: str = _MODULE
     state: State = "waiting"
     message: str = "waiting for other jobs to finish"
     done: int = 0
@@ -90,6 +93,7 @@ class JobQueue:
         """Begin a job on uploaded files."""
         (folder / "request.json").write_text(request.to_json(), encoding="utf-8")
         job = ReportJob(secrets.token_urlsafe(24), folder, title, job_steps(request))
+        job.module = _SAMPLE_MODULE if request.kind == "sample" else _MODULE
         self._jobs[job.token] = job
         job.task = asyncio.create_task(self._run(job))
         for old in [job for job in self._jobs.values() if job.over][: max(0, len(self._jobs) - MOST_JOBS)]:
@@ -131,7 +135,7 @@ class JobQueue:
             job.state, job.message, job.started = "running", "starting", time.monotonic()
             try:
                 async with asyncio.timeout(self.timeout):
-                    code = await self._work(job, "zeroevidence.web.work.process")
+                    code = await self._work(job, job.module)
             except TimeoutError:
                 job.state, job.message = "timed-out", f"stopped: it took longer than {self.timeout:g} seconds"
                 return

@@ -1,4 +1,4 @@
-"""Audits of recordings and embeddings that were sent, and of the bundled speech, as the commands carry them out."""
+"""Audits of recordings and embeddings that were sent, as the commands carry them out."""
 
 from __future__ import annotations
 
@@ -18,8 +18,6 @@ from zeroevidence.evaluation import Options
 from zeroevidence.evaluation.comparing.files import compare_results
 from zeroevidence.report.audit_folder import save_audit
 from zeroevidence.report.inputs import ReportInputs
-from zeroevidence.sample import PROTECTIONS
-from zeroevidence.sample.audits import DEMO_OPTIONS, sample_audit
 from zeroevidence.web.messages import on_the_page
 from zeroevidence.web.work.outcome import Findings
 from zeroevidence.web.work.progress import COMPARING, READING, JobProgress
@@ -91,7 +89,7 @@ def audit_speech(speech: PlacedSpeech, home: Path, progress: JobProgress) -> Fin
         for side in speech.systems
     ]
     names = titles([side.folder.name for side in speech.systems])
-    return _findings(audits, names, home, progress)
+    return audit_findings(audits, names, home, progress)
 
 
 def audit_embeddings(request: JobRequest, home: Path, progress: JobProgress) -> Findings:
@@ -114,17 +112,7 @@ def audit_embeddings(request: JobRequest, home: Path, progress: JobProgress) -> 
                     progress=progress.counter(f"Attacking {name}"),
                 )
             )
-    return _findings(audits, names, home, progress)
-
-
-def audit_sample(home: Path, progress: JobProgress) -> Findings:
-    """Attack the bundled speech under two protections."""
-    progress.work()
-    audits = [
-        sample_audit(kind, options=DEMO_OPTIONS, progress=progress.counter(f"Attacking {name}"))
-        for kind, name in PROTECTIONS.items()
-    ]
-    return _findings(audits, list(PROTECTIONS.values()), home, progress, DEMO_OPTIONS)
+    return audit_findings(audits, names, home, progress)
 
 
 def _read(file: Upload, speakers: Upload | None) -> Embeddings:
@@ -136,10 +124,24 @@ def _read(file: Upload, speakers: Upload | None) -> Embeddings:
     return embeddings
 
 
-def _findings(
+def audit_findings(
     audits: Sequence[Audit], names: Sequence[str], home: Path, progress: JobProgress, options: Options | None = None
 ) -> Findings:
-    """Return the results of audits of the same speech, compared where there are two."""
+    """Return the results of audits of the same speech, compared where there are two.
+
+    Parameters
+    ----------
+    audits
+        The audit of each system.
+    names
+        A name for each system.
+    home
+        The folder of the job.
+    progress
+        Where progress and notes go.
+    options
+        How systems are compared.
+    """
     inputs = ReportInputs()
     for result in audits:
         inputs.add_audit(result)

@@ -14,20 +14,32 @@ import resource
 import signal
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from zeroevidence.errors import InputError, Problem, ZeroEvidenceError
 from zeroevidence.web.work.progress import JobProgress, job_steps
 from zeroevidence.web.work.request import JobRequest
 
+if TYPE_CHECKING:
+    from zeroevidence.web.work.outcome import Findings
+
 MOST_MEMORY = 8 << 30  # bytes of addresses that a job may take
 PROBLEMS = "problems.json"
 
 
-def main(folder: str) -> int:
-    """Do the job of a folder, and return the exit code."""
+def main(folder: str, bundled: Callable[[Path, JobProgress], Findings] | None = None) -> int:
+    """Do the job of a folder, and return the exit code.
+
+    Parameters
+    ----------
+    folder
+        The folder of the job.
+    bundled
+        Audits the bundled speech, for jobs that ask for it.
+    """
     guard_process()
     home = Path(folder)
     request = JobRequest.from_file(home / "request.json")
@@ -37,7 +49,7 @@ def main(folder: str) -> int:
             from zeroevidence.web.work.audits import speech_places
 
             places = speech_places(home)
-        problems = _do(request, home)
+        problems = _do(request, home, bundled)
     except InputError as error:
         problems = [error.problem]
     except ZeroEvidenceError as error:
@@ -50,12 +62,15 @@ def main(folder: str) -> int:
     return InputError.exit_code
 
 
-def _do(request: JobRequest, home: Path) -> list[Problem]:
+def _do(request: JobRequest, home: Path, bundled: Callable[[Path, JobProgress], Findings] | None) -> list[Problem]:
     """Do what is asked for; return the problems that stand in the way, none where it is done."""
     from zeroevidence.web.work.outcome import write_outcome
 
     progress = JobProgress(job_steps(request))
-    if request.kind == "scores":
+    if request.kind == "sample":
+        assert bundled is not None
+        findings = bundled(home, progress)
+    elif request.kind == "scores":
         from zeroevidence.web.work.score_files import evaluate_scores, score_problems
 
         problems = score_problems(request, progress)
@@ -63,7 +78,7 @@ def _do(request: JobRequest, home: Path) -> list[Problem]:
             return problems
         findings = evaluate_scores(request, progress)
     else:
-        from zeroevidence.web.work.audits import audit_embeddings, audit_sample, audit_speech, place_speech
+        from zeroevidence.web.work.audits import audit_embeddings, audit_speech, place_speech
 
         if request.kind == "speech":
             speech = place_speech(request, home, progress)
@@ -71,10 +86,8 @@ def _do(request: JobRequest, home: Path) -> list[Problem]:
                 findings = audit_speech(speech, home, progress)
             except InputError as error:  # the first of perhaps many problems
                 return speech.problems() or [error.problem]
-        elif request.kind == "embeddings":
-            findings = audit_embeddings(request, home, progress)
         else:
-            findings = audit_sample(home, progress)
+            findings = audit_embeddings(request, home, progress)
     write_outcome(findings, home, progress, title=request.title, hide=request.hide)
     return []
 
