@@ -60,9 +60,10 @@ def table_below(path, heading):
     return [[cell.strip(" `") for cell in line.split("|")[1:-1]] for line in lines[2:]]
 
 
-def test_the_version_is_that_of_the_citation():
+def test_the_changelog_has_the_release_below_what_is_not_released():
+    headings = re.findall(r"^## (.+)$", read("CHANGELOG.md"), re.M)
+    assert headings[:2] == ["Unreleased", f"{__version__} ({CITATION['date-released']})"]
     assert CITATION["version"] == __version__
-    assert re.fullmatch(r"20\d\d-\d\d-\d\d", CITATION["date-released"])
 
 
 def test_authors_are_those_of_the_citation():
