@@ -35,7 +35,7 @@ ROWS = [
 
 
 def test_text_has_names_units_and_the_original_beside_the_protected(monkeypatch):
-    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("COLUMNS", "100")
     text = render(ROWS, "text")
     assert "What the speech is still good for; system: mine" in text
     lines = {line.split("  ")[0]: line for line in text.splitlines()}
