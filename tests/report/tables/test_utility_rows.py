@@ -34,7 +34,8 @@ ROWS = [
 ]
 
 
-def test_text_has_names_units_and_the_original_beside_the_protected():
+def test_text_has_names_units_and_the_original_beside_the_protected(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
     text = render(ROWS, "text")
     assert "What the speech is still good for; system: mine" in text
     lines = {line.split("  ")[0]: line for line in text.splitlines()}

@@ -89,5 +89,5 @@ def find_card(name: str) -> EncoderCard:
         When there is none, or its card cannot be used.
     """
     file, chosen = card_parts(name)
-    installed = any(encoder.name == name.lower() for encoder in inventory().encoders)
+    installed = any(encoder.name == str(name).lower() for encoder in inventory().encoders)
     return find_encoder(name).card if installed or not is_file(file) else read_card(file, chosen)
