@@ -51,7 +51,9 @@ PARQUET = Container("parquet", "Parquet", (b"PAR1",))
 NPZ = Container("npz", "NumPy", (b"PK\x03\x04", b"PK\x05\x06"))
 NPY = Container("npy", "NumPy", (b"\x93NUMPY",))
 HDF5 = Container("hdf5", "HDF5", (b"\x89HDF\r\n\x1a\n",))
-PICKLE = Container("pickle", "pickle", tuple(b"\x80%c" % protocol for protocol in range(2, 6)))
+_EARLY_PICKLES = (b"(dp0\n", b"(lp0\n", b"ccopy_reg\n", b"cnumpy.core.multiarray\n", b"}q\x00", b"]q\x00")
+PICKLE = Container("pickle", "pickle", (*(b"\x80%c" % protocol for protocol in range(2, 6)), *_EARLY_PICKLES))
+EXPORT = "np.savez('scores.npz', scores=scores, labels=labels)"  # how the scores of a pickle are written
 
 _CONTAINERS = (PARQUET, NPZ, NPY, HDF5, PICKLE)
 _COMPRESSED = {
@@ -63,6 +65,7 @@ _COMPRESSED = {
 }
 # Polars would unpack others too, unasked and without a limit, so they are refused.
 _UNPACKERS: dict[str, Callable[..., Any]] = {"gzip": gzip.open, "xz": lzma.open, "bzip2": bz2.open}
+_ENDINGS = (".gz", ".xz", ".bz2")  # of the names of compressed files
 _START = 64  # bytes that are looked at to recognise a container
 _PORTION = 1 << 20  # bytes that are unpacked at a time
 
@@ -177,7 +180,12 @@ def open_input(path: str | Path) -> InputFile:
 def refuse_pickle(file: InputFile, export: str) -> None:
     """Refuse a pickle, which runs code when it is read; `export` is Python that writes its content in another way."""
     if file.is_in(PICKLE):
-        raise InputError(f"a pickle, which is never read, as that may run code; export it: {export}", path=file.name)
+        raise pickled(file.name, export)
+
+
+def pickled(name: str, export: str) -> InputError:
+    """Return the error about a file that is a pickle, or holds one."""
+    return InputError(f"a pickle, which is never read, as that may run code; export it: {export}", path=name)
 
 
 def _unpack(file: InputFile) -> InputFile:
@@ -202,6 +210,11 @@ def _unpack(file: InputFile) -> InputFile:
     if _compression(unpacked):
         raise InputError("compressed twice; expected it to be unpacked once", path=file.name)
     return unpacked
+
+
+def uncompressed_name(name: str) -> str:
+    """Return the name of a file without the ending that tells how it is compressed."""
+    return next((name.removesuffix(ending) for ending in _ENDINGS if name.endswith(ending)), name)
 
 
 def _compression(file: InputFile) -> str | None:
