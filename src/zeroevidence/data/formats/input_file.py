@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zeroevidence.data.files.errors import is_folder, reading_file
+from zeroevidence.data.files.panics import silent_panics
 from zeroevidence.data.files.size_limits import check_size, unpack_limit
 from zeroevidence.errors import InputError
 
@@ -226,7 +227,7 @@ def load_parquet(file: InputFile) -> pl.DataFrame:
     """Return the table of a Parquet file, unless its rows would not fit: kilobytes can hold billions of equal ones."""
     import polars as pl
 
-    with reading_file(file.name, "Parquet"):
+    with reading_file(file.name, "Parquet"), silent_panics():
         with file.stream() as stream:
             table = pl.scan_parquet(stream, hive_partitioning=False)
             rows = int(table.select(pl.len()).collect().item())
