@@ -68,7 +68,7 @@ PROTECTORS = {  # title and name
 }
 UNTOUCHED = "unprotected"
 TEN = 10  # recordings that are listened to
-HEARD = ("three changes", "cascade")  # protections that are listened to, after the original
+HEARD = ("three changes", "onevoice", "cascade")  # protections that are listened to, after the original
 
 
 @dataclass(frozen=True)
@@ -243,12 +243,13 @@ def front(work: Path, target: Path) -> None:
     figure.savefig(target, metadata={"Date": None})
 
 
-def listen(work: Path, target: Path) -> None:
+def listen(work: Path, speech: Path, target: Path) -> None:
     """Draw spectrograms of ten recordings before and after, and print what is heard in them."""
     from matplotlib.figure import Figure
 
     homes = {title: work / title.replace(" ", "-") / "1" for title in HEARD}
     original, _ = read_usable(work / "original", list(homes.values()))
+    original = original.only([each for each in original if each.speaker in never_heard(speech)])
     said = corpus_transcripts(original, work / "original")
     ten = sorted(original, key=lambda each: random_key(f"0:{each.id}"))[:TEN]  # of those that are heard anyway
     sides = {
@@ -264,7 +265,7 @@ def listen(work: Path, target: Path) -> None:
     print(f"| --- |{' --- |' * len(sides)}")
     for each in ten:
         print(f"| {said[each.id].lower()} | {' | '.join(texts[title][each.id].text for title in sides)} |")
-    figure = Figure(figsize=(9.0, 3.0), layout="constrained")
+    figure = Figure(figsize=(9.0, 1.0 * len(sides)), layout="constrained")
     grid = figure.subplots(len(sides), TEN, squeeze=False)
     for line, (title, corpus) in zip(grid, sides.items(), strict=True):
         line[0].set_ylabel(title, fontsize=7)
@@ -350,6 +351,8 @@ def main():
         step.add_argument("work", type=Path)
         if name != "table":
             step.add_argument("target", type=Path)
+        if name == "listen":
+            step.add_argument("--speech", type=Path, default=Path("../shared/data/speechocean"))
     timed = steps.add_parser("speed")
     timed.add_argument("wave", nargs="?")
     timed.add_argument("--repeats", type=int, default=20)
@@ -363,7 +366,7 @@ def main():
     elif given.step == "front":
         front(given.work, given.target)
     elif given.step == "listen":
-        listen(given.work, given.target)
+        listen(given.work, given.speech.absolute(), given.target)
     elif given.first:
         print(first_call(given.first, given.wave))
     else:
