@@ -84,7 +84,7 @@ def is_score_list(path: str | Path) -> bool:
     try:
         file = open_input(path)
         if file.kind == NPY.name:
-            return load_arrays(file, "scores", ())["scores"].ndim == 1
+            return bool(load_arrays(file, "scores", ())["scores"].ndim == 1)
         return file.kind == TEXT and list_layout(sample_lines(file.head(2 * HEAD), file.name)) is not None
     except InputError:
         return False
