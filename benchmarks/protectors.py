@@ -8,11 +8,14 @@
 
 `measure` anonymises a corpus with every protector that is installed, audits the result and lets a recogniser that is no
 part of any of them hear it. A protector that draws is run as often as the effort runs it, so that attackers have
-further draws. Everything is kept in WORK: what is there is not computed again, an interrupted run continues, and
-folders of anonymised speech may come from another machine, such as one with a GPU that lacks the extra `cascade`. For
-all people with all attackers:
+further draws, or `--draws` times. Everything is kept in WORK: what is there is not computed again, an interrupted run
+continues, and folders of anonymised speech may come from another machine, such as one with a GPU that lacks the extra
+`cascade`. For all people with all attackers:
 
-    python benchmarks/protectors.py measure WORK --speech ../shared/data/speechocean --effort full --heard 200
+    python benchmarks/protectors.py measure WORK --speech ../shared/data/speechocean --effort full --draws 5 --heard 100
+
+`onevoice` has learned what people sound like from 60 of speechocean762, so words are heard from people of whom it has
+heard none: the 45 that are evaluated in `draws.py`.
 
 `table` prints a Markdown table of what WORK holds, and `front` draws it. `listen` draws spectrograms of ten recordings
 and prints what is heard in them. `speed` prints the time of each protector over that of `mcadams` in the same run:
@@ -35,6 +38,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from draws import people as cut_people
 from timing import best_of_each
 
 from zeroevidence.auditing.inputs.anonymiser_draws import usual_draws
@@ -64,7 +68,7 @@ PROTECTORS = {  # title and name
 }
 UNTOUCHED = "unprotected"
 TEN = 10  # recordings that are listened to
-HEARD = ("three changes", "cascade")  # protections that are listened to, after the original
+HEARD = ("three changes", "onevoice", "cascade")  # protections that are listened to, after the original
 
 
 @dataclass(frozen=True)
@@ -101,6 +105,13 @@ def choose_people(work: Path, speech: Path, people: int | None) -> Path:
     return table.parent
 
 
+def never_heard(speech: Path) -> set[str]:
+    """The people that no protector has learned from."""
+    with (speech / "utterances.tsv").open(encoding="utf-8") as file:
+        names = [row["speaker"] for row in csv.DictReader(file, delimiter="\t")]
+    return set(cut_people(np.array(names))[2] if speech.name == "speechocean" else names)
+
+
 def run(*arguments: object) -> float:
     """Run a command of the package and return the processor time that it took; refused recordings are no failure."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -112,7 +123,9 @@ def run(*arguments: object) -> float:
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def measure(work: Path, speech: Path, people: int | None, effort: str, heard: int, only: list[str]) -> None:
+def measure(
+    work: Path, speech: Path, people: int | None, effort: str, often: int | None, heard: int, only: list[str]
+) -> None:
     """Anonymise, audit and hear, as far as that has not been done."""
     original = choose_people(work, speech, people)
     for title, name in installed().items():
@@ -120,7 +133,7 @@ def measure(work: Path, speech: Path, people: int | None, effort: str, heard: in
             continue
         home = work / title.replace(" ", "-")
         home.mkdir(parents=True, exist_ok=True)
-        draws = usual_draws(effort) if ".." in name or "random" in name else 1
+        draws = (often or usual_draws(effort)) if ".." in name or "random" in name else 1
         for draw in range(1, draws + 1):
             folder = home / str(draw)
             if not (folder / "protector.json").exists():
@@ -141,6 +154,7 @@ def measure(work: Path, speech: Path, people: int | None, effort: str, heard: in
             words = home / "words.json"
             if not words.exists():
                 usable, _ = read_usable(original, [home / "1"])
+                usable = usable.only([each for each in usable if each.speaker in never_heard(speech)])
                 said = corpus_transcripts(usable, original)
                 ear = Ear(JUDGE, work / "cache" / "heard")
                 rows = evaluate_hearing(usable, usable.replaced(home / "1"), said, ear, most=heard)
@@ -229,12 +243,13 @@ def front(work: Path, target: Path) -> None:
     figure.savefig(target, metadata={"Date": None})
 
 
-def listen(work: Path, target: Path) -> None:
+def listen(work: Path, speech: Path, target: Path) -> None:
     """Draw spectrograms of ten recordings before and after, and print what is heard in them."""
     from matplotlib.figure import Figure
 
     homes = {title: work / title.replace(" ", "-") / "1" for title in HEARD}
     original, _ = read_usable(work / "original", list(homes.values()))
+    original = original.only([each for each in original if each.speaker in never_heard(speech)])
     said = corpus_transcripts(original, work / "original")
     ten = sorted(original, key=lambda each: random_key(f"0:{each.id}"))[:TEN]  # of those that are heard anyway
     sides = {
@@ -250,7 +265,7 @@ def listen(work: Path, target: Path) -> None:
     print(f"| --- |{' --- |' * len(sides)}")
     for each in ten:
         print(f"| {said[each.id].lower()} | {' | '.join(texts[title][each.id].text for title in sides)} |")
-    figure = Figure(figsize=(9.0, 3.0), layout="constrained")
+    figure = Figure(figsize=(9.0, 1.0 * len(sides)), layout="constrained")
     grid = figure.subplots(len(sides), TEN, squeeze=False)
     for line, (title, corpus) in zip(grid, sides.items(), strict=True):
         line[0].set_ylabel(title, fontsize=7)
@@ -328,6 +343,7 @@ def main():
     measuring.add_argument("--speech", type=Path, default=Path("../shared/data/speechocean"))
     measuring.add_argument("--people", type=int)
     measuring.add_argument("--effort", choices=("quick", "standard", "full"), default="quick")
+    measuring.add_argument("--draws", type=int, help="of protectors that draw; by default as the effort does")
     measuring.add_argument("--heard", type=int, default=30, help="recordings that are heard")
     measuring.add_argument("--only", action="append", default=[], choices=PROTECTORS, help="may be repeated")
     for name in ("table", "front", "listen"):
@@ -335,19 +351,22 @@ def main():
         step.add_argument("work", type=Path)
         if name != "table":
             step.add_argument("target", type=Path)
+        if name == "listen":
+            step.add_argument("--speech", type=Path, default=Path("../shared/data/speechocean"))
     timed = steps.add_parser("speed")
     timed.add_argument("wave", nargs="?")
     timed.add_argument("--repeats", type=int, default=20)
     timed.add_argument("--first", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.step == "measure":
-        measure(given.work, given.speech.absolute(), given.people, given.effort, given.heard, given.only)
+        people, effort = given.people, given.effort
+        measure(given.work, given.speech.absolute(), people, effort, given.draws, given.heard, given.only)
     elif given.step == "table":
         table(given.work)
     elif given.step == "front":
         front(given.work, given.target)
     elif given.step == "listen":
-        listen(given.work, given.target)
+        listen(given.work, given.speech.absolute(), given.target)
     elif given.first:
         print(first_call(given.first, given.wave))
     else:

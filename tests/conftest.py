@@ -112,7 +112,7 @@ def shared_demo(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Mo
 
         return audit
 
-    for make in (audits.sample_audit, audits.trained_audit):
+    for make in (audits.sample_audit, audits.trained_audit, audits.cascade_audit):
         monkeypatch.setattr(audits, make.__name__, computed_once(make))
 
 

@@ -10,6 +10,7 @@ from zeroevidence.auditing.utility.hearing import Hearing
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation import Options
 from zeroevidence.protect.anonymising.anonymise import anonymise
+from zeroevidence.protect.voices import VOICE_PROTECTORS, ProtectorPart, Spelling, register_voice
 from zeroevidence.protect.voices.recognisers import RECOGNISERS, Recognised, RecogniserKind, load_recogniser
 
 soundfile = pytest.importorskip("soundfile")
@@ -116,6 +117,38 @@ def test_recordings_that_the_protection_refused_are_left_out_on_both_sides(voice
     (released / "p0" / "p0u0.wav").unlink()
     with pytest.raises(InputError, match="no audio for utterance 'p0u0'"):
         audited(voices, tmp_path / "again", anonymised=released, protect=None)
+
+
+@pytest.fixture
+def listener():
+    """A voice protector that recognises words, and does not understand what is soft."""
+    part = ProtectorPart("recogniser", "listener", "Hears loud voices", "CC0")
+
+    class Listener:
+        name, fingerprint = "listener", "listener:1"
+
+        def __call__(self, wave, rate, utterance):
+            if np.abs(wave).max() < 0.1:
+                raise InputError(f"utterance '{utterance.id}': not understood")
+            return wave[::-1].astype(np.float32)
+
+    register_voice("listener", "Reverses.", Spelling("listener"), parts=lambda _: (part,))(
+        lambda text, seed: Listener()
+    )
+    yield
+    VOICE_PROTECTORS._entries.pop("listener")
+
+
+@pytest.mark.parametrize("soft", [0, 2])
+def test_what_a_protector_refuses_within_an_audit_is_left_out(voices, tmp_path, listener, soft):
+    for k in range(soft):
+        soundfile.write(voices / f"p{k}" / f"p{k}soft.wav", 0.01 * np.random.default_rng(k).normal(size=6000), 16_000)
+    lines = []
+    audit = audited(voices, tmp_path / "cache", protect="listener", say=lines.append, hearing=Hearing("none"))
+    note = f"note: {soft} of {12 + soft} recordings were refused by the protection and are left out on both sides"
+    assert (note in lines) == bool(soft)
+    flagged = ["refused-left-out" in {each.code for each in row.flags} for row in audit.rows]
+    assert flagged == [bool(soft) and row.about.role == "attack" for row in audit.rows]
 
 
 def test_nothing_refused_is_not_flagged(voices, tmp_path):

@@ -2,15 +2,18 @@
 
 import re
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from tests.effort import slow
 from zeroevidence.auditing import audit_corpora
-from zeroevidence.cli import cli
+from zeroevidence.cli import cli, main
 from zeroevidence.protect.assessment.classifiers.classifier import CLASSIFIERS
 from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS
+from zeroevidence.protect.voices import VOICE_PROTECTORS
 from zeroevidence.sample import sample_rows, sample_sets
 
 soundfile = pytest.importorskip("soundfile")
@@ -73,6 +76,8 @@ def files(tmp_path, monkeypatch):
     logistic = {"logistic": CLASSIFIERS["logistic"]}
     monkeypatch.setattr(CLASSIFIERS, "_entries", logistic)
     monkeypatch.setattr("zeroevidence.protect.fitting.protectors_of", lambda target: [ATTRIBUTE_PROTECTORS["linear"]])
+    tones = replace(VOICE_PROTECTORS["cascade"], make=VOICE_PROTECTORS["mcadams"].make)  # in which nobody hears words
+    monkeypatch.setattr(VOICE_PROTECTORS, "_entries", {**VOICE_PROTECTORS, "cascade": tones})
     _, ignorant, informed = sample_rows("eval")
     dev = sample_rows("dev")[1]
     copies = {
@@ -103,6 +108,15 @@ def test_every_line_runs(page, row_blocks, files):
     readme.run(blocks)
     assert (files / "report.html").stat().st_size > 10_000
     assert (files / "out" / "result.json").exists()
+
+
+@slow
+def test_the_first_lines_are_those_of_the_demo(shared_demo, capsys):
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    shown = re.search(r"zeroevidence demo\n```\n\n```text\n(.*?)```", text, re.DOTALL)[1]
+    with pytest.raises(SystemExit, match="0"):
+        main(["demo"])
+    assert capsys.readouterr().out.replace("\u00a0", " ").startswith(shown)
 
 
 def test_what_installs_names_what_exists(row_blocks):
@@ -136,6 +150,6 @@ def test_the_picture_shows_the_numbers_of_the_text():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     picture = (ROOT / "docs/_static/demo-attackers.svg").read_text(encoding="utf-8")
     shares = re.findall(r"is named in ([\d.]+ %) of recordings", text)
-    assert len(shares) == 3
+    assert len(shares) == 4
     assert all(f">{share}<" in picture for share in shares)
     assert "docs/_static/demo-attackers.svg" in text

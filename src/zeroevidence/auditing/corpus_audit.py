@@ -41,7 +41,7 @@ from zeroevidence.auditing.inputs.further_encoders import (
     pools_crops,
     with_crops,
 )
-from zeroevidence.auditing.inputs.left_out import LeftOut, read_usable
+from zeroevidence.auditing.inputs.left_out import LeftOut, read_usable, try_protection, without
 from zeroevidence.auditing.inputs.speaker_folds import check_trainable, sets_of, split_people
 from zeroevidence.auditing.utility.heard_speech import Ear
 from zeroevidence.auditing.utility.hearing import Hearing, appoint_judge, hear_audit, known_parts
@@ -154,11 +154,17 @@ def audit_corpora(
     number = number_of_draws(draws, len(folders), effort)
     protectors = () if protect is None else seeded_protectors(protect, options.seed, number)
     usable, refused = read_usable(corpus, folders)
-    if refused:
-        say(f"note: {refused}")
     originals = _split(usable, corpus, folds, options.seed, cutting)
     compared = _check_speech(corpus, folders[0] if folders else None, refused, progress, say)
-    judge = appoint_judge(hearing, known_parts(protect, folders), say)
+    encoder, parts = load_extractor(extractor), known_parts(protect, folders)
+    judge = appoint_judge(hearing, parts, say)
+    if protectors and any(part.role == "recogniser" for part in parts):  # what is not understood is refused
+        kept = CachedTransform(protectors[0], Path(cache) / "protected")
+        refused = try_protection(usable, kept, encoder.sample_rate, cores(), progress("protecting", "recordings"))
+        usable = without(usable, refused)
+        originals = _split(usable, corpus, folds, options.seed, cutting)
+    if refused:
+        say(f"note: {refused}")
     pairs = tuple((fold, fold.replaced(folders[0]) if folders else fold) for fold in originals)
     if protect is not None:
         card = protector_card(protect)
@@ -167,7 +173,6 @@ def audit_corpora(
     if len(pairs) > 1:
         people, times = len(originals[0].speakers), len(pairs)
         say(f"cross-validation: {people} people in {times} folds, so attackers learn {times} times")
-    encoder = load_extractor(extractor)
     models = settings.threat_models()
     informed = any(required_speech(model) == {"anonymised"} for model in models)
     repeats = any(model.enrolment == "anonymised" for model in models)

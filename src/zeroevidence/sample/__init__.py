@@ -15,10 +15,12 @@ from zeroevidence.evaluation.reading.score_files import ScoreFile
 _HOME = Path(__file__).parent / "scores"
 _EMBEDDINGS = Path(__file__).parent / "audiomnist_ecapa.npz"
 _SENTENCES = Path(__file__).parent / "speechocean_campplus.npz"
+_CASCADE = Path(__file__).parent / "speechocean_cascade.npz"
 EXTRACTOR = "ECAPA-TDNN (VoxCeleb)"
 # Name in the file, and the protector as the command line knows it.
 PROTECTIONS = {"mcadams": "mcadams-random", "pitch": "pitch:4"}
-THREEFOLD = "mcadams+pitch+formant"  # the protection of the sentences
+THREEFOLD = "mcadams+pitch+formant"  # of sentences
+CASCADE = "cascade"  # of the same sentences, as far as a recogniser understands them
 SPLITS = ("dev", "eval")
 _CONDITIONS: dict[str, tuple[Material, Material]] = {
     "oo": ("original", "original"),
@@ -55,7 +57,18 @@ def sentence_sets(kind: str) -> EmbeddingSets:
     return _sets(_SENTENCES, kind)
 
 
-def _sets(file: Path, kind: str) -> EmbeddingSets:
+def cascade_sets(kind: str) -> EmbeddingSets:
+    """Bundled embeddings of the sentences that a cascade understood: ``original``, ``protected``, or ``trained``."""
+    if kind != "original":
+        return _sets(_CASCADE, kind)
+    with np.load(_CASCADE) as data:
+        return _sets(_SENTENCES, kind, data["utterance"])
+
+
+def _sets(file: Path, kind: str, only: np.ndarray | None = None) -> EmbeddingSets:
+    """Read embeddings of a kind; those of some utterances alone where `only` names them."""
     with np.load(file) as data:
-        embeddings = Embeddings(data[kind].astype(np.float32), data["utterance"], data["speaker"], {"sex": data["sex"]})
-        return EmbeddingSets.from_roles(embeddings, data["split"], data["role"])
+        at = slice(None) if only is None else np.isin(data["utterance"], only)
+        vectors, sex = data[kind][at].astype(np.float32), data["sex"][at]
+        embeddings = Embeddings(vectors, data["utterance"][at], data["speaker"][at], {"sex": sex})
+        return EmbeddingSets.from_roles(embeddings, data["split"][at], data["role"][at])

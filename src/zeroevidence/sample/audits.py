@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
-from zeroevidence.auditing import Audit, EncodedSpeech, FineTuningHistory, audit
+from zeroevidence.auditing import Audit, EmbeddingSets, EncodedSpeech, FineTuningHistory, audit
 from zeroevidence.evaluation import Options
 from zeroevidence.protect.card import protector_card
-from zeroevidence.sample import EXTRACTOR, PROTECTIONS, THREEFOLD, sample_sets, sentence_sets
+from zeroevidence.sample import CASCADE, EXTRACTOR, PROTECTIONS, THREEFOLD, cascade_sets, sample_sets, sentence_sets
 from zeroevidence.uncertainty.resampling.draws import Progress
 
 DEMO_OPTIONS = Options(intervals=400, null=100)  # done in seconds
@@ -41,18 +42,39 @@ def trained_audit(*, options: Options | None = None, progress: Progress | None =
     ('semi-informed', True)
     """
     learned = FineTuningHistory(people=60, recordings=480, epochs=30)
-    trained = EncodedSpeech(
-        "campplus-trained", None, sentence_sets("trained"), trained_on="anonymised", learned=learned
-    )
+    return _sentences_audit(sentence_sets, THREEFOLD, learned, options, progress)
+
+
+def cascade_audit(*, options: Options | None = None, progress: Progress | None = None) -> Audit:
+    """Return the audit of the same sentences as a cascade reads them, with the same attackers.
+
+    Examples
+    --------
+    >>> result = cascade_audit(options=Options(intervals=0, null=0))
+    >>> result.strongest.number("alid") < 0.25
+    True
+    """
+    learned = FineTuningHistory(people=59, recordings=389, epochs=8)
+    return _sentences_audit(cascade_sets, CASCADE, learned, options, progress)
+
+
+def _sentences_audit(
+    sets: Callable[[str], EmbeddingSets],
+    protection: str,
+    learned: FineTuningHistory,
+    options: Options | None,
+    progress: Progress | None,
+) -> Audit:
+    trained = EncodedSpeech("campplus-trained", None, sets("trained"), trained_on="anonymised", learned=learned)
     result = audit(
-        sentence_sets("original"),
-        sentence_sets("protected"),
+        sets("original"),
+        sets("protected"),
         encoders=[trained],
         effort="quick",
         options=options,
-        system=THREEFOLD,
+        system=protection,
         dataset="speechocean762",
         extractor="campplus",
         progress=progress,
     )
-    return replace(result, protector=protector_card(THREEFOLD))
+    return replace(result, protector=protector_card(protection))

@@ -85,8 +85,14 @@ def test_full_effort_learns_again_from_less(utterances, short, small, tmp_path):
     assert found.further == ""
     assert found.learned.over_people.amount == (8, 16)
     assert found.learned.over_epochs.amount == (1, 2)
+    assert not list(tmp_path.rglob("training.safetensors"))  # nothing is left to train
     kept = FineTuner(utterances, None, tmp_path, "full", short)(load_extractor(small))
     assert kept.learned == found.learned
+
+
+def test_a_training_can_be_continued_by_full_effort(utterances, short, small, tmp_path):
+    FineTuner(utterances, None, tmp_path, "standard", short)(load_extractor(small))
+    assert [file.parent.name for file in tmp_path.rglob("training.safetensors")] == ["checkpoint"]
 
 
 @pytest.mark.parametrize(("draws", "epochs"), [(1, 30), (2, 22), (5, 14), (10, 10)])

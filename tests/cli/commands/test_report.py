@@ -186,15 +186,16 @@ def test_demo_leads_to_a_report(run, tmp_path, monkeypatch):
     out = tmp_path / "report.html"
     code, shown, err = run("demo", "--report", out)
     assert code == 0, err
-    assert err.startswith("auditing three protections of bundled speech")
+    assert err.startswith("auditing four protections of bundled speech")
     assert len(shown.splitlines()) <= 40
-    assert shown.count(": Protected recordings ") == 3
+    assert shown.count(": Protected recordings are still recognised") == 3
+    assert shown.count("cascade: Protected recordings may still give something away; chance was not ruled out") == 1
     assert "In detail" not in shown
     text = out.read_text(encoding="utf-8")
-    # three attackers on each of two protections and the bounds once; 14 rows with the one that trains
-    assert "22 results" in text
+    # three attackers on each of two protections and the bounds once; twice 14 rows with the one that trains
+    assert "36 results" in text
     assert "The attacker that counts: " in text
-    assert text.count("The protector: ") == 3
+    assert text.count("The protector: ") == 4
     assert 'id="figure-attackers" class="picture"' in text
     assert text.count("figure-attackers") == 1
     assert out.stat().st_size < 3_000_000

@@ -455,6 +455,18 @@ def test_pairs_that_do_not_match_are_listed(tmp_path):
     assert once.reason == "no such file"
 
 
+@pytest.mark.parametrize(("longer", "together"), [(5, False), (6, True)])
+def test_many_other_lengths_are_one_note(tmp_path, longer, together):
+    rng = np.random.default_rng(0)
+    for number in range(8):
+        for side, size in (("home", 4800), ("other", 9000 if number < longer else 5000)):
+            (tmp_path / side / "anna").mkdir(parents=True, exist_ok=True)
+            write_audio(tmp_path / side / "anna" / f"anna{number}.wav", rng.normal(0, 0.1, size))
+    report = examine_pairs(tmp_path / "home", tmp_path / "other")
+    assert len(report.notes) == (1 if together else longer)
+    assert ("6 of 8 recordings are longer or shorter than the originals" in reasons(report.notes)) == together
+
+
 SPEECH = sum(0.1 / k * np.sin(2 * np.pi * 130 * k * np.arange(24_000) / 16_000 + k * k) for k in range(1, 20))
 
 

@@ -89,6 +89,14 @@ def save_checkpoint(
     write_atomically(folder / _WEIGHTS, lambda path: safetensors.save_file(tensors, path, metadata=metadata))
 
 
+def remove_checkpoints(home: Path) -> None:
+    """Remove the checkpoints in the folders of a folder, and those folders where nothing else is in them."""
+    for file in home.glob(f"*/{_WEIGHTS}"):
+        file.unlink()
+        if not any(file.parent.iterdir()):
+            file.parent.rmdir()
+
+
 def load_checkpoint(folder: Path, training: ResumableTraining) -> TrainingState | None:
     """Put a training back into the state of a checkpoint, and return that state; None where there is no checkpoint.
 

@@ -181,6 +181,10 @@ class FineTuner:
             history = self._with_curves(history, trained.after, encoder, home)
         text = json.dumps(plain(asdict(history)), indent=1) + "\n"
         write_atomically(home / _HISTORY, lambda path: path.write_text(text, encoding="utf-8"))
+        if self.effort == "full":  # nothing is left to train, and checkpoints are large
+            from zeroevidence.attack.training.checkpoints import remove_checkpoints
+
+            remove_checkpoints(home)
         return FineTuningResult(home / CARD, history)
 
     def _with_curves(

@@ -21,11 +21,12 @@ _NEXT = (
 @shared.report("none is written unless given")
 @evaluation_options
 def command(files: str | None, verbose: bool, report: str | None, output: Output) -> None:
-    """Audit bundled embeddings of real speech: spoken digits with two protections, and read sentences with a third.
+    """Audit bundled embeddings of real speech: digits under two protections, and sentences under two others.
 
-    Attackers of increasing knowledge compare protected recordings with each of 24 people who speak digits, and of 45
-    who read sentences. The last attacker has trained a speaker encoder on protected speech of other people. Beside them
-    stand unprotected speech and guessing. `zeroevidence audit` does the same with your own audio.
+    Attackers of increasing knowledge compare protected recordings with each of 24 people who speak digits, and of 41 to
+    45 who read sentences. On the sentences the last attacker has trained a speaker encoder on protected speech of other
+    people. Beside them stand unprotected speech and guessing. Three protections change the voice; the last writes down
+    the words and lets one voice read them. `zeroevidence audit` does the same with your own audio.
 
     \b
     zeroevidence demo
@@ -37,7 +38,7 @@ def command(files: str | None, verbose: bool, report: str | None, output: Output
         _write_files(files, report, output)
         return
     output.reserve(report)
-    with working("auditing three protections of bundled speech, which takes about half a minute"):
+    with working("auditing four protections of bundled speech, which takes about half a minute"):
         text = _audit(report, output, verbose=verbose)
     output.emit(text)
 
@@ -48,8 +49,8 @@ def _audit(report: str | None, output: Output, *, verbose: bool) -> str:
     from zeroevidence.report.document import document
     from zeroevidence.report.inputs import ReportInputs
     from zeroevidence.report.tables.overview import overview_text
-    from zeroevidence.sample import PROTECTIONS, THREEFOLD
-    from zeroevidence.sample.audits import DEMO_OPTIONS, sample_audit, trained_audit
+    from zeroevidence.sample import CASCADE, PROTECTIONS, THREEFOLD
+    from zeroevidence.sample.audits import DEMO_OPTIONS, cascade_audit, sample_audit, trained_audit
 
     content = ReportInputs()
     audits = [
@@ -57,6 +58,7 @@ def _audit(report: str | None, output: Output, *, verbose: bool) -> str:
         for kind, title in PROTECTIONS.items()
     ]
     audits.append(trained_audit(options=DEMO_OPTIONS, progress=terminal_progress(THREEFOLD, "attackers")))
+    audits.append(cascade_audit(options=DEMO_OPTIONS, progress=terminal_progress(CASCADE, "attackers")))
     for audit in audits:
         content.add_audit(audit)
     if report is not None:

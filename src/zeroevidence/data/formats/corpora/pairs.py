@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +19,7 @@ from zeroevidence.data.speech.mixing import Wave
 from zeroevidence.errors import InputError, Problem
 
 _LONGER = 1.5  # times: most protections stretch speech by less
+_ONE_BY_ONE = 5  # pairs of other lengths that get a note each; more of them get one together
 _COPIED = 0.9999  # correlation of waveforms: other formats without loss, other gain, a delay
 _KEPT = 0.98  # and lossy formats, but also protections that hardly change the sound
 _COMPARED = 10 * SEGMENT_RATE  # samples of a recording
@@ -119,6 +120,14 @@ def examine_pairs(
     pairs = [(utterance, counterparts[utterance.id]) for utterance in corpus if utterance.id in counterparts]
     checks = in_threads(lambda pair: _check_pair(*pair), pairs, workers, progress)
     same_audio, notes = _same_audio([(pair[1], check.digest) for pair, check in zip(pairs, checks, strict=True)])
+    of_other_length = sum(check.other_length for check in checks)
+    if of_other_length > _ONE_BY_ONE:
+        checks = [replace(check, notes=()) if check.other_length else check for check in checks]
+        reason = (
+            f"{of_other_length} of {len(pairs)} recordings are longer or shorter than the originals by more than a "
+            "half; that is so where speech is made anew, and where files do not belong together"
+        )
+        notes = [Problem(str(anonymised), None, reason), *notes]
     affix = corpus.affix(anonymised) if pairs else None
     if affix is not None:
         reason = f"its files have {affix} the names of the originals, and count as theirs"
@@ -142,6 +151,7 @@ def examine_pairs(
 @dataclass(frozen=True, slots=True)
 class _PairCheck(CorpusReport):
     kept_waveform: bool = False
+    other_length: bool = False
     digest: str = ""  # of the anonymised samples; empty where they cannot be used
 
 
@@ -173,7 +183,7 @@ def _check_pair(original: Utterance, anonymised: Utterance) -> _PairCheck:
         return _PairCheck((), place(reason), kept_waveform=True, digest=digest)
     if max(seconds) > _LONGER * min(seconds):
         reason = f"{seconds[1]:.2f} s, but {name} has {seconds[0]:.2f} s; are they the same utterance?"
-        return _PairCheck((), place(reason), digest=digest)
+        return _PairCheck((), place(reason), other_length=True, digest=digest)
     return _PairCheck(digest=digest)
 
 
