@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -66,3 +67,32 @@ def test_modules_of_the_package_are_imported_on_first_use(tmp_path: Path, monkey
     assert "painted.red" in sys.modules
     COLOURS.remove("red")
     assert list(COLOURS) == []
+
+
+def test_threads_that_read_it_first_at_once_all_find_everything(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "printed"
+    package.mkdir()
+    (package / "__init__.py").write_text(
+        "import threading\nfrom zeroevidence.registry import Registry\n"
+        "INSIDE, GO = threading.Event(), threading.Event()\n"
+        "COLOURS = Registry('colour', package=__name__)\n"
+    )
+    (package / "red.py").write_text(
+        "from types import SimpleNamespace\nfrom printed import COLOURS, GO, INSIDE\nINSIDE.set()\nGO.wait()\n"
+        "assert list(COLOURS) == []\nCOLOURS.add(SimpleNamespace(name='red'))\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    from printed import COLOURS, GO, INSIDE
+
+    names: list[list[str]] = []
+    readers = [threading.Thread(target=lambda: names.append(list(COLOURS))) for _ in range(2)]
+    readers[0].start()
+    INSIDE.wait()
+    readers[1].start()
+    readers[1].join(0.2)  # long enough to read a registry that is half full
+    GO.set()
+    for reader in readers:
+        reader.join()
+    assert names == [["red"], ["red"]]

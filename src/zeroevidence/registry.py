@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Protocol, TypeVar
 
@@ -63,14 +64,17 @@ class Registry(Mapping[str, T]):
         self._noun, self._package, self._order = noun, package, order
         self._modules = pkgutil.walk_packages if recursive else pkgutil.iter_modules
         self._entries: dict[str, T] = {}
+        self._importing: set[int] = set()  # threads
+        self._changing = threading.Lock()
 
     def add(self, entry: T) -> T:
         """Add an entry and return it; a name that is taken is refused."""
-        if entry.name in self._entries:
-            raise UsageError(f"there is already a {self._noun} called {entry.name!r}; expected another name")
-        self._entries[entry.name] = entry
-        if self._order is not None:
-            self._entries = {item.name: item for item in sorted(self._entries.values(), key=self._order)}
+        with self._changing:
+            if entry.name in self._entries:
+                raise UsageError(f"there is already a {self._noun} called {entry.name!r}; expected another name")
+            self._entries[entry.name] = entry
+            if self._order is not None:
+                self._entries = {item.name: item for item in sorted(self._entries.values(), key=self._order)}
         return entry
 
     def remove(self, name: str) -> T:
@@ -95,9 +99,19 @@ class Registry(Mapping[str, T]):
         return len(self._load())
 
     def _load(self) -> dict[str, T]:
-        """Import the modules of the package once, and return the entries."""
-        package, self._package = self._package, None
-        if package is not None:
-            for module in self._modules(importlib.import_module(package).__path__, f"{package}."):
-                importlib.import_module(module.name)
+        """Import the modules of the package, and return the entries.
+
+        Threads that come at once all import them, and wait for each other at the locks of the imports: with a lock
+        around all of it, an import could wait for a thread that waits for this import. A module that reads the registry
+        while it is imported sees the entries so far.
+        """
+        package, thread = self._package, threading.get_ident()
+        if package is not None and thread not in self._importing:
+            self._importing.add(thread)
+            try:
+                for module in self._modules(importlib.import_module(package).__path__, f"{package}."):
+                    importlib.import_module(module.name)
+            finally:
+                self._importing.discard(thread)
+            self._package = None
         return self._entries

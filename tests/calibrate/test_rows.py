@@ -10,10 +10,12 @@ from zeroevidence.calibrate.rows import (
     METHODS,
     ROW_SCALINGS,
     AffineCalibration,
+    count_rows,
     fit_rows,
     held_out_loss,
     rescale_extreme_rows,
     row_llrs,
+    row_sums,
     scale_rows,
     speaker_folds,
     standardise,
@@ -287,3 +289,19 @@ def test_scores_that_only_standardised_rows_can_take_are_refused(scaling):
     with pytest.raises(UsageError, match="unknown row scaling 'tilt'; expected standardise, centre, none, auto"):
         fit_rows(scores, mated, scaling="tilt")
     assert fit_rows(np.ones((4, 3)), np.array([0, 1, 2, 0]), scaling=scaling).weight == 0.0
+
+
+@pytest.mark.parametrize("columns", [1, 7, 8, 999, 1000, 2041, 5003])
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_sums_and_counts_of_rows(columns, kind):
+    x = np.random.default_rng(columns).normal(1.0, 2.0, (5, columns)).round(1).astype(kind)
+    exact = x.astype(np.longdouble)
+    np.testing.assert_allclose(row_sums(x), exact.sum(axis=1), rtol=0, atol=1e-5 * columns**0.5)
+    np.testing.assert_allclose(row_sums(x, squared=True), (exact**2).sum(axis=1), rtol=1e-6)
+    limit = x[:, :1]
+    assert count_rows(np.greater, x, limit).tolist() == (x > limit).sum(axis=1).tolist()
+    assert count_rows(np.greater_equal, x, 0.5).tolist() == (x >= 0.5).sum(axis=1).tolist()
+
+
+def test_all_of_a_long_row_is_counted():
+    assert count_rows(np.less, np.zeros((2, 100_000), np.float32), 1.0).tolist() == [100_000, 100_000]

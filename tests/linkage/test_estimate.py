@@ -1,9 +1,9 @@
-"""The memory that a search announces is about that of the process."""
+"""What a search announces: its memory is about that of the process, and numbers are written as people do."""
 
 import pytest
 
 from benchmarks.link_memory import announced, run, write_vectors
-from zeroevidence.linkage.estimate import present_memory
+from zeroevidence.linkage.estimate import CostEstimate, present_memory
 
 
 @pytest.mark.skipif(not present_memory(), reason="the system does not say how much memory a process holds")
@@ -13,3 +13,20 @@ def test_announced_memory_is_taken(tmp_path):
     ended = run(tmp_path, [*arguments, "--engine", "numpy", "-o", "out"])
     assert ended["code"] == 0, ended["said"]
     assert 0.5 * announced(ended["said"]) < ended["peak"] < 1.2 * announced(ended["said"])
+
+
+@pytest.mark.parametrize(
+    ("pairs", "written"),
+    [
+        (7, "7"),
+        (4800, "4 800"),
+        (999_999, "999 999"),
+        (1_000_000, "1 million"),
+        (999_499_999, "999 million"),
+        (999_500_000, "1 billion"),
+        (400 * 10**9, "400 billion"),
+        (12 * 10**15, "12000 trillion"),
+    ],
+)
+def test_numbers_have_no_exponent(pairs, written):
+    assert str(CostEstimate(pairs, 999_700_000, 1.0)).startswith(f"{written} pairs, about 1 GB of memory, about ")

@@ -26,6 +26,7 @@ RowScaling: TypeAlias = Literal["standardise", "centre", "none"]
 RowScalingChoice: TypeAlias = Literal["standardise", "centre", "none", "auto"]
 ROW_SCALINGS: tuple[RowScaling, ...] = get_args(RowScaling)
 _BLOCK = 1 << 18  # scores worked on at a time: fits a second-level cache
+_PART = 1000  # terms of a row that are added up in the precision of the scores
 _FOLDS = 5
 _LARGEST = 256  # binary exponent beyond which squares of scores that keep their scale may overflow or vanish
 
@@ -71,8 +72,40 @@ def row_blocks(rows: int, columns: int) -> Iterator[slice]:
         yield slice(start, min(rows, start + step))
 
 
-def rescale_extreme_rows(scores: FloatArray) -> FloatArray:
+def row_sums(x: FloatArray, *, squared: bool = False) -> FloatArray:
+    """Return the sum of each row, or of its squares, in double precision; parts of a row are added up in their own.
+
+    This is faster than `np.sum`, and as exact: a part has few terms.
+    """
+    whole = x.shape[1] // _PART * _PART
+    parts = x[:, :whole].reshape(len(x), whole // _PART, _PART), x[:, None, whole:]
+    sums = [np.einsum("ijk,ijk->ij", part, part) if squared else np.einsum("ijk->ij", part) for part in parts]
+    total: FloatArray = sums[0].sum(axis=1, dtype=np.float64) + sums[1][:, 0]
+    return total
+
+
+def count_rows(compare: np.ufunc, x: FloatArray, limit: FloatArray | float) -> IntArray:
+    """Return how many entries of each row compare so with a limit.
+
+    Eight results are added at a time, as the bytes of one number, which hold up to 255.
+
+    Examples
+    --------
+    >>> count_rows(np.greater, np.array([[0.5, 2.0, 1.0], [3.0, 4.0, 5.0]]), 1.0).tolist()
+    [1, 3]
+    """
+    words = -(-x.shape[1] // 8)
+    marks = np.zeros((len(x), 8 * words), dtype=bool)
+    compare(x, limit, out=marks[:, : x.shape[1]])
+    sums = np.add.reduceat(marks.view(np.uint64), np.arange(0, words, 255), axis=1)
+    counts: IntArray = sums.view(np.uint8).sum(axis=1, dtype=np.int64)
+    return counts
+
+
+def rescale_extreme_rows(scores: FloatArray, largest: FloatArray | None = None) -> FloatArray:
     """Return the same rows; those whose squares would overflow or underflow are divided by a power of two.
+
+    `largest` is the largest absolute value of each row, where the caller has it at hand.
 
     Nothing is rounded by that, and a standardised row does not depend on its scale.
 
@@ -81,7 +114,8 @@ def rescale_extreme_rows(scores: FloatArray) -> FloatArray:
     >>> rescale_extreme_rows(np.array([[2.0**600, 2.0**599], [3.0, 4.0]])).tolist()
     [[0.5, 0.25], [3.0, 4.0]]
     """
-    largest = np.maximum(scores.max(axis=1), -scores.min(axis=1))
+    if largest is None:
+        largest = np.maximum(scores.max(axis=1), -scores.min(axis=1))
     exponent = np.frexp(largest)[1]
     limit = np.finfo(scores.dtype).maxexp // 4
     extreme = np.isfinite(largest) & (np.abs(exponent) > limit)

@@ -6,6 +6,7 @@ import os
 import resource
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,7 +36,9 @@ class CostEstimate:
     seconds: float
 
     def __str__(self) -> str:
-        return f"{self.pairs:.3g} pairs, about {_size(self.memory)} of memory, about {format_duration(self.seconds)}"
+        return (
+            f"{_number(self.pairs)} pairs, about {_size(self.memory)} of memory, about {format_duration(self.seconds)}"
+        )
 
     def check_address_space(self) -> None:
         """Refuse a search that a limit on the addresses of this process would end in the middle.
@@ -100,12 +103,24 @@ def _cpu_rate(dim: int, itemsize: int) -> float:
     return 2.0 * 512 * 2048 * dim / min(times)
 
 
+def _number(count: int) -> str:
+    """Return a number of things as people write it: all digits of thousands, three of more."""
+    if count < 1_000_000:
+        return f"{count:,}".replace(",", " ")
+    return _scaled(count / 1e6, ("million", "billion", "trillion"))
+
+
 def _size(count: float) -> str:
-    for unit in ("B", "kB", "MB", "GB"):
-        if count < 1000.0:
+    return _scaled(count, ("B", "kB", "MB", "GB", "TB"))
+
+
+def _scaled(count: float, units: Sequence[str]) -> str:
+    """Return a number in the first unit that has less than a thousand of it, or the last, with three digits."""
+    for unit in units[:-1]:
+        if count < 999.5:  # more is written as 1000
             return f"{count:.3g} {unit}"
         count /= 1000.0
-    return f"{count:.3g} TB"
+    return f"{count:.3g} {units[-1]}" if count < 999.5 else f"{count:.0f} {units[-1]}"
 
 
 def format_duration(seconds: float) -> str:

@@ -17,43 +17,6 @@ TARGET, NONTARGET = [2.5, 1.5, 0.25], [0.5, -1.0, -0.75, 1.0]
 EER = reference_eer(TARGET, NONTARGET)
 
 
-@pytest.fixture
-def put(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-
-    def write(name, content):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
-        return name
-
-    return write
-
-
-@pytest.fixture
-def eer(run):
-    def measured(*arguments):
-        code, out, err = run("evaluate", *arguments, *QUICK, "-f", "json")
-        assert code == 0, err
-        return json.loads(out)["rows"][0]["metrics"]["eer"]["value"]
-
-    return measured
-
-
-@pytest.fixture
-def refused(run):
-    """The line about a file, which `evaluate` and `doctor` both print."""
-
-    def message(*arguments):
-        code, _, err = run("evaluate", *arguments, *QUICK)
-        checked, out, _ = run("doctor", *arguments)
-        assert (code, checked) == (3, 3)
-        assert out.splitlines()[0] in err
-        assert len(err.splitlines()) == 1
-        return err.strip()
-
-    return message
-
-
 def table(words, *, header="score,label"):
     rows = [(score, words[0]) for score in TARGET] + [(score, words[1]) for score in NONTARGET]
     return header + "\n" + "".join(f"{score},{label}\n" for score, label in rows)

@@ -92,7 +92,7 @@ def test_results_are_those_of_the_matrix(files, dev):
     code, out, err = run("--enrol", files / "penrol.npz", "--trial", files / "ptrial.npz", *extra, "-o", files / "out")
     assert code == 0, err
     assert out == ""
-    assert "120 trials x 40 identities, numpy: 4.8e+03 pairs" in err
+    assert "120 trials x 40 identities, numpy: 4 800 pairs" in err
     (found,) = from_json((files / "out" / "result.json").read_text())
     expected = MatrixSearch(matrix(files, "p"), matrix(files, "d") if dev else None).run(Options())
     for name, metric in expected.metrics.items():

@@ -72,7 +72,7 @@ def test_what_was_done_before_an_interruption_is_not_done_again(search, counting
         search, tmp_path / "out", settings, say=said.append, progress=lambda *done: seen.append(done)
     )
     assert counting.trials == list(range(59))
-    assert said[0].startswith("59 trials x 20 identities, counting: 1.18e+03 pairs")
+    assert said[0].startswith("59 trials x 20 identities, counting: 1 180 pairs")
     assert said[1] == "continuing: 4 of 6 blocks are there"
     assert seen == [(5, 6), (6, 6)]
     fit = calibrate_search(search)

@@ -211,3 +211,15 @@ def test_people_who_are_far_leave_posteriors_of_rows_that_keep_their_spread(scal
     )  # fmt: skip
     assert kept[1] == pytest.approx(kept[0], abs=1e-9)
     assert shrunk[1] < 0.5 * shrunk[0]
+
+
+@pytest.mark.parametrize(("mean", "deviation"), [(0.05, 0.1), (-3.0, 0.5), (0.0, 1.0)])
+@pytest.mark.parametrize("weight", [2.0, -1.5, 60.0])
+def test_single_precision_is_enough_for_many_identities(mean, deviation, weight):
+    rng = np.random.default_rng(0)
+    scores = rng.normal(mean, deviation, (4, 100_003)).astype(np.float32)
+    mated = np.arange(4)
+    scores[mated, mated] += 2.0 * deviation
+    calibration = AffineCalibration("logistic", weight, 0.0, 0.0)
+    single, double = (row_evidence(scores.astype(kind), mated, calibration).lid for kind in (np.float32, np.float64))
+    np.testing.assert_allclose(single, double, rtol=0.0, atol=1e-6 * abs(weight))

@@ -10,7 +10,7 @@ from zeroevidence.cli.options import shared
 from zeroevidence.cli.options.output import terminal_progress
 from zeroevidence.cli.options.problems import exit_if_problems, print_problems
 from zeroevidence.cli.options.score_files import ScoreInputs, files_to_check
-from zeroevidence.errors import InputError, UsageError
+from zeroevidence.errors import InputError, Problem, UsageError
 
 if TYPE_CHECKING:
     from zeroevidence.auditing.inputs.left_out import LeftOut
@@ -45,7 +45,19 @@ def _check_scores(inputs: ScoreInputs, limit: int) -> int:
         files = inputs.files()
     except InputError as error:
         return print_problems([error], limit)
-    return sum(print_problems(inputs.reading.problems(file), limit, file.scores) for file in files)
+    count = sum(print_problems(_result_problems(path), limit, path) for path in inputs.finished)
+    return count + sum(print_problems(inputs.reading.problems(file), limit, file.scores) for file in files)
+
+
+def _result_problems(path: str) -> list[Problem]:
+    """Return what is wrong with a file of results."""
+    from zeroevidence.evaluation import read_results
+
+    try:
+        read_results(path)
+    except InputError as error:
+        return [error.problem]
+    return []
 
 
 def _check_speech(corpus: str, anonymised: str | None, limit: int) -> int:

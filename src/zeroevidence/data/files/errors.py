@@ -106,6 +106,11 @@ def unreadable_reason(path: str | Path, expected: str = "", *, folder: bool = Fa
 
 
 def error_reason(error: BaseException) -> str:
-    """Return the first line of an error's message; with the type of the error where the line alone is no sentence."""
+    """Return the first line of an error's message; with the type of the error where the line alone is no sentence.
+
+    The message of a panic of Rust is about the code of a library, and no reason.
+    """
+    if type(error).__name__ == "PanicException":
+        return "it is damaged"
     first = str(getattr(error, "strerror", None) or error).strip().partition("\n")[0][:_LONGEST]
     return first if first and not isinstance(error, KeyError) else f"{type(error).__name__}: {first}".removesuffix(": ")

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zeroevidence.data.files.errors import is_folder, reading_file
+from zeroevidence.data.files.panics import silent_panics
 from zeroevidence.data.files.size_limits import check_size, unpack_limit
 from zeroevidence.errors import InputError
 
@@ -51,7 +52,9 @@ PARQUET = Container("parquet", "Parquet", (b"PAR1",))
 NPZ = Container("npz", "NumPy", (b"PK\x03\x04", b"PK\x05\x06"))
 NPY = Container("npy", "NumPy", (b"\x93NUMPY",))
 HDF5 = Container("hdf5", "HDF5", (b"\x89HDF\r\n\x1a\n",))
-PICKLE = Container("pickle", "pickle", tuple(b"\x80%c" % protocol for protocol in range(2, 6)))
+_EARLY_PICKLES = (b"(dp0\n", b"(lp0\n", b"ccopy_reg\n", b"cnumpy.core.multiarray\n", b"}q\x00", b"]q\x00")
+PICKLE = Container("pickle", "pickle", (*(b"\x80%c" % protocol for protocol in range(2, 6)), *_EARLY_PICKLES))
+EXPORT = "np.savez('scores.npz', scores=scores, labels=labels)"  # how the scores of a pickle are written
 
 _CONTAINERS = (PARQUET, NPZ, NPY, HDF5, PICKLE)
 _COMPRESSED = {
@@ -63,6 +66,7 @@ _COMPRESSED = {
 }
 # Polars would unpack others too, unasked and without a limit, so they are refused.
 _UNPACKERS: dict[str, Callable[..., Any]] = {"gzip": gzip.open, "xz": lzma.open, "bzip2": bz2.open}
+_ENDINGS = (".gz", ".xz", ".bz2")  # of the names of compressed files
 _START = 64  # bytes that are looked at to recognise a container
 _PORTION = 1 << 20  # bytes that are unpacked at a time
 
@@ -177,7 +181,12 @@ def open_input(path: str | Path) -> InputFile:
 def refuse_pickle(file: InputFile, export: str) -> None:
     """Refuse a pickle, which runs code when it is read; `export` is Python that writes its content in another way."""
     if file.is_in(PICKLE):
-        raise InputError(f"a pickle, which is never read, as that may run code; export it: {export}", path=file.name)
+        raise pickled(file.name, export)
+
+
+def pickled(name: str, export: str) -> InputError:
+    """Return the error about a file that is a pickle, or holds one."""
+    return InputError(f"a pickle, which is never read, as that may run code; export it: {export}", path=name)
 
 
 def _unpack(file: InputFile) -> InputFile:
@@ -204,6 +213,11 @@ def _unpack(file: InputFile) -> InputFile:
     return unpacked
 
 
+def uncompressed_name(name: str) -> str:
+    """Return the name of a file without the ending that tells how it is compressed."""
+    return next((name.removesuffix(ending) for ending in _ENDINGS if name.endswith(ending)), name)
+
+
 def _compression(file: InputFile) -> str | None:
     """Return the name of the method that a file is compressed with, None where it is not."""
     return next((method for method, magic in _COMPRESSED.items() if file.start.startswith(magic)), None)
@@ -213,7 +227,7 @@ def load_parquet(file: InputFile) -> pl.DataFrame:
     """Return the table of a Parquet file, unless its rows would not fit: kilobytes can hold billions of equal ones."""
     import polars as pl
 
-    with reading_file(file.name, "Parquet"):
+    with reading_file(file.name, "Parquet"), silent_panics():
         with file.stream() as stream:
             table = pl.scan_parquet(stream, hive_partitioning=False)
             rows = int(table.select(pl.len()).collect().item())

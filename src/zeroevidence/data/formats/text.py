@@ -38,6 +38,7 @@ _RECORDINGS = {
     "AU": (b".snd",),
     "NIST": (b"NIST_1A",),
 }
+_OTHERS = {"MATLAB": b"MATLAB 5.0", "Arrow": b"ARROW1", "Excel": b"\xd0\xcf\x11\xe0"}
 _SAMPLE = 4096  # bytes that are looked at to tell text from other files
 _STRANGE = 0.2  # share of characters that text does not have
 
@@ -115,6 +116,9 @@ def refuse_binary(file: InputFile, expected: str) -> None:
     recording = next((name for name, magic in _RECORDINGS.items() if head.startswith(magic)), None)
     if recording is not None:
         raise InputError(f"is a recording ({recording}), which an audit reads; expected {expected}", path=file.name)
+    other = next((name for name, magic in _OTHERS.items() if head.startswith(magic)), None)
+    if other is not None:
+        raise InputError(f"is a file of {other}; expected {expected} as text, Parquet or NumPy", path=file.name)
     for number, line in numbered_lines(head):
         wrong = decode(line)[1]
         if wrong:
@@ -125,14 +129,14 @@ def refuse_binary(file: InputFile, expected: str) -> None:
 def split(line: str, separator: str) -> list[str] | str:
     """Return the columns of a line, or the reason why it has none.
 
-    Quotes have a meaning only in comma and tab separated tables; between blanks they are ordinary characters.
+    Between blanks quotes are ordinary characters; elsewhere they hold a cell together.
     """
     if separator == " ":
         return _BLANKS.split(line.strip(" \t"))
     if '"' not in line:
         return [cell.strip(" \t") for cell in line.split(separator)]
     try:
-        cells = next(csv.reader([line], delimiter=separator, strict=True, skipinitialspace=separator == ","))
+        cells = next(csv.reader([line], delimiter=separator, strict=True, skipinitialspace=separator != "\t"))
     except (csv.Error, StopIteration):
         return "quotes do not match; expected each quoted cell to end on its line"
     return [cell.strip(" \t") for cell in cells]

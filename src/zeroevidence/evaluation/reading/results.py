@@ -141,7 +141,8 @@ def from_json(text: str, *, path: str = "<json>") -> list[Evaluation]:
             path=path,
         )
     if schema != SCHEMA:
-        raise InputError(f"expected a result with schema {SCHEMA!r}, got {shown(schema)}", path=path)
+        scores = "" if schema is not None else " or scores in columns, one trial per line"
+        raise InputError(f"expected a result with schema {SCHEMA!r}{scores}, got {shown(schema)}", path=path)
     rows = document.get("rows")
     if not isinstance(rows, list):
         raise InputError("has no rows; expected a list of them", path=path)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from zeroevidence.data.files.errors import is_folder, naming_file
+from zeroevidence.data.formats.input_file import uncompressed_name
 from zeroevidence.data.formats.lists.sessions import read_sessions
 from zeroevidence.data.formats.scores.reading.join import Duplicates
 from zeroevidence.data.formats.scores.reading.read import Infinite, ReadingOptions, diagnose, read_scores
@@ -298,7 +299,7 @@ def _name_parts(path: str) -> tuple[str, ...]:
     if path == "-":
         return ("stdin",)
     place = Path(path) if Path(path).name not in ("", "..") else Path(path).resolve()
-    return place.parts if place.is_dir() else place.with_suffix("").parts
+    return place.parts if place.is_dir() else place.with_name(uncompressed_name(place.name)).with_suffix("").parts
 
 
 def evaluate_files(

@@ -19,15 +19,19 @@ from zeroevidence.calibrate.rows import (
     check_finite,
     check_scale,
     check_searchable,
+    count_rows,
     rescale_extreme_rows,
     row_blocks,
     row_llrs,
+    row_sums,
 )
 from zeroevidence.data.names import rank_names
 from zeroevidence.errors import InputError
 from zeroevidence.measure.measures import search_measure
 from zeroevidence.measure.softplus import LN2
 from zeroevidence.measure.views import SearchView
+
+_LARGEST_EXPONENT = 80.0  # of which the exponential, and a sum of such, is within single precision
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,56 +110,64 @@ def row_evidence(
     for rows in row_blocks(n_rows, n_columns):
         x = scores[rows]
         at = np.arange(len(x))
-        true = x[at, mated[rows]]
-        above = x > true[:, None]
-        not_below = x >= true[:, None]
-        # count_nonzero along an axis converts to integers first; row by row it counts bytes
-        greater[rows] = [np.count_nonzero(row) for row in above]
-        equal[rows] = [np.count_nonzero(row) - 1 for row in not_below]
-        equal[rows] -= greater[rows]
+        true = x[at, mated[rows]][:, None]
+        greater[rows] = count_rows(np.greater, x, true)
+        equal[rows] = count_rows(np.greater_equal, x, true) - 1 - greater[rows]
+        high, low = x.max(axis=1), x.min(axis=1)
+        check_finite(x, np.stack((high, low)), rows.start)
         if calibration.scaling == "standardise":
-            x = rescale_extreme_rows(x)
-        with np.errstate(all="ignore"):
-            mean = x.mean(axis=1)
-        check_finite(x, mean, rows.start)
-        lid[rows] = _lid(x, mean, mated[rows], calibration, ddof, log_prior)
+            rescaled = rescale_extreme_rows(x, np.maximum(high, -low))
+            if rescaled is not x:
+                x, high, low = rescaled, rescaled.max(axis=1), rescaled.min(axis=1)
+        if isinstance(calibration, AffineCalibration) and log_prior is None:
+            value = _affine_lid(x, high, low, mated[rows], calibration, ddof)
+        else:
+            value = _general_lid(x, mated[rows], calibration, ddof, log_prior)
+        lid[rows] = np.where(high == low, 0.0, value) / LN2
     return RowEvidence(lid, greater, equal, n_columns)
 
 
-def _lid(
-    x: FloatArray,
-    mean: FloatArray,
-    mated: IntArray,
-    calibration: RowCalibration,
-    ddof: int,
-    log_prior: FloatArray | None,
+def _affine_lid(
+    x: FloatArray, high: FloatArray, low: FloatArray, mated: IntArray, calibration: AffineCalibration, ddof: int
 ) -> FloatArray:
-    """LID of a block of rows."""
-    at = np.arange(len(x))
+    """Natural LID of a block of rows, whose extremes are at hand, with few passes over it and one array of its size.
+
+    The mean of a row cancels whatever the scaling is. It is taken off where it is larger than the deviation, so that no
+    digits are lost, and so is the largest exponent where the exponentials would leave the range of single precision.
+    """
     n_columns = x.shape[1]
-    high, low = x.max(axis=1), x.min(axis=1)
-    flat = high == low
-    if isinstance(calibration, AffineCalibration) and log_prior is None:
-        # Affine: scale, exponent and shift without a second array; the mean of a row cancels whatever the scaling is
-        z = x - mean[:, None]
-        spread = np.ones(len(x), dtype=z.dtype)
-        if calibration.scaling == "standardise":
-            spread = np.sqrt(np.einsum("ij,ij->i", z, z) / (n_columns - ddof))
-        slope = calibration.weight / np.where(flat, np.inf, spread)
-        true = slope * z[at, mated]
-        top = slope * (np.where(slope >= 0.0, high, low) - mean)
-        z *= slope[:, None].astype(z.dtype)
+    mean, spread = row_sums(x) / n_columns, np.ones(len(x))
+    standardised = calibration.scaling == "standardise"
+    if standardised:
+        variance = (row_sums(x, squared=True) - n_columns * mean**2) / (n_columns - ddof)
+        spread = np.sqrt(np.maximum(variance, 0.0))
+    centred = not standardised or bool((np.abs(mean) > spread).any())
+    centre = mean.astype(x.dtype) if centred else np.zeros(len(x), x.dtype)
+    z = x - centre[:, None] if centred else x
+    if standardised and centred:
+        spread = np.sqrt(row_sums(z, squared=True) / (n_columns - ddof))
+    slope = calibration.weight / np.where(high == low, np.inf, spread)
+    true = slope * z[np.arange(len(x)), mated]
+    top = slope * (np.where(slope >= 0.0, high, low) - centre)
+    z = np.multiply(z, slope[:, None].astype(z.dtype), out=z if centred else None)
+    if top.max() + np.log(n_columns) > _LARGEST_EXPONENT or top.min() < -_LARGEST_EXPONENT / 2.0:
         z -= top[:, None].astype(z.dtype)
-        np.exp(z, out=z)
-        log_mean = top.astype(np.float64) + np.log(z.sum(axis=1).astype(np.float64) / n_columns)
-        value = true - log_mean
     else:
-        llr = row_llrs(x, calibration, ddof=ddof)
-        weighed = llr - np.log(n_columns) if log_prior is None else llr + log_prior
-        top = weighed.max(axis=1)
-        value = llr[at, mated] - top - np.log(np.exp(weighed - top[:, None]).sum(axis=1))
-    result: FloatArray = np.where(flat, 0.0, value) / LN2
+        top = np.zeros(len(x))
+    np.exp(z, out=z)
+    result: FloatArray = true - top - np.log(row_sums(z) / n_columns)
     return result
+
+
+def _general_lid(
+    x: FloatArray, mated: IntArray, calibration: RowCalibration, ddof: int, log_prior: FloatArray | None
+) -> FloatArray:
+    """Natural LID of a block of rows."""
+    llr = row_llrs(x, calibration, ddof=ddof)
+    weighed = llr - np.log(x.shape[1]) if log_prior is None else llr + log_prior
+    top = weighed.max(axis=1)
+    value: FloatArray = llr[np.arange(len(x)), mated] - top - np.log(np.exp(weighed - top[:, None]).sum(axis=1))
+    return value
 
 
 def check_prior(prior: FloatArray, n_columns: int) -> FloatArray:

@@ -19,7 +19,7 @@ from functools import lru_cache
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
-from zeroevidence.calibrate.rows import row_blocks
+from zeroevidence.calibrate.rows import count_rows, row_blocks
 from zeroevidence.errors import InputError
 from zeroevidence.measure.measures import search_measure
 from zeroevidence.measure.search.rank import describe_chance, guessing_rate
@@ -86,7 +86,7 @@ def firing_counts(scores: FloatArray, threshold: float) -> IntArray:
     """How many entries of each row exceed the threshold."""
     counts = np.empty(len(scores), dtype=np.int64)
     for rows in row_blocks(*scores.shape):
-        counts[rows] = [np.count_nonzero(row) for row in scores[rows] > threshold]
+        counts[rows] = count_rows(np.greater, scores[rows], threshold)
     return counts
 
 

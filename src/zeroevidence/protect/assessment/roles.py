@@ -76,7 +76,10 @@ def attribute_labels(embeddings: Embeddings, attribute: str) -> StrArray:
         labels = embeddings.attributes[attribute]
     except KeyError:
         names = ", ".join(embeddings.attributes) or "none"
-        raise InputError(f"no attribute {attribute!r} comes with the embeddings; there is {names}") from None
+        raise InputError(
+            f"no attribute {attribute!r} comes with the embeddings (there is {names}); expected a column or an array "
+            "of that name, or --labels FILE"
+        ) from None
     empty = np.flatnonzero(labels == "")
     if len(empty):
         raise InputError(f"row {empty[0]} ({str(embeddings.ids[empty[0]])!r}): no {attribute}; expected a label")

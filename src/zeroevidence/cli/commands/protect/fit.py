@@ -17,6 +17,7 @@ from zeroevidence.cli.options.labelled_embeddings import (
 )
 from zeroevidence.cli.options.output import print_written, terminal_progress
 from zeroevidence.cli.printing import echo
+from zeroevidence.data.embeddings import NAMING_SPEAKERS
 from zeroevidence.data.files.errors import naming_file
 from zeroevidence.errors import UsageError
 from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS
@@ -106,7 +107,11 @@ def command(
     elif kind is None and keep is None and not paper:
         echo(f"{reason}, so no EER can be computed: {protector.kind} without noise", err=True)
     if data.speakers is None:
-        echo("speakers are not known: early stopping used vectors of people that it was trained on", err=True)
+        echo(
+            "speakers are not known: early stopping used vectors of people that it was trained on; name them by "
+            f"{NAMING_SPEAKERS}",
+            err=True,
+        )
     for flag in zero_entry_flags(data.vectors):
         echo(flag, err=True)
     history = getattr(protector, "history_", None)

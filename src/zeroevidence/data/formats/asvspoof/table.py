@@ -10,7 +10,7 @@ import polars as pl
 from zeroevidence._typing import IntArray
 from zeroevidence.data.formats import text
 from zeroevidence.data.formats.asvspoof.layout import Side, detect_tandem
-from zeroevidence.data.formats.input_file import TEXT, InputFile
+from zeroevidence.data.formats.input_file import TEXT, InputFile, refuse_pickle
 from zeroevidence.data.formats.problems import FileProblems
 from zeroevidence.data.formats.scores.reading.block_reader import read_blocks
 from zeroevidence.data.formats.scores.reading.polars_reader import read_by_polars
@@ -38,6 +38,7 @@ class UtteranceTable(Table):
 def read_table(file: InputFile, side: Side, *, key: bool, forced: str, careful: bool, by: str | None) -> Table:
     """Return the content of a file, unchecked."""
     if file.kind != TEXT:
+        refuse_pickle(file, "one line for each trial, in text")
         raise InputError(f"is a {file.kind} file; expected text", path=file.name)
     data = file.read()
     layout = detect_tandem(data, file.name, side, key=key, forced=forced, by=by)

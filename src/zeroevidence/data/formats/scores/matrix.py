@@ -14,9 +14,11 @@ from typing import Any
 import numpy as np
 
 from zeroevidence.data.files.errors import naming_file, reading_file
+from zeroevidence.data.files.json_values import shortened
 from zeroevidence.data.files.size_limits import check_archive, check_array
-from zeroevidence.data.formats.input_file import NPY, NPZ, InputFile
+from zeroevidence.data.formats.input_file import EXPORT, NPY, NPZ, InputFile, pickled
 from zeroevidence.data.formats.lists.speakers import SpeakerList
+from zeroevidence.data.formats.scores.reading.other_kinds import ONE_NUMBER
 from zeroevidence.data.formats.scores.score_format import SCORE_FORMATS, Matrix, ScoreFormat
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.errors import InputError
@@ -35,7 +37,7 @@ def read_matrix(source: InputFile, key: InputFile | None, speakers: SpeakerList 
     """
     arrays = load_arrays(source, "scores", _ARRAYS)
     if "scores" not in arrays:
-        raise InputError(f"no array named scores (found: {_array_names(source)}); expected one", path=source.name)
+        raise _without_scores(source)
     if key is not None:
         for name, array in load_arrays(key, "mated", _ARRAYS).items():
             if name == "scores":
@@ -43,6 +45,8 @@ def read_matrix(source: InputFile, key: InputFile | None, speakers: SpeakerList 
             if name in arrays and not np.array_equal(arrays[name], array):
                 raise InputError(f"{name} differs from {name} in {source.name}; expected the same", path=key.name)
             arrays[name] = array
+    if "mated" not in arrays and arrays["scores"].ndim == 1:
+        raise InputError(ONE_NUMBER, path=source.name)
     if "mated" not in arrays:
         raise InputError("no array named mated; expected one, here or in a key (--key KEY)", path=source.name)
     return build_matrix(arrays, source.name, speakers)
@@ -56,6 +60,9 @@ def build_matrix(arrays: dict[str, Any], name: str, speakers: SpeakerList | None
         raise InputError(reason, path=name)
     if np.isnan(scores).any():
         raise InputError(not_finite(scores, np.isnan(scores)), path=name)
+    if np.asarray(arrays["mated"]).dtype.kind == "b":
+        reason = "mated: labels, not columns; expected np.savez('scores.npz', scores=one_per_trial, labels=key)"
+        raise InputError(reason, path=name)
     with naming_file(name):
         matrix = ScoreMatrix(scores, arrays["mated"], **{field: arrays[field] for field in _IDS if field in arrays})
     if matrix.scores.shape[1] < 2:
@@ -94,14 +101,20 @@ def load_arrays(source: InputFile, alone: str, names: Sequence[str]) -> dict[str
             return {name: _decode(loaded[name]) for name in names if name in loaded.files}
 
 
-def _array_names(source: InputFile) -> str:
-    """Return the names of all arrays of an npz, for messages."""
+def _without_scores(source: InputFile) -> InputError:
+    """Return the error about an npz, or another zip file, without an array of scores."""
     with (
         reading_file(source.name, f"NumPy {source.kind}"),
         source.stream() as stream,
         np.load(stream, allow_pickle=False) as loaded,
     ):
-        return ", ".join(loaded.files) or "none"
+        names = loaded.files
+    if any(name.endswith("data.pkl") for name in names):  # as torch saves
+        return pickled(source.name, EXPORT)
+    if "[Content_Types].xml" in names:
+        return InputError("is a workbook of Excel; expected it saved as CSV", path=source.name)
+    found = ", ".join(map(shortened, names)) or "none"
+    return InputError(f"no array named scores (found: {found}); expected one", path=source.name)
 
 
 def _decode(array: Any) -> Any:

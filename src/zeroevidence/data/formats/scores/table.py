@@ -25,6 +25,7 @@ _NAMES = {
     **dict.fromkeys(("score", "scores", "llr"), "score"),
     **dict.fromkeys(("label", "labels", "target", "is_target"), "label"),
 }
+_SEPARATORS = (",", ";", "\t")
 _ENDINGS = ("score", "label")  # of the names of columns that may hold them, such as sasv_label
 
 
@@ -36,6 +37,24 @@ def header_layout(lines: Lines, name: str) -> Layout | None:
         known = {_NAMES.get(cell.lower(), "") for cell in cells if separator != " " or cell.lower() not in text.LABELS}
         like = {ending for ending in _ENDINGS for cell in cells if cell.lower().endswith(ending)}
         if len((known | like) - {""}) >= 2 and not any(map(text.is_number, cells)):
+            return Layout(_NAME, column_meanings(cells, name, number), separator, number, tuple(cells))
+    return None
+
+
+def unknown_layout(lines: Lines, name: str) -> Layout | None:
+    """Return the layout of a table of whose columns hardly any is known, for messages to name them; None for others.
+
+    Numbers stand below a name, and no name stands below itself, as it would if the first line were a line like others.
+    """
+    number, line = lines[0]
+    for separator in _SEPARATORS:
+        cells = text.split(line, separator)
+        if isinstance(cells, str) or len(cells) < 2 or any(map(text.is_number, cells)) or len(set(cells)) < len(cells):
+            continue
+        rows = [row for _, line in lines[1:] if isinstance(row := text.split(line, separator), list)]
+        columns = list(zip(*(row for row in rows if len(row) == len(cells)), strict=True))
+        numeric = any(2 * sum(map(text.is_number, column)) >= len(lines) - 1 > 0 for column in columns)
+        if numeric and not any(cell in column for cell, column in zip(cells, columns, strict=True)):
             return Layout(_NAME, column_meanings(cells, name, number), separator, number, tuple(cells))
     return None
 
@@ -99,7 +118,7 @@ def column_meanings(
 
 def _splits(line: str) -> Iterator[tuple[str, list[str]]]:
     """Yield the separators of tables with the cells that they make of a line."""
-    for separator in (",", "\t", " "):
+    for separator in (*_SEPARATORS, " "):
         cells = text.split(line, separator)
         if not isinstance(cells, str):
             yield separator, cells

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from zeroevidence.data.formats import text
-from zeroevidence.data.formats.input_file import TEXT, InputFile, open_input
+from zeroevidence.data.formats.input_file import TEXT, InputFile, open_input, uncompressed_name
 from zeroevidence.data.formats.voiceprivacy.collected_results import collected_results, is_collected
 from zeroevidence.data.formats.voiceprivacy.result_folders import dataset_and_sex, kit_files
 from zeroevidence.data.threat import UNPROTECTED, ThreatModel, Training, threat_from_sides
@@ -160,7 +160,7 @@ def _split(line: str) -> list[str]:
 
 
 def _lines(source: InputFile) -> Iterator[_Line]:
-    system = _system(source.path.name)
+    system = _system(uncompressed_name(source.path.name))
     columns: list[str] = []
     training: Training = "anonymised" if source.path.absolute().parent.name.startswith("asv_anon") else "original"
     for number, raw in text.numbered_lines(source.read()):

@@ -35,11 +35,16 @@ def read_clean(file: InputFile, layout: Layout, *, coded: bool = False) -> Table
     coded
         Whether identifiers become numbers, as in `read_by_polars`.
     """
-    skipped = layout.header or 0
-    with file.reading() as stream, ThreadPoolExecutor(1) as thread:
-        counting = thread.submit(_count_marks, file, layout.separator.encode(), skipped)
-        raw = parse_csv(stream, layout, column_types(layout, coded=coded), skipped=skipped)
-        marks = counting.result()
+    skipped, separator, types = layout.header or 0, layout.separator.encode(), column_types(layout, coded=coded)
+    if len(file.head(CACHED)) < CACHED:  # a thread would take longer to start
+        marks = _count_marks(file, separator, skipped)
+        with file.reading() as stream:
+            raw = None if marks is None else parse_csv(stream, layout, types, skipped=skipped)
+    else:
+        with file.reading() as stream, ThreadPoolExecutor(1) as thread:
+            counting = thread.submit(_count_marks, file, separator, skipped)
+            raw = parse_csv(stream, layout, types, skipped=skipped)
+            marks = counting.result()
     frame = None if raw is None or marks is None else _every_line(raw, marks, layout)
     if frame is None:
         return None

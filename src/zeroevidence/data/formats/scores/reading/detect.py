@@ -15,6 +15,7 @@ from zeroevidence.data.formats import text
 from zeroevidence.data.formats.scores.reading.layout import Layout, Lines, Role, sample_lines
 from zeroevidence.data.formats.scores.reading.other_kinds import other_kind
 from zeroevidence.data.formats.scores.score_format import AUTO, SCORE_FORMATS, Columns, FirstLines
+from zeroevidence.data.formats.scores.table import unknown_layout
 from zeroevidence.errors import InputError
 
 Matches: TypeAlias = Callable[[list[str], list[str]], bool]
@@ -55,6 +56,9 @@ def detect(data: bytes, name: str, role: Role, *, forced: str = AUTO, matches: M
     reason = other_kind(data, name, sample) if role == "scores" and forced == AUTO else None
     if reason is not None:
         raise InputError(reason, path=name, line=sample[0][0])
+    layout = unknown_layout(sample, name) if forced == AUTO else None
+    if layout is not None:
+        return layout
     separator = _separator(sample)
     choices = _choices(role)
     if forced != AUTO:

@@ -180,7 +180,7 @@ def _tidy_blanks(body: bytes) -> bytes | None:
 def _tidy_cells(body: bytes, separator: bytes) -> bytes | None:
     """Take out CRLF and empty lines; blanks next to a separator are left to the line reader."""
     body = _unix(body)
-    edges = rb"[ \t](?:%b|\n|\Z)|(?:%b|\n|\A)[ \t]" if separator == b"," else rb" (?:%b|\n|\Z)|(?:%b|\n|\A) "
+    edges = rb"[ \t](?:%b|\n|\Z)|(?:%b|\n|\A)[ \t]" if separator != b"\t" else rb" (?:%b|\n|\Z)|(?:%b|\n|\A) "
     if not _printable(body) or re.search(edges % (separator, separator), body):
         return None
     return _without_blank_lines(body)

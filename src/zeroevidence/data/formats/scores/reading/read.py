@@ -10,7 +10,7 @@ import numpy as np
 
 from zeroevidence._typing import FloatArray
 from zeroevidence.data.files.errors import is_folder
-from zeroevidence.data.formats.input_file import NPY, InputFile, open_input, refuse_pickle
+from zeroevidence.data.formats.input_file import EXPORT, NPY, InputFile, open_input, refuse_pickle
 from zeroevidence.data.formats.lists.speakers import SpeakerList, read_speakers
 from zeroevidence.data.formats.scores.matrix import not_finite
 from zeroevidence.data.formats.scores.reading.build import build_scores
@@ -186,7 +186,7 @@ def _open_files(request: _Request) -> tuple[InputFile | None, InputFile | None, 
         try:
             file = None if path is None else open_input(path)
             if file is not None:
-                refuse_pickle(file, "np.savez('scores.npz', scores=scores, labels=labels)")
+                refuse_pickle(file, EXPORT)
                 if binary_format(file, AUTO) is None:
                     refuse_binary(file, expected)
             files.append(file)
@@ -314,7 +314,7 @@ def _unlabelled(scores: Table) -> str:
     """Return what is said of scores without labels and without a key."""
     if scores.titles:
         return f"no labels (found: {scores.columns_text}); expected a key (--key KEY), or --label-column with its name"
-    if scores.has("enrol") and scores.frame["score"].is_in([0.0, 1.0]).all():
+    if scores.has("enrol") and not scores.problems and scores.frame["score"].is_in([0.0, 1.0]).all():
         return "a key without scores: where they should be there are 1 and 0 alone; expected scores, and this as --key"
     return "no labels; expected a key (--key KEY) or a label column"
 

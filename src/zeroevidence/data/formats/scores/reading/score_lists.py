@@ -11,8 +11,15 @@ from zeroevidence.data.formats.input_file import NPY, NPZ, TEXT, InputFile, open
 from zeroevidence.data.formats.problems import FileProblems
 from zeroevidence.data.formats.scores.matrix import load_arrays
 from zeroevidence.data.formats.scores.reading.block_reader import read_blocks
-from zeroevidence.data.formats.scores.reading.layout import HEAD, Layout, sample_lines
-from zeroevidence.data.formats.scores.reading.other_kinds import LIST, list_layout
+from zeroevidence.data.formats.scores.reading.layout import HEAD, Layout, Lines, sample_lines
+from zeroevidence.data.formats.scores.reading.other_kinds import (
+    DECIMAL_COMMAS,
+    LIST,
+    WRITTEN_BY_R,
+    has_decimal_commas,
+    is_written_by_r,
+    list_layout,
+)
 from zeroevidence.data.formats.scores.reading.read import ACCEPT, Infinite, infinite_rule
 from zeroevidence.data.formats.scores.reading.table import Table, with_infinite_problems
 from zeroevidence.data.loaded_scores import LoadedScores
@@ -71,11 +78,13 @@ def diagnose_lists(targets: str | Path, nontargets: str | Path, *, infinite: Inf
 
 
 def is_score_list(path: str | Path) -> bool:
-    """Return whether a file is text with one number a line; False for what cannot be read, too."""
+    """Return whether a file has one number for each trial and nothing else; False for what cannot be read, too."""
     if str(path) == "-":  # which can be read once
         return False
     try:
         file = open_input(path)
+        if file.kind == NPY.name:
+            return bool(load_arrays(file, "scores", ())["scores"].ndim == 1)
         return file.kind == TEXT and list_layout(sample_lines(file.head(2 * HEAD), file.name)) is not None
     except InputError:
         return False
@@ -88,15 +97,31 @@ def _table(file: InputFile) -> Table:
     if file.kind != TEXT:
         raise InputError(f"is a {file.kind} file; expected one number a line", path=file.name)
     sample = sample_lines(file.head(2 * HEAD), file.name)
-    layout = list_layout(sample)
-    if layout is None:
-        reason = "more than one number a line, or none; expected a list of scores, one number a line"
-        raise InputError(reason, path=file.name, line=sample[0][0])
+    try:
+        layout = _layout(sample)
+    except InputError as error:
+        raise InputError(str(error), path=file.name, line=sample[0][0]) from None
     return read_blocks(file.read(), file.name, layout, infinite=True)
+
+
+def _layout(sample: Lines) -> Layout:
+    """Return the layout of a list; other lines are refused, and so is a list whose first number may be a name."""
+    layout, lines = list_layout(sample), [line.strip(" \t") for _, line in sample]
+    if layout is None and has_decimal_commas(sample):
+        raise InputError(DECIMAL_COMMAS)
+    if layout is None and is_written_by_r(sample):
+        raise InputError(WRITTEN_BY_R)
+    if layout is None:
+        raise InputError("more than one number a line, or none; expected a list of scores, one number a line")
+    if lines[0] == "0" and len(lines) > 1 and all("." in line for line in lines[1:]):
+        raise InputError("0 above decimals, as pandas names a column; expected header=False, or 0.0 if it is a score")
+    return layout
 
 
 def _array_table(file: InputFile) -> Table:
     scores = load_arrays(file, "scores", ("scores",)).get("scores")
+    if scores is not None and scores.ndim == 2 and scores.shape[1] == 1:
+        scores = scores[:, 0]
     if scores is None or scores.ndim != 1 or scores.dtype.kind not in "biuf" or not scores.size:
         content = "no array named scores" if scores is None else f"{scores.dtype} of shape {scores.shape}"
         raise InputError(f"{content}; expected numbers, one per trial", path=file.name)

@@ -1,0 +1,47 @@
+"""Panics of libraries in Rust: they print a backtrace to standard error before they become an exception."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO
+
+_STANDARD_ERROR = 2
+_PANIC = b"\nthread '"  # how the report of a panic begins
+_REDIRECTING = threading.Lock()
+
+
+@contextmanager
+def silent_panics() -> Iterator[None]:
+    """Context in which panics print nothing.
+
+    Whatever the process writes to standard error within is held back and written afterwards, but not the report of a
+    panic that became an exception. Nothing but the call of such a library belongs within.
+    """
+    with _REDIRECTING, tempfile.TemporaryFile() as held:
+        try:
+            terminal = os.dup(_STANDARD_ERROR)
+        except OSError:  # closed: nothing is seen anyway
+            yield
+            return
+        os.dup2(held.fileno(), _STANDARD_ERROR)
+        ended = False
+        try:
+            yield
+            ended = True
+        finally:
+            os.dup2(terminal, _STANDARD_ERROR)
+            os.close(terminal)
+            _write_again(held, whole=ended)
+
+
+def _write_again(held: IO[bytes], *, whole: bool) -> None:
+    """Write to standard error what was held back; up to the report of a panic unless all of it is wanted."""
+    held.seek(0)
+    text = held.read()
+    rest = text if whole else text.partition(_PANIC)[0]
+    while rest:
+        rest = rest[os.write(_STANDARD_ERROR, rest) :]

@@ -1,0 +1,149 @@
+"""Variants of files as other projects write them: other separators, names and containers."""
+
+import gzip
+import json
+import pickle
+import zipfile
+
+import numpy as np
+import pytest
+
+from tests.cli.commands.test_files_of_the_field import EER, NONTARGET, QUICK, RANKING, TARGET, table
+from tests.fuzz.oracle import eer as reference_eer
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+@pytest.mark.parametrize("quote", ["", '"'])
+def test_semicolons_separate_the_columns_of_a_table(put, eer, end, mark, quote):
+    rows = [("score", "label"), *((score, 1) for score in TARGET), *((score, 0) for score in NONTARGET)]
+    text = end.join(";".join(f"{quote}{cell}{quote}" for cell in row) for row in rows) + end
+    assert eer(put("scores.csv", mark + text)) == pytest.approx(EER)
+    assert eer(put("scores.csv.gz", gzip.compress(text.encode()))) == pytest.approx(EER)
+
+
+@pytest.mark.parametrize(
+    ("header", "message"),
+    [
+        ("cosine,label", "no column named score (found: cosine, label); expected one, or --score-column with its name"),
+        ("llr,same", "no labels (found: llr, same); expected a key (--key KEY), or --label-column with its name"),
+        ("x,y", "no column named score (found: x, y); expected one, or --score-column with its name"),
+    ],
+)
+def test_a_header_with_hardly_a_known_name_is_a_header(put, refused, eer, header, message):
+    path = put("a.csv", table(("1", "0"), header=header))
+    assert refused(path) == f"a.csv: {message}"
+    score, label = header.split(",")
+    assert eer(path, "--score-column", score, "--label-column", label) == pytest.approx(EER)
+
+
+def test_a_first_line_like_others_is_a_bad_line_and_no_header(put, refused):
+    assert refused(put("a.csv", "x,target\n0.5,target\n0.25,nontarget\n")).startswith("a.csv:1: score 'x' is not a num")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (
+            '"score" "same"\n"1" 2.5 TRUE\n"2" 0.5 FALSE\n',
+            "columns as write.table of R writes them; expected write.csv(",
+        ),
+        ("2,5\n0,75\n", "decimal commas; expected points, as in 2.5"),
+        ('"";"x"\n"1";2,5\n', "decimal commas; expected points, as in 2.5"),
+        ("[2.5, 0.5]\n", "begins like JSON; expected one trial per line, in columns"),
+        ("E_1 0.5\nE_2 -1.5\n", "a name and a number a line; expected both names of a pair; `zeroevidence tandem eval"),
+        (
+            "a.wav b.wav\na.wav c.wav\n",
+            "two names a line, without scores; expected `enrol trial score`, or a score and",
+        ),
+        ("1 0.5\n0 0.25\n", "labels before scores; expected `score label` on each line"),
+        ("target 0.5\nnontarget 0.25\n", "labels before scores; expected `score label` on each line"),
+        ("-0.1 -2.3\n-0.5 -0.9\n", "two numbers a line, without labels; expected `score label`; of two log-posteriors"),
+        ("-0.1,-2.3\n-0.5,-0.9\n", "two numbers a line, without labels; expected `score label`; of two log-posteriors"),
+        ("-0.1 -2.3 1e0\n-0.5 -0.9 0e0\n", "two numbers and a label a line; expected one score; of two log-posteriors"),
+    ],
+)
+def test_lines_without_scores_and_labels_are_called_what_they_are(put, refused, content, message):
+    assert refused(put("f", content)).startswith(f"f:1: {message}")
+
+
+def test_whole_scores_with_labels_between_commas_are_read(put, eer):
+    numbers = [*((score, 1) for score in (3, 2, -1)), *((score, 0) for score in (1, -3, -2, -4))]
+    text = "".join(f"{score},{label}\n" for score, label in numbers)
+    assert eer(put("f", text)) == pytest.approx(reference_eer([3, 2, -1], [1, -3, -2, -4]))
+
+
+def test_scores_that_are_no_numbers_are_not_called_a_key(put, run):
+    _, out, _ = run("doctor", put("f", "".join(f"a b{i} x\n" for i in range(20))))
+    assert "a key without scores" not in out
+
+
+@pytest.mark.parametrize("numbered", ['"";"x"\n"1";{}\n"2";{}\n', "\tx\n0\t{}\n1\t{}\n", ",0\n0,{}\n1,{}\n"])
+def test_numbered_lists_with_other_separators(put, eer, numbered):
+    mated, nonmated = put("mated", numbered.format(2.5, 0.5)), put("nonmated", numbered.format(1.0, -1.0))
+    assert eer("--targets", mated, "--nontargets", nonmated) == pytest.approx(reference_eer([2.5, 0.5], [1.0, -1.0]))
+
+
+def test_a_name_of_pandas_is_not_taken_for_a_score(put, run, eer):
+    named, scores = put("named", "0\n2.5\n1.5\n"), put("scores", "0\n-2\n-3.5\n")
+    code, _, err = run("evaluate", "--targets", named, "--nontargets", scores)
+    assert (code, err.startswith("named:1: 0 above decimals, as pandas names a column; expected header=False")) == (
+        3,
+        True,
+    )
+    assert eer("--targets", put("t", "3.5\n2\n"), "--nontargets", scores) == 0.0
+
+
+def test_arrays_of_one_number_for_each_trial(put, run, eer, refused):
+    np.save("mated.npy", np.array(TARGET)[:, None])
+    np.save("nonmated.npy", np.array(NONTARGET)[:, None])
+    assert eer("--targets", "mated.npy", "--nontargets", "nonmated.npy") == pytest.approx(EER)
+    np.save("mated.npy", np.array(TARGET))
+    np.save("nonmated.npy", np.array(NONTARGET))
+    assert refused("mated.npy").endswith("--targets FILE --nontargets FILE")
+    code, _, err = run("evaluate", "mated.npy", "nonmated.npy")
+    assert (code, err.startswith("mated.npy and nonmated.npy hold one number a line, without labels")) == (2, True)
+    np.save("labels.npy", np.array([True, False, True]))
+    np.save("two.npy", np.ones((3, 2)))
+    assert refused("two.npy", "--key", "labels.npy").startswith(
+        "two.npy: mated: labels, not columns; expected np.savez"
+    )
+
+
+def test_other_containers_are_called_by_their_names(put, refused, run):
+    for protocol in (0, 1):
+        assert ": a pickle, which is never read" in refused(put("old.pkl", pickle.dumps({"scores": TARGET}, protocol)))
+    put("pickled", pickle.dumps(TARGET))
+    code, _, err = run("tandem", "evaluate", "--cm", "pickled", "--key", "pickled")
+    assert (code, err.startswith("pickled: a pickle, which is never read")) == (3, True)
+    with zipfile.ZipFile("saved.pt", "w") as archive:
+        archive.writestr("saved/data.pkl", b"\x80\x02.")
+    assert refused("saved.pt").startswith("saved.pt: a pickle, which is never read")
+    with zipfile.ZipFile("book.xlsx", "w") as archive:
+        archive.writestr("[Content_Types].xml", "<Types/>")
+    assert refused("book.xlsx") == "book.xlsx: is a workbook of Excel; expected it saved as CSV"
+    matlab = put("m.mat", b"MATLAB 5.0 MAT-file".ljust(126) + b"\x00\x01" + bytes(200))
+    assert refused(matlab) == "m.mat: is a file of MATLAB; expected scores as text, Parquet or NumPy"
+
+
+def test_the_ending_of_a_compressed_file_is_no_part_of_its_name(put, run):
+    for name in ("result_for_rank_c.gz", "c.csv.gz"):
+        content = RANKING.format(12.5) if "rank" in name else table(("1", "0"))
+        code, out, _ = run("evaluate", put(name, gzip.compress(content.encode())), *QUICK, "-f", "json")
+        assert (code, json.loads(out)["rows"][0]["labels"]["system"]) == (0, "c")
+
+
+def test_doctor_reads_results(put, run):
+    assert run("doctor", put("result_for_rank_a", RANKING.format(12.5)))[:2] == (0, "result_for_rank_a: ok\n")
+    code, out, _ = run("doctor", put("a.json", '{"scores": [1, 2]}'))
+    assert (code, out.startswith("a.json: expected a result with schema")) == (3, True)
+    assert "or scores in columns, one trial per line" in out
+
+
+def test_attributes_and_speakers_that_are_missing_can_be_named(put, run):
+    rng = np.random.default_rng(0)
+    np.savez("e.npz", vectors=rng.normal(size=(40, 3)), sex=np.array(["f", "m"] * 20))
+    code, _, err = run("protect", "fit", "e.npz", "--attribute", "accent", "-o", "model")
+    assert (code, err.endswith("expected a column or an array of that name, or --labels FILE\n")) == (3, True)
+    code, _, err = run("protect", "fit", "e.npz", "--attribute", "sex", "--protector", "linear", "-o", "model")
+    assert "; name them by an array or a column `speaker`, or lines of `utterance speaker` (--speakers FILE" in err
