@@ -187,6 +187,7 @@ def results(work: Path) -> list[dict]:
                 lines.append({"title": UNTOUCHED, "row": control, "wer": before, **common})
             facts = {
                 "wer": words[-1]["wer"] if words else None,
+                "before": words[0]["wer"] if words else None,
                 "refused": refused,
                 "beaten": finding.chance[finding.strongest].beaten,
             }
@@ -233,7 +234,7 @@ def limits(result, factor: float, digits: int) -> str:
 def table(work: Path) -> None:
     titles = (
         *("ALID [bit]", "top-1 [%]", "guessing [%]", "people named [%]", "more than chance"),
-        *("WER [%]", "refused", "s per s of speech"),
+        *("WER [%]", "of the original", "refused", "s per s of speech"),
     )
     print(f"| protector | {' | '.join(titles)} |")
     print(f"| --- |{' ---: |' * len(titles)}")
@@ -246,6 +247,7 @@ def table(work: Path) -> None:
             limits(row.metrics.get("people_named"), 100, 0),
             beaten,
             limits(line["wer"], 100, 0),
+            f"{100 * line['before'].value:.0f}" if line.get("before") else "",
             str(line.get("refused", "")),
             "" if line.get("time") is None else f"{line['time']:.3g}",
         )
@@ -253,26 +255,26 @@ def table(work: Path) -> None:
 
 
 def front(work: Path, target: Path) -> None:
-    """Draw word errors against what the strongest attacker learns."""
+    """Draw what the strongest attacker learns against added word errors, over those of the same recordings before."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(5.6, 3.4), layout="constrained")
     axes = figure.subplots()
     for line in results(work):
-        bits, errors = line["row"].metrics["alid"], line["wer"]
+        bits, errors, plain = line["row"].metrics["alid"], line["wer"], line["title"] == UNTOUCHED
         if errors is None:
             continue
-        x, y = 100 * float(errors.value), float(bits.value)
-        axes.plot(x, y, "o", color="black" if line["title"] == UNTOUCHED else "C0", markersize=5)
-        axes.plot([100 * errors.low, 100 * errors.high], [y, y], color="0.7", zorder=0, linewidth=1)
+        x, y = 0.0 if plain else 100 * (errors.value - line["before"].value), float(bits.value)
+        axes.plot(x, y, "o", color="black" if plain else "C0", markersize=5)
         axes.plot([x, x], [bits.low, bits.high], color="0.7", zorder=0, linewidth=1)
-        axes.annotate(line["title"], (x, y), xytext=(5, 5), textcoords="offset points", fontsize=8)
+        offset = (-4, -14) if plain else (5, 5)
+        axes.annotate(line["title"], (x, y), xytext=offset, textcoords="offset points", fontsize=8)
     axes.axhline(0.0, color="0.5", linestyle=":", linewidth=1)
-    axes.set_xlabel(f"word error rate, {JUDGE} (%)")
+    axes.set_xlabel(f"added word errors, heard by {JUDGE} (points)")
     axes.set_ylabel("ALID of the strongest attacker (bits)")
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
-    figure.savefig(target, metadata={"Date": None})
+    figure.savefig(target, metadata={"Date": None} if target.suffix == ".svg" else None)
 
 
 def listen(work: Path, speech: Path, target: Path) -> None:
