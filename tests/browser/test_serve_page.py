@@ -36,6 +36,8 @@ def busy(running, visit, sample, suspended):
         send(page, sample.scores, sample.key)
         with suspended(running[1]):
             yield
+            page.get_by_role("button", name="Cancel").click()  # nobody needs its report
+            page.get_by_text("Cancelled").wait_for()
 
     return occupy
 

@@ -141,6 +141,7 @@ def test_faults_come_first(audit, without_figures):
     for text in (audit_text(shown), summary(shown)):
         (fault,) = [line for line in text.splitlines() if line.startswith("Fault, control-failed (row 3): ")]
         assert text.splitlines().index(fault) == 2
+        assert text.count("control-failed") == 1  # not above the table again
     text = render(shown.rows, "text")
     assert text.startswith("fault    control-failed (row 3): ")
     assert "Fault" not in summary(audit)

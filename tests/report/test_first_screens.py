@@ -121,8 +121,9 @@ def is_recognised(told):
 SHARES = rf"guessing does so for {NUMBER} %, and without protection it is {NUMBER} %\."
 SENTENCES = {
     rf"Somebody tried to tell which of {NUMBER} known people speaks in each of {NUMBER} protected recordings\.": tried,
-    r"(?:The attempt is|Of (\d+) attempts against \w+, the one that learns most on average(?:, leaving out those that "
-    r"are not told apart from guessing)? counts here:) that of somebody who (.*)\.": by_whom,
+    r"(?:The attempt is|Of 6 results, \w+ gives most away(?:, leaving out those that are not told apart from "
+    r"guessing)?; the attempt against it is|Of (\d+) attempts against \w+, the one that learns most on average(?:, "
+    r"leaving out those that are not told apart from guessing)? counts here:) that of somebody who (.*)\.": by_whom,
     rf"It puts the right name to {NUMBER} % of the recordings \(95 % confidence, for people like these: {NUMBER} % to "
     rf"{NUMBER} %\); {SHARES}": recognised,
     rf"It puts the right name to at most {NUMBER} % of the recordings of people like these \(95 % confidence(?:, the "
@@ -155,7 +156,7 @@ def first_screen(page):
     section = page.split('<section id="verdict"')[1].split("</section>")[0]
     headline = re.search(r"</span> (.*?)</h2>", section)[1]
     summary = section.split('<div class="summary">')[1].split("</div>")[0]
-    text = " ".join(re.findall(r"<p>(?:<strong>)?(.*?)(?:</strong>)?</p>", summary)[:2])
+    text = " ".join(re.findall(r"<p>(?:<strong>)?(.*?)(?:</strong>)?</p>", summary)[:3])
     text = html.unescape(text).replace("\u00a0", " ")
     commands = html.unescape("".join(re.findall(r"<code>(.*?)</code>", summary, re.DOTALL))).splitlines()
     return headline, re.split(r"(?<=[.])\s(?=[A-Z\d])", text), commands
@@ -169,6 +170,12 @@ def rows_of(search, against, audit_rows):
     return {"fails": audit_rows, "leaks": [audit_rows[0], weak], "passes": [audit_rows[0], nothing]}
 
 
+def check_sentence(told, sentence):
+    """One of the sentences there may be, and true of the result file."""
+    ((check, match),) = [(check, match) for form, check in SENTENCES.items() if (match := re.fullmatch(form, sentence))]
+    assert check(told, *match.groups()), sentence
+
+
 @pytest.mark.parametrize("case", ["fails", "leaks", "passes"])
 def test_every_sentence_is_true_of_the_result_file(case, rows_of, without_figures):
     rows = rows_of[case]
@@ -177,10 +184,7 @@ def test_every_sentence_is_true_of_the_result_file(case, rows_of, without_figure
     assert HEADLINES[headline](told)
     assert len(sentences) == 6
     for sentence in sentences:
-        ((check, match),) = [
-            (check, match) for form, check in SENTENCES.items() if (match := re.fullmatch(form, sentence))
-        ]
-        assert check(told, *match.groups()), sentence
+        check_sentence(told, sentence)
     assert bool(commands) == (case == "passes")
     if commands:
         tried_names = {row["about"]["threat"]["name"] for row in told.attempts}
@@ -199,6 +203,49 @@ def test_the_picture_has_the_numbers_of_the_result_file(audit_rows):
     assert lines["guessing"] == pytest.approx(100.0 / attempts[0]["counts"]["identities"])
     (plain,) = with_role(document, "control")
     assert lines["without protection"] == pytest.approx(100.0 * plain["metrics"]["top1"]["value"])
+
+
+OTHER = (
+    rf"(\w+): the attacker that counts \(lazy-informed\) names the right person of (\d+) for {NUMBER} % of the "
+    rf"recordings and (?:learns {NUMBER} bits|is misled) on average"
+    r"(, on average not told apart from guessing)?\.(?: (\d+ of .*))?"
+)
+
+
+def test_six_systems(search, against, without_figures):
+    setting = {"about": against.lazy, "dataset": "d", "backend": "cosine"}
+    shifts = {"a": 3.0, "b": 2.0, "c": 1.0, "d": 0.0, "e": 0.0, "f": 1.5}
+    rows = [search(shift, seed=seed, system=name, **setting) for seed, (name, shift) in enumerate(shifts.items())]
+    rows.insert(0, search(6.0, system="unprotected", **{**setting, "about": against.control}))
+    told = Told.of(rows)
+    page = to_html(rows)
+    headline, sentences, _ = first_screen(page)
+    assert HEADLINES[headline](told)
+    assert told.best["labels"]["system"] == "a"
+    assert sentences[1].startswith("Of 6 results, a gives most away, leaving out those that are not told apart")
+    assert len(sentences) == 6
+    for sentence in sentences:
+        check_sentence(told, sentence)
+    section = page.split('<section id="verdict"')[1].split("</section>")[0]
+    others = re.findall(r"<li>(.*?)</li>", section)
+    by_system = {row["labels"]["system"]: row for row in told.attempts}
+    at_chance_systems = set()
+    for other in others:
+        text = html.unescape(other).replace("\u00a0", " ")
+        system, identities, top, bits, at_guessing, people = re.fullmatch(OTHER, text).groups()
+        row = by_system.pop(system)
+        assert int(identities) == row["counts"]["identities"]
+        assert same(top, row["metrics"]["top1"]["value"])
+        alid = row["metrics"]["alid"]["value"]
+        assert bits == f"{alid:.2f}" if alid > -0.005 else bits is None
+        assert bool(at_guessing) == ("attacker-at-chance" in [flag["code"] for flag in row["flags"]])
+        at_chance_systems |= {system} if at_guessing else set()
+        shown_to_be_named = row["metrics"]["people_named"]["p_value"] <= 0.05
+        assert bool(people) == (shown_to_be_named and any(row["people"]["named"]))
+        if people:
+            check_sentence(Told(row, told.plain, told.attempts), people)
+    assert list(by_system) == ["a"]
+    assert 0 < len(at_chance_systems) < len(others)
 
 
 @pytest.mark.parametrize(("shift", "seed", "told_apart"), [(3.5, 0, True), (1.0, 5, False)])

@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from zeroevidence.auditing import Audit
 from zeroevidence.data.files.writing import write_atomically
 from zeroevidence.data.formats.attack_scores import write_attack_scores
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation.reading.results import to_json
-from zeroevidence.report import render
 from zeroevidence.report.document import document
 from zeroevidence.report.inputs import ReportInputs
 from zeroevidence.report.layout.flags import raised_flags
+from zeroevidence.report.tables.evaluation_text import to_text
 from zeroevidence.report.text.terminal import terminal_console, wrap
 from zeroevidence.report.trial_tables import speaker_table, trial_table, write_table
 from zeroevidence.report.verdict import verdict
@@ -112,7 +113,8 @@ def audit_text(
     lines = (*(line for paragraph in _verdict_paragraphs(audit) for line in (*paragraph, "")), *left_out)
     finding = [part for line in lines for part in ([line] if line.startswith(" ") else wrap(line, width))]
     parts = [rows for rows in (audit.rows, audit.utility) if rows]
-    tables = [render(rows, "text", signatures=signatures, measures=measures, estimate=estimate) for rows in parts]
+    shown: dict[str, Any] = {"signatures": signatures, "measures": measures, "estimate": estimate}
+    tables = [to_text(rows, **shown, faults=False) for rows in parts]
     return "\n".join(finding) + f"\n{card}\n" + "\n".join(tables)
 
 

@@ -120,7 +120,7 @@ def test_two_systems_are_not_attempts_on_one(against):
     said = " ".join((found.paragraph, *found.summary)).replace("\u00a0", " ")
     assert "attempts" not in said
     assert "Of 2 results, aa gives most away" in said
-    assert "The attempt against aa is that of somebody who" in said
+    assert "Of 2 results, aa gives most away; the attempt against it is that of somebody who" in said
     (other,) = found.others
     assert other.replace("\u00a0", " ") == (
         "oa: the attacker that counts (ignorant) names the right person of 20 for 30 % of the recordings and learns "
@@ -128,8 +128,22 @@ def test_two_systems_are_not_attempts_on_one(against):
     )
     again = search_row(0.5, 1.9, about=against.ignorant, system="aa")
     more = verdict([first, second, again])
-    assert "Of 2 attempts against aa, the one that learns most on average counts here" in more.summary[1]
+    assert more.summary[1].startswith(
+        "Of 2 results, aa gives most away. Of 2 attempts against aa, the one that learns most on average counts here"
+    )
     assert [row.startswith("oa: ") for row in more.others] == [True]
+
+
+def test_systems_without_letters_in_their_names_get_a_noun(against):
+    rows = [search_row(top, bits, about=against.lazy, system="1") for top, bits in ((0.9, 3.0), (0.8, 2.9))]
+    found = verdict(rows)
+    assert found.summary[1].startswith("Of 2 attempts against system 1, the one")
+    assert "were protected with system 1, and" in found.assessment
+    other = verdict([*rows, search_row(0.3, 0.5, about=against.lazy, system="2")])
+    assert "Of 2 results, system 1 gives most away" in other.paragraph
+    assert other.others[0].startswith("system 2: the attacker that counts")
+    named = verdict([search_row(about=against.lazy, system="v2"), search_row(about=against.lazy, system="v2")])
+    assert "against v2, the one" in named.summary[1]
 
 
 def test_other_systems_are_told_as_they_are():

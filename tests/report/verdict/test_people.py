@@ -90,6 +90,9 @@ def test_the_count_of_the_named_has_limit_and_chance():
     assert guessed.limits == 1
     vague = row.with_metrics({"people_named": replace(row["people_named"], bound=1.0)})
     assert "(95 % confidence: at least 2 % of people like these); guessing" in named_people(vague).text
+    for share, end in ((0.5, "at most 90 %"), (0.55, "at least 2 %")):
+        most = row.with_metrics({"people_named": replace(row["people_named"], value=share)})
+        assert f"(95 % confidence: {end} of people like these)" in named_people(most).text
     exchanged = MeasureResult(0.1, "rate", null=Null(0.02, 0.1))
     permuted = named_people(row.with_metrics({"people_named": exchanged}))
     assert permuted.text.endswith("; with names exchanged at random it would be 2 % of them.")
@@ -97,6 +100,28 @@ def test_the_count_of_the_named_has_limit_and_chance():
     assert permuted.limits == 0
     listed_in_part = replace(row, counts={**row.counts, "speakers": 2000})
     assert named_people(listed_in_part).text.startswith("10 % of people are named in at least")
+
+
+@pytest.mark.parametrize(("p_value", "chance"), [(0.05, False), (0.051, True)])
+def test_people_whom_chance_may_name_are_counted_and_not_called_named(against, p_value, chance):
+    exchanged = MeasureResult(0.1, "rate", null=Null(0.02, 0.1), p_value=p_value)
+    row = search_row(chance="at-chance", people=NAMED, about=against.lazy).with_metrics({"people_named": exchanged})
+    doubt = "it would be 2 % of them, so this may be chance (p = 0.051, 999 permutations)."
+    assert (doubt in short(row)) == chance
+    assert "2 of 20 people are named in at least 80 % of their recordings" in short(row)
+    assert ("2 people are named" in headline(row)) != chance
+    assert ("the recordings of those who are named" in short(row)) != chance
+    assert ("Those who are named: p00, p01." in text(row)) != chance
+    nobody = replace(row, people=NOBODY)
+    assert "may be chance" not in short(nobody)
+
+
+def test_people_with_one_recording_are_not_counted():
+    people = replace(NOBODY, trials=(1,) + (5,) * 19)
+    assert named_people(search_row(people=people)).text.startswith("None of 19 people with two recordings or more is")
+    assert named_people(search_row(people=NOBODY)).text.startswith("None of 20 people is")
+    named = replace(NAMED, trials=(1,) + (5,) * 19)
+    assert named_people(search_row(people=named)).text.startswith("2 of 19 people with two recordings or more are")
 
 
 def test_limits_on_exposed_people_take_ten_people(search):
@@ -141,6 +166,9 @@ def test_where_nobody_is_named_the_most_exposed_person_is_told():
         "The most exposed person, p01, is named in 60 % of 5 recordings, and falsely in 10 % of those of others."
     )
     assert exposed_text(some, "at-chance") == ""  # somebody always is, by chance
+    assert "p00, is named in 20 % of 5 recordings" in exposed_text(replace(some, trials=(5, 1)))
+    assert exposed_text(replace(some, trials=(1, 1))) == ""
+    assert exposed_text(replace(some, linked=(0.0, 1.0), trials=(5, 1))) == "Nobody is named outright."
     assert exposed_text(NOBODY) == "Nobody is named outright."
     false_names = listed_people([0.2, 0.1], named=(False, False), falsely=(0.3, 0.1))
     assert exposed_text(false_names) == "Nobody is named more often in their own recordings than in those of others."
@@ -166,7 +194,7 @@ def test_how_people_were_used_is_said_where_it_is_known(against):
     used = "Of 36 people, 14 were evaluated: the attackers learned from 12 others and chose their settings on 10 more"
     split = short(replace(row, about=replace(row.about, spent=spent)))
     assert used in split
-    assert "--folds 3 evaluates all 36, for 3 times the work." in split
+    assert "all 36 can be evaluated in turn, for 3 times the work (--folds 3)." in split
     folded = short(replace(row, about=replace(row.about, spent=replace(spent, folds=3))))
     assert "All 14 people were evaluated, in 3 folds: those of each by attackers who learned from the others." in folded
     assert used not in folded

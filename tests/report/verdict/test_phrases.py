@@ -172,6 +172,9 @@ def test_a_limit_that_rules_nothing_out():
     assert "may give everything away." in text(unknown)
     assert "rule nothing out" not in text(search_row(limits=({"bound": 0.9}, {})))
     assert "rule nothing out" not in text(search_row(1.0, 4.3, limits=({"bound": 1.0}, {})))
+    recognised = search_row(0.9, 3.0, limits=({"bound": 1.0}, {}))
+    assert "rule nothing out" not in text(recognised)
+    assert "rule nothing out" in text(search_row(0.5, 1.0, limits=({"bound": 1.0}, {})))
 
 
 def test_the_share_of_right_names_is_a_count_where_people_are_few():
@@ -191,6 +194,8 @@ def test_the_interval_is_said_of_people_who_are_recognised():
     assert "70 % to 95 %, and up to 99 % in the largest limit of 2 attempts)" in (
         text(search_row(0.9, 3.0, limits=between), above)
     )
+    as_written = search_row(0.8, 2.9, limits=({"bound": 0.95001}, {}))
+    assert "70 % to 95 %)" in text(search_row(0.9, 3.0, limits=between), as_written)
 
 
 def control_of(against, chance, **labels):

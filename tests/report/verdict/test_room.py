@@ -39,8 +39,19 @@ def test_a_room_that_protection_hides_is_told_before_it():
     rows = [attack(), room(2.6, "beaten", original=True), room(0.0, "at-chance")]
     said = text(*rows)
     assert "give away 2.60 of 4.32 bits before protection (p = " in said
-    assert "after protection they are not told apart from guessing; so this is about recordings" in said
-    assert "24 % of the unprotected recordings." in short(*rows)
+    assert "after protection they are not told apart from guessing." in said
+    assert "about recordings, and not about voices" not in said
+    assert SHORT not in short(*rows)
+
+
+def test_the_room_of_the_recordings_that_were_attacked_counts():
+    unprotected = search_row(0.9, 3.0, about=ze.About.against(UNPROTECTED_SPEECH), system="unprotected")
+    before = room(2.6, "beaten", original=True)
+    assert f"{SHORT} 24 % of the unprotected recordings." in short(unprotected, before)
+    assert "so this is about recordings, and not about voices alone." in text(unprotected, before)
+    untested = room(2.6, "untested")
+    assert SHORT not in short(attack(), before, untested)
+    assert "about recordings, and not about voices" not in text(attack(), before, untested)
 
 
 def test_a_control_that_finds_nobody_proves_nothing():

@@ -41,6 +41,7 @@ from zeroevidence.report.tables.comparisons import comparison_notes
 from zeroevidence.report.tables.several_recordings import NOTE, untried_numbers
 from zeroevidence.report.tables.utility_rows import utility_notes
 from zeroevidence.report.verdict import Verdict, verdict
+from zeroevidence.report.verdict.groups import system_text
 from zeroevidence.report.verdict.learning_curves import learning_curves
 from zeroevidence.report.verdict.next_steps import NEXT_COMMANDS
 
@@ -257,7 +258,7 @@ def _json(value: object) -> str:
 
 def _title(rows: Sequence[Evaluation]) -> str:
     systems = dict.fromkeys(row.labels.get("system", "") for row in rows if row.about.role == "attack")
-    names = [name for name in systems if name]
+    names = [system_text(name) for name in systems if name]
     if not names or len(names) > 4:
         return "How much do these recordings disclose?"
     return f"How much do recordings give away? {', '.join(names)}"

@@ -46,17 +46,23 @@ def to_text(
     signatures: bool = False,
     measures: Sequence[str] | None = None,
     estimate: bool = False,
+    faults: bool = True,
 ) -> str:
     """Return the rows as they are shown on a terminal; plain characters when the output is not one.
 
-    The parameters are those of `render`.
+    The other parameters are those of `render`.
+
+    Parameters
+    ----------
+    faults
+        Whether faults stand above tables; not where they were said before.
     """
     console = terminal_console()
     for place, section in enumerate(sections(rows, measures)):
         if place:
             console.print()
         flags = raised_flags(section.rows)
-        print_flags(console, [raised for raised in flags if raised.flag.severity == "fault"])
+        print_flags(console, [raised for raised in flags if faults and raised.flag.severity == "fault"])
         if len(section.rows) == 1:
             _print_single(console, section.rows, section.measures, estimate=estimate)
         elif is_utility_table(section.rows, section.measures):

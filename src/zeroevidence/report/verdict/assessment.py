@@ -8,6 +8,7 @@ from zeroevidence.attack.attackers.attacker import ATTACKERS
 from zeroevidence.evaluation import Evaluation, Finding
 from zeroevidence.evaluation.finding.by_knowledge import attackers_by_system
 from zeroevidence.report.layout.formatting import one_line
+from zeroevidence.report.verdict.groups import system_text
 from zeroevidence.report.verdict.next_steps import trained_encoders, untried_attackers
 from zeroevidence.report.verdict.people import people_used
 from zeroevidence.report.verdict.phrases import capitalise, unbroken
@@ -42,7 +43,8 @@ def _data(row: Evaluation) -> list[str]:
         return []
     if row.about.is_bound:
         return [f"Recordings{data} were tested without protection."]
-    return [f"Recordings{data} were protected with {one_line(system)}, and the protection was tested by attacking it."]
+    protection = system_text(one_line(system))
+    return [f"Recordings{data} were protected with {protection}, and the protection was tested by attacking it."]
 
 
 def _attackers(rows: Sequence[Evaluation], finding: Finding) -> list[str]:

@@ -14,6 +14,17 @@ def group_labels(rows: Sequence[Evaluation], finding: Finding) -> list[str]:
     return [name for name in PEOPLE_LABELS if len({labels.get(name) for labels in compared}) > 1]
 
 
+def system_text(name: str) -> str:
+    """The name of a system within a sentence; one without letters, such as that of a folder, gets a noun.
+
+    Examples
+    --------
+    >>> system_text("mcadams"), system_text("1")
+    ('mcadams', 'system 1')
+    """
+    return name if any(map(str.isalpha, name)) else f"system {name}"
+
+
 def group_text(row: Evaluation, names: Sequence[str]) -> str:
     """The group of a row, in brackets."""
     group = ", ".join(row.labels[name] for name in names if name in row.labels)

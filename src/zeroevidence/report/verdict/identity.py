@@ -22,14 +22,14 @@ from zeroevidence.evaluation.rows.evaluation import number_or_none
 from zeroevidence.evaluation.scores.recordings import SHOWN
 from zeroevidence.measure.pairs.zebra import D_ECE_MAX, tag_odds, tag_of
 from zeroevidence.report.verdict.assessment import assessment
-from zeroevidence.report.verdict.groups import group_labels, group_text
+from zeroevidence.report.verdict.groups import group_labels, group_text, system_text
 from zeroevidence.report.verdict.learning_curves import rising_sentences
 from zeroevidence.report.verdict.next_steps import next_commands
 from zeroevidence.report.verdict.people import (
     ON_AVERAGE,
     exposed_share,
     most_exposed,
-    named_count,
+    named_beyond_chance,
     named_for_everybody,
     named_people,
 )
@@ -37,12 +37,12 @@ from zeroevidence.report.verdict.phrases import (
     LimitedValue,
     Statement,
     Verdict,
-    beside_chance,
     capitalise,
     caution_sentence,
     chance_sentence,
     chosen_attempt,
     limited_value,
+    most_given_away,
     named_share,
     paragraph,
     percent,
@@ -90,6 +90,7 @@ def identity_verdict(rows: Sequence[Evaluation], finding: Finding) -> Verdict:
     who = f"{_who(rows, finding)} "
     first, *rest = _searched(rows, finding) if row.is_search else _compared(rows, finding)
     tested = "these results" if row.is_search else "this"
+    leaks = finding.level in ("recognised", "leaks") or bool(named_beyond_chance(row))
     statements: list[Statement | str] = [
         Statement(who + first.text, first.limits),
         *([named_people(row)] if row.is_search else []),
@@ -100,7 +101,7 @@ def identity_verdict(rows: Sequence[Evaluation], finding: Finding) -> Verdict:
         *protocol_sentences(rows, finding),
         *([] if not row.is_search else most_exposed(row, finding)),
         *named_for_everybody(row),
-        *room_sentences(rows, finding, leaks=finding.level in ("recognised", "leaks") or bool(named_count(row))),
+        *room_sentences(rows, finding, leaks=leaks),
         *_cautions(rows, finding),
     ]
     named = group_labels(rows, finding)
@@ -121,7 +122,7 @@ def identity_verdict(rows: Sequence[Evaluation], finding: Finding) -> Verdict:
 
 
 def _headline(row: Evaluation, level: Level) -> str:
-    threat, named = row.about.threat, named_count(row)
+    threat, named = row.about.threat, named_beyond_chance(row)
     if named and level in ON_AVERAGE:
         people = "1 person is" if named == 1 else f"{named} people are"
         return f"On average no leak was found, but {people} named in nearly all of their recordings"
@@ -137,27 +138,13 @@ def _who(rows: Sequence[Evaluation], finding: Finding) -> str:
     """The attacker as the subject of the first sentence."""
     row = rows[finding.strongest]
     system, backend = row.labels.get("system"), row.labels.get("backend")
-    group = group_text(row, group_labels(rows, finding))
     attacker, details = _attacker(row, several=len(finding.by_system) > 1 and system is not None)
     details += [f"{backend} scores"] if backend else []
     attacker += f" ({', '.join(details)})" if details else ""
-    most = ""
-    if len(finding.by_system) > 1 and system:
-        share = _comparable(rows, finding, " ({})") + beside_chance(finding, finding.by_system)
-        most = f"Of {len(finding.by_system)} results, {system}{group} gives most away{share}: "
+    most = most_given_away(rows, finding)
     if len(finding.attempts) > 1:
         attacker = f"{chosen_attempt(finding)}, {'by ' if row.about.threat is not None else ''}{attacker},"
-    return f"{most}{attacker}" if most else capitalise(attacker)
-
-
-def _comparable(rows: Sequence[Evaluation], finding: Finding, template: str) -> str:
-    """How searches through different numbers of people were compared; empty where the numbers are the same."""
-    sizes = sorted({rows[i].counts["identities"] for i in finding.by_system if rows[i].is_search})
-    if len(sizes) < 2:
-        return ""
-    return template.format(
-        f"by the share of what there is to learn, as the searches are through {sizes[0]} to {sizes[-1]} people"
-    )
+    return f"{most}: {attacker}" if most else capitalise(attacker)
 
 
 def _attacker(row: Evaluation, *, several: bool) -> tuple[str, list[str]]:
@@ -190,7 +177,7 @@ def _searched(rows: Sequence[Evaluation], finding: Finding) -> list[Statement]:
     named = f"puts the right name to {share.text}, choosing among {people} known people"
     statements = [
         Statement(f"{named}; {', and '.join(against)}.", share.limits),
-        *map(Statement, vacuous_limit(top)),
+        *map(Statement, vacuous_limit(top) if finding.level != "recognised" else ()),
     ]
     if row.number("alid") is not None:
         statements.append(_bits(rows, finding, people))
@@ -241,7 +228,7 @@ def _compared(rows: Sequence[Evaluation], finding: Finding) -> list[Statement]:
         before = f"; without protection it is {percent(without / D_ECE_MAX)}"
     about = "the uncertainty about whether two recordings share a speaker, averaged over all prior beliefs"
     first = Statement(f"removes {share.text} of {about}{before}.", share.limits)
-    sentences = vacuous_limit(removed)
+    sentences = vacuous_limit(removed) if finding.level != "recognised" else []
     if eer is not None:
         sentences.append(
             f"Deciding whether two recordings share a speaker, the attacker errs in {percent(eer)} of the cases, where "
@@ -282,10 +269,10 @@ def _cautions(rows: Sequence[Evaluation], finding: Finding) -> list[str]:
 def _short(row: Evaluation, beaten: bool | None, named: Sequence[str]) -> str:
     """One sentence on a further system, or on a further group of people."""
     by = f" ({row.about.threat.name})" if row.about.threat is not None else ""
-    system = row.labels.get("system", "unnamed") + group_text(row, named)
+    system = system_text(row.labels.get("system", "unnamed")) + group_text(row, named)
     weak = ", on average not told apart from guessing" if beaten is False else ""
     if row.is_search:
-        named = named_people(row).text if named_count(row) else ""
+        named = named_people(row).text if named_beyond_chance(row) else ""
         return (
             f"{system}: the attacker that counts{by} names the right person of {row.counts['identities']} for "
             f"{percent(row.number('top1') or 0.0)} of the recordings{_learned_bits(row.number('alid'))}{weak}. {named}"

@@ -11,9 +11,9 @@ from zeroevidence.evaluation import Evaluation, Finding
 from zeroevidence.evaluation.finding.finding import Level
 from zeroevidence.evaluation.search.people import hubs, most_people_above
 from zeroevidence.measure.search.named import LEAST_RECORDINGS, NAMED_SHARE, named_by_guessing
-from zeroevidence.report.verdict.phrases import Statement, capitalise, percent
+from zeroevidence.report.verdict.phrases import Statement, capitalise, p_value_text, percent
 from zeroevidence.uncertainty.exposure import upper_share_limit
-from zeroevidence.uncertainty.level import LEAST_PEOPLE
+from zeroevidence.uncertainty.level import LEAST_PEOPLE, alpha
 from zeroevidence.uncertainty.level import percent as level_text
 
 ON_AVERAGE: tuple[Level, ...] = ("not-found", "inconclusive")  # and yet single people may be named
@@ -25,6 +25,17 @@ def named_count(row: Evaluation) -> int | None:
     """Number of people who count as named; None where that is not known."""
     people = row.people
     return None if people is None or people.named is None else sum(people.named)
+
+
+def named_beyond_chance(row: Evaluation) -> int | None:
+    """Number of people who count as named, where names exchanged at random seldom name as many; otherwise none."""
+    return 0 if _may_be_chance(row) else named_count(row)
+
+
+def _may_be_chance(row: Evaluation) -> bool:
+    """Whether as many people are named where names are exchanged at random, more often than one minus the level."""
+    result = row.metrics.get("people_named")
+    return result is not None and result.p_value is not None and result.p_value > alpha(row.setup.level)
 
 
 def named_people(row: Evaluation) -> Statement:
@@ -41,19 +52,23 @@ def named_people(row: Evaluation) -> Statement:
         are = f"{linked} of {len(counted)} people {'is' if linked == 1 else 'are'}" if linked else "Nobody is"
         return Statement(f"{are} {often}; whether their names come up for everybody was not counted.")
     named = sum(people.named)
+    people_counted = "people" if len(counted) == len(people.trials) else "people with two recordings or more"
     if len(people.speaker) < row.counts.get("speakers", 0):  # only the most exposed are listed
         who = f"{percent(float(result))} of people are"
     elif not named:
-        who = f"None of {len(counted)} people is"
+        who = f"None of {len(counted)} {people_counted} is"
     else:
-        who = f"{named} of {len(counted)} people {'is' if named == 1 else 'are'}"
+        who = f"{named} of {len(counted)} {people_counted} {'is' if named == 1 else 'are'}"
     limit = ""
     if result.bound is not None and result.low is not None:
-        vacuous = percent(result.bound) == percent(1.0)  # then the other end says more
-        end = f"at least {percent(result.low)}" if vacuous else f"at most {percent(result.bound)}"
+        # Of most people, or where the limit rules nothing out, the lower end says more.
+        lower = float(result) > 0.5 or percent(result.bound) == percent(1.0)
+        end = f"at least {percent(result.low)}" if lower else f"at most {percent(result.bound)}"
         limit = f" ({level_text(row.setup.level)} confidence: {end} of people like these)"
     if result.null is not None:
         chance = f"; with names exchanged at random it would be {percent(result.null.mean)} of them"
+        if named and result.p_value is not None and _may_be_chance(row):
+            chance += f", so this may be chance ({p_value_text(row, result.p_value)})"
     else:
         guessing = named_by_guessing(np.array(people.trials), row.counts["identities"])
         chance = f"; guessing would do so to {percent(guessing)} of them"
@@ -77,8 +92,8 @@ def people_used(row: Evaluation) -> list[str]:
     return [
         f"Of {given} people, {evaluated} were evaluated: the attackers learned from {spent.people} others and chose "
         f"their settings on {spent.development_people} more, because nobody is judged by an attacker who knows them.",
-        f"Where the data do not fix who is evaluated, --folds {FOLDS} evaluates all {given}, for {FOLDS} times the "
-        "work.",
+        f"Where the data do not fix who is evaluated, all {given} can be evaluated in turn, for {FOLDS} times the "
+        f"work (--folds {FOLDS}).",
     ]
 
 
@@ -122,22 +137,24 @@ def most_exposed(row: Evaluation, finding: Finding) -> list[str]:
     if people is None or not len(people.speaker):
         return []
     named = [name for name, counts in zip(people.speaker, people.named or (), strict=False) if counts]
-    if named:
+    if named and not _may_be_chance(row):
         more = "" if len(named) <= _LISTED else f" and {len(named) - _LISTED} more"
         return [f"Those who are named: {', '.join(named[:_LISTED])}{more}."]
     if finding.chance[finding.strongest].beaten is False:  # somebody always is, by chance
         return []
-    if not any(people.linked):
+    counted = [place for place, trials in enumerate(people.trials) if trials >= LEAST_RECORDINGS]
+    if not counted:  # which the sentence on those who are named says
+        return []
+    if not any(people.linked[place] for place in counted):
         return ["Nobody is named outright."]
     falsely = people.falsely or (0.0,) * len(people.speaker)
-    worst = max(range(len(people.speaker)), key=lambda i: (people.linked[i] - falsely[i], people.alid[i]))
+    worst = max(counted, key=lambda i: (people.linked[i] - falsely[i], people.alid[i]))
     if people.linked[worst] <= falsely[worst]:
         return ["Nobody is named more often in their own recordings than in those of others."]
-    count = people.trials[worst]
     others = f", and falsely in {percent(falsely[worst])} of those of others" if people.falsely is not None else ""
     return [
         f"The most exposed person, {people.speaker[worst]}, is named in {percent(people.linked[worst])} of "
-        f"{count} recording{'s' if count != 1 else ''}{others}."
+        f"{people.trials[worst]} recordings{others}."
     ]
 
 

@@ -12,6 +12,7 @@ from zeroevidence.evaluation.finding.finding import Choice, Level, same_setting
 from zeroevidence.measure.measures import MEASURES
 from zeroevidence.measure.pairs.zebra import D_ECE_MAX
 from zeroevidence.report.layout.formatting import interval_title
+from zeroevidence.report.verdict.groups import group_labels, group_text, system_text
 from zeroevidence.report.verdict.learning_curves import rising_sentences
 from zeroevidence.uncertainty.level import LEAST_PEOPLE, LEVEL
 from zeroevidence.uncertainty.level import percent as level_text
@@ -196,6 +197,21 @@ def beside_chance(finding: Finding, numbers: Sequence[int]) -> str:
     return _BESIDE_CHANCE if passed and any(finding.chance[i].beaten is False for i in numbers) else ""
 
 
+def most_given_away(rows: Sequence[Evaluation], finding: Finding) -> str:
+    """Which of several systems or groups of people gives most away; empty where there is one, or it has no name."""
+    system = rows[finding.strongest].labels.get("system")
+    if len(finding.by_system) < 2 or not system:
+        return ""
+    name = system_text(system) + group_text(rows[finding.strongest], group_labels(rows, finding))
+    sizes = sorted({rows[i].counts["identities"] for i in finding.by_system if rows[i].is_search})
+    share = ""
+    if len(sizes) > 1:
+        searches = f"the searches are through {sizes[0]} to {sizes[-1]} people"
+        share = f" (by the share of what there is to learn, as {searches})"
+    beside = beside_chance(finding, finding.by_system)
+    return f"Of {len(finding.by_system)} results, {name} gives most away{share}{beside}"
+
+
 def named_share(row: Evaluation, level: Level, top: LimitedValue) -> Statement:
     """The share of recordings with the right name: a limit, the value, or a count where people are few."""
     if level == "too-few":
@@ -205,7 +221,7 @@ def named_share(row: Evaluation, level: Level, top: LimitedValue) -> Statement:
     if level == "recognised" and low is not None and high is not None and percent(low) != percent(high):
         # People are recognised, so the lower end matters more than an upper limit.
         between = f"{percent(low)} to {percent(high)}"
-        if top.bound is not None and top.attempts > 1 and top.bound > high:
+        if top.bound is not None and top.attempts > 1 and top.bound > high and percent(top.bound) != percent(high):
             between += f", and up to {percent(top.bound)} in the largest limit of {top.attempts} attempts"
         confidence = f"{level_text(top.level)} confidence"
         return Statement(f"{percent(top.value)} of the recordings ({confidence}, for people like these: {between})", 1)

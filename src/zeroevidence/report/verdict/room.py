@@ -88,15 +88,20 @@ def room_sentences(rows: Sequence[Evaluation], finding: Finding, *, leaks: bool)
         text += " after protection"
         also = "" if control.before is None else f"; before protection it is {_bits(control.before[0])}"
     tested = p_value_text(row, chance.p_value or 0.0)
-    return [f"{text} ({tested}){also}; so this is about recordings, and not about voices alone."]
+    hidden = _is_original(row) and control.after is not None  # then the attack hears other recordings than this one
+    return [f"{text} ({tested}){also}{'' if hidden else '; so this is about recordings, and not about voices alone'}."]
 
 
 def short_room_sentence(rows: Sequence[Evaluation], finding: Finding) -> list[str]:
-    """Return the same for a reader who knows no measures; nothing where the control finds nobody beyond chance."""
-    found = find_control(rows, finding).beyond_chance
-    if not found:
+    """Return the same for a reader who knows no measures.
+
+    Nothing where the control finds nobody beyond chance in the recordings that were attacked.
+    """
+    control = find_control(rows, finding)
+    attacked = control.before if control.after is None else control.after
+    if attacked is None or attacked not in control.beyond_chance:
         return []
-    row, _ = found[0]
+    row, _ = attacked
     recordings = "unprotected recordings" if _is_original(row) else "protected recordings"
     return [
         "This is about recordings, and not about voices alone: from pauses and channel, without any voice, the right "

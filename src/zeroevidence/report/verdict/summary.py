@@ -14,9 +14,9 @@ from zeroevidence.evaluation import Evaluation, Finding
 from zeroevidence.evaluation.finding.finding import evidence_measure
 from zeroevidence.evaluation.rows.evaluation import number_or_none
 from zeroevidence.measure.pairs.zebra import D_ECE_MAX
-from zeroevidence.report.verdict.groups import group_labels, group_text
+from zeroevidence.report.verdict.groups import group_labels, group_text, system_text
 from zeroevidence.report.verdict.next_steps import wanted_people
-from zeroevidence.report.verdict.people import ON_AVERAGE, named_count, named_people, people_used
+from zeroevidence.report.verdict.people import ON_AVERAGE, named_beyond_chance, named_people, people_used
 from zeroevidence.report.verdict.phrases import (
     NOT_TOLD_APART,
     TOO_COARSE,
@@ -25,6 +25,7 @@ from zeroevidence.report.verdict.phrases import (
     chosen_attempt,
     control_works,
     limited_value,
+    most_given_away,
     named_share,
     p_value_text,
     percent,
@@ -79,11 +80,14 @@ def _tried(row: Evaluation, finding: Finding) -> str:
 def _by_whom(rows: Sequence[Evaluation], finding: Finding) -> str:
     row = rows[finding.strongest]
     system = row.labels.get("system")
-    against = f" against {system}{group_text(row, group_labels(rows, finding))}" if system else ""
+    against = f" against {system_text(system)}{group_text(row, group_labels(rows, finding))}" if system else ""
+    most = most_given_away(rows, finding) if finding.question == "identity" else ""
     if len(finding.attempts) < 2:
         several = len(finding.by_system) > 1
-        return f"The attempt{against if several else ''} is {_attacker(row, finding)}."
-    return capitalise(f"{chosen_attempt(finding, against)} counts here: {_attacker(row, finding)}.")
+        attempt = f"{most}; the attempt against it" if most else f"The attempt{against if several else ''}"
+        return f"{attempt} is {_attacker(row, finding)}."
+    counts = capitalise(f"{chosen_attempt(finding, against)} counts here: {_attacker(row, finding)}.")
+    return f"{most}. {counts}" if most else counts
 
 
 def _attacker(row: Evaluation, finding: Finding) -> str:
@@ -175,7 +179,7 @@ def _next(rows: Sequence[Evaluation], finding: Finding) -> str:
         return f"Before anything is decided, repeat this with {test}."
     if row.about.role == "floor" and level in ("recognised", "leaks"):
         return "Look for the fault in the test: noise gives nobody away."
-    if level in ON_AVERAGE and finding.question == "identity" and named_count(row):
+    if level in ON_AVERAGE and finding.question == "identity" and named_beyond_chance(row):
         return "Do not treat the recordings of those who are named as anonymous; a stronger protection is needed."
     if level in ("recognised", "leaks") and row.about.is_bound:
         return "Next, measure a protection against the same attacker."
