@@ -4,6 +4,7 @@
     python benchmarks/protectors.py table WORK
     python benchmarks/protectors.py front WORK docs/_static/protectors-front.svg
     python benchmarks/protectors.py listen WORK docs/_static/protectors-heard.png
+    python benchmarks/protectors.py parts WORK
     python benchmarks/protectors.py speed [WAVE] [--repeats 20]
 
 `measure` anonymises a corpus with every protector that is installed, audits the result and lets a recogniser that is no
@@ -18,10 +19,11 @@ continues, and folders of anonymised speech may come from another machine, such 
 heard none: the 45 that are evaluated in `draws.py`.
 
 `table` prints a Markdown table of what WORK holds, and `front` draws it. `listen` draws spectrograms of ten recordings
-and prints what is heard in them. `speed` prints the time of each protector over that of `mcadams` in the same run:
-WAVE is an audio file; without it, 2.6 s of a synthetic voice are protected, in which a cascade hears no words. The
-first call is made in a fresh process, after all that comes with the protector is imported; it shows what is imported
-or prepared only then.
+and prints what is heard in them. `parts` prints what the best attackers with each kind of encoder learn, and what the
+strongest one learns about people whom `onevoice` has heard and about others. `speed` prints the time of each protector
+over that of `mcadams` in the same run: WAVE is an audio file; without it, 2.6 s of a synthetic voice are protected, in
+which a cascade hears no words. The first call is made in a fresh process, after all that comes with the protector is
+imported; it shows what is imported or prepared only then.
 """
 
 from __future__ import annotations
@@ -45,6 +47,7 @@ from zeroevidence.auditing.inputs.anonymiser_draws import usual_draws
 from zeroevidence.auditing.inputs.left_out import read_usable
 from zeroevidence.auditing.utility.heard_speech import Ear, hear
 from zeroevidence.auditing.utility.hearing import corpus_transcripts, evaluate_hearing
+from zeroevidence.data.formats.corpora.read import read_corpus
 from zeroevidence.data.speech.audio import load_audio, load_speech
 from zeroevidence.data.speech.corpus import random_key
 from zeroevidence.errors import InputError, MissingExtra
@@ -143,7 +146,8 @@ def measure(
                     print(f"{title}: not installed, or nothing was understood", flush=True)
                     break
                 if not begun:
-                    (home / f"time-{draw}.json").write_text(json.dumps(taken))
+                    seconds = sum(len(load_audio(each)) for each in read_corpus(original, draw=False)) / RATE
+                    (home / f"time-{draw}.json").write_text(json.dumps(taken / seconds))
         else:
             out = home / f"audit-{effort}"
             if not (out / "result.json").exists():
@@ -176,8 +180,6 @@ def results(work: Path) -> list[dict]:
             card = read_card(home / "1")
             refused = len(card.release.refused) if card and card.release else 0
             taken = json.loads((home / "time-1.json").read_text()) if (home / "time-1.json").exists() else None
-            original, _ = read_usable(work / "original", [home / "1"])
-            seconds = sum(len(load_audio(each)) for each in original) / RATE
             effort = out.parent.name.removeprefix("audit-")
             common = {"effort": effort, "people": row.counts["speakers"], "among": row.counts["identities"]}
             if not lines:
@@ -185,11 +187,38 @@ def results(work: Path) -> list[dict]:
                 lines.append({"title": UNTOUCHED, "row": control, "wer": before, **common})
             facts = {
                 "wer": words[-1]["wer"] if words else None,
+                "before": words[0]["wer"] if words else None,
                 "refused": refused,
                 "beaten": finding.chance[finding.strongest].beaten,
             }
-            lines.append({"title": title, "row": row, **facts, **common, "time": taken and taken / seconds})
+            lines.append({"title": title, "row": row, **facts, **common, "time": taken})
     return lines
+
+
+def parts(work: Path, speech: Path) -> None:
+    """Print the best attackers with each encoder, and the strongest by people that a protector has learned from."""
+    strangers = never_heard(speech)
+    print("| protector | encoder | ALID [bit] | top-1 [%] |\n| --- | --- | ---: | ---: |")
+    sides = []
+    for title in PROTECTORS:
+        for out in sorted((work / title.replace(" ", "-")).glob("audit-*/result.json")):
+            rows = read_results(out)
+            (finding, *_) = findings(rows)
+            best: dict[str, int] = {}
+            for number in finding.attempts:
+                encoder = rows[number].labels["encoder"]
+                encoder = encoder if "+" not in encoder or encoder.startswith("cue:") else "fusion"
+                if encoder not in best or rows[number].number("alid") > rows[best[encoder]].number("alid"):
+                    best[encoder] = number
+            for encoder, number in best.items():
+                metrics = rows[number].metrics
+                print(f"| {title} | {encoder} | {limits(metrics['alid'], 1, 2)} | {limits(metrics['top1'], 100, 0)} |")
+            people = rows[finding.strongest].people
+            unheard = np.isin(people.speaker, list(strangers))
+            values = np.asarray(people.alid, np.float64)
+            means = [values[side].mean() for side in (unheard, ~unheard)]
+            sides.append(f"{title}: ALID {means[0]:.2f} of people whom it has not heard, {means[1]:.2f} of others")
+    print("\n" + "\n".join(sides))
 
 
 def limits(result, factor: float, digits: int) -> str:
@@ -203,7 +232,10 @@ def limits(result, factor: float, digits: int) -> str:
 
 
 def table(work: Path) -> None:
-    titles = ("ALID [bit]", "top-1 [%]", "guessing [%]", "more than chance", "WER [%]", "refused", "s per s of speech")
+    titles = (
+        *("ALID [bit]", "top-1 [%]", "guessing [%]", "people named [%]", "more than chance"),
+        *("WER [%]", "of the original", "refused", "s per s of speech"),
+    )
     print(f"| protector | {' | '.join(titles)} |")
     print(f"| --- |{' ---: |' * len(titles)}")
     for line in results(work):
@@ -212,8 +244,10 @@ def table(work: Path) -> None:
             limits(row.metrics["alid"], 1, 2),
             limits(row.metrics["top1"], 100, 0),
             f"{100 / line['among']:.1f}",
+            limits(row.metrics.get("people_named"), 100, 0),
             beaten,
             limits(line["wer"], 100, 0),
+            f"{100 * line['before'].value:.0f}" if line.get("before") else "",
             str(line.get("refused", "")),
             "" if line.get("time") is None else f"{line['time']:.3g}",
         )
@@ -221,26 +255,26 @@ def table(work: Path) -> None:
 
 
 def front(work: Path, target: Path) -> None:
-    """Draw word errors against what the strongest attacker learns."""
+    """Draw what the strongest attacker learns against added word errors, over those of the same recordings before."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(5.6, 3.4), layout="constrained")
     axes = figure.subplots()
     for line in results(work):
-        bits, errors = line["row"].metrics["alid"], line["wer"]
+        bits, errors, plain = line["row"].metrics["alid"], line["wer"], line["title"] == UNTOUCHED
         if errors is None:
             continue
-        x, y = 100 * float(errors.value), float(bits.value)
-        axes.plot(x, y, "o", color="black" if line["title"] == UNTOUCHED else "C0", markersize=5)
-        axes.plot([100 * errors.low, 100 * errors.high], [y, y], color="0.7", zorder=0, linewidth=1)
+        x, y = 0.0 if plain else 100 * (errors.value - line["before"].value), float(bits.value)
+        axes.plot(x, y, "o", color="black" if plain else "C0", markersize=5)
         axes.plot([x, x], [bits.low, bits.high], color="0.7", zorder=0, linewidth=1)
-        axes.annotate(line["title"], (x, y), xytext=(5, 5), textcoords="offset points", fontsize=8)
+        offset = (-4, -14) if plain else (5, 5)
+        axes.annotate(line["title"], (x, y), xytext=offset, textcoords="offset points", fontsize=8)
     axes.axhline(0.0, color="0.5", linestyle=":", linewidth=1)
-    axes.set_xlabel(f"word error rate, {JUDGE} (%)")
+    axes.set_xlabel(f"added word errors, heard by {JUDGE} (points)")
     axes.set_ylabel("ALID of the strongest attacker (bits)")
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
-    figure.savefig(target, metadata={"Date": None})
+    figure.savefig(target, metadata={"Date": None} if target.suffix == ".svg" else None)
 
 
 def listen(work: Path, speech: Path, target: Path) -> None:
@@ -346,12 +380,12 @@ def main():
     measuring.add_argument("--draws", type=int, help="of protectors that draw; by default as the effort does")
     measuring.add_argument("--heard", type=int, default=30, help="recordings that are heard")
     measuring.add_argument("--only", action="append", default=[], choices=PROTECTORS, help="may be repeated")
-    for name in ("table", "front", "listen"):
+    for name in ("table", "front", "listen", "parts"):
         step = steps.add_parser(name)
         step.add_argument("work", type=Path)
-        if name != "table":
+        if name in ("front", "listen"):
             step.add_argument("target", type=Path)
-        if name == "listen":
+        if name in ("listen", "parts"):
             step.add_argument("--speech", type=Path, default=Path("../shared/data/speechocean"))
     timed = steps.add_parser("speed")
     timed.add_argument("wave", nargs="?")
@@ -365,6 +399,8 @@ def main():
         table(given.work)
     elif given.step == "front":
         front(given.work, given.target)
+    elif given.step == "parts":
+        parts(given.work, given.speech.absolute())
     elif given.step == "listen":
         listen(given.work, given.speech.absolute(), given.target)
     elif given.first:

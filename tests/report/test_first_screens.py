@@ -156,7 +156,7 @@ def first_screen(page):
     section = page.split('<section id="verdict"')[1].split("</section>")[0]
     headline = re.search(r"</span> (.*?)</h2>", section)[1]
     summary = section.split('<div class="summary">')[1].split("</div>")[0]
-    text = " ".join(re.findall(r"<p>(?:<strong>)?(.*?)(?:</strong>)?</p>", summary)[:3])
+    text = " ".join(re.findall(r"<p>(?:<strong>)?(.*?)(?:</strong>)?</p>", summary)[:2])
     text = html.unescape(text).replace("\u00a0", " ")
     commands = html.unescape("".join(re.findall(r"<code>(.*?)</code>", summary, re.DOTALL))).splitlines()
     return headline, re.split(r"(?<=[.])\s(?=[A-Z\d])", text), commands

@@ -309,6 +309,8 @@ def _utility(home: Path) -> list[Target]:
         (home / f"ranks/result_for_rank_{name}").write_text(part)
     kit, rows = read_files(home, "kit.txt"), read_files(home, "kit.json")
     ranks = read_files(home, "ranks/result_for_rank_dev", "ranks/result_for_rank_test")
+    page = ("page", "board", "-o", "page.html", "--intervals", "0", "--null", "0")
+    board = _board(home)
     return [
         Target("utility", ("--transcripts", "text", "--hypotheses", "hyp", *options), transcripts, tuple(transcripts)),
         Target("utility", ("--emotions", "emo", "--recognised", "heard", *options), emotions, tuple(emotions)),
@@ -317,4 +319,20 @@ def _utility(home: Path) -> list[Target]:
         Target("kit", ("write", "kit.txt", "-o", "table"), kit, tuple(kit)),
         Target("kit", ("write", "ranks", "-o", "table"), ranks, tuple(ranks)),
         Target("kit", ("write", "kit.json", "-o", "table"), rows, tuple(rows)),
+        Target("kit", page, board, ("board/systems.csv", "board/systems.csv", *board)),
     ]
+
+
+def _board(home: Path) -> dict[str, bytes]:
+    """A folder of two systems with the table that describes them, and one that published a table alone."""
+    folder = home / "board"
+    folder.mkdir(exist_ok=True)
+    for name in ("kaldi.scores", "other.scores", "kaldi.key"):
+        (folder / name).write_bytes((home / name).read_bytes())
+    (folder / "systems.csv").write_text(
+        "scores,system,dataset,split,enrolment,trial,trained_on\n"
+        "kaldi.scores,one,digits,test,original,anonymised,original\n"
+        "other.scores,two,digits,test,anonymised,anonymised,original\n"
+    )
+    (folder / "result_for_rank_three").write_text(KIT)
+    return read_files(home, *(f"board/{path.name}" for path in sorted(folder.iterdir())))

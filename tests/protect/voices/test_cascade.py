@@ -91,6 +91,14 @@ def test_transcripts_take_the_place_of_the_recogniser(parts, voice):
         (Recognised("Yes, no.", -0.1), 6.1, "only 2 words were recognised in 6.1 s of sound, as in music or noise"),
         (Recognised("We call it bear.", -0.1, "en"), 2.0, ""),
         (Recognised("We call it bear.", -0.1, "de"), 2.0, "speech in another language (de) was recognised"),
+        (Recognised("Au café, naïve Zoë.", -0.1), 2.0, ""),
+        (Recognised("خلوق 3 and", -0.1), 2.0, "letters of another language (خ) were recognised"),
+        (Recognised("Zero, zero, zero, zero.", -0.1), 2.0, ""),
+        (Recognised("Well " + "zero " * 7, -0.1), 4.0, ""),
+        (Recognised("Well " + "zero " * 8, -0.1), 4.0, "'zero' was recognised again and again"),
+        (Recognised("There was a once" + 8 * "-a", -0.1), 4.0, "'a' was recognised again and again"),
+        (Recognised("So, what's the ham, what's the ham, what's the ham.", -0.1), 4.0, ""),
+        (Recognised("So" + ", what's the ham" * 4, -0.1), 4.0, '"what\'s the ham" was recognised again and again'),
     ],
 )
 def test_words_that_nobody_said_are_not_read(recognised, seconds, reason):

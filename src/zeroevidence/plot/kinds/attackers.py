@@ -72,9 +72,9 @@ def _height(rows: Sequence[Evaluation]) -> float:
     "What each attacker achieves",
     place=5,
     needs="attackers on people's identity",
-    caption="Of one system each bar is the best attacker of a kind, from the one who knows least to the one who knows "
-    "most; of several, it is the attacker that counts of each. The thin line is the interval for people like these. At "
-    "the dotted line an attacker only guesses; at a solid line the protection changes nothing.",
+    caption="Each bar is the best attacker of a kind, from least to most knowledge; of several systems, the one that "
+    "counts of each. The thin line is the interval for people like these. At the dotted line an attacker only guesses; "
+    "at a solid line the protection changes nothing.",
     has=_drawable,
     most=None,
     from_scores=True,

@@ -7,7 +7,8 @@ are the words, with the recogniser's errors, and with them the length and how so
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+import unicodedata
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -25,13 +26,14 @@ from zeroevidence.protect.voices.stretching import resampled
 from zeroevidence.protect.voices.synthesis import SYNTHETIC_VOICES, load_voice
 from zeroevidence.protect.voices.voice_protector import VoiceProtector
 
-_VERSION = 2  # of what is between recogniser and voice: enters cache keys
+_VERSION = 3  # of what is between recogniser and voice: enters cache keys
 _USUAL = "moonshine/joe"
 _SPOKEN = "en"  # the language of the voices
 _FRAME = 0.05  # seconds over which loudness is measured
 _AUDIBLE = 1e-4  # of the power of the loudest frame, -40 dB
 _LEAST_WORDS = 1 / 3  # per second of audible sound; somebody who speaks says more
 _INVENTED = ("you", "thank you")  # what recognisers write where nobody speaks
+_LOOPS, _LOOP_WORDS = 4, 8  # a phrase that often in a row, and so many words in all, is the recogniser's own
 
 
 @dataclass(frozen=True)
@@ -119,6 +121,8 @@ def unclear_reason(recognised: Recognised, seconds: float, least_confidence: flo
     --------
     >>> unclear_reason(Recognised("We call it bear.", -0.2), 2.0, -0.8)
     ''
+    >>> unclear_reason(Recognised("Stop it, stop it, stop it, stop it.", -0.2), 2.0, -0.8)
+    "'stop it' was recognised again and again, as where a recogniser is lost"
     >>> unclear_reason(Recognised("Okay.", -0.2), 8.0, -0.8)
     'only 1 word was recognised in 8.0 s of sound, as in music or noise'
     """
@@ -128,16 +132,35 @@ def unclear_reason(recognised: Recognised, seconds: float, least_confidence: flo
         return "no words were recognised"
     if recognised.language not in (None, _SPOKEN):
         return f"speech in another language ({recognised.language}) was recognised; expected English"
+    if foreign := [letter for letter in recognised.text if letter.isalpha() and not _is_latin(letter)]:
+        return f"letters of another language ({foreign[0]}) were recognised; expected English"
     if recognised.confidence < least_confidence:
         return (
             f"not understood: confidence {recognised.confidence:.2f}, expected at least {least_confidence:g}, "
             "as where nobody speaks clear English"
         )
+    if phrase := _repeated_phrase(plain.replace("-", " ").split()):
+        return f"{phrase!r} was recognised again and again, as where a recogniser is lost"
     if plain in _INVENTED:
         return f"only {recognised.text!r} was recognised, as where nobody speaks"
     if len(words) < _LEAST_WORDS * seconds:
         count = f"{len(words)} word{'s were' if len(words) > 1 else ' was'}"
         return f"only {count} recognised in {seconds:.1f} s of sound, as in music or noise"
+    return ""
+
+
+def _is_latin(letter: str) -> bool:
+    return unicodedata.name(letter, "").startswith("LATIN")
+
+
+def _repeated_phrase(words: Sequence[str]) -> str:
+    """Return the shortest phrase that is said over and over; empty where there is none."""
+    for size in range(1, len(words) // _LOOPS + 1):
+        times = max(_LOOPS, -(-_LOOP_WORDS // size))
+        for first in range(len(words) - times * size + 1):
+            phrase = words[first : first + size]
+            if all(words[first + k * size : first + (k + 1) * size] == phrase for k in range(1, times)):
+                return " ".join(phrase)
     return ""
 
 
