@@ -111,7 +111,8 @@ def test_every_line_runs(page, row_blocks, files):
 
 
 @slow
-def test_the_first_lines_are_those_of_the_demo(shared_demo, capsys):
+def test_the_first_lines_are_those_of_the_demo(shared_demo, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     shown = re.search(r"zeroevidence demo\n```\n\n```text\n(.*?)```", text, re.DOTALL)[1]
     with pytest.raises(SystemExit, match="0"):

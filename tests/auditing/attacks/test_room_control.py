@@ -72,7 +72,8 @@ def test_the_flag_says_how_many_bits_come_without_a_voice(before, after, flagged
         assert f"give away {rooms[0].number('alid'):.2f} of {MOST} bits before protection" in by_role["control"]
     if "attack" in flagged:
         assert f"give away {rooms[1].number('alid'):.2f} of {MOST} bits after protection" in by_role["attack"]
-    assert ("recordings, and not about voices alone" in verdict(rows).paragraph) == bool(flagged)
+    # a room that protection hides is not held against protected speech
+    assert ("recordings, and not about voices alone" in verdict(rows).paragraph) == ("attack" in flagged)
     assert len(result.cards) == len(result.seconds) == len(rows)
 
 

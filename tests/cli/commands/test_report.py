@@ -183,6 +183,7 @@ def test_bad_scores_are_named_by_line(run, sample, tmp_path):
 
 def test_demo_leads_to_a_report(run, tmp_path, monkeypatch):
     monkeypatch.setattr("zeroevidence.sample.audits.DEMO_OPTIONS", Options(intervals=0, null=0))
+    monkeypatch.setenv("COLUMNS", "120")
     out = tmp_path / "report.html"
     code, shown, err = run("demo", "--report", out)
     assert code == 0, err
