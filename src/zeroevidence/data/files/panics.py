@@ -6,7 +6,7 @@ import os
 import tempfile
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import IO
 
 _STANDARD_ERROR = 2
@@ -21,10 +21,12 @@ def silent_panics() -> Iterator[None]:
     Whatever the process writes to standard error within is held back and written afterwards, but not the report of a
     panic that became an exception. Nothing but the call of such a library belongs within.
     """
-    with _REDIRECTING, tempfile.TemporaryFile() as held:
+    with _REDIRECTING, ExitStack() as stack:
         try:
-            terminal = os.dup(_STANDARD_ERROR)
-        except OSError:  # closed: nothing is seen anyway
+            held, terminal = stack.enter_context(tempfile.TemporaryFile()), os.dup(_STANDARD_ERROR)
+        except OSError:  # nowhere to hold it, or standard error is closed: the file is read all the same
+            terminal = None
+        if terminal is None:
             yield
             return
         os.dup2(held.fileno(), _STANDARD_ERROR)

@@ -113,8 +113,8 @@ def _without_scores(source: InputFile) -> InputError:
         return pickled(source.name, EXPORT)
     if "[Content_Types].xml" in names:
         return InputError("is a workbook of Excel; expected it saved as CSV", path=source.name)
-    found = ", ".join(map(shortened, names)) or "none"
-    return InputError(f"no array named scores (found: {found}); expected one", path=source.name)
+    listed = ", ".join(map(shortened, names)) or "none"
+    return InputError(f"no array named scores (found: {listed}); expected one", path=source.name)
 
 
 def _decode(array: Any) -> Any:
