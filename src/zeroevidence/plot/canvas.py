@@ -13,7 +13,7 @@ import re
 import textwrap
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -161,6 +161,12 @@ def new_axes(ax: Axes | None, height: float = HEIGHT) -> Axes:
     FigureCanvasAgg(figure)
     axes: Axes = figure.add_subplot()
     return axes
+
+
+def prepare_drawing() -> None:
+    """Import matplotlib and find its fonts, where it is installed."""
+    with suppress(MissingExtra):
+        svg_text(parent_figure(new_axes(None)), name="none", title="")
 
 
 def parent_figure(ax: Axes) -> Figure:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from zeroevidence.evaluation import Evaluation, Finding
 from zeroevidence.evaluation.finding.by_knowledge import FEW_ROWS, further_rows
 from zeroevidence.evaluation.finding.finding import chosen, same_setting
+from zeroevidence.forking import Each
 from zeroevidence.plot import KINDS, available, draw
 from zeroevidence.plot.canvas import svg_text
 from zeroevidence.plot.names import row_names
-from zeroevidence.report.html.figure_processes import Each
 from zeroevidence.report.html.readable_curves import Panel, readable_panels
 
 if TYPE_CHECKING:

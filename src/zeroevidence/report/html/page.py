@@ -23,12 +23,12 @@ from zeroevidence.data.printable import printable
 from zeroevidence.errors import MissingExtra, UsageError
 from zeroevidence.evaluation import Comparison, Evaluation
 from zeroevidence.evaluation.finding.by_knowledge import FEW_ROWS, further_rows
+from zeroevidence.forking import Each
 from zeroevidence.plot.names import row_names
 from zeroevidence.protect.card import shown_fields
 from zeroevidence.report.bibliography.sentences import references
 from zeroevidence.report.html import tables
 from zeroevidence.report.html.comparison import comparison_tables, comparison_verdict
-from zeroevidence.report.html.figure_processes import Each
 from zeroevidence.report.html.figures import PICTURE, draw_figures, plain_panels
 from zeroevidence.report.html.methods import describe_methods
 from zeroevidence.report.html.numbers import REPORT_COLUMNS, headline_numbers, report_measures
