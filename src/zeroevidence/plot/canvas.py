@@ -130,7 +130,7 @@ def need_matplotlib() -> None:
 
 @contextmanager
 def style() -> Iterator[None]:
-    """The look of all figures, for the length of a block.
+    """The look of all figures, for the length of a block; a block within another changes nothing.
 
     Examples
     --------
@@ -144,6 +144,9 @@ def style() -> Iterator[None]:
     need_matplotlib()
     import matplotlib as mpl
 
+    if all(mpl.rcParams[name] == value for name, value in _STYLE.items()):
+        yield
+        return
     with mpl.rc_context(_STYLE), warnings.catch_warnings():
         # A name in a script that the font lacks: the text is kept all the same, and a page shows it in a font that has.
         warnings.filterwarnings("ignore", r"Glyph .* missing from", UserWarning)

@@ -54,7 +54,6 @@ def command(
     from zeroevidence.data.files.errors import naming_file
     from zeroevidence.evaluation.reading.kits import without_copies
     from zeroevidence.evaluation.reading.score_files import evaluate_files
-    from zeroevidence.plot.canvas import prepare_drawing
     from zeroevidence.report.document import assessment_text, document
     from zeroevidence.report.inputs import ReportInputs
 
@@ -68,8 +67,8 @@ def command(
     for path in inputs.finished:
         content.add_result(path)
     files = [] if inputs.all_finished else without_copies(inputs.files())
-    drawn = output.format == "html" and not paragraph
-    with files_abreast(files, workers, meanwhile=prepare_drawing if drawn else None) as each:
+    prepare = _prepare_page if output.format == "html" and not paragraph else None
+    with files_abreast(files, workers, meanwhile=prepare) as each:
         if not inputs.all_finished:
             settings: dict[str, Any] = {"options": options, "workers": workers, "progress": file_progress(files)}
             content.add_rows(evaluate_files(files, inputs.reading, **settings, each=each))
@@ -89,6 +88,12 @@ def command(
                 each=each,
             )
     output.emit(page)
+
+
+def _prepare_page() -> None:
+    from zeroevidence.report.html.page import prepare_page
+
+    prepare_page()
 
 
 def command_line(ctx: click.Context) -> str:
