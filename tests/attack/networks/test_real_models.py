@@ -24,6 +24,7 @@ from zeroevidence.attack.networks.onnx_export import save_onnx  # noqa: E402
 from zeroevidence.errors import InputError  # noqa: E402
 
 MODELS = {"campplus_zh_en": "CamPlusPlus", "ecapa_voxceleb": "EcapaTdnn"}
+FEW = [0, 3, -2, -1]  # utterances of other lengths, the longest and the shortest among them
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +79,9 @@ def test_embeddings_are_those_of_the_file(model):
 
 
 def test_padded_batches(model):
-    feats, lengths = padded(model.feats)
+    feats, lengths = padded([model.feats[place] for place in FEW])
     with torch.no_grad():
-        assert cosines(model.network(feats, lengths).numpy(), model.vectors).min() > 0.999999
+        assert cosines(model.network(feats, lengths).numpy(), model.vectors[FEW]).min() > 0.999999
 
 
 def test_in_bfloat16(model):
@@ -107,10 +108,11 @@ def test_after_training_it_is_an_extractor_again(model, tmp_path):
     path.with_suffix(".json").write_text(json.dumps(card | {"input": "feats", "output": "embedding"}))
     extractor = OnnxExtractor(read_card(path))
     assert extractor.batched
-    written = np.concatenate([extractor.forward(one[None]) for one in model.feats])
-    assert cosines(written, alone(network, model.feats)).min() > 0.99999
-    assert cosines(alone(load_onnx(path), model.feats), written).min() > 0.999999
-    assert cosines(written, model.vectors).max() < 0.99999
+    few = [model.feats[place] for place in FEW]
+    written = np.concatenate([extractor.forward(one[None]) for one in few])
+    assert cosines(written, alone(network, few)).min() > 0.99999
+    assert cosines(alone(load_onnx(path), few), written).min() > 0.999999
+    assert cosines(written, model.vectors[FEW]).max() < 0.99999
 
 
 def test_a_small_step_turns_no_embedding_around(model):

@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import shlex
 
 import numpy as np
 import polars as pl
@@ -279,6 +280,28 @@ def test_ranking_files_are_not_compared_and_it_is_said_what_to_do(put, run):
         "nothing to compare by; expected results with intervals, which published tables do not have: compare the "
         "scores (`zeroevidence compare A B --key KEY`), or show all rows (`zeroevidence evaluate A B`)\n",
     )
+
+
+def test_a_ranking_file_among_scores_is_refused_with_the_command_that_shows_both(put, run):
+    ranking = put("result_for_rank_a", RANKING.format(12.5))
+    key = put("key", "".join(f"p{i} u{j} {'target' if i == j else 'nontarget'}\n" for i in range(6) for j in range(6)))
+    lines = [f"p{i} u{j} {2 * (i == j) + (i * j) % 5}\n" for i in range(6) for j in range(6)]
+    ours, theirs = put("ours.scores", "".join(lines)), put("their scores", "".join(lines).replace(" 4\n", " 3\n"))
+    for given in ((ranking, ours), (theirs, ranking, ours)):
+        code, _, err = run("compare", *given, "--key", key)
+        scores = next(path for path in given if path != ranking)
+        assert (code, err) == (
+            2,
+            f"result_for_rank_a was read as a published table, which has no intervals, {scores} as scores; expected "
+            "scores of every system: compare those (`zeroevidence compare A B --key KEY`), or show all rows "
+            f"(`{shlex.join(['zeroevidence', 'evaluate', *map(str, given), '--key', str(key)])}`)\n",
+        )
+        code, out, _ = run(*shlex.split(err.split("`")[3])[1:], *QUICK, "-f", "json")
+        assert (code, len(json.loads(out)["rows"])) == (0, len(given))
+    assert run("compare", ours, theirs, "--key", key, "--measure", "eer", "--intervals", 10)[0] == 0
+    assert run("evaluate", ours, "--key", key, *QUICK, "-f", "json", "-o", "ours.json")[0] == 0
+    code, _, err = run("compare", "--runs", "ours.json", theirs, "--runs", ours, theirs, "--key", key)
+    assert (code, err.split(";")[0]) == (2, f"ours.json was read as a finished result, {theirs} as scores")
 
 
 def test_complaints_that_are_alike_are_one_line_with_their_number(put, run):

@@ -19,9 +19,9 @@ from zeroevidence.linkage.engines import dask_blocks
 
 @pytest.fixture(scope="module", autouse=True)
 def patience(need):
-    """A busy machine may take long to start processes and to answer; dask gives up after 30 s by default."""
+    """A busy machine may take long, and dask gives up after 30 s; a killed worker is called in vain until then."""
     need("distributed")
-    timeouts = {"distributed.comm.timeouts.connect": "600s", "distributed.comm.timeouts.tcp": "600s"}
+    timeouts = {"distributed.comm.timeouts.connect": "60s", "distributed.comm.timeouts.tcp": "600s"}
     with need("dask").config.set(timeouts):
         yield
 

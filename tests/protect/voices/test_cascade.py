@@ -93,6 +93,11 @@ def test_transcripts_take_the_place_of_the_recogniser(parts, voice):
         (Recognised("We call it bear.", -0.1, "de"), 2.0, "speech in another language (de) was recognised"),
         (Recognised("Au café, naïve Zoë.", -0.1), 2.0, ""),
         (Recognised("خلوق 3 and", -0.1), 2.0, "letters of another language (خ) were recognised"),
+        (Recognised("We call it bear.", -0.1, ended=False), 2.0, "the recogniser wrote more than anybody says"),
+        (Recognised("592-437-6081.", -0.1), 8.0, ""),
+        (Recognised("592.", -0.1), 8.0, "only 1 word was recognised in 8.0 s of sound"),
+        (Recognised("5924376081, 5924", -0.1), 8.0, ""),
+        (Recognised("59243" + 8 * "6", -0.1), 4.0, "'six' was recognised again and again"),
         (Recognised("Zero, zero, zero, zero.", -0.1), 2.0, ""),
         (Recognised("Well " + "zero " * 7, -0.1), 4.0, ""),
         (Recognised("Well " + "zero " * 8, -0.1), 4.0, "'zero' was recognised again and again"),
@@ -105,6 +110,23 @@ def test_words_that_nobody_said_are_not_read(recognised, seconds, reason):
     found = unclear_reason(recognised, seconds, -1.0)
     assert found.startswith(reason)
     assert bool(found) == bool(reason)
+
+
+@pytest.mark.parametrize(
+    ("text", "spoken"),
+    [
+        ("0531729648.", "zero five three one seven two nine six four eight."),
+        ("437-6081, 7-8-1", "four three seven, six zero eight one, seven eight one"),
+        ("zip 30116; agent 007", "zip three zero one one six; agent zero zero seven"),
+        ("3-4 times, 1914-1918, 10-12", "3-4 times, 1914-1918, 10-12"),
+        ("2026, 1,250,000 and 3.14159, 0.0625", "2026, 1,250,000 and 3.14159, 0.0625"),
+        ("A12345, 12345th", "A12345, 12345th"),
+    ],
+)
+def test_digits_of_codes_are_read_one_by_one(parts, voice, text, spoken):
+    protector = with_transcripts(load_protector("cascade:ear/hum"), {"u1": text})
+    protector(noise(1.0, 0.1), 16_000, voice.Spoken("u1", "ada"))
+    assert parts[1] == [spoken]
 
 
 def test_a_recording_that_is_not_understood_is_refused_with_a_line(parts, tmp_path):
@@ -131,6 +153,15 @@ def test_long_speech_is_cut_where_it_is_quiet(parts):
     assert max(map(len, cuts)) <= 28 * RATE
     np.testing.assert_array_equal(np.concatenate(cuts), wave)
     assert recognise("ear", wave).text == " ".join([WORDS["quiet"]] * len(cuts))
+
+
+def test_speech_has_an_end_where_each_of_its_parts_has_one(parts, monkeypatch):
+    ends = iter((True, True, False, True, True, True))
+    monkeypatch.setattr(
+        "zeroevidence.protect.voices.recognisers.load_recogniser",
+        lambda _: lambda _: Recognised("a", 0.0, ended=next(ends)),
+    )
+    assert [recognise("ear", noise(60.0, 0.1)).ended for _ in range(2)] == [False, True]
 
 
 def test_sound_is_audible_within_40_db_of_the_loudest():

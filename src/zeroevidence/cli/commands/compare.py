@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
 from typing import Any
 
@@ -80,6 +81,7 @@ def command(inputs: ScoreInputs, runs: tuple[int, ...], options: Options, worker
         settings |= {"workers": workers, "progress": lambda number: terminal_progress(f"attacker {number + 1}")}
         comparisons = compare_results(inputs.scores, inputs.names, **settings)
     else:
+        _refuse_finished(inputs)
         files = (replace(inputs, systems=()) if runs else inputs).files()
         settings |= {"workers": workers, "progress": file_progress(files)}
         with files_abreast(files, workers) as each:
@@ -89,3 +91,22 @@ def command(inputs: ScoreInputs, runs: tuple[int, ...], options: Options, worker
             else:
                 comparisons = compare_files(files, inputs.reading, **settings, each=each)
     output.emit(render_comparisons(comparisons, output.format, signatures=output.signatures))
+
+
+def _refuse_finished(inputs: ScoreInputs) -> None:
+    """Refuse finished results among files of scores: they are not on trials that the scores could be paired with."""
+    from zeroevidence.data.formats.voiceprivacy.published_tables import summaries
+
+    if not inputs.finished:
+        return
+    result = inputs.finished[0]
+    kind = "a published table, which has no intervals" if summaries(result) else "a finished result"
+    scores = [path for path in inputs.scores if path not in inputs.finished] + list(inputs.targets)
+    also = f", {scores[0]} as scores" if scores else ""
+    kept = {"--key": inputs.keys, "--targets": inputs.targets, "--nontargets": inputs.nontargets}
+    options = [text for option, values in kept.items() for value in values for text in (option, value)]
+    raise UsageError(
+        f"{result} was read as {kind}{also}; expected scores of every system: compare those "
+        "(`zeroevidence compare A B --key KEY`), or show all rows "
+        f"(`{shlex.join(['zeroevidence', 'evaluate', *inputs.scores, *options])}`)"
+    )

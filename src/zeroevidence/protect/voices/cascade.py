@@ -24,9 +24,10 @@ from zeroevidence.protect.voices.processing import UtteranceInfo, Wave, check_wa
 from zeroevidence.protect.voices.recognisers import RATE, RECOGNISERS, Recognised, recognise
 from zeroevidence.protect.voices.stretching import resampled
 from zeroevidence.protect.voices.synthesis import SYNTHETIC_VOICES, load_voice
+from zeroevidence.protect.voices.synthesis.digits import spell_digits
 from zeroevidence.protect.voices.voice_protector import VoiceProtector
 
-_VERSION = 3  # of what is between recogniser and voice: enters cache keys
+_VERSION = 4  # of what is between recogniser and voice: enters cache keys
 _USUAL = "moonshine/joe"
 _SPOKEN = "en"  # the language of the voices
 _FRAME = 0.05  # seconds over which loudness is measured
@@ -88,7 +89,7 @@ class Cascade:
         """
         speech = check_wave(wave, rate, utterance)
         try:
-            return load_voice(self.voice)(self._text(speech, rate, utterance), rate)
+            return load_voice(self.voice)(spell_digits(self._text(speech, rate, utterance)), rate)
         except InputError as error:
             raise InputError(error.reason, path=f"utterance {utterance.id}") from None
 
@@ -125,8 +126,10 @@ def unclear_reason(recognised: Recognised, seconds: float, least_confidence: flo
     "'stop it' was recognised again and again, as where a recogniser is lost"
     >>> unclear_reason(Recognised("Okay.", -0.2), 8.0, -0.8)
     'only 1 word was recognised in 8.0 s of sound, as in music or noise'
+    >>> unclear_reason(Recognised("592-437-6081.", -0.2), 8.0, -0.8)
+    ''
     """
-    words = recognised.text.split()
+    words = spell_digits(recognised.text).split()
     plain = " ".join(word.strip(".,!?").lower() for word in words)
     if not any(character.isalnum() for character in recognised.text):
         return "no words were recognised"
@@ -139,6 +142,8 @@ def unclear_reason(recognised: Recognised, seconds: float, least_confidence: flo
             f"not understood: confidence {recognised.confidence:.2f}, expected at least {least_confidence:g}, "
             "as where nobody speaks clear English"
         )
+    if not recognised.ended:
+        return "the recogniser wrote more than anybody says in that time, as where it is lost"
     if phrase := _repeated_phrase(plain.replace("-", " ").split()):
         return f"{phrase!r} was recognised again and again, as where a recogniser is lost"
     if plain in _INVENTED:

@@ -18,6 +18,7 @@ from zeroevidence.registry import Registry
 
 RATE = 16_000  # samples per second that recognisers hear
 _LONGEST = 28.0  # seconds at once; the models were trained on up to 30
+_TOKENS_PER_SECOND = 6.5  # more are the same words again and again
 _FRAME = 0.05  # seconds over which loudness is measured, to cut where it is quiet
 
 
@@ -33,11 +34,19 @@ class Recognised:
         Mean of the natural logarithm of the probability of each token, 0 where the recogniser had no doubt.
     language
         Language that was recognised, where the recogniser knows more than one.
+    ended
+        Whether the recogniser came to an end by itself, within as many tokens as speech of that length has at most.
     """
 
     text: str
     confidence: float
     language: str | None = None
+    ended: bool = True
+
+
+def most_tokens(samples: int) -> int:
+    """Return how many tokens speech of that many samples has at most; a recogniser that writes more is lost."""
+    return int(_TOKENS_PER_SECOND * samples / RATE) + 2
 
 
 class Recogniser(Protocol):
@@ -94,7 +103,8 @@ def recognise(name: str, wave: NDArray[np.float32]) -> Recognised:
     texts = [each.text for each in heard if each.text]
     languages = {each.language for each in heard}
     language = languages.pop() if len(languages) == 1 else None
-    return Recognised(" ".join(texts), min(each.confidence for each in heard), language)
+    confidence, ended = min(each.confidence for each in heard), all(each.ended for each in heard)
+    return Recognised(" ".join(texts), confidence, language, ended)
 
 
 def cut_quietly(wave: NDArray[np.float32]) -> list[NDArray[np.float32]]:

