@@ -118,7 +118,12 @@ def test_words_that_nobody_said_are_not_read(recognised, seconds, reason):
         ("0531729648.", "zero five three one seven two nine six four eight."),
         ("437-6081, 7-8-1", "four three seven, six zero eight one, seven eight one"),
         ("zip 30116; agent 007", "zip three zero one one six; agent zero zero seven"),
-        ("3-4 times, 1914-1918, 10-12", "3-4 times, 1914-1918, 10-12"),
+        (
+            "1-845-329-607, 341-6978",
+            "one, eight four five, three two nine, six zero seven, three four one, six nine seven eight",
+        ),
+        ("3-4 times, 1914-1918, 10-12, 341-697", "3-4 times, 1914-1918, 10-12, 341-697"),
+        ("2026-11-17", "2026-11-17"),
         ("2026, 1,250,000 and 3.14159, 0.0625", "2026, 1,250,000 and 3.14159, 0.0625"),
         ("A12345, 12345th", "A12345, 12345th"),
     ],
