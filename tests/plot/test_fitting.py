@@ -74,6 +74,16 @@ def test_panels_of_a_narrow_figure_stand_below_each_other(rows):
     assert is_whole(narrow)
 
 
+@pytest.mark.parametrize(("width", "columns"), [(3.5, 1), (7.0, 3)])
+def test_the_legend_of_a_wide_figure_has_as_many_columns_as_fit(rows, width, columns):
+    named_rows = [replace(rows[0], labels={"system": f"system {place}"}) for place in range(6)]
+    figure = plot.draw("pav", named_rows, width=width)
+    legend = figure.axes[0].get_legend()
+    assert legend._ncols >= columns
+    assert (legend._ncols == 1) == (columns == 1)
+    assert is_whole(figure)
+
+
 def test_short_lines_of_a_legend_stay_inside(rows):
     ax = plot.over_utterances(rows[:1])
     assert ax.get_legend().get_gid() is None

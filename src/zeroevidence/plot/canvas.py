@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.text import Text
 
 WIDTH, HEIGHT = 3.5, 2.7  # inches: one column of a paper
+WIDE = 1.5 * WIDTH  # beyond which a legend below the axes has as many columns as fit
 ROWS = 5  # for which the height of a figure is made
 FORMATS = ("pdf", "svg", "png")
 _DECADES = 3.0  # of an axis that has ticks at 2 and 5 as well
@@ -37,6 +38,7 @@ _LONGEST_OF_TWO, _LONGEST_OF_THREE = 22, 12  # letters that fit into so many col
 _BELOW = "below"  # names legends below axes
 _EDGE = 0.01  # of the width of a figure: between its edge and a legend
 _HANDLE = 0.36  # inches: a sample of a line in a legend, with its gaps
+_GAP = 0.1  # inches: between the columns of a legend
 _BESIDE_AXES = 55.0  # pixels: numbers and title of a vertical axis
 
 # Okabe & Ito 2008: told apart with any kind of colour vision; line styles and markers repeat the distinction.
@@ -345,8 +347,15 @@ def is_below(ax: Axes) -> bool:
     return drawn is not None and drawn.get_gid() == _BELOW
 
 
+def legend_columns(ax: Axes) -> int:
+    """Number of columns of the legend of Axes, 1 where there is none."""
+    return int(getattr(ax.get_legend(), "_ncols", 1))
+
+
 def fit_legend(ax: Axes, width: float) -> None:
     """Break the lines of a legend below the axes where they are longer than the figure, or its part, is wide.
+
+    In a wide figure the legend gets as many columns as fit.
 
     Parameters
     ----------
@@ -360,10 +369,13 @@ def fit_legend(ax: Axes, width: float) -> None:
         return
     handle = _HANDLE * parent_figure(ax).dpi
     room = (1.0 - 2.0 * _EDGE) * width * parent_figure(ax).dpi
-    columns = int(drawn._ncols)  # type: ignore[attr-defined]
+    columns, title = legend_columns(ax), drawn.get_title().get_text() or None
     longest = max(_length(text, part) for text in drawn.get_texts() for part in text.get_text().split("\n"))
-    if columns > 1 and columns * (longest + handle) > room:
-        legend_below(ax, columns=columns - 1, title=drawn.get_title().get_text() or None)
+    fitting = min(len(drawn.get_texts()), int(room // (longest + handle + _GAP * parent_figure(ax).dpi)))
+    if width > WIDE and fitting > columns:
+        legend_below(ax, columns=fitting, title=title)
+    elif columns > 1 and columns * (longest + handle) > room:
+        legend_below(ax, columns=columns - 1, title=title)
         fit_legend(ax, width)
     elif columns == 1:
         for text in drawn.get_texts():

@@ -11,10 +11,12 @@ from zeroevidence.evaluation import Evaluation
 from zeroevidence.plot.canvas import (
     FORMATS,
     ROWS,
+    WIDE,
     WIDTH,
     file_bytes,
     fit_legend,
     is_below,
+    legend_columns,
     need_matplotlib,
     panel_title,
     parent_figure,
@@ -79,6 +81,8 @@ def draw(kind: str, results: Results, *, hide: bool = False, width: float | None
         with style():
             fit_legend(axes, width or WIDTH)
         lines = _legend_lines(axes) if len(rows) > 1 or is_below(axes) else 0
+        if (width or WIDTH) > WIDE:
+            lines = math.ceil(lines / legend_columns(axes))
         # Wider figures grow less in height; a long legend below gets room of its own.
         scale = (1.0 + (width or WIDTH) / WIDTH) / 2.0
         more = figure_kind.per_row * max(0, len(rows) - ROWS)
