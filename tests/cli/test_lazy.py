@@ -59,3 +59,15 @@ def test_polars_is_imported_when_it_is_first_used():
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert out.rpartition("Options:")[2].split()[-4:] == ["False", "True", "3", "cs.all()"]
+
+
+def test_threads_that_use_polars_first_at_once_find_it_whole():
+    code = (
+        "import threading\nfrom zeroevidence.cli.lazy import _defer\n_defer('polars')\nimport polars\n"
+        "found, start = [], threading.Barrier(8)\n"
+        "def use():\n    start.wait()\n    found.append(polars.DataFrame({'a': [1]}).select(polars.col('a')).item())\n"
+        "threads = [threading.Thread(target=use) for _ in range(8)]\n"
+        "for thread in threads: thread.start()\nfor thread in threads: thread.join()\nprint(found)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert (run.stdout, run.stderr) == (f"{[1] * 8}\n", "")

@@ -6,6 +6,7 @@ import gc
 import importlib
 import importlib.util
 import sys
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
@@ -78,17 +79,22 @@ def _summary(path: Path) -> str:
     return source.read_text(encoding="utf-8").removeprefix('"""').partition("\n")[0].removesuffix('"""')
 
 
+_RUNNING = threading.RLock()  # the code itself may ask for attributes
+
+
 class _DeferredModule(ModuleType):
-    """A module whose code runs when an attribute is first asked for."""
+    """A package whose code runs when an attribute is first asked for; other threads wait until it has run."""
 
     def __getattr__(self, name: str) -> Any:
         spec = self.__spec__
         assert spec is not None
         assert spec.loader is not None
-        self.__class__ = ModuleType  # type: ignore[assignment]  # an ordinary one from now on
-        self.__path__ = spec.submodule_search_locations or []
-        spec.loader.exec_module(self)
-        return getattr(self, name)
+        with _RUNNING:
+            if "__path__" not in vars(self):
+                self.__path__ = spec.submodule_search_locations or []
+                spec.loader.exec_module(self)
+                self.__class__ = ModuleType  # type: ignore[assignment]  # an ordinary one from now on
+        return ModuleType.__getattribute__(self, name)
 
 
 def _defer(name: str) -> None:

@@ -70,10 +70,12 @@ CHOICES = [
 
 
 def loaded_by_help(*path):
-    """The modules that are loaded after a command's help."""
+    """The modules that are loaded after a command's help; one whose code has not run is not loaded."""
     code = (
-        "import sys\nfrom zeroevidence.cli import main\n"
-        f"try:\n    main({[*path, '--help']!r})\nexcept SystemExit:\n    print('\\nloaded:', *sys.modules)"
+        "import sys\nfrom zeroevidence.cli import lazy, main\n"
+        f"try:\n    main({[*path, '--help']!r})\nexcept SystemExit:\n"
+        "    deferred = [name for name, module in sys.modules.items() if type(module) is lazy._DeferredModule]\n"
+        "    print('\\nloaded:', *(set(sys.modules) - set(deferred)))"
     )
     listing = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     return set(listing.rpartition("loaded:")[2].split())
