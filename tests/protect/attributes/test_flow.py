@@ -201,7 +201,7 @@ def test_mu_forgets_where_it_started():
     x, y, _ = classes.gaussian(np.random.default_rng(12), 2000, d=4, mu=6.0)
     made = [
         ZeroEvidenceFlow.paper(epochs=15, learning_rate=1e-3, hidden=64, alpha=0.9, mu=mu).fit(x, y)
-        for mu in (2.0, 10.0, 30.0)
+        for mu in (2.0, 30.0)
     ]
     ends = [one.history_.mus[-1] for one in made]
     assert max(ends) - min(ends) < 0.8
