@@ -1,6 +1,7 @@
 """The recogniser and the voice of the extra `cascade` itself, where it is installed."""
 
 import importlib.util
+import os
 
 import numpy as np
 import pytest
@@ -73,3 +74,12 @@ def test_whisper_is_asked_again_where_it_comes_to_no_end(monkeypatch):
     assert rules == [0, 3]
     assert spoken_words(heard.text) == "we call it a bear"
     assert heard.ended
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="the cores of a process are not known here")
+def test_the_voice_computes_with_one_thread_on_any_core():
+    voice = load_voice("joe")
+    first = voice("We call it a bear.", RATE)
+    process = voice._idle[-1]._process.pid
+    assert os.sched_getaffinity(process) == os.sched_getaffinity(0)
+    np.testing.assert_array_equal(first, voice("We call it a bear.", RATE))
