@@ -35,7 +35,7 @@ SPEECH = """
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from zeroevidence.attack.extractors.extractor import DEFAULT_EXTRACTOR, load_extractor
-from zeroevidence.attack.speech.batches import cores
+from zeroevidence.forking import cores
 from zeroevidence.data.speech.audio import load_audio
 from zeroevidence.data.formats.corpora.read import read_corpus
 encoder = load_extractor(DEFAULT_EXTRACTOR)

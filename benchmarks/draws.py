@@ -304,7 +304,7 @@ def cues_of(item: tuple[SimpleNamespace, np.ndarray], name: str, draws: int) -> 
 
 def cues(work: Path, out: Path) -> None:
     """Keep the cues of every utterance, in as many draws as are used."""
-    from zeroevidence.attack.speech.batches import cores
+    from zeroevidence.forking import cores
 
     speakers = np.concatenate([np.load(work / f"rows-{part}.npz")["speaker"] for part in range(PARTS)])
     training, _, _ = people(speakers)

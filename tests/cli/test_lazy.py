@@ -1,5 +1,6 @@
 """Groups of commands: names and summaries come from the files, and a new command is one file."""
 
+import subprocess
 import sys
 
 import click
@@ -47,3 +48,14 @@ def test_an_unknown_command_is_wrong_usage(run):
     code, out, err = run("evaluat")
     assert (code, out) == (2, "")
     assert "No such command 'evaluat'" in err
+
+
+def test_polars_is_imported_when_it_is_first_used():
+    code = (
+        "import sys\nfrom zeroevidence.cli import main\ntry:\n    main(['report', '--help'])\nexcept SystemExit:\n"
+        "    print('\\n', any(name.startswith('polars.') for name in sys.modules))\n"
+        "    from zeroevidence.data.formats.scores.reading import polars_reader\n    import polars.selectors\n"
+        "    print(polars_reader.pl is polars, polars.DataFrame({'a': [1, 2]})['a'].sum(), polars.selectors.all())"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert out.rpartition("Options:")[2].split()[-4:] == ["False", "True", "3", "cs.all()"]

@@ -16,7 +16,6 @@ from zeroevidence.attack.extractors.extractor import DEFAULT_EXTRACTOR, Extracto
 from zeroevidence.attack.extractors.split_extractor import SplitExtractor, split_extractor, with_trunk
 from zeroevidence.attack.ladder.ladder import Effort
 from zeroevidence.attack.onnx_models.runtime import OnnxExtractor
-from zeroevidence.attack.speech.batches import cores
 from zeroevidence.attack.speech.protection import CachedTransform, RepeatedTransform
 from zeroevidence.attack.training.attacker import training_loop
 from zeroevidence.attack.training.settings import TrainingSettings, usual_scope
@@ -54,6 +53,7 @@ from zeroevidence.data.speech.corpus import Corpus
 from zeroevidence.data.threat import ThreatModel
 from zeroevidence.errors import InputError, MissingExtra, UsageError
 from zeroevidence.evaluation import Evaluation, Options
+from zeroevidence.forking import cores
 from zeroevidence.protect.anonymising.release import release_card
 from zeroevidence.protect.card import protector_card
 from zeroevidence.protect.voices.draws import seeded_protectors

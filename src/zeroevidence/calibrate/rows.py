@@ -95,7 +95,8 @@ def count_rows(compare: np.ufunc, x: FloatArray, limit: FloatArray | float) -> I
     [1, 3]
     """
     words = -(-x.shape[1] // 8)
-    marks = np.zeros((len(x), 8 * words), dtype=bool)
+    marks = np.empty((len(x), 8 * words), dtype=bool)
+    marks[:, x.shape[1] :] = False
     compare(x, limit, out=marks[:, : x.shape[1]])
     sums = np.add.reduceat(marks.view(np.uint64), np.arange(0, words, 255), axis=1)
     counts: IntArray = sums.view(np.uint8).sum(axis=1, dtype=np.int64)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import importlib
+import importlib.util
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -53,6 +54,7 @@ class LazyGroup(click.Group):
             return None
         if cmd_name not in self._loaded:
             fit_address_space()
+            _defer("polars")
             module = _import_without_collection(f"{self.package}.{cmd_name.replace('-', '_')}")
             self._loaded[cmd_name] = keeping_inputs(module.command)
         return self._loaded[cmd_name]
@@ -74,6 +76,28 @@ def _summary(path: Path) -> str:
     """Return the first line of a module's docstring."""
     source = path if path.suffix == ".py" else path / "__init__.py"
     return source.read_text(encoding="utf-8").removeprefix('"""').partition("\n")[0].removesuffix('"""')
+
+
+class _DeferredModule(ModuleType):
+    """A module whose code runs when an attribute is first asked for."""
+
+    def __getattr__(self, name: str) -> Any:
+        spec = self.__spec__
+        assert spec is not None
+        assert spec.loader is not None
+        self.__class__ = ModuleType  # type: ignore[assignment]  # an ordinary one from now on
+        self.__path__ = spec.submodule_search_locations or []
+        spec.loader.exec_module(self)
+        return getattr(self, name)
+
+
+def _defer(name: str) -> None:
+    """Let a package be imported when it is first used, however many modules name it before."""
+    spec = None if name in sys.modules else importlib.util.find_spec(name)
+    if spec is not None:
+        module = sys.modules[name] = importlib.util.module_from_spec(spec)
+        del module.__path__  # whoever asks for a part of it asks for the package first
+        module.__class__ = _DeferredModule
 
 
 def _import_without_collection(name: str) -> ModuleType:

@@ -13,7 +13,7 @@ import re
 import textwrap
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -130,7 +130,7 @@ def need_matplotlib() -> None:
 
 @contextmanager
 def style() -> Iterator[None]:
-    """The look of all figures, for the length of a block.
+    """The look of all figures, for the length of a block; a block within another changes nothing.
 
     Examples
     --------
@@ -144,6 +144,9 @@ def style() -> Iterator[None]:
     need_matplotlib()
     import matplotlib as mpl
 
+    if all(mpl.rcParams[name] == value for name, value in _STYLE.items()):
+        yield
+        return
     with mpl.rc_context(_STYLE), warnings.catch_warnings():
         # A name in a script that the font lacks: the text is kept all the same, and a page shows it in a font that has.
         warnings.filterwarnings("ignore", r"Glyph .* missing from", UserWarning)
@@ -161,6 +164,12 @@ def new_axes(ax: Axes | None, height: float = HEIGHT) -> Axes:
     FigureCanvasAgg(figure)
     axes: Axes = figure.add_subplot()
     return axes
+
+
+def prepare_drawing() -> None:
+    """Import matplotlib and find its fonts, where it is installed."""
+    with suppress(MissingExtra):
+        svg_text(parent_figure(new_axes(None)), name="none", title="")
 
 
 def parent_figure(ax: Axes) -> Figure:

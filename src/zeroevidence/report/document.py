@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from zeroevidence.errors import UsageError
-from zeroevidence.report.html.figure_processes import Each
+from zeroevidence.forking import Each
 from zeroevidence.report.inputs import ReportInputs
 
 DOCUMENT_FORMATS = ("html", "md", "latex")

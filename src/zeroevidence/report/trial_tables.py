@@ -14,6 +14,7 @@ from zeroevidence.evaluation import Evaluation
 from zeroevidence.evaluation.rows.frames import used_labels
 from zeroevidence.evaluation.scores.speakers import people_differ, speaker_columns
 from zeroevidence.plot.names import row_names
+from zeroevidence.report.layout.formatting import p_text
 from zeroevidence.uncertainty.level import alpha
 
 _TRIAL_COLUMNS = ("trial", "speaker", "lid", "rank", "linked")
@@ -77,5 +78,5 @@ def differing_lines(rows: Sequence[Evaluation]) -> list[str]:
         for measure, test in people_differ(row).items():
             more = "more than" if test.p_value <= alpha(row.setup.level) else "no more than"
             what = _DIFFER[measure].format(deviation=test.deviation, percent=100.0 * test.deviation)
-            lines.append(f"{name}: {test.people} people differ {more} chance in {what}, p = {test.p_value:.2g}")
+            lines.append(f"{name}: {test.people} people differ {more} chance in {what}, {p_text(test.p_value)}")
     return lines

@@ -31,6 +31,7 @@ from zeroevidence.uncertainty.spread import effective_number
 _LEAST_P = 1e-12  # no smaller tail of a t distribution is credible
 _MOMENTS = 1 << 18  # scores that deviations are estimated from
 _EXACT = 1 << 16  # scores of a simulated list that are sorted; those of longer ones are counted in cells
+_SPARSE = 16  # times as many cells as there are numbers to be counted: more are sorted instead
 _PART = 1 << 15  # scores that are drawn at a time
 _REACH = 6.5  # standard deviations on either side that cells cover
 
@@ -186,7 +187,8 @@ class ListSimulator:
             return [SimulatedScores(count(*both), both) for both in classes]
         ends = (0, self.n_target, self.n)
         effects = [_count_effects(drawn, first, last, lists) for first, last in itertools.pairwise(ends)]
-        counts = np.array([[_scatter(of_list, chance, rng) for of_list in of_class] for of_class in effects])
+        kernel = _scattering_kernel(chance)
+        counts = np.array([[_scatter(of_list, kernel, rng) for of_list in of_class] for of_class in effects])
         return [SimulatedScores(Counts(*of_list[:, of_list.any(axis=0)])) for of_list in counts.transpose(1, 0, 2)]
 
 
@@ -215,16 +217,21 @@ def _count_effects(drawn: _Drawn, first: int, last: int, lists: int) -> IntArray
     return counted.reshape(lists, CELLS)
 
 
-def _scatter(counts: IntArray, chance: float, rng: np.random.Generator) -> IntArray:
+def _scattering_kernel(chance: float) -> FloatArray | None:
+    """Return the Gaussian of chance in the cosine domain; None where it is narrower than a cell."""
+    width = chance * CELLS / (2.0 * _REACH)
+    kernel: FloatArray = np.exp(-0.5 * (np.pi * np.arange(CELLS) / CELLS * width) ** 2)
+    return None if width < 1.0 else kernel
+
+
+def _scatter(counts: IntArray, kernel: FloatArray | None, rng: np.random.Generator) -> IntArray:
     """Return the number of scores in each cell after chance has moved each of them.
 
     They are drawn from the smoothed shares of all cells. This lets their effects vary by chance once more, which in a
     list of that length is negligible, and saves a random number for each score.
     """
-    width = chance * CELLS / (2.0 * _REACH)
-    if width < 1.0:
+    if kernel is None:
         return counts
-    kernel = np.exp(-0.5 * (np.pi * np.arange(CELLS) / CELLS * width) ** 2)
     shares = np.maximum(0.0, from_cosines(to_cosines(counts) * kernel))
     return rng.multinomial(int(counts.sum()), shares / shares.sum())
 
@@ -254,10 +261,12 @@ class _Effect:
 
     def shared_with(self, other: _Effect) -> float:
         """Return the number of pairs of scores that share a level of this effect and one of another."""
+        if other is self and len(self.places) == 1:
+            return float((np.bincount(self.places[0]) ** 2).sum())
         products = itertools.product(self.places, other.places)
         codes = np.concatenate([level * other.number + level_of_other for level, level_of_other in products])
         limit = self.number * other.number
-        times = np.bincount(codes) if limit <= len(codes) else np.unique(codes, return_counts=True)[1]
+        times = np.bincount(codes) if limit <= _SPARSE * len(codes) else np.unique(codes, return_counts=True)[1]
         return float((times**2).sum())
 
     def shared_with_itself(self) -> float:

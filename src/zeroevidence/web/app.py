@@ -62,6 +62,7 @@ def make_app(home: Path, *, max_bytes: int = MAX_BYTES, timeout: float = TIMEOUT
             Route("/", page.index),
             Route("/upload/{csrf}", page.upload, methods=["POST"]),
             Route("/sample/{csrf}", page.sample, methods=["POST"]),
+            Route("/cascade/{csrf}", page.cascade, methods=["POST"]),
             Route("/job/{token}", page.job),
             Route("/job/{token}/state", page.state),
             Route("/job/{token}/report", page.report),
@@ -142,10 +143,17 @@ class _Page:
             raise
 
     async def sample(self, request: Request) -> Response:
-        """Begin a job on the bundled speech."""
+        """Begin a job on bundled speech whose voices were changed."""
+        return await self._start_bundled(request, "sample", "Bundled speech under two protections")
+
+    async def cascade(self, request: Request) -> Response:
+        """Begin a job on bundled speech that another voice reads."""
+        return await self._start_bundled(request, "cascade", "Bundled speech read by another voice")
+
+    async def _start_bundled(self, request: Request, kind: Kind, title: str) -> Response:
         self._check(request)
         await self._check_room(Body(request.receive, HEADERS))
-        return self._start(self.jobs.folder(), JobRequest(kind="sample"), "Bundled speech under two protections")
+        return self._start(self.jobs.folder(), JobRequest(kind=kind), title)
 
     def _begin(self, form: SentForm, folder: Path) -> Response:
         kind: Kind = next((kind for kind in get_args(Kind) if kind == form.texts.get("kind")), "scores")

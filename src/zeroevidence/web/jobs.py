@@ -19,7 +19,7 @@ from zeroevidence.data.files.json_values import load_json, typed
 from zeroevidence.web.work.outcome import OUTCOME, Outcome
 from zeroevidence.web.work.process import PROBLEMS
 from zeroevidence.web.work.progress import job_steps
-from zeroevidence.web.work.request import JobRequest, ProblemList
+from zeroevidence.web.work.request import BUNDLED, JobRequest, ProblemList
 
 State = Literal["waiting", "running", "done", "problems", "failed", "cancelled", "timed-out"]
 MOST_JOBS = 16
@@ -93,7 +93,7 @@ class JobQueue:
         """Begin a job on uploaded files."""
         (folder / "request.json").write_text(request.to_json(), encoding="utf-8")
         job = ReportJob(secrets.token_urlsafe(24), folder, title, job_steps(request))
-        job.module = _SAMPLE_MODULE if request.kind == "sample" else _MODULE
+        job.module = _SAMPLE_MODULE if request.kind in BUNDLED else _MODULE
         self._jobs[job.token] = job
         job.task = asyncio.create_task(self._run(job))
         for old in [job for job in self._jobs.values() if job.over][: max(0, len(self._jobs) - MOST_JOBS)]:

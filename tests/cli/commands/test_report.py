@@ -138,7 +138,7 @@ def test_comparison(run, tmp_path):
     assert code == 0, err
     code, out, err = run("report", made)
     assert code == 0, err
-    assert "b discloses least" in out
+    assert "b discloses less than a" in out
     assert 'id="differences"' in out
 
 

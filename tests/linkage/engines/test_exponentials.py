@@ -6,6 +6,8 @@ import pytest
 from zeroevidence.linkage import link
 from zeroevidence.linkage.engines import exponentials, numpy_blocks
 from zeroevidence.linkage.engines.exponentials import LARGEST_ERROR, by_exp, by_exp2, by_torch, powers_of_two
+from zeroevidence.measure import exponentials as numpy_exponentials
+from zeroevidence.measure.exponentials import powers_by_numpy
 
 WAYS = (by_exp2, by_exp, by_torch)
 
@@ -33,18 +35,24 @@ def test_far_below_nothing_is_left(way, need):
     assert found[3] == pytest.approx(1.0, rel=LARGEST_ERROR)
 
 
+@pytest.mark.parametrize(
+    ("with_exp2", "with_exp", "way"), [(True, True, by_exp2), (False, True, by_exp), (False, False, by_exp2)]
+)
+def test_the_choice_of_numpy(monkeypatch, with_exp2, with_exp, way):
+    monkeypatch.setattr(numpy_exponentials, "HAS_EXP2", with_exp2)
+    monkeypatch.setattr(numpy_exponentials, "HAS_EXP", with_exp)
+    assert powers_by_numpy() is way
+
+
 def test_the_choice(monkeypatch):
-    monkeypatch.setattr(exponentials, "_HAS_EXP2", True)
-    assert powers_of_two(1e12) is by_exp2
-    monkeypatch.setattr(exponentials, "_HAS_EXP2", False)
-    monkeypatch.setattr(exponentials, "_HAS_EXP", True)
-    assert powers_of_two(1e12) is by_exp
-    monkeypatch.setattr(exponentials, "_HAS_EXP", False)
     monkeypatch.setattr(exponentials, "present", lambda _: True)
+    monkeypatch.setattr(exponentials, "_VECTORISED", True)
+    assert powers_of_two(1e12) is powers_by_numpy()
+    monkeypatch.setattr(exponentials, "_VECTORISED", False)
     assert powers_of_two(1e12) is by_torch
-    assert powers_of_two(1e6) is by_exp  # not worth importing torch
+    assert powers_of_two(1e6) is powers_by_numpy()  # not worth importing torch
     monkeypatch.setattr(exponentials, "present", lambda _: False)
-    assert powers_of_two(1e12) is by_exp
+    assert powers_of_two(1e12) is powers_by_numpy()
 
 
 @pytest.mark.parametrize("weight", [3.0, -2.0, 40.0])

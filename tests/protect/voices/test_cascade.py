@@ -1,5 +1,9 @@
 """Speech to words to speech: only words that were said are read, and nothing else of a recording reaches the output."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -18,6 +22,7 @@ from zeroevidence.protect.voices.recognisers import (
     recognise,
 )
 from zeroevidence.protect.voices.synthesis import SYNTHETIC_VOICES, SyntheticVoice, load_voice
+from zeroevidence.protect.voices.synthesis.piper import one_core
 
 WORDS = {"quiet": "We call it bear.", "loud": "They are so deep in talent."}
 
@@ -118,7 +123,12 @@ def test_words_that_nobody_said_are_not_read(recognised, seconds, reason):
         ("0531729648.", "zero five three one seven two nine six four eight."),
         ("437-6081, 7-8-1", "four three seven, six zero eight one, seven eight one"),
         ("zip 30116; agent 007", "zip three zero one one six; agent zero zero seven"),
-        ("3-4 times, 1914-1918, 10-12", "3-4 times, 1914-1918, 10-12"),
+        (
+            "1-845-329-607, 341-6978",
+            "one, eight four five, three two nine, six zero seven, three four one, six nine seven eight",
+        ),
+        ("3-4 times, 1914-1918, 10-12, 341-697", "3-4 times, 1914-1918, 10-12, 341-697"),
+        ("2026-11-17", "2026-11-17"),
         ("2026, 1,250,000 and 3.14159, 0.0625", "2026, 1,250,000 and 3.14159, 0.0625"),
         ("A12345, 12345th", "A12345, 12345th"),
     ],
@@ -187,3 +197,13 @@ def test_unknown_parts_are_refused_by_name(name, message):
     with pytest.raises(UsageError, match=message):
         load_protector(name)
     assert load_protector("cascade") == load_protector("cascade:moonshine") == Cascade()
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="the cores of a process are not known here")
+def test_a_program_that_is_started_on_one_core_sees_no_others():
+    before = os.sched_getaffinity(0)
+    ask = [sys.executable, "-c", "import os; print(len(os.sched_getaffinity(0)))"]
+    with one_core():
+        seen = subprocess.check_output(ask, text=True)
+    assert int(seen) == 1
+    assert os.sched_getaffinity(0) == before

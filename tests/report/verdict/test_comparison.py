@@ -6,7 +6,7 @@ from itertools import combinations
 import pytest
 
 from zeroevidence.evaluation.comparing.comparison import Comparison, PairwiseDifference, RankedSystem
-from zeroevidence.report.html.comparison import comparison_verdict
+from zeroevidence.report.html.comparison import comparison_tables, comparison_verdict
 from zeroevidence.report.tables.comparisons import comparison_notes, render_comparisons
 from zeroevidence.report.verdict.comparison import comparison_sentence
 from zeroevidence.uncertainty.compare import Difference
@@ -26,6 +26,15 @@ def comparison(p_values, measure="d_ece", *, values=(0.1, 0.5, 0.6), detectable=
 def test_two_systems_that_differ():
     found = comparison_sentence(comparison([0.003], values=(0.1, 0.5)))
     assert found == "By D_ECE, A gives away less than B by 0.4 bit, more than chance explains (p = 0.003)."
+
+
+@pytest.mark.parametrize(("p", "said"), [(0.001, "p = 0.001"), (0.00099, "p < 0.001"), (2e-6, "p < 0.001")])
+def test_a_small_p_value_is_written_as_people_do(p, said):
+    found = comparison([p], values=(0.1, 0.5))
+    assert f"({said})" in comparison_sentence(found)
+    unbreakable = said.replace(" ", "\u00a0")
+    assert f"({unbreakable})" in comparison_verdict([found]).paragraph
+    assert f"({unbreakable})" in comparison_tables(found)["sentence"]
 
 
 @pytest.mark.parametrize(("p", "told"), [(0.049, True), (0.05, False)])
@@ -99,6 +108,18 @@ def test_headline_of_a_page():
     mixed = comparison_verdict([replace(close, measure="alid"), replace(told, measure="eer")])
     assert mixed.headline == "A discloses least, though it is told apart only by EER"
     assert comparison_verdict([told, replace(told, measure="eer")]).headline == "A discloses least"
+    single = comparison([], values=(0.1,))
+    assert comparison_verdict([single]).headline == "A discloses least"
     other = comparison([0.003, 0.02, 0.5])
     other = replace(other, ranking=other.ranking[::-1])
     assert "disagree" in comparison_verdict([comparison([0.003, 0.02, 0.5]), other]).headline
+
+
+def test_headline_of_a_page_on_two_systems():
+    told, close = comparison([0.003], values=(0.1, 0.5)), comparison([0.2], values=(0.1, 0.5))
+    assert comparison_verdict([told]).headline == "A discloses less than B"
+    assert comparison_verdict([close]).headline == "Neither system is shown to disclose less"
+    mixed = comparison_verdict([replace(close, measure="alid"), replace(told, measure="eer")])
+    assert mixed.headline == "A discloses less than B, though it is told apart only by EER"
+    other = replace(told, ranking=told.ranking[::-1])
+    assert comparison_verdict([told, other]).headline == "The measures disagree on which discloses less"

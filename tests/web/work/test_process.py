@@ -150,7 +150,7 @@ def test_steps_are_reported_in_the_order_in_which_they_are_taken(tmp_path):
     assert begun == job_steps(request) == [READING, "Measure what the attackers learn", COMPARING, DRAWING]
     outcome = Outcome.from_file(tmp_path / OUTCOME)
     first, second = outcome.conclusions
-    assert first.headline == "1 discloses least, though it is told apart only by D_ECE"
+    assert first.headline == "1 discloses less than 0, though it is told apart only by D_ECE"
     assert "By D_ECE, 1 gives away less than 0 by" in first.paragraph
     rows = read_results(tmp_path / "result.json")
     assert second.headline == verdict(rows).headline

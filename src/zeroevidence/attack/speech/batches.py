@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -18,11 +17,6 @@ from zeroevidence.linkage.optional import one_blas_thread
 Part = TypeVar("Part")
 Result = TypeVar("Result")
 _AWAKE = 1.0  # seconds after which a wait is interrupted
-
-
-def cores() -> int:
-    """Return how many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @contextmanager

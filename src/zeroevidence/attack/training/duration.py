@@ -11,11 +11,11 @@ from typing import Any, TypeVar
 import numpy as np
 import torch
 
-from zeroevidence.attack.speech.batches import cores
 from zeroevidence.attack.speech.encoder_outputs import EncoderOutputs
 from zeroevidence.attack.training.data.frame_set import FrameSet
 from zeroevidence.attack.training.loop import PART, TrainingRun, check_people, find_device, reproducible
 from zeroevidence.attack.training.settings import TrainingSettings
+from zeroevidence.forking import cores
 
 Result = TypeVar("Result")
 

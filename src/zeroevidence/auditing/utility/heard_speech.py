@@ -9,12 +9,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from zeroevidence.attack.speech.array_store import array_key
-from zeroevidence.attack.speech.batches import compute_ahead, cores
+from zeroevidence.attack.speech.batches import compute_ahead
 from zeroevidence.data.files.json_values import load_json, typed
 from zeroevidence.data.files.writing import write_atomically
 from zeroevidence.data.speech.corpus import Utterance
 from zeroevidence.data.speech.mixing import Wave
 from zeroevidence.errors import InputError
+from zeroevidence.forking import cores
 from zeroevidence.protect.voices.recognisers import RECOGNISERS, Recognised, load_recogniser, recognise
 from zeroevidence.uncertainty.resampling.draws import Progress
 

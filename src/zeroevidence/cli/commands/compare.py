@@ -11,7 +11,7 @@ import click
 from zeroevidence.cli.options import shared
 from zeroevidence.cli.options.measuring import measuring_options
 from zeroevidence.cli.options.output import Output, measure_option, output_to, terminal_progress
-from zeroevidence.cli.options.score_files import ScoreInputs, file_progress, score_inputs
+from zeroevidence.cli.options.score_files import ScoreInputs, file_progress, files_abreast, score_inputs
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Options
 from zeroevidence.evaluation.comparing.comparison import USUAL
@@ -84,11 +84,12 @@ def command(inputs: ScoreInputs, runs: tuple[int, ...], options: Options, worker
         _refuse_finished(inputs)
         files = (replace(inputs, systems=()) if runs else inputs).files()
         settings |= {"workers": workers, "progress": file_progress(files)}
-        if runs:
-            systems = runs_systems(inputs.scores, runs, inputs.systems)
-            comparisons = compare_runs_of_files(files, systems, inputs.reading, **settings)
-        else:
-            comparisons = compare_files(files, inputs.reading, **settings)
+        with files_abreast(files, workers) as each:
+            if runs:
+                systems = runs_systems(inputs.scores, runs, inputs.systems)
+                comparisons = compare_runs_of_files(files, systems, inputs.reading, **settings, each=each)
+            else:
+                comparisons = compare_files(files, inputs.reading, **settings, each=each)
     output.emit(render_comparisons(comparisons, output.format, signatures=output.signatures))
 
 

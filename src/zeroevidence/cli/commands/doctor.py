@@ -62,8 +62,8 @@ def _result_problems(path: str) -> list[Problem]:
 
 def _check_speech(corpus: str, anonymised: str | None, limit: int) -> int:
     """Print the problems of a corpus, and of its anonymised utterances, and return how many there are."""
-    from zeroevidence.attack.speech.batches import cores
     from zeroevidence.data.formats.corpora.pairs import examine_speech
+    from zeroevidence.forking import cores
 
     refused = _refused(corpus, anonymised)
     report = examine_speech(corpus, anonymised, left_out=refused.names, workers=cores(), progress=terminal_progress)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import click
 
@@ -11,7 +12,7 @@ from zeroevidence.cli.options.declare import derived_option
 from zeroevidence.cli.options.gates import Gates, gate_option
 from zeroevidence.cli.options.measuring import ALL_OPTIONS, measuring_options
 from zeroevidence.cli.options.output import Output, evaluation_options, write_frame
-from zeroevidence.cli.options.score_files import ScoreInputs, file_progress, score_inputs
+from zeroevidence.cli.options.score_files import ScoreInputs, file_progress, files_abreast, score_inputs
 from zeroevidence.cli.printing import echo
 from zeroevidence.evaluation import Evaluation, Options
 from zeroevidence.evaluation.scores.threshold import threshold as threshold_of
@@ -122,11 +123,11 @@ def _evaluate(
         return finished
     files = without_copies(inputs.files())
     prior = None if prior_path is None else read_prior(prior_path)
-    rows = evaluate_files(
-        files, inputs.reading, options=options, prior=prior, workers=workers, progress=file_progress(files)
-    )
+    settings: dict[str, Any] = {"options": options, "prior": prior, "workers": workers}
+    with files_abreast(files, workers) as each:
+        rows = evaluate_files(files, inputs.reading, **settings, progress=file_progress(files), each=each)
     if fuse:
         from zeroevidence.attack.fusion.systems import evaluate_fused  # imports scikit-learn, which takes a second
 
-        rows.append(evaluate_fused(files, inputs.reading, options=options, prior=prior, workers=workers))
+        rows.append(evaluate_fused(files, inputs.reading, **settings))
     return together([*rows, *inputs.utility(options), *finished])

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import shlex
-from contextlib import nullcontext
 from pathlib import PurePath
+from typing import Any
 
 import click
 
 from zeroevidence.cli.options import shared
 from zeroevidence.cli.options.measuring import RESAMPLING, measuring_options
 from zeroevidence.cli.options.output import Output, measure_option, output_to
-from zeroevidence.cli.options.score_files import ScoreInputs, file_progress, score_inputs
+from zeroevidence.cli.options.score_files import ScoreInputs, file_progress, files_abreast, score_inputs
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Options
 from zeroevidence.report.document import DOCUMENT_FORMATS
@@ -55,7 +55,6 @@ def command(
     from zeroevidence.evaluation.reading.kits import without_copies
     from zeroevidence.evaluation.reading.score_files import evaluate_files
     from zeroevidence.report.document import assessment_text, document
-    from zeroevidence.report.html.figure_processes import figure_processes
     from zeroevidence.report.inputs import ReportInputs
 
     if inputs.all_finished and (inputs.keys or inputs.speakers or inputs.systems or inputs.dev or inputs.dev_keys):
@@ -67,14 +66,12 @@ def command(
     content = ReportInputs()
     for path in inputs.finished:
         content.add_result(path)
-    # Of finished results the first figure is drawn before other processes could be ready.
-    parallel = output.format == "html" and not inputs.all_finished and not paragraph
-    with figure_processes() if parallel else nullcontext(map) as each:
+    files = [] if inputs.all_finished else without_copies(inputs.files())
+    prepare = _prepare_page if output.format == "html" and not paragraph else None
+    with files_abreast(files, workers, meanwhile=prepare) as each:
         if not inputs.all_finished:
-            files = without_copies(inputs.files())
-            content.add_rows(
-                evaluate_files(files, inputs.reading, options=options, workers=workers, progress=file_progress(files))
-            )
+            settings: dict[str, Any] = {"options": options, "workers": workers, "progress": file_progress(files)}
+            content.add_rows(evaluate_files(files, inputs.reading, **settings, each=each))
             content.add_rows(inputs.utility(options))
         with naming_file(" and ".join(inputs.scores)):
             if paragraph:
@@ -91,6 +88,12 @@ def command(
                 each=each,
             )
     output.emit(page)
+
+
+def _prepare_page() -> None:
+    from zeroevidence.report.html.page import prepare_page
+
+    prepare_page()
 
 
 def command_line(ctx: click.Context) -> str:

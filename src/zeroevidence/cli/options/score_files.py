@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -18,10 +20,13 @@ from zeroevidence.data.preparing.scale import Base, Scale
 from zeroevidence.evaluation.reading.kits import utility_in_folders
 from zeroevidence.evaluation.reading.results import is_result, refuse_unfinished
 from zeroevidence.evaluation.reading.score_files import Reading, ScoreFile, distinct_names, pool_files, score_files
+from zeroevidence.forking import Each, forked_map
 from zeroevidence.uncertainty.resampling.draws import Progress
 
 if TYPE_CHECKING:
     from zeroevidence.evaluation import Evaluation, Options
+
+_LARGE = 1 << 26  # bytes of a file beyond which it has the memory to itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +95,32 @@ class ScoreInputs:
 def file_progress(files: Sequence[ScoreFile]) -> Callable[[int], Progress | None]:
     """Return a function from the number of a file to the progress of its replicates."""
     return lambda number: terminal_progress(f"{number + 1}/{len(files)}")
+
+
+def files_abreast(
+    files: Sequence[ScoreFile], workers: int, meanwhile: Callable[[], object] | None = None
+) -> AbstractContextManager[Each]:
+    """Provide a `map` over score files: by several processes where these fit into memory together.
+
+    Parameters
+    ----------
+    files
+        The score files.
+    workers
+        Processes that each is resampled by; with several of them, one file is evaluated after the other.
+    meanwhile
+        What to do here while other processes work, where they do.
+    """
+    small = all(_is_small(Path(path)) for file in files for path in file.paths)
+    return forked_map(meanwhile=meanwhile) if small and workers == 1 else nullcontext(map)
+
+
+def _is_small(path: Path) -> bool:
+    """Return whether a path is that of a file, which can be read again, and not a large one."""
+    try:
+        return path.is_file() and path.stat().st_size <= _LARGE
+    except (OSError, ValueError):  # reading it tells why
+        return False
 
 
 def _score_inputs(

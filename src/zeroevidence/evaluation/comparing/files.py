@@ -7,6 +7,7 @@ from pathlib import Path
 
 from zeroevidence.data.formats.attack_scores import has_attack_scores
 from zeroevidence.data.formats.linked_trials import has_trials
+from zeroevidence.data.loaded_scores import LoadedScores
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation.comparing.audits import compare_audits
@@ -20,6 +21,7 @@ from zeroevidence.evaluation.reading.score_files import Reading, ScoreFile
 from zeroevidence.evaluation.rows.evaluation import Evaluation
 from zeroevidence.evaluation.rows.options import Options
 from zeroevidence.evaluation.scores.evaluate import evaluate
+from zeroevidence.forking import Each
 from zeroevidence.measure.measures import MEASURES
 from zeroevidence.uncertainty.resampling.draws import Progress
 
@@ -32,6 +34,7 @@ def compare_files(
     options: Options | None = None,
     workers: int = 1,
     progress: Callable[[int], Progress | None] = lambda _: None,
+    each: Each = map,
 ) -> list[Comparison]:
     """Evaluate score files of the same trials and compare them; other trials are refused before any is evaluated.
 
@@ -52,9 +55,11 @@ def compare_files(
         Processes for the resampling.
     progress
         Given the number of a file, what to call with the replicates done and wanted.
+    each
+        Applies a function to every file, as in `evaluate_files`.
     """
     _check(len(files), measures)
-    rows, places = _evaluated(files, reading or Reading(), measures, options, workers, progress)
+    rows, places = _evaluated(files, reading or Reading(), measures, options, workers, progress, each)
     return compare(rows, measures, sources=[files[place].source for place in places])
 
 
@@ -67,6 +72,7 @@ def compare_runs_of_files(
     options: Options | None = None,
     workers: int = 1,
     progress: Callable[[int], Progress | None] = lambda _: None,
+    each: Each = map,
 ) -> list[Comparison]:
     """Evaluate score files of several trainings of each system, and compare the systems by the means over trainings.
 
@@ -86,9 +92,11 @@ def compare_runs_of_files(
         Processes for the resampling.
     progress
         As in `compare_files`.
+    each
+        As in `compare_files`.
     """
     _check(len(set(systems.values())), measures)
-    rows, places = _evaluated(files, reading or Reading(), measures, options, workers, progress)
+    rows, places = _evaluated(files, reading or Reading(), measures, options, workers, progress, each)
     return compare_runs(rows, [systems[files[place].source] for place in places], measures)
 
 
@@ -99,20 +107,23 @@ def _evaluated(
     options: Options | None,
     workers: int,
     progress: Callable[[int], Progress | None],
+    each: Each,
 ) -> tuple[list[Evaluation], list[int]]:
     """Files that can be compared, evaluated, and their places; other trials are refused before any is evaluated."""
     groups = matched([file.labels for file in files], [file.about for file in files], [file.source for file in files])
     places = [place for group in groups for place in group.places]
     files = [files[place] for place in places]
-    loaded = [how.read(file) for file in files]
+    loaded: list[LoadedScores] = list(each(how.read, files))
     scores = [scores.data.to_scores() if isinstance(scores.data, ScoreMatrix) else scores.data for scores in loaded]
     start = 0
     for group in groups:
         group_places = range(start, start := start + len(group.places))
         check_same_trials([(files[i].scores, scores[i]) for i in group_places])
-    rows = [
-        evaluate(
-            scores,
+
+    def evaluated(number: int) -> Evaluation:
+        file = files[number]
+        return evaluate(
+            loaded[number],
             dev=None if file.dev is None else how.read(file.dev),
             calibrate=None if file.calibrate is None else how.read(file.calibrate),
             labels=file.labels,
@@ -122,9 +133,8 @@ def _evaluated(
             progress=progress(number),
             resampled=measures or USUAL,
         )
-        for number, (file, scores) in enumerate(zip(files, loaded, strict=True))
-    ]
-    return rows, places
+
+    return list(each(evaluated, range(len(files)))), places
 
 
 def compare_results(

@@ -30,6 +30,7 @@ from zeroevidence.evaluation.rows.options import Options
 from zeroevidence.evaluation.scores.evaluate import evaluate
 from zeroevidence.evaluation.scores.similarity import add_similarity
 from zeroevidence.evaluation.search.development import sex_flags
+from zeroevidence.forking import Each
 from zeroevidence.uncertainty.resampling.draws import Progress
 
 
@@ -311,8 +312,9 @@ def evaluate_files(
     workers: int = 1,
     progress: Callable[[int], Progress | None] = lambda _: None,
     kept: KeptResults | None = None,
+    each: Each = map,
 ) -> list[Evaluation]:
-    """Evaluate one file after the other, and compare the rows where they belong together.
+    """Evaluate every file, and compare the rows where they belong together.
 
     Parameters
     ----------
@@ -330,6 +332,8 @@ def evaluate_files(
         Given the number of a file, what to call with the replicates done and wanted.
     kept
         Where rows are kept, and taken from where their files and options are the same.
+    each
+        Applies a function to every file, as `map` does; `forked_map` provides one that uses several processes.
     """
     how = reading or Reading()
 
@@ -362,4 +366,4 @@ def evaluate_files(
         scores = loaded.data.to_scores() if isinstance(loaded.data, ScoreMatrix) else loaded.data
         return evaluated(index, loaded), scores
 
-    return together(add_similarity([with_scores(index) for index in range(len(files))]))
+    return together(add_similarity(list(each(with_scores, range(len(files))))))

@@ -7,29 +7,20 @@ is faster. (A polynomial in NumPy, in blocks that stay in cache, was tried: its 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from zeroevidence._typing import FloatArray
 from zeroevidence.linkage.optional import optional, present
+from zeroevidence.measure.exponentials import HAS_EXP, HAS_EXP2, by_exp, by_exp2, powers_by_numpy
+
+__all__ = ["LARGEST_ERROR", "by_exp", "by_exp2", "by_torch", "powers_of_two"]
 
 LARGEST_ERROR = 4e-6  # relative, for numbers from -60 to 60, of any of these methods
 _LN2 = np.float32(np.log(2.0))
 _TORCH_BLOCK = 1 << 14  # few enough for torch not to start threads of its own
 _PAYS = 1 << 30  # exponentials that are worth importing torch
-
-
-def _features() -> set[str]:
-    """Vector instructions that NumPy uses on this processor."""
-    config: Any = np.show_config(mode="dicts")
-    extensions = config.get("SIMD Extensions", {}) if isinstance(config, dict) else {}
-    return {*extensions.get("baseline", ()), *extensions.get("found", ())}
-
-
-_FEATURES = _features()
-_HAS_EXP2 = bool(_FEATURES & {"AVX512_SKX", "X86_V4"})  # two names of one set, before and since NumPy 2.4
-_HAS_EXP = bool(_FEATURES & {"AVX2", "X86_V3"})
+_VECTORISED = HAS_EXP or HAS_EXP2
 
 
 def powers_of_two(count: float) -> Callable[[FloatArray], None]:
@@ -38,22 +29,7 @@ def powers_of_two(count: float) -> Callable[[FloatArray], None]:
     The choice depends on processor, installed packages and `count` alone, so that the same search gives the same
     digits.
     """
-    if _HAS_EXP2:
-        return by_exp2
-    if _HAS_EXP:
-        return by_exp
-    return by_torch if count >= _PAYS and present("torch") else by_exp
-
-
-def by_exp2(powers: FloatArray) -> None:
-    """By NumPy; also for double precision."""
-    np.exp2(powers, out=powers)
-
-
-def by_exp(powers: FloatArray) -> None:
-    """By NumPy's exponential."""
-    powers *= _LN2
-    np.exp(powers, out=powers)
+    return by_torch if not _VECTORISED and count >= _PAYS and present("torch") else powers_by_numpy()
 
 
 def by_torch(powers: FloatArray) -> None:

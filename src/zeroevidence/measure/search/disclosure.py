@@ -27,11 +27,12 @@ from zeroevidence.calibrate.rows import (
 )
 from zeroevidence.data.names import rank_names
 from zeroevidence.errors import InputError
+from zeroevidence.measure.exponentials import by_exp2, powers_by_numpy
 from zeroevidence.measure.measures import search_measure
 from zeroevidence.measure.softplus import LN2
 from zeroevidence.measure.views import SearchView
 
-_LARGEST_EXPONENT = 80.0  # of which the exponential, and a sum of such, is within single precision
+_LARGEST_EXPONENT = 115.0  # a power of two that, with a sum of such, is within single precision
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -107,7 +108,9 @@ def row_evidence(
     log_prior = None if prior is None else np.log(check_prior(prior, n_columns))
     lid = np.empty(n_rows)
     greater, equal = np.empty(n_rows, dtype=np.int64), np.empty(n_rows, dtype=np.int64)
-    for rows in row_blocks(n_rows, n_columns):
+    blocks = list(row_blocks(n_rows, n_columns))
+    space = np.empty((blocks[0].stop if blocks else 0, n_columns), scores.dtype)  # memory that is new costs time
+    for rows in blocks:
         x = scores[rows]
         at = np.arange(len(x))
         true = x[at, mated[rows]][:, None]
@@ -120,7 +123,7 @@ def row_evidence(
             if rescaled is not x:
                 x, high, low = rescaled, rescaled.max(axis=1), rescaled.min(axis=1)
         if isinstance(calibration, AffineCalibration) and log_prior is None:
-            value = _affine_lid(x, high, low, mated[rows], calibration, ddof)
+            value = _affine_lid(x, high, low, mated[rows], calibration, ddof, space[: len(x)])
         else:
             value = _general_lid(x, mated[rows], calibration, ddof, log_prior)
         lid[rows] = np.where(high == low, 0.0, value) / LN2
@@ -128,9 +131,15 @@ def row_evidence(
 
 
 def _affine_lid(
-    x: FloatArray, high: FloatArray, low: FloatArray, mated: IntArray, calibration: AffineCalibration, ddof: int
+    x: FloatArray,
+    high: FloatArray,
+    low: FloatArray,
+    mated: IntArray,
+    calibration: AffineCalibration,
+    ddof: int,
+    space: FloatArray,
 ) -> FloatArray:
-    """Natural LID of a block of rows, whose extremes are at hand, with few passes over it and one array of its size.
+    """Natural LID of a block of rows, whose extremes are at hand, with few passes over it and space of its size.
 
     The mean of a row cancels whatever the scaling is. It is taken off where it is larger than the deviation, so that no
     digits are lost, and so is the largest exponent where the exponentials would leave the range of single precision.
@@ -143,19 +152,19 @@ def _affine_lid(
         spread = np.sqrt(np.maximum(variance, 0.0))
     centred = not standardised or bool((np.abs(mean) > spread).any())
     centre = mean.astype(x.dtype) if centred else np.zeros(len(x), x.dtype)
-    z = x - centre[:, None] if centred else x
+    z = np.subtract(x, centre[:, None], out=space) if centred else x
     if standardised and centred:
         spread = np.sqrt(row_sums(z, squared=True) / (n_columns - ddof))
-    slope = calibration.weight / np.where(high == low, np.inf, spread)
+    slope = calibration.weight / LN2 / np.where(high == low, np.inf, spread)  # exponentials are powers of two
     true = slope * z[np.arange(len(x)), mated]
     top = slope * (np.where(slope >= 0.0, high, low) - centre)
-    z = np.multiply(z, slope[:, None].astype(z.dtype), out=z if centred else None)
-    if top.max() + np.log(n_columns) > _LARGEST_EXPONENT or top.min() < -_LARGEST_EXPONENT / 2.0:
+    z = np.multiply(z, slope[:, None].astype(z.dtype), out=space)
+    if top.max() + np.log2(n_columns) > _LARGEST_EXPONENT or top.min() < -_LARGEST_EXPONENT / 2.0:
         z -= top[:, None].astype(z.dtype)
     else:
         top = np.zeros(len(x))
-    np.exp(z, out=z)
-    result: FloatArray = true - top - np.log(row_sums(z) / n_columns)
+    (powers_by_numpy() if z.dtype == np.float32 else by_exp2)(z)
+    result: FloatArray = LN2 * (true - top) - np.log(row_sums(z) / n_columns)
     return result
 
 

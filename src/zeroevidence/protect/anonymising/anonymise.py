@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from zeroevidence._version import __version__
-from zeroevidence.attack.speech.batches import compute_ahead, cores, utterance_problem
+from zeroevidence.attack.speech.batches import compute_ahead, utterance_problem
 from zeroevidence.attack.speech.protection import VoiceTransform
 from zeroevidence.attack.speech.protection import protect as protect_voice
 from zeroevidence.data.files.locking import lock_folder
@@ -20,6 +20,7 @@ from zeroevidence.data.formats.lists.transcripts import read_transcripts
 from zeroevidence.data.speech.audio import RATES, audio_rate_and_subtype, encode_audio, load_speech
 from zeroevidence.data.speech.corpus import SUFFIXES, Corpus, Utterance
 from zeroevidence.errors import InputError, OutputError, Problem, UsageError
+from zeroevidence.forking import cores
 from zeroevidence.protect.anonymising.journal import Digests, Journal
 from zeroevidence.protect.anonymising.lists import write_lists
 from zeroevidence.protect.anonymising.release import digest_list, file_digest, text_digest, write_release

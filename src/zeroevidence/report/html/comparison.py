@@ -11,7 +11,7 @@ from zeroevidence.report.html.tables import Cell, HtmlTable, count_cell, number_
 from zeroevidence.report.layout.formatting import interval, interval_title, number
 from zeroevidence.report.tables.comparisons import comparison_title
 from zeroevidence.report.verdict.comparison import comparison_sentence
-from zeroevidence.report.verdict.phrases import Verdict
+from zeroevidence.report.verdict.phrases import Verdict, unbroken
 from zeroevidence.uncertainty.level import percent
 
 
@@ -41,7 +41,7 @@ def comparison_tables(comparison: Comparison) -> dict[str, Any]:
     seen = (f"seen in {percent(comparison.power)}", "the true difference that would be found so often")
     return {
         "title": comparison_title(comparison),
-        "sentence": comparison_sentence(comparison),
+        "sentence": unbroken(comparison_sentence(comparison)),
         "ranking": HtmlTable((("system", ""), ("group", ""), value, ends), ranking, 1),
         "pairs": HtmlTable((("difference", ""), ("value", ""), of_pairs, ("p", corrected), seen), pairs, 1),
     }
@@ -51,16 +51,18 @@ def comparison_verdict(comparisons: Sequence[Comparison]) -> Verdict:
     """Which system discloses least, and whether the trials tell it from the others."""
     sentences = [comparison_sentence(comparison) for comparison in comparisons]
     least = list(dict.fromkeys(comparison.ranking[0].system for comparison in comparisons))
+    systems = list(dict.fromkeys(system.system for comparison in comparisons for system in comparison.ranking))
+    of_two, other = len(systems) == 2, systems[-1]
     if len(least) > 1:
-        headline = "The measures disagree on which discloses least"
+        headline = f"The measures disagree on which discloses {'less' if of_two else 'least'}"
     elif told := [comparison for comparison in comparisons if comparison.is_first_told_apart]:
-        headline = f"{least[0]} discloses least"
+        headline = f"{least[0]} discloses {f'less than {other}' if of_two else 'least'}"
         if len(told) < len(comparisons):
             measures = list(dict.fromkeys(MEASURES[comparison.measure].title for comparison in told))
             headline += f", though it is told apart only by {' and '.join(measures)}"
     else:
-        headline = "No system is shown to disclose least"
+        headline = "Neither system is shown to disclose less" if of_two else "No system is shown to disclose least"
     sentences.append(
         "A system that discloses less than others need not protect well; each system's results say whether it does."
     )
-    return Verdict("described", headline, " ".join(sentences))
+    return Verdict("described", headline, unbroken(" ".join(sentences)))

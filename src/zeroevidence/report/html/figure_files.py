@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import partial
 
 from zeroevidence.evaluation import Evaluation, findings
+from zeroevidence.forking import Each
 from zeroevidence.plot import KINDS
 from zeroevidence.plot.canvas import file_bytes, svg_text
-from zeroevidence.report.html.figure_processes import Each
 from zeroevidence.report.html.figures import PICTURE, FigureJob, figure_jobs
 
 

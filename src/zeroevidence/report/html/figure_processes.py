@@ -5,16 +5,15 @@ from __future__ import annotations
 import multiprocessing
 import signal
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from zeroevidence.attack.speech.batches import cores
+from zeroevidence.forking import Each, cores
+from zeroevidence.plot.canvas import prepare_drawing
 
 _MOST = 4  # processes: a report has about ten figures
-
-Each = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
 
 
 @contextmanager
@@ -75,16 +74,9 @@ def _serve(asked: Connection) -> None:
     """Answer jobs until the other end is closed; a process that fails ends silently."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is for the process that waits
     try:
-        _make_ready()
+        prepare_drawing()
         while True:
             work, job = asked.recv()
             asked.send(work(job))
     except Exception:
         return
-
-
-def _make_ready() -> None:
-    """Import matplotlib and find its fonts."""
-    from zeroevidence.plot.canvas import new_axes, parent_figure, svg_text
-
-    svg_text(parent_figure(new_axes(None)), name="none", title="")

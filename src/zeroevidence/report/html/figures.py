@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from zeroevidence.evaluation import Evaluation, Finding
 from zeroevidence.evaluation.finding.by_knowledge import FEW_ROWS, further_rows
 from zeroevidence.evaluation.finding.finding import chosen, same_setting
+from zeroevidence.forking import Each
 from zeroevidence.plot import KINDS, available, draw
-from zeroevidence.plot.canvas import svg_text
+from zeroevidence.plot.canvas import style, svg_text
 from zeroevidence.plot.names import row_names
-from zeroevidence.report.html.figure_processes import Each
-from zeroevidence.report.html.readable_curves import Panel, readable_panels
+from zeroevidence.report.html.readable_curves import Panel, ReadableCurve, readable_panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -132,8 +132,9 @@ def _figure(job: FigureJob) -> tuple[ReportFigure, list[Panel]]:
     from markupsafe import Markup
 
     kind = KINDS[job.kind]
-    drawn = job.draw()
-    svg = svg_text(drawn, name=kind.name, title=kind.title)
+    with style():
+        drawn = job.draw()
+        svg = svg_text(drawn, name=kind.name, title=kind.title)
     panels = readable_panels(drawn, kind.name)
     across, height = drawn.get_size_inches()
     figure = ReportFigure(
@@ -220,4 +221,12 @@ def _chosen(rows: Sequence[Evaluation], finding: Finding) -> list[Evaluation]:
 
 def plain_panels(readoff: dict[str, list[Panel]]) -> dict[str, Any]:
     """The curves as plain values."""
-    return {name: [asdict(panel) for panel in panels] for name, panels in readoff.items()}
+    return {
+        name: [_plain(panel) | {"lines": list(map(_plain, panel.lines))} for panel in panels]
+        for name, panels in readoff.items()
+    }
+
+
+def _plain(record: Panel | ReadableCurve) -> dict[str, Any]:
+    """The fields of a panel or curve; `asdict` would look at every number."""
+    return {field.name: getattr(record, field.name) for field in fields(record)}

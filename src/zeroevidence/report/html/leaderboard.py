@@ -28,7 +28,15 @@ from zeroevidence.report.html.tables import (
     shared_labels,
 )
 from zeroevidence.report.layout.flags import raised_flags, row_range
-from zeroevidence.report.layout.formatting import bounds, common_level, interval_title, null_cell, number, unit_sign
+from zeroevidence.report.layout.formatting import (
+    bounds,
+    common_level,
+    interval_title,
+    null_cell,
+    number,
+    p_text,
+    unit_sign,
+)
 from zeroevidence.report.layout.formatting import value as value_text
 from zeroevidence.report.layout.labels import label_text
 
@@ -167,7 +175,7 @@ def _lines(
         attempts = len(line.attempts)
         cells.append(Cell(label_text(row, "attacker") or "not described", f"of {attempts}" if attempts > 1 else ""))
         p_value = line.chance.p_value
-        cells.append(Cell(_CHANCE[line.chance.beaten], "" if p_value is None else f"p = {p_value:.2g}"))
+        cells.append(Cell(_CHANCE[line.chance.beaten], "" if p_value is None else p_text(p_value)))
         cells += [result_cell(row.metrics.get(name)) for name in shown]
         cells += [result_cell(_utility(rows, row, name)) for name in _present(rows, _UTILITY)]
         place = None if scale is None else strip_of(scale, row, control)

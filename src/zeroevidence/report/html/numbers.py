@@ -17,9 +17,11 @@ from zeroevidence.report.layout.formatting import (
     meaning,
     null_cell,
     number,
+    p_text,
     unit_sign,
     value,
 )
+from zeroevidence.report.verdict.phrases import unbroken
 from zeroevidence.uncertainty.level import percent
 
 REPORT_COLUMNS = tuple(column for column in RESULT_COLUMNS if column.in_report)
@@ -117,7 +119,7 @@ def _headline_number(name: str, row: Evaluation, plain: Evaluation | None, noise
         unit_sign(result.unit),
         bounds(result),
         null_cell(row, name, " "),
-        "" if result.p_value is None else f"p = {result.p_value:.2g}",
+        "" if result.p_value is None else unbroken(p_text(result.p_value)),
         _value(plain, name),
         _value(noise, name),
         meaning(row, name),

@@ -23,12 +23,13 @@ from zeroevidence.data.printable import printable
 from zeroevidence.errors import MissingExtra, UsageError
 from zeroevidence.evaluation import Comparison, Evaluation
 from zeroevidence.evaluation.finding.by_knowledge import FEW_ROWS, further_rows
+from zeroevidence.forking import Each
+from zeroevidence.plot.canvas import prepare_drawing
 from zeroevidence.plot.names import row_names
 from zeroevidence.protect.card import shown_fields
 from zeroevidence.report.bibliography.sentences import references
 from zeroevidence.report.html import tables
 from zeroevidence.report.html.comparison import comparison_tables, comparison_verdict
-from zeroevidence.report.html.figure_processes import Each
 from zeroevidence.report.html.figures import PICTURE, draw_figures, plain_panels
 from zeroevidence.report.html.methods import describe_methods
 from zeroevidence.report.html.numbers import REPORT_COLUMNS, headline_numbers, report_measures
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 _TEMPLATES = Path(__file__).parent / "templates"
+_TEMPLATE = "report.html"
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "polars", "matplotlib", "jinja2")
 _CARD_FIELDS = ("objective", "opportunity", "resources", "enrolment", "trial", "extractor", "backend")
 _ATTACKER_FIELDS = (*_CARD_FIELDS, "trained_on", "calibrated_on")
@@ -123,7 +125,15 @@ def to_html(
         "environment": environment_versions(),
     }
     context["sections"] = _sections(context)
-    return environment.get_template("report.html").render(context).lstrip()
+    return environment.get_template(_TEMPLATE).render(context).lstrip()
+
+
+def prepare_page() -> None:
+    """Do what every page takes, while the results are still computed: import matplotlib, compile the template."""
+    prepare_drawing()
+    with suppress(MissingExtra):
+        templates().get_template(_TEMPLATE)
+    environment_versions()
 
 
 def _results(
@@ -235,13 +245,14 @@ def policy(script: str) -> str:
     )
 
 
-def environment_versions() -> list[str]:
+@cache
+def environment_versions() -> tuple[str, ...]:
     """Versions of what computed and drew the report."""
     versions = [f"zeroevidence {__version__}", f"{platform.python_implementation()} {platform.python_version()}"]
     for name in _PACKAGES:
         with suppress(PackageNotFoundError):
             versions.append(f"{name} {version(name)}")
-    return versions
+    return tuple(versions)
 
 
 def markup(text: str) -> str:

@@ -162,6 +162,17 @@ def p_value(result: MeasureResult) -> str:
     return "" if result.p_value is None else f"{result.p_value:.2g}"
 
 
+def p_text(p_value: float) -> str:
+    """A p-value as a sentence gives it.
+
+    Examples
+    --------
+    >>> p_text(0.0234), p_text(2e-6)
+    ('p = 0.023', 'p < 0.001')
+    """
+    return "p < 0.001" if p_value < 0.001 else f"p = {p_value:.2g}"
+
+
 def size(row: Evaluation) -> str:
     """The numbers of scores of each class."""
     one_system = "target" in row.counts

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from zeroevidence.evaluation.comparing.comparison import Comparison
 from zeroevidence.measure.measures import MEASURES
-from zeroevidence.report.layout.formatting import one_line, unit_sign
+from zeroevidence.report.layout.formatting import one_line, p_text, unit_sign
 from zeroevidence.uncertainty.level import percent
 
 
@@ -22,7 +22,7 @@ def comparison_sentence(comparison: Comparison) -> str:
         return f"{by}, {_not_told(comparison, first, close)}."
     pairs = [comparison.pair_of(first, other) for other in others]
     largest = max(pair.p_holm for pair in pairs if pair is not None)
-    return f"{by}, {_told(comparison, first, others)}, more than chance explains (p = {largest:.2g})."
+    return f"{by}, {_told(comparison, first, others)}, more than chance explains ({p_text(largest)})."
 
 
 def _told(comparison: Comparison, first: str, others: Sequence[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import log10
@@ -11,12 +12,13 @@ from zeroevidence.evaluation.finding.chance import Chance
 from zeroevidence.evaluation.finding.finding import Choice, Level, same_setting
 from zeroevidence.measure.measures import MEASURES
 from zeroevidence.measure.pairs.zebra import D_ECE_MAX
-from zeroevidence.report.layout.formatting import interval_title
+from zeroevidence.report.layout.formatting import interval_title, p_text
 from zeroevidence.report.verdict.groups import group_labels, group_text, system_text
 from zeroevidence.report.verdict.learning_curves import rising_sentences
 from zeroevidence.uncertainty.level import LEAST_PEOPLE, LEVEL
 from zeroevidence.uncertainty.level import percent as level_text
 
+_P_VALUE = re.compile(r"\bp ([=<]) ")
 _HAIR = 1e-6
 NOT_TOLD_APART = "On average this is not told apart from guessing."
 TOO_COARSE = "Tested alone this is more than chance; for all these results together the test is too coarse to say."
@@ -81,8 +83,8 @@ def percent(share: float) -> str:
 
 
 def unbroken(text: str) -> str:
-    """The text with each number and its percent sign on one line."""
-    return text.replace(" %", "\u00a0%")
+    """The text with each number and its percent sign, and each p-value, on one line."""
+    return _P_VALUE.sub("p\u00a0\\1\u00a0", text.replace(" %", "\u00a0%"))
 
 
 def capitalise(text: str) -> str:
@@ -293,7 +295,7 @@ def p_value_text(row: Evaluation, p_value: float) -> str:
     """A p-value, and what it was counted from."""
     null = row.setup.null
     permuted = null is not None and null.unit != "list"
-    return f"p = {p_value:.2g}" + (f", {null.times} permutations" if null is not None and permuted else "")
+    return p_text(p_value) + (f", {null.times} permutations" if null is not None and permuted else "")
 
 
 def caution_sentence(rows: Sequence[Evaluation], finding: Finding) -> str:

@@ -17,20 +17,22 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from zeroevidence.errors import InputError, Problem, ZeroEvidenceError
 from zeroevidence.web.work.progress import JobProgress, job_steps
-from zeroevidence.web.work.request import JobRequest
+from zeroevidence.web.work.request import BUNDLED, JobRequest, Kind
 
 if TYPE_CHECKING:
     from zeroevidence.web.work.outcome import Findings
+
+    Bundled: TypeAlias = Callable[[Kind, Path, JobProgress], Findings]
 
 MOST_MEMORY = 8 << 30  # bytes of addresses that a job may take
 PROBLEMS = "problems.json"
 
 
-def main(folder: str, bundled: Callable[[Path, JobProgress], Findings] | None = None) -> int:
+def main(folder: str, bundled: Bundled | None = None) -> int:
     """Do the job of a folder, and return the exit code.
 
     Parameters
@@ -62,14 +64,14 @@ def main(folder: str, bundled: Callable[[Path, JobProgress], Findings] | None = 
     return InputError.exit_code
 
 
-def _do(request: JobRequest, home: Path, bundled: Callable[[Path, JobProgress], Findings] | None) -> list[Problem]:
+def _do(request: JobRequest, home: Path, bundled: Bundled | None) -> list[Problem]:
     """Do what is asked for; return the problems that stand in the way, none where it is done."""
     from zeroevidence.web.work.outcome import write_outcome
 
     progress = JobProgress(job_steps(request))
-    if request.kind == "sample":
+    if request.kind in BUNDLED:
         assert bundled is not None
-        findings = bundled(home, progress)
+        findings = bundled(request.kind, home, progress)
     elif request.kind == "scores":
         from zeroevidence.web.work.score_files import evaluate_scores, score_problems
 

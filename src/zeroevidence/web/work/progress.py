@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass, field
 
 from zeroevidence.uncertainty.resampling.draws import Progress
-from zeroevidence.web.work.request import JobRequest, Kind
+from zeroevidence.web.work.request import BUNDLED, JobRequest, Kind
 
 READING, COMPARING, DRAWING = "Read the files", "Compare the systems", "Draw the report"
 _WORK: dict[Kind, str] = {
@@ -15,6 +15,7 @@ _WORK: dict[Kind, str] = {
     "speech": "Attack the recordings",
     "embeddings": "Attack the embeddings",
     "sample": "Attack the bundled speech",
+    "cascade": "Attack the bundled speech",
 }
 _PAUSE = 0.1  # seconds between two lines of one title
 
@@ -22,7 +23,7 @@ _PAUSE = 0.1  # seconds between two lines of one title
 def job_steps(request: JobRequest) -> list[str]:
     """Return the steps of a job, in the order in which they are taken."""
     several = len(request.scores) > 1 or len(request.systems) > 1 or request.kind == "sample"
-    reading = [] if request.kind == "sample" else [READING]
+    reading = [] if request.kind in BUNDLED else [READING]
     return [*reading, _WORK[request.kind], *([COMPARING] if several else []), DRAWING]
 
 

@@ -14,7 +14,8 @@ from zeroevidence.errors import Problem
 from zeroevidence.web import MAX_BYTES
 from zeroevidence.web.messages import on_the_page
 
-Kind: TypeAlias = Literal["scores", "speech", "embeddings", "sample"]
+Kind: TypeAlias = Literal["scores", "speech", "embeddings", "sample", "cascade"]
+BUNDLED: tuple[Kind, ...] = ("sample", "cascade")  # kinds for which nothing is sent
 MOST_PROBLEMS = 500
 
 
@@ -63,7 +64,8 @@ class JobRequest:
     dev_keys
         Keys of the development scores.
     kind
-        What is asked for: the evaluation of score files, an audit of recordings or of embeddings, or the bundled audit.
+        What is asked for: the evaluation of score files, an audit of recordings or of embeddings, or of
+        bundled speech: under two changes of the voice (``sample``), or read by another voice (``cascade``).
     original
         Original recordings, a zip file or the files of a folder; or one file of embeddings.
     anonymised

@@ -14,13 +14,13 @@ import torch
 from numpy.typing import NDArray
 
 from zeroevidence._typing import FloatArray, IntArray
-from zeroevidence.attack.speech.batches import cores
 from zeroevidence.attack.speech.encoder_outputs import EncoderOutputs
 from zeroevidence.attack.training.compute.distributed import ProcessGroup
 from zeroevidence.attack.training.compute.memory import AdaptiveBatchSize
 from zeroevidence.attack.training.compute.threads import on_cores
 from zeroevidence.attack.training.data.crops import UtteranceFrames, padded_batches
 from zeroevidence.attack.training.data.frame_set import FrameSet
+from zeroevidence.forking import cores
 
 Compute: TypeAlias = Callable[[torch.Tensor, list[int]], list[Any]]
 # that a GPU computes at once: with fewer frames, starting kernels takes longer than running them

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from typing import TypeVar
 
-from zeroevidence.attack.speech.batches import cores
+from zeroevidence.forking import cores
 
 Part = TypeVar("Part")
 Result = TypeVar("Result")

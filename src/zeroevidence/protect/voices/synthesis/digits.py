@@ -5,14 +5,10 @@ from __future__ import annotations
 import re
 
 _DIGITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
-_CODE = re.compile(
-    r"""(?<![\w.,-])(?:
-        \d(?:-\d){2,}             # 7-8-1
-        | \d{3}(?:-\d{3})?-\d{4}  # 592-437-6081
-        | 0\d+ | \d{5,}           # 007, 30116: numbers of that size are written with commas
-    )(?![\w-]|[.,]\d)""",
-    re.VERBOSE,
-)
+_WRITTEN = re.compile(r"(?<![\w.,-])\d+(?:-\d+)*(?![\w-]|[.,]\d)")
+_YEARS = re.compile(r"\d{4}-\d{4}|\d{4}-\d\d-\d\d")  # and days
+_LEAST_JOINED = 7  # digits of a telephone number
+_LEAST = 5  # digits; numbers of that size are written with commas
 
 
 def spell_digits(text: str) -> str:
@@ -25,12 +21,22 @@ def spell_digits(text: str) -> str:
     >>> spell_digits("In 1984 it cost 1,250,000 dollars, 12 a day.")
     'In 1984 it cost 1,250,000 dollars, 12 a day.'
     """
-    return _CODE.sub(lambda match: ", ".join(_spell(group) for group in _groups(match[0])), text)
+    return _WRITTEN.sub(lambda match: _spell_code(match[0]) if _is_code(match[0]) else match[0], text)
 
 
-def _groups(code: str) -> list[str]:
+def _is_code(written: str) -> bool:
+    groups = written.split("-")
+    if len(groups) == 1:
+        return len(written) >= _LEAST or (written[0] == "0" and len(written) > 1)
+    if all(len(group) == 1 for group in groups):
+        return len(groups) > 2
+    return sum(map(len, groups)) >= _LEAST_JOINED and _YEARS.fullmatch(written) is None
+
+
+def _spell_code(code: str) -> str:
     groups = code.split("-")
-    return ["".join(groups)] if all(len(group) == 1 for group in groups) else groups
+    groups = ["".join(groups)] if all(len(group) == 1 for group in groups) else groups
+    return ", ".join(_spell(group) for group in groups)
 
 
 def _spell(digits: str) -> str:

@@ -17,7 +17,7 @@ from zeroevidence.data.formats.problems import FileProblems
 from zeroevidence.data.formats.scores.reading.layout import Layout
 from zeroevidence.data.formats.scores.reading.table import Table
 
-DTYPES = {"score": pl.Float64(), "label": pl.Boolean()}
+_CONVERTED = ("score", "label")
 
 
 def read_lines(data: bytes, name: str, layout: Layout, *, infinite: bool = False) -> Table:
@@ -65,9 +65,10 @@ def line_rows(
         lines.append(number)
         for i, column in columns:
             cell = cells[i]
-            values[column].append(_value(cell, column, number, problems, infinite) if column in DTYPES else cell)
+            values[column].append(_value(cell, column, number, problems, infinite) if column in _CONVERTED else cell)
+    types = dict(zip(_CONVERTED, (pl.Float64(), pl.Boolean()), strict=True))
     frame = pl.DataFrame(
-        {column: pl.Series(cells, dtype=DTYPES.get(column, pl.String())) for column, cells in values.items()}
+        {column: pl.Series(cells, dtype=types.get(column, pl.String())) for column, cells in values.items()}
     )
     return frame, np.array(lines, dtype=np.int64)
 

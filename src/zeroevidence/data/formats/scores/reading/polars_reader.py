@@ -25,7 +25,7 @@ PORTION = 1 << 23  # bytes of a file that are read at once
 CACHED = 1 << 18  # bytes that stay in the cache
 _TRUE = [word for word, target in LABELS.items() if target]
 _END = object()
-_DTYPES = {"score": pl.Float64(), "label": pl.Enum(list(LABELS))}  # polars refuses other labels
+_CONVERTED = ("score", "label")
 
 
 def read_by_polars(blocks: Iterable[bytes], name: str, layout: Layout, *, coded: bool = False) -> Table | None:
@@ -67,8 +67,9 @@ def _ahead(items: Iterator[T]) -> Iterator[T]:
 
 def column_types(layout: Layout, *, coded: bool) -> list[pl.DataType]:
     """Return the polars type of each column; the codes of each Categorical are its own."""
+    converted = dict(zip(_CONVERTED, (pl.Float64(), pl.Enum(list(LABELS))), strict=True))  # polars refuses other labels
     return [
-        _DTYPES.get(meaning or "") or (pl.Categorical(pl.Categories.random()) if coded and meaning else pl.String())
+        converted.get(meaning or "") or (pl.Categorical(pl.Categories.random()) if coded and meaning else pl.String())
         for meaning in layout.columns
     ]
 
@@ -76,7 +77,7 @@ def column_types(layout: Layout, *, coded: bool) -> list[pl.DataType]:
 def identifier_types(layout: Layout, types: Sequence[pl.DataType]) -> dict[str, pl.DataType]:
     """Return the types of the columns of identifiers."""
     pairs = zip(layout.columns, types, strict=True)
-    return {meaning: kind for meaning, kind in pairs if meaning and meaning not in _DTYPES}
+    return {meaning: kind for meaning, kind in pairs if meaning and meaning not in _CONVERTED}
 
 
 def parse_csv(

@@ -1,0 +1,136 @@
+"""Work that copies of this process do is what this one would do, whatever becomes of the copies."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from zeroevidence.errors import InputError
+from zeroevidence.forking import can_fork, forked_map
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are copied on Linux")
+HERE = os.getpid()
+
+
+@pytest.fixture(autouse=True)
+def _without_polars(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let this process be copied although other tests have loaded polars: nothing here uses it."""
+    monkeypatch.setattr("zeroevidence.forking.can_fork", lambda: True)
+
+
+def test_work_is_done_by_copies_in_order() -> None:
+    with forked_map(2) as each:
+        found = list(each(lambda number: (number, os.getpid()), range(8)))
+    assert [number for number, _ in found] == list(range(8))
+    assert HERE not in {pid for _, pid in found}
+
+
+def test_large_results_arrive_whole() -> None:
+    with forked_map(2) as each:
+        assert list(each(lambda number: bytes([number]) * 1_000_000, range(6))) == [
+            bytes([number]) * 1_000_000 for number in range(6)
+        ]
+
+
+def test_one_process_does_the_work_itself() -> None:
+    with forked_map(1) as each:
+        assert set(each(lambda _: os.getpid(), range(3))) == {HERE}
+
+
+def test_this_process_works_while_its_copies_do_once() -> None:
+    done: list[int] = []
+    with forked_map(2, meanwhile=lambda: done.append(os.getpid())) as each:
+        assert list(each(abs, [-1, -2])) == list(each(abs, [1, 2]))
+    assert done == [HERE]
+
+
+def test_what_killed_copies_leave_is_done_here() -> None:
+    def ends_elsewhere(number: int) -> int:
+        if os.getpid() != HERE:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return number + 1
+
+    with forked_map(2) as each:
+        assert list(each(ends_elsewhere, range(5))) == [1, 2, 3, 4, 5]
+
+
+def test_errors_are_those_of_map() -> None:
+    def refuse(number: int) -> int:
+        if number == 2:
+            raise InputError("two is one too many", path="numbers")
+        return number
+
+    with forked_map(2) as each, pytest.raises(InputError, match="one too many") as caught:
+        list(each(refuse, range(4)))
+    assert caught.value.problem.path == "numbers"
+
+
+def test_results_that_cannot_be_sent_are_made_here() -> None:
+    with forked_map(2) as each:
+        assert [make() for make in each(lambda number: lambda: number, range(3))] == [0, 1, 2]
+
+
+def test_no_copy_is_left_behind() -> None:
+    with forked_map(2) as each:
+        pids = set(each(lambda _: os.getpid(), range(4)))
+    for pid in pids:
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
+
+
+def test_a_process_with_threads_is_not_copied(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    monkeypatch.setattr(sys, "modules", {name: module for name, module in sys.modules.items() if "polars" not in name})
+    alone = threading.active_count() == 1
+    assert can_fork() is alone
+    finished = threading.Event()
+    thread = threading.Thread(target=finished.wait)
+    thread.start()
+    try:
+        assert not can_fork()
+    finally:
+        finished.set()
+        thread.join()
+
+
+def test_a_process_that_has_loaded_polars_is_not_copied() -> None:
+    code = "from zeroevidence.forking import can_fork; print(can_fork()); import polars; print(can_fork())"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.split() == ["True", "False"]
+
+
+@pytest.mark.parametrize("command", ["evaluate", "report", "compare"])
+def test_commands_give_the_same_with_any_number_of_cores(command: str, tmp_path: Path) -> None:
+    """The list of cores decides whether files are evaluated by copies of the process."""
+    paths = []
+    for name, shift in (("a", 0.3), ("b", 0.9), ("c", 1.7)):
+        path = tmp_path / f"{name}.scores"
+        scores = [
+            (f"s{i}", f"s{j}-u{k}", ((7 * i + 5 * j + 3 * k) % 11) / 5 + shift * (i == j), i == j)
+            for i in range(5)
+            for j in range(5)
+            for k in range(3)
+        ]
+        path.write_text(
+            "".join(f"{a} {b} {score} {'target' if same else 'nontarget'}\n" for a, b, score, same in scores)
+        )
+        paths.append(str(path))
+    outputs = []
+    for cores in (1, 2):
+        code = (
+            f"import os; os.sched_getaffinity = lambda _: set(range({cores})); fork = os.fork\n"
+            "def counted():\n    pid = fork()\n    if pid: os.write(2, b'copied')\n    return pid\n"
+            "os.fork = counted\nfrom zeroevidence.cli import main; main()"
+        )
+        words = [sys.executable, "-c", code, command, *paths, "--intervals", "20"]
+        run = subprocess.run(words, capture_output=True, text=True, check=True)
+        assert ("copied" in run.stderr) is (cores > 1)
+        outputs.append(run.stdout)
+    assert outputs[0] == outputs[1]
+    assert outputs[0]
