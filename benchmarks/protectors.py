@@ -15,6 +15,9 @@ continues, and folders of anonymised speech may come from another machine, such 
 
     python benchmarks/protectors.py measure WORK --speech ../shared/data/speechocean --effort full --draws 5 --heard 100
 
+The strings of digits in `../shared/data/audiomnist` are measured with `--recordings 8 --effort standard --draws 2
+--heard 60`.
+
 `onevoice` has learned what people sound like from 60 of speechocean762, so words are heard from people of whom it has
 heard none: the 45 that are evaluated in `draws.py`.
 
@@ -36,6 +39,7 @@ import resource
 import subprocess
 import sys
 import time
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -87,8 +91,11 @@ def installed() -> dict[str, str]:
     return {title: name for title, name in PROTECTORS.items() if name.split(":")[0] in VOICE_PROTECTORS}
 
 
-def choose_people(work: Path, speech: Path, people: int | None) -> Path:
-    """Write the table of the chosen people, evenly over their names, without roles: the audit draws them."""
+def choose_people(work: Path, speech: Path, people: int | None, recordings: int | None) -> Path:
+    """Write the table of the chosen people, evenly over their names, and of the first so many recordings of each.
+
+    It has no roles: the audit draws them.
+    """
     table = work / "original" / "utterances.tsv"
     if table.exists():
         return table.parent
@@ -100,8 +107,10 @@ def choose_people(work: Path, speech: Path, people: int | None) -> Path:
     with table.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, delimiter="\t", lineterminator="\n")
         writer.writerow(("utterance", "speaker", "path", "text"))
+        kept = Counter()
         for row in rows:
-            if row["speaker"] in names:
+            if row["speaker"] in names and (recordings is None or kept[row["speaker"]] < recordings):
+                kept[row["speaker"]] += 1
                 place = os.path.relpath(speech / row["path"], table.parent)
                 said = row.get("text") or " ".join(row.get("digits", ""))
                 writer.writerow((row.get("utterance") or row["utt"], row["speaker"], place, said))
@@ -127,10 +136,9 @@ def run(*arguments: object) -> float:
 
 
 def measure(
-    work: Path, speech: Path, people: int | None, effort: str, often: int | None, heard: int, only: list[str]
+    original: Path, work: Path, speech: Path, effort: str, often: int | None, heard: int, only: list[str]
 ) -> None:
     """Anonymise, audit and hear, as far as that has not been done."""
-    original = choose_people(work, speech, people)
     for title, name in installed().items():
         if only and title not in only:
             continue
@@ -216,8 +224,9 @@ def parts(work: Path, speech: Path) -> None:
             people = rows[finding.strongest].people
             unheard = np.isin(people.speaker, list(strangers))
             values = np.asarray(people.alid, np.float64)
-            means = [values[side].mean() for side in (unheard, ~unheard)]
-            sides.append(f"{title}: ALID {means[0]:.2f} of people whom it has not heard, {means[1]:.2f} of others")
+            if unheard.any() and not unheard.all():
+                means = [values[side].mean() for side in (unheard, ~unheard)]
+                sides.append(f"{title}: ALID {means[0]:.2f} of people whom it has not heard, {means[1]:.2f} of others")
     print("\n" + "\n".join(sides))
 
 
@@ -376,6 +385,7 @@ def main():
     measuring.add_argument("work", type=Path)
     measuring.add_argument("--speech", type=Path, default=Path("../shared/data/speechocean"))
     measuring.add_argument("--people", type=int)
+    measuring.add_argument("--recordings", type=int, help="of each person; all by default")
     measuring.add_argument("--effort", choices=("quick", "standard", "full"), default="quick")
     measuring.add_argument("--draws", type=int, help="of protectors that draw; by default as the effort does")
     measuring.add_argument("--heard", type=int, default=30, help="recordings that are heard")
@@ -393,8 +403,9 @@ def main():
     timed.add_argument("--first", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.step == "measure":
-        people, effort = given.people, given.effort
-        measure(given.work, given.speech.absolute(), people, effort, given.draws, given.heard, given.only)
+        speech = given.speech.absolute()
+        original = choose_people(given.work, speech, given.people, given.recordings)
+        measure(original, given.work, speech, given.effort, given.draws, given.heard, given.only)
     elif given.step == "table":
         table(given.work)
     elif given.step == "front":

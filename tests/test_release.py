@@ -122,6 +122,20 @@ def test_a_stage_that_does_not_exist_is_refused():
     assert (done.returncode, done.stdout, done.stderr) == (2, "", message)
 
 
+@pytest.mark.parametrize("failing", [*STAGES, None])
+def test_all_stages_run_to_their_end_and_the_run_fails_where_one_does(failing, tmp_path):
+    script = read(".ci/run")
+    run = script[script.index("\nchecks() {") : script.index("\nfor stage in")]
+    stages = "\n".join(f"{name}() {{ {'false' if name == failing else 'true'}; echo {name} >&2; }}" for name in STAGES)
+    text = f"set -euo pipefail\nwork={tmp_path}\n{stages}\n{run}\neverything\necho passed"
+    done = subprocess.run(["bash", "-c", text], capture_output=True, text=True, check=False)
+    said = (done.stdout + done.stderr).split()
+    assert (done.returncode == 0, "passed" in said) == (failing is None, failing is None)
+    assert failing not in said
+    assert ("tests" in said) == (failing != "tests")
+    assert ("lint" in said) == (failing in ("tests", None))
+
+
 def test_every_stage_is_a_function_and_described():
     script = read(".ci/run")
     assert all(f"\n{stage}() {{" in script and f"\n#   {stage} " in script for stage in STAGES)

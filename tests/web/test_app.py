@@ -74,11 +74,21 @@ def finished(client, answer):
     raise AssertionError(state)
 
 
-def test_files_become_a_report(client, home):
-    place, state = finished(
-        client, post(client, [("scores", ("mine.txt", SCORES)), ("keys", ("key", KEY))], title="Ours & theirs")
-    )
-    assert state == "done"
+@pytest.fixture(scope="module")
+def reported(tmp_path_factory):
+    """A client, its folder, and the place of a report that was made of a file whose name is a path."""
+    home = tmp_path_factory.mktemp("reported") / "private"
+    home.mkdir()
+    app = make_app(home, max_bytes=1_000_000, timeout=600.0)
+    with TestClient(app, base_url=ADDRESS, follow_redirects=False) as client:
+        files = [("scores", ("../../../etc/evil.txt", SCORES)), ("keys", ("key", KEY))]
+        place, state = finished(client, post(client, files, title="Ours & theirs"))
+        assert state == "done"
+        yield client, home, place
+
+
+def test_files_become_a_report(reported):
+    client, home, place = reported
     assert "The report is ready" in client.get(place).text
     answer = client.get(f"{place}/report")
     assert answer.status_code == 200
@@ -216,8 +226,8 @@ def test_jobs_cannot_be_guessed_and_paths_lead_nowhere(client):
     assert all(len(place.removeprefix("/job/")) >= 32 for place in places)
 
 
-def test_user_file_names_are_never_paths(client, home):
-    place, _ = finished(client, post(client, [("scores", ("../../../etc/evil.txt", SCORES)), ("keys", ("k", KEY))]))
+def test_user_file_names_are_never_paths(reported):
+    client, home, place = reported
     names = {path.name for folder in home.iterdir() for path in folder.iterdir()}
     ours = {f"{kind}.{ending}" for kind in KINDS for ending in FORMATS} | {REPORT, RESULT, FIGURES, OUTCOME}
     assert names <= {"0.upload", "1.upload", "request.json"} | ours
@@ -225,8 +235,8 @@ def test_user_file_names_are_never_paths(client, home):
     assert "../" not in client.get(place).text
 
 
-def test_folders_are_private(client, home):
-    finished(client, post(client, [("scores", ("s", SCORES)), ("keys", ("k", KEY))]))
+def test_folders_are_private(reported):
+    _, home, _ = reported
     assert [path.stat().st_mode & 0o077 for path in home.iterdir()] == [0]
 
 

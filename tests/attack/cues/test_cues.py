@@ -441,11 +441,12 @@ def test_extraction_stores_them_like_any_vectors(tmp_path):
 
 @pytest.fixture(scope="module")
 def people(shared):
-    """Vectors of all cues of real read sentences, four enrolled and four tried of everybody."""
+    """Vectors of all cues of real read sentences, four enrolled and four tried of everybody evaluated."""
     pytest.importorskip("soundfile")
     if not (shared / "speechocean").is_dir():
         pytest.skip("no speechocean on this machine")
-    utterances = list(read_corpus(shared / "speechocean"))
+    corpus = list(read_corpus(shared / "speechocean"))
+    utterances = [one for number, one in enumerate(corpus) if one.split == "eval" or number % 2]
     model = load_extractor("cues")
     return (
         np.stack([model.embed([load_audio(one)])[0] for one in utterances]),

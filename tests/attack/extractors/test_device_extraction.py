@@ -1,10 +1,12 @@
 """Extraction by torch gives the vectors of onnxruntime, on any device that torch computes on."""
 
+import sys
+
 import numpy as np
 import pytest
 
 from zeroevidence.attack.extractors.crops import CropExtractor
-from zeroevidence.attack.extractors.device_extraction import device_network, extract_on_device
+from zeroevidence.attack.extractors.device_extraction import device_network, extract_on_device, has_gpu
 from zeroevidence.attack.extractors.extract import extract
 from zeroevidence.attack.extractors.extractor import load_extractor
 from zeroevidence.data.speech.audio import write_audio
@@ -82,3 +84,26 @@ def test_encoders_without_a_network_stay_where_they_are(monkeypatch):
     assert device_network(load_extractor("cues")) is None
     monkeypatch.setattr("zeroevidence.attack.networks.loading.recognise", lambda _: None)
     assert device_network(load_extractor("campplus")) is None
+
+
+@pytest.mark.parametrize(
+    ("version", "imported"),
+    [
+        ("cuda: Optional[str] = None\nhip: Optional[str] = None\n", False),
+        ("cuda = None\nhip = None\n", False),
+        ("cuda: Optional[str] = '12.4'\nhip: Optional[str] = None\n", True),
+        ("cuda: Optional[str] = None\nhip: Optional[str] = '6.2'\n", True),
+        ("", True),
+        (None, True),
+    ],
+)
+def test_torch_is_asked_for_a_gpu_unless_it_was_built_for_none(tmp_path, monkeypatch, version, imported):
+    package = tmp_path / "torch"
+    package.mkdir()
+    (package / "__init__.py").write_text("class cuda:\n    is_available = staticmethod(lambda: True)\n")
+    if version is not None:
+        (package / "version.py").write_text(version)
+    monkeypatch.delitem(sys.modules, "torch")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert has_gpu() is imported
+    assert ("torch" in sys.modules) is imported

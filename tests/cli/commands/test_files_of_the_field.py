@@ -302,6 +302,8 @@ def test_a_ranking_file_among_scores_is_refused_with_the_command_that_shows_both
     assert run("evaluate", ours, "--key", key, *QUICK, "-f", "json", "-o", "ours.json")[0] == 0
     code, _, err = run("compare", "--runs", "ours.json", theirs, "--runs", ours, theirs, "--key", key)
     assert (code, err.split(";")[0]) == (2, f"ours.json was read as a finished result, {theirs} as scores")
+    code, _, err = run("compare", ranking, "missing.scores", "--key", key)
+    assert (code, err.startswith("missing.scores: no such file")) == (3, True)
 
 
 def test_complaints_that_are_alike_are_one_line_with_their_number(put, run):

@@ -92,8 +92,8 @@ def test_a_bent_boundary_is_followed_where_a_plane_fails():
 @slow
 def test_three_classes():
     rng = np.random.default_rng(3)
-    (x, y), (test, test_y) = classes.three(rng, 8000), classes.three(rng, 4000)
-    flow = ZeroEvidenceFlow(epochs=60).fit(x, y)
+    (x, y), (test, test_y) = classes.three(rng, 6000), classes.three(rng, 4000)
+    flow = ZeroEvidenceFlow(epochs=30).fit(x, y)
     assert flow.llr(test).shape == (4000, 3)
     protected, test_protected = flow.transform(x), flow.transform(test)
     np.testing.assert_allclose(flow.llr(test_protected), 0.0, atol=1e-3)
@@ -201,7 +201,7 @@ def test_mu_forgets_where_it_started():
     x, y, _ = classes.gaussian(np.random.default_rng(12), 2000, d=4, mu=6.0)
     made = [
         ZeroEvidenceFlow.paper(epochs=15, learning_rate=1e-3, hidden=64, alpha=0.9, mu=mu).fit(x, y)
-        for mu in (2.0, 10.0, 30.0)
+        for mu in (2.0, 30.0)
     ]
     ends = [one.history_.mus[-1] for one in made]
     assert max(ends) - min(ends) < 0.8

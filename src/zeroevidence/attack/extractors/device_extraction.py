@@ -6,6 +6,7 @@ What can be trained further can be run so: encoders whose ONNX file is of a know
 from __future__ import annotations
 
 import importlib.util
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -28,12 +29,22 @@ from zeroevidence.uncertainty.resampling.draws import Progress
 
 
 def has_gpu() -> bool:
-    """Return whether torch is installed and sees a GPU."""
-    if importlib.util.find_spec("torch") is None:
+    """Return whether torch is installed and sees a GPU; one that was built for none is not imported to say so."""
+    found = importlib.util.find_spec("torch")
+    if found is None or (found.origin is not None and _is_built_for_none(Path(found.origin).with_name("version.py"))):
         return False
-    import torch
+    import torch  # takes two seconds
 
     return bool(torch.cuda.is_available())
+
+
+def _is_built_for_none(version: Path) -> bool:
+    """Whether this file of torch says that it was built without CUDA and without ROCm."""
+    try:
+        text = version.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return False
+    return all(re.search(rf"^{platform}\b.*= None$", text, re.MULTILINE) for platform in ("cuda", "hip"))
 
 
 def device_network(extractor: Extractor) -> Any | None:

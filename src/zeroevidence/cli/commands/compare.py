@@ -99,6 +99,8 @@ def _refuse_finished(inputs: ScoreInputs) -> None:
 
     if not inputs.finished:
         return
+    if not inputs.targets and len(inputs.finished) < len(inputs.scores):
+        inputs.reading.read(replace(inputs, systems=()).files()[0])  # refuses what is not there, or holds no scores
     result = inputs.finished[0]
     kind = "a published table, which has no intervals" if summaries(result) else "a finished result"
     scores = [path for path in inputs.scores if path not in inputs.finished] + list(inputs.targets)

@@ -30,6 +30,7 @@ _DIGESTS = {  # SHA-256 of the files of each of the two wheels
 _WINDOW, _HOP, _BANDS, _SECONDS = 400, 160, 80, 30
 _PROMPT = ("<|startoftranscript|>", "<|en|>", "<|transcribe|>", "<|notimestamps|>")
 _TEXT_TOKENS = 50257  # the tokens after these are no text
+_UNREPEATED = 3  # tokens in a row that are not written twice, where it came to no end without that rule
 
 
 class Whisper:
@@ -54,18 +55,22 @@ class Whisper:
         encoded = self._model.encode(features)
         ((language, _), *_others) = self._model.detect_language(encoded)[0]
         most = max(most_tokens(len(wave)), len(_PROMPT))
-        result: Any = self._model.generate(
-            encoded,
-            [list(_PROMPT)],
-            beam_size=1,
-            return_scores=True,
-            max_length=2 * most,  # half of it is for what is written, even where the prompt is short
-        )[0]
-        written = result.sequences_ids[0]
+        for unrepeated in (0, _UNREPEATED):
+            result: Any = self._model.generate(
+                encoded,
+                [list(_PROMPT)],
+                beam_size=1,
+                return_scores=True,
+                max_length=2 * most,  # half of it is for what is written, even where the prompt is short
+                no_repeat_ngram_size=unrepeated,
+            )[0]
+            written = result.sequences_ids[0]
+            if ended := len(written) < most:
+                break
         tokens = [token for token in written if token < _TEXT_TOKENS]
         data = bytes(_byte_of()[letter] for token in tokens for letter in self._vocabulary[token])
         text = " ".join(data.decode("utf-8", "replace").split())
-        return Recognised(text, float(result.scores[0]), language.strip("<|>"), ended=len(written) < most)
+        return Recognised(text, float(result.scores[0]), language.strip("<|>"), ended)
 
 
 def log_mel(wave: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -130,7 +135,7 @@ RECOGNISERS.add(
         name="whisper",
         title="Whisper base, many languages, 74 million parameters",
         licence="MIT (weights and CTranslate2)",
-        version="whisper-base int8 2 " + _WHEEL.format(part=1),  # 2: it was cut short in fast speech before
+        version="whisper-base int8 3 " + _WHEEL.format(part=1),  # the number is that of the decoding above
         extra="recogniser",
         least_confidence=-1.0,  # below it Whisper's own program takes a decoding for failed
         make=Whisper,

@@ -1,7 +1,8 @@
 """Piper, a program for speech synthesis under the GPL: it is run, not imported, and stays alive for many texts.
 
 It reads a text from each line of its input and says on standard error which file it has written. Noise is switched off,
-so that a text always gives the same speech. A process for each thread that asks at the same time is kept.
+so that a text always gives the same speech. A process for each thread that asks at the same time is kept, and each
+computes with one thread: left alone, it has one for each core, and they wait for each other by keeping all cores busy.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from zeroevidence.data.speech.audio import load_audio
@@ -73,13 +76,27 @@ class Piper:
             process.close()
 
 
+@contextmanager
+def one_core() -> Iterator[None]:
+    """Keep this thread on one core, where that can be asked for, so that programs that it starts count no others."""
+    if not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    allowed = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(allowed)})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, allowed)
+
+
 class _Process:
     """One process of the program, and the folder that it writes into."""
 
     def __init__(self, model: Path) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="zeroevidence-")
         arguments = [sys.executable, "-m", "piper", "-m", str(model), "--output-dir", self._folder.name, *_QUIET]
-        with uninterrupted():  # else a program could run that nobody knows of
+        with uninterrupted(), one_core():  # without the first a program could run that nobody knows of
             self._process = subprocess.Popen(
                 arguments,
                 stdin=subprocess.PIPE,
@@ -89,7 +106,7 @@ class _Process:
                 start_new_session=True,
                 bufsize=0,
             )
-        self._said, self._lines = b"", [b""]
+        self._said, self._lines, self._freed = b"", [b""], False
 
     def speak(self, line: str) -> Path:
         """Return the file with a line as speech."""
@@ -103,9 +120,17 @@ class _Process:
             check_stop()
             said = self._next_line()
             if said is not None and _WROTE in said:
+                self._free()
                 return Path(os.fsdecode(said.partition(_WROTE)[2].strip()))
             if time.monotonic() > deadline:
                 raise self._failure(f"did not end within {_TIMEOUT:g} s")
+
+    def _free(self) -> None:
+        """Let the program run on any core, once it has loaded its voice and has the threads that it will have."""
+        if not self._freed and hasattr(os, "sched_setaffinity"):
+            with suppress(OSError):  # it may have ended
+                os.sched_setaffinity(self._process.pid, os.sched_getaffinity(0))
+        self._freed = True
 
     def _next_line(self) -> bytes | None:
         """Return the next line that the program says, None where there is none yet."""
