@@ -43,6 +43,13 @@ def test_one_process_does_the_work_itself() -> None:
         assert set(each(lambda _: os.getpid(), range(3))) == {HERE}
 
 
+def test_a_single_job_is_done_here_unless_there_is_something_to_do_meanwhile() -> None:
+    with forked_map(2) as each:
+        assert list(each(lambda _: os.getpid(), [1])) == [os.getpid()]
+    with forked_map(2, meanwhile=list) as each:
+        assert list(each(lambda _: os.getpid(), [1])) != [os.getpid()]
+
+
 def test_this_process_works_while_its_copies_do_once() -> None:
     done: list[int] = []
     with forked_map(2, meanwhile=lambda: done.append(os.getpid())) as each:

@@ -37,7 +37,8 @@ def forked_map(processes: int | None = None, meanwhile: Callable[[], object] | N
     """Provide a `map` whose work is divided among copies of this process, started at each call.
 
     Functions need not be picklable, their results must be. What a copy fails to do is done here, so results and errors
-    are those of `map`. It is `map` itself where copies would not work, and on a machine with one core.
+    are those of `map`. It is `map` itself where copies would not work, on a machine with one core, and for a single
+    job where there is nothing to do meanwhile.
 
     Parameters
     ----------
@@ -56,7 +57,8 @@ def forked_map(processes: int | None = None, meanwhile: Callable[[], object] | N
 
     def each(work: Callable[[Any], Any], jobs: Iterable[Any]) -> Iterable[Any]:
         listed = list(jobs)
-        if number == 1 or not listed or len(listed) > _MOST_JOBS or not can_fork():
+        alone = len(listed) + len(tasks) < 2
+        if number == 1 or alone or not listed or len(listed) > _MOST_JOBS or not can_fork():
             return map(work, listed)
         with _Copies(work, listed, min(number, len(listed))) as copies:
             while tasks:

@@ -7,7 +7,8 @@ from tests.effort import slow
 pytest.importorskip("jinja2")
 pytest.importorskip("matplotlib")
 
-from zeroevidence.sample import PROTECTIONS
+from zeroevidence.evaluation.finding.finding import findings as find
+from zeroevidence.sample import CASCADE, PROTECTIONS
 from zeroevidence.sample.page_job import audit_sample
 from zeroevidence.web.work.progress import JobProgress, job_steps
 from zeroevidence.web.work.request import JobRequest
@@ -16,9 +17,18 @@ from zeroevidence.web.work.request import JobRequest
 @slow
 def test_the_bundled_speech_is_audited_and_compared(tmp_path, capsys):
     progress = JobProgress(job_steps(JobRequest(kind="sample")))
-    findings = audit_sample(tmp_path, progress)
+    findings = audit_sample("sample", tmp_path, progress)
     assert list(findings.systems) == list(PROTECTIONS.values())
     assert findings.inputs.comparisons[0].paired
     assert {system.system for system in findings.inputs.comparisons[0].ranking} == set(PROTECTIONS.values())
     assert [row.about.role for row in findings.inputs.rows].count("control") == 1  # both have the bound in common
     assert '"step": 1' in capsys.readouterr().out
+
+
+@slow
+def test_the_second_sample_passes(tmp_path):
+    progress = JobProgress(job_steps(JobRequest(kind="cascade")))
+    findings = audit_sample("cascade", tmp_path, progress)
+    assert list(findings.systems) == [CASCADE]
+    (finding, *_) = find(findings.inputs.rows)
+    assert finding.level == "not-found"
