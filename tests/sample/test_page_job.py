@@ -8,7 +8,7 @@ pytest.importorskip("jinja2")
 pytest.importorskip("matplotlib")
 
 from zeroevidence.evaluation.finding.finding import findings as find
-from zeroevidence.sample import CASCADE, PROTECTIONS
+from zeroevidence.sample import PROTECTIONS
 from zeroevidence.sample.page_job import audit_sample
 from zeroevidence.web.work.progress import JobProgress, job_steps
 from zeroevidence.web.work.request import JobRequest
@@ -29,6 +29,5 @@ def test_the_bundled_speech_is_audited_and_compared(tmp_path, capsys):
 def test_the_second_sample_passes(tmp_path):
     progress = JobProgress(job_steps(JobRequest(kind="cascade")))
     findings = audit_sample("cascade", tmp_path, progress)
-    assert list(findings.systems) == [CASCADE]
     (finding, *_) = find(findings.inputs.rows)
     assert finding.level == "not-found"
