@@ -15,9 +15,7 @@ import signal
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
-
-from sphinx.application import Sphinx
+from typing import TYPE_CHECKING, Any
 
 import zeroevidence
 from zeroevidence import errors
@@ -29,6 +27,9 @@ from zeroevidence.measure.measures import MEASURES, Measure
 from zeroevidence.plot import KINDS
 from zeroevidence.report.bibliography.bibtex import bibtex_entries
 from zeroevidence.report.bibliography.sentences import sentence
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
 
 DOCS = Path(__file__).resolve().parents[1]
 EXAMPLES = DOCS.parent / "examples"
@@ -59,7 +60,12 @@ _COMMANDS_OF_MEASURES = {  # names of measures, as patterns, whose command is no
     "length_difference": f"{_UTILITY} --corpus original/ --anonymised anonymised/",
     "pitch_correlation": f"{_UTILITY} --corpus original/ --anonymised anonymised/ --pitch",
 }
-_PYTHON = {
+_CALLS_OF_MEASURES = {
+    "eer_rocch": 'ze.eer(target, nontarget, method="rocch")',
+    "elub_*": "ze.elub(target, nontarget)",
+    "invariance_*": "ze.invariance_bounds(target, nontarget)",
+}
+_RESULTS = {
     "one-to-one": "ze.evaluate(...)",
     "search": "ze.evaluate(...)",
     "tandem": "ze.evaluate_tandem(...)[0]",
@@ -83,11 +89,12 @@ def describe_measure(name: str) -> str:
     """Meaning, unit, range, direction, how to get it and references of a measure."""
     measure = MEASURES[name]
     lines = [("command", f"`{_command(measure)}`" + (_ESTIMATE if measure.estimated else ""))]
-    if python := _python(measure):
-        lines.append(("Python", ", ".join(f"`{call}`" for call in python)))
+    if calls := _python(measure):
+        lines.append(("Python", ", ".join(f"`{call}`" for call in calls)))
     references = " ".join(sentence(bibtex_entries()[key]) for key in measure.references)
     lines.append(("reference", f"{references} (`zeroevidence cite {name}`)"))
     head = (measure.title, f"{measure.unit}, {measure.range}; {direction(measure)}")
+    lines += [(f"`{category}`", description) for category, description in (measure.categories or {}).items()]
     return f"{measure.meaning}\n\n{table(head, lines)}"
 
 
@@ -100,13 +107,13 @@ def _command(measure: Measure) -> str:
 
 
 def _python(measure: Measure) -> list[str]:
-    """Calls that give the measure: of a result, and of arrays where there is a public function."""
-    calls = [f'{_PYTHON[measure.family]}["{measure.name}"]'] if measure.family in _PYTHON else []
-    public = next((name for name in (measure.name, measure.name.rpartition("_")[0]) if name in zeroevidence.__all__), "")
-    if public and measure.name != "d_ece_loss":  # which has no function of its own
-        parameters = inspect.signature(getattr(zeroevidence, public)).parameters.values()
-        needed = [one.name for one in parameters if one.default is one.empty]
-        calls.insert(0, f"ze.{public}({', '.join(needed)})")
+    """Calls that give the measure: of arrays where there is a public function, and of a result."""
+    calls = [call for pattern, call in _CALLS_OF_MEASURES.items() if fnmatch.fnmatch(measure.name, pattern)]
+    if measure.name in zeroevidence.__all__:
+        parameters = inspect.signature(getattr(zeroevidence, measure.name)).parameters.values()
+        calls.append(f"ze.{measure.name}({', '.join(one.name for one in parameters if one.default is one.empty)})")
+    if measure.family in _RESULTS:
+        calls.append(f'{_RESULTS[measure.family]}["{measure.name}"]')
     return calls
 
 
@@ -144,6 +151,13 @@ def _source(module: str) -> Path:
 def _first_line(value: Any) -> str:
     documented = inspect.ismodule(value) or callable(value)
     return (inspect.getdoc(value) or "").partition("\n")[0] if documented else "A constant."
+
+
+def public_interface() -> list[str]:
+    """Everything that is public, a line each: names, commands, exit codes, schemas of files."""
+    names = [f"{package}.{name}" for package, names in public_names().items() for name in names]
+    commands = [f"zeroevidence {name}" for name in command_summaries()]
+    return sorted([*names, *commands, *(f"exit code {code}" for code in exit_codes()), *schemas()])
 
 
 def list_public_names() -> str:
