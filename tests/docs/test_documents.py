@@ -21,7 +21,6 @@ PAGES = sorted(
         "docs/python.md",
         "docs/quoting.md",
         "docs/figures.md",
-        "docs/leaderboard.md",
         "docs/report.md",
         "docs/trust.md",
     )
