@@ -14,8 +14,7 @@ import numpy as np
 from tests.fuzz.seeds.audits import audit_targets
 from tests.fuzz.seeds.speech import corpus_targets, encoder_targets
 from tests.fuzz.seeds.target import Target, done, read_files
-from zeroevidence.evaluation.reading.published import read_published
-from zeroevidence.evaluation.reading.results import read_results, save_results
+from zeroevidence.evaluation.reading.results import read_results
 from zeroevidence.plot.kind import available
 from zeroevidence.protect.attributes import protectors_of
 
@@ -303,36 +302,46 @@ def _utility(home: Path) -> list[Target]:
         (home / name).write_text(text)
     transcripts, emotions = read_files(home, "text", "hyp", "whose"), read_files(home, "emo", "heard", "whose")
     options = ("--speakers", "whose", "--intervals", "20", "-f", "json")
-    save_results(read_published("kit.txt"), "kit.json")
     for name, part in zip(("dev", "test"), (KIT, KIT.replace("libri", "other")), strict=True):
         (home / "ranks").mkdir(exist_ok=True)
         (home / f"ranks/result_for_rank_{name}").write_text(part)
-    kit, rows = read_files(home, "kit.txt"), read_files(home, "kit.json")
+    kit = read_files(home, "kit.txt")
     ranks = read_files(home, "ranks/result_for_rank_dev", "ranks/result_for_rank_test")
-    page = ("page", "board", "-o", "page.html", "--intervals", "0", "--null", "0")
-    board = _board(home)
+    board, speech = _board(home), _kit_speech(home)
     return [
         Target("utility", ("--transcripts", "text", "--hypotheses", "hyp", *options), transcripts, tuple(transcripts)),
         Target("utility", ("--emotions", "emo", "--recognised", "heard", *options), emotions, tuple(emotions)),
         *[Target("report", ("kit.txt", "-f", "md", "-o", "page"), kit, tuple(kit))] * _CHEAP,
         *[Target("report", ("ranks", "-f", "md", "-o", "page"), ranks, tuple(ranks))] * _CHEAP,
-        Target("kit", ("write", "kit.txt", "-o", "table"), kit, tuple(kit)),
-        Target("kit", ("write", "ranks", "-o", "table"), ranks, tuple(ranks)),
-        Target("kit", ("write", "kit.json", "-o", "table"), rows, tuple(rows)),
-        Target("kit", page, board, ("board/systems.csv", "board/systems.csv", *board)),
+        Target("evaluate", ("board", "--intervals", "0", "--null", "0"), board, ("board/systems.csv", *board)),
+        Target("kit", ("check", "speech-of-a-kit", "--suffix", "_x"), speech, tuple(speech)),
     ]
 
 
 def _board(home: Path) -> dict[str, bytes]:
-    """A folder of two systems with the table that describes them, and one that published a table alone."""
+    """A folder of two systems with the table that describes them."""
     folder = home / "board"
     folder.mkdir(exist_ok=True)
     for name in ("kaldi.scores", "other.scores", "kaldi.key"):
         (folder / name).write_bytes((home / name).read_bytes())
     (folder / "systems.csv").write_text(
-        "scores,system,dataset,split,enrolment,trial,trained_on\n"
-        "kaldi.scores,one,digits,test,original,anonymised,original\n"
-        "other.scores,two,digits,test,anonymised,anonymised,original\n"
+        "scores,key,system,dataset,split,enrolment,trial,trained_on\n"
+        "kaldi.scores,kaldi.key,one,digits,test,original,anonymised,original\n"
+        "other.scores,kaldi.key,two,digits,test,anonymised,anonymised,original\n"
     )
-    (folder / "result_for_rank_three").write_text(KIT)
     return read_files(home, *(f"board/{path.name}" for path in sorted(folder.iterdir())))
+
+
+def _kit_speech(home: Path) -> dict[str, bytes]:
+    """One set of a kit, and its anonymised version."""
+    from zeroevidence.data.speech.audio import write_audio
+
+    for name, pitch in (("a_dev_enrolls", 0.05), ("a_dev_enrolls_x", 0.07)):
+        folder = home / "speech-of-a-kit" / "data" / name
+        (folder / "wav").mkdir(parents=True, exist_ok=True)
+        write_audio(folder / "wav" / "u.wav", 0.1 * np.sin(pitch * np.arange(8000)))
+    original = home / "speech-of-a-kit" / "data" / "a_dev_enrolls"
+    (original / "wav.scp").write_text("u speech-of-a-kit/data/a_dev_enrolls/wav/u.wav\n")
+    (original / "utt2spk").write_text("u s\n")
+    files = (path for path in sorted((home / "speech-of-a-kit").rglob("*")) if path.is_file())
+    return read_files(home, *(str(path.relative_to(home)) for path in files))
