@@ -47,7 +47,6 @@ MODULES_WITH_EXAMPLES = [
     "zeroevidence.linkage.search",
     "zeroevidence.linkage.inputs.pairing",
     "zeroevidence.linkage.inputs.scoring",
-    "zeroevidence.linkage.evidence.summary",
 ]
 FUNCTIONS_WITH_EXAMPLES = [
     *(Cosine, Plda, ScoreNorm, Adapter, make_backend, load_extractor),
