@@ -1,15 +1,8 @@
-"""Helpers of these tests as fixtures, since test modules do not import each other."""
-
-import importlib
-import importlib.util
-import os
-from pathlib import Path
+"""Helpers of these tests as fixtures."""
 
 import pytest
 
-_spec = importlib.util.spec_from_file_location("zeroevidence_test_searches", Path(__file__).with_name("searches.py"))
-searches = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(searches)
+from tests.linkage import searches
 
 
 @pytest.fixture(scope="session")
@@ -25,18 +18,14 @@ def check():
 
 
 @pytest.fixture(scope="session")
-def arrays():
-    """Names of everything a result holds."""
-    return searches.ARRAYS
+def same():
+    """Compare everything two results hold, up to rounding."""
+    return searches.same
 
 
-@pytest.fixture(scope="session")
-def need():
-    """Import an optional part: absent, the test is skipped, or fails where everything must be there."""
-
-    def import_or_skip(module):
-        if os.environ.get("ZEROEVIDENCE_REQUIRE_ALL"):
-            return importlib.import_module(module)
-        return pytest.importorskip(module)
-
-    return import_or_skip
+@pytest.fixture
+def engine(request):
+    """Name of an engine, whose test is skipped where it is not installed."""
+    if request.param == "torch":
+        pytest.importorskip("torch")
+    return request.param

@@ -10,80 +10,63 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.effort import slow
+from tests.linkage.searches import read_x_vectors
 from zeroevidence.calibrate.rows import AffineCalibration, row_llrs
 from zeroevidence.errors import InputError, UsageError
-from zeroevidence.linkage import LinkSummary, link
+from zeroevidence.linkage import link
 from zeroevidence.linkage.engines import numpy_blocks
 from zeroevidence.measure.search.disclosure import row_evidence
-from zeroevidence.measure.search.rank import rank_distribution
+
+on_numpy_and_torch = pytest.mark.parametrize("engine", ["numpy", "torch"], indirect=True)
 
 
-@pytest.mark.parametrize("engine", ["numpy", "torch"])
+@on_numpy_and_torch
 @pytest.mark.parametrize(("dtype", "bits"), [(np.float64, 1e-9), (np.float32, 1e-5), (np.float16, 1e-5)])
 @pytest.mark.parametrize("weight", [3.0, -2.0, 40.0])
 @pytest.mark.parametrize("scoring", ["dot", "cosine"])
-def test_equals_the_matrix_path_on_random_vectors(engine, dtype, bits, weight, scoring, draw, check, need):
-    if engine == "torch":
-        need("torch")
+def test_equals_the_matrix_path_on_random_vectors(engine, dtype, bits, weight, scoring, draw, check):
     x, y, mated = draw(dtype=dtype)
     result = link(x, y, mated, weight=weight, engine=engine, scoring=scoring)
     check(result, x, y, mated, weight, bits=bits * max(1.0, abs(weight) / 4), cosine=scoring == "cosine")
 
 
-@pytest.mark.parametrize("engine", ["numpy", "torch", "dot function"])
+def cosine(a, b):
+    return (a / np.linalg.norm(a, axis=1)[:, None]) @ (b / np.linalg.norm(b, axis=1)[:, None]).T
+
+
+@pytest.mark.parametrize("engine", ["numpy", "torch", "rows"], indirect=True)
 @pytest.mark.parametrize(("dtype", "bits"), [(np.float64, 1e-9), (np.float32, 1e-5)])
 @pytest.mark.parametrize("side", ["trials_f", "trials_m"])
-def test_equals_the_matrix_path_on_real_x_vectors(shared, engine, dtype, bits, side, check, need):
-    if engine == "torch":
-        need("torch")
-    arrays = np.load(shared / "embeddings" / "vpc2020_xvectors" / "samegender_f0orig.npz")
-    y, names = arrays["enrolls_anon_spkmean_x"].astype(dtype), arrays["enrolls_anon_spkmean_spk"].tolist()
-    speakers = arrays[f"{side}_anon_spk"].tolist()
-    kept = [at for at, speaker in enumerate(speakers) if speaker in names]
-    x, mated = arrays[f"{side}_anon_x"][kept].astype(dtype), np.array([names.index(speakers[at]) for at in kept])
-    options = {"engine": engine}
-    if engine == "dot function":
-        options = {
-            "scoring": lambda a, b: (
-                (a / np.linalg.norm(a, axis=1)[:, None]) @ (b / np.linalg.norm(b, axis=1)[:, None]).T
-            )
-        }
-    else:
-        options["scoring"] = "cosine"
-    result = link(x, y, mated, weight=2.5, **options)
+def test_equals_the_matrix_path_on_real_x_vectors(shared, engine, dtype, bits, side, check):
+    x, y, mated = read_x_vectors(shared, side, "anon", dtype)
+    result = link(x, y, mated, weight=2.5, engine=engine, scoring=cosine if engine == "rows" else "cosine")
     check(result, x, y, mated, 2.5, bits=bits, cosine=True)
 
 
-def test_column_blocks_change_nothing(monkeypatch, draw, arrays):
+def test_column_blocks_change_nothing(monkeypatch, draw, same):
     x, y, mated = draw()
     whole = link(x, y, mated, weight=3.0, engine="numpy", threshold=20.0)
     monkeypatch.setattr(numpy_blocks, "_COLUMNS", 97)
     monkeypatch.setattr(numpy_blocks, "_PANEL_BYTES", 1 << 17)
     monkeypatch.setattr(numpy_blocks, "_KEPT_BYTES", 0)
     monkeypatch.setattr(numpy_blocks, "_ROWS", 64)
-    split = link(x, y, mated, weight=3.0, engine="numpy", threshold=20.0, chunk=111)
-    for name in arrays:
-        np.testing.assert_allclose(getattr(split, name), getattr(whole, name), rtol=1e-12, atol=1e-11)
+    same(link(x, y, mated, weight=3.0, engine="numpy", threshold=20.0, chunk=111), whole, 1e-11)
 
 
-def test_the_number_of_threads_changes_nothing_at_all(draw, arrays):
+def test_the_number_of_threads_changes_nothing_at_all(draw, same):
     # many enough for blocks of other sizes; rows of equal scores, and exponents that overflow, are special cases
     x, y, mated = draw(trials=3000, identities=3000, dim=16, dtype=np.float32)
     x[7] = 0.0
     weight = np.where(np.arange(3000) == 11, 90.0, 3.0)
-    results = [link(x, y, mated, weight=weight, engine="numpy", threads=threads) for threads in (1, 2, 5)]
-    for name in arrays:
-        for other in results[1:]:
-            np.testing.assert_array_equal(getattr(other, name), getattr(results[0], name))
+    first, *others = (link(x, y, mated, weight=weight, engine="numpy", threads=threads) for threads in (1, 2, 5))
+    for other in others:
+        same(other, first, 0.0)
 
 
-@pytest.mark.parametrize("engine", ["numpy", "torch"])
+@on_numpy_and_torch
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("columns", [8192, 50])
-def test_equal_vectors_tie(engine, dtype, columns, monkeypatch, check, need):
-    if engine == "torch":
-        need("torch")
+def test_equal_vectors_tie(engine, dtype, columns, monkeypatch, check):
     monkeypatch.setattr(numpy_blocks, "_COLUMNS", columns)
     rng = np.random.default_rng(1)
     y = rng.integers(-2, 3, (400, 3)).astype(dtype)  # few distinct vectors, many ties
@@ -92,16 +75,12 @@ def test_equal_vectors_tie(engine, dtype, columns, monkeypatch, check, need):
     mated = rng.integers(0, 400, 200)
     result = link(x, y, mated, weight=2.0, engine=engine)
     check(result, x, y, mated, 2.0, bits=1e-5)
-    assert result.lid[5] == 0.0
-    assert result.deviation[5] == 0.0
-    assert result.equal[5] == 399
+    assert (result.lid[5], result.deviation[5], result.equal[5]) == (0.0, 0.0, 399)
     assert result.equal.max() > 10
 
 
-@pytest.mark.parametrize("engine", ["numpy", "torch"])
-def test_identical_enrolments_disclose_nothing(engine, need):
-    if engine == "torch":
-        need("torch")
+@on_numpy_and_torch
+def test_identical_enrolments_disclose_nothing(engine):
     rng = np.random.default_rng(2)
     y = np.repeat(rng.standard_normal((1, 19)), 33, axis=0)
     result = link(rng.standard_normal((7, 19)), y, np.arange(7), weight=3.0, engine=engine)
@@ -116,11 +95,11 @@ def test_the_order_of_trials_and_identities_does_not_matter(seed, draw):
     x, y, mated = draw(trials=20, identities=31, dim=5, seed=seed)
     rows, columns = rng.permutation(20), rng.permutation(31)
     place = np.argsort(columns)
-    one = link(x, y, mated, weight=2.0, engine="numpy")
-    other = link(x[rows], y[columns], place[mated[rows]], weight=2.0, engine="numpy")
-    np.testing.assert_allclose(other.lid, one.lid[rows], atol=1e-10)
-    np.testing.assert_array_equal(other.greater, one.greater[rows])
-    np.testing.assert_array_equal(columns[other.top], one.top[rows])
+    result = link(x, y, mated, weight=2.0, engine="numpy")
+    permuted = link(x[rows], y[columns], place[mated[rows]], weight=2.0, engine="numpy")
+    np.testing.assert_allclose(permuted.lid, result.lid[rows], atol=1e-10)
+    np.testing.assert_array_equal(permuted.greater, result.greater[rows])
+    np.testing.assert_array_equal(columns[permuted.top], result.top[rows])
 
 
 def test_weight_bias_and_threshold_may_differ_between_trials(draw):
@@ -145,98 +124,63 @@ def test_memory_mapped_vectors_on_both_sides(tmp_path, draw):
         np.testing.assert_array_equal(link(*sides, mated, weight=3.0, engine="numpy").lid, expected.lid)
 
 
-def test_summaries_add_up(draw):
-    x, y, mated = draw(trials=500)
-    result = link(x, y, mated, weight=3.0, engine="numpy")
-    parts = [LinkSummary.of(result.take(slice(start, start + 70))) for start in range(0, 500, 70)]
-    merged, whole = LinkSummary.merge(parts), LinkSummary.of(result)
-    positive = result.lid > 0.0
-    assert merged.alid == pytest.approx(result.lid.mean(), abs=1e-12)
-    assert merged.lid_pos == pytest.approx(result.lid[positive].mean(), abs=1e-12)
-    assert merged.lid_neg == pytest.approx(result.lid[~positive].mean(), abs=1e-12)
-    for name in ("alid", "pdr", "lid_pos", "lid_neg", "lid_max"):
-        assert getattr(merged, name) == pytest.approx(getattr(whole, name), abs=1e-12)
-    np.testing.assert_allclose(merged.gamma(), rank_distribution(result.greater, result.equal, 700), atol=1e-12)
-    with pytest.raises(InputError, match="same number"):
-        LinkSummary.merge([])
-
-
-def wrong_entry(draw, value, side):
+@on_numpy_and_torch
+@pytest.mark.parametrize(
+    ("side", "value", "words"),
+    [
+        ("trial", np.nan, "trial 7: entry 3 of its vector is nan"),
+        ("enrolment", np.inf, "enrolment 7: entry 3 of its vector is inf"),
+        ("trial", None, "trial 7: a zero vector"),
+    ],
+)
+def test_the_row_with_a_wrong_vector_is_named(engine, side, value, words, draw):
     x, y, mated = draw(trials=20, identities=30)
-    (x if side == "trial" else y)[7, 3] = value
-    return x, y, mated
-
-
-@pytest.mark.parametrize("engine", ["numpy", "torch"])
-@pytest.mark.parametrize("side", ["trial", "enrolment"])
-@pytest.mark.parametrize("value", [np.nan, np.inf])
-def test_the_row_with_a_number_that_is_none_is_named(engine, side, value, need, draw):
-    if engine == "torch":
-        need("torch")
-    x, y, mated = wrong_entry(draw, value, side)
-    with pytest.raises(InputError, match=f"{side} 7: entry 3 of its vector is {value}"):
-        link(x, y, mated, weight=1.0, engine=engine)
-
-
-@pytest.mark.parametrize("engine", ["numpy", "torch"])
-def test_a_zero_vector_has_no_cosine(engine, draw, need):
-    if engine == "torch":
-        need("torch")
-    x, y, mated = draw(trials=20, identities=30)
-    x[4] = 0.0
-    with pytest.raises(InputError, match="trial 4: a zero vector"):
+    vectors = x if side == "trial" else y
+    if value is None:
+        vectors[7] = 0.0
+    else:
+        vectors[7, 3] = value
+    with pytest.raises(InputError, match=words):
         link(x, y, mated, weight=1.0, scoring="cosine", engine=engine)
 
 
 @pytest.mark.parametrize(
-    ("change", "words"),
+    ("change", "error", "words"),
     [
-        ({"mated": np.full(20, 30)}, "trial 0 names identity 30"),
-        ({"mated": np.full(20, -1)}, "trial 0 names identity -1"),
-        ({"mated": np.zeros(19, int)}, "expected 20 whole numbers"),
-        ({"mated": np.zeros(20)}, "expected 20 whole numbers"),
-        ({"enrol": np.zeros((30, 47))}, "48 entries, enrolment vectors 47"),
-        ({"enrol": np.zeros((1, 48))}, "at least two enrolled"),
-        ({"trial": np.zeros(48)}, "expected numbers, one vector per row"),
-        ({"trial": np.full((20, 48), "a")}, "expected numbers"),
-        ({"weight": np.nan}, "weight: expected finite"),
-        ({"weight": np.ones(3)}, "weight: expected one number, or 20"),
-        ({"threshold": np.nan}, "threshold: expected finite"),
+        ({"mated": np.full(20, 30)}, InputError, "trial 0 names identity 30"),
+        ({"mated": np.full(20, -1)}, InputError, "trial 0 names identity -1"),
+        ({"mated": np.zeros(19, int)}, InputError, "expected 20 whole numbers"),
+        ({"mated": np.zeros(20)}, InputError, "expected 20 whole numbers"),
+        ({"enrol_vectors": np.zeros((30, 47))}, InputError, "48 entries, enrolment vectors 47"),
+        ({"enrol_vectors": np.zeros((1, 48))}, InputError, "at least two enrolled"),
+        ({"trial_vectors": np.zeros(48)}, InputError, "expected numbers, one vector per row"),
+        ({"trial_vectors": np.full((20, 48), "a")}, InputError, "expected numbers"),
+        ({"weight": np.nan}, InputError, "weight: expected finite"),
+        ({"weight": np.ones(3)}, InputError, "weight: expected one number, or 20"),
+        ({"threshold": np.nan}, InputError, "threshold: expected finite"),
+        ({"engine": "gpu"}, UsageError, "unknown engine"),
+        ({"scoring": "euclid"}, UsageError, "unknown scoring"),
+        ({"ddof": 2}, UsageError, "ddof 0 or 1"),
+        ({"row_scaling": "auto"}, UsageError, "row_scaling: expected one of standardise, centre, none, got 'auto'"),
+        ({"dtype": np.float16}, UsageError, "need the engine triton"),
+        ({"dtype": np.int32}, UsageError, "float32 or float64"),
+        ({"scoring": cosine, "engine": "torch"}, UsageError, "scoring function works with"),
+        ({"scoring": lambda a, b: np.zeros(3)}, InputError, "gave shape"),
+        (
+            {"scoring": lambda a, b: np.full((len(a), len(b)), np.nan)},
+            InputError,
+            "trial 0, identity 0: the scoring function gave nan",
+        ),
     ],
 )
-def test_what_cannot_be_searched_is_refused(change, words, draw):
+def test_what_cannot_be_searched_is_refused(change, error, words, draw):
     x, y, mated = draw(trials=20, identities=30)
-    options = {"trial": x, "enrol": y, "mated": mated, "weight": 1.0, **change}
-    with pytest.raises(InputError, match=words):
-        link(options.pop("trial"), options.pop("enrol"), options.pop("mated"), engine="numpy", **options)
+    options = {"trial_vectors": x, "enrol_vectors": y, "mated": mated, "weight": 1.0, "engine": "numpy", **change}
+    with pytest.raises(error, match=words):
+        link(**options)
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"engine": "gpu"}, "unknown engine"),
-        ({"scoring": "euclid"}, "unknown scoring"),
-        ({"ddof": 2}, "ddof 0 or 1"),
-        ({"dtype": np.float16, "engine": "numpy"}, "need the engine triton"),
-        ({"dtype": np.int32, "engine": "numpy"}, "float32 or float64"),
-        ({"scoring": lambda a, b: a @ b.T, "engine": "torch"}, "scoring function works with"),
-    ],
-)
-def test_options_that_make_no_sense_are_refused(options, words, draw):
-    x, y, mated = draw(trials=20, identities=30)
-    with pytest.raises(UsageError, match=words):
-        link(x, y, mated, weight=1.0, **options)
-
-
-def test_scoring_functions_are_checked(draw):
-    x, y, mated = draw(trials=20, identities=30)
-    with pytest.raises(InputError, match="gave shape"):
-        link(x, y, mated, weight=1.0, scoring=lambda a, b: np.zeros(3))
-    with pytest.raises(InputError, match="trial 0, identity 0: the scoring function gave nan"):
-        link(x, y, mated, weight=1.0, scoring=lambda a, b: np.full((len(a), len(b)), np.nan))
-
-
-def test_any_scoring_function(monkeypatch, draw):
+def test_any_scoring_function(draw):
     def distance(a, b):
         return -((a[:, None, :] - b[None, :, :]) ** 2).sum(axis=2)
 
@@ -274,14 +218,11 @@ def test_ties_survive_the_scale_of_the_exponents(digits):
     np.testing.assert_allclose(found.best_other, np.where(np.eye(60), -np.inf, scores).max(axis=1), rtol=1e-5)
 
 
-ENGINES = ("numpy", "torch", "rows")
-
-
-def by_every_engine(x, y, mated, need, **options):
+def by_every_engine(x, y, mated, **options):
     """Evidence by every engine of a processor, none of which may warn; or the messages of those that refuse."""
-    need("torch")
+    pytest.importorskip("torch")
     results, messages = [], []
-    for engine in ENGINES:
+    for engine in ("numpy", "torch", "rows"):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             try:
@@ -293,9 +234,9 @@ def by_every_engine(x, y, mated, need, **options):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("weight", [1e3, -1e6, 1e6])
-def test_engines_agree_on_large_weights(dtype, weight, draw, need):
+def test_engines_agree_on_large_weights(dtype, weight, draw):
     x, y, mated = draw(trials=60, identities=90, dim=12, dtype=dtype)
-    results, messages = by_every_engine(x, y, mated, need, weight=weight)
+    results, messages = by_every_engine(x, y, mated, weight=weight)
     scores = x.astype(float) @ y.astype(float).T
     lid = row_evidence(scores, mated, AffineCalibration("given", weight, 0.0, 0.0)).lid
     assert not messages
@@ -304,39 +245,43 @@ def test_engines_agree_on_large_weights(dtype, weight, draw, need):
         np.testing.assert_array_less(abs(result.lid - lid), 1e-4 * (1.0 + abs(lid)))
 
 
-@pytest.mark.parametrize("weight", [1.001e6, 1e12, -1e39, 1e300])
-def test_weights_out_of_range_are_refused_by_every_engine(weight, draw, need):
+@pytest.mark.parametrize("weight", [1.001e6, -1e39, 1e300])
+def test_weights_out_of_range_are_refused_by_every_engine(weight, draw):
     x, y, mated = draw(trials=20, identities=30, dtype=np.float32)
-    results, messages = by_every_engine(x, y, mated, need, weight=weight)
+    results, messages = by_every_engine(x, y, mated, weight=weight)
     assert not results
     assert messages == 3 * [f"weight: expected numbers from -1e+06 to 1e+06, got {weight:g}"]
     weights = np.where(np.arange(20) == 7, weight, 1.0)
-    assert len(by_every_engine(x, y, mated, need, weight=weights)[1]) == 3
+    assert len(by_every_engine(x, y, mated, weight=weights)[1]) == 3
 
 
 @pytest.mark.parametrize("scaling", ["centre", "none"])
-def test_weights_of_rows_that_are_not_standardised_go_with_their_deviation(scaling, draw, need):
-    x, y, mated = draw(trials=20, identities=30)
-    expected = link(x, y, mated, weight=3.0, row_scaling=scaling, engine="rows").lid
-    for scale in (1e-10, 1e10):
-        results, messages = by_every_engine(scale * x, y, mated, need, weight=3.0 / scale, row_scaling=scaling)
+def test_rows_may_keep_their_spread(scaling, draw):
+    x, y, mated = draw(trials=60, identities=90)
+    scores = x @ y.T
+    calibration = AffineCalibration("given", 0.3, 0.2, 0.0, scaling=scaling)
+    evidence, llrs = row_evidence(scores, mated, calibration), row_llrs(scores, calibration)
+    for scale in (1.0, 1e-10, 1e10):  # the weight makes up for it
+        options = {"weight": 0.3 / scale, "bias": 0.2, "row_scaling": scaling}
+        results, messages = by_every_engine(scale * x, y, mated, **options)
         assert not messages
         for result in results:
-            np.testing.assert_allclose(result.lid, expected, rtol=1e-9, atol=1e-9)
-    results, messages = by_every_engine(x, y, mated, need, weight=1e9, row_scaling=scaling)
+            np.testing.assert_allclose(result.lid, evidence.lid, atol=1e-9)
+            np.testing.assert_array_equal(result.greater, evidence.greater)
+            np.testing.assert_allclose(result.log_sum, np.log(np.exp(llrs).sum(axis=1)), atol=1e-9)
+            assert result.row_scaling == scaling
+    results, messages = by_every_engine(x, y, mated, weight=1e9, row_scaling=scaling)
     assert not results
     assert all("is out of range; expected at most 1e+06" in text for text in messages)
 
 
 @pytest.mark.parametrize("scale", [1e-25, 1e-12, 1e12, 1e25])
-def test_the_scale_of_vectors_changes_nothing_or_is_refused(scale, draw, need):
+def test_the_scale_of_vectors_changes_nothing_or_is_refused(scale, draw):
     x, y, mated = draw(trials=20, identities=30)
     expected = link(x, y, mated, weight=2.0, engine="rows").lid
-    exact, messages = by_every_engine(scale * x, scale * y, mated, need, weight=2.0)
+    exact, messages = by_every_engine(scale * x, scale * y, mated, weight=2.0)
     assert not messages
-    single, messages = by_every_engine(
-        (scale * x).astype(np.float32), (scale * y).astype(np.float32), mated, need, weight=2.0
-    )
+    single, messages = by_every_engine(*((scale * vectors).astype(np.float32) for vectors in (x, y)), mated, weight=2.0)
     for result in (*exact, *single):
         np.testing.assert_allclose(result.lid, expected, atol=1e-4)
     fits = 1e-14 < scale < 1e14
@@ -345,41 +290,12 @@ def test_the_scale_of_vectors_changes_nothing_or_is_refused(scale, draw, need):
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1e-80, 1e80, 1e300])
-def test_vectors_whose_scores_no_precision_holds_are_refused(scale, draw, need):
+def test_vectors_whose_scores_no_precision_holds_are_refused(scale, draw):
     x, y, mated = draw(trials=20, identities=30)
-    results, messages = by_every_engine(scale * x, scale * y, mated, need, weight=2.0)
+    results, messages = by_every_engine(scale * x, scale * y, mated, weight=2.0)
     assert not results
     assert all("expected 1e-70 to 1e+70 (scale the vectors, or use cosine)" in text for text in messages)
-    cosine, messages = by_every_engine(scale * x, scale * y, mated, need, weight=2.0, scoring="cosine")
+    unit, messages = by_every_engine(scale * x, scale * y, mated, weight=2.0, scoring="cosine")
     assert not messages
-    for result in cosine:
+    for result in unit:
         np.testing.assert_allclose(result.lid, link(x, y, mated, weight=2.0, scoring="cosine").lid, atol=1e-9)
-
-
-def test_the_digest_depends_on_data_and_options_not_on_engines(draw, need):
-    x, y, mated = draw(trials=20, identities=30)
-    results, _ = by_every_engine(x, y, mated, need, weight=2.0)
-    results.append(link(x, y, mated, weight=2.0, chunk=7, threads=1))
-    assert len({result.digest for result in results}) == 1
-    others = [{"weight": 2.1}, {"weight": 2.0, "bias": 1.0}, {"weight": 2.0, "threshold": 1.0}]
-    digests = {link(x, y, mated, **options).digest for options in others}
-    digests.add(link(x, y, mated, weight=2.0, dtype=np.float32).digest)
-    digests.add(link(x[::-1], y, mated, weight=2.0).digest)
-    assert len(digests | {results[0].digest}) == 6
-
-
-@pytest.mark.parametrize("scaling", ["centre", "none"])
-@pytest.mark.parametrize("engine", ["numpy", "rows", pytest.param("torch", marks=slow)])
-def test_rows_may_keep_their_spread(engine, scaling, draw):
-    x, y, mated = draw(trials=60, identities=90)
-    result = link(x, y, mated, weight=0.3, bias=0.2, row_scaling=scaling, engine=engine)
-    scores = x @ y.T
-    calibration = AffineCalibration("given", 0.3, 0.2, 0.0, scaling=scaling)
-    evidence = row_evidence(scores, mated, calibration)
-    np.testing.assert_allclose(result.lid, evidence.lid, atol=1e-9)
-    np.testing.assert_array_equal(result.greater, evidence.greater)
-    llrs = row_llrs(scores, calibration)
-    np.testing.assert_allclose(result.log_sum, np.log(np.exp(llrs).sum(axis=1)), atol=1e-9)
-    assert result.row_scaling == scaling
-    with pytest.raises(UsageError, match="row_scaling: expected one of standardise, centre, none, got 'auto'"):
-        link(x, y, mated, weight=0.3, row_scaling="auto", engine=engine)

@@ -6,7 +6,8 @@ Maximum likelihood by Newton's method on sums over the scores; plain unless a pe
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
 
@@ -17,6 +18,10 @@ _MAX_STEPS = 100
 _CHUNK = 1 << 16
 _EXACT_BELOW = 1 << 20
 _BINS_PER_UNIT = 4096.0  # of the standardised scores, for more scores than that
+_INSIDE = 16.0  # standardised scores up to here are binned
+_BINS = int(2 * _INSIDE * _BINS_PER_UNIT)
+
+Points: TypeAlias = tuple[FloatArray, FloatArray | None]  # values, and how many scores each stands for; None: one each
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,39 +59,41 @@ def fit_logistic(target: FloatArray, nontarget: FloatArray, *, l2: float = 0.0, 
     for name, scores in (("target", target), ("nontarget", nontarget)):
         if not np.isfinite([scores.min(), scores.max()]).all():
             raise InputError(f"{name}: logistic calibration needs finite scores")
-    n_target, n_nontarget = len(target), len(nontarget)
-    n = n_target + n_nontarget
-    weights = (n / (2.0 * n_target), n / (2.0 * n_nontarget)) if balanced else (1.0, 1.0)
-    prior_log_odds = float(np.log(weights[0] * n_target / (weights[1] * n_nontarget)))
     low, high = min(target.min(), nontarget.min()), max(target.max(), nontarget.max())
     if low == high:
+        prior_log_odds = 0.0 if balanced else float(np.log(len(target) / len(nontarget)))
         return LogisticFit(0.0, prior_log_odds, prior_log_odds)
     separable = l2 == 0.0 and bool(target.min() >= nontarget.max() or target.max() <= nontarget.min())
-    labels = (1.0, 0.0)
-    if separable:
-        labels = (n_target + 1.0) / (n_target + 2.0), 1.0 / (n_nontarget + 2.0)
 
     # Newton's method is done on standardised scores, where both parameters are of the same size.
+    n = len(target) + len(nontarget)
     centre = float(target.sum(dtype=np.float64) + nontarget.sum(dtype=np.float64)) / n
     spread = float(np.sqrt(sum(_sum_squares(scores, centre) for scores in (target, nontarget)) / n))
-    classes = [
-        (*_points(scores, centre, spread), weight, label)
-        for scores, weight, label in zip((target, nontarget), weights, labels, strict=True)
-    ]
+    points = [_points(scores, centre, spread) for scores in (target, nontarget)]
+    fit = fit_points(*points, l2=l2 / spread**2, balanced=balanced, separable=separable)
+    return replace(fit, weight=fit.weight / spread, bias=fit.bias - fit.weight * centre / spread)
+
+
+def fit_points(target: Points, nontarget: Points, *, l2: float, balanced: bool, separable: bool) -> LogisticFit:
+    """`fit_logistic` of points that stand for several scores each, of moderate size; labels of `separable` are soft."""
+    sizes = [float(len(values) if counts is None else counts.sum()) for values, counts in (target, nontarget)]
+    weights = [sum(sizes) / (2.0 * size) if balanced else 1.0 for size in sizes]
+    prior_log_odds = float(np.log(weights[0] * sizes[0] / (weights[1] * sizes[1])))
+    labels = ((sizes[0] + 1.0) / (sizes[0] + 2.0), 1.0 / (sizes[1] + 2.0)) if separable else (1.0, 0.0)
+    classes = list(zip((target, nontarget), weights, labels, strict=True))
 
     def loss_and_slopes(theta: FloatArray) -> tuple[float, FloatArray, FloatArray]:
-        loss = 0.5 * l2 * float(theta[0] / spread) ** 2
-        gradient = np.array([l2 * theta[0] / spread**2, 0.0])
-        curvature = np.diag([l2 / spread**2, 0.0])
-        for x, counts, weight, label in classes:
-            part = _statistics(x, counts, theta, label)
+        loss = 0.5 * l2 * float(theta[0]) ** 2
+        gradient, curvature = np.array([l2 * theta[0], 0.0]), np.diag([l2, 0.0])
+        for (values, counts), weight, label in classes:
+            part = _statistics(values, counts, theta, label)
             loss += weight * part[0]
             gradient += weight * part[1]
             curvature += weight * part[2]
         return loss, gradient, curvature
 
     weight, bias = newton(loss_and_slopes, np.array([0.0, prior_log_odds]))
-    return LogisticFit(float(weight / spread), float(bias - weight * centre / spread), prior_log_odds, separable)
+    return LogisticFit(float(weight), float(bias), prior_log_odds, separable)
 
 
 def newton(
@@ -122,27 +129,39 @@ def _sum_squares(scores: FloatArray, centre: float) -> float:
     return total
 
 
-def _points(scores: FloatArray, centre: float, spread: float) -> tuple[FloatArray, FloatArray | None]:
-    """Standardised scores; beyond a million, the means and counts of bins so narrow that the fit does not feel them."""
+def _points(scores: FloatArray, centre: float, spread: float) -> Points:
+    """Standardised scores; beyond a million of them, bins."""
     if len(scores) < _EXACT_BELOW:
         return (scores.astype(np.float64) - centre) / spread, None
-    inside = 16.0
-    n_bins = int(2 * inside * _BINS_PER_UNIT)
-    count, total = np.zeros(n_bins), np.zeros(n_bins)
-    outside = []
+    bins = ScoreBins()
     for start in range(0, len(scores), _CHUNK):
-        x = (scores[start : start + _CHUNK].astype(np.float64) - centre) / spread
-        far = np.abs(x) >= inside
+        bins.add((scores[start : start + _CHUNK].astype(np.float64) - centre) / spread)
+    return bins.points()
+
+
+class ScoreBins:
+    """Counts and sums of standardised scores in bins so narrow that a fit does not notice; outliers are kept."""
+
+    def __init__(self) -> None:
+        self.count, self.total = np.zeros(_BINS), np.zeros(_BINS)
+        self.outliers: list[FloatArray] = []
+
+    def add(self, scores: FloatArray) -> None:
+        """Add scores."""
+        far = np.abs(scores) >= _INSIDE
         if far.any():
-            outside.append(x[far])
-            x = x[~far]
-        index = ((x + inside) * _BINS_PER_UNIT).astype(np.int64)
-        count += np.bincount(index, minlength=n_bins)
-        total += np.bincount(index, weights=x, minlength=n_bins)
-    used = count > 0
-    far_points = np.concatenate(outside) if outside else np.zeros(0)
-    points = np.concatenate((total[used] / count[used], far_points))
-    return points, np.concatenate((count[used], np.ones(len(far_points))))
+            self.outliers.append(scores[far])
+            scores = scores[~far]
+        index = ((scores + _INSIDE) * _BINS_PER_UNIT).astype(np.int64)
+        self.count += np.bincount(index, minlength=_BINS)
+        self.total += np.bincount(index, weights=scores, minlength=_BINS)
+
+    def points(self) -> tuple[FloatArray, FloatArray]:
+        """Return the means of bins and the outliers, with their counts."""
+        used = self.count > 0.0
+        outliers = np.concatenate([np.zeros(0), *self.outliers])
+        means = self.total[used] / self.count[used]
+        return np.concatenate((means, outliers)), np.concatenate((self.count[used], np.ones(len(outliers))))
 
 
 def _statistics(

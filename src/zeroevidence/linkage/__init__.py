@@ -6,7 +6,6 @@ The subpackage is not called `link`, so that `zeroevidence.link` is the function
 from zeroevidence.linkage.calibration.search_calibration import SearchCalibration, calibrate_search
 from zeroevidence.linkage.calibration.statistics import PairStatistics, fit_link, pair_statistics
 from zeroevidence.linkage.engines.engine import engine_names
-from zeroevidence.linkage.evidence.summary import LinkSummary
 from zeroevidence.linkage.evidence.trial_evidence import TrialEvidence
 from zeroevidence.linkage.inputs.pairing import Pairing, pair, read_pairing
 from zeroevidence.linkage.inputs.scoring import plda_vectors
@@ -21,7 +20,6 @@ __all__ = [
     "Identities",
     "LinkResult",
     "LinkSettings",
-    "LinkSummary",
     "PairStatistics",
     "Pairing",
     "SearchCalibration",

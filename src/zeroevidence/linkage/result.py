@@ -47,16 +47,6 @@ class Identities:
             people = enrol_vectors.ids if enrol_vectors.speakers is None else enrol_vectors.speakers
         return cls(mated, ids, speakers, people)
 
-    def trial(self) -> StrArray:
-        """Identifier of each trial."""
-        return np.arange(len(self.mated)).astype(np.str_) if self.ids is None else self.ids
-
-    def speaker(self) -> StrArray:
-        """Speaker of each trial: as the trial has it, else as the enrolment names its true identity."""
-        if self.speakers is not None:
-            return self.speakers
-        return self.mated.astype(np.str_) if self.people is None else self.people[self.mated]
-
 
 # without slots, because names and digest are computed when first asked for, and kept
 @dataclass(frozen=True, eq=False)
@@ -104,12 +94,15 @@ class LinkResult(TrialEvidence):
     @cached_property
     def trial(self) -> StrArray:
         """Identifier of each trial, its number where none was given."""
-        return self.names.trial()
+        return np.arange(len(self)).astype(np.str_) if self.names.ids is None else self.names.ids
 
     @cached_property
     def speaker(self) -> StrArray:
-        """Speaker of each trial, the number of its true identity where no name was given."""
-        return self.names.speaker()
+        """Speaker of each trial: as the trial has it, else the name or number of its true identity."""
+        names = self.names
+        if names.speakers is not None:
+            return names.speakers
+        return names.mated.astype(np.str_) if names.people is None else names.people[names.mated]
 
     @cached_property
     def digest(self) -> str:

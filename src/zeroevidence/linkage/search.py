@@ -123,13 +123,13 @@ class SearchJob:
 
     def join(self, runs: Runs, progress: Callable[[int, int], None] | None = None) -> TrialEvidence:
         """Return the evidence of all runs in their order."""
-        whole, done = TrialEvidence.blank(self.plan.identities, self.plan.trials), 0
+        parts, done = dict[int, TrialEvidence](), 0
         for index, part in self.work(runs):
-            whole.put(runs[index][0], part)
+            parts[index] = part
             done += len(part)
             if progress is not None:
                 progress(done, self.plan.trials)
-        return whole
+        return TrialEvidence.join([parts[index] for index in range(len(runs))])
 
 
 def prepare_search(

@@ -3,21 +3,12 @@
 import numpy as np
 import pytest
 
+from tests.linkage.searches import draw_pairing
 from zeroevidence.calibrate.rows import fit_rows, speaker_folds
-from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.errors import InputError
 from zeroevidence.linkage.calibration.search_calibration import SearchCalibration, calibrate_search
-from zeroevidence.linkage.inputs.pairing import pair
 from zeroevidence.linkage.result import CalibrationFacts
 from zeroevidence.measure.search.singling import firing_threshold
-
-
-def drawn(prefix, people, each, seed):
-    rng = np.random.default_rng(seed)
-    names = np.array([f"{prefix}{at:02d}" for at in range(people)])
-    voices = rng.standard_normal((people, 12)) + 0.5
-    trial = np.repeat(voices, each, axis=0) + 1.5 * rng.standard_normal((people * each, 12))
-    return pair(Embeddings(trial, speakers=np.repeat(names, each)), Embeddings(voices, names, names))
 
 
 def matrix(search, scoring):
@@ -29,7 +20,7 @@ def matrix(search, scoring):
 
 @pytest.fixture
 def search():
-    return drawn("p", 23, 3, 0)
+    return draw_pairing(people=23)
 
 
 @pytest.mark.parametrize(("scoring", "ddof", "seed"), [("cosine", 0, 0), ("dot", 1, 5)])
@@ -49,7 +40,7 @@ def test_each_fold_is_calibrated_on_the_others(search, scoring, ddof, seed):
 
 
 def test_development_gives_one_calibration_for_all(search):
-    other = drawn("d", 31, 2, 1)
+    other = draw_pairing("d", 31, 2, seed=1)
     found = calibrate_search(search, other)
     assert found.facts == CalibrationFacts("logistic", cross_fitted=False)
     scores = matrix(other, "cosine")
@@ -57,10 +48,7 @@ def test_development_gives_one_calibration_for_all(search):
     np.testing.assert_allclose(found.weight, np.full(69, expected.weight), atol=1e-8)
     np.testing.assert_allclose(found.bias, expected.bias - expected.prior_log_odds, atol=1e-8)
     np.testing.assert_allclose(found.threshold, firing_threshold(scores, 23), atol=1e-12)
-
-
-def test_a_development_search_too_small_for_a_threshold_gives_none(search):
-    assert calibrate_search(search, drawn("d", 3, 2, 1)).threshold is None
+    assert calibrate_search(search, draw_pairing("d", 3, 2)).threshold is None  # too few pairs for one
 
 
 def test_a_weight_is_taken_as_it_is(search):

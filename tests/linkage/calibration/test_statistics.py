@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from tests.linkage.searches import read_x_vectors
 from zeroevidence.calibrate.rows import fit_rows
 from zeroevidence.linkage import PairStatistics, fit_link, pair_statistics
 from zeroevidence.linkage.calibration import statistics as module
@@ -28,11 +29,7 @@ def test_equals_the_fit_of_the_matrix(scoring, options, binned, monkeypatch, dra
 
 
 def test_equals_the_fit_of_the_matrix_on_real_x_vectors(shared):
-    arrays = np.load(shared / "embeddings" / "vpc2020_xvectors" / "samegender_f0orig.npz")
-    y, names = arrays["enrolls_orig_spkmean_x"], arrays["enrolls_orig_spkmean_spk"].tolist()
-    kept = [at for at, one in enumerate(arrays["trials_f_orig_spk"].tolist()) if one in names]
-    x = arrays["trials_f_orig_x"][kept]
-    mated = np.array([names.index(one) for one in arrays["trials_f_orig_spk"][kept].tolist()])
+    x, y, mated = read_x_vectors(shared, "trials_f", "orig")
     unit = [v.astype(np.float64) / np.linalg.norm(v.astype(np.float64), axis=1, keepdims=True) for v in (x, y)]
     expected = fit_rows(unit[0] @ unit[1].T, mated)
     found = fit_link(x, y, mated, scoring="cosine")

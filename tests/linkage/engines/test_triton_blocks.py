@@ -12,9 +12,9 @@ SCRIPT = """
 import sys
 import warnings
 
-sys.path.insert(0, {here!r})
+sys.path.insert(0, {root!r})
 import numpy as np
-from searches import by_matrix, draw
+from tests.linkage.searches import by_matrix, draw
 
 from zeroevidence.linkage.engines.triton_blocks import TritonLinker
 from zeroevidence.linkage.gpu.kernels import HopperKernel, TritonTile, TritonKernel
@@ -98,7 +98,7 @@ print("fine")
 
 def run(device, rows, columns, *, kinds, hopper=False, dims=(), **environment):
     script = SCRIPT.format(
-        here=str(Path(__file__).parents[1]),
+        root=str(Path(__file__).parents[3]),
         device=device,
         rows=rows,
         columns=columns,
@@ -113,8 +113,8 @@ def run(device, rows, columns, *, kinds, hopper=False, dims=(), **environment):
     assert done.stdout.strip() == "fine", done.stderr[-2000:]
 
 
-def test_by_the_interpreter(need):
-    need("torch")
+def test_by_the_interpreter():
+    pytest.importorskip("torch")
     triton = pytest.importorskip("triton", reason="Triton is not made for this machine")
     older = tuple(map(int, triton.__version__.split(".")[:2])) <= (3, 6)
     if older and np.lib.NumpyVersion(np.__version__) >= "2.5.0":
@@ -122,8 +122,8 @@ def test_by_the_interpreter(need):
     run("cpu", 16, 32, kinds=2, TRITON_INTERPRET="1")
 
 
-def test_on_a_gpu(need):
-    torch = need("torch")
+def test_on_a_gpu():
+    torch = pytest.importorskip("torch")
     pytest.importorskip("triton", reason="Triton is not made for this machine")
     if not torch.cuda.is_available():
         pytest.skip("no CUDA device")
@@ -131,8 +131,8 @@ def test_on_a_gpu(need):
     run("cuda", 64, 64, kinds=3, hopper=hopper, dims=(40, 100, 192, 256, 300, 512))
 
 
-def test_vectors_too_long_are_refused(need):
-    need("torch")
+def test_vectors_too_long_are_refused():
+    pytest.importorskip("torch")
     pytest.importorskip("triton", reason="Triton is not made for this machine")
     from zeroevidence.errors import UsageError
     from zeroevidence.linkage.engines.triton_blocks import TritonLinker

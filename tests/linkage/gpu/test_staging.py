@@ -10,8 +10,8 @@ from zeroevidence.linkage.inputs.vectors import VectorSet
 
 
 @pytest.fixture
-def torch_blocks(need):
-    need("torch")
+def torch_blocks():
+    pytest.importorskip("torch")
     from zeroevidence.linkage.engines import torch_blocks
 
     return torch_blocks
@@ -25,8 +25,8 @@ def kept(monkeypatch):
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", ">f4", "longdouble", "int8", "uint16", "bool"])
 @pytest.mark.parametrize("order", ["C", "F"])
-def test_every_kind_of_number_arrives(dtype, order, need):
-    torch = need("torch")
+def test_every_kind_of_number_arrives(dtype, order):
+    torch = pytest.importorskip("torch")
     vectors = np.asarray(np.random.default_rng(0).integers(0, 2, (50, 3)), order=order).astype(dtype, order=order)
     vectors.setflags(write=False)
     found = staging.staged(vectors, torch.device("cpu"))

@@ -44,14 +44,6 @@ def test_enrolled_without_speakers_are_people_by_their_identifiers():
     assert pair(drawn(["bob"], 1, 0, dim=2), enrol).mated.tolist() == [1]
 
 
-def test_what_cannot_be_paired_is_refused():
-    enrol = drawn(["ada", "bob"], 1, 0)
-    with pytest.raises(InputError, match="trials without speakers"):
-        pair(Embeddings(np.eye(6)), enrol)
-    with pytest.raises(InputError, match="no trial has its speaker"):
-        pair(drawn(["eve"], 2, 1), enrol)
-
-
 def test_development_is_of_other_people():
     one, other = (pair(drawn(people, 2, 0), drawn(people, 1, 1)) for people in (["ada", "bob"], ["bob", "cy"]))
     with pytest.raises(InputError, match=r"share 1 speaker.s., among them 'bob'"):
@@ -78,7 +70,9 @@ def test_the_file_with_the_fault_is_named(tmp_path):
     enrol, trial = drawn(["ada", "bob"], 2, 0), drawn(["eve"], 2, 1)
     save(tmp_path / "e.npz", enrol)
     save(tmp_path / "t.npz", trial)
-    with pytest.raises(InputError, match=r"t\.npz: no trial has"):
+    with pytest.raises(InputError, match="trials without speakers"):
+        pair(Embeddings(np.eye(6)), enrol)
+    with pytest.raises(InputError, match=r"t\.npz: no trial has its speaker"):
         read_pairing(tmp_path / "t.npz", tmp_path / "e.npz")
     save(tmp_path / "zero.npz", Embeddings(np.zeros((4, 6)), enrol.ids, enrol.speakers))
     with pytest.raises(InputError, match=r"zero\.npz: row 0 .* zero vector"):

@@ -3,28 +3,17 @@
 import numpy as np
 import pytest
 
-from zeroevidence.data.embeddings import Embeddings
+from tests.linkage.searches import draw_pairing
 from zeroevidence.errors import InputError, UsageError
-from zeroevidence.linkage import LinkSettings, calibrate_search, link, link_resumable, pair
+from zeroevidence.linkage import LinkSettings, calibrate_search, link, link_resumable
 from zeroevidence.linkage.engines.engine import ENGINES
 from zeroevidence.linkage.engines.numpy_blocks import NumpyEngine
 from zeroevidence.linkage.result import CalibrationFacts
 
 
-def drawn(prefix="p", people=20, seed=0):
-    rng = np.random.default_rng(seed)
-    names = np.array([f"{prefix}{at:02d}" for at in range(people)])
-    voices = rng.standard_normal((people, 8)) + 0.5
-    trial = np.repeat(voices, 3, axis=0) + 1.2 * rng.standard_normal((3 * people, 8))
-    speakers = np.repeat(names, 3)
-    speakers[-1] = "stranger"
-    ids = [f"{prefix}t{at}" for at in range(3 * people)]
-    return pair(Embeddings(trial, ids, speakers), Embeddings(voices, names, names))
-
-
 @pytest.fixture
 def search():
-    return drawn()
+    return draw_pairing(strangers=1)
 
 
 class Counting(NumpyEngine):
@@ -61,7 +50,7 @@ def interrupt_at(block):
     return progress
 
 
-def test_what_was_done_before_an_interruption_is_not_done_again(search, counting, tmp_path, arrays, monkeypatch):
+def test_what_was_done_before_an_interruption_is_not_done_again(search, counting, tmp_path, same, monkeypatch):
     settings = LinkSettings(engine="counting", block=10)
     with pytest.raises(Interruption):
         link_resumable(search, tmp_path / "out", settings, progress=interrupt_at(4))
@@ -76,18 +65,8 @@ def test_what_was_done_before_an_interruption_is_not_done_again(search, counting
     assert said[1] == "continuing: 4 of 6 blocks are there"
     assert seen == [(5, 6), (6, 6)]
     fit = calibrate_search(search)
-    whole = link(
-        search.trial,
-        search.enrol,
-        search.mated,
-        weight=fit.weight,
-        bias=fit.bias,
-        threshold=fit.threshold,
-        scoring="cosine",
-        engine="numpy",
-    )
-    for name in arrays:
-        np.testing.assert_allclose(getattr(found, name), getattr(whole, name), rtol=1e-12, atol=1e-12)
+    options = {"weight": fit.weight, "bias": fit.bias, "threshold": fit.threshold, "scoring": "cosine"}
+    same(found, link(search.trial, search.enrol, search.mated, engine="numpy", **options))
 
 
 def test_the_result_knows_its_search(search, tmp_path):
@@ -97,10 +76,8 @@ def test_the_result_knows_its_search(search, tmp_path):
     assert found.not_enrolled == 1
     assert found.scoring == "cosine"
     assert found.calibration == CalibrationFacts("logistic", cross_fitted=True)
-    assert link_resumable(search, tmp_path / "dev", development=drawn("d", seed=1)).calibration == CalibrationFacts(
-        "logistic"
-    )
-    assert link_resumable(search, tmp_path / "given", LinkSettings(weight=2.0)).calibration == CalibrationFacts("given")
+    fitted = link_resumable(search, tmp_path / "dev", development=draw_pairing("d", seed=1))
+    assert fitted.calibration == CalibrationFacts("logistic")
 
 
 def test_without_a_writer_the_blocks_stay_and_are_read(search, counting, tmp_path):
@@ -135,7 +112,7 @@ def test_other_settings_or_data_are_refused(search, tmp_path):
     with pytest.raises(UsageError, match="other scoring, seed"):
         link_resumable(search, tmp_path / "out", LinkSettings(scoring="dot", seed=1))
     with pytest.raises(UsageError, match="other trial, enrol"):
-        link_resumable(drawn(seed=3), tmp_path / "out")
+        link_resumable(draw_pairing(seed=3), tmp_path / "out")
     with pytest.raises(UsageError, match="other note"):
         link_resumable(search, tmp_path / "out", labels={"note": "second try"})
 
@@ -145,8 +122,8 @@ def test_other_settings_or_data_are_refused(search, tmp_path):
     [
         (LinkSettings(precision=16, engine="numpy"), None, UsageError, "need the engine triton"),
         (LinkSettings(engine="gpu"), None, UsageError, "unknown engine"),
-        (LinkSettings(weight=2.0), drawn("d"), UsageError, "exclude each other"),
-        (LinkSettings(), drawn(), InputError, "share 20 speaker"),
+        (LinkSettings(weight=2.0), draw_pairing("d"), UsageError, "exclude each other"),
+        (LinkSettings(), draw_pairing(), InputError, "share 20 speaker"),
     ],
 )
 def test_what_cannot_work_leaves_no_folder_behind(search, tmp_path, settings, development, error, words):
@@ -155,12 +132,10 @@ def test_what_cannot_work_leaves_no_folder_behind(search, tmp_path, settings, de
     assert not (tmp_path / "out").exists()
 
 
-def test_blocks_of_another_size_are_not_taken_for_these(search, counting, tmp_path, arrays):
+def test_blocks_of_another_size_are_not_taken_for_these(search, counting, tmp_path, same):
     """As when a folder that was begun on one machine goes on where another engine takes longer runs."""
     settings = LinkSettings(engine="counting", weight=2.0)
     expected = link_resumable(search, tmp_path / "whole", settings)
     for trials in (20, 40, 20):
         counting.run_trials = lambda _, trials=trials: trials
-        found = link_resumable(search, tmp_path / "work", settings)
-        for name in arrays:
-            np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-12, atol=1e-12)
+        same(link_resumable(search, tmp_path / "work", settings), expected)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
-from zeroevidence.calibrate.logistic import LogisticFit, fit_logistic, newton
+from zeroevidence.calibrate.logistic import LogisticFit, ScoreBins, fit_logistic, fit_points
 from zeroevidence.calibrate.rows import RowScaling
 from zeroevidence.errors import InputError
 from zeroevidence.linkage.evidence.plan import SearchPlan, plan_search
@@ -21,10 +21,7 @@ from zeroevidence.linkage.evidence.score_rows import centred, score_rows
 from zeroevidence.linkage.inputs.scoring import Scoring
 
 _EXACT_BELOW = 1 << 20
-_PER_UNIT = 4096.0
-_INSIDE = 16.0
 _SAMPLE = 64  # rows that a scale is taken from
-_BINS = int(2 * _INSIDE * _PER_UNIT)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,53 +65,27 @@ class PairStatistics:
 
     def fit(self, *, l2: float = 0.0, balanced: bool = False) -> LogisticFit:
         """Maximum-likelihood weight and bias, as `calibrate.logistic.fit_logistic` of the single pairs."""
-        fit = self._fit(l2 / self.unit**2, balanced)
+        l2 /= self.unit**2
+        if (self.counts == 1.0).all():
+            fit = fit_logistic(self.target, self.others, l2=l2, balanced=balanced)
+        else:
+            separable = l2 == 0.0 and bool(self.target.min() >= self.high or self.target.max() <= self.low)
+            points = (self.target, None), (self.others, self.counts)
+            fit = fit_points(*points, l2=l2, balanced=balanced, separable=separable)
         weight = fit.weight / self.unit
         return replace(fit, weight=weight, bias=fit.bias - weight * self.offset)
-
-    def _fit(self, l2: float, balanced: bool) -> LogisticFit:
-        """The same of scores in their unit."""
-        if (self.counts == 1.0).all():
-            return fit_logistic(self.target, self.others, l2=l2, balanced=balanced)
-        n_target, n_other = float(len(self.target)), float(self.counts.sum())
-        n = n_target + n_other
-        weights = (n / (2.0 * n_target), n / (2.0 * n_other)) if balanced else (1.0, 1.0)
-        prior = float(np.log(weights[0] * n_target / (weights[1] * n_other)))
-        separable = l2 == 0.0 and bool(self.target.min() >= self.high or self.target.max() <= self.low)
-        labels = ((n_target + 1.0) / (n_target + 2.0), 1.0 / (n_other + 2.0)) if separable else (1.0, 0.0)
-        classes = (
-            (self.target, np.full(len(self.target), weights[0]), labels[0]),
-            (self.others, weights[1] * self.counts, labels[1]),
-        )
-
-        def loss_and_slopes(theta: FloatArray) -> tuple[float, FloatArray, FloatArray]:
-            loss = 0.5 * l2 * float(theta[0]) ** 2
-            gradient, curvature = np.array([l2 * theta[0], 0.0]), np.diag([l2, 0.0])
-            for x, weight, label in classes:
-                logit = theta[0] * x + theta[1]
-                softplus = np.logaddexp(0.0, logit)
-                p = np.exp(logit - softplus)
-                error, variance = weight * (p - label), weight * (p * (1.0 - p))
-                loss += float(weight @ (softplus - label * logit))
-                gradient += (error @ x, error.sum())
-                cross = variance @ x
-                curvature += ((variance * x) @ x, cross), (cross, variance.sum())
-            return loss, gradient, curvature
-
-        weight, bias = newton(loss_and_slopes, np.array([0.0, prior]))
-        return LogisticFit(float(weight), float(bias), prior, separable)
 
 
 class _Collector:
     """Collects blocks of rows of one fold."""
 
     def __init__(self, exact: bool, top: int, scale: tuple[float, float]) -> None:
-        self.exact, self.top, self.scale = exact, top, scale
+        self.top, self.scale = top, scale
+        self.bins = None if exact else ScoreBins()
         self.target: list[FloatArray] = []
-        self.points: list[FloatArray] = []
+        self.single: list[FloatArray] = []  # scores of other identities, where there are no bins
         self.largest: list[FloatArray] = []
         self.floor, self.pending = -np.inf, 0
-        self.count, self.total = (np.zeros(0), np.zeros(0)) if exact else (np.zeros(_BINS), np.zeros(_BINS))
         self.low, self.high = np.inf, -np.inf
 
     def add_scores(self, scores: FloatArray) -> None:
@@ -142,30 +113,24 @@ class _Collector:
         keep[index, mated] = False
         others = z[keep]
         self.low, self.high = min(self.low, float(others.min())), max(self.high, float(others.max()))
-        if self.exact:
-            self.points.append(others)
-            return
-        far = np.abs(others) >= _INSIDE
-        if far.any():
-            self.points.append(others[far])
-            others = others[~far]
-        bins = ((others + _INSIDE) * _PER_UNIT).astype(np.int64)
-        self.count += np.bincount(bins, minlength=_BINS)
-        self.total += np.bincount(bins, weights=others, minlength=_BINS)
+        if self.bins is None:
+            self.single.append(others)
+        else:
+            self.bins.add(others)
 
     def statistics(self) -> PairStatistics:
         """Return the statistics of what was collected."""
-        used = self.count > 0.0
-        single = np.concatenate(self.points) if self.points else np.zeros(0)
         if self.top:
             self._prune()
+        single = np.concatenate([np.zeros(0), *self.single])
+        others, counts = (single, np.ones(len(single))) if self.bins is None else self.bins.points()
         return PairStatistics(
             np.concatenate(self.target),
-            np.concatenate((self.total[used] / self.count[used], single)),
-            np.concatenate((self.count[used], np.ones(len(single)))),
+            others,
+            counts,
             self.low,
             self.high,
-            np.concatenate(self.largest) if self.largest else np.zeros(0),
+            np.concatenate([np.zeros(0), *self.largest]),
             *self.scale,
         )
 

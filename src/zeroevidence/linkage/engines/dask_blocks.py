@@ -23,8 +23,7 @@ from zeroevidence.linkage.optional import optional
 
 _ATTEMPTS = 5
 _PATIENCE = 60.0  # seconds without a worker: one that is started again takes some
-_GLANCE = 0.02  # seconds between two looks at the tasks
-_GLANCES = 50  # of these between two looks at the workers
+_TASKS_EVERY, _WORKERS_EVERY = 0.02, 1.0  # seconds between two looks
 _LINKERS: dict[str, Linker] = {}  # of this process: what a worker prepared for the plan it works on
 _ONE_AT_A_TIME = threading.Lock()
 
@@ -73,10 +72,10 @@ def _run(
                 index = futures[future]
                 left.discard(index)
                 yield index, future.result()
-            elif isinstance(error := _error(future), ZeroEvidenceError):
+            elif future.status == "error" and isinstance(error := future.exception(), ZeroEvidenceError):
                 raise error
             elif attempt == _ATTEMPTS - 1:
-                future.result()
+                future.result()  # raises whatever the last attempt ended in
         if not left:
             return
 
@@ -90,20 +89,13 @@ def _completed(distributed: Any, client: Any, futures: list[Any]) -> Iterator[An
             yield next(completed)
             seen = time.monotonic()
             continue
-        time.sleep(_GLANCE)
+        time.sleep(_TASKS_EVERY)
         now = time.monotonic()
-        if now - looked > _GLANCES * _GLANCE:
+        if now - looked > _WORKERS_EVERY:
             looked = now
             seen = now if client.nthreads() else seen
         if now - seen > _PATIENCE:
             raise ZeroEvidenceError("no worker of the cluster is left; start others, and the same search continues")
-
-
-def _error(future: Any) -> BaseException | None:
-    if future.status != "error":
-        return None
-    error: BaseException | None = future.exception()
-    return error
 
 
 def compute_run(plan: SearchPlan, token: str, settings: EngineSettings, start: int, stop: int) -> TrialEvidence:

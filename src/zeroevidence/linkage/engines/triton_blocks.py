@@ -23,7 +23,7 @@ from zeroevidence.linkage.evidence.row_terms import TERMS, OtherIdentities, RowT
 from zeroevidence.linkage.evidence.trial_evidence import ARRAYS, LN2, TrialEvidence
 from zeroevidence.linkage.gpu.kernels import Kernel, KernelArguments, pick_kernel
 from zeroevidence.linkage.gpu.staging import doubled, fetched, load_torch, on_device, parts, sent, staged
-from zeroevidence.linkage.inputs.vectors import VectorSet
+from zeroevidence.linkage.inputs.vectors import VectorSet, as_slice
 from zeroevidence.linkage.optional import optional
 
 _SAFE = 100.0  # exponents up to here sum without overflow in single precision
@@ -122,7 +122,7 @@ class TritonRows:
         plan, device = linker.plan, linker.device
         self.linker, self.count = linker, len(rows)
         self.padded = -(-len(rows) // linker.kernel.rows) * linker.kernel.rows
-        raw = staged(plan.trial.vectors[_run(rows)], device)
+        raw = staged(plan.trial.vectors[as_slice(rows)], device)
         self.mated, self.order = torch.sort(sent(plan.mated[rows], device), stable=True)
         weight = sent(plan.weight[rows], device)[self.order]
         self.x, self.z = (
@@ -245,12 +245,6 @@ class PendingRun:
             for name in ARRAYS:
                 getattr(result, name)[again] = getattr(careful, name)
         return result
-
-
-def _run(rows: IntArray) -> slice | IntArray:
-    """Rows that follow each other as a slice, which takes no copy."""
-    first, last = int(rows[0]), int(rows[-1]) + 1
-    return slice(first, last) if last - first == len(rows) and (np.diff(rows) == 1).all() else rows
 
 
 def _interpreted() -> bool:

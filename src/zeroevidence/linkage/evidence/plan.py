@@ -12,7 +12,7 @@ from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.calibrate.rows import ROW_SCALINGS, RowScaling
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.linkage.evidence.moments import EnrolmentMoments, enrolment_moments
-from zeroevidence.linkage.inputs.scoring import ScoreFunction, Scoring, check_scoring
+from zeroevidence.linkage.inputs.scoring import SCORINGS, ScoreFunction, Scoring
 from zeroevidence.linkage.inputs.vectors import VectorSet, vector_sets
 
 LARGEST_WEIGHT = 1e6  # times the deviation of scaled rows: beyond, the rounding of scores would decide the evidence
@@ -66,7 +66,8 @@ def plan_search(
     InputError
         Naming the trial, the enrolment or the option that is wrong.
     """
-    check_scoring(scoring)
+    if not callable(scoring) and scoring not in SCORINGS:
+        raise UsageError(f"unknown scoring {scoring!r}; expected {' or '.join(SCORINGS)}, or a function of two blocks")
     trial, enrol = vector_sets(trial_vectors, enrol_vectors, scoring)
     if trial.dim != enrol.dim and not callable(scoring):
         raise InputError(f"trial vectors have {trial.dim} entries, enrolment vectors {enrol.dim}; expected the same")

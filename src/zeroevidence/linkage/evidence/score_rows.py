@@ -22,7 +22,10 @@ def score_rows(plan: SearchPlan, rows: IntArray) -> Iterator[tuple[slice, FloatA
         scores = np.empty((len(x), plan.identities))
         for first, stop in plan.enrol.blocks():
             y = plan.enrol.read(first, stop)
-            scores[:, first:stop] = x @ y.T if plan.function is None else _call_function(plan, x, y)
+            block = x @ y.T if plan.function is None else np.asarray(plan.function(x, y), dtype=np.float64)
+            if block.shape != (len(x), len(y)):
+                raise InputError(f"the scoring function gave shape {block.shape}; expected {(len(x), len(y))}")
+            scores[:, first:stop] = block
         if not np.isfinite(scores.sum()) and not np.isfinite(scores).all():
             at, column = np.argwhere(~np.isfinite(scores))[0]
             raise InputError(
@@ -30,14 +33,6 @@ def score_rows(plan: SearchPlan, rows: IntArray) -> Iterator[tuple[slice, FloatA
                 "expected finite scores"
             )
         yield part, scores
-
-
-def _call_function(plan: SearchPlan, x: FloatArray, y: FloatArray) -> FloatArray:
-    assert plan.function is not None
-    scores = np.asarray(plan.function(x, y), dtype=np.float64)
-    if scores.shape != (len(x), len(y)):
-        raise InputError(f"the scoring function gave shape {scores.shape}; expected {(len(x), len(y))}")
-    return scores
 
 
 def centred(scores: FloatArray, ddof: int) -> tuple[FloatArray, FloatArray]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -47,19 +47,6 @@ class TrialEvidence:
         return TrialEvidence(self.identities, **{name: getattr(self, name)[rows] for name in ARRAYS})
 
     @staticmethod
-    def blank(identities: int, trials: int) -> TrialEvidence:
-        """Return empty arrays, to be filled by `put`."""
-        arrays: dict[str, Any] = {
-            name: np.empty(trials, np.int64 if name in INTEGERS else np.float64) for name in ARRAYS
-        }
-        return TrialEvidence(identities, **arrays)
-
-    def put(self, start: int, part: TrialEvidence) -> None:
-        """Fill in the evidence of a run of trials from `start` on."""
-        for name in ARRAYS:
-            getattr(self, name)[start : start + len(part)] = getattr(part, name)
-
-    @staticmethod
     def join(parts: Sequence[TrialEvidence]) -> TrialEvidence:
         """Return the trials of several parts, one after the other."""
         return TrialEvidence(
@@ -68,4 +55,3 @@ class TrialEvidence:
 
 
 ARRAYS = tuple(field.name for field in fields(TrialEvidence) if field.name != "identities")
-INTEGERS = ("greater", "equal", "top", "fires")

@@ -121,13 +121,11 @@ def parts(rows: int, dim: int) -> list[slice]:
     return [slice(start, min(rows, start + step)) for start in range(0, rows, step)]
 
 
-def upload(side: VectorSet, rows: slice | IntArray, device: Any) -> Any:
+def upload(side: VectorSet, rows: IntArray, device: Any) -> Any:
     """Vectors in double precision on the device, checked and, for cosine, of length one."""
     x, good = doubled(staged(side.vectors[rows], device), cosine=side.cosine)
-    if not bool(good.all()):  # raises an error that says what is wrong, if anything is
-        checked = side.read(rows.start, rows.stop) if isinstance(rows, slice) else side.take(rows)
-        x = load_torch().from_numpy(checked).to(device)
-    return x
+    # reading them on the host raises an error that says what is wrong, if anything is
+    return x if bool(good.all()) else load_torch().from_numpy(side.take(rows)).to(device)
 
 
 def room(size: int, device: Any) -> bool:

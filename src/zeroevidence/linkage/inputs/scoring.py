@@ -20,13 +20,6 @@ Scoring: TypeAlias = ScoringName | ScoreFunction
 SCORINGS: tuple[ScoringName, ...] = get_args(ScoringName)
 
 
-def check_scoring(scoring: Scoring) -> Scoring:
-    """Return the scoring; an unknown name is refused."""
-    if not callable(scoring) and scoring not in SCORINGS:
-        raise UsageError(f"unknown scoring {scoring!r}; expected {' or '.join(SCORINGS)}, or a function of two blocks")
-    return scoring
-
-
 def unit(vectors: FloatArray, *, side: str, rows: IntArray) -> FloatArray:
     """Vectors over their lengths, in double precision; a zero vector is refused by the number of its row."""
     x: FloatArray = np.asarray(vectors, dtype=np.float64)

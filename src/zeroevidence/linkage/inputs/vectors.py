@@ -112,9 +112,7 @@ class VectorSet:
 
     def take(self, rows: IntArray) -> FloatArray:
         """Vectors of some rows, in double precision."""
-        if len(rows) and rows[-1] - rows[0] + 1 == len(rows) and (np.diff(rows) == 1).all():
-            return self.read(int(rows[0]), int(rows[-1]) + 1)
-        return self._checked(self.vectors[rows], rows)
+        return self._checked(self.vectors[as_slice(rows)], rows)
 
     def blocks(self, rows: int | None = None) -> Iterator[tuple[int, int]]:
         """Runs of rows that fit a modest amount of memory."""
@@ -141,6 +139,13 @@ class VectorSet:
                 f"{self.name} {row}: the largest entry of its vector is {largest:.3g}; "
                 f"expected {SMALLEST:g} to {LARGEST:g} (scale the vectors, or use cosine)"
             )
+
+
+def as_slice(rows: IntArray) -> slice | IntArray:
+    """Return rows that follow each other as a slice, which takes no copy; others as they are."""
+    if not len(rows) or not (np.diff(rows) == 1).all():
+        return rows
+    return slice(int(rows[0]), int(rows[-1]) + 1)
 
 
 def vector_sets(trial: Any, enrol: Any, scoring: Scoring) -> tuple[VectorSet, VectorSet]:

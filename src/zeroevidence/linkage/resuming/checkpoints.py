@@ -1,6 +1,7 @@
 """Checkpoints of a search: blocks of results on disk, each complete or absent.
 
-A block is written to a temporary file, flushed to the disk and renamed. Its header holds the length and a digest of the
+A block is written to a temporary file, flushed to the disk and renamed; `lock_folder` removes temporary files of killed
+processes. Its header holds the length and a digest of the
 payload, of its name and of the search it belongs to, so that a file that is cut off, damaged or of another search is
 never taken for a block: the block is computed again.
 """
@@ -22,7 +23,8 @@ from numpy.typing import NDArray
 
 from zeroevidence.data.files.errors import reading_file
 from zeroevidence.data.files.json_values import load_json, typed
-from zeroevidence.errors import InputError, OutputError, UsageError
+from zeroevidence.data.files.writing import write_atomically
+from zeroevidence.errors import InputError, UsageError
 
 _MAGIC = b"ZEBLOCK2"
 _HEADER = len(_MAGIC) + 8 + 32
@@ -59,11 +61,6 @@ class Checkpoints:
     def clear(self) -> None:
         """Remove all blocks."""
         shutil.rmtree(self.folder, ignore_errors=True)
-
-    def sweep(self) -> None:
-        """Remove temporary files that an interruption left."""
-        for leftover in self.folder.glob(".*"):
-            leftover.unlink(missing_ok=True)
 
     def _header(self, name: str, payload: bytes) -> bytes:
         digest = hashlib.sha256(f"{self.key} {name} ".encode() + payload).digest()
@@ -122,7 +119,7 @@ def open_work_folder(
             )
         manifest = None
     if manifest is None:
-        if not overwrite and not all(path.name.startswith(".manifest.json.") for path in home.iterdir()):
+        if not overwrite and any(home.iterdir()):
             raise UsageError(f"{home}: is not empty; overwriting starts over there, or name another folder")
         for name in outputs:
             (home / name).unlink(missing_ok=True)
@@ -130,8 +127,6 @@ def open_work_folder(
         _write_manifest(home / "manifest.json", key, settings, done=False)
     elif manifest.done and not overwrite:
         return WorkFolder(home, settings, checkpoints, done=True)
-    if checkpoints.folder.is_dir():
-        checkpoints.sweep()
     return WorkFolder(home, settings, checkpoints, done=False)
 
 
@@ -161,16 +156,11 @@ def _write_manifest(path: Path, key: str, settings: Mapping[str, Any], *, done: 
 
 def _write_durably(path: Path, *parts: bytes) -> None:
     """Write a file that is there completely or not at all, even after a loss of power."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
+
+    def write(temporary: Path) -> None:
         with temporary.open("wb") as stream:
             stream.writelines(parts)
             stream.flush()
             os.fsync(stream.fileno())
-        temporary.replace(path)
-    except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise OutputError(error, path) from None
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+
+    write_atomically(path, write)

@@ -16,7 +16,6 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from zeroevidence.calibrate.rows import RowScaling
-from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.files.locking import lock_folder
 from zeroevidence.errors import UsageError
 from zeroevidence.linkage.calibration.search_calibration import SearchCalibration, calibrate_search
@@ -156,12 +155,13 @@ def link_resumable(
 
 def _digests(search: Pairing, development: Pairing | None) -> dict[str, str | None]:
     """Digests of all embeddings, by their names in the manifest."""
-    pairings = {"": search, "dev_": development}
-    return {
-        f"{prefix}{side}": None if pairing is None else _digest(getattr(pairing, side))
-        for prefix, pairing in pairings.items()
-        for side in ("trial", "enrol")
-    }
+    digests: dict[str, str | None] = {}
+    for prefix, pairing in (("", search), ("dev_", development)):
+        for side in ("trial", "enrol"):
+            vectors = getattr(pairing, side, None)
+            digest = None if vectors is None else array_digest(vectors.vectors, vectors.ids, vectors.speakers)
+            digests[f"{prefix}{side}"] = digest
+    return digests
 
 
 def _data_digest(digests: Mapping[str, str | None], settings: LinkSettings) -> str:
@@ -171,10 +171,6 @@ def _data_digest(digests: Mapping[str, str | None], settings: LinkSettings) -> s
     """
     content = {**digests, "weight": settings.weight, "precision": settings.precision}
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
-
-
-def _digest(embeddings: Embeddings) -> str:
-    return array_digest(embeddings.vectors, embeddings.ids, embeddings.speakers)
 
 
 def _calibration(
