@@ -1,18 +1,15 @@
 """Protectors fitted, loaded and applied from Python as by the commands."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.errors import InputError, UsageError
-from zeroevidence.protect import Roles, save_model
+from zeroevidence.protect import Roles, load_model, save_model
 from zeroevidence.protect.applying import protect_embeddings
-from zeroevidence.protect.fitting import (
-    fit,
-    fit_protectors,
-    load_protectors,
-    protectors_that_keep,
-)
+from zeroevidence.protect.fitting import fit, fit_protectors, protectors_that_keep, suitable_protectors
 
 
 def voices(people=18, dimension=5, start=0):
@@ -60,8 +57,7 @@ def test_several_are_fitted_and_those_that_can_keep_an_attribute_do():
     def progress(kind):
         return lambda done, total: seen.append((kind, done, total))
 
-    found = fit_protectors(["linear"], voices(), "sex", keep="accent", progress=progress)
-    assert list(found) == ["linear"]
+    assert list(fit_protectors(["linear"], voices(), "sex", keep="accent", progress=progress)) == ["linear"]
     flow = fit_protectors(["flow"], voices(), "sex", keep="accent", parameters={"epochs": 1}, progress=progress)["flow"]
     assert flow.kept_classes_.tolist() == ["n", "s"]
     assert seen[-1] == ("flow", 1, 1)
@@ -74,10 +70,16 @@ def test_models_that_would_make_an_assessment_unfair_are_refused(tmp_path):
     for name, people in (("own", data), ("other", voices(start=100)), ("wide", voices(start=200, dimension=6))):
         save_model(fit(people, "sex", "linear"), tmp_path / name)
     save_model(fit(voices(start=100), "accent", "linear"), tmp_path / "accent")
-    assert list(load_protectors([tmp_path / "other"], roles, "sex")) == ["other"]
+    models = {str(folder): load_model(folder) for folder in tmp_path.iterdir()}
+
+    def suitable(*folders):
+        chosen = {folder: models[str(tmp_path / Path(folder).name)] for folder in folders}
+        return suitable_protectors(chosen, roles, "sex")
+
+    assert list(suitable(str(tmp_path / "other"))) == ["other"]
     for name, reason in (("own", "was trained on"), ("wide", "vectors of 6"), ("accent", "conceals 'accent'")):
         with pytest.raises(InputError, match=reason) as error:
-            load_protectors([tmp_path / name], roles, "sex")
+            suitable(str(tmp_path / name))
         assert error.value.path == str(tmp_path / name)
     with pytest.raises(UsageError, match="two models are called 'other'"):
-        load_protectors([tmp_path / "other", tmp_path / "other"], roles, "sex")
+        suitable("a/other", "b/other")

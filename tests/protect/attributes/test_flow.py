@@ -11,7 +11,6 @@ from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import Options, evaluate
 from zeroevidence.evaluation.reading.results import read_results, save_results
 from zeroevidence.measure.pairs.verification import cllr, cllr_min
-from zeroevidence.measure.pairs.zebra import d_ece
 from zeroevidence.protect import LinearNuller, Roles, ZeroEvidenceFlow, assess
 from zeroevidence.protect.assessment.class_attacks import attribute_scores
 from zeroevidence.protect.attributes.flows.latent import LatentClasses, simplex
@@ -30,9 +29,8 @@ def attacked(train, train_y, test, test_y, label):
     network = MLPClassifier((64, 64), max_iter=60, random_state=0, early_stopping=True)
     network.fit(scaler.transform(train), train_y == label)
     scores = np.log(np.maximum(network.predict_proba(scaler.transform(test)), 1e-300))
-    told = attribute_scores(
-        scores[:, 1] - scores[:, 0], test_y == label, np.arange(len(test)).astype(str), np.arange(len(test)).astype(str)
-    )
+    names = np.arange(len(test)).astype(str)
+    told = attribute_scores(scores[:, 1] - scores[:, 0], test_y == label, names, names)
     return evaluate(told, options=Options(intervals=0, null=100)).metrics["d_ece"]
 
 
@@ -60,13 +58,6 @@ def test_protected_vectors_tell_a_fresh_attacker_nothing(gaussian):
     assert after.value <= after.null.quantile
 
 
-def test_maps_there_and_back(gaussian):
-    flow, _, (x, _, _) = gaussian
-    assert flow.inversion_error_ < 1e-4
-    error = np.abs(flow.from_latent(flow.to_latent(x)) - x) / x.std(axis=0)
-    assert error.max() < 1e-4
-
-
 def test_evidence_is_set_as_asked(gaussian):
     flow, _, (x, _, _) = gaussian
     np.testing.assert_allclose(flow.llr(flow.transform(x)), 0.0, atol=1e-3)
@@ -75,6 +66,7 @@ def test_evidence_is_set_as_asked(gaussian):
     np.testing.assert_allclose(flow.llr(flow.set_evidence(x, wanted)), wanted, atol=1e-3)
     np.testing.assert_allclose(flow.set_evidence(x, flow.llr(x)), x, atol=1e-3)
     latent = flow.to_latent(x)
+    assert (np.abs(flow.from_latent(latent) - x) / x.std(axis=0)).max() < 1e-4
     np.testing.assert_allclose(latent[:, 0], flow.llr(x), atol=1e-9)
     np.testing.assert_allclose(flow.to_latent(flow.transform(x))[:, 1:], latent[:, 1:], atol=1e-3)
 
@@ -136,17 +128,6 @@ def test_few_vectors_leave_the_complement_alone():
     assert ZeroEvidenceFlow(epochs=1).fit(np.tile(x, (4, 2)), np.tile(y, 4)).linear_map_.width <= 64
 
 
-@slow
-def test_few_people_are_all_trained_on():
-    x, y, _ = classes.gaussian(np.random.default_rng(11), 600)
-    y = np.repeat(["a", "b"], 300)
-    few = ZeroEvidenceFlow().fit(x, y, speakers=np.repeat(np.arange(20), 30))
-    assert few.history_.losses == ()
-    assert few.history_.best == 20
-    many = ZeroEvidenceFlow(epochs=2).fit(x, y, speakers=np.repeat(np.arange(120), 5))
-    assert len(many.history_.losses) == 3
-
-
 def test_without_training_it_is_linear_discriminant_analysis():
     rng = np.random.default_rng(6)
     x, y, truth = classes.gaussian(rng, 3000)
@@ -164,13 +145,12 @@ def test_same_seed_same_vectors_whatever_the_threads():
     rng = np.random.default_rng(7)
     x, y, _ = classes.gaussian(rng, 600)
     threads = torch.get_num_threads()
-    found = []
+    protected = []
     for count in (1, 2):
         torch.set_num_threads(count)
-        found.append(ZeroEvidenceFlow(epochs=3).fit(x, y).transform(x))
+        protected.append(ZeroEvidenceFlow(epochs=3).fit(x, y).transform(x))
     torch.set_num_threads(threads)
-    np.testing.assert_array_equal(*found)
-    assert (ZeroEvidenceFlow(epochs=3, random_state=1).fit(x, y).transform(x) != found[0]).any()
+    np.testing.assert_array_equal(*protected)
 
 
 def test_paper_preset_and_parameters():
@@ -196,33 +176,11 @@ def test_mu_after_a_batch_is_that_of_equation_six():
     assert paper.evidence_[0].mu == pytest.approx(paper.history_.mus[-1])
 
 
-@slow
-def test_mu_forgets_where_it_started():
-    x, y, _ = classes.gaussian(np.random.default_rng(12), 2000, d=4, mu=6.0)
-    made = [
-        ZeroEvidenceFlow.paper(epochs=15, learning_rate=1e-3, hidden=64, alpha=0.9, mu=mu).fit(x, y)
-        for mu in (2.0, 30.0)
-    ]
-    ends = [one.history_.mus[-1] for one in made]
-    assert max(ends) - min(ends) < 0.8
-    assert 3.5 < np.mean(ends) < 7.0  # on its way to 6
-
-
-@slow
-def test_imbalance_does_not_move_the_boundary():
-    rng = np.random.default_rng(9)
-    x, y, truth = classes.gaussian(rng, 8000)
-    rare = (y == "a") | (rng.random(len(y)) < 0.1)
-    flow = ZeroEvidenceFlow(epochs=10).fit(x[rare], y[rare])
-    assert abs(np.mean(flow.llr(x) - truth)) < 0.3
-
-
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [
         (lambda x, y: ZeroEvidenceFlow(linear_map="svd").fit(x, y), UsageError, "lda, pca or none"),
-        (lambda x, y: ZeroEvidenceFlow(precision="half").fit(x, y), UsageError, "auto, float32 or bfloat16"),
-        (lambda x, y: ZeroEvidenceFlow(weights="people").fit(x, y), UsageError, "balanced or none"),
+        (lambda x, y: ZeroEvidenceFlow(covariances="own").fit(x, y), UsageError, "shared or classes"),
         (lambda x, y: ZeroEvidenceFlow(epochs=0).fit(x, y), UsageError, "at least 1"),
         (lambda x, y: ZeroEvidenceFlow(held_out=1.0).fit(x, y), UsageError, "share"),
         (lambda x, y: ZeroEvidenceFlow(epochs=1).fit(x, y, keep=["u"]), InputError, "one per row"),
@@ -250,20 +208,10 @@ def test_circumcentre_and_points():
     corners = simplex(4, 2.5)
     gaps = np.linalg.norm(corners[:, None] - corners, axis=2)[np.triu_indices(4, 1)]
     np.testing.assert_allclose(gaps, 2.5)
+    z = np.linspace(-5.0, 5.0, 11)[:, None]
+    np.testing.assert_allclose(LatentClasses.binary(3.0).llr(z), z[:, 0])  # the coordinate is the LLR
     with pytest.raises(InputError, match="span"):
         LatentClasses(np.zeros((3, 2)), 1.0).centre()
-
-
-def test_binary_coordinate_is_the_llr():
-    z = np.linspace(-5.0, 5.0, 11)[:, None]
-    np.testing.assert_allclose(LatentClasses.binary(3.0).llr(z), z[:, 0])
-
-
-def test_d_ece_of_a_gaussian_problem_falls_to_nothing(gaussian):
-    flow, _, (x, y, _) = gaussian
-    before, after = flow.llr(x), flow.llr(flow.transform(x))
-    assert d_ece(before[y == "b"], before[y == "a"]) > 0.2
-    np.testing.assert_allclose(after, 0.0, atol=1e-3)
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
@@ -292,10 +240,8 @@ def test_rows_of_a_flow_have_its_latent_map_and_its_training(tmp_path):
         name: ZeroEvidenceFlow(epochs=2, covariances=name).fit(train.vectors, train.attributes["sex"])
         for name in ("shared", "classes")
     }
-    rows = assess(
-        made, roles, "sex", classifiers=["logistic"], verification=False, options=Options(intervals=0, null=0)
-    )
-    save_results(rows, tmp_path / "rows.json")
+    options = Options(intervals=0, null=0)
+    save_results(assess(made, roles, "sex", classifiers=["logistic"], options=options), tmp_path / "rows.json")
     first = {}
     for row in read_results(tmp_path / "rows.json"):
         first.setdefault(row.labels["system"], row)

@@ -208,6 +208,7 @@ def search(
     kept = tuple(
         KeptAttribute(name, measurements.kept(plain, 0.0, name), measurements.kept(own, level, name), boundaries)
         for name, boundaries in others.items()
+        if all(fold.has_all_classes(name) for fold in folds)
     )
     people = len(np.unique(require_speakers(data)))
     return Choice(limit, unprotected, best, within, people, searched_people(folds), kept)
