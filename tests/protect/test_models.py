@@ -8,21 +8,9 @@ import pytest
 from tests.protect.attributes import classes
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.protect import LinearNuller, load_model, make_protector, new_model, save_model
-from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS
 
 pytest.importorskip("torch")
 pytest.importorskip("safetensors")
-
-
-@pytest.fixture(params=[*ATTRIBUTE_PROTECTORS, "flow-three", "flow-keep"])
-def fitted(request):
-    kind, _, more = request.param.partition("-")
-    rng = np.random.default_rng(0)
-    x, y = classes.three(rng, 300) if more == "three" else classes.gaussian(rng, 300)[:2]
-    keep = {"keep": rng.integers(0, 2, len(x))} if more == "keep" else {}
-    quick = {"epochs": 2} if "epochs" in ATTRIBUTE_PROTECTORS.find(kind).parameters else {}
-    noise = {"noise": 0.7, "noise_seed": 1} if kind == "transport" else {}
-    return make_protector(kind, quick | noise).fit(x, y, **keep), x
 
 
 def test_a_saved_model_gives_the_same_vectors(fitted, tmp_path):

@@ -2,9 +2,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sklearn.base import clone
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from tests.protect.attributes import classes
 from zeroevidence.errors import InputError, UsageError
@@ -55,14 +52,6 @@ def test_three_classes_meet_at_the_circumcentre():
     np.testing.assert_allclose(nuller.llr(nuller.transform(x)), 0.0, atol=1e-8)
 
 
-def test_more_dimensions_than_vectors():
-    rng = np.random.default_rng(0)
-    x, y = rng.standard_normal((20, 50)), np.repeat(["a", "b"], 10)
-    for shrinkage in (0.0, 0.5, "auto"):
-        nuller = LinearNuller(shrinkage=shrinkage).fit(x, y)
-        np.testing.assert_allclose(nuller.llr(nuller.transform(x)), 0.0, atol=1e-6)
-
-
 def test_a_talkative_speaker_counts_once():
     rng = np.random.default_rng(0)
     x = rng.standard_normal((40, 4))
@@ -74,19 +63,16 @@ def test_a_talkative_speaker_counts_once():
     np.testing.assert_allclose(once.directions_, often.directions_)
 
 
-def test_is_a_transformer(data):
+def test_takes_data_frames(data):
     x, y, _ = data
     pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
-    nuller = clone(LinearNuller(shrinkage=0.25))
-    assert nuller.get_params() == {"shrinkage": 0.25, "noise": 0.0, "noise_shape": "within", "noise_seed": None}
-    plain = nuller.fit(x, y).transform(x)
+    plain = LinearNuller(shrinkage=0.25).fit(x, y).transform(x)
     frame = pandas.DataFrame(x, columns=[f"e{i}" for i in range(x.shape[1])])
-    shown = clone(nuller).set_output(transform="pandas").fit(frame, y).transform(frame)
+    shown = LinearNuller(shrinkage=0.25).set_output(transform="pandas").fit(frame, y).transform(frame)
     assert list(shown.columns) == list(frame.columns)
     np.testing.assert_allclose(shown.to_numpy(), plain)
     other = polars.DataFrame(x, schema=list(frame.columns))
-    np.testing.assert_allclose(clone(nuller).fit(other, y).transform(other), plain)
-    np.testing.assert_allclose(make_pipeline(StandardScaler(), nuller).fit(x, y).transform(x).shape, x.shape)
+    np.testing.assert_allclose(LinearNuller(shrinkage=0.25).fit(other, y).transform(other), plain)
 
 
 @pytest.mark.parametrize(

@@ -71,14 +71,11 @@ def test_the_noise_is_the_strongest_within_the_budget(data, choice):
     assert eer_at(data, chosen.protector, LEVELS[LEVELS.index(chosen.strength) + 1]) > bound
 
 
-def test_the_protector_that_leaves_less_is_chosen(data, choice):
+def test_the_protector_that_leaves_less_is_chosen_and_the_mildest_within_a_target(data, choice):
     alone = {kind: search(data, "sex", choice.limit, {kind: {}}).chosen for kind in KINDS}
     left = {kind: point.d_ece + point.person_d_ece for kind, point in alone.items()}
     assert choice.chosen == alone[min(left, key=left.get)]
     assert choice.chosen.d_ece < choice.unprotected.d_ece
-
-
-def test_the_mildest_noise_within_a_target(data, choice):
     target = Limit("d_ece", (choice.chosen.d_ece + choice.unprotected.d_ece) / 2.0)
     mild = search(data, "sex", target, {"transport": {}}).chosen
     assert mild.d_ece <= target.most

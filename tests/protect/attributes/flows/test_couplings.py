@@ -78,16 +78,6 @@ def test_likelihood_is_that_of_normal_distributions():
         torch.testing.assert_close(-normal.log_prob(row), loss)
 
 
-def test_densities_follow_equation_6():
-    evidence = LatentClasses.binary(10.0)
-    densities = ClassDensities([(evidence.means, evidence.variance)], "cpu")
-    z = torch.randn(64, 3) * 2.0
-    densities.follow(z, torch.zeros(64, 1, dtype=torch.int64), torch.ones(64), 0.99)
-    mle = -1.0 + np.sqrt(1.0 + float((z[:, 0] ** 2).mean()))
-    assert float(densities.means[0][1, 0]) == pytest.approx(0.99 * 10.0 + 0.01 * mle, rel=1e-5)
-    assert float(densities.variances[0]) == pytest.approx(2.0 * float(densities.means[0][1, 0]), rel=1e-6)
-
-
 def test_training_finds_mu_of_a_gaussian_problem():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 4000)

@@ -8,7 +8,6 @@ import pytest
 from tests.effort import slow
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.scores import Scores
-from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import Options, evaluate
 from zeroevidence.protect import Leace, ZeroEvidenceFlow, load_model, new_model, save_model
 from zeroevidence.protect.attributes.flows.linear_map import LinearMap
@@ -136,24 +135,3 @@ def test_evidence_is_set_as_asked_also_by_a_saved_flow(flow, tmp_path):
     pytest.importorskip("safetensors")
     save_model(new_model(flow, "kind"), tmp_path / "model")
     np.testing.assert_array_equal(load_model(tmp_path / "model").protector.transform(x), flow.transform(x))
-
-
-def test_evidence_that_no_vector_on_the_way_has_is_refused():
-    pytest.importorskip("torch")
-    rng = np.random.default_rng(0)
-    y = np.repeat([0, 1], 2000)
-    x = rng.normal(size=(4000, 3)) * np.where(y, 3.0, 1.0)[:, None]
-    wide = ZeroEvidenceFlow(covariances="classes", epochs=1).fit(x, y)
-    assert wide.llr(np.zeros((1, 3))) > -4.0  # log 27: the least that any vector has
-    with pytest.raises(InputError, match="would not be finite"):
-        wide.set_evidence(x[:5], -6.0)
-
-
-@pytest.mark.parametrize("more", [{"y": "abc"}, {"keep": "uv"}])
-def test_two_classes_and_no_second_attribute(more):
-    pytest.importorskip("torch")
-    x = np.random.default_rng(0).normal(size=(60, 4))
-    y = np.resize(list(more.pop("y", "ab")), 60)
-    given = {name: np.repeat(list(values), 30) for name, values in more.items()}
-    with pytest.raises(UsageError, match="two classes and no second attribute"):
-        ZeroEvidenceFlow(covariances="classes", epochs=1).fit(x, y, **given)
