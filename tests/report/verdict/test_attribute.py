@@ -55,10 +55,10 @@ def test_other_attackers_who_find_more_than_chance_are_named():
     chosen = developed(attribute_row("flow", 0.0, "at-chance"), 0.2)
     finder = developed(attribute_row("flow", 0.1, attacker="boosting"), 0.1)
     trained = attribute_row("flow", 0.7, role="training", attacker="svm")
-    assert "But it is not nothing: boosting found more than chance." in text(PLAIN, chosen, finder, trained)
+    assert "But other attackers found more than chance: boosting." in text(PLAIN, chosen, finder, trained)
     assert ", but other attempts found more than chance." in short(PLAIN, chosen, finder, trained)
     for rows in ([PLAIN, chosen, trained], [PLAIN, finder, trained]):
-        assert "But it is not nothing" not in text(*rows)
+        assert "But other attackers" not in text(*rows)
         assert "other attempts found" not in short(*rows)
 
 
@@ -75,11 +75,11 @@ def utility(system, eer):
 
 def test_what_should_go_on_working():
     row = attribute_row("flow", 0.1)
-    sentence = "Telling people apart, which should still work, errs in 4 % of the cases with the protection"
+    sentence = "Speaker verification, which should still work, errs in 4 % of the cases with the protection"
     assert f"{sentence}, and 1 % without." in text(row, utility("flow", 0.04), utility("unprotected", 0.01))
     assert f"{sentence}." in text(row, utility("flow", 0.04))
-    assert "Telling people apart" not in text(row)
-    assert "Telling people apart" not in text(PLAIN, utility("unprotected", 0.01))
+    assert "Speaker verification" not in text(row)
+    assert "Speaker verification" not in text(PLAIN, utility("unprotected", 0.01))
 
 
 def test_cautions():
