@@ -59,13 +59,3 @@ def test_intervals_hold_the_value_and_two_classes_have_no_bits():
     assert all("attribute_bits" not in row for row in attacked({}, Roles.split(two, "y")))
     sure = ClassView(np.log(np.array([[0.8, 0.1, 0.1]])), np.array([0]), np.ones(1))
     assert attribute_bits(sure) == pytest.approx(np.log2(2.4))
-
-
-def test_negative_bits_are_noted():
-    """Classes change places between the people that attackers learn from and those that are tested."""
-    learned, tested = three_classes(90, "a"), three_classes(90, "t")
-    swapped = {"y": np.array(["y", "z", "x"])[np.unique(tested.attributes["y"], return_inverse=True)[1]]}
-    test = Embeddings(tested.vectors, tested.ids, tested.speakers, swapped)
-    for part, noted in ((test, True), (tested, False)):
-        row = attacked({}, Roles(three_classes(9, "f"), learned, part))[0]
-        assert ("bits-negative" in {flag.code for flag in row.flags}) is noted

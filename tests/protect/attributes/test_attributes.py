@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 from typing import ClassVar
 
-import click
 import numpy as np
 import pytest
 
@@ -48,15 +47,6 @@ def test_a_missing_part_is_named(name, monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(MissingExtra, match=rf"{kind.cls.__name__} needs .*zeroevidence\[{kind.extra}\]"):
         kind.cls().fit(np.eye(6), list("ababab"))
-
-
-@pytest.mark.parametrize("command", ["fit", "evaluate"])
-def test_the_command_line_offers_every_attribute_protector(command):
-    from zeroevidence.cli.commands.protect import command as group
-
-    parameters = group.get_command(click.Context(group), command).params
-    (option,) = (parameter for parameter in parameters if "--protector" in parameter.opts)
-    assert tuple(option.type.choices) == tuple(ATTRIBUTE_PROTECTORS)
 
 
 def test_presets_and_keywords():

@@ -1,4 +1,4 @@
-"""Classes with covariances of their own: evidence in closed form, and nothing left of it after the way is gone."""
+"""Classes with covariances of their own: evidence in closed form, and none of it left at the end of the orbits."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_evidence_is_the_ratio_of_densities():
     assert TRUTH.mu == pytest.approx(true, rel=0.02)
 
 
-def test_the_way_leads_from_one_class_to_the_other():
+def test_orbits_lead_from_one_class_to_the_other():
     z, y = drawn(3, 100_000)
     moved = TRUTH.along(z[y == 0], np.ones(int((y == 0).sum())))
     np.testing.assert_allclose(moved.mean(axis=0), MEANS[1], atol=0.03)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from tests.protect.attributes import classes
-from zeroevidence.cli import main
 from zeroevidence.errors import InputError
 from zeroevidence.protect import make_protector
 from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS
@@ -33,18 +32,6 @@ def test_one_class_is_not_enough(name, data):
     x, _ = data
     with pytest.raises(InputError, match="y: every label is 'a'; expected at least two classes"):
         made(name).fit(x, np.full(len(x), "a"))
-
-
-def test_the_command_line_says_so_without_a_traceback(data, tmp_path, capsys):
-    x, _ = data
-    pytest.importorskip("safetensors")
-    np.savez(tmp_path / "v.npz", vectors=x, speaker=FEW.astype(str), sex=np.full(len(x), "F"))
-    arguments = ["fit", tmp_path / "v.npz", "--attribute", "sex", "--protector", "linear", "-o", tmp_path / "model"]
-    with pytest.raises(SystemExit) as stop:
-        main(["protect", *map(str, arguments)])
-    assert stop.value.code == InputError.exit_code
-    assert capsys.readouterr().err.startswith(f"{tmp_path / 'v.npz'}: y: every label is 'F'")
-    assert not (tmp_path / "model").exists()
 
 
 @pytest.mark.parametrize("name", TRAINED)
