@@ -10,7 +10,13 @@ from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.protect import Roles, load_model, save_model
 from zeroevidence.protect.applying import protect_embeddings
-from zeroevidence.protect.fitting import fit, fit_protectors, protectors_that_keep, suitable_protectors
+from zeroevidence.protect.fitting import (
+    fit,
+    fit_protectors,
+    protectors_that_keep,
+    shared_boundaries,
+    suitable_protectors,
+)
 
 
 def accented(start=0, dimension=5):
@@ -73,7 +79,8 @@ def test_models_that_would_make_an_assessment_unfair_are_refused(tmp_path):
 
     def suitable(*folders):
         chosen = {folder: models[str(tmp_path / Path(folder).name)] for folder in folders}
-        return suitable_protectors(chosen, roles, "sex")
+        assert shared_boundaries(chosen, "sex") == ()
+        return suitable_protectors(chosen, roles)
 
     assert list(suitable(str(tmp_path / "other"))) == ["other"]
     for name, reason in (("own", "was trained on"), ("wide", "vectors of 6"), ("accent", "conceals 'accent'")):

@@ -104,4 +104,4 @@ def test_rows_and_models_say_the_boundaries():
     assert fit(data, "age", "leace").boundaries == ()
     models = {name: fit(data, "age", "leace", classes=count) for name, count in (("a", 2), ("b", 3))}
     with pytest.raises(UsageError, match="a, b cut the attribute into different classes"):
-        shared_boundaries(models)
+        shared_boundaries(models, "age")
