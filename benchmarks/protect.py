@@ -76,7 +76,7 @@ def tags(rows):
 
 def settings():
     """Every kind of protector with its defaults, and other settings: kind and parameters by name."""
-    return {kind.name: (kind.name, {}) for kind in attributes.protectors_of("classes")} | VARIANTS
+    return {kind.name: (kind.name, {}) for kind in attributes.ATTRIBUTE_PROTECTORS.values()} | VARIANTS
 
 
 def measured(cut):

@@ -16,8 +16,8 @@ direction of each person; `trials` is what they have of vectors that were rotate
 what the holder of the key has of these after rotating them back. `EER` and `top-1` of `key` are by the cosine with the
 directions of people, where each trial is rotated by itself as one of the person whom it is compared with: nobody who
 compares has the key, and whoever claims to be a person is rotated as that person. `two keys` is the EER if trials are
-rotated by another key. `age` is the correlation of guesses of age with the truth, where ages are known. `seconds` is
-processor time of the fit.
+rotated by another key. `age` is the D_ECE of logistic regression about age, cut into four classes at quantiles of the
+people fitted on, where ages are known. `seconds` is processor time of the fit.
 
 Results are appended to FILE.jsonl, and what is there already is not measured again.
 
@@ -45,9 +45,9 @@ from protect_sets import SETS, add_set_options, home_of, worked
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.measure.pairs.verification import eer
 from zeroevidence.protect import fit, load_model
-from zeroevidence.protect.tradeoff.folds import PARTS, split_people
-from zeroevidence.protect.tradeoff.kept import kept_evidence, other_attributes
-from zeroevidence.protect.tradeoff.quick_attackers import attacks_by_count
+from zeroevidence.protect.assessment.labels import DEFAULT_CLASSES, cut_number, quantile_boundaries
+from zeroevidence.protect.tradeoff.folds import split_people
+from zeroevidence.protect.tradeoff.quick_attackers import attacks_by_count, quick_attacks
 
 LEAST_AGE = 14
 VECTORS = {"1": 1, "3": 3, "10": 10, "all": None}
@@ -67,7 +67,7 @@ class Task:
 
 def measured(task):
     """The numbers of each line of the table that one fit gives."""
-    fold = split_people(SETS[task.name].read(Path(task.home), LEAST_AGE), "sex", seed=task.seed)[0]
+    fold = fold_of(SETS[task.name].read(Path(task.home), LEAST_AGE), task.seed)
     unprotected = np.asarray(fold.others.vectors, dtype=np.float64)
     if task.fit == "unprotected":
         same = fold.verifier.rates(unprotected, unprotected)
@@ -96,6 +96,15 @@ def measured(task):
     }
 
 
+def fold_of(data, seed):
+    """The first split of people; ages, where they are known, are cut into classes at quantiles of those fitted on."""
+    fold = split_people(data, "sex", seed=seed)[0]
+    if "age" not in data.attributes:
+        return fold
+    boundaries = quantile_boundaries(fold.train, "age", DEFAULT_CLASSES)
+    return split_people(cut_number(data, "age", boundaries), "sex", seed=seed)[0]
+
+
 def rates_of_claims(protector, fold, key):
     """EER and top-1 of cosines with people enrolled by the first key; a key rotates trials as the person claimed."""
     vectors, speakers, enrols = np.asarray(fold.others.vectors), fold.others.speakers, fold.verifier.enrols
@@ -114,8 +123,8 @@ def numbers(sides, rates):
     """What attackers learn from protected vectors, beside rates of verification."""
     by_count = attacks_by_count(*sides, "sex", counts=VECTORS.values())
     attacks = {k: by_count[count] for k, count in VECTORS.items()}
-    ages = [attribute for attribute in other_attributes(sides[0], "sex", PARTS // 2) if attribute[0] == "age"]
-    age = kept_evidence(*sides, *ages[0]) if ages else None
+    ages = [set(side.attributes.get("age", ())) for side in sides]
+    age = quick_attacks(*sides, "age", ["logistic"])["logistic"] if ages[0] and ages[0] == ages[1] else None
     return {"attacks": attacks, "eer": rates[0], "top1": rates[1], "age": age}
 
 

@@ -27,20 +27,14 @@ from protect_sets import SETS, add_set_options, home_of, worked
 
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.threat import UNPROTECTED
-from zeroevidence.errors import InputError
 from zeroevidence.evaluation import Options
-from zeroevidence.protect import assess
+from zeroevidence.protect import Roles, assess
 from zeroevidence.protect.assessment.systems import protect
 from zeroevidence.protect.assessment.verification import verification
-from zeroevidence.protect.attributes import protectors_of
+from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS
+from zeroevidence.protect.tradeoff.folds import split_people
 from zeroevidence.protect.tradeoff.quick_attackers import quick_attacks
-from zeroevidence.protect.tradeoff.strengths import (
-    Limit,
-    Tradeoff,
-    choose_tradeoff,
-    cross_validation_roles,
-    fit_at_strengths,
-)
+from zeroevidence.protect.tradeoff.strengths import Limit, Tradeoff, fit_at_strengths
 
 STRENGTHS = (0.0, 0.4, 0.7, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0)
 # Kind of protector, and parameters.
@@ -64,7 +58,8 @@ class Task:
 
     def roles(self):
         """Who is used for what."""
-        return next(cross_validation_roles(SETS[self.name].read(self.home, LEAST_AGE), "sex", seed=self.seed))
+        fold = split_people(SETS[self.name].read(self.home, LEAST_AGE), "sex", seed=self.seed)[0]
+        return Roles(fold.train, *fold.sides(np.asarray(fold.others.vectors)))
 
     def fitted(self, train):
         """The protector at each strength; None for unprotected vectors."""
@@ -131,18 +126,15 @@ def chosen_strengths(names, protectors, limit, home, workers):
     by_setting = {}
     for task, values in zip(tasks, worked(measured, tasks, workers), strict=True):
         for strength, one in zip(task.strengths, values, strict=True):
-            by_setting.setdefault((task.name, task.protector, strength), []).append((one.d_ece, one.eer, one.top1))
+            by_setting.setdefault((task.name, task.protector, strength), []).append(one)
     chosen = {}
     for name in names:
-        points = [
-            Tradeoff(*key[1:], *zip(*values, strict=True)) for key, values in by_setting.items() if key[0] == name
-        ]
+        points = [Tradeoff(*key[1:], *means(values)) for key, values in by_setting.items() if key[0] == name]
+        most = limit.bound(next(point for point in points if point.protector == UNPROTECTED))
         for protector in protectors:
-            own = [one for one in points if one.protector in (UNPROTECTED, protector)]
-            try:
-                chosen[name, protector] = choose_tradeoff(own, limit).strength
-            except InputError:
-                chosen[name, protector] = None
+            within = [point for point in points if point.protector == protector and point.eer <= most]
+            best = min(within, key=lambda point: (point.d_ece, point.eer), default=None)
+            chosen[name, protector] = None if best is None else best.strength
     return chosen
 
 
@@ -154,14 +146,14 @@ def nulls(names, home, seeds, workers):
 
 
 def means(values):
-    """Means over cuts of what `measured` gave for one strength."""
-    return [float(np.mean([getattr(one, field) for (one,) in values])) for field in Numbers.__slots__]
+    """Means over cuts of the numbers of one strength."""
+    return [float(np.mean([getattr(one, field) for one in values])) for field in Numbers.__slots__]
 
 
 def budget_table(names, options, seeds, home):
     """Protectors at the strengths within the budget."""
     protectors = options.protector or [
-        *(kind.name for kind in protectors_of("classes") if kind.name not in LEFT_OUT),
+        *(name for name in ATTRIBUTE_PROTECTORS if name not in LEFT_OUT),
         *VARIANTS,
     ]
     limit = Limit.parse(options.budget)
@@ -180,7 +172,7 @@ def budget_table(names, options, seeds, home):
     null = nulls(names, home, seeds, options.workers)
     done = iter(worked(measured, [replace(one, seed=seed) for one in lines for seed in seeds], options.workers))
     for task in lines:
-        disclosed, people, eer, top1 = means([next(done) for _ in seeds])
+        disclosed, people, eer, top1 = means([one for _ in seeds for one in next(done)])
         cells = (
             f"{task.strengths[0]:g}",
             f"{disclosed:.3f}",

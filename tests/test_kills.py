@@ -103,7 +103,7 @@ def test_a_protector(voices):
         if (folder / "model.json").exists():
             assert (folder / "model.safetensors").exists()
 
-    arguments = ("protect", "fit", voices / "voices.npz", "--attribute", "sex", "--protector", "inlp")
+    arguments = ("protect", "fit", voices / "voices.npz", "--attribute", "sex", "--protector", "transport")
     killed_and_again(arguments, voices, check, refused="model.json")
     one, two = ((voices / name / "model.safetensors").read_bytes() for name in ("whole", "out"))
     assert one == two

@@ -84,7 +84,7 @@ def test_a_link_is_replaced_and_not_followed(tmp_path):
 def test_one_class_only(run, tmp_path):
     vectors, speakers = np.random.default_rng(0).normal(size=(40, 4)), np.repeat(np.arange(10), 4).astype(str)
     np.savez(tmp_path / "one.npz", vectors=vectors, speaker=speakers, sex=["f"] * 40)
-    for protector in (kind.name for kind in attributes.protectors_of("classes")):
+    for protector in attributes.ATTRIBUTE_PROTECTORS:
         words = ("--attribute", "sex", "--protector", protector, "-o", tmp_path / "m")
         code, _, err = run("protect", "fit", tmp_path / "one.npz", *words)
         assert code == 3, protector

@@ -75,9 +75,9 @@ def files(tmp_path, monkeypatch):
     monkeypatch.setattr(
         "zeroevidence.cli.commands.audit.audit_corpora", lambda *a, **options: audit_corpora(*a, **options | few)
     )
-    logistic = {"logistic": CLASSIFIERS["logistic"]}
+    logistic, linear = {"logistic": CLASSIFIERS["logistic"]}, ATTRIBUTE_PROTECTORS["linear"]
     monkeypatch.setattr(CLASSIFIERS, "_entries", logistic)
-    monkeypatch.setattr("zeroevidence.protect.fitting.protectors_of", lambda target: [ATTRIBUTE_PROTECTORS["linear"]])
+    monkeypatch.setattr("zeroevidence.protect.fitting.ATTRIBUTE_PROTECTORS._entries", {"linear": linear})
     tones = replace(VOICE_PROTECTORS["cascade"], make=VOICE_PROTECTORS["mcadams"].make)  # in which nobody hears words
     monkeypatch.setattr(VOICE_PROTECTORS, "_entries", {**VOICE_PROTECTORS, "cascade": tones})
     _, ignorant, informed = sample_rows("eval")

@@ -53,7 +53,7 @@ def test_every_kind_is_there_with_words():
 def test_the_front_draws_protectors_over_their_strengths(rows):
     placed = []
     for strength in (0.0, 0.5):
-        about = About(question="attribute", attribute="sex", protector="classmeans", strength=strength)
+        about = About(question="attribute", attribute="sex", protector="leace", strength=strength)
         placed += [replace(rows[0], about=about), replace(rows[0], about=replace(about, role="utility"))]
     ax = Figure().add_subplot()
     assert plot.KINDS["front"].function(placed, ax=ax) is ax

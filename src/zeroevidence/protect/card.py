@@ -20,7 +20,8 @@ _OPPORTUNITY = (
 _ELSEWHERE = "Not known here: the speech was protected elsewhere."
 
 
-Draws: TypeAlias = Literal["none", "seeded", "program"]  # program: by the user's own, which is not asked
+# whose random numbers a protector uses: none, those of a seed, or those of a program outside this package
+Draws: TypeAlias = Literal["none", "seeded", "program"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ class Release:
     format
         Suffix of files that was asked for, None where each file kept its own.
     draws
-        Whether the protector draws anything, and by what.
+        Whose random numbers the protector used.
     seed
         The seed of the draws, None where it was not kept or nothing is drawn.
     recordings
@@ -83,7 +84,7 @@ class Release:
         draws = {
             "none": "Nothing is drawn: the same recording gives the same speech again.",
             "seeded": "Drawn by a seed that was not kept." if self.seed is None else f"Drawn by seed {self.seed}.",
-            "program": "Whatever the program draws, it draws by itself.",
+            "program": "Random choices, if any, are those of the program.",
         }[self.draws]
         count = f"{self.recordings} recording{'s'[: self.recordings != 1]}"
         refused = f", {len(self.refused)} refused" if self.refused else ""

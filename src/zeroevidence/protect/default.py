@@ -22,8 +22,9 @@ class DefaultProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  
     Parameters
     ----------
     limit
-        A limit on EER or D_ECE, as in ``eer=+1%``, which an InputError says cannot be kept. None: one point of EER
-        above that of unprotected vectors, or the nearest to it; without noise where nobody can be verified.
+        A limit on EER or D_ECE, as in ``eer=+1%``; fitting raises an InputError where no protector keeps to it. None:
+        one point of EER above that of unprotected vectors, or the nearest to it; without noise where nobody can be
+        verified.
     random_state
         Seed of all random choices of fitting.
 

@@ -200,28 +200,27 @@ def fit_protectors(
     }
 
 
-def shared_boundaries(models: Mapping[str, ProtectorModel]) -> tuple[float, ...]:
-    """Return the boundaries of the classes that models conceal; those with other boundaries cannot be compared."""
+def shared_boundaries(models: Mapping[str, ProtectorModel], attribute: str) -> tuple[float, ...]:
+    """Return the boundaries of the classes of an attribute that all models conceal, none unless it is a number."""
+    for folder, model in models.items():
+        if model.attribute != attribute:
+            raise InputError(f"conceals {model.attribute!r}, not {attribute!r}", path=folder)
     boundaries = {model.boundaries for model in models.values()}
     if len(boundaries) > 1:
         raise UsageError(f"{', '.join(models)} cut the attribute into different classes; evaluate each by itself")
     return next(iter(boundaries), ())
 
 
-def suitable_protectors(
-    models: Mapping[str, ProtectorModel], roles: Roles, attribute: str
-) -> dict[str, EmbeddingProtector]:
+def suitable_protectors(models: Mapping[str, ProtectorModel], roles: Roles) -> dict[str, EmbeddingProtector]:
     """Return the protectors of saved models by the names of their folders, and refuse those that do not suit.
 
-    A model must be for vectors of this dimension, conceal this attribute, and have been trained on none of the people
-    that attackers are trained and tested on.
+    A model must be for vectors of this dimension, and have been trained on none of the people that attackers are
+    trained and tested on.
     """
     protectors: dict[str, EmbeddingProtector] = {}
     people = sorted({*require_speakers(roles.attack).tolist(), *require_speakers(roles.test).tolist()})
     for folder, model in models.items():
         check_dimension(model, roles.test, folder)
-        if model.attribute != attribute:
-            raise InputError(f"conceals {model.attribute!r}, not {attribute!r}", path=folder)
         trained = model.seen(people)
         if trained:
             raise InputError(f"was trained on {len(trained)} of these speakers, among them {trained[0]!r}", path=folder)

@@ -24,7 +24,6 @@ from zeroevidence.measure.tandem.cost import PRESETS
 from zeroevidence.measure.views import LinkabilityMethod
 from zeroevidence.protect.assessment.classifiers.classifier import CLASSIFIERS
 from zeroevidence.protect.assessment.maps import MapMethod
-from zeroevidence.protect.assessment.regressors.regressor import REGRESSORS
 from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS
 from zeroevidence.report import FORMATS as OUTPUT_FORMATS
 from zeroevidence.report.document import DOCUMENT_FORMATS
@@ -64,7 +63,7 @@ CHOICES = [
     (("tandem", "check"), "--input-format", TANDEM_FORMATS),
     (("protect", "fit"), "--protector", tuple(ATTRIBUTE_PROTECTORS)),
     (("protect", "evaluate"), "--protector", tuple(ATTRIBUTE_PROTECTORS)),
-    (("protect", "evaluate"), "--classifier", tuple(dict.fromkeys((*CLASSIFIERS, *REGRESSORS)))),
+    (("protect", "evaluate"), "--classifier", tuple(CLASSIFIERS)),
     (("protect", "evaluate"), "--map", get_args(MapMethod)),
 ]
 

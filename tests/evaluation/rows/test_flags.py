@@ -11,7 +11,7 @@ from zeroevidence.data.scores import Pairs
 from zeroevidence.data.threat import threat_from_sides
 from zeroevidence.evaluation import About, MeasureResult, together
 from zeroevidence.evaluation.rows.flags import FLAGS, Flag, flag
-from zeroevidence.protect.assessment.intervals import negative_bits_flags
+from zeroevidence.protect.assessment.bits import negative_bits_flags
 from zeroevidence.uncertainty.spread import Spread
 
 QUICK = ze.Options(intervals=20, null=40, linkability="pav")

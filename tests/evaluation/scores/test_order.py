@@ -225,7 +225,7 @@ def done(*words):
     return out
 
 
-@pytest.mark.parametrize("protector", ["inlp", "transport", "flow"])
+@pytest.mark.parametrize("protector", ["transport", "flow"])
 def test_a_protector_does_not_depend_on_the_order_of_embeddings(tmp_path, protector):
     pytest.importorskip("safetensors")
     more = ()
@@ -240,22 +240,14 @@ def test_a_protector_does_not_depend_on_the_order_of_embeddings(tmp_path, protec
     assert one == two
 
 
-def test_what_is_left_does_not_depend_on_the_order_of_embeddings(tmp_path):
-    words = ("--attribute", "sex", "--protector", "leace", "--classifier", "lda", "--classifier", "logistic")
+@pytest.mark.parametrize("attribute", ["sex", "age"])
+def test_what_is_left_does_not_depend_on_the_order_of_embeddings(tmp_path, attribute):
+    words = ("--attribute", attribute, "--protector", "leace", "--classifier", "lda", "--classifier", "logistic")
     words += ("--intervals", "20", "--null", "20", "-f", "json")
     found = []
     for place, seed in (("a", None), ("b", 5)):
         (tmp_path / place).mkdir()
         found.append(done("protect", "evaluate", people(tmp_path / place, seed, "same.npz"), *words))
-    assert found[0] == found[1]
-
-
-def test_what_is_left_of_a_number_does_not_depend_on_the_order_of_embeddings(tmp_path):
-    words = ("--attribute", "age", "--continuous", "--protector", "conditional", "--intervals", "20", "--null", "20")
-    found = []
-    for place, seed in (("a", None), ("b", 5)):
-        (tmp_path / place).mkdir()
-        found.append(done("protect", "evaluate", people(tmp_path / place, seed, "same.npz"), *words, "-f", "json"))
     assert found[0] == found[1]
 
 

@@ -16,7 +16,7 @@ from tests.fuzz.seeds.speech import corpus_targets, encoder_targets
 from tests.fuzz.seeds.target import Target, done, read_files
 from zeroevidence.evaluation.reading.results import read_results
 from zeroevidence.plot.kind import available
-from zeroevidence.protect.attributes import protectors_of
+from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS
 
 _POINTS = 8  # of a curve
 _CHEAP = 5  # times as often is a report without figures asked for as one with
@@ -215,7 +215,7 @@ def _models(home: Path) -> list[Target]:
     vectors[:, 0] += np.where(sex == "f", 1.5, -1.5)
     np.savez(home / "voices.npz", vectors=vectors, speaker=people, sex=sex)
     made = []
-    for protector in (kind.name for kind in protectors_of("classes")):
+    for protector in ATTRIBUTE_PROTECTORS:
         more = ("--set", "epochs=2") if protector in ("flow", "adversarial") else ()
         done("protect", "fit", "voices.npz", "--attribute", "sex", "--protector", protector, *more, "-o", protector)
         files = read_files(home, f"{protector}/model.json", f"{protector}/model.safetensors", "E.npz")

@@ -1,21 +1,15 @@
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
 from tests.effort import slow
 from zeroevidence.data.embeddings import Embeddings
-from zeroevidence.data.scores import Pairs, Scores
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import Options, findings
-from zeroevidence.measure.attribute.mutual_information import mutual_information
 from zeroevidence.protect import LinearNuller, Roles, assess
 from zeroevidence.protect.assessment.class_attacks import attribute_scores
-from zeroevidence.protect.assessment.classifiers.classifier import CLASSIFIERS, ClassifierKind
+from zeroevidence.protect.assessment.classifiers.classifier import CLASSIFIERS
 from zeroevidence.protect.assessment.maps import project_to_plane
 from zeroevidence.protect.assessment.systems import zero_entry_flags
 from zeroevidence.report.tables.attribute_classes import render_attribute_classes
@@ -25,27 +19,21 @@ from zeroevidence.uncertainty.resampling.clusters import find_clusters, find_own
 OPTIONS = Options(intervals=50, null=50)
 
 
-def people(rng, *, speakers=36, each=8, d=10, told=3.0, kinds=("f", "m")):
-    """Vectors of speakers whose class moves the first entry; a second attribute moves the second."""
-    kind = np.arange(speakers) % len(kinds)
-    accent = rng.integers(0, 2, speakers)
+def people(speakers=36, each=8, d=10):
+    """Vectors of speakers whose sex moves the first entry, and whose accent the second."""
+    rng = np.random.default_rng(0)
+    sex, accent = np.arange(speakers) % 2, rng.integers(0, 2, speakers)
     centre = rng.standard_normal((speakers, d)) * 1.5
-    centre[:, 0] = told * kind
-    centre[:, 1] = 4.0 * accent
+    centre[:, :2] = np.stack([3.0 * sex, 4.0 * accent], axis=1)
     who = np.repeat(np.arange(speakers), each)
     vectors = centre[who] + 0.5 * rng.standard_normal((len(who), d))
-    names = np.array([f"s{i:02d}" for i in range(speakers)])
-    return Embeddings(
-        vectors,
-        np.array([f"u{i:04d}" for i in range(len(who))]),
-        names[who],
-        {"sex": np.array(kinds)[kind][who], "accent": np.array(["n", "s"])[accent][who]},
-    )
+    labels = {"sex": np.array(["f", "m"])[sex[who]], "accent": np.array(["n", "s"])[accent[who]]}
+    return Embeddings(vectors, [f"u{i:04d}" for i in range(len(who))], [f"s{i:02d}" for i in who], labels)
 
 
 @pytest.fixture(scope="module")
 def assessed():
-    roles = Roles.split(people(np.random.default_rng(0)), "sex")
+    roles = Roles.split(people(), "sex")
     train = roles.train
     nuller = LinearNuller(shrinkage=0.1).fit(train.vectors, train.attributes["sex"], speakers=train.speakers)
     return roles, assess({"linear": nuller}, roles, "sex", keep=["accent"], options=OPTIONS)
@@ -80,23 +68,8 @@ def test_protection_lowers_the_evidence_and_keeps_speakers_and_the_other_attribu
     assert found(rows, system="linear", attribute="accent", split="test")[0].metrics["d_ece"].value > 0.5
     plain, protected = (row for row in rows if row.about.role == "utility")
     assert (plain.labels["system"], protected.labels["system"]) == ("unprotected", "linear")
-    assert plain.labels["backend"] == protected.labels["backend"] == "plda"
     assert protected.metrics["eer"].value < 0.2
     assert "null:speaker50" in after[0].signature
-    assert "ci:speaker12" in after[0].signature
-
-
-def test_rows_say_what_they_are_about(assessed):
-    _, rows = assessed
-    for row in rows:
-        if row.about.question == "identity":
-            assert row.about.role == "utility"
-            continue
-        unprotected = row.labels["system"] == "unprotected"
-        tested = "control" if unprotected else "attack"
-        assert row.about.role == ("training" if row.labels["split"] == "train" else tested)
-        assert row.about.attribute == row.labels["attribute"]
-    assert {row.about.attribute for row in rows} == {"sex", "accent", None}
 
 
 def test_the_first_row_of_each_system_is_what_the_finding_names(assessed):
@@ -106,76 +79,16 @@ def test_the_first_row_of_each_system_is_what_the_finding_names(assessed):
         for i in (*finding.by_system, finding.control):
             system = rows[i].labels["system"]
             assert rows[i] is found(rows, system=system, attribute=finding.attribute)[0]
-            assert rows[i].maps
+            assert len(rows[i].maps["vectors"].x) == 12 * 8
+            assert "ece" in rows[i].curves
         assert rows[finding.strongest].labels["system"] == "linear"
-
-
-def test_rows_carry_maps_and_curves(assessed):
-    _, rows = assessed
-    first = found(rows, system="unprotected", attribute="sex")[0]
-    assert set(first.maps["vectors"].label) == {"f", "m"}
-    assert len(first.maps["vectors"].x) == 12 * 8
-    assert "ece" in first.curves
 
 
 @pytest.mark.parametrize("format", ["text", "md", "latex", "csv", "json"])
 def test_tables(assessed, format):
-    _, rows = assessed
-    text = render_attribute_classes(rows, format)
+    text = render_attribute_classes(assessed[1], format)
     assert "linear" in text
-    if format in ("text", "md", "latex"):
-        for word in ("Classification", "tag", "utual information", "verification"):
-            assert word in text
-
-
-def test_same_seed_same_rows(assessed):
-    roles, rows = assessed
-    train = roles.train
-    nuller = LinearNuller(shrinkage=0.1).fit(train.vectors, train.attributes["sex"], speakers=train.speakers)
-    again = assess({"linear": nuller}, roles, "sex", classifiers=["boosting"], verification=False, options=OPTIONS)
-    one = found(again, system="linear", attacker="boosting", split="test")[0]
-    other = found(rows, system="linear", attribute="sex", attacker="boosting", split="test")[0]
-    assert one.metrics["d_ece"] == other.metrics["d_ece"]
-
-
-def test_three_classes_get_a_row_each():
-    data = people(np.random.default_rng(1), kinds=("a", "b", "c"))
-    rows = assess(
-        {},
-        Roles.split(data, "sex"),
-        "sex",
-        classifiers=["logistic"],
-        verification=False,
-        map_method="none",
-        options=OPTIONS,
-    )
-    tested = found(rows, split="test")
-    assert [row.about.of_class for row in tested] == [row.labels["class"] for row in tested] == ["a", "b", "c"]
-
-
-class Coin:
-    """Knows nothing."""
-
-    def fit(self, x, y, weights, people):
-        self.classes = len(np.unique(y))
-
-    def log_posteriors(self, x):
-        return np.random.default_rng(0).dirichlet(np.ones(self.classes), len(x))
-
-
-@pytest.fixture
-def coin():
-    yield CLASSIFIERS.add(ClassifierKind("coin", "guesses", lambda seed: [Coin()]))
-    CLASSIFIERS.remove("coin")
-
-
-def test_a_registered_classifier_is_an_attacker(assessed, coin):
-    roles, _ = assessed
-    rows = assess({}, roles, "sex", classifiers=["coin"], verification=False, options=OPTIONS)
-    assert [row.labels["attacker"] for row in rows] == ["coin", "coin"]
-    assert {flag.code for flag in rows[0].flags} >= {"attacker-at-chance"}
-    with pytest.raises(UsageError, match=r"at least one classifier of .*, coin"):
-        assess({}, roles, "sex", classifiers=[])
+    assert ("utual information" in text) is (format in ("text", "md", "latex"))
 
 
 def test_labels_are_permuted_over_people():
@@ -191,13 +104,6 @@ def test_labels_are_permuted_over_people():
     assert by_person.mean() > 5 * by_score.mean()  # twenty people, not a thousand
 
 
-def test_comparisons_have_no_owner():
-    names = np.array(["a", "b"])
-    compared = Scores([2.0, 1.0], [0.0, 0.5], Pairs([0, 1], [0, 1]), Pairs([0, 1], [1, 0]), names, names, names, names)
-    assert find_owners(find_clusters(compared)) is None
-    assert find_owners(None) is None
-
-
 def test_maps_do_not_depend_on_the_sign_of_a_component():
     x = np.random.default_rng(0).standard_normal((50, 4)) * [5.0, 3.0, 1.0, 1.0]
     plane = project_to_plane(x)
@@ -207,29 +113,13 @@ def test_maps_do_not_depend_on_the_sign_of_a_component():
 
 
 @slow
-def test_umap():
+def test_umap(monkeypatch):
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")  # compiling takes a minute, ten vectors a second
     pytest.importorskip("umap")
-    code = (
-        "import numpy as np; from zeroevidence.protect.assessment.maps import project_to_plane as project\n"
-        "x = np.random.default_rng(0).standard_normal((10, 4))\n"
-        "first, second = project(x, 'umap'), project(x, 'umap')\n"
-        "print(first.shape, np.isfinite(first).all(), np.array_equal(first, second))"
-    )
-    without_compiler = {**os.environ, "NUMBA_DISABLE_JIT": "1"}  # compiling takes a minute, ten vectors a second
-    command = [sys.executable, "-W", "ignore", "-c", code]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, env=without_compiler)
-    assert done.stdout.split() == ["(10,", "2)", "True", "True"]
-
-
-def test_mutual_information_of_known_dependence():
-    rng = np.random.default_rng(0)
-    y = rng.integers(0, 2, 3000)
-    x = np.stack([y + 0.01 * rng.standard_normal(3000), rng.standard_normal(3000)], axis=1)
-    told = mutual_information(x, y)
-    assert told[0] == pytest.approx(1.0, abs=0.02)  # one entry tells all: one bit
-    assert told[1] == pytest.approx(0.0, abs=0.03)
-    several = mutual_information(np.repeat(x, 4, axis=0) + 1e-6 * rng.standard_normal((12000, 2)), np.repeat(y, 4))
-    assert several[0] == pytest.approx(1.0, abs=0.05)  # a sample of the rows
+    x = np.random.default_rng(0).standard_normal((10, 4))
+    first, second = project_to_plane(x, "umap"), project_to_plane(x, "umap")
+    assert first.shape == (10, 2)
+    np.testing.assert_array_equal(first, second)
 
 
 @pytest.mark.parametrize(
@@ -243,7 +133,7 @@ def test_mutual_information_of_known_dependence():
 )
 def test_data_that_cannot_be_split(change, words):
     with pytest.raises(InputError, match=words):
-        Roles.split(change(people(np.random.default_rng(0))), "sex")
+        Roles.split(change(people()), "sex")
 
 
 def test_people_in_two_groups_and_unknown_attackers(assessed):
@@ -252,6 +142,8 @@ def test_people_in_two_groups_and_unknown_attackers(assessed):
         Roles(roles.train, roles.train, roles.test)
     with pytest.raises(UsageError, match="unknown classifier"):
         assess({}, roles, "sex", classifiers=["oracle"])
+    with pytest.raises(UsageError, match="at least one classifier of"):
+        assess({}, roles, "sex", classifiers=[])
     with pytest.raises(UsageError, match="call the protector something else"):
         assess({"unprotected": None}, roles, "sex")
 

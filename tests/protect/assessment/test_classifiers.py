@@ -27,20 +27,15 @@ POINT = Options(intervals=0, null=0)
 VECTORS = [name for name, kind in CLASSIFIERS.items() if kind.learns_from == "vectors"]
 
 
-def people_of(vectors, kinds, each):
-    """Embeddings of people, `each` vectors of everybody, and the class of each person."""
-    who = np.repeat(np.arange(len(kinds)), each)
-    names = np.array([f"s{i:04d}" for i in range(len(kinds))])
+def people(count, each, d, *, shift=0.0, spread=1.0, told=1, of_person=0.0, noise=1.0, seed=0):
+    """Vectors of people; those of one class differ in the mean (shift) or spread of their first `told` entries."""
+    rng = np.random.default_rng(seed)
+    who = np.repeat(np.arange(count), each)
+    second = who % 2 == 1
+    x = of_person * rng.standard_normal((count, d))[who] + noise * rng.standard_normal((len(who), d))
+    x[second, :told] = spread * x[second, :told] + shift
     ids = np.array([f"u{i:05d}" for i in range(len(who))])
-    return Embeddings(vectors, ids, names[who], {"sex": np.array(["f", "m"])[np.asarray(kinds)[who]]})
-
-
-def spread_classes(rng, people=240, each=12, d=6, told=4, variance=4.0):
-    """Equal means; one class has `told` entries of another variance. No two vectors of a person have more in common."""
-    kinds = np.arange(people) % 2
-    x = rng.standard_normal((people * each, d))
-    x[np.repeat(kinds, each) == 1, :told] *= np.sqrt(variance)
-    return people_of(x, kinds, each)
+    return Embeddings(x, ids, np.array([f"s{i:04d}" for i in who]), {"sex": np.where(second, "m", "f")})
 
 
 def true_d_ece(told, variance):
@@ -58,57 +53,41 @@ def by_attacker(rows):
     return {row.labels["attacker"]: row for row in rows if row.about.role != "training"}
 
 
-def attack(data, classifiers, seed=0, options=POINT):
-    split = Roles.split(data, "sex", seed=seed)
-    return assess({}, split, "sex", classifiers=classifiers, verification=False, map_method="none", options=options)
-
-
-@pytest.fixture(scope="module")
-def spread_rows():
-    return attack(spread_classes(np.random.default_rng(0)), ["logistic", "lda", "qda", "sphered", "kernel"])
+def attack(data, classifiers, **options):
+    roles = data if isinstance(data, Roles) else Roles.split(data, "sex")
+    how = {"verification": False, "map_method": "none", "options": POINT} | options
+    return assess({}, roles, "sex", classifiers=classifiers, **how)
 
 
 @pytest.mark.parametrize(("told", "variance"), [(4, 4.0), (2, 3.0), (6, 0.3)])
 def test_quadratic_attackers_find_what_is_known(told, variance):
     truth = true_d_ece(told, variance)
     assert 0.05 < truth < 0.6
-    data = spread_classes(np.random.default_rng(told), people=900, each=20, told=told, variance=variance)
-    rows = attack(data, ["logistic", "qda", "sphered"])
-    found = by_attacker(rows)
+    data = people(900, 20, 6, spread=np.sqrt(variance), told=told, seed=told)
+    rows = attack(data, ["logistic", "lda", "qda", "sphered"])
+    attackers = by_attacker(rows)
     for name in ("qda", "sphered"):
-        assert found[name]["d_ece"].value == pytest.approx(truth, abs=0.02)
-        assert found[name].about.development == pytest.approx(truth, abs=0.02)
-    assert found["logistic"]["d_ece"].value < min(0.05, 0.5 * truth)
-    assert rows[0].labels["attacker"] != "logistic"
-
-
-def test_straight_cuts_miss_a_difference_of_covariances_and_the_headline_does_not(spread_rows):
-    found = by_attacker(spread_rows)
+        assert attackers[name]["d_ece"].value == pytest.approx(truth, abs=0.02)
+        assert attackers[name].about.development == pytest.approx(truth, abs=0.02)
     for name in ("logistic", "lda"):
-        assert found[name]["d_ece"].value < 0.04
-    assert spread_rows[0].labels["attacker"] in ("qda", "sphered", "kernel")
-    assert spread_rows[0]["d_ece"].value > true_d_ece(4, 4.0) - 0.03
+        assert attackers[name]["d_ece"].value < min(0.05, 0.5 * truth)
+    assert rows[0].labels["attacker"] in ("qda", "sphered")
 
 
-def test_tested_people_choose_nothing(spread_rows):
-    data = spread_classes(np.random.default_rng(0))
-    split = Roles.split(data, "sex")
-    names = np.unique(split.test.speakers)
-    sexes = np.array([split.test.attributes["sex"][split.test.speakers == one][0] for one in names])
-    shuffled = dict(zip(names, np.random.default_rng(1).permutation(sexes), strict=True))
-    permuted = {"sex": np.array([shuffled[one] for one in split.test.speakers])}
-    other = Roles(
-        split.train, split.attack, Embeddings(split.test.vectors, split.test.ids, split.test.speakers, permuted)
-    )
-    kinds = ["logistic", "lda", "qda", "sphered", "kernel"]
-    options = Options(intervals=20, null=20)
-    rows = assess({}, other, "sex", classifiers=kinds, verification=False, map_method="none", options=options)
-    order = [row.labels["attacker"] for row in spread_rows if row.about.role != "training"]
-    assert [row.labels["attacker"] for row in rows if row.about.role != "training"] == order
-    for name, row in by_attacker(rows).items():
-        assert row.about.development == by_attacker(spread_rows)[name].about.development
-    assert rows[0]["d_ece"].value < 0.05
-    assert rows[findings(rows)[0].strongest].labels["attacker"] == order[0]
+def test_tested_people_choose_nothing():
+    roles = Roles.split(people(240, 12, 6, spread=2.0, told=4), "sex")
+    kinds = ["logistic", "lda", "qda", "kernel"]
+    _, first, person = np.unique(roles.test.speakers, return_index=True, return_inverse=True)
+    shuffled = {"sex": np.random.default_rng(1).permutation(roles.test.attributes["sex"][first])[person]}
+    test = Embeddings(roles.test.vectors, roles.test.ids, roles.test.speakers, shuffled)
+    rows = attack(roles, kinds)
+    other = attack(Roles(roles.train, roles.attack, test), kinds, options=Options(intervals=20, null=20))
+    orders = [[row.labels["attacker"] for row in one if row.about.role != "training"] for one in (rows, other)]
+    assert orders[0] == orders[1]
+    for name, row in by_attacker(other).items():
+        assert row.about.development == by_attacker(rows)[name].about.development
+    assert other[0]["d_ece"].value < 0.05
+    assert other[findings(other)[0].strongest].labels["attacker"] == orders[0][0]
 
 
 @pytest.mark.parametrize("shared", [False, True])
@@ -118,14 +97,11 @@ def test_gaussian_classes_are_those_of_scikit_learn(shared):
     x = (rng.standard_normal((300, 4)) + y[:, None]) * (1.0 + 0.5 * y[:, None])
     ours = GaussianClassifier(shared=shared, shrinkage=0.0)
     ours.fit(x, y, np.ones(300), np.arange(300))
-    if shared:
-        theirs = LinearDiscriminantAnalysis(solver="lsqr", priors=np.full(3, 1 / 3)).fit(x, y)
-        told = theirs.predict_log_proba(x)
-    else:
-        theirs = QuadraticDiscriminantAnalysis(priors=np.full(3, 1 / 3), store_covariance=True).fit(x, y)
-        told = theirs.predict_log_proba(x)
-    np.testing.assert_allclose(ours.log_posteriors(x), told, atol=0.15)  # they divide by n - 1
-    assert (ours.log_posteriors(x).argmax(axis=1) == told.argmax(axis=1)).mean() > 0.98
+    priors = np.full(3, 1 / 3)
+    linear = LinearDiscriminantAnalysis(solver="lsqr", priors=priors)
+    theirs = (linear if shared else QuadraticDiscriminantAnalysis(priors=priors)).fit(x, y).predict_log_proba(x)
+    np.testing.assert_allclose(ours.log_posteriors(x), theirs, atol=0.15)  # they divide by n - 1
+    assert (ours.log_posteriors(x).argmax(axis=1) == theirs.argmax(axis=1)).mean() > 0.98
 
 
 def test_sphering_makes_what_classes_share_the_identity():
@@ -135,58 +111,37 @@ def test_sphering_makes_what_classes_share_the_identity():
     model = GaussianClassifier(components=5)
     model.fit(x, y, np.ones(400), np.arange(400))
     z = model.standardised.of(x) @ model.map
-    within = np.mean([np.cov(z[y == k].T, bias=True) for k in (0, 1)], axis=0)
-    np.testing.assert_allclose(within, np.eye(5), atol=1e-9)
+    np.testing.assert_allclose(np.mean([np.cov(z[y == k].T, bias=True) for k in (0, 1)], axis=0), np.eye(5), atol=1e-9)
 
 
 @pytest.mark.parametrize("name", VECTORS)
 def test_every_classifier_of_vectors_finds_distant_classes(name):
-    rng = np.random.default_rng(0)
-    kinds = np.arange(48) % 2
-    x = rng.standard_normal((48, 5))[np.repeat(np.arange(48), 6)] + 0.3 * rng.standard_normal((288, 5))
-    x[:, 0] += 6.0 * np.repeat(kinds, 6)
-    row = by_attacker(attack(people_of(x, kinds, 6), [name]))[name]
+    data = people(48, 6, 5, shift=6.0, of_person=1.0, noise=0.3)
+    vectors = np.array(data.vectors)
+    vectors[:, 2] = 7.0 + 1e-13 * vectors[:, 2]  # an entry that never varies does no harm
+    row = by_attacker(attack(Embeddings(vectors, data.ids, data.speakers, data.attributes), [name]))[name]
     assert row["d_ece"].value > 0.5
     assert row.about.development > 0.5
     assert not row.about.pooled
 
 
-@pytest.mark.parametrize("name", VECTORS)
-def test_entries_that_never_vary_do_no_harm(name):
-    rng = np.random.default_rng(0)
-    kinds = np.arange(36) % 2
-    x = rng.standard_normal((36 * 6, 4))
-    x[:, 0] += 5.0 * np.repeat(kinds, 6)
-    x[:, 2] = 7.0 + 1e-13 * rng.standard_normal(len(x))
-    assert by_attacker(attack(people_of(x, kinds, 6), [name]))[name]["d_ece"].value > 0.5
-
-
 def test_fusion_weighs_and_calibrates():
-    rng = np.random.default_rng(0)
-    kinds = np.arange(90) % 2
-    x = rng.standard_normal((90 * 6, 4))
-    mark = np.repeat(kinds, 6) == 1
-    x[mark, 0] *= 3.0  # for quadratic attackers
-    x[mark, 1] += 1.5  # for all
-    found = by_attacker(attack(people_of(x, kinds, 6), ["logistic", "boosting", "qda", "fusion"]))
-    alone = max(found[name]["d_ece"].value for name in ("logistic", "boosting", "qda"))
-    assert found["fusion"]["d_ece"].value > alone - 0.02
-    told = np.log(np.array([[0.1, 0.9], [0.9, 0.1], [0.1, 0.9], [0.9, 0.1]]))
+    data = people(90, 6, 4, shift=1.5, spread=3.0)
+    attackers = by_attacker(attack(data, ["logistic", "boosting", "qda", "fusion"]))
+    alone = max(attackers[name]["d_ece"].value for name in ("logistic", "boosting", "qda"))
+    assert attackers["fusion"]["d_ece"].value > alone - 0.02
+    logs = np.log(np.array([[0.1, 0.9], [0.9, 0.1], [0.1, 0.9], [0.9, 0.1]]))
     calibration = LogLinear()
-    calibration.fit(100.0 * told, np.array([1, 0, 0, 1]), np.ones(4), np.arange(4))
-    assert np.abs(np.exp(calibration.log_posteriors(100.0 * told)) - 0.5).max() < 0.01  # right as often as wrong
+    calibration.fit(100.0 * logs, np.array([1, 0, 0, 1]), np.ones(4), np.arange(4))
+    assert np.abs(np.exp(calibration.log_posteriors(100.0 * logs)) - 0.5).max() < 0.01  # right as often as wrong
 
 
 def test_a_person_tells_more_than_a_vector():
-    rng = np.random.default_rng(0)
-    kinds = np.arange(120) % 2
-    x = rng.standard_normal((120 * 20, 4))
-    x[:, 0] += 0.6 * np.repeat(kinds, 20)
-    rows = attack(people_of(x, kinds, 20), ["logistic", "qda", "pooled", "person"])
-    found = by_attacker(rows)
-    assert found["logistic"]["d_ece"].value < 0.15
-    assert min(found[name]["d_ece"].value for name in ("pooled", "person")) > 0.35
-    assert found["pooled"].counts["target"] + found["pooled"].counts["nontarget"] == 40
+    rows = attack(people(120, 20, 4, shift=0.6), ["logistic", "qda", "pooled", "person"])
+    attackers = by_attacker(rows)
+    assert attackers["logistic"]["d_ece"].value < 0.15
+    assert min(attackers[name]["d_ece"].value for name in ("pooled", "person")) > 0.35
+    assert attackers["pooled"].counts["target"] + attackers["pooled"].counts["nontarget"] == 40
     assert [row.about.pooled for row in rows if row.about.role != "training"] == [False, False, True, True]
     finding = findings(rows)[0]
     assert not rows[finding.strongest].about.pooled  # one vector is the usual threat
@@ -194,30 +149,14 @@ def test_a_person_tells_more_than_a_vector():
     assert "From all recordings of one person together" in verdict(rows).paragraph
 
 
-def test_the_spread_of_a_person_tells_too():
-    rng = np.random.default_rng(0)
-    kinds = np.arange(120) % 2
-    x = rng.standard_normal((120, 4))[np.repeat(np.arange(120), 20)] * 3.0
-    x += rng.standard_normal(x.shape) * np.where(np.repeat(kinds, 20) == 1, 1.0, 0.4)[:, None]
-    found = by_attacker(attack(people_of(x, kinds, 20), ["logistic", "person"]))
-    assert found["person"]["d_ece"].value > 0.6
-    assert found["logistic"]["d_ece"].value < 0.15
-
-
-def test_same_seed_same_attack():
-    data = spread_classes(np.random.default_rng(0), people=60, each=4)
-    one, other = (attack(data, ["perceptron", "qda", "fusion", "pooled"]) for _ in range(2))
-    assert one == other
-
-
 def test_people_are_held_out_whole():
     y = np.repeat([0, 0, 0, 0, 0, 0, 1, 1, 1, 1], 3)
-    people = np.repeat(np.arange(10), 3)
-    folds = speaker_folds(y, people, seed=0)
+    persons = np.repeat(np.arange(10), 3)
+    folds = speaker_folds(y, persons, seed=0)
     assert len(folds) == 10
     assert folds.max() == 3  # four people of the smaller class
     for fold in range(4):
-        assert set(y[folds[people] != fold]) == set(y[folds[people] == fold]) == {0, 1}
+        assert set(y[folds[persons] != fold]) == set(y[folds[persons] == fold]) == {0, 1}
     assert speaker_folds(np.array([0, 0, 1]), np.arange(3), seed=0) is None
 
 
@@ -233,8 +172,7 @@ class Memory:
 
 
 def test_strength_is_that_on_people_held_out():
-    rng = np.random.default_rng(0)
-    rows = ClassSample(rng.standard_normal((80, 2)), np.arange(80) % 2, np.arange(80))
+    rows = ClassSample(np.random.default_rng(0).standard_normal((80, 2)), np.arange(80) % 2, np.arange(80))
     kind = replace(CLASSIFIERS["logistic"], name="memory", candidates=lambda seed: [Memory()])
     (learned,) = train_classifiers([kind], rows, seed=0)
     assert learned.evidence(1) == 0.0
@@ -242,51 +180,30 @@ def test_strength_is_that_on_people_held_out():
     assert seen.held_out is None
 
 
-def test_without_cross_validation_settings_are_the_usual_and_the_tested_choose():
-    data = spread_classes(np.random.default_rng(0), people=60, each=4)
-    split = Roles.split(data, "sex")
-    rows = assess(
-        {}, split, "sex", cross_validated=False, verification=False, map_method="none", options=POINT, classifiers=None
-    )
-    found = by_attacker(rows)
-    assert set(found) == {name for name, kind in CLASSIFIERS.items() if not kind.combines}
+def test_without_cross_validation_the_tested_people_choose():
+    data = people(60, 4, 6, spread=2.0, told=4)
+    rows = attack(data, None, cross_validated=False)
+    attackers = by_attacker(rows)
+    assert set(attackers) == {name for name, kind in CLASSIFIERS.items() if not kind.combines}
     assert all(row.about.development is None for row in rows)
-    single = [row for row in found.values() if not row.about.pooled]
-    assert rows[0]["d_ece"].value == max(row["d_ece"].value for row in single)
-
-
-def test_a_class_of_one_person_cannot_be_held_out():
-    data = spread_classes(np.random.default_rng(0), people=60, each=4)
+    assert rows[0]["d_ece"].value == max(row["d_ece"].value for row in attackers.values() if not row.about.pooled)
     few = np.isin(data.attributes["sex"], ["f"]) | np.isin(data.speakers, ["s0001", "s0003", "s0005"])
-    rows = attack(data.take(few), ["logistic", "qda", "fusion"])
-    assert set(by_attacker(rows)) == {"logistic", "qda"}
-    assert all("not-cross-validated" in {flag.code for flag in row.flags} for row in by_attacker(rows).values())
-    enough = attack(data, ["logistic"])
-    assert not any("not-cross-validated" in {flag.code for flag in row.flags} for row in enough)
-
-
-def test_who_combines_needs_others():
-    data = spread_classes(np.random.default_rng(0), people=60, each=4)
+    for some, flagged in ((data.take(few), True), (data, False)):  # a class of one person cannot be held out
+        rows = attack(some, ["logistic", "fusion"])
+        assert ("fusion" in by_attacker(rows)) is not flagged
+        assert ("not-cross-validated" in {flag.code for flag in rows[0].flags}) is flagged
     with pytest.raises(UsageError, match="fusion combines"):
         attack(data, ["fusion", "person"])
 
 
-def rows_with(*intervals):
-    """Rows of attackers with these D_ECEs; the first was chosen."""
-    base = attack(spread_classes(np.random.default_rng(0), people=36, each=2), ["logistic"])[0]
-    made = []
-    for number, (low, value, high) in enumerate(intervals):
+def test_a_headline_that_is_clearly_beaten_says_so():
+    base, rows = attack(people(36, 2, 6), ["logistic"])[0], []
+    for number, (low, value, high) in enumerate([(0.1, 0.2, 0.3), (0.2, 0.28, 0.35), (0.4, 0.5, 0.6)]):
         about = replace(base.about, development=0.5 - 0.1 * number)
         metrics = {"d_ece": MeasureResult(value, "bit", low=low, high=high)}
-        made.append(Evaluation(metrics, base.counts, base.setup, {**base.labels, "attacker": f"a{number}"}, about))
-    return made
-
-
-def test_a_headline_that_is_clearly_beaten_says_so():
-    rows = rows_with((0.1, 0.2, 0.3), (0.2, 0.28, 0.35), (0.4, 0.5, 0.6))
+        rows.append(Evaluation(metrics, base.counts, base.setup, {**base.labels, "attacker": f"a{number}"}, about))
     flagged = add_choice_flags(rows, [slice(0, 3)])
     assert [[flag.code for flag in row.flags] for row in flagged] == [["headline-beaten"], [], []]
     assert "a2 clearly learns more" in flagged[0].flags[0].sentence
-    fair = add_choice_flags(rows[:2], [slice(0, 2)])
-    assert not any(row.flags for row in fair)
+    assert not any(row.flags for row in add_choice_flags(rows[:2], [slice(0, 2)]))
     assert chosen(rows, [0, 1, 2], findings(rows)[0].chance) == 0

@@ -5,11 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 
-def target(conceals, y):
-    """Labels as a protector takes them: as they are, or as numbers."""
-    return np.unique(y, return_inverse=True)[1].astype(float) if conceals == "number" else y
-
-
 def gaussian(rng, n, *, d=8, mu=4.0):
     """Two Gaussian classes of one covariance behind a random linear map: vectors, labels, true LLR of class b."""
     y = rng.integers(0, 2, n)

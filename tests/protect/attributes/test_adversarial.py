@@ -38,9 +38,5 @@ def test_same_seed_same_vectors_and_three_classes():
     state = torch.random.get_rng_state()
     AdversarialAutoencoder(epochs=1).fit(x, y)
     assert torch.equal(state, torch.random.get_rng_state())
-
-
-def test_bad_parameters_are_named():
-    x, y = classes.three(np.random.default_rng(1), 60)
     with pytest.raises(UsageError, match="epochs"):
         AdversarialAutoencoder(epochs=0).fit(x, y)

@@ -6,12 +6,11 @@ from sklearn.base import clone
 
 from tests.effort import slow
 from tests.protect.attributes import classes
-from zeroevidence.data.embeddings import Embeddings
+from tests.protect.people import voices
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import Options, evaluate
-from zeroevidence.evaluation.reading.results import read_results, save_results
+from zeroevidence.evaluation.reading.results import from_json, to_json
 from zeroevidence.measure.pairs.verification import cllr, cllr_min
-from zeroevidence.measure.pairs.zebra import d_ece
 from zeroevidence.protect import LinearNuller, Roles, ZeroEvidenceFlow, assess
 from zeroevidence.protect.assessment.class_attacks import attribute_scores
 from zeroevidence.protect.attributes.flows.latent import LatentClasses, simplex
@@ -30,9 +29,8 @@ def attacked(train, train_y, test, test_y, label):
     network = MLPClassifier((64, 64), max_iter=60, random_state=0, early_stopping=True)
     network.fit(scaler.transform(train), train_y == label)
     scores = np.log(np.maximum(network.predict_proba(scaler.transform(test)), 1e-300))
-    told = attribute_scores(
-        scores[:, 1] - scores[:, 0], test_y == label, np.arange(len(test)).astype(str), np.arange(len(test)).astype(str)
-    )
+    names = np.arange(len(test)).astype(str)
+    told = attribute_scores(scores[:, 1] - scores[:, 0], test_y == label, names, names)
     return evaluate(told, options=Options(intervals=0, null=100)).metrics["d_ece"]
 
 
@@ -44,37 +42,32 @@ def gaussian():
     return flow, train, test
 
 
-def test_evidence_is_the_true_one_and_calibrated(gaussian):
-    flow, _, (x, y, truth) = gaussian
-    found = flow.llr(x)
-    assert np.corrcoef(found, truth)[0, 1] > 0.99
-    target, other = found[y == "b"], found[y == "a"]
+def check_evidence(flow, x, y, truth):
+    """The evidence that a flow sees is the true one, and calibrated."""
+    llr = flow.llr(x)
+    assert np.corrcoef(llr, truth)[0, 1] > 0.99
+    target, other = llr[y == "b"], llr[y == "a"]
     assert cllr(target, other) - cllr_min(target, other) < 0.02
+    assert flow.inversion_error_ < 1e-4
+    np.testing.assert_allclose(flow.llr(flow.transform(x)), 0.0, atol=1e-3)
 
 
 def test_protected_vectors_tell_a_fresh_attacker_nothing(gaussian):
-    flow, (x, y, _), (test, test_y, _) = gaussian
-    before = attacked(x, y, test, test_y, "b")
-    assert before.value > 0.2
+    flow, (x, y, _), (test, test_y, truth) = gaussian
+    check_evidence(flow, test, test_y, truth)
+    assert attacked(x, y, test, test_y, "b").value > 0.2
     after = attacked(flow.transform(x), y, flow.transform(test), test_y, "b")
     assert after.value <= after.null.quantile
 
 
-def test_maps_there_and_back(gaussian):
-    flow, _, (x, _, _) = gaussian
-    assert flow.inversion_error_ < 1e-4
-    error = np.abs(flow.from_latent(flow.to_latent(x)) - x) / x.std(axis=0)
-    assert error.max() < 1e-4
-
-
 def test_evidence_is_set_as_asked(gaussian):
     flow, _, (x, _, _) = gaussian
-    np.testing.assert_allclose(flow.llr(flow.transform(x)), 0.0, atol=1e-3)
     np.testing.assert_allclose(flow.llr(flow.set_evidence(x, 1.5)), 1.5, atol=1e-3)
     wanted = np.linspace(-3.0, 3.0, len(x))
     np.testing.assert_allclose(flow.llr(flow.set_evidence(x, wanted)), wanted, atol=1e-3)
     np.testing.assert_allclose(flow.set_evidence(x, flow.llr(x)), x, atol=1e-3)
     latent = flow.to_latent(x)
+    assert (np.abs(flow.from_latent(latent) - x) / x.std(axis=0)).max() < 1e-4
     np.testing.assert_allclose(latent[:, 0], flow.llr(x), atol=1e-9)
     np.testing.assert_allclose(flow.to_latent(flow.transform(x))[:, 1:], latent[:, 1:], atol=1e-3)
 
@@ -122,34 +115,17 @@ def test_a_second_attribute_is_kept():
 
 
 def test_few_vectors_leave_the_complement_alone():
-    rng = np.random.default_rng(5)
-    x, y, _ = classes.gaussian(rng, 200, d=40)
-    speakers = np.repeat(np.arange(20), 10)
-    y = np.repeat(["a", "b"], 100)
-    flow = ZeroEvidenceFlow(epochs=3, components=8).fit(x, y, speakers=speakers)
+    x, y = classes.gaussian(np.random.default_rng(5), 200, d=40)[0], np.repeat(["a", "b"], 100)
+    flow = ZeroEvidenceFlow(epochs=3, components=8).fit(x, y, speakers=np.repeat(np.arange(20), 10))
     assert flow.linear_map_.width == 8
-    latent = flow.to_latent(x)
-    assert latent.shape == x.shape
-    moved = flow.to_latent(flow.transform(x))
+    latent, moved = flow.to_latent(x), flow.to_latent(flow.transform(x))
     np.testing.assert_allclose(moved[:, 8:], latent[:, 8:], atol=1e-9)
     np.testing.assert_allclose(flow.from_latent(latent), x, atol=1e-4)
     assert ZeroEvidenceFlow(epochs=1).fit(np.tile(x, (4, 2)), np.tile(y, 4)).linear_map_.width <= 64
 
 
-@slow
-def test_few_people_are_all_trained_on():
-    x, y, _ = classes.gaussian(np.random.default_rng(11), 600)
-    y = np.repeat(["a", "b"], 300)
-    few = ZeroEvidenceFlow().fit(x, y, speakers=np.repeat(np.arange(20), 30))
-    assert few.history_.losses == ()
-    assert few.history_.best == 20
-    many = ZeroEvidenceFlow(epochs=2).fit(x, y, speakers=np.repeat(np.arange(120), 5))
-    assert len(many.history_.losses) == 3
-
-
 def test_without_training_it_is_linear_discriminant_analysis():
-    rng = np.random.default_rng(6)
-    x, y, truth = classes.gaussian(rng, 3000)
+    x, y, truth = classes.gaussian(np.random.default_rng(6), 3000)
     labels = (y == "b").astype(int)[:, None]
     vectors = LabelledVectors(x, labels, np.ones(len(x)), np.arange(len(x)))
     linear_map, (evidence,) = LinearMap.fit(vectors, "lda", components=8, shrinkage=0.0, mu=10.0)
@@ -161,16 +137,14 @@ def test_without_training_it_is_linear_discriminant_analysis():
 
 
 def test_same_seed_same_vectors_whatever_the_threads():
-    rng = np.random.default_rng(7)
-    x, y, _ = classes.gaussian(rng, 600)
+    x, y, _ = classes.gaussian(np.random.default_rng(7), 600)
     threads = torch.get_num_threads()
-    found = []
+    protected = []
     for count in (1, 2):
         torch.set_num_threads(count)
-        found.append(ZeroEvidenceFlow(epochs=3).fit(x, y).transform(x))
+        protected.append(ZeroEvidenceFlow(epochs=3).fit(x, y).transform(x))
     torch.set_num_threads(threads)
-    np.testing.assert_array_equal(*found)
-    assert (ZeroEvidenceFlow(epochs=3, random_state=1).fit(x, y).transform(x) != found[0]).any()
+    np.testing.assert_array_equal(*protected)
 
 
 def test_paper_preset_and_parameters():
@@ -196,33 +170,12 @@ def test_mu_after_a_batch_is_that_of_equation_six():
     assert paper.evidence_[0].mu == pytest.approx(paper.history_.mus[-1])
 
 
-@slow
-def test_mu_forgets_where_it_started():
-    x, y, _ = classes.gaussian(np.random.default_rng(12), 2000, d=4, mu=6.0)
-    made = [
-        ZeroEvidenceFlow.paper(epochs=15, learning_rate=1e-3, hidden=64, alpha=0.9, mu=mu).fit(x, y)
-        for mu in (2.0, 30.0)
-    ]
-    ends = [one.history_.mus[-1] for one in made]
-    assert max(ends) - min(ends) < 0.8
-    assert 3.5 < np.mean(ends) < 7.0  # on its way to 6
-
-
-@slow
-def test_imbalance_does_not_move_the_boundary():
-    rng = np.random.default_rng(9)
-    x, y, truth = classes.gaussian(rng, 8000)
-    rare = (y == "a") | (rng.random(len(y)) < 0.1)
-    flow = ZeroEvidenceFlow(epochs=10).fit(x[rare], y[rare])
-    assert abs(np.mean(flow.llr(x) - truth)) < 0.3
-
-
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [
         (lambda x, y: ZeroEvidenceFlow(linear_map="svd").fit(x, y), UsageError, "lda, pca or none"),
-        (lambda x, y: ZeroEvidenceFlow(precision="half").fit(x, y), UsageError, "auto, float32 or bfloat16"),
-        (lambda x, y: ZeroEvidenceFlow(weights="people").fit(x, y), UsageError, "balanced or none"),
+        (lambda x, y: ZeroEvidenceFlow(covariances="own").fit(x, y), UsageError, "shared or classes"),
+        (lambda x, y: ZeroEvidenceFlow(covariances="classes").fit(x, y, keep=y), UsageError, "no second attribute"),
         (lambda x, y: ZeroEvidenceFlow(epochs=0).fit(x, y), UsageError, "at least 1"),
         (lambda x, y: ZeroEvidenceFlow(held_out=1.0).fit(x, y), UsageError, "share"),
         (lambda x, y: ZeroEvidenceFlow(epochs=1).fit(x, y, keep=["u"]), InputError, "one per row"),
@@ -250,57 +203,32 @@ def test_circumcentre_and_points():
     corners = simplex(4, 2.5)
     gaps = np.linalg.norm(corners[:, None] - corners, axis=2)[np.triu_indices(4, 1)]
     np.testing.assert_allclose(gaps, 2.5)
+    z = np.linspace(-5.0, 5.0, 11)[:, None]
+    np.testing.assert_allclose(LatentClasses.binary(3.0).llr(z), z[:, 0])  # the coordinate is the LLR
     with pytest.raises(InputError, match="span"):
         LatentClasses(np.zeros((3, 2)), 1.0).centre()
-
-
-def test_binary_coordinate_is_the_llr():
-    z = np.linspace(-5.0, 5.0, 11)[:, None]
-    np.testing.assert_allclose(LatentClasses.binary(3.0).llr(z), z[:, 0])
-
-
-def test_d_ece_of_a_gaussian_problem_falls_to_nothing(gaussian):
-    flow, _, (x, y, _) = gaussian
-    before, after = flow.llr(x), flow.llr(flow.transform(x))
-    assert d_ece(before[y == "b"], before[y == "a"]) > 0.2
-    np.testing.assert_allclose(after, 0.0, atol=1e-3)
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 def test_a_gpu_learns_the_same_problem(precision):
     rng = np.random.default_rng(10)
-    (x, y, _), (test, test_y, truth) = classes.gaussian(rng, 20000), classes.gaussian(rng, 4000)
-    flow = ZeroEvidenceFlow(epochs=10, precision=precision).fit(x, y)
+    flow = ZeroEvidenceFlow(epochs=10, precision=precision).fit(*classes.gaussian(rng, 20000)[:2])
     assert flow.device_.type == "cuda"
-    found = flow.llr(test)
-    assert np.corrcoef(found, truth)[0, 1] > 0.99
-    target, other = found[test_y == "b"], found[test_y == "a"]
-    assert cllr(target, other) - cllr_min(target, other) < 0.02
-    assert flow.inversion_error_ < 1e-4
-    np.testing.assert_allclose(flow.llr(flow.transform(test)), 0.0, atol=1e-3)
+    check_evidence(flow, *classes.gaussian(rng, 4000))
 
 
-def test_rows_of_a_flow_have_its_latent_map_and_its_training(tmp_path):
-    rng = np.random.default_rng(13)
-    who = np.repeat(np.arange(24), 6)
-    sex = np.array(["f", "m"])[who % 2]
-    x = rng.normal(size=(144, 5)) + 2.0 * (sex == "m")[:, None]
-    roles = Roles.split(Embeddings(x, np.arange(144).astype(str), who.astype(str), {"sex": sex}), "sex")
+def test_rows_of_a_flow_have_its_latent_map_and_its_training():
+    roles = Roles.split(voices(each=6, dimension=5), "sex")
     train = roles.train
     made = {
         name: ZeroEvidenceFlow(epochs=2, covariances=name).fit(train.vectors, train.attributes["sex"])
         for name in ("shared", "classes")
     }
-    rows = assess(
-        made, roles, "sex", classifiers=["logistic"], verification=False, options=Options(intervals=0, null=0)
-    )
-    save_results(rows, tmp_path / "rows.json")
-    first = {}
-    for row in read_results(tmp_path / "rows.json"):
-        first.setdefault(row.labels["system"], row)
+    options = Options(intervals=0, null=0)
+    rows = from_json(to_json(assess(made, roles, "sex", classifiers=["logistic"], options=options)))
+    first = {row.labels["system"]: row for row in reversed(rows) if row.maps}
     assert first["shared"].maps["latent"].mu == pytest.approx(made["shared"].evidence_[0].mu)
-    assert first["shared"].maps["vectors"].mu is None
     assert first["classes"].maps["latent"].mu is None  # its first coordinate is not the LLR
     for name, flow in made.items():
         assert first[name].curves["mu_over_epochs"].y == pytest.approx(flow.history_.mus)

@@ -2,10 +2,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sklearn.base import clone
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from tests.protect.attributes import classes
 from zeroevidence.errors import InputError, UsageError
@@ -22,13 +18,6 @@ def test_llr_is_the_true_one(data):
     found = LinearNuller().fit(x, y).llr(x)
     assert np.corrcoef(found, truth)[0, 1] > 0.995
     np.testing.assert_allclose(found, truth, atol=1.0)
-
-
-def test_discriminant_is_that_of_scikit_learn(data):
-    x, y, _ = data
-    ours = LinearNuller().fit(x, y).directions_[:, 0]
-    theirs = LinearDiscriminantAnalysis(solver="eigen", priors=[0.5, 0.5]).fit(x, y).coef_[0]
-    assert abs(ours @ theirs) / np.linalg.norm(ours) / np.linalg.norm(theirs) > 0.9999
 
 
 def test_equation_8_literally(data):
@@ -50,6 +39,8 @@ def test_nothing_is_left_of_the_evidence_and_the_rest_stays(data):
     protected = nuller.transform(x)
     np.testing.assert_allclose(nuller.llr(protected), 0.0, atol=1e-9)
     np.testing.assert_allclose(nuller.transform(protected), protected, atol=1e-9)
+    swapped = LinearNuller().fit(x, np.where(y == "a", "b", "a"))
+    np.testing.assert_allclose(nuller.llr(x), -swapped.llr(x), atol=1e-8)
     across = np.linalg.svd(protected - x)[1]
     assert across[1] < 1e-9 * across[0]  # vectors moved along one direction
 
@@ -59,20 +50,6 @@ def test_three_classes_meet_at_the_circumcentre():
     nuller = LinearNuller().fit(x, y)
     assert nuller.llr(x).shape == (3000, 3)
     np.testing.assert_allclose(nuller.llr(nuller.transform(x)), 0.0, atol=1e-8)
-
-
-def test_classes_swapped_mirror_the_evidence(data):
-    x, y, _ = data
-    swapped = np.where(y == "a", "b", "a")
-    np.testing.assert_allclose(LinearNuller().fit(x, y).llr(x), -LinearNuller().fit(x, swapped).llr(x), atol=1e-8)
-
-
-def test_more_dimensions_than_vectors():
-    rng = np.random.default_rng(0)
-    x, y = rng.standard_normal((20, 50)), np.repeat(["a", "b"], 10)
-    for shrinkage in (0.0, 0.5, "auto"):
-        nuller = LinearNuller(shrinkage=shrinkage).fit(x, y)
-        np.testing.assert_allclose(nuller.llr(nuller.transform(x)), 0.0, atol=1e-6)
 
 
 def test_a_talkative_speaker_counts_once():
@@ -86,24 +63,16 @@ def test_a_talkative_speaker_counts_once():
     np.testing.assert_allclose(once.directions_, often.directions_)
 
 
-def test_is_a_transformer(data):
+def test_takes_data_frames(data):
     x, y, _ = data
     pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
-    nuller = clone(LinearNuller(shrinkage=0.25))
-    assert nuller.get_params() == {
-        "shrinkage": 0.25,
-        "noise": 0.0,
-        "noise_shape": "within",
-        "noise_seed": None,
-    }
-    plain = nuller.fit(x, y).transform(x)
+    plain = LinearNuller(shrinkage=0.25).fit(x, y).transform(x)
     frame = pandas.DataFrame(x, columns=[f"e{i}" for i in range(x.shape[1])])
-    shown = clone(nuller).set_output(transform="pandas").fit(frame, y).transform(frame)
+    shown = LinearNuller(shrinkage=0.25).set_output(transform="pandas").fit(frame, y).transform(frame)
     assert list(shown.columns) == list(frame.columns)
     np.testing.assert_allclose(shown.to_numpy(), plain)
     other = polars.DataFrame(x, schema=list(frame.columns))
-    np.testing.assert_allclose(clone(nuller).fit(other, y).transform(other), plain)
-    np.testing.assert_allclose(make_pipeline(StandardScaler(), nuller).fit(x, y).transform(x).shape, x.shape)
+    np.testing.assert_allclose(LinearNuller(shrinkage=0.25).fit(other, y).transform(other), plain)
 
 
 @pytest.mark.parametrize(
@@ -116,6 +85,9 @@ def test_is_a_transformer(data):
         (lambda n, x, y: n.fit(x * np.nan, y), ValueError, "NaN"),
         (lambda n, x, y: n.fit(x, y).transform(x[:, :3]), ValueError, "features"),
         (lambda n, x, y: n.set_params(shrinkage=2.0).fit(x, y), UsageError, "share from 0 to 1"),
+        (lambda n, x, y: n.set_params(noise=-1.0).fit(x, y), UsageError, "noise: expected a number from 0 on"),
+        (lambda n, x, y: n.set_params(noise=np.nan).fit(x, y), UsageError, "noise: expected a number from 0 on"),
+        (lambda n, x, y: n.set_params(noise_shape="round").fit(x, y), UsageError, "within, isotropic, total"),
     ],
 )
 def test_bad_input_is_named(data, call, error, words):

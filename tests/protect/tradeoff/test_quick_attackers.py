@@ -7,27 +7,30 @@ import pytest
 
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.protect.attributes.shared.noise import person_rotation
-from zeroevidence.protect.tradeoff.quick_attackers import attacks_by_count, quick_attacks
+from zeroevidence.protect.tradeoff.quick_attackers import ATTACKERS, attacks_by_count, quick_attacks
 
 
-def people(spread, name, seed):
-    """Forty people with six vectors each; those of every second vary by `spread`, those of the others by one."""
+def spoken(seed, noise=0.0, offset=0.0, spread=1.0, shift=0.0, people=60, each=12):
+    """Vectors of people who differ by sex in their means (shift) or in how much their vectors differ (spread)."""
     rng = np.random.default_rng(seed)
-    who, sex = np.repeat(np.arange(40), 6), np.arange(40) % 2
-    vectors = 3.0 * rng.normal(size=(40, 4))[who] + rng.normal(size=(240, 4)) * np.where(sex, spread, 1.0)[who][:, None]
-    return Embeddings(vectors, None, [f"{name}{person}" for person in who], {"sex": np.array(["f", "m"])[sex[who]]})
+    who = np.repeat(np.arange(people), each)
+    male = who % 2 == 1
+    x = rng.normal(size=(people, 6))[who] + np.where(male, spread, 1.0)[:, None] * rng.normal(size=(len(who), 6))
+    x[:, 0] += shift * male
+    x += noise * rng.normal(size=x.shape) + offset * rng.normal(size=(people, 6))[who]
+    return Embeddings(x, None, [f"{seed}-{i}" for i in who], {"sex": np.where(male, "m", "f")})
 
 
 def rotated(data):
     turned = [
-        vector @ person_rotation(name, 4, "key") for vector, name in zip(data.vectors, data.speakers, strict=True)
+        vector @ person_rotation(name, 6, "key") for vector, name in zip(data.vectors, data.speakers, strict=True)
     ]
     return Embeddings(np.stack(turned), None, data.speakers, data.attributes)
 
 
 @pytest.mark.parametrize(("spread", "seen"), [(2.5, True), (1.0, False)])
 def test_distances_show_how_much_a_person_varies_after_any_rotation(spread, seen):
-    sides = people(spread, "a", 1), people(spread, "t", 2)
+    sides = spoken(1, spread=spread, people=40, each=6), spoken(2, spread=spread, people=40, each=6)
     plain, turned = (
         quick_attacks(*pair, "sex", ["logistic", "kernel"], vectors=None)
         for pair in (sides, [rotated(side) for side in sides])
@@ -39,14 +42,36 @@ def test_distances_show_how_much_a_person_varies_after_any_rotation(spread, seen
 
 
 def test_a_person_with_one_vector_has_no_distances():
-    sides = [people(2.0, name, seed) for name, seed in (("a", 1), ("t", 2))]
-    single = [side.take(np.arange(240) % 6 == 0) for side in sides]
-    assert quick_attacks(*single, "sex", ["logistic"], vectors=None)["logistic of distances"] < 0.3
+    sides = [spoken(seed, spread=2.0, people=40, each=1) for seed in (1, 2)]
+    assert quick_attacks(*sides, "sex", ["logistic"], vectors=None)["logistic of distances"] < 0.3
 
 
 def test_counts_together_are_counts_one_by_one():
-    sides = people(1.5, "a", 1), people(1.5, "t", 2)
+    sides = spoken(1, spread=1.5, each=6), spoken(2, spread=1.5, each=6)
     together = attacks_by_count(*sides, "sex", ["qda", "logistic"], [1, 3, None])
     assert together == {
         count: quick_attacks(*sides, "sex", ["qda", "logistic"], vectors=count) for count in (1, 3, None)
     }
+
+
+def attacks(vectors, **how):
+    return quick_attacks(spoken(1, **how), spoken(2, **how), "sex", vectors=vectors)
+
+
+def test_quadratic_attackers_see_second_moments():
+    d_eces = attacks(1, spread=4.0, each=1, people=400)
+    assert set(d_eces) == set(ATTACKERS)
+    assert d_eces["logistic"] < 0.1
+    assert min(d_eces["qda"], d_eces["kernel"]) > 0.3
+
+
+def test_noise_for_each_vector_averages_out_and_offsets_do_not():
+    one, three, all_of_them = (max(attacks(count, shift=2.0, noise=4.0).values()) for count in (1, 3, None))
+    assert one < three < all_of_them
+    assert max(attacks(None, shift=2.0, offset=4.0).values()) < all_of_them - 0.1
+
+
+def test_differences_between_vectors_of_a_person_tell_what_offsets_hide():
+    d_eces = attacks(None, spread=2.0, offset=20.0)
+    assert d_eces["qda of differences"] > 0.6
+    assert d_eces["qda"] < 0.2

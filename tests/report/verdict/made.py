@@ -58,16 +58,6 @@ def attribute_row(system, value, chance="beaten", *, role="attack", attacker="lo
     return ze.Evaluation(metrics, counts, SETUP, labels, described)
 
 
-def number_row(system, bits, chance="beaten", *, role="attack", error=3.0, limits=None):
-    """Bits that an attacker learns of a number."""
-    metrics = {
-        "attribute_bits": tested(bits, "bit", chance, **(limits or {})),
-        "attribute_error": MeasureResult(error, "units"),
-    }
-    labels = {"system": system, "split": "test", "attacker": "ridge"}
-    return ze.Evaluation(metrics, {"speakers": 30}, SETUP, labels, ze.About("attribute", role, attribute="age"))
-
-
 def developed(row, bits):
     """The row of an attacker who learned so many bits of development people."""
     return replace(row, about=replace(row.about, development=bits))

@@ -2,13 +2,10 @@
 
 from dataclasses import replace
 
-import pytest
-
 from tests.report.verdict.made import (
     SETUP,
     attribute_row,
     developed,
-    number_row,
     pairs_row,
     search_row,
     short,
@@ -231,13 +228,3 @@ def test_a_leak_is_the_least_only_where_chance_is_ruled_out():
     for sentence in cases:
         for other, row in cases.items():
             assert (sentence in text(row)) == (sentence == other), (sentence, other)
-
-
-@pytest.mark.parametrize("bits", [0.5, -0.1])
-def test_bits_about_a_number_are_at_least_so_many(bits):
-    row = number_row("flow", bits, limits={"low": bits - 0.1, "high": bits + 0.1})
-    shown = max(bits, 0.0)
-    between = f"{bits - 0.1:.2f} to {bits + 0.1:.2f}"
-    assert f"learns at least {shown:.2f} bits (95 % interval {between}) about age" in text(row)
-    assert "of the uncertainty" not in text(row)
-    assert "interval" not in text(number_row("flow", bits)).split("about age")[0]

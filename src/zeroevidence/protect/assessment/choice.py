@@ -1,4 +1,4 @@
-"""Choice of the attacker that represents a system: made on the people it learned from, checked on the tested."""
+"""Choice of the headline attacker of a system: by the people that it learned from, and checked on the tested people."""
 
 from __future__ import annotations
 
@@ -32,13 +32,14 @@ def order_by_strength(rows: Sequence[Evaluation], groups: Sequence[tuple[slice, 
 
 
 def _by_attacker(rows: Sequence[Evaluation], numbers: Sequence[int], chance: Sequence[Chance]) -> list[int]:
-    left: dict[str, list[int]] = {}
+    """Return numbers of rows, those of the strongest attacker first."""
+    remaining: dict[str, list[int]] = {}
     for i in numbers:
-        left.setdefault(rows[i].labels["attacker"], []).append(i)
+        remaining.setdefault(rows[i].labels["attacker"], []).append(i)
     ordered: list[int] = []
-    while left:
-        tested = [i for members in left.values() for i in members if rows[i].about.role != "training"]
-        ordered += left.pop(rows[chosen(rows, tested, chance)].labels["attacker"])
+    while remaining:
+        tested = [i for members in remaining.values() for i in members if rows[i].about.role != "training"]
+        ordered += remaining.pop(rows[chosen(rows, tested, chance)].labels["attacker"])
     return ordered
 
 
@@ -48,7 +49,7 @@ def add_choice_flags(rows: Sequence[Evaluation], groups: Sequence[slice]) -> lis
     for place in groups:
         tested = [i for i in range(place.start, place.stop) if rows[i].about.development is not None]
         for i in tested:
-            same = [j for j in tested if _alike(rows[i], rows[j])]
+            same = [j for j in tested if _same_target(rows[i], rows[j])]
             if rows[i].labels["attacker"] != rows[same[0]].labels["attacker"]:
                 continue
             better = clearly_stronger(rows, i, same, "d_ece", chance)
@@ -57,5 +58,5 @@ def add_choice_flags(rows: Sequence[Evaluation], groups: Sequence[slice]) -> lis
     return result
 
 
-def _alike(row: Evaluation, other: Evaluation) -> bool:
+def _same_target(row: Evaluation, other: Evaluation) -> bool:
     return row.about.of_class == other.about.of_class and row.about.pooled == other.about.pooled

@@ -31,8 +31,8 @@ from zeroevidence.protect.attributes.shared.protector import EmbeddingProtector,
 
 _CODE = 128
 _BLOCK = 65536
-_UNDECIDED = 0.9  # of the classifier's cross-entropy at chance: with less a state does not count as protected
-_LOST = 100.0  # times the variance: no training that went well reconstructs as badly
+_UNDECIDED = 0.9  # share of the cross-entropy at chance that a state must leave the classifier with
+_LOST = 100.0  # reconstruction error, in variances, from which training counts as diverged
 
 
 @register_protector(
@@ -165,7 +165,7 @@ class AdversarialAutoencoder(OnDevice, EmbeddingProtector):
 
     def _train(self, torch: Any, data: LabelledVectors, progress: Callable[[int, int], None] | None) -> None:
         """Train until the epochs are used up or held-out people gain nothing, and restore the best state."""
-        game = self._game(torch, data.x.shape[1])
+        training = self._training_of(torch, data.x.shape[1])
         held = held_out_rows(data, self.held_out, self.random_state)
         if held.all():
             held = np.zeros(len(held), dtype=bool)
@@ -175,12 +175,12 @@ class AdversarialAutoencoder(OnDevice, EmbeddingProtector):
         for epoch in range(1, self.epochs + 1):
             for rows in torch.randperm(len(part[0])).split(self.batch):
                 if len(rows) > 1:
-                    game.step(tuple(tensor[rows] for tensor in part))
+                    training.step(tuple(tensor[rows] for tensor in part))
             if progress is not None:
                 progress(epoch, self.epochs)
             if held_part is None:
                 continue
-            self.losses_.append(game.losses(held_part))
+            self.losses_.append(training.losses(held_part))
             error, cross_entropy = self.losses_[-1]
             if not np.isfinite(error):
                 break
@@ -193,14 +193,14 @@ class AdversarialAutoencoder(OnDevice, EmbeddingProtector):
         if best is not None:
             self.encoder_.load_state_dict(states[0])
             self.decoder_.load_state_dict(states[1])
-        if not game.losses(tuple(tensor[:_BLOCK] for tensor in part))[0] <= _LOST:
+        if not training.losses(tuple(tensor[:_BLOCK] for tensor in part))[0] <= _LOST:
             raise self._diverged("the decoder no longer reconstructs vectors")
 
     def _states(self) -> list[dict[str, Any]]:
         """Return copies of the weights of encoder and decoder."""
         return [copy_state(self.encoder_), copy_state(self.decoder_)]
 
-    def _game(self, torch: Any, dimension: int) -> _Game:
+    def _training_of(self, torch: Any, dimension: int) -> _AdversarialTraining:
         """Return new networks and their optimisers."""
         classes = len(self.classes_)
         code = min(_CODE, max(2, dimension // 2)) if self.code == "auto" else self.code
@@ -208,7 +208,7 @@ class AdversarialAutoencoder(OnDevice, EmbeddingProtector):
         classifier = _perceptron(torch, code, self.hidden, classes)
         for network in (self.encoder_, self.decoder_, classifier):
             network.to(self.device_)
-        return _Game(
+        return _AdversarialTraining(
             torch,
             (self.encoder_, self.decoder_, classifier),
             self.strength,
@@ -255,29 +255,29 @@ class AdversarialAutoencoder(OnDevice, EmbeddingProtector):
         self._place()
 
 
-class _Game:
-    """The two sides of the training: a classifier of the code, and encoder and decoder."""
+class _AdversarialTraining:
+    """Adversarial training: a classifier of the code against encoder and decoder."""
 
     def __init__(self, torch: Any, networks: tuple[Any, Any, Any], strength: float, **settings: float) -> None:
         self.torch, self.strength = torch, strength
         self.encoder, self.decoder, self.classifier = networks
         coders = [*self.encoder.parameters(), *self.decoder.parameters()]
-        self.coding = torch.optim.AdamW(coders, **settings)
-        self.reading = torch.optim.AdamW(self.classifier.parameters(), **settings)
+        self.coder_optimiser = torch.optim.AdamW(coders, **settings)
+        self.classifier_optimiser = torch.optim.AdamW(self.classifier.parameters(), **settings)
 
     def step(self, part: tuple[Any, ...]) -> None:
         """Train the classifier on a batch, then encoder and decoder."""
         _, cross_entropy, _ = self._forward(part, through_code=False)
-        self.reading.zero_grad()
+        self.classifier_optimiser.zero_grad()
         cross_entropy.backward()
-        self.reading.step()
+        self.classifier_optimiser.step()
         error, _, logits = self._forward(part, through_code=True)
         undecided = -self.torch.nn.functional.log_softmax(logits, dim=1).mean(dim=1) - np.log(logits.shape[1])
         weights = part[2]
         loss = error + self.strength * (weights * undecided).sum() / weights.sum()
-        self.coding.zero_grad()
+        self.coder_optimiser.zero_grad()
         loss.backward()
-        self.coding.step()
+        self.coder_optimiser.step()
 
     def losses(self, part: tuple[Any, ...]) -> tuple[float, float]:
         """Return the error of reconstruction, and the classifier's cross-entropy divided by that of chance."""

@@ -33,6 +33,11 @@ class Fold:
         everyone = Embeddings(vectors, self.others.ids, self.others.speakers, self.others.attributes)
         return everyone.take(~self.tested), everyone.take(self.tested)
 
+    def has_all_classes(self, attribute: str) -> bool:
+        """Return whether those who train attackers have the classes of an attribute that the tested have."""
+        labels = self.others.attributes[attribute]
+        return np.array_equal(np.unique(labels[~self.tested]), np.unique(labels[self.tested]))
+
 
 def split_people(data: Embeddings, attribute: str, *, seed: int = 0) -> list[Fold]:
     """Return four splits of the people of each class; everybody is tested once."""

@@ -1,8 +1,8 @@
 """Quick attackers that choose a protector and its strength, on single vectors or on several of one person.
 
-Those who have several vectors of a person judge their mean, add up what they say of each vector, look at the
-differences between them, or at their lengths and distances, which a rotation leaves as they are. Reported results come
-from `assessment`, whose attackers are more, and stronger.
+Attackers with several vectors of a person classify the mean of these, average the log-posteriors of single vectors, or
+classify the differences between vectors, or lengths and distances, which no rotation changes. Reported results come
+from `assessment`, which has more attackers, and stronger ones.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ def quick_attacks(
     test
         Protected embeddings of other people.
     attribute
-        What they guess.
+        The attribute in question.
     names
         Classifiers.
     vectors
         How many vectors of a person an attacker has at once, None for all; with several of them there are further
-        attackers, who pool the classifiers' answers and who look at differences and distances.
+        attackers, who pool log-posteriors or use differences and distances.
 
     Examples
     --------
@@ -81,26 +81,26 @@ def attacks_by_count(
     def by_several(count: int | None) -> dict[str, float]:
         rows, groups = _groups(learned.people, count)
         tested_rows, tested_groups = _groups(tested.people, count)
-        known, asked = _grouped(learned, rows, groups), _grouped(tested, tested_rows, tested_groups)
-        results = {}
+        means, tested_means = _grouped(learned, rows, groups), _grouped(tested, tested_rows, tested_groups)
+        d_eces = {}
         for name in names:
-            results[name] = disclosed(_trained(name, known).log_posteriors(asked.x), asked.y)
-            pooled = _group_means(answers[name][tested_rows], tested_groups)
-            results[f"{name}, pooled"] = disclosed(pooled, asked.y)
+            d_eces[name] = disclosed(_trained(name, means).log_posteriors(tested_means.x), tested_means.y)
+            pooled = _group_means(log_posteriors[name][tested_rows], tested_groups)
+            d_eces[f"{name}, pooled"] = disclosed(pooled, tested_means.y)
         for name in (name for name in names if name in _OF_DIFFERENCES):
-            differences = learned.x[rows] - known.x[groups]
+            differences = learned.x[rows] - means.x[groups]
             attacker = _trained(name, ClassSample(differences, learned.y[rows], learned.people[rows]))
-            logs = attacker.log_posteriors(tested.x[tested_rows] - asked.x[tested_groups])
-            results[f"{name} of differences"] = disclosed(_group_means(logs, tested_groups), asked.y)
+            logs = attacker.log_posteriors(tested.x[tested_rows] - tested_means.x[tested_groups])
+            d_eces[f"{name} of differences"] = disclosed(_group_means(logs, tested_groups), tested_means.y)
         for name in (name for name in names if name in _OF_DISTANCES):
-            attacker = _trained(name, ClassSample(_distances(learned.x[rows], groups), known.y, known.people))
+            attacker = _trained(name, ClassSample(_distances(learned.x[rows], groups), means.y, means.people))
             logs = attacker.log_posteriors(_distances(tested.x[tested_rows], tested_groups))
-            results[f"{name} of distances"] = disclosed(logs, asked.y)
-        return results
+            d_eces[f"{name} of distances"] = disclosed(logs, tested_means.y)
+        return d_eces
 
     with training_environment():
-        answers = {name: _trained(name, learned).log_posteriors(tested.x) for name in names}
-        single = {name: disclosed(logs, tested.y) for name, logs in answers.items()}
+        log_posteriors = {name: _trained(name, learned).log_posteriors(tested.x) for name in names}
+        single = {name: disclosed(logs, tested.y) for name, logs in log_posteriors.items()}
         return {count: single if count == 1 else by_several(count) for count in counts}
 
 
@@ -114,8 +114,9 @@ def _groups(people: IntArray, size: int | None) -> tuple[IntArray, IntArray]:
     groups: list[IntArray] = []
     for person in range(int(people.max()) + 1):
         rows = rng.permutation(np.flatnonzero(people == person))
-        each = len(rows) if size is None else min(size, len(rows))
-        groups += np.split(rows[: len(rows) // each * each], len(rows) // each)
+        per_group = len(rows) if size is None else min(size, len(rows))
+        count = len(rows) // per_group
+        groups += np.split(rows[: count * per_group], count)
     return np.concatenate(groups), np.repeat(np.arange(len(groups)), [len(group) for group in groups])
 
 
@@ -133,7 +134,7 @@ def _group_means(x: FloatArray, groups: IntArray) -> FloatArray:
 
 
 def _distances(x: FloatArray, groups: IntArray) -> FloatArray:
-    """Return quantiles of what no rotation changes, for each group: lengths, distances, and spreads along own axes."""
+    """Return features of each group that no rotation changes: quantiles of lengths, distances and principal spreads."""
     return np.stack([_invariants(x[groups == group]) for group in range(int(groups.max()) + 1)])
 
 
@@ -144,6 +145,6 @@ def _invariants(x: FloatArray) -> FloatArray:
     pairs = between[np.triu_indices(len(x), 1)] if len(x) > 1 else np.zeros(1)
     middle = np.eye(len(x)) - 1.0 / len(x)
     spreads = np.linalg.eigvalsh(middle @ products @ middle)[min(1, len(x) - 1) :]
-    each = [np.quantile(part, _QUANTILES) for part in (squares, pairs, spreads)]
-    invariants: FloatArray = np.log(np.maximum(np.append(np.concatenate(each), products.mean()), 1e-12))
+    quantiles = [np.quantile(part, _QUANTILES) for part in (squares, pairs, spreads)]
+    invariants: FloatArray = np.log(np.maximum(np.append(np.concatenate(quantiles), products.mean()), 1e-12))
     return invariants

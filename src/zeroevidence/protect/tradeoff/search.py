@@ -1,8 +1,8 @@
-"""The search for the protector, and the level of its noise, that leave least within a limit.
+"""The search for the protector, and the level of its noise, that leave the least evidence within a limit.
 
-More noise leaves no more evidence and makes verification no better: it could be added to what less noise gave. So
-within a budget the strongest noise that keeps to it is the best, and bisection finds it. A protector is fitted once in
-each fold, its noise is drawn once and scaled, and attackers are trained at one level alone.
+More noise never leaves more evidence and never improves verification, since anybody could add it to vectors with less
+noise. So within a budget the strongest noise that keeps to it is the best, and bisection finds it. In each fold a
+protector is fitted once, its noise is drawn once and scaled, and attackers are trained at one level only.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from zeroevidence.protect.tradeoff.strengths import (
 from zeroevidence.uncertainty.resampling.draws import Progress
 
 LEVELS = tuple(round(0.1 * step, 1) for step in range(61))  # of noise
-_TRIED = 2  # folds in which every protector is attacked; then those that left more in each are given up
+_TRIED = 2  # folds in which every protector is attacked; then those that left more in each of them are dropped
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Noisy:
-    """The other half's vectors through a protector without noise, and noise of level one."""
+    """Vectors of the people who attack and are tested, protected without noise, and noise of level one for them."""
 
     quiet: FloatArray
     noise: FloatArray
@@ -197,17 +197,18 @@ def search(
             steps.done()
     levels, within = _levels(measurements, systems, limit, limit.bound(unprotected))
     points = _tradeoffs(measurements, systems, levels, steps)
-    steps.done(steps.total - steps.count)  # attacks on protectors that were given up, or cannot keep to the limit
+    steps.done(steps.total - steps.count)  # attacks on protectors that were dropped, or cannot keep to the limit
     best = min(points, key=_disclosed if limit.measure == "eer" else lambda point: point.eer)
     if not within and not nearest:
         raise InputError(
             f"no protector stays within {limit}; the nearest is {best.protector} at strength {best.strength:g}, with "
             f"EER {100 * best.eer:.1f} % and D_ECE {best.d_ece:.2f}"
         )
-    own, level = systems[best.protector], best.strength
+    protected, level = systems[best.protector], best.strength
     kept = tuple(
-        KeptAttribute(name, measurements.kept(plain, 0.0, name), measurements.kept(own, level, name), boundaries)
+        KeptAttribute(name, measurements.kept(plain, 0.0, name), measurements.kept(protected, level, name), boundaries)
         for name, boundaries in others.items()
+        if all(fold.has_all_classes(name) for fold in folds)
     )
     people = len(np.unique(require_speakers(data)))
     return Choice(limit, unprotected, best, within, people, searched_people(folds), kept)
@@ -230,7 +231,7 @@ def _levels(
     measurements: _Measurements, systems: Mapping[str, Sequence[_Noisy]], limit: Limit, most: float
 ) -> tuple[dict[str, float], bool]:
     """Return the level of noise of each protector that can keep to a limit, and True; else the nearest and False."""
-    # from the level that is likeliest to keep to the limit on; the last one that does is the best
+    # ordered from the level that is likeliest to keep to the limit; the last that does is the best
     ordered, measure = (LEVELS, measurements.eer) if limit.measure == "eer" else (LEVELS[::-1], measurements.d_ece)
 
     def last(kind: str) -> float | None:
@@ -243,7 +244,7 @@ def _levels(
 
 
 def _last(levels: Sequence[float], holds: Callable[[float], bool]) -> float | None:
-    """Return the last level at which something holds that holds up to some level; None where it never does."""
+    """Return by bisection the last level at which a condition holds, which no later level meets; None if none does."""
     if not holds(levels[0]):
         return None
     low, high = 0, len(levels)
@@ -254,7 +255,7 @@ def _last(levels: Sequence[float], holds: Callable[[float], bool]) -> float | No
 
 
 def _disclosed(point: Tradeoff) -> float:
-    """Return what attackers of one vector and of all vectors of a person learn, averaged."""
+    """Return the mean D_ECE of attackers of one vector and of attackers of all vectors of a person."""
     return (point.d_ece + point.person_d_ece) / 2.0
 
 
@@ -264,13 +265,12 @@ def _tradeoffs(
     levels: Mapping[str, float],
     steps: _Steps,
 ) -> list[Tradeoff]:
-    """Return the tradeoffs of protectors at their levels; those that left more in each of two folds are given up."""
+    """Return the tradeoffs of protectors at their levels; those that left more in each of two folds are dropped."""
     left: dict[str, list[tuple[float, float]]] = {kind: [] for kind in levels}
     for place in range(len(measurements.folds)):
         for kind, values in left.items():
-            own, level = systems[kind], levels[kind]
-            one, every = measurements.attacked(place, own, level, 1, None)
-            values.append((one, every))
+            single, person = measurements.attacked(place, systems[kind], levels[kind], 1, None)
+            values.append((single, person))
             steps.done()
         if place + 1 >= _TRIED:
             best = min(left.values(), key=np.sum)

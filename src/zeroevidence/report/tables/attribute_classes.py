@@ -18,7 +18,7 @@ _TAGS = "0ABCDEF"
 _INFORMATION = ("mutual_information", "attribute_bits")  # the second of more than two classes together
 _NOTE = (
     "The strongest of the attackers' classifiers is shown; they were trained on vectors protected in the same way, of "
-    "other people. D_ECE under the null is its value when the attribute is dealt to people at random."
+    "other people. D_ECE under the null is its value when the attribute is assigned to people at random."
 )
 _CHOSEN = (
     "The strongest was chosen on the people that attackers learned from, by D_ECE when these are held out in turn; the "

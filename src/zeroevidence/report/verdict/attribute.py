@@ -101,7 +101,7 @@ def _other_attackers(rows: Sequence[Evaluation], finding: Finding) -> list[str]:
         and other.about.attribute == finding.attribute
         and other.labels.get("system") == row.labels.get("system")
     )
-    return [f"But it is not nothing: {' and '.join(names)} found more than chance."]
+    return [f"But other attackers found more than chance: {' and '.join(names)}."]
 
 
 def _together(rows: Sequence[Evaluation], finding: Finding) -> list[str]:
@@ -125,7 +125,7 @@ def _utility(rows: Sequence[Evaluation], row: Evaluation) -> list[str]:
         return []
     without = "" if before is None else f", and {percent(before)} without"
     return [
-        f"Telling people apart, which should still work, errs in {percent(after)} of the cases with the "
+        f"Speaker verification, which should still work, errs in {percent(after)} of the cases with the "
         f"protection{without}."
     ]
 

@@ -108,23 +108,27 @@ def command(
         "progress": terminal_progress("attacking", "attacks"),
     }
     style: dict[str, Any] = {"signatures": output.signatures, "estimate": output.estimate}
-    data, seed = inputs.read(), options.seed
     with naming_file(inputs.embeddings):
         fitted = {folder: load_model(folder) for folder in models}
-        boundaries = shared_boundaries(fitted)
-        roles = Roles.split(data, inputs.attribute, classes=inputs.classes, boundaries=boundaries, seed=seed)
+        roles = Roles.split(
+            inputs.read(),
+            inputs.attribute,
+            classes=inputs.classes,
+            boundaries=shared_boundaries(fitted, inputs.attribute),
+            seed=options.seed,
+        )
         if front:
             points = assess_strengths(roles, inputs.attribute, kinds or None, parameters=parameters, **attack)
             text = render_pareto_front(points, output.format, **style)
         else:
-            protectors = suitable_protectors(fitted, roles, inputs.attribute) or fit_protectors(
+            protectors = suitable_protectors(fitted, roles) or fit_protectors(
                 kinds or None,
                 roles.train,
                 inputs.attribute,
                 keep=keep[0] if keep else None,
                 parameters=parameters,
                 preset="paper" if paper else None,
-                seed=seed,
+                seed=options.seed,
                 progress=_training_progress,
             )
             attack |= {"keep": keep, "verification": not no_verification, "map_method": map_method}

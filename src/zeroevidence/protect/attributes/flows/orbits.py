@@ -2,10 +2,9 @@ r"""Evidence of two Gaussian classes with different variances, and the orbits th
 
 Class k is :math:`N(m_k, \mathrm{diag}(v_k))`. The affine map T takes the first class to the second, and its powers
 :math:`T^t` are a group: vectors that one of them takes into each other lie on one curve, an orbit. What is the same all
-along an orbit has the same law in both classes, because T maps one class onto the other. So moving every vector along
-its orbit to the place where the evidence is zero leaves nothing to any attacker, and not only to one who knows the two
-classes. Where variances are equal, orbits are parallel lines and this is the method of Noé et al. 2022. Needs
-NumPy alone.
+along an orbit has the same distribution in both classes, because T maps one class onto the other. So moving every
+vector along its orbit to the place where the evidence is zero leaves no evidence to any attacker. Where variances are
+equal, orbits are parallel lines and this is the method of Noé et al. 2022. Needs NumPy alone.
 """
 
 from __future__ import annotations

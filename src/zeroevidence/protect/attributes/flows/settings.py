@@ -58,7 +58,7 @@ def transformed_width(rows: int, dimension: int, components: int | Literal["auto
 
 
 def batch_size(rows: int) -> int:
-    """Return the size of a batch, from 64 to 2048, by which an epoch has about fifty to two hundred steps."""
+    """Return the size of a batch, from 64 to 2048: an epoch has about fifty to two hundred steps."""
     return next((size for size, most in ((64, 5_000), (256, 20_000), (1024, MANY)) if rows < most), 2048)
 
 

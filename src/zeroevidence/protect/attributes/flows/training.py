@@ -21,7 +21,7 @@ from zeroevidence.protect.attributes.flows.orbits import ClassGaussians
 from zeroevidence.protect.attributes.shared.networks import copy_state, need_torch
 
 _WARM_UP = 3  # steps before a graph is captured
-_PAPER_BATCH = 64  # to which the rate of the moving averages belongs
+_PAPER_BATCH = 64  # vectors per batch for which the rate of the moving averages is given
 
 
 @dataclass(frozen=True, slots=True)

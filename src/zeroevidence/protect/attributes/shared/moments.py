@@ -18,7 +18,7 @@ from zeroevidence.protect.attributes.shared.labelled import LabelledVectors
 Shrinkage: TypeAlias = float | Literal["auto"]
 _FLOOR = 1e-10  # of the largest variance: directions with less count as having that much
 _STEPS = 100
-_CLOSE = 1e-12  # of the barycentre: it no longer moves
+_CLOSE = 1e-12  # relative change of the barycentre at which the iteration stops
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -5,9 +5,9 @@ within people, so that a level means the same for any encoder.
 
 A rotation is drawn for each person, uniformly among all rotations, from a secret key and the person's name. A vector of
 length one that was rotated so is uniform on the sphere, whatever it was: who does not have the key learns nothing from
-it. Of several vectors of a person the mean direction is rotated, so that many are no more than one. Angles between
-vectors that were rotated by the same person's rotation are as they were, so people are verified without the key
-(cancelable biometrics: Teoh, Goh and Ngo 2006).
+it. Of several vectors of a person the mean direction is rotated, so that many disclose no more than one. A person's
+rotation keeps the angles between vectors, so people are verified without the key (cancelable biometrics: Teoh, Goh and
+Ngo 2006).
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def mean_directions(x: FloatArray, person: IntArray) -> FloatArray:
 def person_rotation(name: str, dimension: int, key: str | bytes) -> FloatArray:
     """Return an orthogonal matrix that is uniform among all, and depends on a name and a secret key alone.
 
-    The numbers that it is made of cannot be told from chance, nor computed for another name, without the key.
+    Without the key its entries are indistinguishable from random numbers, and cannot be computed for another name.
     """
     from scipy.special import ndtri
 
