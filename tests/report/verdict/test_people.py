@@ -155,11 +155,14 @@ def test_who_is_named_or_most_exposed():
         ((0.05, 0.14), ()),
         (None, ()),
         ((0.05, 0.2), ("The name of p01 comes up for everybody", "20 %", "says less than it seems to")),
+        ((0.2, 0.05), ("none of the person's own",)),
         ((0.3, 0.2), ("The names of 2 people", "most often that of p00", "30 %")),
     ],
 )
 def test_names_that_come_up_for_everybody(falsely, words):
-    sentences = named_for_everybody(search_row(people=listed_people([0.5, 0.5], falsely=falsely)))
+    sentences = named_for_everybody(
+        search_row(people=listed_people([0.0 if falsely == (0.2, 0.05) else 0.5, 0.5], falsely=falsely))
+    )
     assert bool(sentences) == bool(words)
     assert all(word in sentences[0] for word in words)
 
