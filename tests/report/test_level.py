@@ -20,18 +20,11 @@ def rows(search, against):
     ]
 
 
-def test_text_has_the_level_of_the_evaluation(rows):
-    for text in (render(rows, "text"), render(rows[1:], "text")):
-        assert "90 %" in text
-        assert "95 %" not in text
-    assert "90 % interval" in render(rows[1:], "text")
-
-
-def test_the_verdict_has_the_level_of_the_evaluation(rows):
+def test_texts_have_the_level_of_the_evaluation(rows):
     found = verdict(rows)
-    text = " ".join((*found.summary, found.paragraph)).replace("\u00a0", " ")
-    assert "90 % confidence" in text
-    assert "95 % confidence" not in text
+    for text in (render(rows, "text"), render(rows[1:], "text"), " ".join((*found.summary, found.paragraph))):
+        assert "90\u00a0%" in text.replace(" %", "\u00a0%")
+        assert "95\u00a0%" not in text.replace(" %", "\u00a0%")
 
 
 def test_the_report_has_the_level_and_the_columns_that_results_declare(rows, monkeypatch):

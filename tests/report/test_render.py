@@ -182,20 +182,6 @@ def test_estimates_are_shown_where_asked_for(rows, format):
             assert shown.replace("\\_", "_").count(f"{name} estimate") == (name == "D_ECE")
 
 
-def test_the_estimate_of_a_single_row_is_a_column(rows):
-    (heading,) = (line for line in render(rows[1:], "text", estimate=True).splitlines() if " value " in line)
-    assert heading.split()[:3] == ["measure", "value", "estimate"]
-    assert " estimate " not in render(rows[1:], "text")
-
-
-def test_csv_has_the_codes_of_warnings(rows):
-    lines = list(csv.DictReader(io.StringIO(render(rows, "csv"))))
-    for row in rows:
-        told = {x["flags"] for x in lines if x["system"] == row.labels["system"]}
-        assert told == {" ".join(flag.code for flag in row.flags)}
-    assert "scores-independent" in lines[0]["flags"]
-
-
 def test_markdown_is_one_table_whatever_the_labels(rows):
     lines = render(rows, "md").splitlines()
     table = [line for line in lines if line.startswith("|")]

@@ -18,7 +18,6 @@ from zeroevidence.evaluation.comparing.comparison import compare
 from zeroevidence.evaluation.reading.results import to_json
 from zeroevidence.evaluation.rows.flags import flag
 from zeroevidence.measure.pairs.zebra import tag_of
-from zeroevidence.report.html.numbers import headline_numbers, report_measures
 from zeroevidence.report.html.page import to_html
 from zeroevidence.report.html.tables import people_table, recordings_table
 from zeroevidence.report.inputs import ReportInputs
@@ -121,18 +120,6 @@ def test_only_our_script_may_run(text, page):
 @slow
 def test_the_same_input_gives_the_same_bytes(audit_rows, text):
     assert to_html(audit_rows, command="zeroevidence report out") == text
-
-
-def test_numbers_of_the_strongest_row_are_there(audit_rows, text):
-    body = text[text.index('id="numbers"') : text.index('id="warnings"')]
-    row = audit_rows[3]
-    for name in ("top1", "alid", "d_ece", "eer"):
-        metric = row.metrics[name]
-        scale = 100 if metric.unit == "rate" else 1
-        digits = 2 if metric.unit == "rate" else 4
-        for value in (metric.value, metric.low, metric.high, audit_rows[0].metrics[name].value):
-            assert f"{scale * value:.{digits}f}" in body, name
-    assert f"p\u00a0=\u00a0{row.metrics['alid'].p_value:.2g}" in body
 
 
 def test_signatures_command_and_environment(audit_rows, text):
@@ -269,13 +256,6 @@ def comparisons(search):
     return compare(rows, ["d_ece", "eer"])
 
 
-def test_comparison_alone(comparisons):
-    text = to_html([], comparisons=comparisons)
-    assert "good discloses less than weak" in text
-    assert "A system that discloses less than others need not protect well" in text
-    assert Page(text).faults == []
-
-
 def test_comparison_comes_back_from_json(comparisons):
     text = render_comparisons(comparisons, "json")
     assert comparisons_from_json(text) == list(comparisons)
@@ -297,19 +277,6 @@ def test_a_damaged_comparison_is_refused(comparisons, damage):
         comparisons_from_json(json.dumps(document))
 
 
-def test_names_cannot_turn_the_sentences_around_them(audit_rows):
-    label = "mine\u202e\x1b[31m\x00"
-    rows = [replace(row, labels={**row.labels, "system": label}) for row in audit_rows]
-    text = to_html(rows, title=label)
-    assert not set(text) & set("\u202e\x1b\x00")
-    assert "mine\ufffd\ufffd[31m\ufffd" in text
-
-
-def test_long_names_can_break(audit_rows, without_figures):
-    rows = [replace(row, labels={**row.labels, "system": "x" * 300}) for row in audit_rows]
-    assert f'<td class="long">{"x" * 300}</td>' in to_html([*rows, audit_rows[0]])
-
-
 @pytest.fixture(scope="module")
 def attribute_page(pairs, search):
     rows = []
@@ -326,42 +293,15 @@ def attribute_page(pairs, search):
 
 
 def test_an_attribute_is_not_told_as_recognising_people(attribute_page):
-    assert "<h1>How much do recordings give away? linear, flow</h1>" in attribute_page
-    assert "Protected recordings still give away sex" in attribute_page
-    assert "The people most at risk" not in attribute_page
-    assert "Quixotic" not in attribute_page
-    assert "what a recording reveals about the attribute" in attribute_page
-    assert "Unprotected</th>" in attribute_page
-    numbers = attribute_page.partition('<section id="numbers"')[2].partition("</section>")[0]
-    assert "linkability" in numbers
-    assert "non-mated" not in numbers
-    assert "other class" in attribute_page
-    assert "figure-posterior" not in attribute_page
-    assert "Attributes: classifiers learned" in attribute_page
-    assert "Bounds: unprotected speech shows that the attack works at all." in attribute_page
-
-
-def test_bounds_are_told_of_where_they_are(audit_rows, text, without_figures):
-    assert "works at all, noise in the place of voices shows" in text
-    assert "Bounds: " not in to_html(audit_rows[2:])
-
-
-def readoff(page, figure):
-    found = re.search(r'<script type="application/json" id="readoff">(.*?)</script>', page, re.DOTALL)[1]
-    return [line["name"] for panel in json.loads(found)[figure] for line in panel["lines"]]
-
-
-def test_of_many_protections_the_best_and_the_control_are_drawn(pairs, only_figure):
-    only_figure("det")
-    quick = ze.Options(intervals=0, null=0)
-    rows = []
-    for number, name in enumerate(["unprotected", *(f"protection {i}" for i in range(1, 9))]):
-        about = ze.About("attribute", "attack" if number else "control", attribute="sex")
-        for attacker, less in (("logistic", 0.0), ("boosting", 0.3)):
-            rows.append(pairs(4.0 - 0.4 * number - less, system=name, attacker=attacker, about=about, options=quick))
-    drawn = set(readoff(to_html(rows), "figure-det")) & {row.labels["system"] for row in rows}
-    assert {"protection 8", "unprotected"} <= drawn
-    assert len(drawn) == 6
+    for said in (
+        "Protected recordings still give away sex",
+        "other class",
+        "Attributes: classifiers learned",
+        "Bounds: ",
+    ):
+        assert said in attribute_page
+    for unsaid in ("The people most at risk", "Quixotic", "non-mated", "figure-posterior"):
+        assert unsaid not in attribute_page
 
 
 def test_every_protection_has_its_map(pairs, only_figure):
@@ -432,13 +372,3 @@ def test_people_have_their_worst_case_and_tag(hub):
     unknown = replace(hub, people=replace(hub.people, worst_case=None))
     table, _ = people_table([unknown], verdict([unknown]).finding)
     assert "worst case [log10 LR]" not in [heading for heading, _ in table.headings]
-
-
-def test_what_nothing_leaked_looks_like_is_explained(audit_rows):
-    shown = {
-        one.name: one for one in headline_numbers(audit_rows, verdict(audit_rows).finding, report_measures(audit_rows))
-    }
-    assert shown["alid"].null.startswith("-")
-    assert "Below 0 where nothing leaks" in shown["alid"].meaning
-    assert shown["singling_out"].null == f"{100 * 0.95**19:.2f}"
-    assert shown["top1"].null == "5.00"

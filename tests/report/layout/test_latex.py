@@ -1,7 +1,6 @@
 """Tables for LaTeX fit the text of an article, in the widths of the font that LaTeX uses."""
 
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -92,13 +91,6 @@ def test_many_rows_are_split_by_attacker_and_numbered_through():
     many = tables(render(rows(24), "latex"))
     assert [body.count("\\toprule") for _, body in many] == [1, 1, 1]
     assert [re.findall("attacker: ([a-z-]+)", body) for _, body in many] == [[threat.name] for threat in THREATS]
-
-
-def test_many_rows_of_one_kind_stay_one_table():
-    alike = [replace(row, about=About(), labels={"system": f"system-{i}"}) for i, row in enumerate(rows(24))]
-    text = render(alike, "latex")
-    assert {body.count("\\toprule") for _, body in tables(text)} == {1}
-    assert all(f"system-{i} &" in text for i in range(24))
 
 
 def test_measures_that_are_asked_for_are_shown():

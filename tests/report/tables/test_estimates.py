@@ -1,7 +1,5 @@
 """Tables of attributes show estimates where asked for."""
 
-import csv
-import io
 
 import pytest
 
@@ -41,12 +39,3 @@ def test_estimates_are_columns_where_asked_for(render, estimates, format):
         assert number in shown
     assert "0.2500" in plain
     assert "0.2500" in shown
-
-
-def test_csv_of_attributes_has_the_column_where_asked_for():
-    plain, shown = (
-        next(csv.DictReader(io.StringIO(render_attribute_classes([ATTACK], "csv", estimate=asked))))
-        for asked in (False, True)
-    )
-    assert "estimate" not in plain
-    assert float(shown["estimate"]) == 0.2125

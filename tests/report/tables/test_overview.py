@@ -33,7 +33,3 @@ def test_every_number_is_that_of_the_result_file(audits, monkeypatch):
             assert f"{100 * top['value']:.2f}" in table
             assert f"{100 * top['low']:.2f}" in table
         assert table.endswith(f"{100 / rows['semi-informed']['counts']['identities']:.3g}")
-
-
-def test_the_protectors_are_known(audits):
-    assert [audit.protector.name for audit in audits] == ["mcadams-random", "pitch:4"]

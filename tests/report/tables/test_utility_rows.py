@@ -55,15 +55,8 @@ def test_tables_of_papers_have_the_same_lines(format):
 def test_the_page_has_utility_beside_attackers(audit_rows, without_figures):
     page = to_html([*audit_rows, *ROWS])
     section = re.search(r'<section id="utility".*?</section>', page, re.DOTALL)[0]
-    assert [
-        section.count(f">{name} <small>") for name in ("WER [%]", "length difference [%]", "pitch correlation")
-    ] == [
-        1,
-        1,
-        1,
-    ]
-    assert "2.08" in section
-    assert "44.44" in section
+    for shown in ("WER [%] <small>", "length difference [%] <small>", "pitch correlation <small>", "2.08", "44.44"):
+        assert shown in section
     table = re.search(r'<table id="all-rows".*?</table>', page, re.DOTALL)[0]
     assert table.count("<tr") == 1 + len(audit_rows)  # utility has a table of its own
     assert 'id="utility"' not in to_html(audit_rows)
@@ -88,9 +81,7 @@ def test_without_the_original_nothing_follows_from_word_errors():
     assert "is not known" in " ".join(utility_notes([words(0.3)]))
     assert not utility_notes([original(0.05), words(0.3)])
     assert not utility_notes(ROWS[2:])
-
-
-def test_words_that_the_original_was_heard_to_say_are_compared_with_it():
+    # words that the original was heard to say are compared with it
     assert not utility_notes([words(0.3, flags=(Flag("reference-heard", "note", "heard."),))])
 
 

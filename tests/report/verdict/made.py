@@ -1,8 +1,10 @@
 """Rows made by hand, for sentences that depend on single facts."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import zeroevidence as ze
+from tests.report.conftest import THREATS
 from zeroevidence.evaluation import MeasureResult, Setup
 from zeroevidence.evaluation.rows.setup import Resampling
 from zeroevidence.evaluation.rows.trials import People
@@ -10,6 +12,7 @@ from zeroevidence.report.verdict import verdict
 from zeroevidence.uncertainty.null import Null
 
 P_VALUES = {"beaten": 0.001, "at-chance": 0.6, "untested": None}
+AGAINST = SimpleNamespace(**THREATS)
 SETUP = Setup(recorded="ZE", null=Resampling("speaker", 999))
 
 
@@ -63,6 +66,17 @@ def developed(row, bits):
     return replace(row, about=replace(row.about, development=bits))
 
 
+def control(chance="beaten", **labels):
+    """The same people without protection."""
+    return search_row(1.0, 4.0, chance, about=AGAINST.control, **{"system": "unprotected", **labels})
+
+
+def too_coarse():
+    """Two rows, each beyond chance by itself, whose joint test cannot say."""
+    rows = [search_row(system=system) for system in "st"]
+    return [row.with_metrics({"alid": replace(row["alid"], p_value=0.03)}) for row in rows]
+
+
 def headline(*rows):
     """The headline of a verdict."""
     return verdict(rows).headline
@@ -76,3 +90,15 @@ def text(*rows):
 def short(*rows):
     """The summary of a verdict as one text, with plain spaces."""
     return " ".join(verdict(rows).summary).replace("\u00a0", " ")
+
+
+def check_sides(part, sentence, said, unsaid):
+    """A sentence stands in a part of the verdict on each list of rows in `said`, and on none in `unsaid`."""
+    for rows, expected in [*((rows, True) for rows in said), *((rows, False) for rows in unsaid)]:
+        assert (sentence in part(*rows)) == expected, (sentence, part(*rows))
+
+
+def check_own_rows(part, cases):
+    """Each sentence stands in a part of the verdict on its own rows, and on those of no other sentence."""
+    for sentence in cases:
+        assert [other for other, rows in cases.items() if sentence in part(*rows)] == [sentence]

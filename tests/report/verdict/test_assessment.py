@@ -3,7 +3,7 @@
 import json
 from dataclasses import replace
 
-from tests.report.verdict.made import search_row
+from tests.report.verdict.made import check_sides, search_row
 from zeroevidence.evaluation.reading.results import to_json
 from zeroevidence.evaluation.rows.about import TrainingEffort
 from zeroevidence.report.verdict import verdict
@@ -67,9 +67,9 @@ def test_what_was_not_tested_is_said(against):
     assert rooms not in paragraph(alone, search_row(about=replace(against.lazy, role="room")))
 
 
-def test_bounds_and_unnamed_systems(against, search):
-    control = search_row(1.0, 4.0, about=against.control, system="unprotected", dataset="d")
-    assert "Recordings (d) were tested without protection." in paragraph(control)
-    assert "Attackers of these kinds" not in paragraph(control)
-    assert "were protected with" not in paragraph(search(1.0, dataset="d"))
-    assert verdict([search(1.0, dataset="d")]).assessment
+def test_bounds_and_unnamed_systems(against):
+    bound = [search_row(1.0, 4.0, about=against.control, system="unprotected", dataset="d")]
+    protected, unnamed = [search_row(about=against.lazy)], [search_row(dataset="d")]
+    check_sides(paragraph, "Recordings (d) were tested without protection.", [bound], [protected, unnamed])
+    check_sides(paragraph, "were protected with s", [protected], [bound, unnamed])
+    check_sides(paragraph, "The attacker ", [protected], [bound, unnamed])

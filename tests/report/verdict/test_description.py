@@ -1,7 +1,7 @@
 """Verdicts on results that are not about privacy: each sentence on either side of its condition."""
 
 import zeroevidence as ze
-from tests.report.verdict.made import SETUP, headline, search_row, text
+from tests.report.verdict.made import SETUP, check_own_rows, check_sides, headline, search_row, text
 from zeroevidence.evaluation import MeasureResult
 from zeroevidence.report.verdict import verdict
 
@@ -12,49 +12,47 @@ def spoofing(attack="all", system="a", **values):
     return ze.Evaluation(metrics, {"target": 3}, SETUP, {"system": system}, about)
 
 
+ALL = spoofing(tdcf_min=0.3)
+EACH = [spoofing(name, tdcf_min=cost) for name, cost in (("A01", 0.9), ("A02", 0.1), ("A03", 0.2))]
+
+
 def test_results_that_say_nothing_of_attackers_are_shown_and_no_more():
     other = ze.Evaluation({"something_new": MeasureResult(1.0, "bit")})
     utility = ze.Evaluation({"eer": MeasureResult(0.1, "rate")}, about=ze.About(role="utility"))
-    for rows, number in (([other], "is one row"), ([utility], "is one row"), ([other, utility], "are 2 rows")):
-        found = verdict(rows)
-        assert (found.level, found.headline) == ("described", "These results are not about privacy")
-        assert found.paragraph == (
-            f"There {number} of results below, each number with what it means. None of them says what an attacker "
-            "learns about people, so nothing follows about privacy."
-        )
-    assert "not about privacy" not in headline(search_row())
+    without_people = ze.Evaluation({"top1": MeasureResult(0.5, "rate"), "alid": MeasureResult(0.5, "bit")})
+    for rows in ([other], [utility], [other, utility], [without_people]):
+        assert verdict(rows).level == "described"
+    check_sides(headline, "not about privacy", [[other], [utility]], [[search_row()]])
+    check_sides(text, "There are 2 rows", [[other, utility]], [[other]])
 
 
 def test_each_measure_of_spoofing_has_its_sentence():
-    sentences = {
-        "tdcf_min": "wrong decisions cost at least 25 % of what they cost with a useless countermeasure (min t-DCF).",
-        "adcf_min": "wrong decisions cost at least 25 % of what blind decisions cost (min a-DCF).",
-        "teer": "accept others and spoofs, this happens in 25 % of the cases (t-EER).",
-        "cm_eer": "the countermeasure alone errs in 25 % of the cases between real and spoofed speech (CM EER).",
-    }
-    for measure in sentences:
-        row = spoofing(**{measure: 0.25})
-        assert headline(row) == "How well spoofed speech is kept out"
-        assert "These results are about keeping spoofed speech out, not about privacy." in text(row)
-        for name, sentence in sentences.items():
-            assert (sentence in text(row)) == (name == measure)
-    assert "keeping spoofed speech out" not in text(search_row())
+    titles = {"tdcf_min": "(min t-DCF)", "adcf_min": "(min a-DCF)", "teer": "(t-EER)", "cm_eer": "(CM EER)"}
+    check_own_rows(text, {title: [spoofing(**{name: 0.25})] for name, title in titles.items()})
+    for name in titles:
+        assert "25 % of" in text(spoofing(**{name: 0.25}))
+    check_sides(text, "keeping spoofed speech out, not about privacy", [[ALL]], [[search_row()]])
 
 
 def test_the_attack_that_is_stopped_least_is_one_of_all():
-    rows = [spoofing("A01", tdcf_min=0.9), spoofing("A02", tdcf_min=0.1), spoofing("A03", tdcf_min=0.2)]
-    sentence = "Of 3 attacks, A01 is stopped least: min t-DCF is 90 %."
-    assert sentence in text(*rows)
-    assert sentence in text(spoofing(tdcf_min=0.3), *rows)
-    assert "is stopped least" not in text(spoofing(tdcf_min=0.3), rows[0])
-    assert "is stopped least" not in text(spoofing(teer=0.3), spoofing("A01", teer=0.2), spoofing("A02", teer=0.1))
+    check_sides(
+        text,
+        "Of 3 attacks, A01 is stopped least: min t-DCF is 90 %.",
+        [EACH, [ALL, *EACH]],
+        [[ALL, EACH[0]], [spoofing(teer=0.3), spoofing("A01", teer=0.2), spoofing("A02", teer=0.1)]],
+    )
+    assert verdict([EACH[0], ALL]).finding.strongest == 1  # all attacks together speak
 
 
 def test_the_attack_is_named_and_so_is_the_system_beside_others():
-    assert "For all attacks together, wrong decisions cost" in text(spoofing(tdcf_min=0.3))
-    assert "For the attack 'A01', wrong decisions cost" in text(spoofing("A01", tdcf_min=0.3))
-    assert "privacy. Wrong decisions cost" in text(spoofing(None, tdcf_min=0.3))
-    both = verdict([spoofing(tdcf_min=0.3), spoofing(system="b", tdcf_min=0.4)])
-    assert "privacy. a: For all attacks together" in both.paragraph
-    assert both.others[0].startswith("b: For all attacks together")
-    assert verdict([spoofing(tdcf_min=0.3)]).others == ()
+    check_own_rows(
+        text,
+        {
+            "privacy. For all attacks together": [ALL],
+            "privacy. For the attack 'A01'": [EACH[0]],
+            "privacy. Wrong decisions cost": [spoofing(None, tdcf_min=0.3)],
+            "privacy. a: For all attacks together": [ALL, spoofing(system="b", tdcf_min=0.4)],
+        },
+    )
+    (other,) = verdict([ALL, spoofing(system="b", tdcf_min=0.4)]).others
+    assert other.startswith("b: For all attacks together")

@@ -20,8 +20,6 @@ from zeroevidence.uncertainty.level import percent as level_text
 
 _P_VALUE = re.compile(r"\bp ([=<]) ")
 _HAIR = 1e-6
-NOT_TOLD_APART = "On average this is not told apart from guessing."
-TOO_COARSE = "Tested alone this is more than chance; for all these results together the test is too coarse to say."
 _BESIDE_CHANCE = ", leaving out those that are not told apart from guessing"
 
 
@@ -283,9 +281,9 @@ def chance_sentence(row: Evaluation, chance: Chance, tested: str = "this") -> st
     if chance.beaten is None and chance.p_value is None:
         return "Whether chance alone could show as much was not tested."
     if chance.beaten is None:
-        return TOO_COARSE
+        return "Tested alone this is more than chance; for all these results together the test is too coarse to say."
     if not chance.beaten:
-        return NOT_TOLD_APART
+        return "On average this is not told apart from guessing."
     if chance.p_value is None:
         return f"By its {interval_title(row.setup.level)} this is more than chance."
     return f"Chance does not explain {tested} ({p_value_text(row, chance.p_value)})."

@@ -17,16 +17,14 @@ from zeroevidence.report.verdict.groups import group_labels, group_text, system_
 from zeroevidence.report.verdict.next_steps import wanted_people
 from zeroevidence.report.verdict.people import ON_AVERAGE, named_beyond_chance, named_people, people_used
 from zeroevidence.report.verdict.phrases import (
-    NOT_TOLD_APART,
-    TOO_COARSE,
     LimitedValue,
     capitalise,
+    chance_sentence,
     chosen_attempt,
     control_works,
     limited_value,
     most_given_away,
     named_share,
-    p_value_text,
     percent,
     removed_share,
     unbroken,
@@ -142,18 +140,10 @@ def _errors(error: LimitedValue) -> str:
 
 def _sure(rows: Sequence[Evaluation], finding: Finding) -> str:
     row, chance = rows[finding.strongest], finding.chance[finding.strongest]
-    if chance.beaten is None and chance.too_few:
-        return f"{row.counts.get('speakers')} people are too few to tell this from chance."
-    if chance.beaten is None and chance.p_value is None:
-        return "Whether chance alone could do as well was not tested."
-    if chance.beaten is None:
-        return TOO_COARSE
-    if chance.beaten:
-        tested = "" if chance.p_value is None else f" ({p_value_text(row, chance.p_value)})"
-        return f"Chance does not explain this{tested}."
-    if row.about.is_bound:
-        return NOT_TOLD_APART
-    alike, (works, attempt) = NOT_TOLD_APART.rstrip("."), control_works(rows, finding)
+    sentence = chance_sentence(row, chance)
+    if chance.beaten is not False or row.about.is_bound:
+        return sentence
+    alike, (works, attempt) = sentence.rstrip("."), control_works(rows, finding)
     if finding.level == "leaks":
         return f"{alike}, but other attempts found more than chance."
     if works is None:
