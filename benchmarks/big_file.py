@@ -20,14 +20,10 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from zeroevidence.data.formats.scores.reading.polars_reader import PORTION
-
 ARRAYS = """
 import dataclasses, json, resource, sys
 import numpy as np
 from zeroevidence.data.formats.scores.reading.read import read_scores
-from zeroevidence.data.formats.scores.reading import polars_reader as quick
-quick.PORTION = int(sys.argv[2])
 def size(one):
     if isinstance(one, np.ndarray):
         return one.nbytes
@@ -71,9 +67,9 @@ def measured(command: Sequence[str]) -> tuple[str, int, float]:
     return out, int(peak), time.monotonic() - start
 
 
-def reading(path: Path, block: int = PORTION) -> dict[str, int]:
+def reading(path: Path) -> dict[str, int]:
     """Bytes that the arrays of a file take, and that a process takes before and while it reads them."""
-    sizes: dict[str, int] = json.loads(measured([sys.executable, "-c", ARRAYS, str(path), str(block)])[0])
+    sizes: dict[str, int] = json.loads(measured([sys.executable, "-c", ARRAYS, str(path)])[0])
     return sizes
 
 

@@ -7,6 +7,7 @@ from typing import get_args
 
 import click
 import pytest
+from zeroevidence.data.formats.asvspoof.layout import TANDEM_FORMATS
 
 from zeroevidence.attack.attackers.attacker import ATTACKERS, usual_attackers
 from zeroevidence.attack.backends.backend import BACKENDS
@@ -15,7 +16,6 @@ from zeroevidence.attack.ladder.ladder import EFFORTS
 from zeroevidence.calibrate.rows import CalibrationMethod
 from zeroevidence.cli import cli
 from zeroevidence.cli.options.declare import derived_option, field_default, option_group
-from zeroevidence.data.formats.asvspoof.layout import TANDEM_FORMATS
 from zeroevidence.data.formats.scores.score_format import format_names
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Options

@@ -96,6 +96,15 @@ def decode(line: bytes) -> tuple[str, str | None]:
         return "", f"byte 0x{byte:02x} is not UTF-8 (is the file in Latin-1?); expected text in UTF-8"
 
 
+def is_utf8(data: bytes) -> bool:
+    """Return whether bytes are text in UTF-8."""
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 def refuse_binary(file: InputFile, expected: str) -> None:
     """Refuse in one line a file of no known container that is no text, such as a recording.
 

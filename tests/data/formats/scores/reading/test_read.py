@@ -2,12 +2,14 @@
 
 import io
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from zeroevidence.data.formats.scores.reading import tables
+from zeroevidence.data.formats.scores.reading.line_reader import read_text
 from zeroevidence.data.formats.scores.reading.read import diagnose, read_scores
 from zeroevidence.data.formats.scores.score_format import format_names
 from zeroevidence.data.loaded_scores import LoadedScores
@@ -388,7 +390,7 @@ def test_a_file_in_blocks_is_the_same_file(tmp_path, monkeypatch, key, ending):
     paths = (tmp_path / "scores", tmp_path / "key" if key else None)
     expected = read_scores(*paths).data
     for size in (1, 100, 1000):
-        monkeypatch.setattr(tables, "PORTION", size)
+        monkeypatch.setattr(tables, "read_text", partial(read_text, blocks=(size,)))
         found = read_scores(*paths).data
         for name in ("target", "nontarget", "enrolments", "trials", "enrolment_speakers", "trial_speakers"):
             assert getattr(found, name).tolist() == getattr(expected, name).tolist(), name
@@ -399,7 +401,7 @@ def test_a_file_in_blocks_is_the_same_file(tmp_path, monkeypatch, key, ending):
 
 
 def test_what_is_wrong_in_a_later_block_is_found(tmp_path, monkeypatch):
-    monkeypatch.setattr(tables, "PORTION", 20)
+    monkeypatch.setattr(tables, "read_text", partial(read_text, blocks=(20,)))
     lines = [f"p{i % 3} u{i // 3} {i}.5 {'target' if i % 4 == 0 else 'nontarget'}" for i in range(30)]
     for line, words in (("p1 u9 x target", "score 'x' is not a number"), (lines[0], "duplicate of 'p0 u0'")):
         (tmp_path / "scores").write_text("\n".join([*lines[:28], line]) + "\n")
