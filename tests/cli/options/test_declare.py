@@ -7,7 +7,6 @@ from typing import get_args
 
 import click
 import pytest
-from zeroevidence.data.formats.asvspoof.layout import TANDEM_FORMATS
 
 from zeroevidence.attack.attackers.attacker import ATTACKERS, usual_attackers
 from zeroevidence.attack.backends.backend import BACKENDS
@@ -61,7 +60,7 @@ CHOICES = [
     (("audit",), "--backend", BACKENDS),
     (("audit",), "--effort", EFFORTS),
     (("tandem", "evaluate"), "--preset", PRESETS),
-    (("tandem", "check"), "--input-format", TANDEM_FORMATS),
+    (("tandem", "check"), "--input-format", format_names("cm", "asv")),
     (("protect", "fit"), "--protector", tuple(ATTRIBUTE_PROTECTORS)),
     (("protect", "evaluate"), "--protector", tuple(ATTRIBUTE_PROTECTORS)),
     (("protect", "evaluate"), "--classifier", tuple(dict.fromkeys((*CLASSIFIERS, *REGRESSORS)))),

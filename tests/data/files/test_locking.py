@@ -48,16 +48,6 @@ def test_a_lock_that_cannot_be_signed_does_not_stay(tmp_path, monkeypatch):
     assert open_files() == handles
 
 
-def test_folders_that_stay_empty_are_removed(tmp_path):
-    (tmp_path / "there" / "mine").mkdir(parents=True)
-    with pytest.raises(OSError, match="No space"):
-        fail(tmp_path / "there", empty=["cache/ab", "cache/cd"])
-    assert everything(tmp_path) == ["there", "there/mine"]  # what was there before is left
-    with pytest.raises(OSError, match="No space"):
-        fail(tmp_path / "new" / "out", empty=["cache/ab"])
-    assert everything(tmp_path) == ["there", "there/mine"]
-
-
 def test_what_is_kept_is_noted(tmp_path):
     with pytest.raises(OSError, match="No space") as caught:
         fail(tmp_path / "out", "cache/ab/1", "cache/ab/2", "result.json", empty=["cache/cd"])

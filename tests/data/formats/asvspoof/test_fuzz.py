@@ -8,13 +8,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.data.formats.scores.reading.test_fuzz import NUMBER, damage
 from tests.effort import repetitions
 from zeroevidence.data.formats.asvspoof.read import diagnose_tandem, read_tandem
 from zeroevidence.errors import InputError
 
 # A naive reader, written apart from the package: the format is known, None for anything that is not right.
-
-NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 def naive_rows(data, width):
@@ -78,38 +77,6 @@ def valid(form, rng):
     key = "".join(f"s1 {n} alaw tx {a} {k} notrim {p}\n" for (n, a, k, _), p in zip(rows, phases, strict=True))
     rng.shuffle(rows)
     return "".join(f"{name} {score}\n" for name, _, _, score in rows).encode(), key.encode()
-
-
-BYTES = [b"\0", b"\n", b"\r", b" ", b"\t", b"\xe9", b"\xc3\xa9", b",", b'"', b"0", b"e", b"-", b"\xef\xbb\xbf", b"\r\n"]
-WORDS = [b"nan", b"inf", b"1e999", b"1_0", b"0x1", b"spoof", b"bonafide", b"target", b"-", b"A07", b"eval", b"Spoof"]
-
-
-def damage(data, rng):
-    lines = data.split(b"\n")
-    at, line, other = rng.randrange(len(data) + 1), rng.randrange(len(lines)), rng.randrange(len(lines))
-    cells = lines[line].split(b" ")
-    kind = rng.randrange(9)
-    if kind == 0:
-        return data[:at] + data[at + 1 :]
-    if kind == 1:
-        return data[:at] + rng.choice(BYTES) + data[at:]
-    if kind == 2:
-        return data[:at]
-    if kind == 3:
-        lines.insert(other, lines[line])
-    elif kind == 4:
-        del lines[line]
-    elif kind == 5:
-        rng.shuffle(cells)
-        lines[line] = b" ".join(cells)
-    elif kind == 6:
-        cells[rng.randrange(len(cells))] = rng.choice(WORDS)
-        lines[line] = b" ".join(cells)
-    elif kind == 7:
-        lines = [one.replace(b" ", b"\t ") + b"\r" for one in lines]
-    else:
-        return data.decode("utf-8", "replace").encode(rng.choice(["utf-16", "utf-8-sig"]))
-    return b"\n".join(lines)
 
 
 def answer_of(data):

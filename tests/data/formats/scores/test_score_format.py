@@ -5,11 +5,9 @@ import struct
 import sys
 from pathlib import Path
 
-import click
 import numpy as np
 import pytest
 
-from zeroevidence.cli import cli
 from zeroevidence.data.formats import scores, vectors
 from zeroevidence.data.formats.scores.reading.read import diagnose, read_scores
 from zeroevidence.data.formats.scores.score_format import SCORE_FORMATS, Columns, ScoreFormat, format_names
@@ -19,39 +17,6 @@ from zeroevidence.errors import InputError, UsageError
 
 DOCS = Path(__file__).resolve().parents[4] / "docs" / "formats.md"
 
-JSON_LINES = """
-import json
-
-import numpy as np
-import polars as pl
-
-from zeroevidence.data.formats.scores.reading.layout import Layout
-from zeroevidence.data.formats.scores.score_format import SCORE_FORMATS, FirstLines, ScoreFormat
-from zeroevidence.data.formats.problems import FileProblems
-from zeroevidence.data.formats.scores.reading.table import Table
-
-
-def layout(lines, name):
-    return Layout("json-lines", ()) if lines[0][1].startswith("{") else None
-
-
-def read(data, name, role):
-    problems, lines, rows = FileProblems(name), [], []
-    for number, line in enumerate(data.decode().splitlines(), 1):
-        try:
-            row = json.loads(line)
-            rows.append((row["enrol"], row["trial"], float(row["score"]), row["label"] == "target"))
-            lines.append(number)
-        except (ValueError, KeyError) as error:
-            problems.add(number, f"{error}; expected enrol, trial, score and label")
-    schema = {"enrol": pl.String, "trial": pl.String, "score": pl.Float64, "label": pl.Boolean}
-    frame = pl.DataFrame(rows, schema=schema, orient="row")
-    return Table(name, "json-lines", frame, np.array(lines), tuple(problems.all()))
-
-
-text = FirstLines(layout, lacking="no object; expected one on each line", read=read)
-SCORE_FORMATS.add(ScoreFormat(name="json-lines", description="JSON lines", text=text))
-"""
 
 COLUMNS = """
 from zeroevidence.data.formats.scores.score_format import SCORE_FORMATS, Columns, ScoreFormat
@@ -150,28 +115,6 @@ def refused_again(path, name):
         read_scores(path)
 
 
-def test_text_with_a_reader_of_its_own(drill, tmp_path):
-    drill(scores, "json_lines", JSON_LINES)
-    path = tmp_path / "scores"
-    line = '{"enrol": "%s", "trial": "u%d", "score": %s, "label": "%s"}\n'
-    path.write_text(line % ("ada", 1, 2.5, "target") + line % ("bob", 1, 0.5, "nontarget"))
-    for format in ("json-lines", "auto"):
-        loaded = read_scores(path, format=format)
-        assert loaded.format == "json-lines"
-        assert (loaded.data.target.tolist(), loaded.data.nontarget.tolist()) == ([2.5], [0.5])
-        assert loaded.data.trial_speakers.tolist() == ["ada"]
-    (tmp_path / "kaldi").write_text("bob u1 1\nada u1 2\n")
-    loaded = read_scores(tmp_path / "kaldi", path)
-    assert (loaded.format, loaded.key_format, loaded.data.target.tolist()) == ("kaldi", "json-lines", [2.0])
-    assert str(diagnose(tmp_path / "kaldi", format="json-lines")[0]).endswith(
-        "kaldi:1: no object; expected one on each line"
-    )
-    path.write_text(path.read_text() + "{oops\n")
-    (problem,) = diagnose(path)
-    assert problem.line == 3
-    refused_again(path, "json-lines")
-
-
 def test_columns_in_another_order(drill, tmp_path):
     path, key = tmp_path / "scores", tmp_path / "key"
     path.write_text("u1 ada 2.5\nu1 bob 0.5\n")
@@ -242,12 +185,6 @@ def test_names_and_their_order():
     assert ("auto", *text, "arrays", "matrix", "bosaris", "kaldi-ark") == format_names()
     assert format_names("cm", "asv") == ("auto", "2019", "2021", "asvspoof5", "adcf")
     assert list(VECTOR_FORMATS) == ["pt", "npz", "npy", "parquet", "csv", "tsv", "kaldi scp", "kaldi ark"]
-
-
-def test_the_command_line_takes_every_format():
-    command = cli.get_command(click.Context(cli), "evaluate")
-    (option,) = [one for one in command.params if "--input-format" in one.opts]
-    assert tuple(option.type.choices) == format_names()
 
 
 @pytest.mark.parametrize(

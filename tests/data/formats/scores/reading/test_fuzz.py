@@ -143,40 +143,8 @@ def valid(form: str, rng: random.Random) -> tuple[bytes, bytes | None, str, str 
 
 # Damage
 
-BYTES = [
-    b"\0",
-    b"\n",
-    b"\r",
-    b" ",
-    b"\t",
-    b"\xe9",
-    b"\xc3\xa9",
-    b",",
-    b'"',
-    b"0",
-    b"e",
-    b"-",
-    b".",
-    b"#",
-    b"\xef\xbb\xbf",
-    b"\r\n",
-]
-WORDS = [
-    b"nan",
-    b"inf",
-    b"1e999",
-    b"1_0",
-    b"0x1",
-    b"target",
-    b"nontarget",
-    b"1",
-    b"0",
-    b"NA",
-    b"null",
-    b"''",
-    b"1,5",
-    b"Target",
-]
+BYTES = [bytes([code]) for code in b'\0\n\r \t\xe9,"0e-.#'] + [b"\xc3\xa9", b"\xef\xbb\xbf", b"\r\n"]
+WORDS = b"nan inf 1e999 1_0 0x1 target nontarget spoof 1 0 NA null '' 1,5 Target".split()
 
 
 def damage(data: bytes, rng: random.Random) -> bytes:
