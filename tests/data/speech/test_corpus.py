@@ -93,21 +93,24 @@ def test_speakers_with_one_recording_are_only_trained_on():
         Corpus(people(3, 1)).assign()
 
 
-def test_invalid_utterances_and_corpora():
-    with pytest.raises(InputError, match="unknown role 'x'"):
-        Utterance("u", "s", "p", "x")
-    with pytest.raises(InputError, match="unknown split 'x'"):
-        Utterance("u", "s", "p", "trial", "x")
-    with pytest.raises(InputError, match="start < end"):
-        Utterance("u", "s", "p", start=5, end=5)
-    with pytest.raises(InputError, match="not empty"):
-        Utterance("", "s", "p")
-    with pytest.raises(InputError, match="'u' occurs twice"):
-        Corpus([Utterance("u", "s", "p"), Utterance("u", "t", "q")])
-    with pytest.raises(InputError, match="no utterances"):
-        Corpus([])
-    with pytest.raises(InputError, match="unknown 'trail'"):
-        Corpus(people(1)).select("trail")
+@pytest.mark.parametrize(
+    ("make", "reason"),
+    [
+        (lambda: Utterance("u", "s", "p", "x"), "unknown role 'x'"),
+        (lambda: Utterance("u", "s", "p", "trial", "x"), "unknown split 'x'"),
+        (lambda: Utterance("u", "s", "p", start=5, end=5), "start < end"),
+        (lambda: Utterance("", "s", "p"), "not empty"),
+        (lambda: Corpus([Utterance("u", "s", "p"), Utterance("u", "t", "q")]), "'u' occurs twice"),
+        (lambda: Corpus([]), "no utterances"),
+        (lambda: Corpus(people(1)).select("trail"), "unknown 'trail'"),
+    ],
+)
+def test_invalid_utterances_and_corpora(make, reason):
+    with pytest.raises(InputError, match=reason):
+        make()
+
+
+def test_utterances_are_values():
     one = people(1)[0]
     assert pickle.loads(pickle.dumps(one)) == one
     assert len({one, one}) == 1

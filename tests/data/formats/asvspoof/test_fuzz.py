@@ -5,11 +5,8 @@ import random
 import re
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from tests.data.formats.scores.reading.test_fuzz import NUMBER, damage
-from tests.effort import repetitions
 from zeroevidence.data.formats.asvspoof.read import diagnose_tandem, read_tandem
 from zeroevidence.errors import InputError
 
@@ -116,24 +113,3 @@ def test_damaged_files(tmp_path, form):
             assert answer == expected
             read += 1
     assert 30 < read < 130  # both outcomes were seen often
-
-
-LINE = st.text(alphabet=" \t\r\"',.-+e0159Aspof bnidetrg\0é\u00a0", max_size=14)
-
-
-@settings(max_examples=repetitions(20, 150), suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.lists(LINE, max_size=4), st.lists(LINE, max_size=4), st.sampled_from(["cm", "asv", "sasv"]))
-def test_arbitrary_text(tmp_path, lines, key, side):
-    (tmp_path / "s").write_bytes("\n".join(lines).encode())
-    (tmp_path / "k").write_bytes("\n".join(key).encode())
-    (tmp_path / "cm").write_text("u1 - bonafide 1\nu2 - spoof 0\n")
-    files = {side: tmp_path / "s", "asv_key" if side != "cm" else "key": tmp_path / "k"}
-    if side == "asv":
-        files["cm"] = tmp_path / "cm"
-    found = diagnose_tandem(**files)
-    try:
-        read_tandem(**files)
-    except InputError:
-        assert found
-    else:
-        assert not found

@@ -5,7 +5,6 @@ import struct
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from zeroevidence.data.formats import scores, vectors
@@ -51,22 +50,6 @@ PACKED = Container("packed", "packed pairs", (b"TWENTY BYTES OF NAME",))
 SCORE_FORMATS.add(ScoreFormat(name="packed", description="pairs of double and byte", binary=Binary((PACKED,), read)))
 """
 
-MATRIX = """
-import numpy as np
-
-from zeroevidence.data.formats.scores.score_format import SCORE_FORMATS, Matrix, ScoreFormat
-from zeroevidence.data.formats.input_file import Container
-from zeroevidence.data.matrix import ScoreMatrix
-
-
-def read(file, key, speakers):
-    values = np.frombuffer(file.read()[4:], "<f8").reshape(2, -1)
-    return ScoreMatrix(values, np.arange(2))
-
-
-RAW = Container("raw", "RAWM", (b"RAWM",))
-SCORE_FORMATS.add(ScoreFormat(name="raw-matrix", description="two rows of doubles", matrix=Matrix((RAW,), read)))
-"""
 
 VECTORS = """
 import numpy as np
@@ -149,20 +132,6 @@ def test_a_container(drill, tmp_path):
     (problem,) = diagnose(tmp_path / "text", format="packed")
     assert problem.reason == "is a text file; expected packed pairs"
     refused_again(path, "packed")
-
-
-def test_a_container_of_matrices(drill, tmp_path):
-    drill(scores, "raw_matrix", MATRIX)
-    path = tmp_path / "scores"
-    path.write_bytes(b"RAWM" + np.array([[3.0, 1.0], [0.0, 2.0]]).tobytes())
-    for format in ("raw-matrix", "auto"):
-        loaded = read_scores(path, format=format)
-        assert (loaded.format, loaded.data.scores.tolist()) == ("raw-matrix", [[3.0, 1.0], [0.0, 2.0]])
-    assert diagnose(path, format="kaldi")[0].reason == "is a RAWM raw file; expected kaldi"
-    assert diagnose(path, format="matrix")[0].reason == "is a RAWM raw file; expected matrix"
-    np.save(tmp_path / "m.npy", np.ones((2, 2)))
-    assert diagnose(tmp_path / "m.npy", format="raw-matrix")[0].reason == "is a NumPy npy file; expected raw-matrix"
-    refused_again(path, "raw-matrix")
 
 
 def test_an_embedding_format(drill, tmp_path):

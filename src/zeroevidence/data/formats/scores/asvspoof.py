@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 
 from zeroevidence.data.formats import text
-from zeroevidence.data.formats.scores.reading.layout import TANDEM_ROLES, Layout, Lines
+from zeroevidence.data.formats.scores.reading.layout import TANDEM_ROLES, Layout, Lines, Role
 from zeroevidence.data.formats.scores.score_format import SCORE_FORMATS, Columns, FirstLines, ScoreFormat
 from zeroevidence.data.tandem import KINDS
 from zeroevidence.errors import InputError
@@ -22,7 +22,7 @@ _NAMES = {
     **{f"{side}{mark}label": f"{side}_key" for side in ("cm", "asv") for mark in "-_"},
     **dict.fromkeys(("attack", "attack_anon"), "attack"),
 }
-_COLUMNS = {
+_COLUMNS: dict[str, dict[Role, str]] = {
     "2019": {
         "cm": "trial attack key score",
         "asv": "attack key score",

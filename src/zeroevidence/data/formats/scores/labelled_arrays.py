@@ -26,7 +26,7 @@ from zeroevidence.errors import InputError
 _NAME = "arrays"
 _NAMED = ("scores", "labels")
 _UNNAMED = ("arr_0", "arr_1")  # what NumPy calls arrays that were saved without a name
-_ALONE = "both"  # the array of an npy
+_ALONE = "both"  # what the only array of an npy is called here
 _IDS = {"enrol": "enrolments", "trial": "trials"}
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.effort import repetitions
@@ -254,26 +254,6 @@ def test_blocks_parsed_by_polars_are_what_the_line_reader_reads(form, monkeypatc
         assert list(found.lines) == list(expected.lines)
         clean += parse_lines(scores, layout, column_types(layout)) is not None
     assert 20 < clean < 140 or form == "table"  # whose header is no row
-
-
-LINE = st.text(alphabet=" \t\r\"',.-+e01459anftrgio\0é\u00a0\u2028", max_size=12)
-
-
-@settings(max_examples=repetitions(30, 200), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(lines=st.lists(LINE, max_size=5), key=st.one_of(st.none(), st.lists(LINE, max_size=4)))
-def test_arbitrary_text(tmp_path, lines, key):
-    (tmp_path / "s").write_bytes("\n".join(lines).encode())
-    files = [tmp_path / "s"]
-    if key is not None:
-        (tmp_path / "k").write_bytes("\n".join(key).encode())
-        files.append(tmp_path / "k")
-    found = diagnose(*files)
-    try:
-        read_scores(*files)
-    except InputError:
-        assert found
-    else:
-        assert not found
 
 
 @settings(max_examples=repetitions(15, 60), deadline=None)

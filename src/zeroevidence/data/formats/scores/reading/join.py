@@ -24,7 +24,7 @@ Duplicates = Literal["error", "keep-last"]
 Rows: TypeAlias = IntArray | slice
 
 _ALL = slice(None)
-_ROOM = 3  # possible pairs for each pair that there is, up to which an array of all of them is made
+_ROOM = 3  # an array over all possible pairs is used up to this multiple of the pairs that there are
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,20 +85,20 @@ def join(
         return JoinedTrials(enrolments, trials, enrol, trial, _ALL, _ALL, ()), problems
     problems = _repetitions(base, again, first, duplicates)
     key_row, dropped = np.delete(np.arange(len(pair)), again), len(again)
-    place = _first_rows(score_pair, pair, size)  # of each score in the key
-    (asked,), (unasked,) = np.nonzero(place >= 0), np.nonzero(place < 0)
+    place = _first_rows(score_pair, pair, size)  # row of each score in the key
+    (in_key,), (not_in_key,) = np.nonzero(place >= 0), np.nonzero(place < 0)
     score_row = np.full(len(pair), -1)
-    score_row[place[asked]] = asked  # the last of several stays
+    score_row[place[in_key]] = in_key  # the last of several stays
     missing = score_row[key_row] < 0
     if key is not None:
-        again, first = _repeated(place[asked], len(pair))
-        problems = _repetitions(scores, asked[again], asked[first], duplicates) + problems
-        problems += _absent(scores, key, key_row[missing], unasked, allow_missing)
+        again, first = _repeated(place[in_key], len(pair))
+        problems = _repetitions(scores, in_key[again], in_key[first], duplicates) + problems
+        problems += _absent(scores, key, key_row[missing], not_in_key, allow_missing)
         problems += _contradictions(scores, key, place)
         dropped += len(again)
     if problems:
         return None, problems
-    left_out = int(missing.sum()) + len(unasked)
+    left_out = int(missing.sum()) + len(not_in_key)
     if left_out:
         key_row = key_row[~missing]
     enrol, trial = enrol[key_row], trial[key_row]

@@ -72,7 +72,7 @@ def read_text(file: InputFile, layout: Layout, blocks: Sequence[int] = BLOCKS) -
 
 def _below_header(blocks: Iterator[bytes], layout: Layout) -> Iterator[bytes]:
     """Yield what blocks of lines hold below the header, without a byte order mark."""
-    lines = layout.header or 0  # that are left out
+    lines = layout.header or 0  # still to be left out
     for number, block in enumerate(blocks):
         *above, data = (block if number else text.without_mark(block)).split(b"\n", lines)
         lines -= len(above)
