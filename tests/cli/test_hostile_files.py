@@ -54,22 +54,6 @@ def test_scores_in_a_file_whose_name_is_not_utf8(tmp_path, run, suffix):
     assert run("evaluate", tmp_path / f"{LATIN}{suffix}", *outputs, *QUICK)[0] == 0
 
 
-def test_embeddings_in_files_whose_names_are_not_utf8(tmp_path, run):
-    rng = np.random.default_rng(0)
-    people = np.repeat([f"p{i:02d}" for i in range(12)], 2)
-    voices = np.repeat(rng.normal(size=(12, 4)), 2, axis=0) + 0.1 * rng.normal(size=(24, 4))
-    ids = np.array([f"u{i}" for i in range(24)])
-    np.savez(tmp_path / "e.npz", vectors=voices, speaker=people, utterance=ids)
-    columns = {f"f{i}": voices[:, i] for i in range(4)}
-    pl.DataFrame({"utterance": ids, "speaker": people, **columns}).write_csv(tmp_path / "t.csv")
-    (tmp_path / "e.npz").rename(tmp_path / f"{LATIN}.npz")
-    (tmp_path / "t.csv").rename(tmp_path / f"{LATIN}.csv")
-    files = ["--enrol", tmp_path / f"{LATIN}.npz", "--trial", tmp_path / f"{LATIN}.csv"]
-    code, _, err = run("link", *files, "--table", "csv", "-o", tmp_path / LATIN)
-    assert code == 0, err
-    assert run("compare", tmp_path / LATIN, tmp_path / LATIN)[0] == 0
-
-
 def test_a_name_that_is_not_ascii_where_the_locale_is(tmp_path):
     file = write_scores(tmp_path / "müller.txt")
     ascii_locale = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
@@ -195,16 +179,6 @@ def test_an_output_inside_a_folder_that_is_read_is_refused(tmp_path, run, monkey
         assert sorted(Path("read").rglob("*")) == before
 
 
-def test_an_output_beside_what_is_read_is_written(tmp_path, run, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    Path("data").mkdir()
-    write_scores("data/a")
-    assert run("evaluate", "data/a", "-o", "data/b", *QUICK)[0] == 0
-    Path("det").mkdir()  # the kind of a figure is no folder that is read
-    assert run("evaluate", "data/a", "-f", "json", "-o", "det/r.json", *QUICK)[0] == 0
-    assert run("plot", "det", "det/r.json", "-o", "det/r.svg")[0] == 0
-
-
 def test_every_parameter_with_text_is_known_to_be_read_or_not():
     """A new name in a command's help is added to `READ` or here, so that no input is left out of the rule."""
     not_read = {"ADDRESS", "COLUMN", "COMMAND", "CONDITION", "KIND", "LABEL", "MEASURE", "NAME", "NUMBER", "OUT"}
@@ -220,13 +194,6 @@ def test_every_parameter_with_text_is_known_to_be_read_or_not():
     for parameter in parameters(cli):
         if isinstance(parameter.type, click.types.StringParamType):
             assert placeholders(parameter) <= READ | not_read, parameter.opts
-
-
-def test_a_system_may_be_called_like_the_output(tmp_path, run, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    write_scores("a")
-    for _ in range(2):
-        assert run("evaluate", "a", "--system", "out.txt", "-o", "out.txt", "--overwrite", *QUICK)[0] == 0
 
 
 @pytest.mark.parametrize(("magic", "method"), [(b"\x28\xb5\x2f\xfd", "zstd"), (b"\x78\x9c", "zlib")])

@@ -18,18 +18,6 @@ def test_everything_is_read_only_and_named():
     assert Embeddings(np.eye(2)).ids.tolist() == ["0", "1"]
 
 
-def test_the_callers_array_stays_writable():
-    vectors = np.eye(3)
-    Embeddings(vectors)
-    vectors[0, 0] = 5.0
-    assert vectors.flags.writeable
-
-
-@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
-def test_precision_is_kept(dtype):
-    assert Embeddings(np.eye(2, dtype=dtype)).vectors.dtype == dtype
-
-
 def test_memory_mapped_vectors_stay_on_disk(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "_BLOCK_BYTES", 64)
     np.save(tmp_path / "v.npy", np.arange(60.0).reshape(20, 3))

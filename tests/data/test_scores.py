@@ -19,11 +19,6 @@ def test_scores_are_read_only_and_the_callers_array_is_not():
         scores.target = mine
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_float_types_are_kept(dtype):
-    assert Scores(np.ones(2, dtype), np.ones(2, dtype)).target.dtype == dtype
-
-
 @pytest.mark.parametrize(
     ("target", "message"),
     [
@@ -37,11 +32,6 @@ def test_float_types_are_kept(dtype):
 def test_bad_scores(target, message):
     with pytest.raises(InputError, match=message):
         Scores(target, [0.0])
-
-
-def test_infinities_are_scores():
-    scores = Scores([np.inf, -np.inf], [0.0])
-    assert np.isinf(scores.target).all()
 
 
 def test_identifiers_come_together():

@@ -8,7 +8,7 @@ import numpy as np
 
 from zeroevidence._typing import IntArray, StrArray
 
-_FEW = 1 << 12  # names that NumPy sorts as quickly
+_FEW = 1 << 12  # up to so many names, NumPy's sort of text is as fast
 _KEY_BYTES = 8
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 
 _TURNING = ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")
-_MARKS = "\u200e\u200f\u061c\u2028\u2029"  # of direction, and ends of lines and paragraphs that terminals differ on
+_MARKS = "\u200e\u200f\u061c\u2028\u2029"  # direction marks, line and paragraph separators
 
 
 def printable(text: str) -> str:

@@ -127,15 +127,6 @@ def test_lists_of_scores_with_faults(put, run, eer, refused):
     assert (code, err) == (3, "n.npy: float64 of shape (2, 3); expected numbers, one per trial\n")
 
 
-def test_several_lists_are_several_systems(put, run):
-    for name in "ab":
-        put(f"{name}.mated", lines(TARGET))
-        put(f"{name}.non", lines(NONTARGET))
-    lists = [part for name in "ab" for part in ("--targets", f"{name}.mated", "--nontargets", f"{name}.non")]
-    code, out, _ = run("evaluate", *lists, *QUICK, "-f", "json")
-    assert (code, [row["labels"]["system"] for row in json.loads(out)["rows"]]) == (0, ["a", "b"])
-
-
 ASV_2019 = "".join(
     f"{attack} {key} {score}\n"
     for attack, key, score in (("bonafide", "target", 3.5), ("bonafide", "nontarget", -2.0), ("A07", "spoof", 1.25))
@@ -162,20 +153,6 @@ ASVSPOOF5_KEY = "filename\tcm-score\tasv-score\nE_1\t0.5\t1.5\nE_2\t-0.5\t0.25\n
 )
 def test_files_of_asvspoof_are_named_with_the_command_that_reads_them(put, refused, content, message):
     assert refused(put("f", content)) == f"f:1: {message}"
-
-
-def test_a_trial_list_of_voxceleb_is_a_key_without_scores(put, refused, eer):
-    names = [f"id{i}/a.wav id{i + i % 2}/b.wav" for i in range(7)]
-    trials = put("veri_test.txt", "".join(f"{int(i < 3)} {name}\n" for i, name in enumerate(names)))
-    assert refused(trials) == (
-        "veri_test.txt: a key without scores: where they should be there are 1 and 0 alone; expected scores, and this "
-        "as --key"
-    )
-    pairs = zip(TARGET + NONTARGET, names, strict=True)
-    scores = put("scores", "".join(f"{score} {name}\n" for score, name in pairs))
-    assert eer(scores, "--key", trials) == pytest.approx(EER)
-    decisions = put("hard", "".join(f"{int(i < 2)} {name}\n" for i, name in enumerate(names)))
-    assert eer(decisions, "--key", trials) > 0  # with a key, 1 and 0 are scores
 
 
 def test_two_columns_with_a_key_of_0_and_1_are_asked_about(put, refused, run, eer):
@@ -272,16 +249,6 @@ def test_a_folder_of_ranking_files_is_read(put, run):
     assert run("report", "summary", "-f", "md")[0] == 0
 
 
-def test_ranking_files_are_not_compared_and_it_is_said_what_to_do(put, run):
-    paths = [put(f"result_for_rank_{name}", RANKING.format(12.5)) for name in "ab"]
-    code, _, err = run("compare", *paths)
-    assert (code, err) == (
-        2,
-        "nothing to compare by; expected results with intervals, which published tables do not have: compare the "
-        "scores (`zeroevidence compare A B --key KEY`), or show all rows (`zeroevidence evaluate A B`)\n",
-    )
-
-
 def test_a_ranking_file_among_scores_is_refused_with_the_command_that_shows_both(put, run):
     ranking = put("result_for_rank_a", RANKING.format(12.5))
     key = put("key", "".join(f"p{i} u{j} {'target' if i == j else 'nontarget'}\n" for i in range(6) for j in range(6)))
@@ -320,12 +287,3 @@ def test_complaints_that_are_alike_are_one_line_with_their_number(put, run):
         "doctor", put("few", "a u1 x\nb u2 y\nc u3 1\n"), "--key", put("k", "a u1 1\nb u2 0\nc u3 1\n")
     )
     assert len(out.splitlines()) == 2  # each with its line where they are few
-
-
-def test_embeddings_without_speakers_say_how_to_name_them(put, run):
-    vectors = np.random.default_rng(0).normal(size=(40, 4))
-    np.savez("v.npz", vectors=vectors, sex=["f", "m"] * 20)
-    code, _, err = run("protect", "evaluate", "v.npz", "--attribute", "sex", "--protector", "linear")
-    assert code == 3
-    assert "speakers are not known" in err
-    assert "an array or a column `speaker`, or lines of `utterance speaker` (--speakers FILE" in err

@@ -60,20 +60,6 @@ def test_every_format_has_a_row_for_each_attack(run, files, form):
         assert {"tdcf_min", "teer", "cm_eer", "asv_eer"} <= {line["measure"] for line in lines}
 
 
-def test_text_says_what_the_intervals_resample(run, files):
-    code, out, _ = run(*TANDEM, "--cm", files / "rawnet.txt", "--asv", files / "asv.txt", "--intervals", 10)
-    assert code == 0
-    assert "min t-DCF" in out
-    assert "ci:trial2|" in out
-    assert "speakers-unknown: intervals resample trials, not people" in out
-
-
-def test_same_seed_same_output(run, files):
-    args = (*TANDEM, "--cm", files / "rawnet.txt", "--asv", files / "asv.txt", "--intervals", 20, "-f", "json")
-    assert run(*args, "--seed", 3) == run(*args, "--seed", 3)
-    assert "ci:none" in run(*args, "--intervals", 0)[1]
-
-
 def test_countermeasure_alone(run, files):
     code, out, _ = run(*TANDEM, "--cm", files / "rawnet.txt", "--intervals", 0, "-f", "json", "--system", "x")
     assert code == 0
@@ -184,16 +170,6 @@ def test_gate_and_output_file(run, files):
     assert json.loads((files / "out.json").read_text())["rows"]
     assert run(*args, "-o", files / "out.json")[0] == 2
     assert run(*args, "-o", files / "out.json", "--overwrite")[0] == 0
-
-
-def test_signatures_of_several_rows_are_shown_on_request(run, files):
-    args = (*TANDEM, "--cm", files / "rawnet.txt", "--by", "attack", "--intervals", 0)
-    code, plain, _ = run(*args)
-    assert code == 0
-    assert "|attack:A07|" not in plain
-    full = run(*args, "--signatures")[1]
-    for attack in ("all", "A07", "A08"):
-        assert f"|attack:{attack}|" in full
 
 
 def test_a_row_for_each_codec(run, tmp_path):

@@ -15,7 +15,6 @@ from zeroevidence.attack.ladder.ladder import EFFORTS
 from zeroevidence.calibrate.rows import CalibrationMethod
 from zeroevidence.cli import cli
 from zeroevidence.cli.options.declare import derived_option, field_default, option_group
-from zeroevidence.data.formats.asvspoof.layout import TANDEM_FORMATS
 from zeroevidence.data.formats.scores.score_format import format_names
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Options
@@ -60,7 +59,7 @@ CHOICES = [
     (("audit",), "--backend", BACKENDS),
     (("audit",), "--effort", EFFORTS),
     (("tandem", "evaluate"), "--preset", PRESETS),
-    (("tandem", "check"), "--input-format", TANDEM_FORMATS),
+    (("tandem", "check"), "--input-format", format_names("cm", "asv")),
     (("protect", "fit"), "--protector", tuple(ATTRIBUTE_PROTECTORS)),
     (("protect", "evaluate"), "--protector", tuple(ATTRIBUTE_PROTECTORS)),
     (("protect", "evaluate"), "--classifier", tuple(CLASSIFIERS)),

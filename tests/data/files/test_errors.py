@@ -4,7 +4,6 @@ import sys
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import numpy as np
 import polars as pl
 import pytest
 
@@ -96,14 +95,6 @@ def test_a_door_names_the_file_and_lets_pass_what_is_not_its_own():
         raise UsageError("odd")
 
 
-def test_a_door_is_quiet_about_what_can_be_read(recwarn):
-    import warnings
-
-    with reading_file("x.npy", "NumPy"):
-        warnings.warn("made long ago", stacklevel=1)
-    assert not recwarn.list
-
-
 def test_errors_without_a_file_get_one():
     with pytest.raises(InputError, match=r"^a.npz: odd$"), naming_file("a.npz"):
         raise InputError("odd")
@@ -158,9 +149,3 @@ def test_tensors_that_are_no_vectors(tmp_path, made):
     torch.save(made(torch), tmp_path / "v.pt")
     with pytest.raises(InputError, match=r"v\.pt: .*expected"):
         read_embeddings(tmp_path / "v.pt")
-
-
-def test_vectors_that_are_not_of_numbers(tmp_path):
-    np.save(tmp_path / "v.npy", np.array(["a", "b"]))
-    with pytest.raises(InputError, match=r"v\.npy: "):
-        read_embeddings(tmp_path / "v.npy")

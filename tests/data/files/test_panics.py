@@ -55,13 +55,3 @@ def test_a_closed_standard_error_is_no_obstacle(tmp_path):
     command = f"{sys.executable} -m zeroevidence evaluate scores.parquet --intervals 0 --null 0 2>&-"
     ended = subprocess.run(command, cwd=tmp_path, shell=True, stdout=subprocess.PIPE, text=True, check=False)
     assert (ended.returncode, "EER" in ended.stdout) == (0, True)
-
-
-def test_a_full_temporary_folder_is_no_obstacle(tmp_path, monkeypatch):
-    def refuse():
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("zeroevidence.data.files.panics.tempfile.TemporaryFile", refuse)
-    pl.DataFrame({"score": [2.0, 1.0]}).write_parquet(tmp_path / "scores.parquet")
-    content = InputFile.holding("f", (tmp_path / "scores.parquet").read_bytes())
-    assert load_parquet(content)["score"].to_list() == [2.0, 1.0]

@@ -9,7 +9,6 @@ from zeroevidence.data.preparing.pooling import pool_groups
 from zeroevidence.data.preparing.sessions import leave_out_same_session
 from zeroevidence.data.scores import Pairs, Scores
 from zeroevidence.errors import InputError
-from zeroevidence.evaluation.reading.results import from_json, to_json
 
 OPTIONS = ze.Options(intervals=0, null=99, linkability="pav")
 
@@ -105,32 +104,6 @@ def test_a_search_counts_the_trials_that_it_lost_apart():
     assert sentence.endswith("the search is without 12 trials for the same reason.")
     alone = matrix.take(np.arange(1, 24, 2))
     assert row["top1"].value == ze.evaluate(alone, intervals=0, null=0)["top1"].value
-
-
-def test_incomplete_trials_are_still_counted_as_such():
-    matrix, sessions = searched()
-    scores = matrix.to_scores()
-    pairs = scores.nontarget_pairs
-    gone = int(np.flatnonzero((pairs.trial == 1) & (pairs.enrolment == 5))[0])
-    kept = np.arange(len(pairs)) != gone
-    fewer = Scores(
-        scores.target, scores.nontarget[kept], scores.target_pairs, Pairs(pairs.enrolment[kept], pairs.trial[kept]),
-        scores.enrolments, scores.trials, scores.enrolment_speakers, scores.trial_speakers,
-    )  # fmt: skip
-    row = ze.evaluate(leave_out_same_session(fewer, sessions), intervals=0, null=0, linkability="pav")
-    assert {name: row.counts[name] for name in ("same_session", "incomplete", "trials")} == {
-        "same_session": 12,
-        "incomplete": 1,
-        "trials": 11,
-    }
-
-
-def test_results_keep_the_numbers():
-    matrix, sessions = searched()
-    row = ze.evaluate(leave_out_same_session(matrix, sessions), intervals=0, null=0, linkability="pav")
-    (again,) = from_json(to_json([row]))
-    assert again.setup == row.setup
-    assert again.signature == row.signature
 
 
 def test_pooled_groups_add_up():

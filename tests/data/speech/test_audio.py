@@ -122,35 +122,6 @@ def test_rates_that_no_speech_has_are_refused(tmp_path, rate):
             read(tmp_path / "a.wav")
 
 
-@pytest.mark.parametrize("rate", [4000, 44100, 768_000])
-def test_the_size_of_pieces_changes_no_sample(tmp_path, monkeypatch, rate):
-    sf.write(tmp_path / "a.wav", np.random.default_rng(0).normal(0, 0.1, (9000, 2)), rate, subtype="FLOAT")
-    whole = load_audio(tmp_path / "a.wav")
-    monkeypatch.setattr(audio, "_PIECE", 701)
-    np.testing.assert_array_equal(load_audio(tmp_path / "a.wav"), whole)
-    assert abs(len(whole) - 9000 * 16000 / rate) < 2
-
-
-def test_channels_that_cancel_each_other_are_said(tmp_path):
-    for rate in (16000, 8000):
-        write_audio(tmp_path / "a.wav", np.stack((tone(rate=rate), -tone(rate=rate)), axis=1), rate)
-        with pytest.raises(InputError, match=r"a\.wav: silent once its channels are averaged"):
-            audio.load_speech(Utterance("u", "s", tmp_path / "a.wav"))
-        facts = inspect_audio(tmp_path / "a.wav")
-        assert (facts.silent, facts.cancelled) == (True, True)
-    write_audio(tmp_path / "b.wav", np.zeros((8000, 2)))
-    with pytest.raises(InputError, match=r"b\.wav: silent: no sample above"):
-        audio.load_speech(Utterance("u", "s", tmp_path / "b.wav"))
-    write_audio(tmp_path / "c.wav", np.stack((tone(), 0.5 * tone()), axis=1))
-    assert not inspect_audio(tmp_path / "c.wav").cancelled
-
-
-def test_audio_that_cannot_be_opened_is_not_called_missing(tmp_path):
-    (tmp_path / "loop.wav").symlink_to("loop.wav")
-    with pytest.raises(InputError, match=r"loop\.wav: cannot be read: Too many levels"):
-        load_audio(tmp_path / "loop.wav")
-
-
 @pytest.mark.parametrize("rate", [16_000, 44_100])
 def test_ten_seconds_of_a_file_of_three_hours_take_the_memory_of_ten_seconds(tmp_path, monkeypatch, rate):
     """The file is sparse: silence but for the part that is read."""

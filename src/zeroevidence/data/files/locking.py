@@ -108,7 +108,7 @@ def _lock(lock: Path, folder: str | Path) -> int:
                     os.close(handle)
                     raise
                 return handle
-        os.close(handle)  # the one before has just removed it
+        os.close(handle)  # its last holder has just removed the file
 
 
 def _sign(handle: int) -> None:

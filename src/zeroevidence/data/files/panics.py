@@ -1,4 +1,7 @@
-"""Panics of libraries in Rust: they print a backtrace to standard error before they become an exception."""
+"""Panics of polars: its panic hook prints a backtrace to standard error before the panic becomes an exception.
+
+No setting of polars or of Rust's runtime keeps it from printing, so standard error is redirected while a file is read.
+"""
 
 from __future__ import annotations
 

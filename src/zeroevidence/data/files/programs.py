@@ -16,7 +16,7 @@ from typing import IO
 from zeroevidence.errors import UsageError
 from zeroevidence.interruption import check_stop, uninterrupted
 
-_GLANCE = 0.1  # seconds after which a thread looks whether its work is still wanted
+_POLL = 0.1  # seconds between checks for an interruption
 
 
 def split_command(command: str) -> list[str]:
@@ -75,13 +75,13 @@ def run_program(
     check_stop()
     process, deadline = None, time.monotonic() + timeout
     try:
-        with uninterrupted():  # else a program could run that nobody knows of
+        with uninterrupted():  # an interruption here would leave a program that is never ended
             process = subprocess.Popen(
                 arguments, stdin=subprocess.DEVNULL, stdout=output, stderr=errors, start_new_session=True
             )
         while True:
             try:
-                return process.wait(min(_GLANCE, max(deadline - time.monotonic(), 0.0)))
+                return process.wait(min(_POLL, max(deadline - time.monotonic(), 0.0)))
             except subprocess.TimeoutExpired:
                 if time.monotonic() >= deadline:
                     raise

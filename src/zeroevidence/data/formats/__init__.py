@@ -1,9 +1,9 @@
-"""Files of scores, embeddings, speech and results, a package for each kind; one module for each format.
+"""Files of scores, embeddings, speech and results, a package for each kind.
 
 | package | reads |
 | --- | --- |
-| ``scores`` | score files with their keys; its modules are the formats |
-| ``vectors`` | embeddings; its modules are the formats |
+| ``scores`` | score files with their keys; each module adds formats |
+| ``vectors`` | embeddings; each module adds formats |
 | ``corpora`` | folders of speech |
 | ``asvspoof`` | countermeasures and the verifiers behind them |
 | ``voiceprivacy`` | folders and tables of the VoicePrivacy Challenges |

@@ -39,8 +39,8 @@ _RECORDINGS = {
     "NIST": (b"NIST_1A",),
 }
 _OTHERS = {"MATLAB": b"MATLAB 5.0", "Arrow": b"ARROW1", "Excel": b"\xd0\xcf\x11\xe0"}
-_SAMPLE = 4096  # bytes that are looked at to tell text from other files
-_STRANGE = 0.2  # share of characters that text does not have
+_SAMPLE = 4096  # first bytes, by which text is distinguished from other files
+_MOST_UNPRINTABLE = 0.2  # share of a text file's characters that may be no text
 
 
 def is_number(token: str) -> bool:
@@ -96,6 +96,15 @@ def decode(line: bytes) -> tuple[str, str | None]:
         return "", f"byte 0x{byte:02x} is not UTF-8 (is the file in Latin-1?); expected text in UTF-8"
 
 
+def is_utf8(data: bytes) -> bool:
+    """Return whether bytes are text in UTF-8."""
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 def refuse_binary(file: InputFile, expected: str) -> None:
     """Refuse in one line a file of no known container that is no text, such as a recording.
 
@@ -110,8 +119,8 @@ def refuse_binary(file: InputFile, expected: str) -> None:
         return
     head = file.head(_SAMPLE)
     letters = head.decode("utf-8", "replace")
-    strange = sum(letter == "\ufffd" or (letter < " " and letter not in "\t\n\r") for letter in letters)
-    if strange <= _STRANGE * len(letters) or head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+    unprintable = sum(letter == "\ufffd" or (letter < " " and letter not in "\t\n\r") for letter in letters)
+    if unprintable <= _MOST_UNPRINTABLE * len(letters) or head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return
     recording = next((name for name, magic in _RECORDINGS.items() if head.startswith(magic)), None)
     if recording is not None:

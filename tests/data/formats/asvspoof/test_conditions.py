@@ -58,17 +58,6 @@ def test_columns_of_spoofs_keep_all_bona_fide_speech(tmp_path):
     assert [(len(part.cm_bonafide), len(part.cm_spoof)) for part in parts.values()] == [(4, 4), (4, 4)]
 
 
-def test_rooms_of_physical_access(tmp_path):
-    (tmp_path / "cm").write_text("".join(f"PA_E_{n} {n}\n" for n in range(8)))
-    (tmp_path / "key").write_text(
-        "".join(
-            f"PA_0010 PA_E_{n} R{n % 2 + 1} M3 d4 r1 m1 s4 c4 {'spoof' if n < 4 else 'bonafide'} notrim eval\n"
-            for n in range(8)
-        )
-    )
-    assert tuple(read_tandem(tmp_path / "cm", key=tmp_path / "key", by="asv_room").parts) == ("R1", "R2")
-
-
 PROTOCOL5 = (
     "E_1607 E_01 M C05 2 E_91 AC1 A26 spoof -\nE_1608 E_02 F - 0 - AC1 A27 spoof -\n"
     "E_1607 E_03 M C05 2 E_92 - bonafide bonafide -\nE_1609 E_04 F - 0 - - bonafide bonafide -\n"

@@ -5,16 +5,12 @@ import random
 import re
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
-from tests.effort import repetitions
+from tests.data.formats.scores.reading.test_fuzz import NUMBER, damage
 from zeroevidence.data.formats.asvspoof.read import diagnose_tandem, read_tandem
 from zeroevidence.errors import InputError
 
 # A naive reader, written apart from the package: the format is known, None for anything that is not right.
-
-NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 def naive_rows(data, width):
@@ -80,38 +76,6 @@ def valid(form, rng):
     return "".join(f"{name} {score}\n" for name, _, _, score in rows).encode(), key.encode()
 
 
-BYTES = [b"\0", b"\n", b"\r", b" ", b"\t", b"\xe9", b"\xc3\xa9", b",", b'"', b"0", b"e", b"-", b"\xef\xbb\xbf", b"\r\n"]
-WORDS = [b"nan", b"inf", b"1e999", b"1_0", b"0x1", b"spoof", b"bonafide", b"target", b"-", b"A07", b"eval", b"Spoof"]
-
-
-def damage(data, rng):
-    lines = data.split(b"\n")
-    at, line, other = rng.randrange(len(data) + 1), rng.randrange(len(lines)), rng.randrange(len(lines))
-    cells = lines[line].split(b" ")
-    kind = rng.randrange(9)
-    if kind == 0:
-        return data[:at] + data[at + 1 :]
-    if kind == 1:
-        return data[:at] + rng.choice(BYTES) + data[at:]
-    if kind == 2:
-        return data[:at]
-    if kind == 3:
-        lines.insert(other, lines[line])
-    elif kind == 4:
-        del lines[line]
-    elif kind == 5:
-        rng.shuffle(cells)
-        lines[line] = b" ".join(cells)
-    elif kind == 6:
-        cells[rng.randrange(len(cells))] = rng.choice(WORDS)
-        lines[line] = b" ".join(cells)
-    elif kind == 7:
-        lines = [one.replace(b" ", b"\t ") + b"\r" for one in lines]
-    else:
-        return data.decode("utf-8", "replace").encode(rng.choice(["utf-16", "utf-8-sig"]))
-    return b"\n".join(lines)
-
-
 def answer_of(data):
     return sorted(
         (name.partition("_")[2], float(score)) for name, trials in data.classes().items() for score in trials.scores
@@ -149,24 +113,3 @@ def test_damaged_files(tmp_path, form):
             assert answer == expected
             read += 1
     assert 30 < read < 130  # both outcomes were seen often
-
-
-LINE = st.text(alphabet=" \t\r\"',.-+e0159Aspof bnidetrg\0é\u00a0", max_size=14)
-
-
-@settings(max_examples=repetitions(20, 150), suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.lists(LINE, max_size=4), st.lists(LINE, max_size=4), st.sampled_from(["cm", "asv", "sasv"]))
-def test_arbitrary_text(tmp_path, lines, key, side):
-    (tmp_path / "s").write_bytes("\n".join(lines).encode())
-    (tmp_path / "k").write_bytes("\n".join(key).encode())
-    (tmp_path / "cm").write_text("u1 - bonafide 1\nu2 - spoof 0\n")
-    files = {side: tmp_path / "s", "asv_key" if side != "cm" else "key": tmp_path / "k"}
-    if side == "asv":
-        files["cm"] = tmp_path / "cm"
-    found = diagnose_tandem(**files)
-    try:
-        read_tandem(**files)
-    except InputError:
-        assert found
-    else:
-        assert not found

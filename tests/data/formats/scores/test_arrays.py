@@ -1,6 +1,5 @@
 """Binary formats: NumPy matrices, Parquet tables, BOSARIS HDF5."""
 
-import builtins
 from io import BytesIO
 
 import numpy as np
@@ -9,7 +8,7 @@ import pytest
 
 from zeroevidence.data.formats.scores.reading.read import diagnose, read_scores
 from zeroevidence.data.matrix import ScoreMatrix
-from zeroevidence.errors import InputError, MissingExtra
+from zeroevidence.errors import InputError
 
 MATRIX = np.array([[0.9, 0.1], [0.2, 0.3], [0.5, 0.4]])
 MATED = np.array([0, 1, -1])
@@ -216,18 +215,3 @@ def test_bosaris_errors(tmp_path):
     assert "trial_mask holds -2" in reason(path, tmp_path / "k.h5")
     (tmp_path / "bad.h5").write_bytes(path.read_bytes()[:900])
     assert "cannot be read as HDF5" in reason(tmp_path / "bad.h5", key)
-
-
-def test_bosaris_needs_its_extra(tmp_path, monkeypatch):
-    path = tmp_path / "s.h5"
-    path.write_bytes(b"\x89HDF\r\n\x1a\n")
-    real = builtins.__import__
-
-    def without(name, *rest):
-        if name == "h5py":
-            raise ImportError(name)
-        return real(name, *rest)
-
-    monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(MissingExtra, match=r"zeroevidence\[hdf5\]"):
-        read_scores(path)

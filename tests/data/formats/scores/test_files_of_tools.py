@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 
 from zeroevidence.data.formats.scores.reading.read import diagnose, read_scores
-from zeroevidence.data.matrix import ScoreMatrix
-from zeroevidence.data.preparing.scale import Scale
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation.reading.score_files import Reading, ScoreFile
 
@@ -47,11 +45,6 @@ def test_speechbrain(put):
     assert read_scores(put("kaldi", "a u 1\nb u 2\n"), put("k", "a u 1 0.5\nb u 0 0.25\n")).key_format == "speechbrain"
 
 
-def test_speechbrain_broken(put):
-    path = put("scores.txt", SPEECHBRAIN.replace("0 -0.031124", "2 -0.031124"))
-    assert reasons(path) == ["scores.txt:2: unknown label '2'; expected target or nontarget (or 1 / 0)"]
-
-
 PANDAS = ",enrol,trial,score,label\n0,ada,u1,2.5,True\n1,ada,u2,0.5,False\n2,bob,u2,1.5,True\n"
 
 
@@ -67,26 +60,6 @@ def test_a_table_that_pandas_wrote_broken(put):
     assert reasons(path) == ["scores.csv:3: empty score; expected ... enrol trial score label"]
     path = put("scores.csv", PANDAS.replace("True", "yes"))
     assert reasons(path)[0] == "scores.csv:2: unknown label 'yes'; expected target or nontarget (or 1 / 0)"
-
-
-def test_columns_of_fixed_width(put):
-    text = "  ada        u1     2.500000   target\n  ada        u2     0.500000   nontarget\n"
-    assert read_scores(put("scores", text)).data.target.tolist() == [2.5]
-    path = put("scores", text.replace("   nontarget", "nontarget"))
-    assert reasons(path) == ["scores:2: 3 column(s); expected 4: enrol trial score label"]
-
-
-URL = "https://www.robots.ox.ac.uk/~vgg/data/voxceleb/"
-
-
-def test_voxceleb_lists_with_addresses(put):
-    lines = ((1, "id10270/a.wav", "id10270/b.wav", 0.7), (0, "id10270/a.wav", "id10300/c.wav", 0.1))
-    key = put("list", "".join(f"{label} {URL}{a} {URL}{b}\n" for label, a, b, _ in lines))
-    path = put("scores", "".join(f"{score} {URL}{a} {URL}{b}\n" for _, a, b, score in lines))
-    loaded = read_scores(path, key)
-    assert (loaded.format, loaded.data.target.tolist(), loaded.data.nontarget.tolist()) == ("voxceleb", [0.7], [0.1])
-    path = put("scores", "0.7 id10270/a.wav id10270/b.wav\n")
-    assert "no trial of this file is in the key" in reasons(path, key)[0]
 
 
 SRE = "modelid\tsegmentid\tside\tLLR\n"
@@ -175,18 +148,6 @@ def test_scores_and_labels_of_numpy_broken(tmp_path, arrays, said):
     assert said in reasons(path)[0]
 
 
-def test_a_matrix_of_two_identities_is_one_where_it_says_so(tmp_path):
-    scores, mated = tmp_path / "scores.npy", tmp_path / "mated.npy"
-    np.save(scores, np.array([[0.5, 0.1], [0.2, 0.7], [0.1, 0.9]]))
-    np.save(mated, np.array([0, 1, 1]))
-    assert isinstance(read_scores(scores, mated, format="matrix").data, ScoreMatrix)
-    np.savez(tmp_path / "mated.npz", mated=[0, 1, 1])
-    assert isinstance(read_scores(scores, tmp_path / "mated.npz").data, ScoreMatrix)
-    assert reasons(scores, format="arrays") == [
-        "scores.npy: no scores with labels; expected arrays named scores and labels"
-    ]
-
-
 ARK = "u1  [ 2.5 0.25 -1 ]\nu2  [ 0.5 1.5 0 ]\nu3  [ 0 0 0.125 ]\n"
 
 
@@ -249,12 +210,3 @@ def test_what_chance_may_do_is_not_refused(put, near, far, number):
     file = ScoreFile(str(put("scores", text)))
     assert len(Reading().read(file).data) == 2 * number
     assert Reading().problems(file) == []
-
-
-def test_distances_that_are_turned_round_are_taken(put):
-    rng = np.random.default_rng(0)
-    text = "".join(f"{x} target\n" for x in rng.normal(0.4, 0.1, 30))
-    path = put("distances", text + "".join(f"{x} nontarget\n" for x in rng.normal(0.9, 0.1, 60)))
-    reading = Reading(scale=Scale(negate=True))
-    assert reading.problems(ScoreFile(str(path))) == []
-    assert reading.read(ScoreFile(str(path))).data.target.max() < 0.0

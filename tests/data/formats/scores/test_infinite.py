@@ -7,7 +7,6 @@ import pytest
 import zeroevidence as ze
 from zeroevidence.data.formats.scores.reading.read import diagnose, read_scores
 from zeroevidence.data.relaxed_rules import RelaxedRule
-from zeroevidence.errors import UsageError
 
 LINES = "a u1 inf target\na u2 -1 nontarget\nb u1 -Infinity nontarget\nb u2 2 target\nb u3 x target\n"
 ADVICE = "expected a finite number (--infinite accept takes infinite ones)"
@@ -55,11 +54,6 @@ def test_what_is_no_infinity_is_refused_all_the_same(tmp_path, number):
     assert [one.line for one in diagnose(tmp_path / "s", infinite="accept")] == [1]
 
 
-def test_finite_files_say_nothing(tmp_path):
-    (tmp_path / "s").write_text("a u1 1 target\na u2 0 nontarget\n")
-    assert read_scores(tmp_path / "s", infinite="accept").relaxed == ()
-
-
 def test_matrices(tmp_path):
     scores = np.array([[np.inf, 0.0], [0.5, 2.0], [0.1, np.inf]])
     np.savez(tmp_path / "m.npz", scores=scores, mated=[0, 1, 1])
@@ -84,8 +78,3 @@ def test_measures_are_those_of_arrays(tmp_path):
     assert row.curves == plain.curves
     assert "|infinite:7|" in row.signature
     assert "infinite" in {one.code for one in row.flags}
-
-
-def test_the_rule_is_one_of_two(tmp_path):
-    with pytest.raises(UsageError, match="unknown rule for infinite scores 'clip'; expected refuse or accept"):
-        read_scores(tmp_path / "s", infinite="clip")

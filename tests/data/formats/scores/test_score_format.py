@@ -5,11 +5,8 @@ import struct
 import sys
 from pathlib import Path
 
-import click
-import numpy as np
 import pytest
 
-from zeroevidence.cli import cli
 from zeroevidence.data.formats import scores, vectors
 from zeroevidence.data.formats.scores.reading.read import diagnose, read_scores
 from zeroevidence.data.formats.scores.score_format import SCORE_FORMATS, Columns, ScoreFormat, format_names
@@ -19,39 +16,6 @@ from zeroevidence.errors import InputError, UsageError
 
 DOCS = Path(__file__).resolve().parents[4] / "docs" / "formats.md"
 
-JSON_LINES = """
-import json
-
-import numpy as np
-import polars as pl
-
-from zeroevidence.data.formats.scores.reading.layout import Layout
-from zeroevidence.data.formats.scores.score_format import SCORE_FORMATS, FirstLines, ScoreFormat
-from zeroevidence.data.formats.problems import FileProblems
-from zeroevidence.data.formats.scores.reading.table import Table
-
-
-def layout(lines, name):
-    return Layout("json-lines", ()) if lines[0][1].startswith("{") else None
-
-
-def read(data, name, role):
-    problems, lines, rows = FileProblems(name), [], []
-    for number, line in enumerate(data.decode().splitlines(), 1):
-        try:
-            row = json.loads(line)
-            rows.append((row["enrol"], row["trial"], float(row["score"]), row["label"] == "target"))
-            lines.append(number)
-        except (ValueError, KeyError) as error:
-            problems.add(number, f"{error}; expected enrol, trial, score and label")
-    schema = {"enrol": pl.String, "trial": pl.String, "score": pl.Float64, "label": pl.Boolean}
-    frame = pl.DataFrame(rows, schema=schema, orient="row")
-    return Table(name, "json-lines", frame, np.array(lines), True, tuple(problems.all()))
-
-
-text = FirstLines(layout, lacking="no object; expected one on each line", read=read)
-SCORE_FORMATS.add(ScoreFormat(name="json-lines", description="JSON lines", text=text))
-"""
 
 COLUMNS = """
 from zeroevidence.data.formats.scores.score_format import SCORE_FORMATS, Columns, ScoreFormat
@@ -79,29 +43,13 @@ from zeroevidence.data.formats.input_file import Container
 def read(file, role):
     pairs = struct.iter_unpack("<d?", file.read()[20:])
     frame = pl.DataFrame(list(pairs), schema={"score": pl.Float64, "label": pl.Boolean}, orient="row")
-    return Table(file.name, "packed", frame, None, True)
+    return Table(file.name, "packed", frame, None)
 
 
 PACKED = Container("packed", "packed pairs", (b"TWENTY BYTES OF NAME",))
 SCORE_FORMATS.add(ScoreFormat(name="packed", description="pairs of double and byte", binary=Binary((PACKED,), read)))
 """
 
-MATRIX = """
-import numpy as np
-
-from zeroevidence.data.formats.scores.score_format import SCORE_FORMATS, Matrix, ScoreFormat
-from zeroevidence.data.formats.input_file import Container
-from zeroevidence.data.matrix import ScoreMatrix
-
-
-def read(file, key, speakers):
-    values = np.frombuffer(file.read()[4:], "<f8").reshape(2, -1)
-    return ScoreMatrix(values, np.arange(2))
-
-
-RAW = Container("raw", "RAWM", (b"RAWM",))
-SCORE_FORMATS.add(ScoreFormat(name="raw-matrix", description="two rows of doubles", matrix=Matrix((RAW,), read)))
-"""
 
 VECTORS = """
 import numpy as np
@@ -150,28 +98,6 @@ def refused_again(path, name):
         read_scores(path)
 
 
-def test_text_with_a_reader_of_its_own(drill, tmp_path):
-    drill(scores, "json_lines", JSON_LINES)
-    path = tmp_path / "scores"
-    line = '{"enrol": "%s", "trial": "u%d", "score": %s, "label": "%s"}\n'
-    path.write_text(line % ("ada", 1, 2.5, "target") + line % ("bob", 1, 0.5, "nontarget"))
-    for format in ("json-lines", "auto"):
-        loaded = read_scores(path, format=format)
-        assert loaded.format == "json-lines"
-        assert (loaded.data.target.tolist(), loaded.data.nontarget.tolist()) == ([2.5], [0.5])
-        assert loaded.data.trial_speakers.tolist() == ["ada"]
-    (tmp_path / "kaldi").write_text("bob u1 1\nada u1 2\n")
-    loaded = read_scores(tmp_path / "kaldi", path)
-    assert (loaded.format, loaded.key_format, loaded.data.target.tolist()) == ("kaldi", "json-lines", [2.0])
-    assert str(diagnose(tmp_path / "kaldi", format="json-lines")[0]).endswith(
-        "kaldi:1: no object; expected one on each line"
-    )
-    path.write_text(path.read_text() + "{oops\n")
-    (problem,) = diagnose(path)
-    assert problem.line == 3
-    refused_again(path, "json-lines")
-
-
 def test_columns_in_another_order(drill, tmp_path):
     path, key = tmp_path / "scores", tmp_path / "key"
     path.write_text("u1 ada 2.5\nu1 bob 0.5\n")
@@ -208,20 +134,6 @@ def test_a_container(drill, tmp_path):
     refused_again(path, "packed")
 
 
-def test_a_container_of_matrices(drill, tmp_path):
-    drill(scores, "raw_matrix", MATRIX)
-    path = tmp_path / "scores"
-    path.write_bytes(b"RAWM" + np.array([[3.0, 1.0], [0.0, 2.0]]).tobytes())
-    for format in ("raw-matrix", "auto"):
-        loaded = read_scores(path, format=format)
-        assert (loaded.format, loaded.data.scores.tolist()) == ("raw-matrix", [[3.0, 1.0], [0.0, 2.0]])
-    assert diagnose(path, format="kaldi")[0].reason == "is a RAWM raw file; expected kaldi"
-    assert diagnose(path, format="matrix")[0].reason == "is a RAWM raw file; expected matrix"
-    np.save(tmp_path / "m.npy", np.ones((2, 2)))
-    assert diagnose(tmp_path / "m.npy", format="raw-matrix")[0].reason == "is a NumPy npy file; expected raw-matrix"
-    refused_again(path, "raw-matrix")
-
-
 def test_an_embedding_format(drill, tmp_path):
     path = tmp_path / "vectors.dat"
     path.write_text("u1,1,2\nu2,3,4\n")
@@ -240,18 +152,16 @@ def test_a_name_is_taken_once():
 def test_names_and_their_order():
     text = ("kaldi", "voxceleb", "two-column", "labelled", "speechbrain", "table", "sre")
     assert ("auto", *text, "arrays", "matrix", "bosaris", "kaldi-ark") == format_names()
-    assert tuple(SCORE_FORMATS) == format_names()[1:]
+    assert format_names("cm", "asv") == ("auto", "2019", "2021", "asvspoof5", "adcf")
     assert list(VECTOR_FORMATS) == ["pt", "npz", "npy", "parquet", "csv", "tsv", "kaldi scp", "kaldi ark"]
 
 
-def test_the_command_line_takes_every_format():
-    command = cli.get_command(click.Context(cli), "evaluate")
-    (option,) = [one for one in command.params if "--input-format" in one.opts]
-    assert tuple(option.type.choices) == format_names()
-
-
 @pytest.mark.parametrize(
-    ("heading", "table"), [("## Scores and keys", SCORE_FORMATS), ("## Embeddings", VECTOR_FORMATS)]
+    ("heading", "table"),
+    [
+        ("## Scores and keys", {name: SCORE_FORMATS[name] for name in format_names()[1:]}),
+        ("## Embeddings", VECTOR_FORMATS),
+    ],
 )
 def test_the_page_has_a_row_for_every_format(heading, table):
     section = DOCS.read_text(encoding="utf-8").split(f"\n{heading}\n")[1].split("\n#")[0]

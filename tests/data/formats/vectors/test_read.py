@@ -151,17 +151,6 @@ class Harmful:
         return print, ("run",)
 
 
-def test_files_that_are_not_there_or_damaged(tmp_path):
-    with pytest.raises(InputError, match="no such file"):
-        read_embeddings(tmp_path / "v.npz")
-    (tmp_path / "v.npz").write_bytes(b"PK\x03\x04 nothing")
-    with pytest.raises(InputError, match="cannot be read as NumPy npz"):
-        read_embeddings(tmp_path / "v.npz")
-    np.savez(tmp_path / "w.npz", y=VECTORS)
-    with pytest.raises(InputError, match="no array named vectors"):
-        read_embeddings(tmp_path / "w.npz")
-
-
 @pytest.mark.parametrize(("suffix", "separator"), [("csv", ","), ("csv", ";"), ("tsv", "\t")])
 def test_tables_of_features(tmp_path, suffix, separator):
     path = tmp_path / f"features.{suffix}"

@@ -10,8 +10,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from zeroevidence.data.formats.asvspoof.join import CONDITION, JoinedSide
-from zeroevidence.data.formats.asvspoof.layout import Side
+from zeroevidence.data.formats.asvspoof.sides import CONDITION, JoinedSide, Side
 from zeroevidence.data.tandem import KINDS
 from zeroevidence.errors import Problem
 

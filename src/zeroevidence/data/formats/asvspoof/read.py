@@ -6,33 +6,42 @@ verifier. The verifier's scores of 2019 have none; their protocol has the same l
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import get_args
+from typing import Any, Literal, get_args
 
 import polars as pl
 
 from zeroevidence._typing import StrArray
 from zeroevidence.data.formats.asvspoof.conditions import divide, division_problems
-from zeroevidence.data.formats.asvspoof.join import (
+from zeroevidence.data.formats.asvspoof.sides import (
     JoinedSide,
+    Side,
     TandemDuplicates,
     TandemRequest,
-    disagreements,
+    has_scores_of,
     join_side,
-    with_speakers,
+    read_side,
+    side_columns,
 )
-from zeroevidence.data.formats.asvspoof.layout import TANDEM_FORMATS, Side
-from zeroevidence.data.formats.asvspoof.table import UtteranceTable, has_scores_of, read_table, side_columns
+from zeroevidence.data.formats.asvspoof.verifier import disagreements, with_speakers
 from zeroevidence.data.formats.input_file import InputFile, open_input
+from zeroevidence.data.formats.scores.asvspoof import TABLE
+from zeroevidence.data.formats.scores.reading.layout import Role
 from zeroevidence.data.formats.scores.reading.table import Table
+from zeroevidence.data.formats.scores.score_format import format_names
 from zeroevidence.data.preparing.scale import Base, scale_tandem
 from zeroevidence.data.relaxed_rules import RelaxedRule
 from zeroevidence.data.tandem import KINDS, TandemScores, TrialScores
 from zeroevidence.errors import InputError, Problem, UsageError
 
+Phase = Literal["eval", "progress", "hidden", "all"]  # parts of a key of 2021
+
+TANDEM_FORMATS = format_names("cm", "asv")
 _SIDES: tuple[Side, ...] = get_args(Side)
+_FILES = ("cm", "asv", "sasv", "key", "asv_key")
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +132,8 @@ def read_tandem(
     >>> loaded.data.cm_spoof.attacks.tolist()
     ['A07', 'A08']
     """
-    paths = {"cm": cm, "asv": asv, "sasv": sasv, "key": key, "asv_key": asv_key}
-    loaded, problems = _attempt(paths, TandemRequest(format, duplicates, allow_missing, phase, by))
+    request = TandemRequest(cm, asv, sasv, key, asv_key, format, duplicates, allow_missing, phase, by)
+    loaded, problems = _attempt(request)
     if loaded is None:
         raise InputError.of(problems, "zeroevidence tandem check")
     data, rules = scale_tandem(loaded.data, negate, llr_base)
@@ -132,62 +141,51 @@ def read_tandem(
     return replace(loaded, data=data, parts=parts, relaxed=(*loaded.relaxed, *rules))
 
 
-def diagnose_tandem(
-    cm: str | Path | None = None,
-    asv: str | Path | None = None,
-    *,
-    sasv: str | Path | None = None,
-    key: str | Path | None = None,
-    asv_key: str | Path | None = None,
-    format: str = "auto",
-    duplicates: TandemDuplicates = "error",
-    allow_missing: bool = False,
-    phase: str = "eval",
-    by: str | None = None,
-) -> list[Problem]:
-    """Return every problem that `read_tandem` would meet; empty when it would succeed."""
-    paths = {"cm": cm, "asv": asv, "sasv": sasv, "key": key, "asv_key": asv_key}
-    return _attempt(paths, TandemRequest(format, duplicates, allow_missing, phase, by))[1]
+def diagnose_tandem(cm: str | Path | None = None, asv: str | Path | None = None, **options: Any) -> list[Problem]:
+    """Return every problem that `read_tandem` would meet with these arguments; empty when it would succeed."""
+    return _attempt(TandemRequest(cm, asv, **options))[1]
 
 
-def _attempt(paths: dict[str, str | Path | None], request: TandemRequest) -> tuple[LoadedTandem | None, list[Problem]]:
+def _attempt(request: TandemRequest) -> tuple[LoadedTandem | None, list[Problem]]:
+    """Return the scores, or every reason why there are none."""
     if request.format not in TANDEM_FORMATS:
         raise UsageError(f"unknown format {request.format!r}; expected one of {', '.join(TANDEM_FORMATS)}")
     if request.duplicates not in get_args(TandemDuplicates):
         rules = ", ".join(get_args(TandemDuplicates))
         raise UsageError(f"unknown rule for duplicates {request.duplicates!r}; expected one of {rules}")
+    paths = {name: path for name in _FILES if (path := getattr(request, name)) is not None}
     if [str(path) for path in paths.values()].count("-") > 1:
-        raise UsageError("standard input (-) can be given once")
-    if paths["cm"] is None and paths["sasv"] is None:
+        raise UsageError("standard input can be only one of the files")
+    if "cm" not in paths and "sasv" not in paths:
         raise UsageError("expected the scores of a countermeasure (--cm), or of a single system (--sasv)")
-    sources: dict[str, InputFile] = {}
-    problems: list[Problem] = []
+    reading = _Reading(request)
     for name, path in paths.items():
-        if path is not None:
-            try:
-                sources[name] = open_input(path)
-            except InputError as error:
-                problems.append(error.problem)
-    if problems:
-        return None, problems
-    # By polars first; where anything is wrong, once more line by line.
-    loaded, problems = _Reading(sources, request, careful=False).result()
-    return (loaded, problems) if loaded is not None else _Reading(sources, request, careful=True).result()
+        with reading.problems_of_files():
+            reading.files[name] = open_input(path)
+    return (None, reading.problems) if reading.problems else reading.result()
 
 
 class _Reading:
     """One pass over the files, collecting what is wrong with them."""
 
-    def __init__(self, sources: dict[str, InputFile], request: TandemRequest, *, careful: bool) -> None:
-        self.sources, self.request, self.careful = sources, request, careful
+    def __init__(self, request: TandemRequest) -> None:
+        self.request = request
+        self.files: dict[str, InputFile] = {}
         self.problems: list[Problem] = []
         self.tables: dict[str, Table | None] = {}
 
+    @contextmanager
+    def problems_of_files(self) -> Iterator[None]:
+        """Context in which an error about a file is one of the problems."""
+        try:
+            yield
+        except InputError as error:
+            self.problems.append(error.problem)
+
     def result(self) -> tuple[LoadedTandem | None, list[Problem]]:
         """Return the scores, or everything in the way."""
-        sides = self.sides()
-        joined = {side: self.joined(side, table) for side, table in sides.items()}
-        unused = [name for name in ("key", "asv_key") if name in self.sources and name not in self.tables]
+        joined = {side: self.joined(side, table) for side, table in self.sides().items()}
+        unused = [name for name in ("key", "asv_key") if name in self.files and name not in self.tables]
         if unused and not self.problems:
             raise UsageError(f"--{unused[0].replace('_', '-')}: none of the scores needs it")
         complete = {side: trials for side, trials in joined.items() if trials is not None}
@@ -201,79 +199,68 @@ class _Reading:
 
     def sides(self) -> dict[Side, Table]:
         """Return the table of each side: its own file, or a table of ASVspoof 5 that has its scores too."""
-        own_files = {side: self.table(side, side, key=False) for side in _SIDES if side in self.sources}
-        sides = {side: table for side, table in own_files.items() if table is not None}
+        given = {side: self.table(side, "cm" if side == "cm" else "asv") for side in _SIDES if side in self.files}
+        sides = {side: table for side, table in given.items() if table is not None}
         for table in list(sides.values()):
-            for side in _SIDES if table.format == "asvspoof5" else ():
-                if side not in self.sources and side not in sides and has_scores_of(table, side):
+            for side in _SIDES if table.format == TABLE else ():
+                if side not in self.files and side not in sides and has_scores_of(table, side):
                     sides[side] = table
         cm = sides.get("cm")
-        if cm is not None and cm.format == "asvspoof5" and "sasv" in sides and not has_scores_of(cm, "cm"):
+        if cm is not None and cm.format == TABLE and "sasv" in sides and not has_scores_of(cm, "cm"):
             del sides["cm"]  # a single system's table; its other columns are there and empty
-        if "cm" not in sides and "cm" not in own_files and "asv" in sides:
-            if "asv" in own_files:
+        if "cm" not in sides and "cm" not in given and "asv" in sides:
+            if "asv" in given:
                 raise UsageError("--asv: expected the countermeasure in front of it too (--cm)")
             del sides["asv"]
         return sides
 
-    def table(self, name: str, side: Side, *, key: bool) -> Table | None:
+    def table(self, name: str, role: Role) -> Table | None:
         """Return one file, read once; None where it cannot be understood at all."""
         if name not in self.tables:
-            forced = "auto" if key else self.request.format
-            try:
-                self.tables[name] = read_table(
-                    self.sources[name], side, key=key, forced=forced, careful=self.careful, by=self.request.by
-                )
-            except InputError as error:
-                self.problems.append(error.problem)
-                self.tables[name] = None
+            self.tables[name] = None
+            with self.problems_of_files():
+                self.tables[name] = read_side(self.files[name], role, self.request)
         return self.tables[name]
 
     def key_table(self, side: Side) -> tuple[bool, Table | None]:
-        """Return whether this side has a key, and the table of the key."""
-        if side != "cm" and "asv_key" in self.sources:
-            table = self.table("asv_key", "asv", key=True)
-        elif "key" in self.sources:
-            table = self.table("key", "cm" if "cm" in self.sources else "asv", key=True)
-            # Only a table with a header has the labels of both; any other key is the countermeasure's own.
-            if table is not None and side != "cm" and "cm" in self.sources and table.format != "asvspoof5":
-                return False, None
-        else:
+        """Return whether this side has a key, and its table."""
+        if side != "cm" and "asv_key" in self.files:
+            return True, self.table("asv_key", "asv_key")
+        if "key" not in self.files:
             return False, None
-        return True, None if table is None else self.side_table(table, side, key=True)
+        table = self.table("key", "cm_key" if "cm" in self.files else "asv_key")
+        # Only a table with a header has the labels of both; any other key is the countermeasure's own.
+        own = side == "cm" or "cm" not in self.files or table is None or table.format == TABLE
+        return own, table if own else None
 
-    def side_table(self, table: Table, side: Side, *, key: bool) -> Table | None:
-        """Return the columns of one side, or None where the table lacks them."""
-        try:
-            return side_columns(table, side, key=key)
-        except InputError as error:
-            self.problems.append(error.problem)
-            return None
-
-    def joined(self, side: Side, raw: Table) -> JoinedSide | None:
+    def joined(self, side: Side, scores: Table) -> JoinedSide | None:
         """Return the trials of one side with their labels."""
-        scores = self.side_table(raw, side, key=False)
         keyed, key = self.key_table(side)
-        tables = [table for table in (scores, key) if table is not None]
-        self.problems += [problem for table in tables for problem in table.problems]
-        if scores is None or (keyed and key is None) or any(t.problems or t.frame.is_empty() for t in tables):
+        if keyed and key is None:
             return None
-        try:
-            joined, problems = join_side(scores, key, side, self.request)
-        except InputError as error:
-            joined, problems = None, [error.problem]
-        self.problems += problems
-        if joined is None or problems:
+        checked: list[tuple[Table, int]] = []
+        for table in (scores, key):
+            if table is not None:
+                with self.problems_of_files():
+                    checked.append(side_columns(table, side, key=table is not scores))
+        self.problems += [problem for table, _ in checked for problem in table.problems]
+        tables = [table for table, _ in checked]
+        if len(tables) < 1 + keyed or any(table.problems or table.frame.is_empty() for table in tables):
             return None
-        unnamed = sum(table.unnamed for table in tables if isinstance(table, UtteranceTable))
-        if unnamed:
-            joined = replace(joined, relaxed=(*joined.relaxed, RelaxedRule("no-attack", unnamed)))
-        lacking = [kind for kind in KINDS[side] if not (joined.frame["key"] == kind).any()]
+        trials: JoinedSide | None = None
+        with self.problems_of_files():
+            trials, problems = join_side(tables[0], tables[1] if keyed else None, side, self.request)
+            self.problems += problems
+        if trials is None:
+            return None
+        lacking = [kind for kind in KINDS[side] if not (trials.frame["key"] == kind).any()]
         if lacking:
             reason = f"no {lacking[0]} trials; expected {', '.join(KINDS[side])}"
-            self.problems.append(Problem((key or scores).name, None, reason))
+            self.problems.append(Problem(tables[-1].name, None, reason))
             return None
-        return joined
+        unnamed = sum(number for _, number in checked)
+        relaxed = (RelaxedRule("no-attack", unnamed),) if unnamed else ()
+        return replace(trials, relaxed=(*trials.relaxed, *relaxed))
 
     def built(self, sides: dict[Side, JoinedSide]) -> LoadedTandem:
         """Return the result; a countermeasure's speakers may be known from the verifier's protocol."""

@@ -29,11 +29,6 @@ class CorpusReport:
     notes: tuple[Problem, ...] = ()
 
 
-def diagnose_corpus(path: str | Path) -> list[Problem]:
-    """Return everything that is wrong with a corpus; empty when it can be audited."""
-    return list(examine_corpus(path).problems)
-
-
 def examine_corpus(
     path: str | Path, *, left_out: Collection[str] = (), workers: int = 1, progress: Progress | None = None
 ) -> CorpusReport:

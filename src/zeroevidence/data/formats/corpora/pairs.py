@@ -18,10 +18,10 @@ from zeroevidence.data.speech.corpus import SEGMENT_RATE, SUFFIXES, Corpus, Utte
 from zeroevidence.data.speech.mixing import Wave
 from zeroevidence.errors import InputError, Problem
 
-_LONGER = 1.5  # times: most protections stretch speech by less
+_LONGER = 1.5  # ratio of lengths; most protections stretch speech by less
 _ONE_BY_ONE = 5  # pairs of other lengths that get a note each; more of them get one together
-_COPIED = 0.9999  # correlation of waveforms: other formats without loss, other gain, a delay
-_KEPT = 0.98  # and lossy formats, but also protections that hardly change the sound
+_COPIED = 0.9999  # correlation of waveforms after lossless formats, another gain or a delay
+_KEPT = 0.98  # correlation after lossy formats, or protections that hardly change the sound
 _COMPARED = 10 * SEGMENT_RATE  # samples of a recording
 _DELAY = SEGMENT_RATE // 10  # samples by which a copy may be shifted
 

@@ -1,1 +1,1 @@
-"""Score files with their keys: one module for each format, which adds itself to `SCORE_FORMATS`."""
+"""Score files with their keys: modules add formats to `SCORE_FORMATS`, and `reading` reads them."""

@@ -51,7 +51,7 @@ def read_hdf5(source: InputFile, role: Role) -> Table:
         problems.add(None, f"score {selected[at]} of {where} is not finite; expected a finite number")
     frame = pl.DataFrame({"enrol": pl.Series(models)[rows], "trial": pl.Series(segments)[columns]})
     value = pl.Series("label", selected > 0) if role == "key" else pl.Series("score", selected)
-    return Table(source.name, _NAME, frame.with_columns(value), None, True, tuple(problems.all()))
+    return Table(source.name, _NAME, frame.with_columns(value), None, tuple(problems.all()))
 
 
 def _contents(source: InputFile, role: Role) -> tuple[StrArray, StrArray, Any, Any | None]:

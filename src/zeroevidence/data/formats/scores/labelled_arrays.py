@@ -26,7 +26,7 @@ from zeroevidence.errors import InputError
 _NAME = "arrays"
 _NAMED = ("scores", "labels")
 _UNNAMED = ("arr_0", "arr_1")  # what NumPy calls arrays that were saved without a name
-_ALONE = "both"  # the array of an npy
+_ALONE = "both"  # what the only array of an npy is called here
 _IDS = {"enrol": "enrolments", "trial": "trials"}
 
 
@@ -86,7 +86,7 @@ def read_labelled(file: InputFile, _role: Role) -> Table:
     with naming_file(file.name):
         columns = {"score": scores.astype(np.float64), "label": is_target(labels)}
     columns |= {column: arrays[name].astype(np.str_) for column, name in _IDS.items() if name in arrays}
-    return Table(file.name, _NAME, pl.DataFrame(columns), None, True, tuple(problems.all()))
+    return Table(file.name, _NAME, pl.DataFrame(columns), None, tuple(problems.all()))
 
 
 def _arrays(file: InputFile) -> dict[str, Any]:

@@ -7,8 +7,8 @@ into a table of trials (`Binary`) or into the matrix of a search (`Matrix`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from zeroevidence.data.formats.input_file import Container, InputFile
 from zeroevidence.data.formats.lists.speakers import SpeakerList
@@ -28,20 +28,24 @@ class Columns:
     ----------
     scores
         What each column of scores holds: enrol, trial, score, label, enrol_speaker, trial_speaker, or "" for one that
-        is ignored.
+        is ignored; () where no scores look like this.
     key
         What each column of a key holds; () where no key looks like this.
     key_line
         A line of the key as messages show it, "" where they should not suggest one; made of the columns otherwise.
+    tandem
+        The same of the files of a tandem, which may also have the columns key, attack, speaker and phase, and further
+        ones to divide results by.
     """
 
-    scores: tuple[str, ...]
+    scores: tuple[str, ...] = ()
     key: tuple[str, ...] = ()
     key_line: str | None = None
+    tandem: Mapping[Role, tuple[str, ...]] = field(default_factory=dict)
 
     def of(self, role: Role) -> tuple[str, ...]:
-        """Return the columns of scores or of a key."""
-        return self.scores if role == "scores" else self.key
+        """Return the columns of such a file; () where none looks like this."""
+        return self.scores if role == "scores" else self.key if role == "key" else self.tandem.get(role, ())
 
     def line(self, role: Role) -> str:
         """Return a line as messages show it."""
@@ -64,11 +68,14 @@ class FirstLines:
     read
         Returns the table of a file, from content, name and role, for text that is not in columns (its `Layout` has
         none).
+    roles
+        What such files hold.
     """
 
     layout: Callable[[Lines, str], Layout | None]
     lacking: str
     read: Callable[[bytes, str, Role], Table] | None = None
+    roles: tuple[Role, ...] = ("scores", "key")
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +127,12 @@ class ScoreFormat:
     identities: bool = True
     place: int = 100
 
+    def holds(self, role: Role) -> bool:
+        """Return whether its files may be scores, or another part of an evaluation."""
+        if isinstance(self.text, Columns):
+            return bool(self.text.of(role))
+        return role in ("scores", "key") if self.text is None else role in self.text.roles
+
     @property
     def containers(self) -> tuple[Container, ...]:
         """The kinds of binary files that it reads."""
@@ -150,9 +163,10 @@ SCORE_FORMATS: Registry[ScoreFormat] = Registry(
 )
 
 
-def format_names() -> tuple[str, ...]:
-    """Return what the option for the format takes: "auto", and every format that is registered."""
-    return (AUTO, *SCORE_FORMATS)
+def format_names(*roles: Role) -> tuple[str, ...]:
+    """Return what the option for the format takes: "auto", and every format of scores, or of one of these roles."""
+    wanted = roles or ("scores",)
+    return (AUTO, *(name for name, format in SCORE_FORMATS.items() if any(map(format.holds, wanted))))
 
 
 def binary_format(file: InputFile, asked: str) -> ScoreFormat | None:

@@ -11,8 +11,9 @@ from dataclasses import replace
 import polars as pl
 
 from zeroevidence.data.formats import text
-from zeroevidence.data.formats.scores.reading.block_reader import read_blocks
+from zeroevidence.data.formats.input_file import InputFile
 from zeroevidence.data.formats.scores.reading.layout import SAMPLE, Layout, Lines, Role, sample_lines
+from zeroevidence.data.formats.scores.reading.line_reader import read_text
 from zeroevidence.data.formats.scores.reading.table import Table
 from zeroevidence.data.formats.scores.score_format import SCORE_FORMATS, FirstLines, ScoreFormat
 
@@ -36,10 +37,11 @@ def read_sre(data: bytes, name: str, _role: Role) -> Table:
     """Return the table with each side's segment as a trial of its own."""
     layout = header(sample_lines(data, name)[:SAMPLE], name)
     assert layout is not None
-    table = read_blocks(data, name, layout, infinite=True)
+    table = read_text(InputFile.holding(name, data), layout)
     if not table.has("side"):
         return table
-    named = pl.when(pl.col("side") == _FIRST_SIDE).then("trial").otherwise(pl.concat_str("trial", pl.lit(":"), "side"))
+    trial, side = pl.col("trial").cast(pl.String), pl.col("side").cast(pl.String)
+    named = pl.when(side == _FIRST_SIDE).then(trial).otherwise(pl.concat_str(trial, pl.lit(":"), side))
     return replace(table, frame=table.frame.with_columns(trial=named).drop("side"))
 
 

@@ -154,7 +154,7 @@ def read_parquet(file: InputFile, _role: Role, names: ColumnNames | None = None)
     problems = FileProblems(file.name)
     frame = frame.with_columns(_convert(frame[column], file.name, problems) for column in frame.columns)
     rows = np.arange(1, len(frame) + 1)
-    return Table(file.name, _NAME, frame, rows, True, tuple(problems.all()), tuple(raw.columns))
+    return Table(file.name, _NAME, frame, rows, tuple(problems.all()), tuple(raw.columns))
 
 
 def _convert(column: pl.Series, name: str, problems: FileProblems) -> pl.Series:

@@ -17,7 +17,7 @@ from zeroevidence.data.formats.vectors.id_lists import read_list
 from zeroevidence.data.formats.vectors.vector_format import VECTOR_FORMATS, VectorFormat
 from zeroevidence.errors import InputError
 
-_OFFSET = re.compile("[0-9]{1,18}")  # digits of other scripts, and raised ones, are none
+_OFFSET = re.compile("[0-9]{1,18}")  # ASCII digits alone
 _TYPES: dict[bytes, np.dtype[Any]] = {b"FV ": np.dtype("<f4"), b"DV ": np.dtype("<f8")}
 
 

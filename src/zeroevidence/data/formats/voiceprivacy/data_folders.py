@@ -22,8 +22,8 @@ from zeroevidence.data.speech.audio import audio_rate_and_seconds, inaudible_rea
 from zeroevidence.data.speech.corpus import SUFFIXES
 from zeroevidence.errors import InputError, Problem
 
-TOLERANCE = 0.25  # of the length of an original
-_DERIVED = "_asr"  # sets that a kit joins of others
+TOLERANCE = 0.25  # share of the original's length
+_DERIVED = "_asr"  # ending of sets that a kit joins from others
 _TRIALS, _ENROLLS = "_trials", "_enrolls"
 
 

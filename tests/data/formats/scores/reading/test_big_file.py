@@ -20,6 +20,6 @@ def test_memory_of_a_large_file(tmp_path):
     found = []
     for name, size in (("small", 100_000_000), ("large", 300_000_000)):
         module.write_scores(tmp_path / name, size, 200)
-        found.append(module.reading(tmp_path / name, block=4 << 20))
+        found.append(module.reading(tmp_path / name))
     small, large = found  # the first tells what is there for any file: buffers of polars, which grow up to this size
     assert large["peak"] - small["peak"] < MOST * (large["arrays"] - small["arrays"]), found

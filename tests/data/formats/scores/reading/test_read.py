@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from zeroevidence.data.formats.scores.reading import tables
 from zeroevidence.data.formats.scores.reading.read import diagnose, read_scores
 from zeroevidence.data.formats.scores.score_format import format_names
 from zeroevidence.data.loaded_scores import LoadedScores
@@ -67,12 +66,6 @@ def test_kaldi(tmp_path):
     assert diagnose(tmp_path / "s", tmp_path / "k") == []
 
 
-def test_names_may_be_strings(tmp_path):
-    put(tmp_path, "s", SCORES)
-    put(tmp_path, "k", KEY)
-    assert trials(read_scores(f"{tmp_path}/s", f"{tmp_path}/k")) == WANTED
-
-
 def test_voxceleb(tmp_path):
     scores = put(tmp_path, "s", "0.5 a/1.wav b/1.wav\n-1 a/1.wav c/1.wav\n")
     loaded = read_scores(scores, put(tmp_path, "k", "0 a/1.wav c/1.wav\n1 a/1.wav b/1.wav\n"))
@@ -97,12 +90,6 @@ def test_score_label_header(tmp_path, separator):
     assert (loaded.data.target.tolist(), loaded.data.nontarget.tolist()) == ([0.5], [2.0])
 
 
-def test_labelled_without_header(tmp_path):
-    loaded = read_scores(put(tmp_path, "s", "LA_15 LA_E_1 6.9 target\nLA_15 LA_E_2 -1 nontarget\n"))
-    assert loaded.format == "labelled"
-    assert trials(loaded) == {("LA_15", "LA_E_1"): (6.9, True), ("LA_15", "LA_E_2"): (-1.0, False)}
-
-
 @pytest.mark.parametrize("separator", [",", "\t", "  "])
 def test_table(tmp_path, separator):
     rows = ["Trial Extra SCORE enrollment label", "u1 x 0.5 a target", "u2 y 1 a 0", "u1 z 1e1 b nontarget"]
@@ -119,10 +106,6 @@ def test_table_with_key_and_table_as_key(tmp_path):
     again = read_scores(scores, put(tmp_path, "k2", "label\tenrol\ttrial\n0\ta\tv\n1\ta\tu\n"))
     assert again.key_format == "table"
     assert trials(loaded) == trials(again) == {("a", "u"): (1.0, True), ("a", "v"): (2.0, False)}
-
-
-def test_headerless_commas(tmp_path):
-    assert read_scores(put(tmp_path, "s", "0.5,target\n1,nontarget\n")).data.target.tolist() == [0.5]
 
 
 def test_quoted_cells(tmp_path):
@@ -320,11 +303,6 @@ def test_a_binary_file_is_one_problem(tmp_path, content, wanted):
         assert problem.endswith(f"expected {expected}")
 
 
-def test_lines_of_text_that_begin_like_a_recording_stay_text(tmp_path):
-    text = SCORES.replace("77 ", "RIFF ").replace("1462 ", "FORM ")
-    assert not [line for line in problems(tmp_path, text, KEY) if "recording" in line]
-
-
 def test_every_problem_is_listed(tmp_path):
     scores = SCORES.replace("0.5", "x").replace("1e-3", "inf") + "77 77-1 4\n8 8 1\n"
     key = KEY.replace("77 1462-1 nontarget", "77 1462-1 no") + "5 5 target\n"
@@ -336,14 +314,6 @@ def test_every_problem_is_listed(tmp_path):
         "s:7:",
         "k:6:",
     ]
-
-
-def test_problems_of_both_files_are_listed(tmp_path):
-    assert [line.split(" ", 1)[0] for line in problems(tmp_path, "", KEY.replace("77 77-1 target", "77"))] == [
-        "s:",
-        "k:5:",
-    ]
-    assert [line.split(" ", 1)[0] for line in problems(tmp_path, SCORES.replace("0.5", "x"), "")] == ["k:", "s:1:"]
 
 
 def test_own_labels_must_agree_with_the_key(tmp_path):
@@ -367,44 +337,6 @@ def test_a_wrong_file_of_many_lines_stays_readable(tmp_path, monkeypatch):
     found = problems(tmp_path, SCORES, KEY.replace("target", "tgt"))
     assert found[-1] == "k: 2 further problems are not listed"
     assert len(found) == 4
-
-
-def test_scores_are_exact(tmp_path):
-    rng = np.random.default_rng(0)
-    values = [repr(float(x)) for x in rng.normal(size=500) * 10.0 ** rng.integers(-300, 300, 500)]
-    path = put(tmp_path, "s", "".join(f"{x} {'target' if i % 2 else 'nontarget'}\n" for i, x in enumerate(values)))
-    assert read_scores(path).data.nontarget.tolist() == [float(x) for x in values[::2]]
-
-
-@pytest.mark.parametrize("key", [True, False], ids=["key", "labelled"])
-@pytest.mark.parametrize("ending", ["\n", "\r\n", "  \n"])
-def test_a_file_in_blocks_is_the_same_file(tmp_path, monkeypatch, key, ending):
-    rng = np.random.default_rng(0)
-    rows = [(f"p{e}", f"u{t:02d}é", t % 6 == e, rng.normal()) for t in range(30) for e in range(6)]
-    words = {True: "target", False: "nontarget"}
-    scores = ending.join(f"{e} {t} {s}" + ("" if key else f" {words[m]}") for e, t, m, s in rows)
-    (tmp_path / "scores").write_text(scores, newline="")
-    (tmp_path / "key").write_text(ending.join(f"{e} {t} {words[m]}" for e, t, m, _ in reversed(rows)), newline="")
-    paths = (tmp_path / "scores", tmp_path / "key" if key else None)
-    expected = read_scores(*paths).data
-    for size in (1, 100, 1000):
-        monkeypatch.setattr(tables, "PORTION", size)
-        found = read_scores(*paths).data
-        for name in ("target", "nontarget", "enrolments", "trials", "enrolment_speakers", "trial_speakers"):
-            assert getattr(found, name).tolist() == getattr(expected, name).tolist(), name
-        for name in ("target_pairs", "nontarget_pairs"):
-            for side in ("enrolment", "trial"):
-                one, two = (getattr(getattr(each, name), side) for each in (found, expected))
-                assert one.tolist() == two.tolist()
-
-
-def test_what_is_wrong_in_a_later_block_is_found(tmp_path, monkeypatch):
-    monkeypatch.setattr(tables, "PORTION", 20)
-    lines = [f"p{i % 3} u{i // 3} {i}.5 {'target' if i % 4 == 0 else 'nontarget'}" for i in range(30)]
-    for line, words in (("p1 u9 x target", "score 'x' is not a number"), (lines[0], "duplicate of 'p0 u0'")):
-        (tmp_path / "scores").write_text("\n".join([*lines[:28], line]) + "\n")
-        with pytest.raises(InputError, match=rf"scores:29: {words}"):
-            read_scores(tmp_path / "scores")
 
 
 @pytest.mark.parametrize("others", [0, 40])

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from zeroevidence._typing import IntArray, StrArray
+from zeroevidence._typing import BoolArray, IntArray, StrArray
 from zeroevidence.data.formats.lists.speakers import SpeakerList
 from zeroevidence.data.formats.problems import FileProblems
 from zeroevidence.data.formats.scores.reading.join import JoinedTrials
@@ -23,14 +23,21 @@ from zeroevidence.errors import Problem
 def build_scores(
     joined: JoinedTrials, scores: Table, key: Table | None, speakers: SpeakerList | None
 ) -> tuple[Scores | None, list[Problem]]:
-    """Return scores with identifiers and speakers, or the problems of the speakers."""
-    (enrolment_speakers, trial_speakers), problems = _speakers(joined, scores, key, speakers)
+    """Return scores with identifiers and speakers, or the problems of labels and speakers."""
+    labelled = scores if key is None else key
+    score, target = (
+        scores.frame["score"].to_numpy()[joined.score_row],
+        labelled.frame["label"].to_numpy()[joined.key_row],
+    )
+    problem = one_class_problem(labelled.name, target)
+    if problem:
+        return None, [problem]
+    (enrolment_speakers, trial_speakers), problems = _speakers(joined, target, scores, key, speakers)
     if problems:
         return None, problems
-    target = joined.label
     data = Scores(
-        joined.score[target],
-        joined.score[~target],
+        score[target],
+        score[~target],
         Pairs(joined.enrol[target], joined.trial[target]),
         Pairs(joined.enrol[~target], joined.trial[~target]),
         _strings(joined.enrolments),
@@ -41,12 +48,20 @@ def build_scores(
     return data, []
 
 
+def one_class_problem(name: str, target: BoolArray) -> Problem | None:
+    """Return the problem of a file whose trials are all targets, or all non-targets."""
+    if target.any() and not target.all():
+        return None
+    kind = "target" if target.any() else "nontarget"
+    return Problem(name, None, f"all {len(target)} trials are {kind}; expected both target and nontarget trials")
+
+
 def _strings(ids: pl.Series) -> StrArray:
     return np.array(ids.to_list(), dtype=np.str_)
 
 
 def _speakers(
-    joined: JoinedTrials, scores: Table, key: Table | None, speakers: SpeakerList | None
+    joined: JoinedTrials, target: BoolArray, scores: Table, key: Table | None, speakers: SpeakerList | None
 ) -> tuple[tuple[StrArray | None, StrArray | None], list[Problem]]:
     """Return the speaker of each enrolment and of each trial: from a list, from columns, or from the format."""
     identities = SCORE_FORMATS[(key or scores).format].identities
@@ -62,16 +77,17 @@ def _speakers(
     problems = enrolment_problems + trial_problems
     if problems or not identities or enrolled is not None or tried is not None:
         return (enrolled, tried), problems
-    return (_strings(joined.enrolments), _target_enrolments(joined)), []
+    return (_strings(joined.enrolments), _target_enrolments(joined, target)), []
 
 
 def _speaker_column(
     column: str, joined: JoinedTrials, scores: Table, key: Table | None
 ) -> tuple[StrArray | None, list[Problem]]:
     """Return the speakers that a column of the table gives, one for each identifier."""
-    table, rows = (scores, joined.score_row) if key is None or not key.has(column) else (key, joined.key_row)
+    table, chosen = (scores, joined.score_row) if key is None or not key.has(column) else (key, joined.key_row)
     if not table.has(column):
         return None, []
+    rows = np.arange(len(table.frame))[chosen]
     ids, codes = (joined.enrolments, joined.enrol) if column == "enrol_speaker" else (joined.trials, joined.trial)
     names = table.frame[column]
     _, first = np.unique(codes, return_index=True)
@@ -88,9 +104,9 @@ def _speaker_column(
     return _strings(speakers), problems.all()
 
 
-def _target_enrolments(joined: JoinedTrials) -> StrArray:
+def _target_enrolments(joined: JoinedTrials, target: BoolArray) -> StrArray:
     """Return for each trial the one enrolment that it is a target for, "" where there is none or more than one."""
-    trial, enrol = joined.trial[joined.label], joined.enrol[joined.label]
+    trial, enrol = joined.trial[target], joined.enrol[target]
     count = np.bincount(trial, minlength=len(joined.trials))
     enrolment: IntArray = np.full(len(joined.trials), -1, np.int64)
     enrolment[trial] = enrol

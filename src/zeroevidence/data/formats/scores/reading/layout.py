@@ -12,7 +12,9 @@ from zeroevidence.errors import InputError
 SAMPLE = 1000
 HEAD = text.LONGEST_LINE  # bytes that lines are sampled from
 
-Role = Literal["scores", "key"]
+# Single trials and their key; of a tandem, scores and keys of the countermeasure and of the verifier behind it.
+Role = Literal["scores", "key", "cm", "asv", "cm_key", "asv_key"]
+TANDEM_ROLES: tuple[Role, ...] = ("cm", "asv", "cm_key", "asv_key")
 Lines: TypeAlias = list[tuple[int, str]]
 
 

@@ -1,45 +1,94 @@
-"""Line reader of text files: slow, and the reference for what is wrong in which line.
+"""Line reader of text files: every row and every problem with its line.
 
-It accepts everything that the format allows and names the line of everything else. The other readers return what it
-would return.
+Lines are taken in blocks. A block of clean lines is parsed by polars; an unusual one is divided into parts, and only
+unusual parts are read line by line. Where the blocks end makes no difference to the result.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import islice, pairwise
+from typing import TypeAlias
 
 import numpy as np
 import polars as pl
 
 from zeroevidence._typing import IntArray
 from zeroevidence.data.formats import text
+from zeroevidence.data.formats.input_file import InputFile
 from zeroevidence.data.formats.problems import FileProblems
 from zeroevidence.data.formats.scores.reading.layout import Layout
+from zeroevidence.data.formats.scores.reading.polars_reader import CONVERTED, column_types, count_lines, parse_lines
 from zeroevidence.data.formats.scores.reading.table import Table
 
-_CONVERTED = ("score", "label")
+_Part: TypeAlias = tuple[pl.DataFrame, IntArray | range]  # rows, and their lines
+
+_ABREAST = 2  # blocks that are read at the same time
+BLOCKS = (1 << 23, 1 << 19)  # bytes of a block, and of a part of an unusual one
 
 
-def read_lines(data: bytes, name: str, layout: Layout, *, infinite: bool = False) -> Table:
+def read_text(file: InputFile, layout: Layout, blocks: Sequence[int] = BLOCKS) -> Table:
     """Return the table of a text file, with the line of every row and of every problem.
 
     Parameters
     ----------
-    data
+    file
         The file.
-    name
-        The file as the user wrote it.
     layout
         Its columns.
-    infinite
-        Whether infinite scores are allowed.
+    blocks
+        Bytes of a block, and of the parts of an unusual block.
     """
-    problems = FileProblems(name)
-    return table_of_parts(layout, [line_rows(data, layout, problems, infinite=infinite)], problems)
+    problems, types = FileProblems(file.name), column_types(layout)
+
+    def parse(data: bytes) -> pl.DataFrame | None:
+        return parse_lines(data, layout, types)
+
+    def rows(data: bytes, frame: pl.DataFrame | None, first: int, sizes: Sequence[int]) -> Iterator[_Part]:
+        """Yield the rows of the lines from `first` on: those that were parsed, or those of each part of the lines."""
+        if frame is not None:
+            yield frame, range(first, first + frame.height)
+        elif sizes:
+            for part in InputFile.holding(file.name, data).blocks(sizes[0]):
+                yield from rows(part, parse(part), first, sizes[1:])
+                first += count_lines(part)
+        else:
+            yield _line_rows(data, layout, types, problems, first)
+
+    parts: list[_Part] = []
+    first, contents = (layout.header or 0) + 1, _below_header(file.blocks(blocks[0]), layout)
+    with ThreadPoolExecutor(_ABREAST) as threads:
+        while several := list(islice(contents, _ABREAST)):
+            for data, frame in zip(several, threads.map(parse, several), strict=True):
+                parts += rows(data, frame, first, blocks[1:])
+                first += count_lines(data) if frame is None else frame.height
+    lines = _joined([lines for _, lines in parts])
+    if not len(lines) and not problems:
+        problems.add(None, "empty below its header; expected one trial per line")
+    frame = pl.concat([frame for frame, _ in parts]) if parts else _line_rows(b"", layout, types, problems, 1)[0]
+    return Table(file.name, layout.format, frame, lines, tuple(problems.all()), layout.titles)
 
 
-def line_rows(
-    data: bytes, layout: Layout, problems: FileProblems, *, infinite: bool, first: int = 1
+def _below_header(blocks: Iterator[bytes], layout: Layout) -> Iterator[bytes]:
+    """Yield what blocks of lines hold below the header, without a byte order mark."""
+    lines = layout.header or 0  # still to be left out
+    for number, block in enumerate(blocks):
+        *above, data = (block if number else text.without_mark(block)).split(b"\n", lines)
+        lines -= len(above)
+        if data and not lines:
+            yield data
+
+
+def _joined(parts: Sequence[IntArray | range]) -> IntArray | range:
+    """Return the numbers of lines of consecutive parts as one; they take no memory where no line is left out."""
+    if all(isinstance(part, range) for part in parts) and all(one[-1] + 1 == two[0] for one, two in pairwise(parts)):
+        return range(parts[0][0], parts[-1][-1] + 1) if parts else range(0)
+    return np.concatenate(parts)
+
+
+def _line_rows(
+    data: bytes, layout: Layout, types: Sequence[pl.DataType], problems: FileProblems, first: int
 ) -> tuple[pl.DataFrame, IntArray]:
     """Return the rows of a part of a file that begins with line `first`, and their lines."""
     columns = [(i, column) for i, column in enumerate(layout.columns) if column]
@@ -47,8 +96,9 @@ def line_rows(
     lines: list[int] = []
     plain = layout.separator == " " and text.is_plain(data)
     width = len(layout.columns)
-    for number, raw in text.numbered_lines(data, first):
-        if text.is_blank(raw) or (layout.header is not None and number <= layout.header):
+    for number, line in enumerate(data.split(b"\n"), first):
+        raw = line.removesuffix(b"\r")
+        if text.is_blank(raw):
             continue
         cells = raw.decode("ascii").split() if plain else _cells(raw, layout)
         if isinstance(cells, str):
@@ -65,20 +115,10 @@ def line_rows(
         lines.append(number)
         for i, column in columns:
             cell = cells[i]
-            values[column].append(_value(cell, column, number, problems, infinite) if column in _CONVERTED else cell)
-    types = dict(zip(_CONVERTED, (pl.Float64(), pl.Boolean()), strict=True))
-    frame = pl.DataFrame(
-        {column: pl.Series(cells, dtype=types.get(column, pl.String())) for column, cells in values.items()}
-    )
+            values[column].append(_value(cell, column, number, problems) if column in CONVERTED else cell)
+    kinds = {column: pl.Boolean() if column == "label" else types[i] for i, column in columns}
+    frame = pl.DataFrame({column: pl.Series(cells, dtype=kinds[column]) for column, cells in values.items()})
     return frame, np.array(lines, dtype=np.int64)
-
-
-def table_of_parts(layout: Layout, parts: Sequence[tuple[pl.DataFrame, IntArray]], problems: FileProblems) -> Table:
-    """Return the parts of a file, in their order, as one table."""
-    frame, lines = pl.concat([rows for rows, _ in parts]), np.concatenate([lines for _, lines in parts])
-    if not len(lines) and not problems:
-        problems.add(None, "empty below its header; expected one trial per line")
-    return Table(problems.name, layout.format, frame, lines, True, tuple(problems.all()))
 
 
 def _cells(raw: bytes, layout: Layout) -> list[str] | str:
@@ -88,9 +128,10 @@ def _cells(raw: bytes, layout: Layout) -> list[str] | str:
     return text.split(line, layout.separator)
 
 
-def _value(cell: str, column: str, number: int, problems: FileProblems, infinite: bool) -> float | bool | None:
+def _value(cell: str, column: str, number: int, problems: FileProblems) -> float | bool | None:
+    """Return a score, perhaps infinite, or whether a label is that of a target; None for neither."""
     if column == "score":
-        score = text.parse_score(cell, infinite=infinite)
+        score = text.parse_score(cell, infinite=True)
         if isinstance(score, str):
             problems.add(number, score)
             return None

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from zeroevidence.data.files.json_values import read_json, shortened
 from zeroevidence.data.formats import text
-from zeroevidence.data.formats.scores.reading.layout import Layout, Lines
+from zeroevidence.data.formats.scores.reading.layout import Layout, Lines, Role
 from zeroevidence.errors import InputError
 
 LIST = "list"
@@ -101,23 +101,24 @@ def _tandem_reason(data: bytes, name: str, sample: Lines) -> str | None:
     header = any("score" in cell.lower() and not text.is_number(cell) for cell in rows[0])
     if not marked and not header:
         return None
-    from zeroevidence.data.formats.asvspoof.layout import Side, detect_tandem
+    from zeroevidence.data.formats.scores.asvspoof import TABLE
+    from zeroevidence.data.formats.scores.reading.detect import detect
 
     file = shlex.quote(name)
-    sides: tuple[tuple[Side, bool, str, str], ...] = (
-        ("asv", False, "scores of a verifier", f"--asv {file} --cm FILE"),
-        ("cm", False, "scores of a countermeasure", f"--cm {file}"),
-        ("cm", True, "a key of ASVspoof, without scores", f"--cm FILE --key {file}"),
-        ("asv", True, "a key of ASVspoof, without scores", f"--asv FILE --asv-key {file}"),
+    files: tuple[tuple[Role, str, str], ...] = (
+        ("asv", "scores of a verifier", f"--asv {file} --cm FILE"),
+        ("cm", "scores of a countermeasure", f"--cm {file}"),
+        ("cm_key", "a key of ASVspoof, without scores", f"--cm FILE --key {file}"),
+        ("asv_key", "a key of ASVspoof, without scores", f"--asv FILE --asv-key {file}"),
     )
-    for side, key, content, options in sides:
+    for role, content, options in files:
         try:
-            layout = detect_tandem(data, name, side, key=key)
+            layout = detect(data, name, role)
         except InputError:
             continue
-        if layout.format == "asvspoof5":
+        if layout.format == TABLE:
             scored = [column.removesuffix("_score") for column in layout.columns if column.endswith("_score")]
-            if not scored and not key:
+            if not scored and not role.endswith("_key"):
                 continue
             content = "a table of ASVspoof" if scored else content
             options = " ".join(f"--{system} {file}" for system in scored) or options

@@ -1,4 +1,4 @@
-"""Reading scores with their key: by polars first, line by line where something is wrong."""
+"""Reading scores with their key."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from zeroevidence.data.files.errors import is_folder
 from zeroevidence.data.formats.input_file import EXPORT, NPY, InputFile, open_input, refuse_pickle
 from zeroevidence.data.formats.lists.speakers import SpeakerList, read_speakers
 from zeroevidence.data.formats.scores.matrix import not_finite
-from zeroevidence.data.formats.scores.reading.build import build_scores
+from zeroevidence.data.formats.scores.reading.build import build_scores, one_class_problem
 from zeroevidence.data.formats.scores.reading.join import Duplicates, join
 from zeroevidence.data.formats.scores.reading.layout import ColumnNames
 from zeroevidence.data.formats.scores.reading.table import Table, with_infinite_problems
@@ -228,28 +228,21 @@ def _read_matrix(
 def _read_trials(
     scores: InputFile, key: InputFile | None, request: _Request, speakers: SpeakerList | None
 ) -> tuple[LoadedScores | None, list[Problem]]:
-    """Return one-to-one scores; files are read again by lines where the first pass could not locate problems."""
-    key_table, score_table = None, None
-    for careful in (False, True):
-        problems: list[Problem] = []
-        if key is not None and (key_table is None or not key_table.located):
-            names = request.names.of("key", with_key=True)
-            key_table = read_table(key, "key", AUTO, names, key=None, careful=careful, problems=problems)
-        if score_table is None or not score_table.located:
-            names = request.names.of("scores", with_key=key is not None)
-            score_table = read_table(
-                scores, "scores", request.format, names, key=key_table, careful=careful, problems=problems
-            )
-            if score_table is not None and request.infinite == "refuse":
-                score_table = with_infinite_problems(score_table, ACCEPT)
-        if score_table is None or (key is not None and key_table is None):
-            readable = score_table or key_table
-            return None, problems + list(readable.problems if readable else ())
-        loaded, problems = _combine(score_table, key_table, request, speakers)
-        problems = [*score_table.problems, *(key_table.problems if key_table else ()), *problems]
-        if loaded is not None or (score_table.located and (key_table is None or key_table.located)):
-            break
-    return (None if problems else loaded), problems
+    """Return one-to-one scores, or every problem of both files."""
+    problems: list[Problem] = []
+    key_table = None
+    if key is not None:
+        key_table = read_table(key, "key", AUTO, request.names.of("key", with_key=True), problems)
+    names = request.names.of("scores", with_key=key is not None)
+    score_table = read_table(scores, "scores", request.format, names, problems, key=key_table)
+    if score_table is not None and request.infinite == "refuse":
+        score_table = with_infinite_problems(score_table, ACCEPT)
+    tables = [table for table in (score_table, key_table) if table is not None]
+    listed = [problem for table in tables for problem in table.problems]
+    if score_table is None or (key is not None and key_table is None):
+        return None, problems + listed
+    loaded, problems = _combine(score_table, key_table, request, speakers)
+    return (None if listed or problems else loaded), listed + problems
 
 
 def _combine(
@@ -261,31 +254,27 @@ def _combine(
         return None, [problem]
     if scores.frame.is_empty() or (key is not None and key.frame.is_empty()):
         return None, []
-    labelled = scores if key is None else key
     if not scores.has("enrol"):
         if scores.problems:
             return None, []
         label, score = scores.frame["label"].to_numpy(), scores.frame["score"].to_numpy()
-        problem = _one_class(labelled, int(label.sum()), len(label))
+        problem = one_class_problem(scores.name, label)
         if problem:
             return None, [problem]
         return LoadedScores(Scores(score[label], score[~label]), scores.format, None, infinite_rule(score)), []
     joined, problems = join(scores, key, request.duplicates, request.allow_missing)
     if joined is None or scores.problems or (key is not None and key.problems):
         return None, problems
-    problem = _one_class(labelled, int(joined.label.sum()), len(joined.label))
-    if problem:
-        return None, [problem]
     data, problems = build_scores(joined, scores, key, speakers)
     if data is None:
         return None, problems
-    relaxed = (*joined.relaxed, *infinite_rule(joined.score))
+    relaxed = (*joined.relaxed, *infinite_rule(data.target, data.nontarget))
     return LoadedScores(data, scores.format, None if key is None else key.format, relaxed), problems
 
 
-def infinite_rule(scores: FloatArray) -> tuple[RelaxedRule, ...]:
+def infinite_rule(*scores: FloatArray) -> tuple[RelaxedRule, ...]:
     """Return the rule that was relaxed where scores are infinite."""
-    count = int(np.isinf(scores).sum())
+    count = sum(int(np.isinf(part).sum()) for part in scores)
     return (RelaxedRule("infinite", count),) if count else ()
 
 
@@ -322,11 +311,3 @@ def _unlabelled(scores: Table) -> str:
 def _may_be_posteriors(matrix: ScoreMatrix) -> bool:
     """Return whether two columns may be two classes as well as two identities: nothing names them."""
     return matrix.scores.shape[1] == 2 and matrix.enrolments is None and bool((matrix.mated >= 0).all())
-
-
-def _one_class(table: Table, targets: int, trials: int) -> Problem | None:
-    """Return the problem of a file whose trials are all targets, or all non-targets."""
-    if 0 < targets < trials:
-        return None
-    kind = "target" if targets else "nontarget"
-    return Problem(table.name, None, f"all {trials} trials are {kind}; expected both target and nontarget trials")

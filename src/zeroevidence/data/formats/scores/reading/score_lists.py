@@ -10,8 +10,8 @@ import polars as pl
 from zeroevidence.data.formats.input_file import NPY, NPZ, TEXT, InputFile, open_input
 from zeroevidence.data.formats.problems import FileProblems
 from zeroevidence.data.formats.scores.matrix import load_arrays
-from zeroevidence.data.formats.scores.reading.block_reader import read_blocks
 from zeroevidence.data.formats.scores.reading.layout import HEAD, Layout, Lines, sample_lines
+from zeroevidence.data.formats.scores.reading.line_reader import read_text
 from zeroevidence.data.formats.scores.reading.other_kinds import (
     DECIMAL_COMMAS,
     LIST,
@@ -58,8 +58,7 @@ def read_score_lists(targets: str | Path, nontargets: str | Path, *, infinite: I
     if problems:
         raise InputError.of(problems)
     target, nontarget = (_table(open_input(path)).frame["score"].to_numpy() for path in (targets, nontargets))
-    rule = infinite_rule(np.concatenate((target, nontarget)))
-    return LoadedScores(Scores(target, nontarget), LIST, None, rule)
+    return LoadedScores(Scores(target, nontarget), LIST, None, infinite_rule(target, nontarget))
 
 
 def diagnose_lists(targets: str | Path, nontargets: str | Path, *, infinite: Infinite = "refuse") -> list[Problem]:
@@ -101,7 +100,7 @@ def _table(file: InputFile) -> Table:
         layout = _layout(sample)
     except InputError as error:
         raise InputError(str(error), path=file.name, line=sample[0][0]) from None
-    return read_blocks(file.read(), file.name, layout, infinite=True)
+    return read_text(file, layout)
 
 
 def _layout(sample: Lines) -> Layout:
@@ -129,4 +128,4 @@ def _array_table(file: InputFile) -> Table:
     for at in np.flatnonzero(np.isnan(scores)).tolist():
         problems.add(None, f"score {scores[at]} at position {at} is not finite; expected a finite number")
     frame = pl.DataFrame({"score": scores.astype(np.float64)})
-    return Table(file.name, Layout(LIST, ("score",)).format, frame, None, True, tuple(problems.all()))
+    return Table(file.name, Layout(LIST, ("score",)).format, frame, None, tuple(problems.all()))

@@ -7,9 +7,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from zeroevidence._typing import IntArray
+from zeroevidence._typing import BoolArray, IntArray
 from zeroevidence.data.formats.problems import FileProblems
 from zeroevidence.errors import Problem
+
+_LABELS = ("label", "key", "attack")
+_WORDS = {True: "target", False: "nontarget"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,12 +26,10 @@ class Table:
     format
         How it was understood.
     frame
-        Columns among enrol, trial, enrol_speaker, trial_speaker (String), score (Float64), label (Boolean).
-        A null score or label is listed in `problems`.
+        Columns among enrol, trial, enrol_speaker, trial_speaker (String or Categorical), score (Float64), label
+        (Boolean); of a tandem, key, attack and further columns of text. A null score or label is listed in `problems`.
     lines
-        The line of each row; None where the file has no lines, or where they are not known yet.
-    located
-        Whether problems can be reported from this table; otherwise the file must be read again by the line reader.
+        The line of each row; None where the file has no lines.
     problems
         What is wrong with the file.
     titles
@@ -39,7 +40,6 @@ class Table:
     format: str
     frame: pl.DataFrame
     lines: IntArray | range | None
-    located: bool
     problems: tuple[Problem, ...] = ()
     titles: tuple[str, ...] = ()
 
@@ -61,9 +61,34 @@ class Table:
         line = self.line(row)
         return self.name if line is None else f"{self.name}:{line}"
 
+    def earlier(self, row: int) -> str:
+        """Return the line of an earlier row, for messages about a later one of the same trial."""
+        line = self.line(row)
+        return "" if line is None else f" (first on line {line})"
+
     def pair(self, row: int) -> str:
         """Return the identifiers of a row, for messages."""
-        return f"{self.frame['enrol'][row]} {self.frame['trial'][row]}"
+        names = (str(self.frame[column][row]) for column in ("enrol", "trial") if self.has(column))
+        return " ".join(filter(None, names))
+
+    def labels(self, rows: IntArray) -> pl.DataFrame:
+        """Return what some rows are labelled as, in words, "" where that is unknown."""
+        labels = {column: self.frame[column][rows] for column in _LABELS if self.has(column)}
+        frame = pl.DataFrame(labels or {"label": pl.repeat("", len(rows), eager=True)})
+        return frame.with_columns(pl.col(pl.Boolean).replace_strict(_WORDS, default="", return_dtype=pl.String))
+
+
+def labels_differ(ours: pl.DataFrame, theirs: pl.DataFrame) -> BoolArray:
+    """Return which rows have different labels; an unknown one differs from none."""
+    differ = np.zeros(len(ours), bool)
+    for left, right in ((ours[column], theirs[column]) for column in ours.columns if column in theirs.columns):
+        differ |= ((left != right) & (left != "") & (right != "")).to_numpy()
+    return differ
+
+
+def label_text(labels: pl.DataFrame, row: int) -> str:
+    """Return the label of a row, for messages."""
+    return " ".join(filter(None, labels.row(row)))
 
 
 def with_infinite_problems(table: Table, advice: str) -> Table:

@@ -1,17 +1,13 @@
-"""One file of scores or labels as a table: by the reader of its format, by polars first where it is text."""
+"""One file of scores or labels as a table: by the reader of its format, or by columns."""
 
 from __future__ import annotations
-
-from dataclasses import replace
 
 import polars as pl
 
 from zeroevidence.data.formats.input_file import PARQUET, TEXT, InputFile
-from zeroevidence.data.formats.scores.reading.block_reader import read_blocks
-from zeroevidence.data.formats.scores.reading.clean_reader import begins_clean, read_clean
 from zeroevidence.data.formats.scores.reading.detect import detect
 from zeroevidence.data.formats.scores.reading.layout import HEAD, ColumnNames, Layout, Role, first_text, sample_lines
-from zeroevidence.data.formats.scores.reading.polars_reader import PORTION, read_by_polars
+from zeroevidence.data.formats.scores.reading.line_reader import read_text
 from zeroevidence.data.formats.scores.reading.table import Table
 from zeroevidence.data.formats.scores.score_format import AUTO, SCORE_FORMATS, FirstLines, binary_format
 from zeroevidence.data.formats.scores.table import named_layout, read_parquet
@@ -23,10 +19,9 @@ def read_table(
     role: Role,
     asked: str,
     names: ColumnNames,
-    *,
-    key: Table | None,
-    careful: bool,
     problems: list[Problem],
+    *,
+    key: Table | None = None,
 ) -> Table | None:
     """Return one file as a table, None where that is impossible.
 
@@ -40,12 +35,10 @@ def read_table(
         The format that the user named, or "auto".
     names
         Names of columns that the user gave.
-    key
-        The key of these scores, where there is one.
-    careful
-        Whether every line is looked at, so that problems have their lines.
     problems
         Receives what makes a table impossible.
+    key
+        The key of these scores, where there is one.
     """
     try:
         format = binary_format(file, asked)
@@ -61,33 +54,19 @@ def read_table(
             return read_parquet(file, role, names)
         if format is not None and format.binary is not None:
             return format.binary.read(file, role)
-        return _text_table(file, role, asked, names, key, careful)
+        return _text_table(file, role, asked, names, key)
     except InputError as error:
         problems.append(error.problem)
         return None
 
 
-def _text_table(file: InputFile, role: Role, asked: str, names: ColumnNames, key: Table | None, careful: bool) -> Table:
-    """Return a text file as a table, by the reader of its format or by columns: by polars where that is enough."""
+def _text_table(file: InputFile, role: Role, asked: str, names: ColumnNames, key: Table | None) -> Table:
+    """Return a text file as a table, by the reader of its format or by columns."""
     layout = _layout(file, role, asked, names, key)
     text = SCORE_FORMATS[layout.format].text
     if isinstance(text, FirstLines) and text.read is not None:
         return text.read(file.read(), file.name, role)
-    table = None if careful else _polars_table(file, layout)
-    if table is None:
-        table = read_blocks(file.read(), file.name, layout, infinite=True, coded=True)
-    return replace(table, titles=layout.titles)
-
-
-def _polars_table(file: InputFile, layout: Layout) -> Table | None:
-    """Return a text file as a table that polars read, None when its lines must be looked at."""
-    head = file.head(HEAD)
-    short = len(head) < HEAD
-    clean = short or begins_clean(head, layout)
-    table = read_clean(file, layout, coded=True) if clean else None
-    if table is None and (short or not clean):  # one that only begins clean has a bad line somewhere
-        return read_by_polars(file.blocks(PORTION), file.name, layout, coded=True)
-    return table
+    return read_text(file, layout)
 
 
 def _layout(file: InputFile, role: Role, asked: str, names: ColumnNames, key: Table | None) -> Layout:
@@ -98,8 +77,12 @@ def _layout(file: InputFile, role: Role, asked: str, names: ColumnNames, key: Ta
         pairs = pairs.cast({column: key.frame[column].dtype for column in pairs.columns}, strict=False)
         return not pairs.join(key.frame, on=["enrol", "trial"], how="semi").is_empty()
 
-    head = file.head(2 * HEAD)
-    data = head if len(head) < HEAD or first_text(head) < HEAD else file.read()  # blank at first: wherever it begins
     if names.given:
-        return named_layout(sample_lines(data, file.name), file.name, names)
-    return detect(data, file.name, role, forced=asked, matches=matches)
+        return named_layout(sample_lines(first_lines(file), file.name), file.name, names)
+    return detect(first_lines(file), file.name, role, forced=asked, matches=matches)
+
+
+def first_lines(file: InputFile) -> bytes:
+    """Return as much of a file as its layout shows in: all of it where it begins with many blank lines."""
+    head = file.head(2 * HEAD)
+    return head if len(head) < HEAD or first_text(head) < HEAD else file.read()
