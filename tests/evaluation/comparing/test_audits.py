@@ -85,13 +85,6 @@ def test_audits_are_paired_and_start_with_the_attackers_that_count(audited, fold
     assert len(text.splitlines()) <= 40
 
 
-def test_systems_that_are_not_told_apart_say_what_would_be_seen(folders):
-    comparisons = compare_audits([folders / "weak"] * 2, ["a", "b"], options=OPTIONS)
-    text = render_comparisons(comparisons, "text").replace("\n", " ")
-    assert f"By ALID ({COUNTING}), a and b are not told apart" in text
-    assert all(pair.difference.value == 0.0 for comparison in comparisons for pair in comparison.pairs)
-
-
 def test_a_kind_that_only_one_audit_has_is_left_out(folders, tmp_path, audited):
     audit = audited["strong"]
     kept = [i for i, row in enumerate(audit.rows) if row.about.threat.name != "ignorant"]

@@ -117,22 +117,6 @@ def test_finished_results_are_compared_by_their_intervals(challenges, tmp_path):
     assert render_comparisons(found, "csv").splitlines()[0].startswith("measure,sex,attacker,first,second")
 
 
-def test_rows_without_a_partner_are_refused(challenges):
-    with pytest.raises(UsageError, match="none of 4 rows are about the same data and attacker"):
-        compare_files(score_files(challenges[:1]), options=QUICK)
-
-
-def test_first_means_one_thing(challenges):
-    found = compare_files(score_files(challenges), measures=["eer"], options=QUICK)
-    text = render_comparisons(found, "text")
-    assert "first" not in text
-    assert "ours - theirs" in text
-    assert "group" not in text  # of two systems the sentence says which discloses less
-    text = render_comparisons(compare_files(files(), measures=["eer"], options=QUICK), "text")
-    assert "A - B" in text
-    assert "group 1 discloses least" in " ".join(text.split())
-
-
 def test_women_and_men_are_pooled_on_request(challenges):
     apart = evaluate_files(score_files(challenges[:1]), options=Options(intervals=0, null=0))
     together = evaluate_files(pool_files(score_files(challenges[:1]), "sex"), options=Options(intervals=0, null=0))

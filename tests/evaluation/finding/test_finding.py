@@ -1,6 +1,5 @@
 """The finding: one rule for audit, verdict and page; chance tested once for all rows; no threat but threats."""
 
-import re
 from dataclasses import replace
 
 import numpy as np
@@ -10,8 +9,6 @@ import zeroevidence as ze
 from tests.effort import slow
 from zeroevidence.attack.attackers.attacker import find_attacker
 from zeroevidence.attack.attackers.challenges import RANDOM_VECTORS, UNPROTECTED_SPEECH
-from zeroevidence.auditing import EmbeddingSets, audit
-from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.evaluation import MeasureResult, Setup, findings, together
 from zeroevidence.evaluation.finding.chance import chances
 from zeroevidence.evaluation.finding.finding import strongest
@@ -88,49 +85,6 @@ def row_of(about=None, *, counts=None, labels=None, **metrics):
     return ze.Evaluation(metrics, counts or {}, Setup(recorded="ZE"), labels or {"system": "s"}, about or ze.About())
 
 
-def embedding_sets(noise, seed=0, people=36, per_person=8, dimension=8):
-    """Embeddings of people, original and with noise."""
-    rng = np.random.default_rng(seed)
-    who = np.repeat(np.arange(people), per_person)
-    vectors = rng.normal(size=(people, dimension))[who] + 0.4 * rng.normal(size=(len(who), dimension))
-    names = np.array([f"s{i:02d}" for i in who])
-    ids = np.array([f"{name}-{i}" for i, name in enumerate(names)])
-    split = np.array(["train", "dev", "eval"])[who % 3]
-    role = np.where(np.arange(len(who)) % per_person < 4, "enrol", "trial")
-    hidden = vectors + noise * rng.normal(size=vectors.shape)
-    return [EmbeddingSets.from_roles(Embeddings(one, ids, names), split, role) for one in (vectors, hidden)]
-
-
-def shown_row(page):
-    """The row that the page says its numbers are of, from 0, and the one that its table marks."""
-    told = int(re.search(r'<p class="lead">Row (\d+), ', page)[1]) - 1
-    table = page[page.index('<table id="all-rows"') :]
-    lines = re.findall(r"<tr(?: class=\"(\w+)\")?>", table[table.index("<tbody>") : table.index("</tbody>")])
-    assert lines.count("strong") == 1
-    return told, lines.index("strong")
-
-
-@pytest.mark.parametrize("noise", [0.5, 40.0])
-def test_audit_verdict_and_page_name_the_same_row(noise, without_figures):
-    pytest.importorskip("jinja2")
-    pytest.importorskip("matplotlib")
-    from zeroevidence.report.html.page import to_html
-
-    found = audit(*embedding_sets(noise, seed=1), options=QUICK, backends=["cosine", "plda"])
-    assert found.finding.level in (FOUND if noise < 1.0 else ("not-found",))
-    told = verdict(found.rows)
-    assert told.finding == found.finding
-    assert told.level == found.finding.level
-    row = found.rows[found.finding.strongest]
-    assert found.strongest is row
-    assert row.about.threat.name in told.paragraph
-    assert f"{row.labels['backend']} scores" in told.paragraph
-    page = to_html(found.rows, cards=[card.to_dict() for card in found.cards])
-    assert shown_row(page) == (found.finding.strongest,) * 2
-    assert f"The attacker that counts: {row.about.threat}" in page
-    assert told.headline in page
-
-
 def test_a_file_tells_the_same_as_the_rows_it_holds():
     rows = [*bounds(3), *attacked(3, 1.0)]
     assert findings(from_json(to_json(rows))) == findings(rows)
@@ -179,12 +133,6 @@ def test_rows_without_draws_are_corrected_by_holm():
     told = chances(rows)
     assert [one.p_value for one in told] == expected
     assert [one.beaten is True for one in told] == [p <= alpha(LEVEL) for p in expected]
-
-
-def test_holm_of_few_rows():
-    leak, silent = row_of(d_ece=measured(0.3, 0.004)), row_of(d_ece=measured(0.1, 0.7))
-    assert [(one.beaten, one.p_value) for one in chances([leak, silent])] == [(True, 0.008), (False, 0.7)]
-    assert findings([leak, silent])[0].level == "leaks"
 
 
 def test_a_row_without_draws_is_corrected_beside_the_others():
@@ -315,10 +263,6 @@ def test_utility_is_not_tested_with_the_attacks():
     told = {id(row): one for row, one in zip(rows, chances(rows), strict=True)}
     assert [told[id(row)] for row in without] == list(chances(without))
     assert not any(flag.code == "attacker-at-chance" for row in together([utility("s")]) for flag in row.flags)
-
-
-def test_utility_alone_says_nothing_about_privacy():
-    assert findings([utility("linear")])[0].level == "described"
 
 
 def test_attributes_are_found_one_by_one():
