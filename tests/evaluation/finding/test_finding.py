@@ -9,9 +9,9 @@ import zeroevidence as ze
 from tests.effort import slow
 from zeroevidence.attack.attackers.attacker import find_attacker
 from zeroevidence.attack.attackers.challenges import RANDOM_VECTORS, UNPROTECTED_SPEECH
-from zeroevidence.evaluation import MeasureResult, Setup, findings, together
+from zeroevidence.evaluation import MeasureResult, Setup, findings, flag_rows
 from zeroevidence.evaluation.finding.chance import chances
-from zeroevidence.evaluation.finding.finding import strongest
+from zeroevidence.evaluation.finding.choosing import strongest_row
 from zeroevidence.evaluation.reading.results import from_json, to_json
 from zeroevidence.report.verdict import verdict
 from zeroevidence.uncertainty.compare import holm
@@ -150,7 +150,7 @@ def test_p_values_too_coarse_to_be_corrected_are_no_sign_of_privacy():
     assert all(row["alid"].p_value == 0.05 for row in rows)
     found = findings([*(without_draws(row) for row in bounds(1, options=few)), *rows])[0]
     assert found.level == "recognised"
-    assert not any("attacker-at-chance" in {flag.code for flag in row.flags} for row in together(rows))
+    assert not any("attacker-at-chance" in {flag.code for flag in row.flags} for row in flag_rows(rows))
     weak = [row_of(d_ece=measured(0.05, 0.03)) for _ in range(4)]
     assert findings(weak)[0].level == "untested"
     assert "Tested alone this is more than chance" in verdict(weak).paragraph
@@ -172,7 +172,7 @@ def test_a_control_that_works_and_one_that_fails():
     failed = replace(silent[0], about=control.about, labels=control.labels)
     found = findings([failed, floor, *silent])[0]
     assert (found.level, found.control) == ("inconclusive", 0)
-    flagged = together([failed, floor, *silent])
+    flagged = flag_rows([failed, floor, *silent])
     assert {"attacker-at-chance", "control-failed"} <= {flag.code for flag in flagged[0].flags}
     assert "attacker-at-chance" not in {flag.code for flag in flagged[1].flags}  # noise is meant to be there
     # a leak is one whatever became of the control
@@ -207,10 +207,10 @@ def test_development_people_choose_among_attackers_that_beat_chance():
 
 def test_warnings_across_rows_are_given_once():
     rows = attacked(1, 3.0)
-    once = together(rows)
+    once = flag_rows(rows)
     assert all("no-positive-control" in {flag.code for flag in row.flags} for row in once)
-    assert together(once) == once
-    assert not any("no-positive-control" in {flag.code for flag in row.flags} for row in together([*bounds(1), *rows]))
+    assert flag_rows(once) == once
+    assert not any("no-positive-control" in {flag.code for flag in row.flags} for row in flag_rows([*bounds(1), *rows]))
 
 
 def attribute(system, value, *, role="attack", name="sex", attacker="logistic", p_value=0.001):
@@ -262,7 +262,7 @@ def test_utility_is_not_tested_with_the_attacks():
     without = [row for row in rows if row.about.role != "utility"]
     told = {id(row): one for row, one in zip(rows, chances(rows), strict=True)}
     assert [told[id(row)] for row in without] == list(chances(without))
-    assert not any(flag.code == "attacker-at-chance" for row in together([utility("s")]) for flag in row.flags)
+    assert not any(flag.code == "attacker-at-chance" for row in flag_rows([utility("s")]) for flag in row.flags)
 
 
 def test_attributes_are_found_one_by_one():
@@ -293,11 +293,11 @@ def test_rows_are_ordered_by_what_most_of_them_have():
         row_of(d_ece=MeasureResult(0.3, "bit"), eer=MeasureResult(0.2, "rate")),
         row_of(alid=MeasureResult(9.0, "bit")),
     ]
-    assert strongest(rows, range(3), chances(rows)) == 1
+    assert strongest_row(rows, range(3), chances(rows)) == 1
     alid = [row_of(alid=MeasureResult(value, "bit"), d_ece=MeasureResult(0.5 - value, "bit")) for value in (0.1, 0.4)]
-    assert strongest(alid, range(2), chances(alid)) == 1
+    assert strongest_row(alid, range(2), chances(alid)) == 1
     equal = [row_of(alid=MeasureResult(0.1, "bit"), d_ece=MeasureResult(value, "bit")) for value in (0.2, 0.1)]
-    assert strongest(equal, range(2), chances(equal)) == 0  # D_ECE breaks ties
+    assert strongest_row(equal, range(2), chances(equal)) == 0  # D_ECE breaks ties
 
 
 def test_development_people_choose_the_attacker_and_not_the_system():

@@ -4,8 +4,8 @@ import pytest
 
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Evaluation, MeasureResult
-from zeroevidence.evaluation.finding.finding import alone
 from zeroevidence.evaluation.finding.gate import Gate
+from zeroevidence.evaluation.finding.row_flags import flag_row
 from zeroevidence.evaluation.rows.flags import FLAGS, flag
 from zeroevidence.evaluation.rows.setup import Resampling, Setup
 
@@ -110,7 +110,7 @@ def test_a_warning_does_not_fail():
 
 @pytest.mark.parametrize(("low", "passes"), [(0.45, True), (0.51, False)])
 def test_an_eer_that_is_above_half_by_chance_may_pass(low, passes):
-    row = alone(
+    row = flag_row(
         Evaluation({"eer": MeasureResult(0.52, "rate", low=low, high=0.6)}, counts={"target": 9, "nontarget": 9})
     )
     assert (Gate.parse("eer<0.3").failures([row]) == []) == passes

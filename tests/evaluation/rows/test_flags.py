@@ -9,7 +9,7 @@ import zeroevidence as ze
 from zeroevidence.data.relaxed_rules import RelaxedRule
 from zeroevidence.data.scores import Pairs
 from zeroevidence.data.threat import threat_from_sides
-from zeroevidence.evaluation import About, MeasureResult, together
+from zeroevidence.evaluation import About, MeasureResult, flag_rows
 from zeroevidence.evaluation.rows.flags import FLAGS, Flag, flag
 from zeroevidence.protect.assessment.intervals import negative_bits_flags
 from zeroevidence.uncertainty.spread import Spread
@@ -64,20 +64,20 @@ def row(attacker, separation, system="x"):
 
 
 def test_positive_control():
-    alone = together([row("lazy-informed", 1.0)])
+    alone = flag_rows([row("lazy-informed", 1.0)])
     assert "no-positive-control" in codes(alone[0])
-    both = together([row("unprotected", 3.0), row("lazy-informed", 1.0)])
+    both = flag_rows([row("unprotected", 3.0), row("lazy-informed", 1.0)])
     assert all(one.flags == () for one in both)
-    failed = together([row("unprotected", 0.0), row("lazy-informed", 1.0)])
+    failed = flag_rows([row("unprotected", 0.0), row("lazy-informed", 1.0)])
     assert "control-failed" in codes(failed[0])
 
 
 def test_attacker_weaker_than_a_cheaper_one():
-    rows = together([row("unprotected", 3.0), row("ignorant", 2.0), row("lazy-informed", 1.0)])
+    rows = flag_rows([row("unprotected", 3.0), row("ignorant", 2.0), row("lazy-informed", 1.0)])
     assert [("weaker-than-cheaper" in codes(one)) for one in rows] == [False, False, True]
-    rows = together([row("unprotected", 3.0), row("ignorant", 1.0), row("semi-informed", 2.0)])
+    rows = flag_rows([row("unprotected", 3.0), row("ignorant", 1.0), row("semi-informed", 2.0)])
     assert not any("weaker-than-cheaper" in codes(one) for one in rows)
-    other = together([row("unprotected", 3.0), row("ignorant", 2.0, "y"), row("lazy-informed", 1.0)])
+    other = flag_rows([row("unprotected", 3.0), row("ignorant", 2.0, "y"), row("lazy-informed", 1.0)])
     assert not any("weaker-than-cheaper" in codes(one) for one in other)
 
 
@@ -175,7 +175,7 @@ def measured_row(attacker, spread=None, **values):
     ],
 )
 def test_an_attacker_is_weaker_beyond_the_interval_of_the_difference(cheap, informed, spread, weaker):
-    rows = together([measured_row("ignorant", spread, **cheap), measured_row("lazy-informed", spread, **informed)])
+    rows = flag_rows([measured_row("ignorant", spread, **cheap), measured_row("lazy-informed", spread, **informed)])
     assert ["weaker-than-cheaper" in codes(one) for one in rows] == [False, weaker]
 
 

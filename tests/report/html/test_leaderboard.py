@@ -9,7 +9,7 @@ import zeroevidence as ze
 from tests.report.html.test_page import Page
 from zeroevidence.data.threat import threat_from_sides
 from zeroevidence.errors import UsageError
-from zeroevidence.evaluation import Evaluation, MeasureResult, Setup, together
+from zeroevidence.evaluation import Evaluation, MeasureResult, Setup, flag_rows
 from zeroevidence.evaluation.rows.about import About
 from zeroevidence.report.html.leaderboard import leaderboard_page
 
@@ -40,7 +40,7 @@ def utility(system, wer):
 
 @pytest.fixture(scope="module")
 def rows():
-    return together(
+    return flag_rows(
         [
             search(4.0, "unprotected", ("original", "original")),
             search(0.3, EVIL, ("original", "anonymised")),

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from zeroevidence.evaluation.finding.chance import Chance, chances
-from zeroevidence.evaluation.finding.finding import bound_row, groups_of_people, rows_by_system, strongest
+from zeroevidence.evaluation.finding.choosing import strongest_row
+from zeroevidence.evaluation.finding.finding import bound_row, groups_of_people, rows_by_system
 from zeroevidence.evaluation.rows.evaluation import Evaluation
 from zeroevidence.measure.measures import MEASURES, ordering_measures
 
@@ -58,7 +59,7 @@ def standings(rows: Sequence[Evaluation]) -> list[Standing]:
     found = []
     for numbers in rows_by_system(rows, attacks).values():
         for group in groups_of_people(rows, numbers):
-            best = strongest(rows, group, chance)
+            best = strongest_row(rows, group, chance)
             found.append(Standing(best, tuple(group), bound_row(rows, identity, best, "control"), chance[best]))
     return found
 

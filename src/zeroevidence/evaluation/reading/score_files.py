@@ -22,7 +22,7 @@ from zeroevidence.data.preparing.sessions import leave_out_same_session
 from zeroevidence.data.printable import file_name_text
 from zeroevidence.data.scores import Scores
 from zeroevidence.errors import InputError, Problem, UsageError
-from zeroevidence.evaluation.finding.finding import together
+from zeroevidence.evaluation.finding.row_flags import flag_rows
 from zeroevidence.evaluation.reading.kept_results import KeptResults, digest_of
 from zeroevidence.evaluation.rows.about import About
 from zeroevidence.evaluation.rows.evaluation import Evaluation
@@ -366,4 +366,4 @@ def evaluate_files(
         scores = loaded.data.to_scores() if isinstance(loaded.data, ScoreMatrix) else loaded.data
         return evaluated(index, loaded), scores
 
-    return together(add_similarity(list(each(with_scores, range(len(files))))))
+    return flag_rows(add_similarity(list(each(with_scores, range(len(files))))))

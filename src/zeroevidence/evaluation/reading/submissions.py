@@ -13,7 +13,7 @@ from zeroevidence.data.formats.lists.systems import read_systems
 from zeroevidence.data.formats.voiceprivacy.published_tables import is_summary
 from zeroevidence.data.formats.voiceprivacy.result_folders import kit_files, recognise_scores
 from zeroevidence.errors import InputError
-from zeroevidence.evaluation.finding.finding import together
+from zeroevidence.evaluation.finding.row_flags import flag_rows
 from zeroevidence.evaluation.reading.kept_results import KeptResults
 from zeroevidence.evaluation.reading.kits import utility_in_folders, without_copies
 from zeroevidence.evaluation.reading.published import read_published
@@ -131,7 +131,7 @@ def evaluate_submissions(
         subjects = {_subject_of_row(row, of) for of, row in rows}
         missing = [row for row in named if _subject_of_row(row, part) not in subjects]
         from_tables += _new_rows(from_tables, part, missing)
-    return together([row for _, row in (*rows, *from_tables)])
+    return flag_rows([row for _, row in (*rows, *from_tables)])
 
 
 def _part(file: Path, root: Path) -> str:

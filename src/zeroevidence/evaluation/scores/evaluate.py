@@ -22,7 +22,7 @@ from zeroevidence.data.preparing.name_order import order_of_appearance, sort_by_
 from zeroevidence.data.relaxed_rules import RelaxedRule
 from zeroevidence.data.scores import Scores
 from zeroevidence.errors import InputError
-from zeroevidence.evaluation.finding.finding import alone
+from zeroevidence.evaluation.finding.row_flags import flag_row
 from zeroevidence.evaluation.rows.about import About
 from zeroevidence.evaluation.rows.evaluation import Evaluation
 from zeroevidence.evaluation.rows.flags import Flag, flag, relaxed_flags, resampling_flags, session_flags
@@ -197,7 +197,7 @@ class _Task:
             replicates=replicates,
             scores=self.scores,
         )
-        return alone(row)
+        return flag_row(row)
 
     def _measure(
         self, result: SearchResult | None, running: Running

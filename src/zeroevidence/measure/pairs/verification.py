@@ -310,6 +310,23 @@ def _eer(view: PairView) -> float:
 
 
 @pair_measure(
+    "eer_closed_set",
+    "closed-set EER",
+    unit="rate",
+    discloses="down",
+    place=15,
+    interval=lambda view: None if view.closed_set is None else "smooth",
+    atom_costs=lambda counts, _, people: eer_atom_costs(counts, people),
+    method="interpolated, pairs of the search",
+    references=("vanleeuwen2007",),
+)
+def _eer_closed_set(view: PairView) -> float | None:
+    """EER over the pairs of the search alone, given where the search leaves trials out; 50 % is guessing."""
+    # a key may list trials of people who are not enrolled: non-targets here, left out of a closed-set search
+    return None if view.closed_set is None else eer_of(view.closed_set)
+
+
+@pair_measure(
     "eer_rocch",
     "ROCCH-EER",
     unit="rate",

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from zeroevidence.evaluation import Evaluation
 from zeroevidence.evaluation.finding.chance import Chance, chances
-from zeroevidence.evaluation.finding.finding import chosen, clearly_stronger
+from zeroevidence.evaluation.finding.choosing import clearly_stronger_row, row_chosen_on_development
 from zeroevidence.evaluation.rows.flags import flag
 from zeroevidence.protect.assessment.maps import FigureData
 
@@ -38,7 +38,7 @@ def _by_attacker(rows: Sequence[Evaluation], numbers: Sequence[int], chance: Seq
     ordered: list[int] = []
     while left:
         tested = [i for members in left.values() for i in members if rows[i].about.role != "training"]
-        ordered += left.pop(rows[chosen(rows, tested, chance)].labels["attacker"])
+        ordered += left.pop(rows[row_chosen_on_development(rows, tested, chance)].labels["attacker"])
     return ordered
 
 
@@ -51,7 +51,7 @@ def add_choice_flags(rows: Sequence[Evaluation], groups: Sequence[slice], measur
             same = [j for j in tested if _alike(rows[i], rows[j])]
             if rows[i].labels["attacker"] != rows[same[0]].labels["attacker"]:
                 continue
-            better = clearly_stronger(rows, i, same, measure, chance)
+            better = clearly_stronger_row(rows, i, same, measure, chance)
             if better is not None:
                 result[i] = rows[i].with_flags(flag("headline-beaten", better=rows[better].labels["attacker"]))
     return result

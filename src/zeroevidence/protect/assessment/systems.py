@@ -12,7 +12,7 @@ from zeroevidence._typing import FloatArray
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.threat import UNPROTECTED
 from zeroevidence.errors import UsageError
-from zeroevidence.evaluation import Evaluation, Flag, Options, together
+from zeroevidence.evaluation import Evaluation, Flag, Options, flag_rows
 from zeroevidence.evaluation.rows.about import Role
 from zeroevidence.evaluation.rows.flags import flag
 from zeroevidence.protect.assessment.choice import add_choice_flags, order_by_strength
@@ -116,7 +116,7 @@ def assess_systems(
         if verify:
             rows.append(verification(roles.train, sides, options, labels))
             advance(1)
-    return add_choice_flags(together(order_by_strength(rows, groups)), [place for place, _ in groups], measure)
+    return add_choice_flags(flag_rows(order_by_strength(rows, groups)), [place for place, _ in groups], measure)
 
 
 def find_attackers(registry: Registry[T], noun: str, names: Sequence[str] | None) -> list[T]:
