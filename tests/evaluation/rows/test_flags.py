@@ -141,14 +141,6 @@ def test_a_relaxed_rule_is_told_and_no_other(rule):
     assert not codes(ze.evaluate(*scores, options=plain)) & set(RELAXED)
 
 
-def test_trials_of_people_who_are_not_enrolled():
-    plain = ze.Options(intervals=0, null=0, linkability="pav")
-    whole = matrix(2.0, n_speakers=6, named=False)
-    strangers = ze.ScoreMatrix(whole.scores, np.where(np.arange(48) < 4, -1, whole.mated))
-    assert "not-enrolled" in codes(ze.evaluate(strangers, options=plain))
-    assert "not-enrolled" not in codes(ze.evaluate(whole, options=plain))
-
-
 def measured_row(attacker, spread=None, **values):
     """A row by hand; `spread` is the standard error of its first measure."""
     metrics = {name: MeasureResult.of(name, value) for name, value in values.items()}

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import zeroevidence as ze
-from zeroevidence import plot
 from zeroevidence.calibrate.pav import pav_llrs, pool, rank
 from zeroevidence.evaluation import Options, add_similarity
 from zeroevidence.evaluation.reading.results import from_json, to_json
@@ -41,19 +40,6 @@ def test_ece_is_the_profile_and_its_area_is_d_ece():
     prior = 1 / (1 + np.exp(-np.array(found.x)))
     area = np.trapezoid(np.array(found.baseline) - np.array(found.y), prior)
     assert area == pytest.approx(ze.d_ece(target, nontarget), abs=2e-3)
-
-
-def test_actual_profile_also_where_scores_mislead():
-    pytest.importorskip("matplotlib")
-    target, nontarget = gaussians()
-    calibrated = 2 * target - 2, 2 * nontarget - 2
-    result = ze.evaluate(ze.Scores(*calibrated), options=Options(intervals=0, null=0))
-    assert result.curves["ece_actual"].y == pytest.approx(ece_profile(*calibrated).actual)
-    misleading = ze.evaluate(ze.Scores(-target, -nontarget), options=Options(intervals=0, null=0))
-    assert misleading.metrics["cllr"].value > 1
-    assert misleading.curves["ece_actual"].y == pytest.approx(ece_profile(-target, -nontarget).actual)
-    drawn = [plot.ece(misleading, actual=asked).get_legend_handles_labels()[1] for asked in (False, True)]
-    assert [("scores taken as LLRs" in labels) for labels in drawn] == [False, True]
 
 
 def test_det_points_are_on_the_roc():

@@ -10,7 +10,6 @@ import pytest
 from tests.effort import slow
 from tests.fuzz.seeds.target import run
 from tests.onnx_bytes import model as onnx_model
-from tests.small_encoder import save_small_encoder
 from zeroevidence import EmbeddingSets, Options, ScoreMatrix, Scores, audit, evaluate, read_scores
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.formats.linked_trials import read_linked
@@ -277,15 +276,3 @@ def test_an_audit_does_not_depend_on_the_order_of_the_corpus(tables, without_fig
         done("audit", tables / "speech.tsv", *words, "-o", tables / f"out{name}")
         found.append((tables / f"out{name}" / "result.json").read_text())
     assert found[0] == found[1]
-
-
-@slow
-def test_a_training_does_not_depend_on_the_order_of_the_corpus(tables):
-    pytest.importorskip("torch")
-    pytest.importorskip("onnx")
-    pytest.importorskip("safetensors")
-    words = ("--extractor", save_small_encoder(tables), "--device", "cpu", "--epochs", "2")
-    for name in "ab":
-        done("train-attacker", tables / f"{name}.tsv", *words, "-o", tables / f"out{name}")
-    one, two = ((tables / f"out{name}" / "attacker.onnx").read_bytes() for name in "ab")
-    assert one == two
