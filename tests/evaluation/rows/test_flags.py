@@ -36,6 +36,20 @@ def test_a_good_evaluation_has_none():
     assert result.flags == ()
 
 
+@pytest.mark.parametrize(
+    ("code", "separation", "dev", "changed"),
+    [
+        ("eer-above-half", -2.0, None, {}),
+        ("attacker-at-chance", 0.0, matrix(0.0, seed=1), {}),
+        ("overlap-unchecked", 2.0, matrix(2.0, seed=1, named=False), {}),
+        ("not-enrolled", 2.0, None, {"mated": np.where(np.arange(160) < 4, -1, matrix(2.0).mated)}),
+    ],
+)
+def test_each_flag_has_its_reason(code, separation, dev, changed):
+    """`test_a_good_evaluation_has_none` is the other side."""
+    assert code in codes(ze.evaluate(replace(matrix(separation), **changed), dev=dev, options=QUICK))
+
+
 def test_unknown_people():
     rng = np.random.default_rng(0)
     assert "scores-independent" in codes(

@@ -1,4 +1,4 @@
-"""Finished rows that are kept in a folder, so that work which was interrupted, or grew, computes only what is new."""
+"""A cache of finished rows in a folder, so that interrupted or extended work computes only what is new."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Score files in, evaluations out: which file goes with which key, and all rows together."""
+"""Score files with their keys, and their evaluation."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ class Reading:
             return leave_out_same_session(loaded, read_sessions(self.sessions))
 
     def problems(self, file: ScoreFile) -> list[Problem]:
-        """Everything that is wrong with one file."""
+        """Return everything that is wrong with one file."""
         if file.parts:
             return [problem for part in file.parts for problem in self.problems(part)]
         if file.nontargets is not None:
@@ -213,7 +213,7 @@ def score_files(
 
 
 def _others(scores: Sequence[str], keys: Sequence[str], number: int) -> Sequence[ScoreFile | None]:
-    """The development file of each of so many score files."""
+    """Return the development file of each of `number` score files."""
     resolved = _resolved(scores, keys, None, ()) if scores else [None]
     if len(resolved) not in (1, number):
         raise UsageError(

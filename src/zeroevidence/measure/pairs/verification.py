@@ -243,7 +243,7 @@ def dcf_atom_costs(counts: Counts, prior: float) -> tuple[FloatArray, FloatArray
 def dcf_min_untied(
     scores: FloatArray, is_target: BoolArray, *, prior: float = 0.05, c_miss: float = 1.0, c_fa: float = 1.0
 ) -> float:
-    """What scripts print that walk the scores one by one: equal scores are split in the order of the file.
+    """Minimum detection cost as scripts print it that walk scores one by one: ties are split in the order of the file.
 
     No threshold can do that, so on tied scores the value is too low and depends on the order of the lines. It is here
     to check published figures (VoxSRC, NIST SRE scoring scripts); `dcf_min` is the right one.
