@@ -117,6 +117,15 @@ def test_finished_results_are_compared_by_their_intervals(challenges, tmp_path):
     assert render_comparisons(found, "csv").splitlines()[0].startswith("measure,sex,attacker,first,second")
 
 
+def test_development_people_of_another_sex_are_flagged():
+    here, there = (sample_rows(split)[1] for split in ("eval", "dev"))
+    for sex, flagged in (("m", True), ("f", False)):
+        dev = ScoreFile(str(there.scores), str(there.key), labels={"sex": sex})
+        file = ScoreFile(str(here.scores), str(here.key), labels={"sex": "f"}, dev=dev)
+        (row,) = evaluate_files([file], options=Options(intervals=0, null=0))
+        assert ("development-sex" in {flag.code for flag in row.flags}) == flagged
+
+
 def test_women_and_men_are_pooled_on_request(challenges):
     apart = evaluate_files(score_files(challenges[:1]), options=Options(intervals=0, null=0))
     together = evaluate_files(pool_files(score_files(challenges[:1]), "sex"), options=Options(intervals=0, null=0))
