@@ -1,6 +1,6 @@
 """Do intervals hold the truth, are p-values honest, are differences real? Simulated people with known truth.
 
-    python benchmarks/validity.py --workers 16 --results validity.jsonl --page docs/validity.md
+    python benchmarks/validity.py --workers 16 --results validity.jsonl --table docs/validity-results.tsv
     python benchmarks/validity.py --part coverage --people 100 --workers 16 --results validity.jsonl
     python benchmarks/validity.py --quick
 
@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 from hard_designs import HARD, REAL, hard_matrix
 from validity_designs import DESIGNS, LEAKS, complete_list, independent, independent_list, matrix, tandem, trial_list
-from validity_page import page
+from validity_table import table
 
 from zeroevidence.calibrate.pav import rank
 from zeroevidence.data.matrix import ScoreMatrix
@@ -69,7 +69,7 @@ class Cell:
 
 
 def all_cells(simulations):
-    """Everything the page shows."""
+    """Everything that the table has."""
     cells = [
         Cell("coverage", design, leak, people, simulations)
         for people, leaks in ((10, LEAKS), (30, LEAKS), (100, ("medium",)))
@@ -264,7 +264,7 @@ def _tandem(cell, seed):
 
 
 def summary(cell, results):
-    """What the page shows of a cell."""
+    """What the table has of a cell."""
     if cell.part in ("coverage", "crossfit", "lists", "tandem"):
         searched = (*MEASURES, *EXPOSED)
         names = {"coverage": searched, "crossfit": searched, "lists": MEASURES[:4], "tandem": TANDEM}[cell.part]
@@ -413,7 +413,7 @@ def main():
     parser.add_argument("--people", type=int)
     parser.add_argument("--design", choices=DESIGNS)
     parser.add_argument("--results", type=Path, help="file of results; cells it has are not computed again")
-    parser.add_argument("--page", type=Path, help="where to write the page")
+    parser.add_argument("--table", type=Path, help="where to write the table")
     parser.add_argument("--kept", action="store_true", help="compute nothing: only the cells that the file has")
     parser.add_argument("--quick", action="store_true", help="check three cells and fail where one does not hold")
     arguments = parser.parse_args()
@@ -428,16 +428,15 @@ def main():
         and arguments.people in (None, cell.people)
         and arguments.design in (None, cell.design)
     ]
-    planned = len(cells)
     if arguments.kept:
         there = results_of(arguments.results)
         print(f"{sum(cell.name in there for cell in cells)} of {len(cells)} cells", file=sys.stderr)
         cells = [cell for cell in cells if cell.name in there]
-    text = page(run(cells, arguments.workers, arguments.results), planned)
-    if arguments.page is None:
+    text = table(run(cells, arguments.workers, arguments.results))
+    if arguments.table is None:
         print(text)
     else:
-        arguments.page.write_text(text, encoding="utf-8")
+        arguments.table.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,8 @@
-"""The benchmark of validity: three cells hold, the page is made, and nothing but NumPy and SciPy is needed."""
+"""The benchmark of validity: three cells hold, the table is made, and nothing but NumPy and SciPy is needed."""
 
+import csv
 import importlib.util
+import io
 import json
 import subprocess
 import sys
@@ -38,7 +40,7 @@ def test_three_cells_hold():
     assert (done.returncode, done.stdout.strip()) == (0, "all three hold"), done.stderr
 
 
-def test_every_part_makes_its_section(validity, tmp_path, monkeypatch):
+def test_every_part_is_in_the_table(validity, tmp_path, monkeypatch):
     monkeypatch.setattr(validity, "POOLED", 2)
     cells = [
         validity.Cell("coverage", "heavy", "medium", 10, 2),
@@ -53,18 +55,20 @@ def test_every_part_makes_its_section(validity, tmp_path, monkeypatch):
     ]
     results = tmp_path / "results.jsonl"
     lines = validity.run(cells, 1, results)
-    text = validity.page(lines, len(lines))
-    for title in (
-        "Coverage",
-        "Length",
-        "Bias",
-        "Coverage in lists of trials",
-        "P-values",
-        "Comparisons",
-        "Single people who are exposed",
-        "Few exposed people, and other hard designs",
-    ):
-        assert f"## {title}\n" in text
+    records = list(csv.DictReader(io.StringIO(validity.table(lines)), delimiter="\t"))
+    assert {record["part"] for record in records} == {cell.part for cell in cells}
+    found = {(record["part"], record["measure"], record["statistic"]) for record in records}
+    assert found >= {
+        ("coverage", "eer", "coverage"),
+        ("coverage", "eer", "relative_length"),
+        ("null", "d_ece", "power"),
+        ("compare", "alid", "tables"),
+        ("exposure", "", "headline"),
+        ("hard", "top1", "length_without"),
+        ("hard", "", "nobody"),
+    }
+    published = (BENCHMARKS.parent / "docs" / "validity-results.tsv").read_text().splitlines()
+    assert published[0].split("\t") == list(records[0])
     assert [json.loads(line)["name"] for line in results.read_text().splitlines()] == [cell.name for cell in cells]
     assert validity.run(cells, 1, results) == lines
 
@@ -80,7 +84,7 @@ def test_exposed_people_are_counted_and_others_are_not(validity):
 def test_few_people_are_not_given_an_interval(validity):
     (line,) = validity.run([validity.Cell("coverage", "equal", "medium", 8, 2)], 1, None)
     assert {one["coverage"] for one in line["found"].values()} == {None}
-    assert "not given" in validity.page([line], 1)
+    assert "coverage\tequal\tmedium\t8\t0\t2\teer\tcoverage\t\n" in validity.table([line])
 
 
 def test_half_of_the_hard_designs_are_held_out(validity):

@@ -186,10 +186,3 @@ def test_long_lists_in_cells_are_like_lists_of_scores(monkeypatch):
     found, _ = drawn()
     assert found["d_ece"] == pytest.approx(expected["d_ece"], abs=4 * error)
     assert found["d_ece"] != expected["d_ece"]
-
-
-def test_long_lists_need_fewer_simulations_and_say_so():
-    long, short = (trial_list(DESIGNS["equal"], 1.0, 30, 0, targets=n) for n in (400, 10))
-    assert "|null:list20|" in ze.evaluate(long).signature
-    assert "|null:list50|" in ze.evaluate(short, intervals=0).signature
-    assert "|null:list7|" in ze.evaluate(long, null=7).signature

@@ -79,12 +79,6 @@ def test_two_sources_by_welch_and_satterthwaite():
     assert both.freedom == pytest.approx(0.5**4 / (0.3**4 / 19 + 0.4**4 / 7))
 
 
-def test_two_sources_without_errors_keep_the_degrees_of_freedom_of_the_first():
-    both = Spread(0.0, 20.0, 19.0, 0.3, 0.0).combine(Spread(0.0, 8.0, 7.0, 0.4, 0.1))
-    assert (both.error, both.people, both.freedom) == (0.0, 8.0, 19.0)
-    assert (both.below, both.above) == pytest.approx((0.5, 0.1))
-
-
 def test_unequal_people_count_as_fewer():
     shares = 1.0 / np.arange(1, 31)
     assert effective_number(np.ones(30)) == pytest.approx(30.0)
@@ -133,11 +127,6 @@ def test_bias_is_exact_for_its_rate(rule, rate):
     assert value - estimate_bias(value, halves, rule) == pytest.approx(1.0)
     assert estimate_bias(1.0, np.full(3, np.nan), rule) == 0.0
     assert is_biased(rule)
-
-
-def test_smooth_measures_are_left_alone():
-    assert estimate_bias(1.0, np.full(4, 2.0), "smooth") == 0.0
-    assert not is_biased("smooth")
 
 
 def test_more_people_bring_the_limit_nearer():

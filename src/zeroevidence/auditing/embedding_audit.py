@@ -37,7 +37,7 @@ from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.formats.attack_scores import AttackScores
 from zeroevidence.data.threat import ThreatModel
 from zeroevidence.errors import UsageError
-from zeroevidence.evaluation import Evaluation, Finding, Options, findings, together
+from zeroevidence.evaluation import Evaluation, Finding, Options, findings, flag_rows
 from zeroevidence.evaluation.rows.flags import flag
 from zeroevidence.protect.card import ProtectorCard
 from zeroevidence.uncertainty.resampling.draws import Progress
@@ -263,7 +263,7 @@ def audit_folds(
     cues = [encoder for encoders in folds for encoder in encoders if encoder.name == ALL_CUES]
     control = room_control(without_voice(cues), settings)
     failed = (*results.failed, *control.failed)
-    rows = with_step_flags(together([*results.rows, *control.rows]), costs)
+    rows = with_step_flags(flag_rows([*results.rows, *control.rows]), costs)
     rows = with_draw_flags(rows, change, pitch_change(cues))
     rows = with_session_flags(rows, shared_sessions([encoders[0].anonymised for encoders in folds]))
     rows = with_room_flags(with_failure_flags(rows, failed))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from zeroevidence.evaluation.comparing.comparison import Comparison, compare
-from zeroevidence.evaluation.finding.finding import Finding, findings, together
+from zeroevidence.evaluation.finding.finding import Finding, findings
+from zeroevidence.evaluation.finding.row_flags import flag_rows
 from zeroevidence.evaluation.reading.results import read_result, read_results, save_results
 from zeroevidence.evaluation.rows.about import About
 from zeroevidence.evaluation.rows.curves import Curve, Points, Surface
@@ -37,9 +38,9 @@ __all__ = [
     "compare",
     "evaluate",
     "findings",
+    "flag_rows",
     "joint_signature",
     "read_result",
     "read_results",
     "save_results",
-    "together",
 ]

@@ -21,7 +21,7 @@ Family: TypeAlias = Literal["one-to-one", "search", "tandem", "attribute", "simi
 Direction: TypeAlias = Literal["up", "down", "none"]
 # smooth: no bias to correct. oracle: calibrated on the scores it is judged on, which flatters the attacker on few
 # people. kernel: the same with a density. entropy: of a histogram, which few people fill unevenly. extreme: a maximum.
-# tangent: as smooth, but only its costs of atoms say how it changes; its model is not fitted again on fewer people.
+# tangent: no bias to correct either; values on fewer people come from `atom_costs` alone, without a new fit.
 IntervalRule: TypeAlias = Literal["smooth", "oracle", "kernel", "entropy", "extreme", "tangent"]
 Unit: TypeAlias = Literal[
     "rate",

@@ -1,7 +1,7 @@
 """Number of people for which an upper limit lies below a bound.
 
-Everything here is about a measure that rises with what attackers learn, and about its one-sided upper limit; of a
-measure that falls, callers pass the negative.
+Measures rise with what attackers learn, and limits are one-sided upper ones; of a measure that falls, callers pass the
+negative.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from zeroevidence._typing import FloatArray
 from zeroevidence.uncertainty.level import LEAST_PEOPLE, LEVEL
 from zeroevidence.uncertainty.spread import Spread
 
-MOST_PEOPLE = 10_000  # beyond, the answer would rest on the form of the curve alone
+MOST_PEOPLE = 10_000  # more would rest on the assumed form of the curve alone
 _SIZES = np.unique(np.geomspace(LEAST_PEOPLE, MOST_PEOPLE, 700).round())
-_REDRAWN = 400
+_REDRAWS = 400
 _PURPOSE = 8  # keeps what is drawn here apart from other draws of a seed
-_FIRST = 24  # people that are simulated first, to guess how many are needed
-_EXPONENT = 0.7  # of the fall of limits with the number of people, before two numbers show it
+_FIRST_SIZE = 24  # people simulated first, to guess how many are needed
+_EXPONENT = 0.7  # with which limits are assumed to fall with the number of people, before two sizes show it
 _LEAST_REACH = 0.01
-_FAR = 1.5  # times as many as can be simulated: the guess stays one
-_STEP = 1.1  # numbers of people that are simulated to confirm one differ at least by this factor
+_FAR = 1.5  # guesses beyond this multiple of what can be simulated are not confirmed
+_STEP = 1.1  # least ratio of two numbers of people that are simulated to confirm one
 
 # never: the truth itself is not below the bound; beyond: more than MOST_PEOPLE; unconfirmed: more than can be simulated
 Unreachable: TypeAlias = Literal["never", "beyond", "unconfirmed"]
@@ -67,7 +67,7 @@ class PeopleNeeded:
 def needed_from_spread(
     value: float, spread: Spread, people: int, bound: float, power: float, level: float = LEVEL
 ) -> PeopleNeeded:
-    """People for whom the upper limit lies below a bound with probability `power`, if a pilot's estimate is the truth.
+    """Return how many people show a bound with probability `power`, if a pilot's estimate is the truth.
 
     The range is that of a truth one standard error lower or higher, with the standard error itself as uncertain as so
     many degrees of freedom make it.
@@ -89,17 +89,18 @@ def needed_from_spread(
     """
     relative_error = 1.0 / np.sqrt(2.0 * spread.freedom)
 
-    def first(truth: float, error: float) -> int | None:
+    def fewest(truth: float, error: float) -> int | None:
         assumed = replace(spread, error=error)
         for n in _SIZES:
-            more = assumed.of_people(assumed.people * float(n) / people)
-            if more.people >= 2.0 and more.at_most(truth, level) + float(ndtri(power)) * more.error <= bound:
+            planned = assumed.of_people(assumed.people * float(n) / people)
+            reach = planned.at_most(truth, level) + float(ndtri(power)) * planned.error
+            if planned.people >= 2.0 and reach <= bound:
                 return int(n)
         return None
 
-    expected = first(value, spread.error)
-    low = first(value - spread.error, spread.error * (1.0 - relative_error))
-    high = first(value + spread.error, spread.error * (1.0 + relative_error))
+    expected = fewest(value, spread.error)
+    low = fewest(value - spread.error, spread.error * (1.0 - relative_error))
+    high = fewest(value + spread.error, spread.error * (1.0 + relative_error))
     return PeopleNeeded(expected, low, high, None if expected is not None else "never" if value >= bound else "beyond")
 
 
@@ -111,10 +112,10 @@ def needed_from_limits(
     seed: int,
     level: float = LEVEL,
 ) -> PeopleNeeded:
-    """People for whom the upper limit lies below a bound with probability `power`, from simulated upper limits.
+    """Return how many people show a bound with probability `power`, from simulated upper limits.
 
     How far limits lie above the truth is taken to fall as a / sqrt(n) + b / n, and how much they scatter as a power of
-    n between these. The range is where that share of the answers lies if the simulations are drawn again.
+    n between these. The range holds a share `level` of the answers if the simulations are drawn again.
 
     Parameters
     ----------
@@ -127,21 +128,21 @@ def needed_from_limits(
     excess = [limits[int(n)] - true for n, true in zip(sizes, truth(sizes), strict=True)]
     true = truth(_SIZES)
 
-    def first(drawn: list[FloatArray]) -> float:
+    def fewest(drawn: list[FloatArray]) -> float:
         below = true + _reach(sizes, drawn, power) <= bound
         return float(_SIZES[below.argmax()]) if below.any() else np.inf
 
-    expected = first(excess)
+    expected = fewest(excess)
     rng = np.random.default_rng(np.random.SeedSequence(entropy=seed, spawn_key=(_PURPOSE,)))
-    again = [first([rng.choice(sample, len(sample)) for sample in excess]) for _ in range(_REDRAWN)]
-    low, high = np.quantile(again, [(1.0 - level) / 2.0, (1.0 + level) / 2.0], method="nearest")
+    redrawn = [fewest([rng.choice(sample, len(sample)) for sample in excess]) for _ in range(_REDRAWS)]
+    low, high = np.quantile(redrawn, [(1.0 - level) / 2.0, (1.0 + level) / 2.0], method="nearest")
     above = (true >= bound) | np.isclose(true, bound, rtol=1e-4)  # a truth that was solved for is never quite exact
     why: Unreachable | None = None if np.isfinite(expected) else "never" if above.all() else "beyond"
     return PeopleNeeded(_whole(expected), _whole(min(low, expected)), _whole(max(high, expected)), why)
 
 
 def guessed_people(excess: Callable[[int], FloatArray], power: float) -> PeopleNeeded:
-    """About how many people bring limits below a bound with probability `power`, from simulations of two numbers.
+    """Return about how many people show a bound with probability `power`, from simulations of two sizes.
 
     Parameters
     ----------
@@ -156,9 +157,9 @@ def guessed_people(excess: Callable[[int], FloatArray], power: float) -> PeopleN
     >>> guessed_people(lambda people: 60.0 / people * np.array([0.9, 1.0, 1.1]), 0.8).people
     67
     """
-    first = _Tried.of(_FIRST, excess(_FIRST), power)
+    first = _Tried.of(_FIRST_SIZE, excess(_FIRST_SIZE), power)
     people = first.next_after(None)
-    if people != _FIRST and people <= MOST_PEOPLE:
+    if people != _FIRST_SIZE and people <= MOST_PEOPLE:
         people = _Tried.of(people, excess(people), power).next_after(first)
     return PeopleNeeded(people, people, people) if people <= MOST_PEOPLE else PeopleNeeded(None, None, None, "beyond")
 
@@ -166,7 +167,7 @@ def guessed_people(excess: Callable[[int], FloatArray], power: float) -> PeopleN
 def confirmed_people(
     guess: int, excess: Callable[[int], FloatArray], power: float, most: int = MOST_PEOPLE
 ) -> PeopleNeeded:
-    """The number of people near a guess for which limits lie below a bound with probability `power` in simulations.
+    """Return the number of people near a guess that shows a bound with probability `power` in simulations.
 
     The share of simulations that do must be above `power` by its standard error. If that of the guess is not, more
     people are simulated; if it is above by twice that error, fewer are.
@@ -268,7 +269,7 @@ class _Tried:
 
 
 def _reach(sizes: FloatArray, excess: list[FloatArray], power: float) -> FloatArray:
-    """How far above the truth a share `power` of the limits stays, at all numbers of people."""
+    """Return how far above the truth a share `power` of the limits stays, at all numbers of people."""
     n = np.repeat(sizes, [len(sample) for sample in excess])
     away = np.concatenate(excess)
     (slow, fast), _ = nnls(np.stack((np.ones_like(n), n**-0.5), axis=1), np.sqrt(n) * away)

@@ -152,7 +152,7 @@ def effective_number(sizes: FloatArray) -> float:
 
 
 def unseen_share(people: float) -> float:
-    """Return the largest share of a kind of people that a sample of so many may well lack (Clopper and Pearson)."""
+    """Return the largest share of people of one kind that a sample of so many may lack (Clopper and Pearson)."""
     return float(1.0 - _UNSEEN_TAIL ** (1.0 / max(people, 1.0)))
 
 

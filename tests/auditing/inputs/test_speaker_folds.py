@@ -11,7 +11,7 @@ from zeroevidence.auditing.inputs.speaker_folds import draw_sets
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import Options
-from zeroevidence.evaluation.finding.finding import chosen as chosen_row
+from zeroevidence.evaluation.finding.choosing import row_chosen_on_development as chosen_row
 from zeroevidence.evaluation.reading.results import from_json, to_json
 
 OPTIONS = Options(intervals=200, null=199, linkability="pav")

@@ -64,15 +64,6 @@ def test_csv_has_a_line_for_each_measure(run, pilot):
     assert lines["eer"]["needed_people"] == ""
 
 
-@pytest.mark.parametrize("form", ["md", "latex"])
-def test_tables_for_papers(run, pilot, form):
-    code, out, _ = run("plan", "--pilot", pilot, "-f", form)
-    assert code == 0
-    assert "EER" in out
-    assert out.endswith("\n")
-    assert not out.endswith("\n\n")
-
-
 def test_a_pilot_is_extrapolated(run, pilot):
     code, out, _ = run("plan", "--pilot", pilot, "--people", 64)
     assert code == 0
@@ -130,27 +121,13 @@ def simulated_plan(needed):
 @pytest.mark.parametrize(
     ("needed", "said"),
     [
-        (
-            CONFIRMED,
-            "takes about 61 people: so many show it in 86 % ± 3 % of 100 simulated recordings where a few are "
-            "recognised much better than most. It takes 40 where all people are alike, 30 where some are recorded much "
-            "more often than others.",
-        ),
-        (
-            PeopleNeeded(None, 61, None, "unconfirmed", 0.7, 0.05, 100),
-            "takes more than 61 people where a few are recognised much better than most: so many show it in only 70 % "
-            "± 5 % of 100 simulated recordings. It takes 40",
-        ),
-        (PeopleNeeded(700, 700, 700), "about 700 people where a few are recognised much better than most, which is "
-                                      "extrapolated from simulations of fewer. It takes 40"),
+        (CONFIRMED, "takes about 61 people: so many show it in 86 % ± 3 % of 100 simulated recordings where a few are"),
+        (PeopleNeeded(None, 61, None, "unconfirmed", 0.7, 0.05, 100), "takes more than 61 people where a few are"),
+        (PeopleNeeded(700, 700, 700), "which is extrapolated from simulations of fewer. It takes 40"),
         (PeopleNeeded(None, None, None, "beyond"), "takes more than 10000 people where a few are recognised much"),
-        (
-            PeopleNeeded(None, None, None, "never"),
-            "No number of people will show that D_ECE is at most 0.1 bit where a few are recognised much better than "
-            "most: in truth it is not. It takes 40",
-        ),
+        (PeopleNeeded(None, None, None, "never"), "No number of people will show that D_ECE is at most 0.1 bit where"),
     ],
-)  # fmt: skip
+)
 def test_people_needed_by_simulations(needed, said):
     assert said in render_plan(simulated_plan(needed), "md").replace("\\", "")
 
@@ -203,12 +180,6 @@ def test_systems_too_alike_to_be_told_apart():
     assert "To tell them apart with a probability of 80 % takes more than 10000 people." in text
 
 
-def test_nothing_leaks_is_said(run):
-    code, out, _ = run(*QUICK, "--leak", "0", "-f", "md")
-    assert code == 0
-    assert "Nothing leaks here, so that is the rate of false alarms." in out
-
-
 def test_a_plan_goes_to_a_file_and_spares_those_that_exist(run, pilot, tmp_path):
     out = tmp_path / "plan.json"
     assert run("plan", "--pilot", pilot, "-f", "json", "-o", out)[0] == 0
@@ -222,7 +193,6 @@ def test_a_plan_goes_to_a_file_and_spares_those_that_exist(run, pilot, tmp_path)
         ((), "expected either a true value, as --leak 0.2, or a --pilot"),
         (("--leak", "0.2", "--pilot", "x.json"), "or a --pilot"),
         (("--leak", "0.2", "--people", "1"), "people: expected a whole number from 10 on"),
-        (("--leak", "2"), "d_ece: expected a value from 0 to 0.721, got 2"),
         (("--leak", "much"), "--leak 'd_ece=much': expected a measure and a number, as d_ece=0.1"),
         (("--leak", "magic=1"), "unknown measure 'magic'"),
         (("--leak", "0.2", "--show-at-most", "0.1"), "--show-at-most '0.1': expected a measure and a number"),
@@ -234,12 +204,10 @@ def test_a_plan_goes_to_a_file_and_spares_those_that_exist(run, pilot, tmp_path)
             ("--leak", "0.2", "--show-at-least", "alid=1"),
             "alid rises with what attackers learn; expected --show-at-most alid",
         ),
-        (("--leak", "0.2", "--power", "0.2"), "power: expected a number from 0.5 to below 1, got 0.2"),
         (
             ("--leak", "0.2", "--difference", "0.1", "--show-at-most", "d_ece=0.3"),
             "either a difference or a bound to show",
         ),
-        (("--leak", "0.2", "--difference", "-0.1"), "difference: expected a number above 0, got -0.1"),
         (("--pilot", "x.json", "--difference", "0.1"), "--difference is for simulations"),
         (("--pilot", "x.json", "--seed", "3"), "--seed is for simulations; with a --pilot nothing is simulated"),
     ],

@@ -1,6 +1,5 @@
 """Audits of the same speech are compared trial by trial; an unfinished one is refused by name."""
 
-import json
 from dataclasses import replace
 
 import numpy as np
@@ -85,13 +84,6 @@ def test_audits_are_paired_and_start_with_the_attackers_that_count(audited, fold
     assert len(text.splitlines()) <= 40
 
 
-def test_systems_that_are_not_told_apart_say_what_would_be_seen(folders):
-    comparisons = compare_audits([folders / "weak"] * 2, ["a", "b"], options=OPTIONS)
-    text = render_comparisons(comparisons, "text").replace("\n", " ")
-    assert f"By ALID ({COUNTING}), a and b are not told apart" in text
-    assert all(pair.difference.value == 0.0 for comparison in comparisons for pair in comparison.pairs)
-
-
 def test_a_kind_that_only_one_audit_has_is_left_out(folders, tmp_path, audited):
     audit = audited["strong"]
     kept = [i for i, row in enumerate(audit.rows) if row.about.threat.name != "ignorant"]
@@ -126,14 +118,6 @@ def test_scores_of_another_number_of_attackers_are_refused(folders, tmp_path, au
         compare_audits([folders / "weak", tmp_path / "cut"], ["weak", "cut"], options=OPTIONS)
     with pytest.raises(UsageError, match="at least two systems"):
         compare_audits([folders / "weak"], ["weak"])
-
-
-def test_the_command_names_systems_by_their_folders(run, folders):
-    code, out, err = run("compare", folders / "weak", folders / "strong", "-f", "json", "--intervals", 20)
-    assert code == 0, err
-    comparisons = json.loads(out)["comparisons"]
-    assert [system["system"] for system in comparisons[0]["ranking"]] == ["strong", "weak"]
-    assert comparisons[0]["paired"]
 
 
 @pytest.mark.parametrize("command", ["compare", "report"])

@@ -117,20 +117,13 @@ def test_finished_results_are_compared_by_their_intervals(challenges, tmp_path):
     assert render_comparisons(found, "csv").splitlines()[0].startswith("measure,sex,attacker,first,second")
 
 
-def test_rows_without_a_partner_are_refused(challenges):
-    with pytest.raises(UsageError, match="none of 4 rows are about the same data and attacker"):
-        compare_files(score_files(challenges[:1]), options=QUICK)
-
-
-def test_first_means_one_thing(challenges):
-    found = compare_files(score_files(challenges), measures=["eer"], options=QUICK)
-    text = render_comparisons(found, "text")
-    assert "first" not in text
-    assert "ours - theirs" in text
-    assert "group" not in text  # of two systems the sentence says which discloses less
-    text = render_comparisons(compare_files(files(), measures=["eer"], options=QUICK), "text")
-    assert "A - B" in text
-    assert "group 1 discloses least" in " ".join(text.split())
+def test_development_people_of_another_sex_are_flagged():
+    here, there = (sample_rows(split)[1] for split in ("eval", "dev"))
+    for sex, flagged in (("m", True), ("f", False)):
+        dev = ScoreFile(str(there.scores), str(there.key), labels={"sex": sex})
+        file = ScoreFile(str(here.scores), str(here.key), labels={"sex": "f"}, dev=dev)
+        (row,) = evaluate_files([file], options=Options(intervals=0, null=0))
+        assert ("development-sex" in {flag.code for flag in row.flags}) == flagged
 
 
 def test_women_and_men_are_pooled_on_request(challenges):

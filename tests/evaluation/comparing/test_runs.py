@@ -152,10 +152,6 @@ def test_the_command(tmp_path, capsys):
     (found,) = comparisons_from_json(said.out)
     assert json.loads(said.out)["comparisons"][0]["ranking"][0]["runs"] == 3
     assert [(one.system, one.runs) for one in found.ranking] == [("a", 3), ("b", 3)]
-    for form in ("text", "md", "latex", "csv"):
-        code, said = run(*common, "--runs", *files[:3], "--runs", *files[3:], "-f", form)
-        assert code == 0, said.err
-        assert "trainings" in said.out
     code, said = run(*common, "--runs", *files[:3], "--runs", *files[3:], "--system", "x", "--system", "y")
     assert code == 0, said.err
     assert "se trainings" in said.out

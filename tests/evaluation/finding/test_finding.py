@@ -1,6 +1,5 @@
 """The finding: one rule for audit, verdict and page; chance tested once for all rows; no threat but threats."""
 
-import re
 from dataclasses import replace
 
 import numpy as np
@@ -10,11 +9,9 @@ import zeroevidence as ze
 from tests.effort import slow
 from zeroevidence.attack.attackers.attacker import find_attacker
 from zeroevidence.attack.attackers.challenges import RANDOM_VECTORS, UNPROTECTED_SPEECH
-from zeroevidence.auditing import EmbeddingSets, audit
-from zeroevidence.data.embeddings import Embeddings
-from zeroevidence.evaluation import MeasureResult, Setup, findings, together
+from zeroevidence.evaluation import MeasureResult, Setup, findings, flag_rows
 from zeroevidence.evaluation.finding.chance import chances
-from zeroevidence.evaluation.finding.finding import strongest
+from zeroevidence.evaluation.finding.choosing import strongest_row
 from zeroevidence.evaluation.reading.results import from_json, to_json
 from zeroevidence.report.verdict import verdict
 from zeroevidence.uncertainty.compare import holm
@@ -88,49 +85,6 @@ def row_of(about=None, *, counts=None, labels=None, **metrics):
     return ze.Evaluation(metrics, counts or {}, Setup(recorded="ZE"), labels or {"system": "s"}, about or ze.About())
 
 
-def embedding_sets(noise, seed=0, people=36, per_person=8, dimension=8):
-    """Embeddings of people, original and with noise."""
-    rng = np.random.default_rng(seed)
-    who = np.repeat(np.arange(people), per_person)
-    vectors = rng.normal(size=(people, dimension))[who] + 0.4 * rng.normal(size=(len(who), dimension))
-    names = np.array([f"s{i:02d}" for i in who])
-    ids = np.array([f"{name}-{i}" for i, name in enumerate(names)])
-    split = np.array(["train", "dev", "eval"])[who % 3]
-    role = np.where(np.arange(len(who)) % per_person < 4, "enrol", "trial")
-    hidden = vectors + noise * rng.normal(size=vectors.shape)
-    return [EmbeddingSets.from_roles(Embeddings(one, ids, names), split, role) for one in (vectors, hidden)]
-
-
-def shown_row(page):
-    """The row that the page says its numbers are of, from 0, and the one that its table marks."""
-    told = int(re.search(r'<p class="lead">Row (\d+), ', page)[1]) - 1
-    table = page[page.index('<table id="all-rows"') :]
-    lines = re.findall(r"<tr(?: class=\"(\w+)\")?>", table[table.index("<tbody>") : table.index("</tbody>")])
-    assert lines.count("strong") == 1
-    return told, lines.index("strong")
-
-
-@pytest.mark.parametrize("noise", [0.5, 40.0])
-def test_audit_verdict_and_page_name_the_same_row(noise, without_figures):
-    pytest.importorskip("jinja2")
-    pytest.importorskip("matplotlib")
-    from zeroevidence.report.html.page import to_html
-
-    found = audit(*embedding_sets(noise, seed=1), options=QUICK, backends=["cosine", "plda"])
-    assert found.finding.level in (FOUND if noise < 1.0 else ("not-found",))
-    told = verdict(found.rows)
-    assert told.finding == found.finding
-    assert told.level == found.finding.level
-    row = found.rows[found.finding.strongest]
-    assert found.strongest is row
-    assert row.about.threat.name in told.paragraph
-    assert f"{row.labels['backend']} scores" in told.paragraph
-    page = to_html(found.rows, cards=[card.to_dict() for card in found.cards])
-    assert shown_row(page) == (found.finding.strongest,) * 2
-    assert f"The attacker that counts: {row.about.threat}" in page
-    assert told.headline in page
-
-
 def test_a_file_tells_the_same_as_the_rows_it_holds():
     rows = [*bounds(3), *attacked(3, 1.0)]
     assert findings(from_json(to_json(rows))) == findings(rows)
@@ -181,12 +135,6 @@ def test_rows_without_draws_are_corrected_by_holm():
     assert [one.beaten is True for one in told] == [p <= alpha(LEVEL) for p in expected]
 
 
-def test_holm_of_few_rows():
-    leak, silent = row_of(d_ece=measured(0.3, 0.004)), row_of(d_ece=measured(0.1, 0.7))
-    assert [(one.beaten, one.p_value) for one in chances([leak, silent])] == [(True, 0.008), (False, 0.7)]
-    assert findings([leak, silent])[0].level == "leaks"
-
-
 def test_a_row_without_draws_is_corrected_beside_the_others():
     rows = attacked(7, 3.0)
     with_draws, without = chances([rows[0], rows[2]]), chances([without_draws(rows[1])])
@@ -202,7 +150,7 @@ def test_p_values_too_coarse_to_be_corrected_are_no_sign_of_privacy():
     assert all(row["alid"].p_value == 0.05 for row in rows)
     found = findings([*(without_draws(row) for row in bounds(1, options=few)), *rows])[0]
     assert found.level == "recognised"
-    assert not any("attacker-at-chance" in {flag.code for flag in row.flags} for row in together(rows))
+    assert not any("attacker-at-chance" in {flag.code for flag in row.flags} for row in flag_rows(rows))
     weak = [row_of(d_ece=measured(0.05, 0.03)) for _ in range(4)]
     assert findings(weak)[0].level == "untested"
     assert "Tested alone this is more than chance" in verdict(weak).paragraph
@@ -224,7 +172,7 @@ def test_a_control_that_works_and_one_that_fails():
     failed = replace(silent[0], about=control.about, labels=control.labels)
     found = findings([failed, floor, *silent])[0]
     assert (found.level, found.control) == ("inconclusive", 0)
-    flagged = together([failed, floor, *silent])
+    flagged = flag_rows([failed, floor, *silent])
     assert {"attacker-at-chance", "control-failed"} <= {flag.code for flag in flagged[0].flags}
     assert "attacker-at-chance" not in {flag.code for flag in flagged[1].flags}  # noise is meant to be there
     # a leak is one whatever became of the control
@@ -259,10 +207,10 @@ def test_development_people_choose_among_attackers_that_beat_chance():
 
 def test_warnings_across_rows_are_given_once():
     rows = attacked(1, 3.0)
-    once = together(rows)
+    once = flag_rows(rows)
     assert all("no-positive-control" in {flag.code for flag in row.flags} for row in once)
-    assert together(once) == once
-    assert not any("no-positive-control" in {flag.code for flag in row.flags} for row in together([*bounds(1), *rows]))
+    assert flag_rows(once) == once
+    assert not any("no-positive-control" in {flag.code for flag in row.flags} for row in flag_rows([*bounds(1), *rows]))
 
 
 def attribute(system, value, *, role="attack", name="sex", attacker="logistic", p_value=0.001):
@@ -314,11 +262,7 @@ def test_utility_is_not_tested_with_the_attacks():
     without = [row for row in rows if row.about.role != "utility"]
     told = {id(row): one for row, one in zip(rows, chances(rows), strict=True)}
     assert [told[id(row)] for row in without] == list(chances(without))
-    assert not any(flag.code == "attacker-at-chance" for row in together([utility("s")]) for flag in row.flags)
-
-
-def test_utility_alone_says_nothing_about_privacy():
-    assert findings([utility("linear")])[0].level == "described"
+    assert not any(flag.code == "attacker-at-chance" for row in flag_rows([utility("s")]) for flag in row.flags)
 
 
 def test_attributes_are_found_one_by_one():
@@ -349,11 +293,11 @@ def test_rows_are_ordered_by_what_most_of_them_have():
         row_of(d_ece=MeasureResult(0.3, "bit"), eer=MeasureResult(0.2, "rate")),
         row_of(alid=MeasureResult(9.0, "bit")),
     ]
-    assert strongest(rows, range(3), chances(rows)) == 1
+    assert strongest_row(rows, range(3), chances(rows)) == 1
     alid = [row_of(alid=MeasureResult(value, "bit"), d_ece=MeasureResult(0.5 - value, "bit")) for value in (0.1, 0.4)]
-    assert strongest(alid, range(2), chances(alid)) == 1
+    assert strongest_row(alid, range(2), chances(alid)) == 1
     equal = [row_of(alid=MeasureResult(0.1, "bit"), d_ece=MeasureResult(value, "bit")) for value in (0.2, 0.1)]
-    assert strongest(equal, range(2), chances(equal)) == 0  # D_ECE breaks ties
+    assert strongest_row(equal, range(2), chances(equal)) == 0  # D_ECE breaks ties
 
 
 def test_development_people_choose_the_attacker_and_not_the_system():

@@ -68,12 +68,6 @@ def test_truth_of_a_search(between):
     assert truth(design, 1.3)["top1"] == pytest.approx(first, abs=0.015)
 
 
-@pytest.mark.parametrize(("name", "value"), [("d_ece", 0.2), ("eer", 0.25), ("linkability", 0.4), ("alid", 0.5)])
-def test_leak_is_what_was_stated(name, value):
-    design = Design(24)
-    assert truth(design, shift_of(design, name, value))[name] == pytest.approx(value, abs=0.005)
-
-
 @pytest.mark.parametrize(("name", "value"), [("d_ece", 0.0), ("eer", 0.5), ("alid", 0.0), ("top1", 1 / 24)])
 def test_nothing_leaks_without_a_shift(name, value):
     assert shift_of(Design(24), name, value) == 0.0
@@ -207,12 +201,6 @@ def test_false_alarms_where_nothing_leaks():
     assert nothing["d_ece"].truth == 0.0
 
 
-@slow
-def test_uneven_people_make_long_intervals():
-    even, uneven = (ze.plan(16, 4, leak=0.2, uneven=one, simulations=3) for one in (False, True))
-    assert uneven["eer"].length > 1.2 * even["eer"].length
-
-
 def pilots(people, times, shift=1.4):
     design = Design(people, 8)
     return [ze.evaluate(simulated(design, shift, 3, i), null=0) for i in range(times)]
@@ -265,15 +253,12 @@ def test_the_strongest_attack_of_a_pilot_is_planned_for():
     ("settings", "said"),
     [
         ({"people": 1}, "people: expected a whole number from 10 on, because fewer give no intervals, got 1"),
-        ({"people": 30.5}, "people: expected a whole number"),
         ({"utterances": 0}, "utterances: expected a whole number from 1 on, got 0"),
         ({"leak": 2.0}, "d_ece: expected a value from 0 to 0.721, got 2"),
-        ({"leak": -0.1}, "d_ece: expected a value from 0 to 0.721, got -0.1"),
         ({"leak": float("nan")}, "d_ece: expected a value from 0 to 0.721, got nan"),
         ({"leak": 0.7, "measure": "eer"}, "eer: expected a value from 0 to 0.5, got 0.7"),
         ({"measure": "magic"}, "unknown measure 'magic'"),
         ({"measure": "lid_max"}, "lid_max cannot be planned for; expected one of eer, .*d_ece"),
-        ({"measure": "cllr"}, "cllr cannot be planned for"),
         ({"show": {"worst_case": 1.0}}, "worst_case cannot be planned for"),
         ({"show": {"d_ece": -1.0}}, "d_ece: expected a bound from 0 to 0.7213, got -1"),
         ({"power": 1.0}, "power: expected a number from 0.5 to below 1, got 1.0"),
@@ -358,9 +343,6 @@ def test_systems_that_share_more_are_told_apart_by_fewer_people():
         ({"difference": 0.0}, "difference: expected a number above 0, got 0.0"),
         ({"difference": 1.0}, "d_ece: expected a value from 0 to 0.721, got 1.2"),
         ({"shared": 1.0}, "shared: expected a number from 0 to below 1, got 1.0"),
-        ({"measure": "lid_max"}, "lid_max cannot be planned for"),
-        ({"measure": "magic"}, "unknown measure 'magic'"),
-        ({"people": 2}, "people: expected a whole number from 10 on"),
     ],
 )
 def test_comparisons_that_make_no_sense_are_refused(settings, said):

@@ -51,11 +51,6 @@ def test_earlier_formats_are_refused(row, version):
         read(changed)
 
 
-def test_unknown_schema(row):
-    with pytest.raises(InputError, match=r"expected a result with schema 'zeroevidence/evaluation/3', got 'x'"):
-        read(document(row) | {"schema": "x"})
-
-
 def change(*path, to):
     """A change of a document below its first row."""
 
@@ -109,12 +104,6 @@ def test_parts_that_must_be_there(row, name):
     del whole["rows"][0][name]
     with pytest.raises(InputError, match=f"row 1: has no '{name}'"):
         read(whole)
-
-
-@pytest.mark.parametrize("rows", [None, {}, 3])
-def test_rows_are_a_list(row, rows):
-    with pytest.raises(InputError, match="has no rows"):
-        read(document(row) | {"rows": rows})
 
 
 def test_a_speaker_may_have_the_name_of_a_number():

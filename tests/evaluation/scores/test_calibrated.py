@@ -66,17 +66,6 @@ def test_the_signature_says_so_and_files_keep_it(tmp_path):
     assert read_result(tmp_path / "row.json") == row
 
 
-def test_a_matrix_is_calibrated_too():
-    rng = np.random.default_rng(3)
-    mated = np.arange(40) % 8
-    scores = rng.normal(0.0, 0.1, (40, 8))
-    scores[np.arange(40), mated] += 0.3
-    row = ze.evaluate(ScoreMatrix(scores, mated), calibrate=drawn(0), options=QUICK)
-    plain = ze.evaluate(ScoreMatrix(scores, mated), options=QUICK)
-    assert float(row["alid"]) == pytest.approx(float(plain["alid"]), abs=1e-6)
-    assert "devpav" in row
-
-
 RANKED = ("eer", "eer_rocch", "d_ece", "cllr_min", "top1", "link_probability", "singling_out", "mean_rank_disclosure")
 
 

@@ -1,8 +1,5 @@
 """Curves of one-to-one scores and of searches: exact where they are kept, and cheap."""
 
-import json
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -10,9 +7,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import zeroevidence as ze
-from zeroevidence import plot
 from zeroevidence.calibrate.pav import pav_llrs, pool, rank
-from zeroevidence.evaluation import Evaluation, Options, People, Points, Surface, add_similarity
+from zeroevidence.evaluation import Options, add_similarity
 from zeroevidence.evaluation.reading.results import from_json, to_json
 from zeroevidence.evaluation.rows.curves import POINTS, bin_edges, histograms
 from zeroevidence.evaluation.scores.curves import one_to_one_curves
@@ -44,19 +40,6 @@ def test_ece_is_the_profile_and_its_area_is_d_ece():
     prior = 1 / (1 + np.exp(-np.array(found.x)))
     area = np.trapezoid(np.array(found.baseline) - np.array(found.y), prior)
     assert area == pytest.approx(ze.d_ece(target, nontarget), abs=2e-3)
-
-
-def test_actual_profile_also_where_scores_mislead():
-    pytest.importorskip("matplotlib")
-    target, nontarget = gaussians()
-    calibrated = 2 * target - 2, 2 * nontarget - 2
-    result = ze.evaluate(ze.Scores(*calibrated), options=Options(intervals=0, null=0))
-    assert result.curves["ece_actual"].y == pytest.approx(ece_profile(*calibrated).actual)
-    misleading = ze.evaluate(ze.Scores(-target, -nontarget), options=Options(intervals=0, null=0))
-    assert misleading.metrics["cllr"].value > 1
-    assert misleading.curves["ece_actual"].y == pytest.approx(ece_profile(-target, -nontarget).actual)
-    drawn = [plot.ece(misleading, actual=asked).get_legend_handles_labels()[1] for asked in (False, True)]
-    assert [("scores taken as LLRs" in labels) for labels in drawn] == [False, True]
 
 
 def test_det_points_are_on_the_roc():
@@ -127,11 +110,6 @@ def test_any_scores_have_curves_that_json_keeps(target, nontarget):
     assert again.curves == result.curves
 
 
-def test_thinned_to_a_few_hundred_points_whatever_the_size():
-    target, nontarget = gaussians(20_000, 200_000, 1.0)
-    assert all(len(curve.x) <= 210 for curve in curves(target, nontarget).values())
-
-
 def test_search_curves_and_people():
     rng = np.random.default_rng(0)
     mated = np.repeat(np.arange(6), 5)
@@ -189,51 +167,6 @@ def test_similarity_surface_is_the_matrix():
     assert surface.x == surface.y == ("a", "b", "c")
     assert np.array(surface.z) == pytest.approx(ze.similarity_matrix(matrix)[0])
     assert "similarity" not in add_similarity([(row, ze.Scores([1.0], [0.0]))])[0].surfaces
-
-
-def test_json_keeps_surfaces_maps_and_people():
-    row = Evaluation(
-        {},
-        surfaces={"similarity": Surface(("a", "b"), ("a", "b"), ((1.0, 0.5), (0.25, float("inf"))))},
-        maps={"latent": Points((0.0, 1.0), (2.0, 3.0), ("f", "<m>"))},
-        people=People(("a", "inf"), (1, 2), (0.5, -1.0), (0.5, 0.0), (1.0, 0.0)),
-    )
-    again = from_json(to_json([row]))[0]
-    assert (again.surfaces, again.maps) == (row.surfaces, row.maps)
-    assert again.people == row.people
-    with_nan = replace(row, surfaces={"s": Surface((1.0,), (2.0,), ((float("nan"),),))})
-    assert np.isnan(from_json(to_json([with_nan]))[0].surfaces["s"].z[0][0])
-
-
-@pytest.mark.parametrize(
-    ("part", "value"),
-    [
-        ("curves", {"ece": {"x": [0, 1], "y": [0]}}),
-        ("curves", {"ece": {"x": ["a"], "y": [0]}}),
-        ("curves", {"ece": {"x": [0]}}),
-        ("curves", {"ece": [0]}),
-        ("surfaces", {"t_dcf": {"x": [0, 1], "y": [0], "z": [[1]]}}),
-        ("maps", {"m": {"x": [0], "y": [0], "label": []}}),
-        ("people", {"speaker": ["a"]}),
-    ],
-)
-def test_broken_figures_are_refused(part, value):
-    result = ze.evaluate(ze.Scores(*gaussians(20, 30)), options=Options(intervals=0, null=0))
-    document = json.loads(to_json([result]))
-    document["rows"][0][part] = value
-    with pytest.raises(ze.InputError, match=r"r\.json: row 1\."):
-        from_json(json.dumps(document), path="r.json")
-
-
-def test_json_without_figures_still_loads_and_numbers_stand_on_one_line():
-    result = ze.evaluate(ze.Scores(*gaussians(20, 30)), options=Options(intervals=0, null=0))
-    text = to_json([result])
-    assert len(text.splitlines()) < 200
-    document = json.loads(text)
-    for name in ("curves", "surfaces", "maps", "people"):
-        document["rows"][0].pop(name, None)
-    old = from_json(json.dumps(document))[0]
-    assert (old.metrics, old.curves, old.people) == (result.metrics, {}, None)
 
 
 def test_a_perfect_attacker_leaves_nothing_below_the_profile():

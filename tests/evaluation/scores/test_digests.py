@@ -42,15 +42,6 @@ def test_another_order_of_names_is_another_signature():
     assert one.signature != renamed.signature
 
 
-@pytest.mark.parametrize("form", [lambda matrix: matrix, lambda matrix: matrix.to_scores()])
-def test_the_order_of_rows_is_not(form):
-    rng = np.random.default_rng(1)
-    order = rng.permutation(28), rng.permutation(14)
-    one, other = (ze.evaluate(form(data), options=QUICK) for data in (search(), search(order=order)))
-    assert one.signature == other.signature
-    assert numbers(one) == numbers(other)
-
-
 def test_who_is_compared_with_whom_is_in_the_signature():
     """The same scores of both classes, exchanged between pairs."""
     data = search().to_scores()

@@ -39,12 +39,6 @@ def test_of_llrs_it_is_that_of_bayes(prior, c_miss, c_fa):
     assert ze.dcf_min(TARGET, NONTARGET, prior=prior, c_miss=c_miss, c_fa=c_fa) <= fitted.dcf + 1e-12
 
 
-def test_another_scale_moves_it_and_changes_no_error():
-    plain, scaled = threshold(TARGET, NONTARGET), threshold(3.0 * TARGET + 5.0, 3.0 * NONTARGET + 5.0)
-    assert scaled.score == pytest.approx(3.0 * plain.score + 5.0)
-    assert (scaled.miss, scaled.false_alarm) == (plain.miss, plain.false_alarm)
-
-
 def test_other_scores_may_calibrate():
     shifted = ze.Scores(TARGET + 1.0, NONTARGET + 1.0)
     given = threshold(TARGET, NONTARGET, calibrate=shifted)

@@ -10,7 +10,6 @@ import zeroevidence as ze
 from zeroevidence.data.formats.scores.reading.read import read_scores
 from zeroevidence.data.matrix import closed_set_search
 from zeroevidence.data.scores import Pairs
-from zeroevidence.errors import UsageError
 from zeroevidence.evaluation.search.matrix_search import MatrixSearch
 
 QUICK = ze.Options(intervals=0, null=0)
@@ -74,14 +73,6 @@ def test_four_by_four_example():
     assert result.metrics["link_probability"].value == 1.0
 
 
-def test_identity_of_the_parts():
-    result = evaluate(simulated(), dev=simulated(seed=1, prefix="d"))
-    m = {name: metric.value for name, metric in result.metrics.items()}
-    assert m["alid"] == pytest.approx(m["pdr"] * m["lid_pos"] + m["ndr"] * m["lid_neg"])
-    assert m["lid_max"] <= np.log2(12)
-    assert m["identification_rate"] == pytest.approx(m["top1"])
-
-
 def test_without_development_data_it_is_cross_fitted_and_says_so():
     matrix = simulated(40, 20)
     crossed = evaluate(matrix)
@@ -101,25 +92,6 @@ def test_shared_speakers_are_refused():
 def test_a_speaker_enrolled_twice_is_refused():
     with pytest.raises(ze.InputError, match="speaker 'a' is enrolled more than once"):
         evaluate(ze.ScoreMatrix([[1.0, 0.0, 0.5]], [0], enrolment_speakers=["a", "b", "a"]))
-
-
-def test_permuting_rows_and_columns_changes_nothing():
-    matrix = simulated()
-    rng = np.random.default_rng(3)
-    rows, columns = rng.permutation(len(matrix.mated)), rng.permutation(matrix.scores.shape[1])
-    moved = ze.ScoreMatrix(
-        matrix.scores[rows][:, columns],
-        np.argsort(columns)[matrix.mated[rows]],
-        trials=matrix.trials[rows],
-        enrolments=matrix.enrolments[columns],
-        trial_speakers=matrix.trial_speakers[rows],
-        enrolment_speakers=matrix.enrolment_speakers[columns],
-    )
-    dev = simulated(seed=1, prefix="d")
-    one, two = evaluate(matrix, dev=dev), evaluate(moved, dev=dev)
-    assert one.signature == two.signature
-    for name in ("alid", "pdr", "lid_max", "top1", "mean_rank_disclosure", "link_probability", "singling_out"):
-        assert one.metrics[name].value == pytest.approx(two.metrics[name].value, abs=1e-12), name
 
 
 def as_scores(matrix, drop=()):
@@ -151,6 +123,7 @@ def test_incomplete_rows_are_left_out_and_counted():
     dev = simulated(seed=1, prefix="d")
     result = evaluate(as_scores(matrix, drop={("s3", "su0"), ("s4", "su0"), ("s0", "su50")}), dev=dev)
     assert result.counts["incomplete"] == 2
+    assert "incomplete-rows" in {flag.code for flag in result.flags}
     assert result.counts["trials"] == 118
     kept = np.delete(np.arange(120), [0, 50])
     assert result.metrics["alid"].value == pytest.approx(evaluate(matrix.take(kept), dev=dev).metrics["alid"].value)
@@ -183,13 +156,6 @@ def test_one_trial_needs_development_data():
     result = evaluate(single, dev=simulated())
     assert result.counts["trials"] == 1
     assert result.metrics["top1"].value == 1.0
-
-
-def test_infinite_scores_are_refused_with_their_place():
-    scores = simulated().scores.copy()
-    scores[3, 2] = np.inf
-    with pytest.raises(ze.InputError, match="trial 3, identity 2: a search needs finite scores, got inf"):
-        evaluate(ze.ScoreMatrix(scores, simulated().mated), dev=simulated(seed=1, prefix="d"))
 
 
 def test_constant_matrix_discloses_nothing():
@@ -267,12 +233,6 @@ def test_a_prior_holds_for_several_recordings():
     assert max(result.recordings.lid_max) <= np.log2(20.0) + 1e-9
 
 
-def test_one_recording_each_leaves_nothing_to_put_together():
-    rng = np.random.default_rng(0)
-    result = evaluate(ze.ScoreMatrix(rng.normal(size=(6, 6)) + 3.0 * np.eye(6), np.arange(6)))
-    assert result.recordings.held == (1,)
-
-
 def test_names_that_come_up_for_everybody_are_counted():
     names = np.array(["a", "b", "c", "d"])
     mated = np.repeat(np.arange(4), 2)
@@ -292,11 +252,10 @@ RANKS = ("top1", "identification_rate", "mean_rank_disclosure", "max_rank_disclo
 
 
 @pytest.mark.parametrize("with_dev", [False, True])
-@pytest.mark.parametrize("seed", [0, 1])
-def test_row_scaling_changes_lid_and_no_measure_of_ranks(with_dev, seed):
-    dev = simulated(seed=seed + 10, prefix="d") if with_dev else None
+def test_row_scaling_changes_lid_and_no_measure_of_ranks(with_dev):
+    dev = simulated(seed=10, prefix="d") if with_dev else None
     plain, *others = (
-        evaluate(simulated(seed=seed), QUICK.changed({"row_scaling": scaling}), dev=dev)
+        evaluate(simulated(), QUICK.changed({"row_scaling": scaling}), dev=dev)
         for scaling in ("standardise", "centre", "none", "auto")
     )
     for row in others:
@@ -352,27 +311,3 @@ def test_row_scaling_auto_is_chosen_on_other_people(with_dev):
     assert with_intervals["alid"].low < with_intervals["alid"].value < with_intervals["alid"].high
     assert with_intervals["alid"].p_value == pytest.approx(1 / 21)
     assert with_intervals["alid"].value == rows[0]["alid"].value
-
-
-def test_unknown_row_scalings_are_refused():
-    with pytest.raises(UsageError, match="row_scaling: expected one of standardise, centre, none, auto, got 'rows'"):
-        evaluate(simulated(), ze.Options(row_scaling="rows"))
-
-
-def test_one_far_identity_moves_the_posterior_of_standardised_rows_alone():
-    rng = np.random.default_rng(0)
-    mated = np.arange(400) % 20
-
-    def search(far):
-        rows = rng.normal(size=(400, 20)) + 2.0 * np.eye(20)[mated]
-        return ze.ScoreMatrix(np.hstack((rows, rng.normal(-8.0, 1.0, (400, far)))), mated)
-
-    data, dev = {far: search(far) for far in (0, 1)}, search(0)
-    data[1] = replace(data[1], scores=np.hstack((data[0].scores, data[1].scores[:, -1:])))
-    mean = {}
-    for scaling in ("standardise", "centre", "none"):
-        rows = [evaluate(data[far], QUICK.changed({"row_scaling": scaling}), dev=dev) for far in (0, 1)]
-        mean[scaling] = [np.mean(np.exp2(row.trials.lid) / row.counts["identities"]) for row in rows]
-    assert mean["standardise"][1] < 0.7 * mean["standardise"][0]
-    for scaling in ("centre", "none"):
-        assert mean[scaling][1] == pytest.approx(mean[scaling][0], abs=0.001)

@@ -120,10 +120,6 @@ def test_tag_boundaries(strength, expected):
     assert tag_of(strength) == expected
 
 
-def test_scale_is_a_parameter():
-    assert tag_of(0.7, scale=(("weak", 0.0), ("strong", 0.5))) == "strong"
-
-
 @given(few_values, few_values)
 def test_tag_counts_count_every_score_and_hold_the_worst(target, nontarget):
     counts = tag_counts(target, nontarget)

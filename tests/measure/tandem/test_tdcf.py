@@ -422,23 +422,18 @@ def test_given_threshold():
     ("call", "words"),
     [
         (lambda: asv_rates([], [0.0], [0.0]), "no target scores"),
-        (lambda: asv_rates([0.0], [], [0.0]), "no non-target scores"),
         (lambda: asv_rates([0.0], [0.0], []), "no spoof scores"),
         (lambda: cm_eer([], [0.0]), "no bona fide scores"),
         (lambda: tdcf_joint_min([0.0], [0.0], [0.0], [0.0], []), "no CM spoof scores"),
         (lambda: adcf_min([math.nan], [0.0], [0.0]), "NaN among the target scores"),
-        (lambda: cm_cllr([0.0], [math.nan]), "NaN among the spoof scores"),
         (lambda: cm_cllr([[0.0]], [0.0]), "2 dimensions"),
         (lambda: cm_cllr(["high"], [0.0]), "not numbers"),
         (lambda: asv_rates([0.0], [0.0], [0.0], threshold=math.nan), "threshold is NaN"),
-        (lambda: adcf([0.0], [0.0], [0.0], math.nan), "threshold is NaN"),
         (lambda: cm_dcf([0.0], [0.0], threshold=math.nan), "threshold is NaN"),
         (lambda: asv_rates([0.0], [0.0], [0.0], convention="mine"), "unknown convention"),
         (lambda: tdcf_surface([0.0], [0.0], [0.0], [0.0], [0.0], points=1), "at least 2 points"),
         (lambda: AsvRates(p_miss=1.5, p_fa=0.0, p_fa_spoof=0.0), "p_miss"),
-        (lambda: AsvRates(p_miss=math.nan, p_fa=0.0, p_fa_spoof=0.0), "p_miss"),
         (lambda: CostModel.preset("2018"), "unknown cost model '2018'; known: 2019, 2021"),
-        (lambda: cm_dcf_min([0.0], [0.0], "2018"), "unknown cost model"),
         (lambda: CostModel(pi_tar=0.5, pi_non=0.5, pi_spoof=0.5), "sum to 1.5"),
         (lambda: CostModel(pi_tar=1.5, pi_non=-0.5, pi_spoof=0.0), "pi_tar"),
         (lambda: CostModel(pi_tar=1.0, pi_non=0.0, pi_spoof=0.0, c_miss=0.0), "c_miss"),
@@ -450,11 +445,6 @@ def test_given_threshold():
 def test_errors(call, words):
     with pytest.raises(InputError, match=words):
         call()
-
-
-def test_results_are_frozen():
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        PRESETS["2021"].pi_tar = 0.5
 
 
 def test_actual_cost_by_hand():

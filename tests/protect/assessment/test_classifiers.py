@@ -13,7 +13,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticD
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Evaluation, MeasureResult, Options, findings
-from zeroevidence.evaluation.finding.finding import chosen
+from zeroevidence.evaluation.finding.choosing import row_chosen_on_development
 from zeroevidence.measure.pairs.zebra import LN2, evidence_gain
 from zeroevidence.protect import Roles, assess
 from zeroevidence.protect.assessment.choice import add_choice_flags
@@ -206,4 +206,4 @@ def test_a_headline_that_is_clearly_beaten_says_so():
     assert [[flag.code for flag in row.flags] for row in flagged] == [["headline-beaten"], [], []]
     assert "a2 clearly learns more" in flagged[0].flags[0].sentence
     assert not any(row.flags for row in add_choice_flags(rows[:2], [slice(0, 2)]))
-    assert chosen(rows, [0, 1, 2], findings(rows)[0].chance) == 0
+    assert row_chosen_on_development(rows, [0, 1, 2], findings(rows)[0].chance) == 0

@@ -10,7 +10,7 @@ import numpy as np
 from zeroevidence.auditing.attacks.step_attack import FoldResult
 from zeroevidence.data.folded_scores import FoldedScores
 from zeroevidence.data.matrix import ScoreMatrix
-from zeroevidence.evaluation.finding.choosing import Developed, choose
+from zeroevidence.evaluation.finding.choosing import DevelopmentResult, choose
 from zeroevidence.evaluation.rows.about import DrawUse
 
 CHOSEN = "chosen"  # label of what the development people of each fold chose, which may differ between folds
@@ -118,7 +118,9 @@ def choose_per_fold(attackers: Sequence[AttackResult]) -> AttackResult | None:
     chosen by the evaluated people too. This one is not.
     """
     folds = zip(*(attacker.folds for attacker in attackers), strict=True)
-    best = [choose([Developed(part.development, part.error, bool(part.parts)) for part in parts]) for parts in folds]
+    best = [
+        choose([DevelopmentResult(part.development, part.error, bool(part.parts)) for part in parts]) for parts in folds
+    ]
     if len(set(best)) == 1:
         return None
     result = AttackResult.of([attackers[i].folds[fold] for fold, i in enumerate(best)], CHOSEN)

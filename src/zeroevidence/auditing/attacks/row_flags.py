@@ -13,7 +13,7 @@ from zeroevidence.auditing.inputs.speaker_draws import SharedChange
 from zeroevidence.data.formats.corpora.pairs import PairReport
 from zeroevidence.evaluation import Evaluation, Finding
 from zeroevidence.evaluation.finding.chance import chances
-from zeroevidence.evaluation.finding.finding import clearly_stronger
+from zeroevidence.evaluation.finding.choosing import clearly_stronger_row
 from zeroevidence.evaluation.rows.about import Role
 from zeroevidence.evaluation.rows.flags import Flag, flag
 
@@ -45,7 +45,7 @@ def _cheaper_step(row: Evaluation, rows: Sequence[Evaluation], costs: Mapping[st
 def with_choice_flags(rows: Sequence[Evaluation], finding: Finding) -> list[Evaluation]:
     """Return the rows with a warning on the strongest where another learns clearly more from the evaluated people."""
     attacks = [i for i, row in enumerate(rows) if row.about.role == "attack"]
-    number = clearly_stronger(rows, finding.strongest, attacks, "alid")
+    number = clearly_stronger_row(rows, finding.strongest, attacks, "alid")
     if number is None:
         return list(rows)
     best = rows[number]

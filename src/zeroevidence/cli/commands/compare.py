@@ -70,7 +70,7 @@ def command(inputs: ScoreInputs, runs: tuple[int, ...], options: Options, worker
     zeroevidence compare ours/exp theirs/exp --system ours --system theirs
     zeroevidence compare --runs a1.scores a2.scores a3.scores --runs b1.scores b2.scores b3.scores --key trials
     """  # noqa: D301 (\b is a control character here)
-    from zeroevidence.evaluation.comparing.files import compare_files, compare_results, compare_runs_of_files
+    from zeroevidence.evaluation.comparing.files import compare_files, compare_results
     from zeroevidence.evaluation.comparing.runs import runs_systems
     from zeroevidence.report.tables.comparisons import render_comparisons
 
@@ -84,12 +84,9 @@ def command(inputs: ScoreInputs, runs: tuple[int, ...], options: Options, worker
         _refuse_finished(inputs)
         files = (replace(inputs, systems=()) if runs else inputs).files()
         settings |= {"workers": workers, "progress": file_progress(files)}
+        systems = runs_systems(inputs.scores, runs, inputs.systems) if runs else None
         with files_abreast(files, workers) as each:
-            if runs:
-                systems = runs_systems(inputs.scores, runs, inputs.systems)
-                comparisons = compare_runs_of_files(files, systems, inputs.reading, **settings, each=each)
-            else:
-                comparisons = compare_files(files, inputs.reading, **settings, each=each)
+            comparisons = compare_files(files, inputs.reading, systems=systems, **settings, each=each)
     output.emit(render_comparisons(comparisons, output.format, signatures=output.signatures))
 
 

@@ -114,7 +114,7 @@ def _evaluate(
     """Return the rows of score files, folders and finished results."""
     from zeroevidence.data.formats.lists.prior import read_prior
     from zeroevidence.evaluation import read_results
-    from zeroevidence.evaluation.finding.finding import together
+    from zeroevidence.evaluation.finding.row_flags import flag_rows
     from zeroevidence.evaluation.reading.kits import without_copies
     from zeroevidence.evaluation.reading.score_files import evaluate_files
 
@@ -130,4 +130,4 @@ def _evaluate(
         from zeroevidence.attack.fusion.systems import evaluate_fused  # imports scikit-learn, which takes a second
 
         rows.append(evaluate_fused(files, inputs.reading, **settings))
-    return together([*rows, *inputs.utility(options), *finished])
+    return flag_rows([*rows, *inputs.utility(options), *finished])

@@ -30,6 +30,7 @@ def compare_files(
     files: Sequence[ScoreFile],
     reading: Reading | None = None,
     *,
+    systems: Mapping[str, str] | None = None,
     measures: Sequence[str] | None = None,
     options: Options | None = None,
     workers: int = 1,
@@ -47,6 +48,9 @@ def compare_files(
         As `score_files` finds them.
     reading
         How to read them.
+    systems
+        The system that each `ScoreFile.source` is a training of, where systems were trained several times; they are
+        then compared by their means.
     measures
         As in `compare`.
     options
@@ -58,61 +62,14 @@ def compare_files(
     each
         Applies a function to every file, as in `evaluate_files`.
     """
-    _check(len(files), measures)
-    rows, places = _evaluated(files, reading or Reading(), measures, options, workers, progress, each)
-    return compare(rows, measures, sources=[files[place].source for place in places])
-
-
-def compare_runs_of_files(
-    files: Sequence[ScoreFile],
-    systems: Mapping[str, str],
-    reading: Reading | None = None,
-    *,
-    measures: Sequence[str] | None = None,
-    options: Options | None = None,
-    workers: int = 1,
-    progress: Callable[[int], Progress | None] = lambda _: None,
-    each: Each = map,
-) -> list[Comparison]:
-    """Evaluate score files of several trainings of each system, and compare the systems by the means over trainings.
-
-    Parameters
-    ----------
-    files
-        As `score_files` finds them, on the same trials.
-    systems
-        The system that each `ScoreFile.source` is a training of.
-    reading
-        How to read the files.
-    measures
-        As in `compare`.
-    options
-        As in `evaluate`.
-    workers
-        Processes for the resampling.
-    progress
-        As in `compare_files`.
-    each
-        As in `compare_files`.
-    """
-    _check(len(set(systems.values())), measures)
-    rows, places = _evaluated(files, reading or Reading(), measures, options, workers, progress, each)
-    return compare_runs(rows, [systems[files[place].source] for place in places], measures)
-
-
-def _evaluated(
-    files: Sequence[ScoreFile],
-    how: Reading,
-    measures: Sequence[str] | None,
-    options: Options | None,
-    workers: int,
-    progress: Callable[[int], Progress | None],
-    each: Each,
-) -> tuple[list[Evaluation], list[int]]:
-    """Files that can be compared, evaluated, and their places; other trials are refused before any is evaluated."""
+    number = len(files) if systems is None else len(set(systems.values()))
+    if number < 2:
+        raise UsageError(f"expected at least two systems to compare, got {number}")
+    for name in measures or ():
+        MEASURES.find(name)
+    how = reading or Reading()
     groups = matched([file.labels for file in files], [file.about for file in files], [file.source for file in files])
-    places = [place for group in groups for place in group.places]
-    files = [files[place] for place in places]
+    files = [files[place] for group in groups for place in group.places]
     loaded: list[LoadedScores] = list(each(how.read, files))
     scores = [scores.data.to_scores() if isinstance(scores.data, ScoreMatrix) else scores.data for scores in loaded]
     start = 0
@@ -134,7 +91,11 @@ def _evaluated(
             resampled=measures or USUAL,
         )
 
-    return list(each(evaluated, range(len(files)))), places
+    rows = list(each(evaluated, range(len(files))))
+    sources = [file.source for file in files]
+    if systems is not None:
+        return compare_runs(rows, [systems[source] for source in sources], measures)
+    return compare(rows, measures, sources=sources)
 
 
 def compare_results(
@@ -180,11 +141,3 @@ def compare_results(
         measures,
         sources=[name for name, rows_of_file in zip(systems, results, strict=True) for _ in rows_of_file],
     )
-
-
-def _check(systems: int, measures: Sequence[str] | None) -> None:
-    """Refuse what cannot be compared before anything is read."""
-    if systems < 2:
-        raise UsageError(f"expected at least two systems to compare, got {systems}")
-    for name in measures or ():
-        MEASURES.find(name)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
-from zeroevidence.evaluation.finding.finding import Finding, bound_row, findings, same_attempt, strongest
+from zeroevidence.evaluation.finding.choosing import strongest_row
+from zeroevidence.evaluation.finding.finding import Finding, bound_row, findings, same_attempt
 from zeroevidence.evaluation.rows.evaluation import Evaluation
 
 FEW_ROWS = 8  # of more, the best attackers of each kind are shown first
@@ -39,7 +40,7 @@ class SystemAttackers:
 def attackers_by_system(rows: Sequence[Evaluation], finding: Finding) -> list[SystemAttackers]:
     """Return the best attackers on each system, the system that the finding is about first.
 
-    Of each kind it is the attacker that `strongest` chooses; the one that counts is among them.
+    Of each kind it is the attacker that `strongest_row` chooses; the one that counts is among them.
 
     Examples
     --------
@@ -78,7 +79,7 @@ def _of_system(rows: Sequence[Evaluation], finding: Finding, counting: int) -> S
     kinds: dict[Hashable, list[int]] = {}
     for i in attempts:
         kinds.setdefault(rows[i].about.threat, []).append(i)
-    chosen = [counting if counting in kind else strongest(rows, kind, finding.chance) for kind in kinds.values()]
+    chosen = [counting if counting in kind else strongest_row(rows, kind, finding.chance) for kind in kinds.values()]
     best = sorted(chosen, key=lambda i: _knowledge(rows[i]))
     control, floor = (bound_row(rows, candidates, counting, role) for role in ("control", "floor"))
     return SystemAttackers(counting, tuple(best), tuple(attempts), control, floor)

@@ -1,9 +1,9 @@
-"""Simulated people whose truth is known, to plan a recording on before anybody is recorded.
+"""Simulated people whose truth is known, for plans of recordings.
 
 A score is the sum of effects of the enrolled person, of the person heard, of the pair of people, of the recording and
 of chance, plus a shift for mated pairs. All scores of other people have variance 1. What people are like is one of
-several scenarios. How large a measure is in the population follows without simulating people: the distributions of
-targets and non-targets are known, and in a row of a search whatever the whole row shares says nothing.
+several scenarios. Values in the population follow without simulating people: the distributions of targets and
+non-targets are known, and what all scores of a trial have in common does not matter to a search.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from zeroevidence.measure.measures import MEASURES, Measure, measures_of
 from zeroevidence.measure.pairs.view import ScoreView
 
 _GRID = 20_000  # quantiles of either class
-_ROW_SCORES = 1_000_000  # of the population of a search
+_SEARCH_SCORES = 1_000_000  # scores that stand for the population of a search
 _MOST_ROWS = 20_000
-_SEARCH_ERROR = 0.005  # of the range of a measure, known from so many scores
-_FURTHEST = 12.0  # standard deviations: nothing is left to tell apart
+_SEARCH_ERROR = 0.005  # of a value from so many scores, as a share of the range of the measure
+_LARGEST_SHIFT = 12.0  # standard deviations: both classes are fully separated
 _PURPOSE = 7  # keeps what is drawn here apart from other draws of the seed
-_UNEQUAL = 1.25  # power of exponential variables: people count as two fifths of their number
+_UNEQUAL_POWER = 1.25  # of exponential variables: people count as two fifths of their number
 _TAILS = 4.0  # degrees of freedom of the effects of people where these have heavy tails
-_FACTOR_DEVIATION = 0.75  # of the logarithm of how well each of them is recognised
+_FACTOR_DEVIATION = 0.75  # standard deviation of the logarithm of how well each of them is recognised
 _TAILS_SCALE = float(np.sqrt(_TAILS / (_TAILS - 2.0)))
-_FACTORS = 400  # quantiles of that
+_FACTORS = 400  # quantiles of these factors
 _REACH, _STEP = 60.0, 0.01  # of the grid on which distributions with heavy tails are computed
 
 # alike: equally many recordings, Gaussian effects; unequal: numbers of recordings vary more than exponentially;
@@ -113,7 +113,7 @@ class Design:
         if self.uneven:
             shares = 1.0 / places
         elif self.scenario == "unequal":
-            shares = (-np.log((places - 0.5) / self.people)) ** _UNEQUAL
+            shares = (-np.log((places - 0.5) / self.people)) ** _UNEQUAL_POWER
         else:
             return np.full(self.people, self.utterances)
         counts: IntArray = np.round(self.utterances * self.people * shares / shares.sum()).astype(np.int64)
@@ -167,7 +167,7 @@ def simulated_systems(
 
 
 def truth(design: Design, shift: float) -> dict[str, float]:
-    """Every measure that can be planned for, in the population.
+    """Return every measure that can be planned for, in the population.
 
     Examples
     --------
@@ -179,7 +179,7 @@ def truth(design: Design, shift: float) -> dict[str, float]:
 
 
 def plannable(name: str) -> Measure:
-    """The measure of that name, if it can be planned for: one number, which more people make more certain."""
+    """Return the measure of that name, if it can be planned for."""
     measure = MEASURES.find(name)
     values = truth(Design(2), 1.0)
     if measure.name not in values:
@@ -188,13 +188,13 @@ def plannable(name: str) -> Measure:
 
 
 def shift_of(design: Design, name: str, value: float) -> float:
-    """The shift of mated pairs with which a measure has this value in the population."""
+    """Return the shift of mated pairs with which a measure has this value in the population."""
     by_search = plannable(name).family == "search"
 
-    def found(shift: float) -> float:
+    def value_at(shift: float) -> float:
         return (_of_search(_searched(design), shift) if by_search else _of_pairs(design, shift))[name]
 
-    nothing, everything = found(0.0), found(_FURTHEST)
+    nothing, everything = value_at(0.0), value_at(_LARGEST_SHIFT)
     if abs(value - nothing) <= (_SEARCH_ERROR * abs(everything - nothing) if by_search else 1e-9):
         return 0.0
     low, high = min(nothing, everything), max(nothing, everything)
@@ -202,7 +202,7 @@ def shift_of(design: Design, name: str, value: float) -> float:
         ends = [round(end, 3) + 0.0 for end in (low, high)]
         raise UsageError(f"{name}: expected a value from {ends[0]:g} to {ends[1]:g}, got {value:g}")
     precision = 1e-3 if by_search else 1e-6
-    return float(brentq(lambda shift: found(shift) - value, 0.0, _FURTHEST, xtol=precision))
+    return float(brentq(lambda shift: value_at(shift) - value, 0.0, _LARGEST_SHIFT, xtol=precision))
 
 
 def _of_pairs(design: Design, shift: float) -> dict[str, float]:
@@ -250,25 +250,25 @@ def _heavy_distribution(between: float) -> tuple[FloatArray, FloatArray]:
 
 
 def _searched(design: Design) -> Design:
-    """The design with what matters to a search alone, so that its measures are computed once."""
+    """Return the design reduced to what matters to a search, so that its measures are computed once."""
     scenario: Scenario = "heavy-tailed" if design.heavy else "alike"
     return Design(design.people, 1, design.between, scenario=scenario)
 
 
 @lru_cache(maxsize=64)
 def _of_search(design: Design, shift: float) -> dict[str, float]:
-    """Measures of a search through as many people, none of whom is met twice."""
-    trials = min(_MOST_ROWS, max(2, _ROW_SCORES // design.people))
+    """Return the measures of a search through as many people, with new ones in every trial."""
+    trials = min(_MOST_ROWS, max(2, _SEARCH_SCORES // design.people))
     rng = np.random.default_rng(np.random.SeedSequence(entropy=0, spawn_key=(_PURPOSE, design.people)))
     rest = np.hypot(design.of_person, design.of_chance)  # of the pair and chance
     halves = []
     for _ in range(2):
         size = (trials, design.people)
-        # but for the person heard and the recording, whom the whole row shares
+        # without the effects of the person heard and of the recording, which all scores of a trial share
         scores = design.draw_effects(rng, size) + rest * rng.standard_normal(size)
         scores[:, 0] += shift * design.draw_factors(rng, trials)
         halves.append(ScoreMatrix(scores, np.zeros(trials, dtype=np.int64)))
-    # calibrated on others, as by an attacker with many people to learn from
+    # calibrated on other people, as by an attacker who has many to learn from
     metrics = MatrixSearch(halves[0], halves[1]).run(Options()).metrics
     return {name: float(result) for name, result in metrics.items() if _is_planned(MEASURES[name], None)}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from zeroevidence.data.formats.voiceprivacy.published_tables import SummaryRow, read_summary
-from zeroevidence.evaluation.finding.finding import together
+from zeroevidence.evaluation.finding.row_flags import flag_rows
 from zeroevidence.evaluation.rows.about import About
 from zeroevidence.evaluation.rows.evaluation import Evaluation
 from zeroevidence.evaluation.rows.measure_result import MeasureResult
@@ -20,7 +20,7 @@ def read_published(*paths: str | Path) -> list[Evaluation]:
     Equal error rates are attacks; word error rates and recall of emotions are utility. There are no intervals, and no
     measure that scores would be needed for.
     """
-    return together([_evaluation(row, Path(path).name) for path in paths for row in read_summary(path)])
+    return flag_rows([_evaluation(row, Path(path).name) for path in paths for row in read_summary(path)])
 
 
 def _evaluation(row: SummaryRow, name: str) -> Evaluation:

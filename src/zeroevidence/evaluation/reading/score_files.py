@@ -1,4 +1,4 @@
-"""Score files in, evaluations out: which file goes with which key, and all rows together."""
+"""Score files with their keys, and their evaluation."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from zeroevidence.data.preparing.sessions import leave_out_same_session
 from zeroevidence.data.printable import file_name_text
 from zeroevidence.data.scores import Scores
 from zeroevidence.errors import InputError, Problem, UsageError
-from zeroevidence.evaluation.finding.finding import together
+from zeroevidence.evaluation.finding.row_flags import flag_rows
 from zeroevidence.evaluation.rows.about import About
 from zeroevidence.evaluation.rows.evaluation import Evaluation
 from zeroevidence.evaluation.rows.options import Options
@@ -133,7 +133,7 @@ class Reading:
             return leave_out_same_session(loaded, read_sessions(self.sessions))
 
     def problems(self, file: ScoreFile) -> list[Problem]:
-        """Everything that is wrong with one file."""
+        """Return everything that is wrong with one file."""
         if file.parts:
             return [problem for part in file.parts for problem in self.problems(part)]
         if file.nontargets is not None:
@@ -215,7 +215,7 @@ def score_files(
 
 
 def _others(scores: Sequence[str], keys: Sequence[str], number: int) -> Sequence[ScoreFile | None]:
-    """The development file of each of so many score files."""
+    """Return the development file of each of `number` score files."""
     resolved = _resolved(scores, keys, None, ()) if scores else [None]
     if len(resolved) not in (1, number):
         raise UsageError(
@@ -362,4 +362,4 @@ def evaluate_files(
         scores = loaded.data.to_scores() if isinstance(loaded.data, ScoreMatrix) else loaded.data
         return evaluated(index, loaded), scores
 
-    return together(add_similarity(list(each(with_scores, range(len(files))))))
+    return flag_rows(add_similarity(list(each(with_scores, range(len(files))))))

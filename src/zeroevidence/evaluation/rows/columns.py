@@ -1,4 +1,4 @@
-"""How the fields of a result are shown: declared beside each field, read by every table."""
+"""Columns of tables of results, declared in the metadata of dataclass fields."""
 
 from __future__ import annotations
 

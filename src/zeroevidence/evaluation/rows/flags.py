@@ -120,7 +120,7 @@ FLAGS: Mapping[str, tuple[Severity, str]] = {
     ),
     "few-speakers": (
         "warning",
-        "{speakers} are few, so intervals are wide; people who speak about equally often count most.",
+        "{speakers} are few, so intervals are wide; record more people, and each about equally often.",
     ),
     "no-intervals": (
         "warning",

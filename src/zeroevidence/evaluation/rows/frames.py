@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from zeroevidence.errors import MissingExtra, UsageError
-from zeroevidence.evaluation.rows.flags import Flag
 from zeroevidence.evaluation.rows.measure_result import NO_VALUE, RESULT_COLUMNS, MeasureResult
 from zeroevidence.measure.measures import MEASURES
 from zeroevidence.uncertainty.level import percent
+
+if TYPE_CHECKING:
+    from zeroevidence.evaluation.rows.evaluation import Evaluation
 
 # The labels of tables in their usual order; others follow.
 LABELS = (
@@ -20,33 +22,13 @@ LABELS = (
 _NUMBERS = tuple(column.name for column in RESULT_COLUMNS if column.format != "text")
 
 
-class Row(Protocol):
-    """What tables need of a row of results."""
-
-    @property
-    def labels(self) -> Mapping[str, str]:
-        """What people call the row."""
-
-    @property
-    def metrics(self) -> Mapping[str, MeasureResult]:
-        """The measures by name."""
-
-    @property
-    def flags(self) -> tuple[Flag, ...]:
-        """Warnings."""
-
-    @property
-    def signature(self) -> str:
-        """One line that makes the numbers reproducible."""
-
-
-def used_labels(rows: Sequence[Row]) -> list[str]:
+def used_labels(rows: Sequence[Evaluation]) -> list[str]:
     """Labels that at least one row carries, in the usual order, others after them."""
     present = {name for row in rows for name in row.labels}
     return [name for name in LABELS if name in present] + sorted(present - set(LABELS))
 
 
-def records(rows: Sequence[Row]) -> Iterator[dict[str, Any]]:
+def records(rows: Sequence[Evaluation]) -> Iterator[dict[str, Any]]:
     """One record per row and measure; a measure with several values gets one for each, under `key`. NaN is None."""
     labels = used_labels(rows)
     for row in rows:
@@ -61,7 +43,7 @@ def records(rows: Sequence[Row]) -> Iterator[dict[str, Any]]:
                 yield {**identity, **columns, **number, "flags": flags, "signature": row.signature}
 
 
-def to_frame(rows: Sequence[Row], *, backend: str = "polars") -> Any:
+def to_frame(rows: Sequence[Evaluation], *, backend: str = "polars") -> Any:
     """The records as a data frame of the backend; categories stand in a column of their own beside the numbers."""
     import narwhals
 
@@ -81,7 +63,7 @@ def to_frame(rows: Sequence[Row], *, backend: str = "polars") -> Any:
         raise UsageError(f"a data frame of {backend!r} cannot be made: {error}") from None
 
 
-def to_html_table(row: Row) -> str:
+def to_html_table(row: Evaluation) -> str:
     """A small table of the measures that are single values, for notebooks."""
     lines = []
     for name, result in row.metrics.items():

@@ -1,4 +1,4 @@
-"""Every interval and bound of a result is made here, from a spread and a level."""
+"""Intervals and bounds of results, from a spread and a confidence level."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from zeroevidence.uncertainty.spread import Spread
 
 
 def measure_range(name: str, most_bits: float = np.inf) -> tuple[float, float]:
-    """The lowest and the highest value that a measure can have; a search tells no more than `most_bits`."""
+    """Return the lowest and the highest value of a measure; that of a search is at most `most_bits`."""
     entry = MEASURES[name]
     return entry.low, min(entry.high, most_bits) if entry.unit == "bit" else entry.high
 
@@ -96,7 +96,7 @@ def with_share_limits(result: MeasureResult, people: int, level: float) -> Measu
 def one_sided_limit(
     spread: Spread, value: float, level: float, discloses: Direction, scale: tuple[float, float]
 ) -> float | None:
-    """One-sided limit where the attacker learns more, within the scale; None for measures without a direction."""
+    """Return the one-sided limit on the side of the attacker, within the scale; None without a direction."""
     if discloses == "none":
         return None
     limit = spread.at_most(value, level) if discloses == "up" else spread.at_least(value, level)

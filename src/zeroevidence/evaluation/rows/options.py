@@ -1,4 +1,4 @@
-"""How to measure, checked when it is said."""
+"""Options of an evaluation, validated on construction."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class Options:
             raise UsageError(f"l2: expected a finite number from 0 on, got {self.l2!r}")
 
     def changed(self, settings: Mapping[str, Any]) -> Options:
-        """The same with some settings changed by name."""
+        """Return the options with some fields changed."""
         names = [field.name for field in fields(self)]
         unknown = [name for name in settings if name not in names]
         if unknown:
@@ -102,5 +102,5 @@ class Options:
 
     @property
     def pairs(self) -> PairSettings:
-        """What the one-to-one measures leave to choose."""
+        """Return the settings of the one-to-one measures."""
         return PairSettings(self.linkability, self.dcf_prior, self.seed, omega=self.omega)

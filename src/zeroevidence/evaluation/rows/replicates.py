@@ -19,7 +19,7 @@ from zeroevidence.uncertainty.spread import estimate_spread
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SampledPeople:
-    """Whom a family of measures rests on.
+    """The people that a family of measures is computed from.
 
     Parameters
     ----------
@@ -91,12 +91,12 @@ class Replicates:
 
     @property
     def groups(self) -> int:
-        """How many groups were left out in turn."""
+        """Number of groups that were left out in turn."""
         return max(len(values) for values in self.left_out.values())
 
     @property
     def fewest(self) -> SampledPeople:
-        """The people of the family of measures that rests on fewest."""
+        """The people of the family of measures with the fewest people."""
         return min(self.people.values(), key=lambda people: people.effective)
 
     def corrected(self, name: str, value: float) -> float | None:
@@ -107,7 +107,7 @@ class Replicates:
         return float(np.clip(value - bias, *measure_range(name, self.people[name].most_bits)))
 
     def _refitted(self, name: str) -> float:
-        """Deviation over halves, whose model was fitted again; it is as large as a standard error of the whole."""
+        """Return the standard deviation over halves, whose model was fitted again; it is about the standard error."""
         values = self.halves[name][~np.isnan(self.halves[name])] if name in self.halves else np.empty(0)
         return float(values.std()) if len(values) else 0.0
 
@@ -135,7 +135,7 @@ class Replicates:
 
 
 def _with_extreme_interval(result: MeasureResult, halves: FloatArray | None, level: float) -> MeasureResult:
-    """A maximum: half of the people show how low it might have been, and what was seen was possible."""
+    """Return the interval of a maximum: from what halves of the people show to what was seen."""
     finite = np.empty(0) if halves is None else halves[~np.isnan(halves)]
     if len(finite) == 0:
         return result

@@ -1,4 +1,4 @@
-"""A threshold for decisions: from which score on two recordings are taken to be of one speaker."""
+"""A decision threshold: the score from which on two recordings are taken to be of one speaker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether scores look like log-likelihood ratios to another base than e."""
+"""Detection of scores that are log-likelihood ratios to another base than e."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LEFT = 0.25  # share of that cost which may be left when the base is right
 
 
 def base_flags(target: FloatArray, nontarget: FloatArray, metrics: Mapping[str, MeasureResult]) -> list[Flag]:
-    """A warning where reading the scores to another base makes up for nearly all that calibration costs.
+    """Return a warning where another base accounts for nearly all of the calibration loss.
 
     Scores that are no likelihood ratios, such as cosines, are not calibrated to any base and get none.
 

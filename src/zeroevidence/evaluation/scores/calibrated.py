@@ -1,4 +1,4 @@
-"""Scores into LLRs, by a calibration that other data were used for."""
+"""Scores as LLRs, by a calibration that was fitted on other people."""
 
 from __future__ import annotations
 

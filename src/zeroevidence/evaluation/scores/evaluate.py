@@ -22,7 +22,7 @@ from zeroevidence.data.preparing.name_order import order_of_appearance, sort_by_
 from zeroevidence.data.relaxed_rules import RelaxedRule
 from zeroevidence.data.scores import Scores
 from zeroevidence.errors import InputError
-from zeroevidence.evaluation.finding.finding import alone
+from zeroevidence.evaluation.finding.row_flags import flag_row
 from zeroevidence.evaluation.rows.about import About
 from zeroevidence.evaluation.rows.evaluation import Evaluation
 from zeroevidence.evaluation.rows.flags import Flag, flag, relaxed_flags, resampling_flags, session_flags
@@ -197,7 +197,7 @@ class _Task:
             replicates=replicates,
             scores=self.scores,
         )
-        return alone(row)
+        return flag_row(row)
 
     def _measure(
         self, result: SearchResult | None, running: Running
@@ -294,7 +294,7 @@ def _task(
     relaxed: Sequence[RelaxedRule],
     options: Options,
 ) -> _Task:
-    """Whatever was passed, validated and in the order of names."""
+    """Return the task for the arguments of `evaluate`, validated and in the order of names."""
     if isinstance(scores, FoldedScores):
         if any(part is not None for part in (nontarget, dev, calibrate, prior)):
             raise InputError("folds of people have development scores of their own; expected nothing beside them")
@@ -337,7 +337,7 @@ def _loaded(
     nontarget: ArrayLike | None,
     relaxed: Sequence[RelaxedRule],
 ) -> LoadedScores:
-    """Whatever was passed as validated scores, with the rules that were relaxed to read them."""
+    """Return the arguments as validated scores, with the rules that were relaxed to read them."""
     if isinstance(scores, (Scores, ScoreMatrix, LoadedScores)):
         if nontarget is not None:
             raise InputError("expected scores, or target and nontarget scores, not both")
@@ -378,7 +378,7 @@ def _development(
 
 
 def _settings(development: Scores | None, options: Options, llr: ScoreCalibration | None) -> PairSettings:
-    """What the one-to-one measures need to know; scores are LLRs unless development pairs calibrate them."""
+    """Return the settings of the one-to-one measures; scores are LLRs unless development pairs calibrate them."""
     if llr is not None:
         return replace(options.pairs, llr=True)
     if development is None:

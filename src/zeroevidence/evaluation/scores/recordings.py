@@ -1,4 +1,4 @@
-"""Attackers who hold several recordings of one person: their disclosure, with intervals, over the number of these."""
+"""Disclosure to attackers who hold several recordings of one person, by their number, with intervals."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _intervals(
     metrics: Mapping[str, MeasureResult],
     options: Options,
 ) -> dict[str, tuple[Any, ...]]:
-    """Bounds by measure; people are drawn once for all numbers of recordings, and every draw rises like the values."""
+    """Return interval ends by measure; replicates do not fall with the number of recordings either."""
     bounds: dict[str, tuple[Any, ...]] = {}
     if not options.intervals or any(metrics[name].low is None for name in _WITH_INTERVALS):
         return bounds

@@ -46,7 +46,7 @@ _PRECISE = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """How the work is carried out, which changes no number.
+    """How the work is carried out; it does not affect the results.
 
     Parameters
     ----------
@@ -206,7 +206,7 @@ class StartedNull:
 
 
 def begin_null(prepared: PreparedScores, rows: MatrixParts | None, options: Options) -> StartedNull:
-    """What is needed of the null whatever the intervals are."""
+    """Prepare the null, and draw the first simulated lists of a list."""
     pairs = pair_null(prepared.scores, rows, options.pairs, clusters=prepared.clusters, placed=lambda: prepared.cells)
     sizes = _list_sizes(min(options.null, _LEAST_LISTS)) if isinstance(pairs, ListNull) else []
     return StartedNull(pairs, tuple(pairs.draw(batch, size) for batch, size in enumerate(sizes)))
@@ -256,7 +256,7 @@ def _permutation_nulls(
 
 
 def _list_sizes(most: int) -> list[int]:
-    """Numbers of lists that are drawn at once, of so many."""
+    """Return the sizes of the batches in which `most` lists are drawn."""
     return [min(_LISTS_AT_ONCE, most - start) for start in range(0, most, _LISTS_AT_ONCE)]
 
 
@@ -267,7 +267,7 @@ def _lists(
     most: int,
     progress: Progress | None,
 ) -> dict[str, FloatArray]:
-    """Measures of simulated lists, as many as it takes, the first of which are there already."""
+    """Return measures of simulated lists, as many as their means need; the first batches may be drawn already."""
     drawn: dict[str, FloatArray] = {}
     for batch, size in enumerate(_list_sizes(most)):
         part = begun[batch] if batch < len(begun) else null.draw(batch, size)
@@ -281,7 +281,7 @@ def _lists(
 
 
 def _is_precise(values: FloatArray, measured: MeasureResult) -> bool:
-    """Whether the mean of the values is known by far better than what it is compared with."""
+    """Whether the mean of the values is known much better than the measure itself."""
     if measured.spread is None and measured.low is not None:
         return True  # a maximum
     if measured.low is None or measured.high is None:

@@ -97,13 +97,13 @@ def _surface(similarity: FloatArray, names: list[str]) -> Surface:
 
 
 def _setting(row: Evaluation) -> tuple[str | None, ...]:
-    """What has to agree for two rows to show the same people under the same verifier."""
+    """Return the labels that agree in rows of the same people under the same verifier."""
     trained_on = None if row.about.threat is None else row.about.threat.trained_on
     return (*(row.labels.get(name) for name in ("dataset", "split", "sex")), trained_on)
 
 
 def _matrix(scores: Scores, *, drawn_only: bool) -> tuple[FloatArray, list[str]] | None:
-    """The matrix, where there is one; one that is for a picture only, where it is worth its while."""
+    """Return the similarity matrix and its speakers; None where there is none, or it is only drawn and too large."""
     if scores.target_pairs is None or scores.enrolment_speakers is None or scores.trial_speakers is None:
         return None
     if drawn_only and len(scores) > _DRAWN_SCORES:

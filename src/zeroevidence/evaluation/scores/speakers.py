@@ -1,4 +1,4 @@
-"""Every speaker's own disclosure, worst case and error rate, and whether speakers differ more than chance."""
+"""Disclosure, worst case and error rate of each speaker, and a test of whether speakers differ."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which threshold: the cheapest one for a prior and costs, from calibrated scores, with its error rates."""
+"""The threshold of the cheapest decision for a prior and costs, with its error rates."""
 
 from __future__ import annotations
 

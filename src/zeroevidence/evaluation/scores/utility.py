@@ -1,4 +1,4 @@
-"""What protected speech is still good for, with intervals by speaker: words, emotions, lengths."""
+"""Utility of protected speech with intervals by speaker: words, emotions, lengths."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ def _common(said: Mapping[str, str], heard: Mapping[str, str], what: str) -> lis
 
 
 def who_speaks(names: Sequence[str], speakers: Mapping[str, str] | None) -> tuple[IntArray, str]:
-    """The number of whom to leave out for each utterance, and what that is."""
+    """Return the group of each utterance that is left out together, and the unit of the groups."""
     if speakers is None:
         return np.arange(len(names)), "utterance"
     unknown = [name for name in names if name not in speakers]

@@ -29,7 +29,7 @@ class TrialClass:
 
     @property
     def is_labelled(self) -> bool:
-        """Whether every trial says how it was made."""
+        """Whether the attack of every trial is known."""
         return bool(self.attack) and "" not in self.attack
 
     @classmethod
@@ -72,7 +72,7 @@ def _spoken(scores: TandemScores, codes: Mapping[str, int]) -> dict[str, int]:
 def class_arrays(
     classes: Mapping[str, TrialClass], speakers: Sequence[str]
 ) -> Iterator[FloatArray | IntArray | StrArray]:
-    """All that is known of the trials, for a digest: scores, attacks, who is claimed and heard, and their names."""
+    """Yield everything about the trials that enters a digest: scores, attacks, speakers and their names."""
     yield np.array(speakers, dtype=np.str_)
     for kind, trials in classes.items():
         yield np.array([kind, *trials.attack])

@@ -145,7 +145,7 @@ def _counts(part: Mapping[str, FloatArray]) -> dict[str, int]:
 
 
 def _flags(metrics: Mapping[str, MeasureResult], independent: int) -> tuple[Flag, ...]:
-    """EERs that say that scores point the wrong way, beyond their intervals."""
+    """Return flags on EERs that exceed one half beyond their intervals."""
     return tuple(
         flag("eer-above-half", measure=MEASURES[name].title, kind=kind)
         for name, kind in (
@@ -158,14 +158,14 @@ def _flags(metrics: Mapping[str, MeasureResult], independent: int) -> tuple[Flag
 
 
 def _named_costs(model: CostModel | str) -> tuple[str, CostModel]:
-    """What the priors and costs are called, whatever the thresholds, and the model."""
+    """Return the name of the priors and costs, without thresholds, and the model."""
     if isinstance(model, str):
         return _named(model)
     return _named(replace(model, asv_threshold=None, cm_threshold=None))[0], model
 
 
 def _scale_flags(values: Mapping[str, float], model: CostModel) -> tuple[Flag, ...]:
-    """A note where the joint minimum is above the other one, which looks impossible."""
+    """Return a note where the joint minimum is above min t-DCF, which looks impossible."""
     joint, fixed = values.get("tdcf_joint_min"), values.get("tdcf_min")
     above = joint is not None and fixed is not None and joint > fixed
     why = "leaves out the verifier's own errors" if model.form == "legacy" else "is divided by another cost"

@@ -1,4 +1,4 @@
-"""Spread of a tandem's measures: speakers with all their trials, and attacks, are left out in turn."""
+"""Spread of a tandem's measures, by leaving out speakers and attacks in turn."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def _spreads(whole: Mapping[str, float], values: Sequence[Mapping[str, float]], 
 
 
 def _without_attacks(classes: Mapping[str, TrialClass], model: CostModel) -> list[dict[str, float]]:
-    """The measures without each attack; none where there are too few attacks to speak of others like them."""
+    """Return the measures without each attack; none where attacks are too few to stand for others."""
     spoofs = {kind: trials for kind, trials in classes.items() if kind.endswith("spoof")}
     names = sorted({name for trials in spoofs.values() for name in trials.attack})
     if len(names) < _LEAST_ATTACKS or not all(trials.is_labelled for trials in spoofs.values()):
@@ -142,7 +142,7 @@ def _widened(spreads: Mapping[str, Spread], without: Sequence[Mapping[str, float
 
 
 def _unit(alone: Mapping[str, int], single: int, total: int) -> tuple[str, list[Flag]]:
-    """What was drawn, and what is to be said where not all speakers are known."""
+    """Return the unit that was left out, and flags where not all speakers are known."""
     if single == total:
         remedy = "give a key or protocol that names the speakers"
         return "trial", [flag("speakers-unknown", unit="trial", remedy=remedy)]

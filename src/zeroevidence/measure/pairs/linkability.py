@@ -98,29 +98,16 @@ def linkability_of_counts(
     return _cross_fitted(target, nontarget, omega, np.random.default_rng(seed))
 
 
-@takes_scores
-def nonmated_linkability(
-    target: FloatArray,
-    nontarget: FloatArray,
-    *,
-    method: LinkabilityMethod = "density",
-    omega: float = 1.0,
-    seed: int = 0,
+def nonmated_linkability_of(
+    ranked: RankedScores, *, method: LinkabilityMethod = "density", omega: float = 1.0, seed: int = 0
 ) -> float:
-    """How surely a non-mated pair shows that it is one, 0 to 1: the same with the classes exchanged.
+    """How surely a non-mated pair shows that it is one, 0 to 1: `linkability_of` with the classes exchanged.
 
     Examples
     --------
-    >>> nonmated_linkability([2.0, 3.0], [0.0, 1.0])
-    1.0
-    >>> nonmated_linkability([1.0, 2.0], [0.0, 1.0], method="pav")
+    >>> nonmated_linkability_of(rank(np.array([1.0, 2.0]), np.array([0.0, 1.0])), method="pav")
     0.5
     """
-    return nonmated_linkability_of(rank(target, nontarget), method=method, omega=omega, seed=seed)
-
-
-def nonmated_linkability_of(ranked: RankedScores, *, method: LinkabilityMethod, omega: float, seed: int) -> float:
-    """The same from ranked scores."""
     if method != "histogram":
         return nonmated_linkability_of_counts(ranked.counts, method=method, omega=omega, seed=seed)
     _check(omega)

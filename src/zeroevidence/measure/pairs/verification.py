@@ -243,7 +243,7 @@ def dcf_atom_costs(counts: Counts, prior: float) -> tuple[FloatArray, FloatArray
 def dcf_min_untied(
     scores: FloatArray, is_target: BoolArray, *, prior: float = 0.05, c_miss: float = 1.0, c_fa: float = 1.0
 ) -> float:
-    """What scripts print that walk the scores one by one: equal scores are split in the order of the file.
+    """Minimum detection cost as scripts print it that walk scores one by one: ties are split in the order of the file.
 
     No threshold can do that, so on tied scores the value is too low and depends on the order of the lines. It is here
     to check published figures (VoxSRC, NIST SRE scoring scripts); `dcf_min` is the right one.
@@ -307,6 +307,23 @@ def tpr_at_fpr_of(counts: Counts, *, levels: Sequence[float] = FPR_LEVELS) -> di
 def _eer(view: PairView) -> float:
     """Error rate of an attacker who accepts or rejects single comparisons at equal error rates; 50 % is guessing."""
     return eer_of(view.counts)
+
+
+@pair_measure(
+    "eer_closed_set",
+    "closed-set EER",
+    unit="rate",
+    discloses="down",
+    place=15,
+    interval=lambda view: None if view.closed_set is None else "smooth",
+    atom_costs=lambda counts, _, people: eer_atom_costs(counts, people),
+    method="interpolated, pairs of the search",
+    references=("vanleeuwen2007",),
+)
+def _eer_closed_set(view: PairView) -> float | None:
+    """EER over the pairs of the search alone, given where the search leaves trials out; 50 % is guessing."""
+    # a key may list trials of people who are not enrolled: non-targets here, left out of a closed-set search
+    return None if view.closed_set is None else eer_of(view.closed_set)
 
 
 @pair_measure(

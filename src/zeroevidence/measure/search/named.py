@@ -1,4 +1,4 @@
-"""People who are named: nearly all of their recordings are put to their name, and those of others are not.
+"""People who are named: nearly all of their recordings, and few of others', are attributed to them.
 
 An average over recordings hides a single person who is recognised every time. A name that comes up for everybody names
 nobody, so a person counts only if the name is put to their recordings more often than to those of others.
@@ -128,7 +128,7 @@ def _describe_guessing(view: SearchView) -> str:
     references=("clopper1934",),
 )
 def _people_named(view: SearchView) -> FloatArray | None:
-    """Share of people of whose recordings at least 80 % are put to their name, and few of other people's."""
+    """Share of people to whom at least 80 % of their recordings, and few of other people's, are attributed."""
     if view.names is None or not (people := np.count_nonzero(countable_people(view.names))):
         return None
     return np.array([np.count_nonzero(named_people(view.names)) / people])

@@ -11,12 +11,11 @@ drawing some.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
+from scipy.special import gammaln
 
 from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.calibrate.rows import count_rows, row_blocks
@@ -26,7 +25,6 @@ from zeroevidence.measure.search.rank import describe_chance, guessing_rate
 from zeroevidence.measure.views import SearchView
 
 _BLOCK = 1 << 14  # numbers of identities below, at all sizes at once
-_TABLE_BITS = 16  # of numbers whose factorials are kept
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -133,21 +131,7 @@ def _log_choose(n: IntArray, k: IntArray) -> FloatArray:
     """Logarithm of the binomial coefficient, -inf where k > n."""
     possible = k <= n
     safe = np.where(possible, n, k)
-    most = int(safe.max())
-    if most >= 1 << _TABLE_BITS:
-        from scipy.special import gammaln  # slow to import
-
-        value = gammaln(safe + 1.0) - gammaln(k + 1.0) - gammaln(safe - k + 1.0)
-    else:
-        of = _log_factorials(most.bit_length())
-        value = of[safe] - of[k] - of[safe - k]
-    return np.where(possible, value, -np.inf)
-
-
-@lru_cache(maxsize=1)
-def _log_factorials(bits: int) -> FloatArray:
-    """Logarithms of the factorials of all numbers of so many bits."""
-    return np.array([math.lgamma(i + 1.0) for i in range(1 << bits)])
+    return np.where(possible, gammaln(safe + 1.0) - gammaln(k + 1.0) - gammaln(safe - k + 1.0), -np.inf)
 
 
 @search_measure(

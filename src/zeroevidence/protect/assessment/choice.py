@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from zeroevidence.evaluation import Evaluation
 from zeroevidence.evaluation.finding.chance import Chance, chances
-from zeroevidence.evaluation.finding.finding import chosen, clearly_stronger
+from zeroevidence.evaluation.finding.choosing import clearly_stronger_row, row_chosen_on_development
 from zeroevidence.evaluation.rows.flags import flag
 from zeroevidence.protect.assessment.maps import FigureData
 
@@ -39,7 +39,7 @@ def _by_attacker(rows: Sequence[Evaluation], numbers: Sequence[int], chance: Seq
     ordered: list[int] = []
     while remaining:
         tested = [i for members in remaining.values() for i in members if rows[i].about.role != "training"]
-        ordered += remaining.pop(rows[chosen(rows, tested, chance)].labels["attacker"])
+        ordered += remaining.pop(rows[row_chosen_on_development(rows, tested, chance)].labels["attacker"])
     return ordered
 
 
@@ -52,7 +52,7 @@ def add_choice_flags(rows: Sequence[Evaluation], groups: Sequence[slice]) -> lis
             same = [j for j in tested if _same_target(rows[i], rows[j])]
             if rows[i].labels["attacker"] != rows[same[0]].labels["attacker"]:
                 continue
-            better = clearly_stronger(rows, i, same, "d_ece", chance)
+            better = clearly_stronger_row(rows, i, same, "d_ece", chance)
             if better is not None:
                 result[i] = rows[i].with_flags(flag("headline-beaten", better=rows[better].labels["attacker"]))
     return result

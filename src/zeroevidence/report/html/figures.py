@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from zeroevidence.evaluation import Evaluation, Finding
 from zeroevidence.evaluation.finding.by_knowledge import FEW_ROWS, further_rows
-from zeroevidence.evaluation.finding.finding import chosen, same_setting
+from zeroevidence.evaluation.finding.choosing import row_chosen_on_development
+from zeroevidence.evaluation.finding.finding import same_setting
 from zeroevidence.forking import Each
 from zeroevidence.plot import KINDS, available, draw
 from zeroevidence.plot.canvas import style, svg_text
@@ -188,7 +189,11 @@ def _of_attribute(rows: Sequence[Evaluation], finding: Finding) -> list[Evaluati
         for i in same:
             systems.setdefault(rows[i].labels.get("system", ""), []).append(i)
         first = [finding.strongest, *([] if finding.control is None else [finding.control])]
-        rest = [chosen(rows, places, finding.chance) for places in systems.values() if not set(places) & set(first)]
+        rest = [
+            row_chosen_on_development(rows, places, finding.chance)
+            for places in systems.values()
+            if not set(places) & set(first)
+        ]
         same = sorted([*first, *rest][:_MOST])
     return [rows[i] for i in same]
 

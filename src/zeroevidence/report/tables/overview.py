@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from zeroevidence.auditing import Audit
 from zeroevidence.evaluation.finding.by_knowledge import SystemAttackers, attackers_by_system
-from zeroevidence.evaluation.finding.finding import strongest
+from zeroevidence.evaluation.finding.choosing import strongest_row
 from zeroevidence.report.layout.formatting import bounds, interval_title, value
 from zeroevidence.report.layout.grid import Grid
 from zeroevidence.report.tables.rendering import render_grids
@@ -51,7 +51,7 @@ def _best(audit: Audit, system: SystemAttackers, *, trained: bool) -> int | None
         for i in system.attempts
         if (threat := audit.rows[i].about.threat) is not None and (threat.trained_on == "anonymised") == trained
     ]
-    return strongest(audit.rows, numbers, audit.finding.chance) if numbers else None
+    return strongest_row(audit.rows, numbers, audit.finding.chance) if numbers else None
 
 
 def _cell(audit: Audit, number: int | None) -> str:
