@@ -13,7 +13,7 @@ from zeroevidence.data.embeddings import Embeddings, require_speakers
 from zeroevidence.data.scores import Pairs, Scores
 from zeroevidence.data.threat import UNPROTECTED
 from zeroevidence.errors import InputError, UsageError
-from zeroevidence.evaluation import About, Evaluation, Options, evaluate, together
+from zeroevidence.evaluation import About, Evaluation, Options, evaluate, flag_rows
 from zeroevidence.evaluation.rows.about import Role
 from zeroevidence.evaluation.rows.flags import flag
 from zeroevidence.evaluation.rows.measure_result import MeasureResult
@@ -142,7 +142,7 @@ def assess(
         if verification:
             rows.append(verify(roles.train, sides, options, labels))
             advance(1)
-    return add_choice_flags(together(order_by_strength(rows, groups)), [place for place, _ in groups])
+    return add_choice_flags(flag_rows(order_by_strength(rows, groups)), [place for place, _ in groups])
 
 
 def _find_classifiers(names: Sequence[str] | None) -> list[ClassifierKind]:
