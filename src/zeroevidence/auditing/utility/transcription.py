@@ -1,28 +1,100 @@
-"""Speech recognition by a program of the user.
+"""Transcription of speech: by a recogniser of this package, with a cache, or by a program of the user.
 
-A command with ``{wav}`` is run once for each utterance and prints its text. One with ``{list}`` is run once, on a file
-with lines of `utterance path`, and prints lines of `utterance word word ...`, as Kaldi's ``text`` has them.
+The command of a program with ``{wav}`` is run once for each utterance and prints its text. One with ``{list}`` is run
+once, on a file with lines of `utterance path`, and prints lines of `utterance word word ...`, as Kaldi's ``text`` has
+them.
 """
 
 from __future__ import annotations
 
+import json
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from zeroevidence.attack.speech.array_store import array_key
+from zeroevidence.attack.speech.batches import compute_ahead
+from zeroevidence.data.files.json_values import load_typed
 from zeroevidence.data.files.programs import fill_in, run_program, split_command
+from zeroevidence.data.files.writing import write_atomically
 from zeroevidence.data.formats.lists.transcripts import read_transcripts
 from zeroevidence.data.speech.audio import load_audio, write_audio
 from zeroevidence.data.speech.corpus import Utterance
+from zeroevidence.data.speech.mixing import Wave
 from zeroevidence.errors import InputError, UsageError
+from zeroevidence.forking import cores
+from zeroevidence.protect.voices.recognisers import RECOGNISERS, Transcript, load_recogniser, recognise
 from zeroevidence.uncertainty.resampling.draws import Progress
 
 _ONE, _ALL = "{wav}", "{list}"
 _TIMEOUT = 600.0  # seconds for an utterance
 
 
-def recognise_speech(utterances: Sequence[Utterance], command: str, progress: Progress | None = None) -> dict[str, str]:
+@dataclass(frozen=True, slots=True)
+class CachedRecogniser:
+    """A recogniser of this package with a cache, so that a continued audit transcribes nothing twice.
+
+    Parameters
+    ----------
+    name
+        Name of the recogniser.
+    folder
+        Folder of the cache; None for no cache.
+    """
+
+    name: str
+    folder: Path | None = None
+
+    def __call__(self, wave: Wave) -> Transcript:
+        """Return the transcript of speech at 16 kHz."""
+        if self.folder is None:
+            return recognise(self.name, wave)
+        key = array_key(wave, self.name, RECOGNISERS[self.name].version)
+        file = self.folder / key[:2] / f"{key[2:]}.json"
+        with suppress(InputError):  # missing, or cut off
+            return load_typed(Transcript, file, "transcript")
+        transcript = recognise(self.name, wave)
+        with suppress(OSError):  # a full disk is no reason to stop
+            file.parent.mkdir(parents=True, exist_ok=True)
+            text = json.dumps(asdict(transcript))
+            write_atomically(file, lambda temporary: temporary.write_text(text, encoding="utf-8"))
+        return transcript
+
+
+def transcribe(
+    utterances: Sequence[Utterance],
+    load: Callable[[Utterance], Wave],
+    recogniser: CachedRecogniser,
+    progress: Progress | None,
+) -> dict[str, Transcript]:
+    """Return the transcript of each utterance.
+
+    Parameters
+    ----------
+    utterances
+        The utterances.
+    load
+        Returns the speech of an utterance at 16 kHz.
+    recogniser
+        The recogniser.
+    progress
+        Called with the number of utterances done and of all.
+    """
+    load_recogniser(recogniser.name)  # a missing package is reported before any work
+    transcripts: dict[str, Transcript] = {}
+    for utterance, transcript in zip(
+        utterances, compute_ahead(lambda each: recogniser(load(each)), utterances, cores()), strict=True
+    ):
+        transcripts[utterance.id] = transcript
+        if progress is not None:
+            progress(len(transcripts), len(utterances))
+    return transcripts
+
+
+def run_recogniser(utterances: Sequence[Utterance], command: str, progress: Progress | None = None) -> dict[str, str]:
     """Return the text that a program recognises in each utterance, which it gets as 16-bit wav files at 16 kHz.
 
     Parameters
@@ -47,7 +119,7 @@ def recognise_speech(utterances: Sequence[Utterance], command: str, progress: Pr
         raise UsageError(f"the recogniser {command!r} has to name {_ONE} or {_ALL} among its arguments")
     with tempfile.TemporaryDirectory(prefix="zeroevidence-") as folder:
         if kinds == [_ALL]:
-            return _recognise_list(utterances, arguments, Path(folder), progress)
+            return _run_on_list(utterances, arguments, Path(folder), progress)
         texts = {}
         file = Path(folder, "utterance.wav")
         for done, utterance in enumerate(utterances, 1):
@@ -58,7 +130,7 @@ def recognise_speech(utterances: Sequence[Utterance], command: str, progress: Pr
         return texts
 
 
-def _recognise_list(
+def _run_on_list(
     utterances: Sequence[Utterance], arguments: list[str], folder: Path, progress: Progress | None
 ) -> dict[str, str]:
     lines = []
