@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 from zeroevidence.attack.backends.backend import BackendLike
-from zeroevidence.attack.encoders.training_speakers import refuse_shared
 from zeroevidence.attack.extractors.crops import SUFFIX, CropExtractor
 from zeroevidence.attack.extractors.device_extraction import device_network, extract_on_device, has_gpu
 from zeroevidence.attack.extractors.extract import extract
 from zeroevidence.attack.extractors.extractor import DEFAULT_EXTRACTOR, Extractor, load_extractor
 from zeroevidence.attack.extractors.split_extractor import SplitExtractor, split_extractor, with_trunk
 from zeroevidence.attack.ladder.ladder import Effort
+from zeroevidence.attack.onnx_models.cards import refuse_shared
 from zeroevidence.attack.onnx_models.runtime import OnnxExtractor
 from zeroevidence.attack.speech.protection import CachedTransform, RepeatedTransform
 from zeroevidence.attack.training.attacker import training_loop
@@ -31,7 +31,7 @@ from zeroevidence.auditing.inputs.anonymiser_draws import (
     own_draw_is_closer,
     without_repeats,
 )
-from zeroevidence.auditing.inputs.embedding_sets import EmbeddingSets
+from zeroevidence.auditing.inputs.embedding_sets import EmbeddingSets, check_trainable, sets_of, split_people
 from zeroevidence.auditing.inputs.encoded_speech import EncodedSpeech, required_speech
 from zeroevidence.auditing.inputs.further_encoders import (
     CROP_STEPS,
@@ -41,7 +41,6 @@ from zeroevidence.auditing.inputs.further_encoders import (
     with_crops,
 )
 from zeroevidence.auditing.inputs.left_out import LeftOut, read_usable, try_protection, without
-from zeroevidence.auditing.inputs.speaker_folds import check_trainable, sets_of, split_people
 from zeroevidence.auditing.utility.transcription import CachedRecogniser
 from zeroevidence.auditing.utility.word_errors import (
     RecogniserOptions,
@@ -61,7 +60,7 @@ from zeroevidence.evaluation import Evaluation, Options
 from zeroevidence.forking import cores
 from zeroevidence.protect.anonymising.release import release_card
 from zeroevidence.protect.card import protector_card
-from zeroevidence.protect.voices.draws import seeded_protectors
+from zeroevidence.protect.voices import seeded_protectors
 from zeroevidence.uncertainty.resampling.draws import Progress
 
 _SHOWN_NOTES = 5  # on the speech; `doctor` lists all

@@ -13,8 +13,10 @@ encoder learned from and was stopped on (see `encoders.training_speakers`).
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -101,8 +103,8 @@ def read_card(path: str | Path, name: str | None = None, *, model: Path | None =
 
     Examples
     --------
-    >>> from zeroevidence.attack.extractors.families.campplus import HOME
-    >>> card = read_card(HOME / "card.json")
+    >>> from zeroevidence.attack.encoders.inventory import BUNDLED
+    >>> card = read_card(BUNDLED / "campplus" / "card.json")
     >>> card.name, card.dim, card.front_end, card.licence
     ('campplus', 192, 'kaldi-fbank', 'Apache-2.0')
     """
@@ -137,6 +139,55 @@ def card_text(card: EncoderCard, **extra: Any) -> str:
     return json.dumps({key: value for key, value in content.items() if value}, indent=1, ensure_ascii=False) + "\n"
 
 
+_PREFIX = "zeroevidence/person/"
+
+
+def person_digest(name: str) -> str:
+    """Return the digest of a person that a card holds.
+
+    Examples
+    --------
+    >>> person_digest("ann")[:12]
+    'e52a961b2277'
+    """
+    return hashlib.sha256(f"{_PREFIX}{name}".encode()).hexdigest()
+
+
+def training_people(card: EncoderCard) -> frozenset[str]:
+    """Return the digests of all people whom an encoder was trained or stopped on; none where its card has none."""
+    return frozenset(card.training_people) | frozenset(card.development_people)
+
+
+def shared_people(card: EncoderCard, speakers: Iterable[str]) -> list[str]:
+    """Return those of some speakers whom an encoder was trained or stopped on, in alphabetical order.
+
+    Examples
+    --------
+    >>> from zeroevidence.attack.encoders.inventory import find_encoder
+    >>> shared_people(find_encoder("campplus").card, ["ann", "bob"])
+    []
+    """
+    digests = training_people(card)
+    return sorted({str(name) for name in speakers if person_digest(str(name)) in digests})
+
+
+def refuse_shared(card: EncoderCard, speakers: Iterable[str]) -> None:
+    """Refuse to evaluate people whom an encoder was trained on.
+
+    Raises
+    ------
+    InputError
+        Naming the encoder's file, one of the people, and how many they are.
+    """
+    shared = shared_people(card, speakers)
+    if shared:
+        raise InputError(
+            f"{card.name} was trained with {len(shared)} of the evaluated people, among them {shared[0]!r}; expected "
+            "an encoder that learned from other people",
+            path=card.file,
+        )
+
+
 def _card_naming(model: Path) -> EncoderCard:
     for file in (model.with_suffix(".json"), *sorted(model.parent.glob("*.json"))):
         if file.is_file():
@@ -162,7 +213,7 @@ class _CardContent:
 
     sample_rate: int
     dim: int
-    file: str = "."
+    file: str = ""
     front_end: str = ""
     features: str = ""
     input: str = "input"
@@ -193,7 +244,9 @@ class _CardContent:
             if not all(map(_DIGEST.fullmatch, getattr(self, key))):
                 raise UsageError(f"{key}: expected a list of texts of 64 hexadecimal digits")
         if Path(self.file).is_absolute() or ".." in Path(self.file).parts:  # a card may come from anybody
-            raise UsageError(f"file is {shortened(self.file)!r}, outside the folder of the card; expected one beside it")
+            raise UsageError(
+                f"file is {shortened(self.file)!r}, outside the folder of the card; expected one beside it"
+            )
 
     @property
     def known_front_end(self) -> str:
@@ -210,7 +263,8 @@ def _card(file: Path, name: str, content: dict[str, Any], model: Path | None) ->
         card = typed(_CardContent, known_fields(_CardContent, content), where)
         place = file.parent / card.file if model is None else model
         if not is_file(place):
-            raise InputError(f"{where}: no such model file {shortened(place.name)}")
+            reason = f"no such model file {shortened(place.name)}" if model or card.file else "file is missing"
+            raise InputError(f"{where}: {reason}")
     values = {field.name: getattr(card, field.name) for field in fields(card) if field.name != "features"}
     changed = {"front_end": card.known_front_end, "sha256": card.sha256 and card.sha256.lower()}
     first_words = {key: values[key].split()[0] for key in ("input", "output")}

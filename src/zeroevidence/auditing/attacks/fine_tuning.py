@@ -21,7 +21,7 @@ from zeroevidence.attack.ladder.ladder import Effort
 from zeroevidence.attack.networks.loading import load_network
 from zeroevidence.attack.onnx_models.cards import CARD, EncoderCard
 from zeroevidence.attack.onnx_models.runtime import OnnxExtractor
-from zeroevidence.attack.speech.encoder_outputs import EncoderOutputs
+from zeroevidence.attack.speech.array_store import EncoderOutputs
 from zeroevidence.attack.speech.protection import VoiceTransform
 from zeroevidence.attack.training.attacker import estimate_text, fine_tune, training_loop
 from zeroevidence.attack.training.data.features import read_features
@@ -151,7 +151,7 @@ class FineTuner:
             workers=self.workers,
             progress=self.progress,
         )
-        for sentence in conversions.sentences():
+        for sentence in conversions:
             self.say(sentence)
         trains = np.array([utterance.role == "train" for utterance in utterances])
         return frames.take(trains), frames.take(~trains)

@@ -8,7 +8,6 @@ them.
 from __future__ import annotations
 
 import json
-import subprocess
 import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -18,7 +17,7 @@ from pathlib import Path
 from zeroevidence.attack.speech.array_store import array_key
 from zeroevidence.attack.speech.batches import compute_ahead
 from zeroevidence.data.files.json_values import load_typed
-from zeroevidence.data.files.programs import fill_in, run_program, split_command
+from zeroevidence.data.files.programs import fill_in, run_to_files, split_command
 from zeroevidence.data.files.writing import write_atomically
 from zeroevidence.data.formats.lists.transcripts import read_transcripts
 from zeroevidence.data.speech.audio import load_audio, write_audio
@@ -156,17 +155,11 @@ def _run_on_list(
 def _run(arguments: list[str], file: tuple[str, Path], title: str, timeout: float) -> str:
     """Return what the program prints when a file takes the place that its arguments name."""
     program, (name, path) = Path(arguments[0]).name, file
-    printed, errors = path.parent / "stdout", path.parent / "stderr"
-    try:
-        with printed.open("wb") as output, errors.open("wb") as stream:
-            status = run_program(fill_in(arguments, {name: path}), stream, timeout, output)
-    except OSError as error:
-        raise InputError(f"{program} cannot be run: {error.strerror or error}") from None
-    except subprocess.TimeoutExpired:
-        raise InputError(f"{title}: {program} did not end within {timeout:g} s") from None
-    if status:
-        lines = errors.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-        raise InputError(f"{title}: {program} ended with status {status}" + (f": {lines[-1].strip()}" if lines else ""))
+    printed = path.parent / "stdout"
+    with printed.open("wb") as output:
+        reason = run_to_files(fill_in(arguments, {name: path}), path.parent, timeout, output)
+    if reason:
+        raise InputError(f"{title}: {program} {reason}")
     try:
         return printed.read_text(encoding="utf-8")
     except UnicodeDecodeError:

@@ -1,7 +1,7 @@
 """Word errors of original and protected speech, by a recogniser that had no part in the protection.
 
-Recognisers write "Twenty-one bears!", "21 bears" or "TWENTY ONE BEARS" for the same words, and only the words count: texts
-are compared without case and punctuation, and with numbers written out.
+Recognisers write "Twenty-one bears!", "21 bears" or "TWENTY ONE BEARS" for the same words, and only the words count.
+So texts are compared without case and punctuation, and with numbers written out.
 """
 
 from __future__ import annotations

@@ -184,7 +184,7 @@ def _recogniser_options(recognition: RecognitionInputs) -> RecogniserOptions:
 def _utility(
     recognition: RecognitionInputs, corpus: str, anonymised: str | None, options: Options, *, pitch: bool
 ) -> list[Evaluation]:
-    """Return the rows of the utility of the anonymised speech that are asked for, other than word errors by a bundled recogniser."""
+    """Return the rows of utility that are asked for, other than word errors by a bundled recogniser."""
     given = replace(recognition, recogniser=None, transcripts=None) if recognition.bundled else recognition
     if not pitch and not given.any:
         return []

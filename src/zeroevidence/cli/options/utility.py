@@ -106,7 +106,9 @@ class RecognitionInputs:
                 rows += evaluate_classes(read_classes(self.emotions), read_classes(self.recognised), **settings)
         return rows
 
-    def recognise_original(self, speakers: Mapping[str, str] | None, options: Options, corpus: Corpus) -> list[Evaluation]:
+    def recognise_original(
+        self, speakers: Mapping[str, str] | None, options: Options, corpus: Corpus
+    ) -> list[Evaluation]:
         """Return the row of the words of the original speech, which the recogniser is run on, too; none without one.
 
         Parameters

@@ -19,13 +19,12 @@ from numpy.typing import NDArray
 from zeroevidence._typing import FloatArray
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.protect.voices import ProtectorPart, Spelling, register_voice
-from zeroevidence.protect.voices.chain import Chain
 from zeroevidence.protect.voices.processing import UtteranceInfo, Wave, check_wave
 from zeroevidence.protect.voices.recognisers import RATE, RECOGNISERS, Transcript, recognise
 from zeroevidence.protect.voices.stretching import resampled
 from zeroevidence.protect.voices.synthesis import SYNTHETIC_VOICES, load_voice
 from zeroevidence.protect.voices.synthesis.digits import spell_digits
-from zeroevidence.protect.voices.voice_protector import VoiceProtector
+from zeroevidence.protect.voices.voice_protector import Chain, VoiceProtector
 
 _VERSION = 4  # of what is between recogniser and voice: enters cache keys
 _USUAL = "moonshine/joe"

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from zeroevidence.errors import MissingExtra
 from zeroevidence.protect.voices.moonshine import WHEEL, moonshine_file
-from zeroevidence.protect.voices.recognisers import RECOGNISERS, Transcript, RecogniserKind, most_tokens
+from zeroevidence.protect.voices.recognisers import RECOGNISERS, RecogniserKind, Transcript, most_tokens
+from zeroevidence.protect.voices.wheels import one_thread_session
 
 _BEGIN, _END = 1, 2  # tokens of which no text is made, like the first, which is for what is unknown
 _HEADS, _WIDTH = 8, 36  # of the keys and values that the decoder keeps
@@ -23,14 +23,8 @@ class Moonshine:
     """The recogniser, with one thread for each call."""
 
     def __init__(self) -> None:
-        try:
-            import onnxruntime
-        except ImportError:
-            raise MissingExtra("cascade", "Moonshine") from None
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = options.inter_op_num_threads = 1
         self._encoder, self._decoder = (
-            onnxruntime.InferenceSession(str(moonshine_file(part)), options, providers=["CPUExecutionProvider"])
+            one_thread_session(str(moonshine_file(part)), extra="cascade", needed_for="Moonshine")
             for part in ("encoder", "decoder")
         )
         self._kept = [each.name for each in self._decoder.get_inputs() if each.name.startswith("past")]
@@ -87,7 +81,7 @@ RECOGNISERS.add(
         name="moonshine",
         title="Moonshine tiny, English, 27 million parameters",
         licence="MIT (program and English weights)",
-        version=WHEEL,
+        version=WHEEL.version,
         extra="cascade",
         least_confidence=-0.6,  # fewest errors on half of the people: benchmarks/cascade.py
         make=Moonshine,
