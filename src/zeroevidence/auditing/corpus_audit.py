@@ -8,18 +8,17 @@ from pathlib import Path
 from typing import Any, Literal
 
 from zeroevidence.attack.backends.backend import BackendLike
-from zeroevidence.attack.encoders.training_speakers import refuse_shared
-from zeroevidence.attack.extractors.crops import SUFFIX, CropExtractor
 from zeroevidence.attack.extractors.device_extraction import device_network, extract_on_device, has_gpu
 from zeroevidence.attack.extractors.extract import extract
 from zeroevidence.attack.extractors.extractor import DEFAULT_EXTRACTOR, Extractor, load_extractor
 from zeroevidence.attack.extractors.split_extractor import SplitExtractor, split_extractor, with_trunk
 from zeroevidence.attack.ladder.ladder import Effort
-from zeroevidence.attack.onnx_models.runtime import OnnxExtractor
+from zeroevidence.attack.onnx_models.cards import refuse_shared
+from zeroevidence.attack.onnx_models.runtime import SUFFIX, CropExtractor, OnnxExtractor
 from zeroevidence.attack.speech.protection import CachedTransform, RepeatedTransform
 from zeroevidence.attack.training.attacker import training_loop
 from zeroevidence.attack.training.settings import TrainingSettings, usual_scope
-from zeroevidence.auditing.attacks.attack_settings import AttackSettings
+from zeroevidence.auditing.attacks.attack_plan import AttackSettings
 from zeroevidence.auditing.attacks.fine_tuning import FineTuner, too_few
 from zeroevidence.auditing.attacks.row_flags import with_pair_flags, with_refusal_flags
 from zeroevidence.auditing.embedding_audit import Audit, audit_folds
@@ -31,7 +30,7 @@ from zeroevidence.auditing.inputs.anonymiser_draws import (
     own_draw_is_closer,
     without_repeats,
 )
-from zeroevidence.auditing.inputs.embedding_sets import EmbeddingSets
+from zeroevidence.auditing.inputs.embedding_sets import EmbeddingSets, check_trainable, sets_of, split_people
 from zeroevidence.auditing.inputs.encoded_speech import EncodedSpeech, required_speech
 from zeroevidence.auditing.inputs.further_encoders import (
     CROP_STEPS,
@@ -41,9 +40,13 @@ from zeroevidence.auditing.inputs.further_encoders import (
     with_crops,
 )
 from zeroevidence.auditing.inputs.left_out import LeftOut, read_usable, try_protection, without
-from zeroevidence.auditing.inputs.speaker_folds import check_trainable, sets_of, split_people
-from zeroevidence.auditing.utility.heard_speech import Ear
-from zeroevidence.auditing.utility.hearing import Hearing, appoint_judge, hear_audit, known_parts
+from zeroevidence.auditing.utility.transcription import CachedRecogniser
+from zeroevidence.auditing.utility.word_errors import (
+    RecogniserOptions,
+    known_parts,
+    measure_word_errors,
+    select_recogniser,
+)
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.files.errors import naming_file
 from zeroevidence.data.formats.corpora.pairs import PairReport, examine_speech
@@ -56,10 +59,10 @@ from zeroevidence.evaluation import Evaluation, Options
 from zeroevidence.forking import cores
 from zeroevidence.protect.anonymising.release import release_card
 from zeroevidence.protect.card import protector_card
-from zeroevidence.protect.voices.draws import seeded_protectors
+from zeroevidence.protect.voices import seeded_protectors
 from zeroevidence.uncertainty.resampling.draws import Progress
 
-_NOTES = 5  # about the speech, that are shown
+_SHOWN_NOTES = 5  # on the speech; `doctor` lists all
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +88,7 @@ def audit_corpora(
     training: TrainingSettings | None = None,
     cutting: TrialSegments | None = None,
     folds: int | None = None,
-    hearing: Hearing = Hearing(),  # noqa: B008 (frozen)
+    recognition: RecogniserOptions = RecogniserOptions(),  # noqa: B008 (frozen)
     options: Options | None = None,
     workers: int = 1,
     scheduler: Any = None,
@@ -122,9 +125,9 @@ def audit_corpora(
     folds
         Cross-validation over people, where the corpus names neither roles nor splits: how many folds, 0 for one split.
         By default three for fewer than 30 people, and one split for more.
-    hearing
-        How words are measured before and after protection: by default, where the extra ``recogniser`` is installed, by
-        one that is no part of the protection, on a sample of the recordings.
+    recognition
+        How word errors are measured before and after protection: by default, where the extra ``recogniser`` is
+        installed, by one that is no part of the protection, on a sample of the recordings.
     workers
         Processes for the resampling. Speech is read, protected and embedded on all cores in any case, and embedded on a
         GPU where there is one; many rows are evaluated on all cores, too.
@@ -143,7 +146,8 @@ def audit_corpora(
     ...
     zeroevidence.errors.UsageError: expected either a folder of anonymised speech or a protector, and not both
     """
-    folders = _folders(anonymised)
+    # the release first
+    folders = (anonymised,) if isinstance(anonymised, (str, Path)) else tuple(anonymised or ())
     if bool(folders) == (protect is not None):
         raise UsageError("expected either a folder of anonymised speech or a protector, and not both")
     options = options or Options()
@@ -157,8 +161,8 @@ def audit_corpora(
     originals = _split(usable, corpus, folds, options.seed, cutting)
     compared = _check_speech(corpus, folders[0] if folders else None, refused, progress, say)
     encoder, parts = load_extractor(extractor), known_parts(protect, folders)
-    judge = appoint_judge(hearing, parts, say)
-    if protectors and any(part.role == "recogniser" for part in parts):  # what is not understood is refused
+    recogniser = select_recogniser(recognition, parts, say)
+    if protectors and any(part.role == "recogniser" for part in parts):  # it may refuse recordings
         kept = CachedTransform(protectors[0], Path(cache) / "protected")
         refused = try_protection(usable, kept, encoder.sample_rate, cores(), progress("protecting", "recordings"))
         usable = without(usable, refused)
@@ -182,7 +186,7 @@ def audit_corpora(
         repeated = RepeatedTransform(protectors, draw_names(further))
         transform = CachedTransform(repeated, Path(cache) / "protected")
     extraction = _Extraction(pairs, AnonymiserDraws(), transform, cache, max(workers, cores()), progress, scheduler)
-    extraction.side(encoder, 0)  # what is embedded is kept, however long a run of the anonymiser takes
+    extraction.side(encoder, 0)  # cached before the anonymiser is run, which may take long
     runs = without_repeats(pairs[0][1], further, transform, encoder.sample_rate)
     if runs.deterministic:
         say("the anonymiser gives the same speech again, so it is run once")
@@ -194,7 +198,7 @@ def audit_corpora(
         extraction = replace(extraction, split=split_extractor(encoder, Path(cache) / "outputs"))
     encoded: list[list[EncodedSpeech]] = []
     left_out: list[str] = []
-    for fold in extraction.each():
+    for fold in extraction.by_fold():
         speech = [EncodedSpeech(encoder.name, *fold.sides(encoder))]
         speech += [EncodedSpeech(each.name, None, fold.side(each, 1), "anonymised") for each in retrained]
         if backends is None:
@@ -214,18 +218,11 @@ def audit_corpora(
     rows = result.rows if compared is None else with_pair_flags(result.rows, compared)
     rows = tuple(with_refusal_flags(rows, refused))
     utility: list[Evaluation] = []
-    if judge is not None:
-        changed = usable.replaced(folders[0]) if transform is None else transform
-        ear = Ear(judge, Path(cache) / "heard")
-        utility = hear_audit(usable, changed, corpus, hearing, ear, options, progress, say)
+    if recogniser is not None:
+        protected = usable.replaced(folders[0]) if transform is None else transform
+        cached = CachedRecogniser(recogniser, Path(cache) / "heard")
+        utility = measure_word_errors(usable, protected, corpus, recognition, cached, options, progress, say)
     return replace(result, rows=rows, left_out=(*result.left_out, *left_out), protector=card, utility=tuple(utility))
-
-
-def _folders(anonymised: str | Path | Sequence[str | Path] | None) -> tuple[str | Path, ...]:
-    """Return the folders of anonymised speech, the release first."""
-    if anonymised is None:
-        return ()
-    return (anonymised,) if isinstance(anonymised, (str, Path)) else tuple(anonymised)
 
 
 def _split(
@@ -256,10 +253,10 @@ def _check_speech(
     report = examine_speech(corpus, anonymised, left_out=refused.names, workers=cores(), progress=progress)
     if report.problems:
         raise InputError.of(list(report.problems), lister)
-    for note in report.notes[:_NOTES]:
+    for note in report.notes[:_SHOWN_NOTES]:
         say(f"note: {note}")
-    if len(report.notes) > _NOTES:
-        say(f"note: {len(report.notes) - _NOTES} more notes, which `{lister}` lists")
+    if len(report.notes) > _SHOWN_NOTES:
+        say(f"note: {len(report.notes) - _SHOWN_NOTES} more notes, which `{lister}` lists")
     return report.pairs
 
 
@@ -354,7 +351,7 @@ class _Extraction:
         """The number of training people, in the fold that has fewest."""
         return min(len({utterance.speaker for utterance in speech.select("train")}) for _, speech in self.folds)
 
-    def each(self) -> list[_Extraction]:
+    def by_fold(self) -> list[_Extraction]:
         """Return the extraction of each fold of people; embeddings are shared."""
         return [replace(self, number=number) for number in range(len(self.folds))]
 

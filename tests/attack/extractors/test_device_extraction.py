@@ -5,10 +5,10 @@ import sys
 import numpy as np
 import pytest
 
-from zeroevidence.attack.extractors.crops import CropExtractor
 from zeroevidence.attack.extractors.device_extraction import device_network, extract_on_device, has_gpu
 from zeroevidence.attack.extractors.extract import extract
 from zeroevidence.attack.extractors.extractor import load_extractor
+from zeroevidence.attack.onnx_models.runtime import CropExtractor
 from zeroevidence.data.speech.audio import write_audio
 from zeroevidence.data.speech.corpus import Utterance
 from zeroevidence.errors import InputError
@@ -35,16 +35,8 @@ class Counted:
 
 
 @pytest.fixture
-def utterances(tmp_path):
-    rng = np.random.default_rng(0)
-    found = []
-    for k, size in enumerate((8_000, 39_000, 41_000, 16_000)):
-        file = tmp_path / "speech" / f"{k}.wav"
-        file.parent.mkdir(exist_ok=True)
-        tone = np.sin(np.arange(size) * (0.02 + 0.01 * k)) * np.sin(np.arange(size) * 0.001)
-        write_audio(file, 0.2 * tone + 0.02 * rng.normal(size=size))
-        found.append(Utterance(f"u{k}", f"s{k % 2}", file, attributes={"sex": "fm"[k % 2]}))
-    return found
+def utterances(recordings):
+    return recordings((8_000, 39_000, 41_000, 16_000))
 
 
 def cosines(first, second):
@@ -73,27 +65,18 @@ def test_torch_gives_the_vectors_of_onnxruntime(utterances, tmp_path, crops):
 
 
 def test_a_silent_recording_is_named(utterances, tmp_path):
-    write_audio(tmp_path / "speech" / "silent.wav", np.zeros(16_000))
+    write_audio(tmp_path / "audio" / "silent.wav", np.zeros(16_000))
     extractor = load_extractor("campplus")
-    broken = [*utterances, Utterance("silent", "s0", tmp_path / "speech" / "silent.wav")]
+    broken = [*utterances, Utterance("silent", "s0", tmp_path / "audio" / "silent.wav")]
     with pytest.raises(InputError, match=r"silent\.wav"):
         extract_on_device(broken, extractor, device_network(extractor), cache=tmp_path, device="cpu")
-
-
-def test_encoders_without_a_network_stay_where_they_are(monkeypatch):
-    assert device_network(load_extractor("cues")) is None
-    monkeypatch.setattr("zeroevidence.attack.networks.loading.recognise", lambda _: None)
-    assert device_network(load_extractor("campplus")) is None
 
 
 @pytest.mark.parametrize(
     ("version", "imported"),
     [
         ("cuda: Optional[str] = None\nhip: Optional[str] = None\n", False),
-        ("cuda = None\nhip = None\n", False),
-        ("cuda: Optional[str] = '12.4'\nhip: Optional[str] = None\n", True),
         ("cuda: Optional[str] = None\nhip: Optional[str] = '6.2'\n", True),
-        ("", True),
         (None, True),
     ],
 )

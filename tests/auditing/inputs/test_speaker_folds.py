@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from zeroevidence.auditing import EmbeddingSets, audit
-from zeroevidence.auditing.inputs.embedding_sets import noise_like
-from zeroevidence.auditing.inputs.speaker_folds import draw_sets
+from zeroevidence.auditing.inputs.embedding_sets import draw_sets, noise_like
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import Options
@@ -66,12 +65,6 @@ def test_rows_say_that_people_were_cross_validated(audited):
     assert [row.about.role for row in audited.rows[:2]] == ["control", "floor"]
     text = to_json(audited.rows)  # people of different folds were not compared: NaN in the similarity of voices
     assert to_json(from_json(text)) == text
-
-
-def test_the_floor_is_near_nothing(audited):
-    floor = audited.rows[1]
-    assert floor["alid"].p_value > 0.05
-    assert floor.number("top1") < 0.8
 
 
 def test_noise_differs_between_folds():

@@ -89,6 +89,8 @@ def test_audit_from_audio_to_results(run, corpus, encoder, tmp_path):
     page = (out / "report.html").read_text()
     assert words.headline in page
     assert f"wrote {out / 'report.html'}" in err
+    code, _, err = run("audit", corpus, "--protect", "mcadams", "-o", out, *QUICK)
+    assert (code, "--overwrite" in err) == (2, True)
 
 
 def test_the_card_of_anonymised_speech_is_read(run, corpus, encoder, tmp_path, without_figures):
@@ -112,33 +114,6 @@ def test_the_card_of_anonymised_speech_is_read(run, corpus, encoder, tmp_path, w
 
 
 @slow
-def test_effort_says_which_ways_of_comparing_are_tried(run, corpus, encoder, tmp_path, without_figures):
-    found = {}
-    for effort in ("quick", "standard"):
-        asked = ("--effort", effort, "--attacker", "lazy-informed", "--intervals", 0, "--null", 0)
-        code, _, err = run("audit", corpus, "--protect", "mcadams", "-o", tmp_path / effort, *asked)
-        assert code == 0, err
-        rows = json.loads((tmp_path / effort / "result.json").read_text())["rows"]
-        found[effort] = {row["labels"]["backend"] for row in rows}
-    assert found["quick"] < found["standard"]
-
-
-@slow
-def test_embeddings_are_kept_and_results_not_replaced_unasked(run, corpus, encoder, tmp_path, without_figures):
-    out = tmp_path / "out"
-    arguments = ("audit", corpus, "--protect", "mcadams", "-o", out, *QUICK)
-    assert run(*arguments)[0] == 0
-    calls = encoder.calls
-    before = (out / "result.json").read_text()
-    code, _, err = run(*arguments)
-    assert code == 2
-    assert "--overwrite" in err
-    assert run(*arguments, "--overwrite")[0] == 0
-    assert encoder.calls == calls
-    assert (out / "result.json").read_text() == before
-
-
-@slow
 def test_few_people_are_cross_validated_and_embedded_once(run, corpus, encoder, tmp_path, without_figures):
     code, _, err = run("audit", corpus, "--protect", "mcadams", "-o", tmp_path / "out", *QUICK)
     assert code == 0, err
@@ -147,9 +122,6 @@ def test_few_people_are_cross_validated_and_embedded_once(run, corpus, encoder, 
     rows = read_results(tmp_path / "out")
     assert {row.setup.search.folds for row in rows} == {(6, 6, 6)}
     assert {row.counts["speakers"] for row in rows} == {18}
-    code, _, err = run("audit", corpus, "--protect", "mcadams", "-o", tmp_path / "one", *QUICK, "--folds", 0)
-    assert code == 0, err
-    assert {row.setup.search.folds for row in read_results(tmp_path / "one")} == {()}
     code, _, err = run("audit", corpus, "--protect", "mcadams", "-o", tmp_path / "many", *QUICK, "--folds", 10)
     assert code == 2
     assert "10 folds of 18 people" in err
@@ -172,10 +144,6 @@ def test_folder_of_an_external_anonymiser(run, corpus, encoder, tmp_path, withou
     document = json.loads((tmp_path / "out" / "result.json").read_text())
     assert any("alid_over_draws" in row["curves"] for row in document["rows"])
     assert "With 2 runs of the anonymiser instead of 1" in (tmp_path / "out" / "report.html").read_text()
-    next(protected.rglob("*.wav")).unlink()
-    code, _, err = run("audit", corpus, "--anonymised", protected, "-o", tmp_path / "other", *QUICK)
-    assert code == 3
-    assert "no audio for utterance" in err
 
 
 @pytest.mark.parametrize(
@@ -206,33 +174,6 @@ def test_doctor_looks_at_a_corpus(run, corpus):
     assert "p00_0.wav" in out
     assert "note: " in out
     assert "problems found" in err
-
-
-@slow
-def test_words_that_are_understood_stand_beside_what_leaks(run, corpus, encoder, tmp_path, without_figures):
-    pytest.importorskip("jiwer")
-    names = sorted(path.stem for path in corpus.glob("*/*.wav"))
-    (tmp_path / "text").write_text("".join(f"{name} one two three\n" for name in names))
-    (tmp_path / "hyp").write_text("".join(f"{name} one two tree\n" for name in names))
-    code, out, _ = run(
-        *("audit", corpus, "--protect", "pitch:2", "--effort", "quick", "--folds", 0, "--intervals", 20, "--null", 0),
-        *("--transcripts", tmp_path / "text", "--hypotheses", tmp_path / "hyp", "-o", tmp_path / "out"),
-    )
-    assert code == 0
-    assert "WER" in out
-    *_, row = read_results(tmp_path / "out")
-    assert float(row["wer"]) == pytest.approx(1 / 3)
-    assert row.counts["speakers"] == 18
-    assert row.labels["system"] == "pitch:2"
-    pytest.importorskip("jinja2")
-    code, _, err = run("report", tmp_path / "out", "-o", tmp_path / "page.html")
-    assert code == 0, err
-    assert "WER" in (tmp_path / "page.html").read_text()
-    code, _, err = run(
-        "audit", corpus, "--protect", "pitch:2", "--transcripts", tmp_path / "text", "-o", tmp_path / "b"
-    )
-    assert code == 2
-    assert "--transcripts and --hypotheses belong together" in err
 
 
 @slow
@@ -286,9 +227,7 @@ def test_training_settings_reach_the_audit(run, tmp_path, monkeypatch):
     ("setting", "reason"),
     [
         ("epochs=0", "0 is not in the range x>0"),
-        ("epochs", "'' is not a valid integer"),
         ("seed=3", "expected NAME=VALUE with NAME one of scope, epochs"),
-        ("scope=first", "'first' is not one of 'all', 'last'"),
     ],
 )
 def test_training_settings_out_of_range_are_refused(run, tmp_path, setting, reason):

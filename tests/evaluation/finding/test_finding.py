@@ -7,8 +7,7 @@ import pytest
 
 import zeroevidence as ze
 from tests.effort import slow
-from zeroevidence.attack.attackers.attacker import find_attacker
-from zeroevidence.attack.attackers.challenges import RANDOM_VECTORS, UNPROTECTED_SPEECH
+from zeroevidence.attack.attackers.attacker import RANDOM_VECTORS, UNPROTECTED_SPEECH, find_attacker
 from zeroevidence.evaluation import MeasureResult, Setup, findings, flag_rows
 from zeroevidence.evaluation.finding.chance import chances
 from zeroevidence.evaluation.finding.choosing import strongest_row

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from textwrap import wrap
 
+from zeroevidence.data.printable import labelled_lines
 from zeroevidence.data.threat import RANDOM, UNPROTECTED, ThreatModel, Training
 from zeroevidence.evaluation.rows.about import Protocol, TrainingEffort
 
@@ -30,12 +30,7 @@ class AttackerCard:
 
     def to_text(self, width: int | None = None) -> str:
         """Return the card as lines, one field each, wrapped at `width`."""
-        lines = []
-        for name, value in self.to_dict().items():
-            label = "attacker" if name == "name" else name.replace("_", " ")
-            line = f"{label:<14} {' '.join(value) if isinstance(value, list) else value}"
-            lines += [line] if width is None else wrap(line, width, subsequent_indent=" " * 15)
-        return "\n".join(lines) + "\n"
+        return labelled_lines("attacker", self.to_dict(), width)
 
 
 _OBJECTIVE = "Link {trial} to one identity among {identities} that are known."
