@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import secrets
 import shutil
 from collections.abc import AsyncIterator
@@ -23,9 +22,8 @@ from zeroevidence.data.speech.folds import LEAST_PEOPLE
 from zeroevidence.report.html.page import policy as report_policy
 from zeroevidence.report.html.page import template_text, templates
 from zeroevidence.web import MAX_BYTES, MOST_FILES, TIMEOUT
-from zeroevidence.web.connections import BriefErrors
-from zeroevidence.web.forms import HEADERS, BadForm, SentForm, receive_form
-from zeroevidence.web.guard import Body, Guard, TooLarge, TooSlow
+from zeroevidence.web.forms import SentForm, receive_form
+from zeroevidence.web.guard import Guard
 from zeroevidence.web.jobs import JobQueue, ReportJob
 from zeroevidence.web.work.outcome import FIGURES, REPORT, RESULT, Outcome
 from zeroevidence.web.work.request import FLAGS, MOST_PROBLEMS, JobRequest, Kind, ProblemList
@@ -51,7 +49,6 @@ def make_app(home: Path, *, max_bytes: int = MAX_BYTES, timeout: float = TIMEOUT
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        asyncio.get_running_loop().set_exception_handler(BriefErrors())
         try:
             yield
         finally:
@@ -116,30 +113,16 @@ class _Page:
     async def upload(self, request: Request) -> Response:
         """Take the files and begin a job."""
         self._check(request)
-        limit = self.max_bytes + HEADERS * MOST_FILES
-        length = request.headers.get("content-length", "")
-        body = Body(request.receive, limit)
-        await self._check_room(body)
+        self._check_room()
         folder = self.jobs.folder()
         try:
-            if length.isdigit() and int(length) > limit:
-                raise TooLarge
-            content_type = request.headers.get("content-type", "")
-            form = await receive_form(body, content_type, folder, self.max_bytes)
-            return self._begin(form, folder)
+            return self._begin(await receive_form(request, folder, self.max_bytes), folder)
         except BaseException as error:
             shutil.rmtree(folder, ignore_errors=True)
-            if isinstance(error, ClientDisconnect):  # the page was closed meanwhile; nobody reads the answer
-                return Response(status_code=400)
-            if isinstance(error, TooSlow):
-                late = "The upload came too slowly and was cut off."
-                raise HTTPException(408, late, {"Connection": "close"}) from None
-            if isinstance(error, TooLarge):
-                await body.drain()
-                raise HTTPException(413, f"These files are larger than {self._megabytes} MB together.") from None
-            if isinstance(error, BadForm):
-                await body.drain()
-                raise HTTPException(400, str(error)) from None
+            if isinstance(error, ClientDisconnect):  # nobody reads the answer
+                raise HTTPException(400, "The upload broke off.") from None
+            if isinstance(error, OSError):
+                raise HTTPException(500, f"These files could not be stored: {error.strerror}.") from None
             raise
 
     async def sample(self, request: Request) -> Response:
@@ -152,7 +135,7 @@ class _Page:
 
     async def _start_bundled(self, request: Request, kind: Kind, title: str) -> Response:
         self._check(request)
-        await self._check_room(Body(request.receive, HEADERS))
+        self._check_room()
         return self._start(self.jobs.folder(), JobRequest(kind=kind), title)
 
     def _begin(self, form: SentForm, folder: Path) -> Response:
@@ -162,16 +145,16 @@ class _Page:
         flags: dict[str, Any] = {flag: flag in form.texts for flag in FLAGS}
         speakers = form.uploads("speakers")
         if len(speakers) > 1:
-            raise BadForm("Expected one file with the speakers.")
+            raise HTTPException(400, "Expected one file with the speakers.")
         if kind == "scores" and not files["scores"]:
-            raise BadForm("No score file or result was chosen.")
+            raise HTTPException(400, "No score file or result was chosen.")
         if kind in ("speech", "embeddings"):
             what = "recordings were" if kind == "speech" else "embeddings were"
             for name, title in _SIDES.items():
                 if title and not files[name]:
-                    raise BadForm(f"No {title} {what} chosen.")
+                    raise HTTPException(400, f"No {title} {what} chosen.")
                 if len(form.files.get(name, ())) > 1:
-                    raise BadForm("Several files were chosen where one was expected.")
+                    raise HTTPException(400, "Several files were chosen where one was expected.")
         request = JobRequest(
             **files,
             speakers=speakers[0] if speakers else None,
@@ -254,10 +237,9 @@ class _Page:
             raise HTTPException(404, "There is nothing here, or it was deleted.")
         return job
 
-    async def _check_room(self, body: Body) -> None:
+    def _check_room(self) -> None:
         """Refuse a job where too many wait."""
         if self.jobs.full:
-            await body.drain()
             raise HTTPException(503, "Too much work is waiting here; cancel some of it, or try again later.")
 
     def _check(self, request: Request) -> None:

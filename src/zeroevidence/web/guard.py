@@ -1,10 +1,7 @@
-"""Checks of every request: its origin, its size, and the headers of every answer."""
+"""Checks of every request: its host and origin, and the headers of every answer."""
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
-import time
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -74,65 +71,3 @@ def _host(address: str) -> str | None:
         return urlsplit(address).hostname
     except ValueError:
         return None
-
-
-class TooLarge(Exception):
-    """More was sent than is allowed."""
-
-
-class TooSlow(Exception):
-    """Too little was sent in a long time."""
-
-
-class Body:
-    """A request's body, passed on while it stays within `limit` bytes, whatever its header claims, and keeps coming.
-
-    Parameters
-    ----------
-    receive
-        Source of the parts.
-    limit
-        How many bytes they may be.
-    patience
-        Seconds without a part after which the sender is cut off.
-    least_rate
-        Bytes per second that a sender must reach after `patience` seconds.
-    """
-
-    def __init__(self, receive: Receive, limit: int, *, patience: float = 30.0, least_rate: float = 8192.0) -> None:
-        self._receive = receive
-        self._limit = limit
-        self._patience, self._least_rate = patience, least_rate
-        self._began = time.monotonic()
-        self._seen = 0
-        self._ended = False
-
-    async def receive(self) -> Message:
-        """The next part; raises `TooLarge` when it is one too many, and `TooSlow` when it does not come."""
-        message = await self._in_time()
-        if self._seen > self._limit:
-            raise TooLarge
-        return message
-
-    async def drain(self) -> None:
-        """Read and drop the rest, so that a browser still gets the answer; give up where it is far too much or slow."""
-        with contextlib.suppress(TooSlow):
-            while not self._ended and self._seen <= 4 * self._limit:
-                await self._in_time()
-
-    async def _in_time(self) -> Message:
-        try:
-            async with asyncio.timeout(self._patience):
-                message = await self._next()
-        except TimeoutError:
-            raise TooSlow from None
-        elapsed = time.monotonic() - self._began
-        if not self._ended and elapsed > self._patience and self._seen < self._least_rate * elapsed:
-            raise TooSlow
-        return message
-
-    async def _next(self) -> Message:
-        message = await self._receive()
-        self._seen += len(message.get("body", b""))
-        self._ended = message["type"] != "http.request" or not message.get("more_body", False)
-        return message
