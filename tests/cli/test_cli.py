@@ -43,24 +43,6 @@ def test_every_format_shows_the_measures_asked_for_and_the_signature(run, files,
     assert "eer" not in out.lower()
 
 
-def test_scores_that_point_the_wrong_way_are_turned_round(run, tmp_path):
-    rng = np.random.default_rng(0)
-    pairs = [(f"s{i}", f"s{j}-u", rng.normal() + 3.0 * (i == j)) for i in range(12) for j in range(12)]
-    right, turned, key = (tmp_path / name for name in ("right.scores", "turned.scores", "trials"))
-    right.write_text("".join(f"{a} {b} {score}\n" for a, b, score in pairs))
-    turned.write_text("".join(f"{a} {b} {-score}\n" for a, b, score in pairs))
-    key.write_text("".join(f"{a} {b} {'target' if b == f'{a}-u' else 'nontarget'}\n" for a, b, _ in pairs))
-    few = ("--key", key, "--intervals", 0, "--null", 0, "-f", "json")
-    code, out, err = run("evaluate", turned, *few)
-    assert (code, out) == (3, "")
-    assert "--negate to turn the scores round" in err
-    outputs = [run("evaluate", *args) for args in ((turned, *few, "--negate"), (right, *few))]
-    negated, plain = (json.loads(out)["rows"][0] for _, out, _ in outputs)
-    assert negated["metrics"]["eer"]["value"] == plain["metrics"]["eer"]["value"]
-    assert f"negated:{len(pairs)}" in negated["signature"]
-    assert "negated" not in plain["signature"]
-
-
 def test_the_base_of_the_logarithm_is_suspected_and_named(run, tmp_path):
     draws = np.random.default_rng(1).normal(size=400)
     path = tmp_path / "forensic.csv"
@@ -211,32 +193,6 @@ def test_demo_audits_bundled_data(run, shared_demo):
     assert all(row["metrics"]["alid"]["low"] <= row["metrics"]["alid"]["high"] for row in rows)
 
 
-def test_voiceprivacy_folder_becomes_labelled_rows(run, tmp_path):
-    sample = {Path(row.scores).stem: row for row in sample_rows()}
-    data = tmp_path / "data" / "libri_test_trials_f"
-    data.mkdir(parents=True)
-    data.joinpath("trials").write_text(Path(sample["oo"].key).read_text())
-    for name, which in (
-        ("ASV-libri_test_enrolls-libri_test_trials_f", "oo"),
-        ("ASV-libri_test_enrolls-libri_test_trials_f_anon", "oa"),
-        ("ASV-libri_test_enrolls_anon-libri_test_trials_f_anon", "aa"),
-    ):
-        folder = tmp_path / "exp" / "results-2020-05-10.orig" / name
-        folder.mkdir(parents=True)
-        folder.joinpath("scores").write_text(Path(sample[which].scores).read_text())
-    code, out, err = run("evaluate", tmp_path / "exp", "-f", "json")
-    assert (code, err) == (0, "")
-    rows = json.loads(out)["rows"]
-    assert [row["about"]["threat"]["name"] for row in rows] == [
-        "unprotected",
-        "ignorant",
-        "lazy-informed",
-    ]
-    assert {row["labels"]["sex"] for row in rows} == {"f"}
-    assert "deid" in rows[1]["metrics"]
-    assert "voice_distinctiveness_gain" in rows[2]["metrics"]
-
-
 @pytest.fixture
 def searches(tmp_path):
     """Two sets of scores that form rows, of different speakers, with their keys."""
@@ -369,41 +325,3 @@ def test_interrupt_leaves_no_file_behind(run, files, tmp_path, monkeypatch):
     code, out, err = run("evaluate", *files[:1], "--key", files[1], "-o", tmp_path / "out.json")
     assert (code, out, err) == (130, "", "interrupted\n")
     assert sorted(tmp_path.iterdir()) == before
-
-
-def test_intervals_and_nulls_are_in_the_json(run, searches):
-    arguments = ("evaluate", searches["eval"][0], "--key", searches["eval"][1], "-f", "json")
-    metrics = json.loads(run(*arguments, "--intervals", 50, "--null", 20)[1])["rows"][0]["metrics"]
-    for name in ("eer", "d_ece", "alid", "lid_max"):
-        assert metrics[name]["low"] <= metrics[name]["high"]
-    for name in ("d_ece", "worst_case", "linkability", "alid", "lid_max", "mean_rank_disclosure", "link_probability"):
-        assert {"mean", "quantile"} <= set(metrics[name]["null"])
-        assert 0 < metrics[name]["p_value"] <= 1
-    bare = json.loads(run(*arguments, "--intervals", 0, "--null", 0)[1])["rows"][0]
-    assert "low" not in bare["metrics"]["eer"]
-    assert "|ci:none|" in bare["signature"]
-    assert "|null:" not in bare["signature"]
-
-
-def test_speakers_get_their_own_numbers(run, tmp_path):
-    mated = np.repeat(np.arange(12), 4)
-    gaps = np.where(mated < 6, 0.5, 4.0)[:, None]
-    scores = np.random.default_rng(0).normal(size=(48, 12)) + gaps * np.eye(12)[mated]
-    np.savez(
-        tmp_path / "scores.npz",
-        scores=scores,
-        mated=mated,
-        trials=np.array([f"t{i}" for i in range(48)]),
-        enrolments=np.array([f"p{i}" for i in range(12)]),
-    )
-    code, _, err = run(
-        "evaluate", tmp_path / "scores.npz", "--intervals", 0, "--null", 0, "--per-speaker", tmp_path / "people.csv"
-    )
-    assert code == 0, err
-    assert "12 people differ more than chance in what a trial discloses" in err
-    header, *lines = (tmp_path / "people.csv").read_text().splitlines()
-    assert header.endswith(
-        "trials,lid_mean,lid_low,lid_high,lid_max,share_positive,targets,nontargets,eer,eer_low,eer_high,worst_case,tag"
-    )
-    assert all(line.rpartition(",")[2] in "ABCDEF" for line in lines)
-    assert len(lines) == 12

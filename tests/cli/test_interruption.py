@@ -110,24 +110,3 @@ def test_while_modules_are_imported(tmp_path, name, number, code, line):
         [sys.executable, "-c", AT_IMPORT, *arguments], capture_output=True, text=True, timeout=PATIENCE
     )
     assert (ended.returncode, ended.stdout, ended.stderr) == (code, "", line)
-
-
-def test_a_fit_that_is_asked_to_end_leaves_nothing(tmp_path):
-    pytest.importorskip("torch")
-    pytest.importorskip("safetensors")
-    rng = np.random.default_rng(0)
-    people, sex = np.repeat([f"s{i:02d}" for i in range(40)], 10), np.repeat(["f", "m"] * 20, 10)
-    np.savez(tmp_path / "voices.npz", vectors=rng.normal(size=(400, 16)), speaker=people, sex=sex)
-    before = sorted(path.name for path in tmp_path.iterdir())
-    arguments = ("voices.npz", "--attribute", "sex", "--protector", "flow", "--set", "epochs=100000", "-o", "new/out")
-    process = subprocess.Popen(
-        [sys.executable, "-m", "zeroevidence", "protect", "fit", *arguments],
-        cwd=tmp_path,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    waited(lambda: process.poll() is not None or Path(tmp_path, "new", ".out.lock").exists())  # then it is fitted
-    process.send_signal(signal.SIGTERM)
-    _, err = process.communicate(timeout=600.0)
-    assert (process.returncode, err.splitlines()[-1]) == (143, "interrupted by SIGTERM")
-    assert sorted(path.name for path in tmp_path.iterdir()) == before

@@ -3,15 +3,8 @@
 import contextlib
 import io
 import json
-import os
-import random
-import shutil
-import signal
 import subprocess
 import sys
-import time
-from dataclasses import fields
-from typing import get_args
 
 import numpy as np
 import polars as pl
@@ -19,19 +12,10 @@ import pytest
 
 from zeroevidence.calibrate.rows import fit_rows
 from zeroevidence.cli import main
-from zeroevidence.cli.commands.link import command
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.evaluation.reading.results import from_json
 from zeroevidence.evaluation.rows.options import Options
 from zeroevidence.evaluation.search.matrix_search import MatrixSearch
-from zeroevidence.linkage.engines.engine import engine_names
-from zeroevidence.linkage.inputs.scoring import ScoringName
-from zeroevidence.linkage.resuming.resumable import LinkSettings, Precision
-
-
-def start(*arguments, command="link", **options):
-    command = [sys.executable, "-m", "zeroevidence", command, *map(str, arguments)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
 
 
 def run(*arguments, command="link"):
@@ -146,7 +130,10 @@ def test_done_work_is_not_done_again_and_other_work_is_not_replaced(files, argum
     assert code == 0
     assert "is done" in err
     assert (files / "out" / "result.json").stat().st_mtime_ns == before
-    for others, words in ((("--scoring", "dot"), "other scoring"), (("--trial", files / "dtrial.npz"), "trial")):
+    for others, words in (
+        (("--scoring", "dot"), "other scoring"),
+        (("--enrol", files / "denrol.npz", "--trial", files / "dtrial.npz"), "trial, enrol"),
+    ):
         code, _, err = run(*arguments, *others)
         assert code == 2
         assert "holds a search with other" in err
@@ -182,41 +169,8 @@ def test_what_is_wrong_is_said(files, arguments, changes, code, words):
     assert not (files / "out").exists()
 
 
-def test_choices_and_defaults_are_those_of_the_library():
-    options = {option.name: option for option in command.params}
-    assert tuple(options["engine"].type.choices) == engine_names()
-    assert tuple(options["scoring"].type.choices) == get_args(ScoringName)
-    assert tuple(map(int, options["precision"].type.choices)) == get_args(Precision)
-    for one in fields(LinkSettings):
-        assert options[one.name].default == one.default or one.default is None, one.name
-
-
 def content(folder):
     return (folder / "result.json").read_bytes(), pl.read_parquet(folder / "trials.parquet")
-
-
-def test_a_kill_at_any_moment_costs_nothing_but_time(files, tmp_path):
-    """Two here; `benchmarks/link_kills.py` does twenty and more, on larger work."""
-    arguments = ["--enrol", files / "penrol.npz", "--trial", files / "ptrial.npz", "--block", 1]
-    assert run(*arguments, "-o", tmp_path / "whole")[0] == 0
-    chance = random.Random(0)
-    killed = tmp_path / "killed"
-    kills = 0
-    for goal in (0, 60):
-        # Less urgent than this process, which so is not too late however busy the machine is.
-        process = start(*arguments, "-o", killed, preexec_fn=lambda: os.nice(19))
-        while process.poll() is None and len(list((killed / "blocks").glob("trials-*"))) < goal:
-            time.sleep(0.001)
-        time.sleep(chance.uniform(0.0, 0.02))
-        kills += process.poll() is None
-        process.send_signal(signal.SIGKILL)
-        process.communicate()
-    assert kills >= 1
-    code, _, err = run(*arguments, "-o", killed)
-    assert code == 0, err
-    (json_whole, table_whole), (json_killed, table_killed) = content(tmp_path / "whole"), content(killed)
-    assert json_killed == json_whole
-    assert table_killed.equals(table_whole)
 
 
 def test_blocks_that_are_there_are_used_and_others_are_not(files, tmp_path):
@@ -260,24 +214,6 @@ def test_results_feed_evaluate_and_compare(files):
     first = json.loads(out)["comparisons"][0]
     assert first["measure"] == "alid"
     assert {one["system"] for one in first["ranking"]} == {"one", "two"}
-
-
-def test_other_searches_are_not_compared(files):
-    assert run("--enrol", files / "penrol.npz", "--trial", files / "ptrial.npz", "-o", files / "one")[0] == 0
-    shutil.copytree(files / "one", files / "two")
-    table = pl.read_parquet(files / "two" / "trials.parquet")
-    table.head(5).write_parquet(files / "two" / "trials.parquet")
-    code, _, err = run(files / "one", files / "two", command="compare")
-    assert code == 3
-    assert "two: 5 trials in the table" in err
-    table.with_columns(trial="x" + pl.col("trial")).write_parquet(files / "two" / "trials.parquet")
-    code, _, err = run(files / "one", files / "two", command="compare")
-    assert code == 3
-    assert "expected the same trials in all systems" in err
-    (files / "two" / "trials.parquet").unlink()
-    code, out, _ = run(files / "one", files / "two", command="compare")
-    assert code == 0
-    assert "The trials are not paired" in out
 
 
 def test_signatures_depend_on_data_and_options_not_on_engines(files, tmp_path):

@@ -9,24 +9,17 @@ import click
 import pytest
 
 from zeroevidence.attack.attackers.attacker import ATTACKERS, usual_attackers
-from zeroevidence.attack.backends.backend import BACKENDS
 from zeroevidence.attack.extractors.extractor import EXTRACTORS
 from zeroevidence.attack.ladder.ladder import EFFORTS
 from zeroevidence.calibrate.rows import CalibrationMethod
 from zeroevidence.cli import cli
 from zeroevidence.cli.options.declare import derived_option, field_default, option_group
-from zeroevidence.data.formats.asvspoof.layout import TANDEM_FORMATS
 from zeroevidence.data.formats.scores.score_format import format_names
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Options
 from zeroevidence.evaluation.tandem.evaluate import evaluate_tandem
 from zeroevidence.measure.tandem.cost import PRESETS
-from zeroevidence.measure.views import LinkabilityMethod
-from zeroevidence.protect.assessment.classifiers.classifier import CLASSIFIERS
-from zeroevidence.protect.assessment.maps import MapMethod
-from zeroevidence.protect.assessment.regressors.regressor import REGRESSORS
 from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS
-from zeroevidence.report import FORMATS as OUTPUT_FORMATS
 from zeroevidence.report.document import DOCUMENT_FORMATS
 
 
@@ -52,20 +45,12 @@ ALL = list(commands())
 MEASURING = [("evaluate",), ("compare",), ("report",), ("audit",), ("protect", "evaluate")]
 CHOICES = [
     (("evaluate",), "--input-format", format_names()),
-    (("doctor",), "--input-format", format_names()),
     (("evaluate",), "--calibration", get_args(CalibrationMethod)),
-    (("evaluate",), "--linkability", get_args(LinkabilityMethod)),
-    (("evaluate",), "--output-format", OUTPUT_FORMATS),
     (("report",), "--output-format", DOCUMENT_FORMATS),
     (("audit",), "--attacker", ATTACKERS),
-    (("audit",), "--backend", BACKENDS),
     (("audit",), "--effort", EFFORTS),
     (("tandem", "evaluate"), "--preset", PRESETS),
-    (("tandem", "check"), "--input-format", TANDEM_FORMATS),
-    (("protect", "fit"), "--protector", tuple(ATTRIBUTE_PROTECTORS)),
-    (("protect", "evaluate"), "--protector", tuple(ATTRIBUTE_PROTECTORS)),
-    (("protect", "evaluate"), "--classifier", tuple(dict.fromkeys((*CLASSIFIERS, *REGRESSORS)))),
-    (("protect", "evaluate"), "--map", get_args(MapMethod)),
+    (("protect", "fit"), "--protector", ATTRIBUTE_PROTECTORS),
 ]
 
 
