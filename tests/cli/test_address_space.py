@@ -11,7 +11,7 @@ import pytest
 from tests.effort import slow
 from zeroevidence.cli import address_space
 
-LEAST = address_space._LIBRARIES + address_space._OF_CORE * (os.cpu_count() or 1)
+LEAST = address_space._LIBRARIES + address_space._PER_CORE * (os.cpu_count() or 1)
 
 
 @pytest.fixture

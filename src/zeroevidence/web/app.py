@@ -6,13 +6,13 @@ import secrets
 import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
@@ -23,14 +23,13 @@ from zeroevidence.report.html.page import policy as report_policy
 from zeroevidence.report.html.page import template_text, templates
 from zeroevidence.web import MAX_BYTES, MOST_FILES, TIMEOUT
 from zeroevidence.web.forms import SentForm, receive_form
-from zeroevidence.web.guard import Guard
+from zeroevidence.web.guard import HOSTS, Guard
 from zeroevidence.web.jobs import JobQueue, ReportJob
-from zeroevidence.web.work.outcome import FIGURES, REPORT, RESULT, Outcome
+from zeroevidence.web.work.outcome import FIGURES, REPORT, RESULT
 from zeroevidence.web.work.request import FLAGS, MOST_PROBLEMS, JobRequest, Kind, ProblemList
 
 _HERE = Path(__file__).parent / "templates"
 _SIDES = {"original": "original", "anonymised": "anonymised", "second": ""}  # of speech; the last is not needed
-_TYPES = {"json": "application/json", "pdf": "application/pdf", "png": "image/png", "svg": "image/svg+xml"}
 
 
 def make_app(home: Path, *, max_bytes: int = MAX_BYTES, timeout: float = TIMEOUT) -> Starlette:
@@ -67,7 +66,7 @@ def make_app(home: Path, *, max_bytes: int = MAX_BYTES, timeout: float = TIMEOUT
             Route("/job/{token}/cancel/{csrf}", page.cancel, methods=["POST"]),
             Route("/job/{token}/forget/{csrf}", page.forget, methods=["POST"]),
         ],
-        middleware=[Middleware(Guard)],
+        middleware=[Middleware(Guard), Middleware(TrustedHostMiddleware, allowed_hosts=HOSTS, www_redirect=False)],
         exception_handlers={HTTPException: page.refused, Exception: page.broken},
         lifespan=lifespan,
     )
@@ -90,11 +89,9 @@ class _Page:
         )
 
     def _render(self, name: str, status: int = 200, **context: Any) -> HTMLResponse:
-        from markupsafe import Markup
-
         text = self._templates.get_template(name).render(
-            css=Markup(self._css),
-            script=Markup(self._script),
+            css=self._css,
+            script=self._script,
             csrf=self.csrf,
             version=__version__,
             megabytes=self._megabytes,
@@ -175,7 +172,7 @@ class _Page:
         job = self._job(request)
         listed = job.problems() if job.state == "problems" else ProblemList()
         facts: dict[str, Any] = {"problems": listed.problems, "count": listed.count, "most": MOST_PROBLEMS}
-        facts |= {"outcome": _drawn(job.outcome()) if job.state == "done" else None}
+        facts |= {"outcome": job.outcome() if job.state == "done" else None}
         facts |= {"figures_file": FIGURES, "result": RESULT}
         return self._render("job.html", title=job.title, job=job, **facts)
 
@@ -189,9 +186,9 @@ class _Page:
         if job.state != "done":
             raise HTTPException(404, "There is no report here.")
         headers = {"Content-Security-Policy": report_policy(template_text("report.js")) + "; frame-ancestors 'none'"}
-        if "save" in request.query_params:
-            headers["Content-Disposition"] = 'attachment; filename="report.html"'
-        return FileResponse(job.folder / REPORT, media_type="text/html; charset=utf-8", headers=headers)
+        return FileResponse(
+            job.folder / REPORT, headers=headers, filename=REPORT if "save" in request.query_params else None
+        )
 
     async def file(self, request: Request) -> Response:
         """A figure, all figures, or the result, to save; the names are those of the outcome."""
@@ -201,9 +198,7 @@ class _Page:
         path = await self.jobs.draw(job, name)
         if path is None:
             raise HTTPException(500, "This file could not be drawn.")
-        kind = _TYPES.get(name.rpartition(".")[2], "application/octet-stream")
-        headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-        return FileResponse(path, media_type=kind, headers=headers)
+        return FileResponse(path, filename=name)
 
     async def cancel(self, request: Request) -> Response:
         """Stop a job."""
@@ -245,19 +240,6 @@ class _Page:
     def _check(self, request: Request) -> None:
         if not secrets.compare_digest(request.path_params["csrf"].encode(), self.csrf.encode()):
             raise HTTPException(403, "This form is from an earlier run of the page; open the page again.")
-
-
-def _drawn(outcome: Outcome) -> Outcome:
-    """The outcome with its pictures as markup: the job drew them, and names in them are escaped there."""
-    from markupsafe import Markup
-
-    conclusions = (
-        conclusion
-        if conclusion.picture is None
-        else replace(conclusion, picture=replace(conclusion.picture, svg=Markup(conclusion.picture.svg)))
-        for conclusion in outcome.conclusions
-    )
-    return replace(outcome, conclusions=tuple(conclusions))
 
 
 def _duration(seconds: float) -> str:

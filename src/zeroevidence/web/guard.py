@@ -1,14 +1,12 @@
-"""Checks of every request: its host and origin, and the headers of every answer."""
+"""Where requests may come from, and the headers of every answer."""
 
 from __future__ import annotations
-
-from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-_NAMES = ("127.0.0.1", "localhost")
+HOSTS = ("127.0.0.1", "localhost")
 _HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
@@ -16,14 +14,15 @@ _HEADERS = {
     "X-Frame-Options": "DENY",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
 }
 
 
 class Guard:
-    """Answer only requests for this machine by its own names, and changes only from this page.
+    """Take posts from this page only, and set the headers of every answer.
 
-    A page elsewhere can point a name of its own at 127.0.0.1 (DNS rebinding); its requests then carry that name in the
-    Host header and are refused. Posts must come from this page: browsers say so in Sec-Fetch-Site and Origin.
+    Browsers say in Sec-Fetch-Site and Origin which page a post comes from. A page elsewhere can also point its own name
+    at 127.0.0.1 (DNS rebinding); its requests carry that name in the Host header, and Starlette refuses all but `HOSTS`.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -40,34 +39,15 @@ class Guard:
                 headers = MutableHeaders(scope=message)
                 for name, value in _HEADERS.items():
                     headers.setdefault(name, value)
-                headers.setdefault("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
             await send(message)
 
-        reason = refusal(Headers(scope=scope), scope["method"])
-        if reason:
-            await PlainTextResponse(reason + "\n", status_code=403)(scope, receive, sent)
-            return
-        await self.app(scope, receive, sent)
+        if scope["method"] in ("GET", "HEAD") or _is_from_this_page(Headers(scope=scope)):
+            await self.app(scope, receive, sent)
+        else:
+            await PlainTextResponse("this request comes from another page\n", 403)(scope, receive, sent)
 
 
-def refusal(headers: Headers, method: str) -> str:
-    """Return why a request is not answered, "" where it is."""
-    host = headers.get("host", "")
-    if _host(f"http://{host}") not in _NAMES or len(headers.getlist("host")) != 1:
-        return "this page answers to 127.0.0.1 and localhost only"
-    if method in ("GET", "HEAD"):
-        return ""
-    origin = headers.get("origin")
+def _is_from_this_page(headers: Headers) -> bool:
     # Browsers send "null" for forms of pages without a referrer, as ours; the token in the address then decides.
-    if origin not in (None, "null") and urlsplit(origin).netloc != host:
-        return "this request comes from another page"
-    if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
-        return "this request comes from another page"
-    return ""
-
-
-def _host(address: str) -> str | None:
-    try:
-        return urlsplit(address).hostname
-    except ValueError:
-        return None
+    own_origin = headers.get("origin", "null") in ("null", f"http://{headers.get('host', '')}")
+    return own_origin and headers.get("sec-fetch-site", "same-origin") in ("same-origin", "none")
