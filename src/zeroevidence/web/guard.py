@@ -22,7 +22,7 @@ class Guard:
     """Take posts from this page only, and set the headers of every answer.
 
     Browsers say in Sec-Fetch-Site and Origin which page a post comes from. A page elsewhere can also point its own name
-    at 127.0.0.1 (DNS rebinding); its requests carry that name in the Host header, and Starlette refuses all but `HOSTS`.
+    at 127.0.0.1 (DNS rebinding); its requests carry that name in the Host header. Starlette refuses all but `HOSTS`.
     """
 
     def __init__(self, app: ASGIApp) -> None:

@@ -174,11 +174,6 @@ def test_a_name_that_is_there_twice_is_refused(tmp_path):
         place(tmp_path, (Upload(str(path), "x.zip"),))
 
 
-def test_a_file_and_a_folder_of_one_name_are_refused(tmp_path):
-    with pytest.raises(InputError, match=r"cannot be written|is there twice"):
-        place(tmp_path, zipped(tmp_path, {"ada/x.wav": b"1", "ada/x.wav/y.wav": b"2", "bob/z/y.wav": b"3"}))
-
-
 def test_a_file_that_is_no_zip_is_refused(tmp_path):
     with pytest.raises(InputError, match="is no zip file; expected one, or a folder"):
         place(tmp_path, sent(tmp_path, {"voice.wav": b"RIFF"}))
