@@ -22,12 +22,12 @@ def cores() -> int:
 
 
 def can_fork() -> bool:
-    """Return whether copies of this process would work: threads are not copied, and what they hold stays locked.
+    """Return whether copies of this process would work: threads are not copied, and locks that they hold stay locked.
 
-    polars has threads of its own once it is loaded.
+    polars starts threads when it is loaded.
     """
-    alone = threading.active_count() == 1 and not any(name.startswith("polars.") for name in sys.modules)
-    return sys.platform == "linux" and alone
+    has_threads = threading.active_count() > 1 or any(name.startswith("polars.") for name in sys.modules)
+    return sys.platform == "linux" and not has_threads
 
 
 @contextmanager
