@@ -1,13 +1,10 @@
 """The Python API as people who have never read the manual expect it."""
 
 import copy
-import inspect
-import json
 import pickle
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 
 import zeroevidence as ze
 
@@ -20,8 +17,7 @@ def kinds_of(values):
     """The same numbers as everything that holds numbers."""
     import polars as pl
 
-    pd = pytest.importorskip("pandas")
-
+    pd, torch = pytest.importorskip("pandas"), pytest.importorskip("torch")
     return {
         "list": values,
         "tuple": tuple(values),
@@ -29,13 +25,6 @@ def kinds_of(values):
         "polars": pl.Series(values),
         "pandas": pd.Series(values),
         "pandas nullable": pd.Series(values, dtype="Float64"),
-    }
-
-
-def tensors(values):
-    torch = pytest.importorskip("torch")
-    return {
-        "torch": torch.tensor(values, dtype=torch.float64),
         "torch with a gradient": torch.tensor(values, dtype=torch.float64, requires_grad=True),
     }
 
@@ -47,24 +36,21 @@ MEASURES = ["eer", "cllr", "cllr_min", "dcf_act", "dcf_min", "d_ece", "worst_cas
 def test_measures_take_whatever_holds_numbers(name):
     measure = getattr(ze, name)
     expected = measure(np.array(TARGET), np.array(NONTARGET))
-    for kind, target in (kinds_of(TARGET) | tensors(TARGET)).items():
-        nontarget = (kinds_of(NONTARGET) | tensors(NONTARGET))[kind]
+    for kind, target in kinds_of(TARGET).items():
+        nontarget = kinds_of(NONTARGET)[kind]
         assert measure(target, nontarget) == expected, kind
 
 
-@pytest.mark.parametrize("name", [*MEASURES, "ece_profile", "local_linkability", "tag_counts", "tpr_at_fpr"])
+@pytest.mark.parametrize("name", ["eer", "linkability", "ece_profile", "tpr_at_fpr"])
 @pytest.mark.parametrize(
     ("bad", "message"),
     [
         ([1.0, float("nan")], "NaN at position 1"),
-        ([1.0, None], "NaN at position 1"),
         ([], "at least one score, got none"),
         (["a", "b"], "expected numbers, got text"),
         ([[1.0, 2.0]], r"expected 1 dimension\(s\), got shape \(1, 2\)"),
-        (3.0, r"expected 1 dimension\(s\), got shape \(\)"),
         ([[1.0], [1.0, 2.0]], "lists of different lengths"),
         ([1.0 + 2.0j], "expected numbers, got complex128"),
-        ([object()], "expected numbers, got object"),
     ],
 )
 def test_measures_refuse_what_is_no_scores(name, bad, message):
@@ -73,10 +59,6 @@ def test_measures_refuse_what_is_no_scores(name, bad, message):
         measure(bad, NONTARGET)
     with pytest.raises(ze.InputError, match=f"nontarget: .*{message}"):
         measure(TARGET, bad)
-
-
-def test_infinite_scores_are_evidence():
-    assert ze.eer([float("inf"), 1.0], [float("-inf"), 0.0]) == 0.0
 
 
 @pytest.fixture(scope="module")
@@ -91,20 +73,18 @@ def test_evaluate_two_arrays(result):
 
 
 def test_evaluate_says_what_it_wants():
-    with pytest.raises(ze.InputError, match="nontarget scores beside"):
-        ze.evaluate(TARGET)
-    with pytest.raises(ze.InputError, match="not both"):
-        ze.evaluate(ze.Scores(TARGET, NONTARGET), NONTARGET)
-    with pytest.raises(ze.UsageError, match="unknown option 'interval'; expected one of linkability, omega, dcf_prior"):
-        ze.evaluate(TARGET, NONTARGET, interval=0)
+    for arguments, options, error, message in (
+        ((TARGET,), {}, ze.InputError, "nontarget scores beside"),
+        ((ze.Scores(TARGET, NONTARGET), NONTARGET), {}, ze.InputError, "not both"),
+        ((TARGET, NONTARGET), {"interval": 0}, ze.UsageError, "unknown option 'interval'; expected one of linkability"),
+    ):
+        with pytest.raises(error, match=message):
+            ze.evaluate(*arguments, **options)
 
 
 def test_settings_go_beside_or_into_options():
-    quick = ze.evaluate(ze.Scores(TARGET, NONTARGET), intervals=0)
-    assert quick["eer"].low is None
-    assert quick["d_ece"].p_value is not None
-    both = ze.evaluate(TARGET, NONTARGET, options=ze.Options(null=0), intervals=0)
-    assert both["d_ece"].p_value is None
+    row = ze.evaluate(TARGET, NONTARGET, options=ze.Options(null=0), intervals=0)
+    assert (row["eer"].low, row["d_ece"].p_value) == (None, None)
 
 
 def test_evaluate_what_was_read(tmp_path):
@@ -128,15 +108,18 @@ def test_scores_from_labels(labels):
     assert (scores.target.tolist(), scores.nontarget.tolist()) == ([2.0], [-1.0, 0.5])
 
 
-def test_scores_from_wrong_labels():
-    with pytest.raises(ze.InputError, match="labels: 2 at position 1; expected 1, 0, target or nontarget"):
-        ze.Scores.from_labels([1.0, 2.0], [0, 2])
-    with pytest.raises(ze.InputError, match="labels: imposter at position 0"):
-        ze.Scores.from_labels([1.0, 2.0], ["imposter", "target"])
-    with pytest.raises(ze.InputError, match=r"labels: expected 2, one per score, got shape \(3,\)"):
-        ze.Scores.from_labels([1.0, 2.0], [0, 1, 1])
-    with pytest.raises(ze.InputError, match="nontarget: expected at least one score"):
-        ze.Scores.from_labels([1.0, 2.0], [1, 1])
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        ([0, 2], "labels: 2 at position 1; expected 1, 0, target or nontarget"),
+        (["imposter", "target"], "labels: imposter at position 0"),
+        ([0, 1, 1], r"labels: expected 2, one per score, got shape \(3,\)"),
+        ([1, 1], "nontarget: expected at least one score"),
+    ],
+)
+def test_scores_from_wrong_labels(labels, message):
+    with pytest.raises(ze.InputError, match=message):
+        ze.Scores.from_labels([1.0, 2.0], labels)
 
 
 def test_compare_results():
@@ -165,14 +148,6 @@ def test_a_measured_value_is_a_number(result):
     assert "d_ece" in result
     assert "alid" not in result
     assert next(iter(result)) == "eer"
-
-
-def test_plain_values(result):
-    record = result.to_dict()
-    assert json.loads(json.dumps(record)) == record
-    assert record["metrics"]["eer"]["value"] == result["eer"].value
-    assert record["labels"]["system"] == "mine <b>"
-    assert record["flags"][0].keys() == {"code", "severity", "sentence"}
 
 
 def test_data_frames(result):
@@ -226,39 +201,6 @@ def test_copies_and_files(result, tmp_path):
         ze.read_result(tmp_path / "nothing.json")
 
 
-def test_a_search_is_written_and_read_again(tmp_path):
-    rng = np.random.default_rng(1)
-    mated = np.repeat(np.arange(5), 4)
-    people = np.array([f"p{i}" for i in range(5)])
-    matrix = ze.ScoreMatrix(
-        rng.normal(size=(20, 5)) + 2.0 * np.eye(5)[mated],
-        mated,
-        trial_speakers=people[mated],
-        enrolment_speakers=people,
-    )
-    about = ze.About.against(ze.ThreatModel("ignorant", "original", "anonymised"))
-    row = ze.evaluate(matrix, about=about, labels={"system": "x"}, **QUICK)
-    row.save(tmp_path / "r.json")
-    again = ze.read_result(tmp_path / "r.json")
-    assert (again.about, again.setup, again.flags, again.people) == (row.about, row.setup, row.flags, row.people)
-    assert again.metrics == row.metrics
-    assert again.labels["attacker"] == "ignorant (enrolment original, trained on original)"
-
-
-def test_figures_from_results_and_from_arrays(result):
-    figure = pytest.importorskip("matplotlib.figure")
-    ax = figure.Figure().add_subplot()
-    assert ze.plot.ece(result, ax=ax) is ax
-    other = figure.Figure().add_subplot()
-    assert ze.plot.ece(TARGET, NONTARGET, ax=other) is other
-    assert len(ax.lines) == len(other.lines)
-    parameters = inspect.signature(ze.plot.ece).parameters
-    assert list(parameters)[:2] == ["results", "nontarget"]
-    assert parameters["ax"].kind is inspect.Parameter.KEYWORD_ONLY
-    with pytest.raises(ze.UsageError):
-        ze.plot.ece(result, nonsense=1)
-
-
 def test_link_and_evaluate():
     rng = np.random.default_rng(0)
     enrol = rng.normal(size=(12, 8))
@@ -273,25 +215,21 @@ def test_link_and_evaluate():
 
 
 def test_everything_is_there_and_listed():
-    for name in ("evaluate_tandem", "read_embeddings", "audit", "protect", "plot", "compare", "link", "read_result"):
+    for name in ze.__all__:
         assert name in dir(ze)
         assert getattr(ze, name) is not None
     with pytest.raises(AttributeError):
         ze.nonsense  # noqa: B018
-    assert callable(ze.audit)
 
 
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
         ({"linkability": "nonsense"}, "linkability: expected one of density, pav, histogram, got 'nonsense'"),
-        ({"calibration": "x"}, "calibration: expected one of logistic"),
         ({"ddof": 2}, "ddof: expected one of 0, 1, got 2"),
         ({"dcf_prior": 1.0}, "dcf_prior: expected a number between 0 and 1"),
-        ({"dcf_prior": "a"}, "dcf_prior"),
         ({"intervals": -1}, "intervals: expected a whole number from 0 on, got -1"),
         ({"null": 1.5}, "null: expected a whole number"),
-        ({"seed": None}, "seed: expected a whole number"),
         ({"l2": float("nan")}, "l2: expected a finite number from 0 on"),
         ({"balanced": "yes"}, "balanced: expected one of False, True"),
     ],
@@ -299,16 +237,6 @@ def test_everything_is_there_and_listed():
 def test_options_are_checked_when_made(settings, message):
     with pytest.raises(ze.UsageError, match=message):
         ze.Options(**settings)
-
-
-def test_back_ends_are_estimators():
-    from zeroevidence.attack.backends.backend import BACKENDS, make_backend
-
-    for name in BACKENDS:
-        backend = make_backend(name)
-        twin = clone(backend)
-        assert repr(twin) == repr(backend)
-        assert twin.get_params().keys() == backend.get_params().keys()
 
 
 def test_every_measure_of_the_registry_is_in_a_full_result():

@@ -48,47 +48,18 @@ def test_what_libraries_make_of_it_is_an_interruption_all_the_same():
         raise ImportError
 
 
-def test_notes_say_what_was_kept():
+def test_the_same_request_twice_is_one():
     def work():
         try:
             send(signal.SIGTERM)
         except KeyboardInterrupt as error:
+            send(signal.SIGTERM)
             error.add_note("out keeps 3 files")
             raise
 
     with pytest.raises(Interrupted) as caught, interruptible():
         work()
     assert str(caught.value) == "interrupted by SIGTERM; out keeps 3 files"
-
-
-def test_the_same_request_twice_is_one():
-    cleaned = []
-
-    def work():
-        try:
-            send(signal.SIGTERM)
-        finally:
-            send(signal.SIGTERM)
-            cleaned.append(True)
-
-    with pytest.raises(Interrupted), interruptible():
-        work()
-    assert cleaned
-
-
-def test_a_later_request_is_another(monkeypatch):
-    monkeypatch.setattr(interruption, "_REPEATED", 0.0)
-
-    def work():
-        try:
-            send(signal.SIGTERM)
-        except KeyboardInterrupt:  # swallowed
-            send(signal.SIGINT)
-        pytest.fail("nothing was raised")
-
-    with pytest.raises(Interrupted) as caught, interruptible():
-        work()
-    assert caught.value.exit_code == 130
 
 
 def test_ignored_signals_stay_ignored():

@@ -2,7 +2,8 @@
 
 The stub beside a package (``__init__.pyi``) is the one list of its public names: type checkers read it, and so does
 `attach`, as it stands there: ``from zeroevidence.data.scores import Scores as Scores``.
-An assignment there, ``Metric = MeasureResult``, gives a former name: it still works, with a warning, and is not listed.
+An assignment there, ``Metric = MeasureResult``, declares a former name: it still works, with a warning, and is not
+listed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What can go wrong, each with the words a user sees and the exit code a script sees."""
+"""Errors, each with the message that a user reads and the exit code that a script reads."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class ZeroEvidenceError(Exception):
 
 
 class UsageError(ZeroEvidenceError):
-    """The request itself does not make sense (options that exclude each other, a file in the way)."""
+    """A request that cannot be met: options that exclude each other, an output that exists."""
 
     exit_code = 2
 
@@ -58,7 +58,7 @@ class InputError(ZeroEvidenceError, ValueError):
 
     @classmethod
     def of(cls, problems: list[Problem], lister: str = LISTER) -> InputError:
-        """The first of several problems, saying how many follow and which command lists them, if any does."""
+        """The first of several problems, with the number of the others and the command that lists them."""
         first = problems[0]
         return cls(first.reason, path=first.path, line=first.line, more=len(problems) - 1, lister=lister)
 

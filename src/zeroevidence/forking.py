@@ -8,14 +8,12 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from multiprocessing.connection import Connection, Pipe, wait
-from typing import Any, NoReturn
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager, suppress
+from multiprocessing import active_children, get_context
+from typing import Any
 
 Each = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
-
-_NUMBER = 4  # bytes of the number of a job; a pipe has room for thousands of them
-_MOST_JOBS = 4096
 
 
 def cores() -> int:
@@ -24,12 +22,12 @@ def cores() -> int:
 
 
 def can_fork() -> bool:
-    """Return whether copies of this process would work: threads are not copied, and what they hold stays locked.
+    """Return whether copies of this process would work: threads are not copied, and locks that they hold stay locked.
 
-    polars has threads of its own once it is loaded.
+    polars starts threads when it is loaded.
     """
-    alone = threading.active_count() == 1 and not any(name.startswith("polars.") for name in sys.modules)
-    return sys.platform == "linux" and alone
+    has_threads = threading.active_count() > 1 or any(name.startswith("polars.") for name in sys.modules)
+    return sys.platform == "linux" and not has_threads
 
 
 @contextmanager
@@ -57,80 +55,41 @@ def forked_map(processes: int | None = None, meanwhile: Callable[[], object] | N
 
     def each(work: Callable[[Any], Any], jobs: Iterable[Any]) -> Iterable[Any]:
         listed = list(jobs)
-        alone = len(listed) + len(tasks) < 2
-        if number == 1 or alone or not listed or len(listed) > _MOST_JOBS or not can_fork():
+        if number == 1 or not listed or len(listed) + len(tasks) < 2 or not can_fork():
             return map(work, listed)
-        with _Copies(work, listed, min(number, len(listed))) as copies:
-            while tasks:
-                tasks.pop()()
-            results = copies.results()
-        return [results[at] if at in results else work(job) for at, job in enumerate(listed)]
+        return _forked(work, listed, min(number, len(listed)), tasks)
 
     yield each
 
 
-class _Copies:
-    """Copies of this process that take jobs from one pipe, and send results through a pipe each."""
+_work: Callable[[int], Any] = abs  # what copies do; they have it from the process that they were copied from
 
-    def __init__(self, work: Callable[[Any], Any], jobs: Sequence[Any], number: int) -> None:
-        self.work, self.jobs, self.number = work, jobs, number
-        self.running: dict[Any, int] = {}  # process ids by the end of the pipe that results come from
 
-    def __enter__(self) -> _Copies:
-        asked, ask = os.pipe()
-        os.write(ask, b"".join(at.to_bytes(_NUMBER, "little") for at in range(len(self.jobs))))
-        os.close(ask)
-        try:
-            for _ in range(self.number):
-                self._start(asked)
-        finally:
-            os.close(asked)
-        return self
+def _do(number: int) -> Any:
+    return _work(number)
 
-    def _start(self, asked: int) -> None:
-        results, answers = Pipe(duplex=False)
-        with warnings.catch_warnings():
+
+def _forked(work: Callable[[Any], Any], jobs: Sequence[Any], processes: int, tasks: list[Callable[[], object]]) -> Any:
+    """Return the results of all jobs by copies; of all jobs by this process where a copy fails at any."""
+    global _work
+    _work = lambda number: work(jobs[number])  # noqa: E731
+    children = set(active_children())
+    try:
+        with ProcessPoolExecutor(processes, get_context("fork"), _reset_signals) as pool, warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # of threads of NumPy, which prepare for it
-            pid = os.fork()
-        if pid == 0:
-            self._serve(asked, answers)
-        answers.close()
-        self.running[results] = pid
+            results = pool.map(_do, range(len(jobs)))
+            while tasks:
+                tasks.pop()()
+            with suppress(Exception):  # a copy was killed, its result cannot be sent, or an error that is raised below
+                return list(results)
+    except BaseException:
+        for copy in set(active_children()) - children:
+            copy.kill()
+        raise
+    return map(work, jobs)
 
-    def _serve(self, asked: int, answers: Connection) -> NoReturn:
-        """Do jobs until there are none; a copy that fails ends silently."""
-        try:
-            signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is for the process that waits
-            for request in (signal.SIGTERM, signal.SIGHUP):
-                signal.signal(request, signal.SIG_DFL)
-            while number := os.read(asked, _NUMBER):
-                at = int.from_bytes(number, "little")
-                answers.send((at, self.work(self.jobs[at])))
-        except BaseException:
-            os._exit(1)
-        os._exit(0)
 
-    def results(self) -> dict[int, Any]:
-        """Return the results by the place of their job; those before a failure where there is one."""
-        results: dict[int, Any] = {}
-        while len(results) < len(self.jobs):
-            answered: list[Any] = wait(list(self.running))
-            for copy in answered:
-                try:
-                    at, result = copy.recv()
-                except (EOFError, OSError):
-                    if self._has_failed(copy):
-                        return results
-                    continue
-                results[at] = result
-        return results
-
-    def _has_failed(self, copy: Connection) -> bool:
-        copy.close()
-        return os.waitpid(self.running.pop(copy), 0)[1] != 0
-
-    def __exit__(self, *_: object) -> None:
-        for copy, pid in self.running.items():
-            copy.close()
-            os.kill(pid, signal.SIGKILL)
-            os.waitpid(pid, 0)
+def _reset_signals() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is for the process that waits
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)

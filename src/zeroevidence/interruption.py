@@ -1,7 +1,7 @@
-"""Ends on request: Ctrl-C, a polite kill or a closed terminal become an exception, so that whatever is open is closed.
+"""Interruptions: Ctrl-C, SIGTERM or a closed terminal become an exception, so that whatever is open is closed.
 
-Python turns Ctrl-C alone into an exception, and only in the main thread. Threads that do long work are told by an
-event: `obey` says which, and `check_stop` raises once it is set.
+Python does this for Ctrl-C alone, and only in the main thread. Threads that do long work are stopped by an event:
+`obey` sets which, and `check_stop` raises once it is set.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ _requests = _Requests()
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Context in which signals that ask to end raise `Interrupted`, whatever libraries make of it on the way.
+    """Context in which these signals raise `Interrupted`, also where a library turns it into another exception.
 
     Signals that the process was started to ignore (`nohup`) stay ignored. In threads nothing changes.
 
@@ -96,7 +96,7 @@ def interruptible() -> Iterator[None]:
 
 
 def _notes(error: BaseException | None) -> list[str]:
-    """Return the notes of an error, and of those that it was made of."""
+    """Return the notes of an error, and of the errors that caused it."""
     notes: list[str] = []
     while error is not None:
         notes = [*getattr(error, "__notes__", ()), *notes]
@@ -106,7 +106,7 @@ def _notes(error: BaseException | None) -> list[str]:
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Context at whose end a signal raises that came within, for steps that must not be left half done."""
+    """Context that delays signals to its end, for steps that must not be left half done."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -126,7 +126,7 @@ def obey(stop: threading.Event) -> None:
 
 
 def check_stop() -> None:
-    """Raise `KeyboardInterrupt` where the work of this thread is no longer wanted."""
+    """Raise `KeyboardInterrupt` if the event of this thread is set."""
     stop: threading.Event | None = getattr(_of_thread, "stop", None)
     if stop is not None and stop.is_set():
         raise KeyboardInterrupt

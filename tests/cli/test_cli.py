@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from zeroevidence.measure.measures import MEASURES
 from zeroevidence.sample import sample_rows
 
 
@@ -34,39 +34,13 @@ def test_evaluate_prints_one_json_object(run, files):
 
 
 @pytest.mark.parametrize("form", ["text", "md", "latex", "csv"])
-def test_every_format_ends_in_a_newline_and_holds_the_signature(run, files, form):
-    code, out, _ = run("evaluate", files[0], "--key", files[1], "-f", form)
+def test_every_format_shows_the_measures_asked_for_and_the_signature(run, files, form):
+    code, out, _ = run("evaluate", files[0], "--key", files[1], "-f", form, "--measure", "cllr_min")
     assert code == 0
     assert out.endswith("\n")
     assert "ZE|one-to-one+search|" in out
-
-
-@pytest.mark.parametrize("form", ["text", "md", "latex", "csv"])
-def test_measures_are_chosen_by_name(run, files, form):
-    _, out, _ = run("evaluate", files[0], "--key", files[1], "-f", form, "--measure", "cllr_min", "--measure", "cllr")
     assert ("cllr_min" if form == "csv" else "min Cllr") in out
     assert "eer" not in out.lower()
-    code, _, err = run("evaluate", files[0], "--key", files[1], "-f", form, "--measure", "eerie")
-    assert code == 2
-    assert "unknown measure 'eerie'" in err
-
-
-def test_scores_that_point_the_wrong_way_are_turned_round(run, tmp_path):
-    rng = np.random.default_rng(0)
-    pairs = [(f"s{i}", f"s{j}-u", rng.normal() + 3.0 * (i == j)) for i in range(12) for j in range(12)]
-    right, turned, key = (tmp_path / name for name in ("right.scores", "turned.scores", "trials"))
-    right.write_text("".join(f"{a} {b} {score}\n" for a, b, score in pairs))
-    turned.write_text("".join(f"{a} {b} {-score}\n" for a, b, score in pairs))
-    key.write_text("".join(f"{a} {b} {'target' if b == f'{a}-u' else 'nontarget'}\n" for a, b, _ in pairs))
-    few = ("--key", key, "--intervals", 0, "--null", 0, "-f", "json")
-    code, out, err = run("evaluate", turned, *few)
-    assert (code, out) == (3, "")
-    assert "--negate to turn the scores round" in err
-    outputs = [run("evaluate", *args) for args in ((turned, *few, "--negate"), (right, *few))]
-    negated, plain = (json.loads(out)["rows"][0] for _, out, _ in outputs)
-    assert negated["metrics"]["eer"]["value"] == plain["metrics"]["eer"]["value"]
-    assert f"negated:{len(pairs)}" in negated["signature"]
-    assert "negated" not in plain["signature"]
 
 
 def test_the_base_of_the_logarithm_is_suspected_and_named(run, tmp_path):
@@ -88,17 +62,6 @@ def test_the_base_of_the_logarithm_is_suspected_and_named(run, tmp_path):
     assert costs[1] < costs[0] - 0.1
 
 
-def test_a_report_shows_the_measures_that_were_asked_for(run, files, tmp_path, without_figures):
-    pytest.importorskip("jinja2")
-    pytest.importorskip("matplotlib")
-    page = tmp_path / "page.html"
-    few = ("--intervals", "0", "--null", "0")
-    assert run("report", files[0], "--key", files[1], *few, "--measure", "cllr_min", "-o", page)[0] == 0
-    body = page.read_text().partition('id="numbers"')[2].partition("</section>")[0]
-    assert "min Cllr" in body
-    assert "top-1" not in body
-
-
 def test_labelled_file_needs_no_key(run, tmp_path):
     path = tmp_path / "labelled.csv"
     path.write_text("score,label\n0.9,target\n0.2,nontarget\n0.1,0\n0.8,1\n")
@@ -111,23 +74,9 @@ def test_several_systems_are_named_apart(run, files, tmp_path):
     other = tmp_path / "b"
     other.mkdir()
     (other / "a.scores").write_text(files[0].read_text())
-    _, out, _ = run("evaluate", files[0], other / "a.scores", "--key", files[1], "-f", "json")
-    names = [row["labels"]["system"] for row in json.loads(out)["rows"]]
-    assert names == [f"{tmp_path.name}/a", "b/a"]
-    _, out, _ = run(
-        "evaluate",
-        files[0],
-        other / "a.scores",
-        "--key",
-        files[1],
-        "--system",
-        "x",
-        "--system",
-        "y",
-        "-f",
-        "json",
-    )
-    assert [row["labels"]["system"] for row in json.loads(out)["rows"]] == ["x", "y"]
+    arguments = ("evaluate", files[0], other / "a.scores", "--key", files[1], "-f", "json")
+    for more, names in (((), [f"{tmp_path.name}/a", "b/a"]), (("--system", "x", "--system", "y"), ["x", "y"])):
+        assert [row["labels"]["system"] for row in json.loads(run(*arguments, *more)[1])["rows"]] == names
 
 
 def test_output_file_is_written_once(run, files, tmp_path):
@@ -212,12 +161,6 @@ def test_wrong_usage_exits_with_2(run, arguments):
     assert err
 
 
-def test_missing_file_is_bad_input(run):
-    code, _, err = run("evaluate", "no-such-file", "--key", "neither")
-    assert code == 3
-    assert err.startswith("no-such-file: ")
-
-
 def test_standard_input(files):
     result = subprocess.run(
         [sys.executable, "-m", "zeroevidence", "evaluate", "-", "--key", str(files[1]), "-f", "csv"],
@@ -248,66 +191,6 @@ def test_demo_audits_bundled_data(run, shared_demo):
     assert top1["random", "random"] < 0.15
     assert top1["mcadams-random", "ignorant"] < top1["mcadams-random", "semi-informed"]
     assert all(row["metrics"]["alid"]["low"] <= row["metrics"]["alid"]["high"] for row in rows)
-
-
-def test_voiceprivacy_folder_becomes_labelled_rows(run, tmp_path):
-    sample = {Path(row.scores).stem: row for row in sample_rows()}
-    data = tmp_path / "data" / "libri_test_trials_f"
-    data.mkdir(parents=True)
-    data.joinpath("trials").write_text(Path(sample["oo"].key).read_text())
-    for name, which in (
-        ("ASV-libri_test_enrolls-libri_test_trials_f", "oo"),
-        ("ASV-libri_test_enrolls-libri_test_trials_f_anon", "oa"),
-        ("ASV-libri_test_enrolls_anon-libri_test_trials_f_anon", "aa"),
-    ):
-        folder = tmp_path / "exp" / "results-2020-05-10.orig" / name
-        folder.mkdir(parents=True)
-        folder.joinpath("scores").write_text(Path(sample[which].scores).read_text())
-    code, out, err = run("evaluate", tmp_path / "exp", "-f", "json")
-    assert (code, err) == (0, "")
-    rows = json.loads(out)["rows"]
-    assert [row["about"]["threat"]["name"] for row in rows] == [
-        "unprotected",
-        "ignorant",
-        "lazy-informed",
-    ]
-    assert {row["labels"]["sex"] for row in rows} == {"f"}
-    assert "deid" in rows[1]["metrics"]
-    assert "voice_distinctiveness_gain" in rows[2]["metrics"]
-
-
-def test_metrics_lists_all_and_one(run):
-    code, out, _ = run("metrics")
-    assert code == 0
-    assert "d_ece" in out
-    assert "0 to 0.7213; higher discloses more; nautsch2020" in out
-    code, out, _ = run("metrics", "eer", "-f", "json")
-    (entry,) = json.loads(out)
-    assert (entry["name"], entry["family"], entry["discloses"]) == ("eer", "one-to-one", "down")
-    assert (entry["low"], entry["range"]) == (0.0, "0 to 1")
-    assert entry["references"]
-    every = {one["name"]: one for one in json.loads(run("metrics", "-f", "json")[1])}
-    assert set(every) == set(MEASURES)
-    assert {type(value) for one in every.values() for value in one.values()} <= {str, float, list, dict}
-    assert every["tag"]["categories"]["B"] == "one wrong in 10 to 100"
-    assert "    B: one wrong in 10 to 100" in run("metrics", "tag")[1]
-    assert "inf" in {one["high"] for one in every.values()}
-
-
-def test_cite_prints_bibtex(run):
-    code, out, _ = run("cite", "d_ece", "linkability")
-    assert code == 0
-    assert out.count("@") == 4
-    assert "@inproceedings{nautsch2020," in out
-    assert run("cite")[1].count("@") > 6
-
-
-def test_installed_command_answers(files):
-    command = Path(sys.executable).with_name("zeroevidence")
-    if not command.exists():
-        pytest.skip("the package is not installed as a command in this environment")
-    result = subprocess.run([command, "--help"], capture_output=True, text=True, check=True)
-    assert "evaluate" in result.stdout
 
 
 @pytest.fixture
@@ -355,18 +238,19 @@ def test_gate_decides_the_exit_code(run, searches):
 
 
 @pytest.mark.parametrize("condition", ["lid_max", "lid_max>x", "nonsense>1", "tag>1", "lid_max=1"])
-def test_gates_that_make_no_sense(run, searches, condition):
-    code, _, err = run("evaluate", searches["eval"][0], "--key", searches["eval"][1], "--fail-if", condition)
-    assert code == 2
-    assert err
+def test_gates_that_make_no_sense(run, files, condition):
+    assert run("evaluate", files[0], "--key", files[1], "--fail-if", condition)[0] == 2
 
 
-def test_gate_on_a_measure_that_is_not_there(run, tmp_path):
+def test_what_needs_a_search_is_refused_without_one(run, tmp_path):
     path = tmp_path / "labelled.csv"
     path.write_text("score,label\n0.9,target\n0.2,nontarget\n")
-    code, _, err = run("evaluate", path, "--fail-if", "lid_max>1")
-    assert code == 2
-    assert "has no lid_max" in err
+    needs = ((("--fail-if", "lid_max>1"), "has no lid_max"), (("--per-trial", tmp_path / "x.csv"), "do not form rows"))
+    for options, reason in needs:
+        code, _, err = run("evaluate", path, *options)
+        assert code == 2
+        assert reason in err
+    assert not (tmp_path / "x.csv").exists()
 
 
 def test_shared_speakers_are_bad_input(run, searches):
@@ -392,43 +276,21 @@ def test_prior_file(run, searches, tmp_path):
     assert "sum to 0.7; expected 1" in run(*arguments)[2]
 
 
-def test_per_trial_needs_rows(run, tmp_path):
-    path = tmp_path / "labelled.csv"
-    path.write_text("score,label\n0.9,target\n0.2,nontarget\n")
-    code, _, err = run("evaluate", path, "--per-trial", tmp_path / "x.csv")
-    assert code == 2
-    assert "do not form rows" in err
-    assert not (tmp_path / "x.csv").exists()
-
-
 def test_compare_ranks_systems_on_the_same_trials(run, tmp_path):
     rows = sample_rows()
-    arguments = ("compare", rows[0].scores, rows[1].scores, rows[2].scores, "--key", rows[0].key, "--intervals", 100)
+    arguments = ("compare", *(row.scores for row in rows), "--key", rows[0].key, "--intervals", 100)
     code, out, err = run(*arguments, "-f", "json")
     assert (code, err) == (0, "")
     document = json.loads(out)
     assert document["schema"] == "zeroevidence/comparison/2"
-    by_measure = {one["measure"]: one for one in document["comparisons"]}
+    by_measure = {comparison["measure"]: comparison for comparison in document["comparisons"]}
     assert set(by_measure) == {"eer", "d_ece", "linkability", "alid"}
     ranking = by_measure["d_ece"]["ranking"]
-    assert [one["system"] for one in ranking] == ["aa", "oa", "oo"]
-    assert [one["group"] for one in ranking] == [1, 2, 3]
+    assert [(system["system"], system["group"]) for system in ranking] == [("aa", 1), ("oa", 2), ("oo", 3)]
     for form in ("text", "md", "latex", "csv"):
         code, out, _ = run(*arguments, "-f", form, "--measure", "eer", "--signatures")
         assert code == 0
         assert "compare:eer|holm" in out
-
-
-def test_compare_refuses_other_trials(run, tmp_path):
-    rows = sample_rows()
-    lines = Path(rows[1].scores).read_text().splitlines(keepends=True)
-    fewer = tmp_path / "fewer.scores"
-    fewer.write_text("".join(lines[:-30]))
-    key = tmp_path / "trials"
-    key.write_text("".join(Path(rows[1].key).read_text().splitlines(keepends=True)[:-30]))
-    code, out, err = run("compare", rows[0].scores, fewer, "--key", rows[0].key, "--key", key)
-    assert (code, out) == (3, "")
-    assert "expected the same trials in all systems" in err
 
 
 @pytest.mark.parametrize(
@@ -437,7 +299,6 @@ def test_compare_refuses_other_trials(run, tmp_path):
 def test_compare_wrong_usage(run, arguments):
     rows = sample_rows()
     assert run("compare", rows[0].scores, rows[1].scores, "--key", rows[0].key, *arguments)[0] == 2
-    assert run("compare", rows[0].scores, "--key", rows[0].key)[0] == 2
 
 
 def test_a_lack_of_memory_is_no_failed_gate(run, monkeypatch):
@@ -452,74 +313,15 @@ def test_a_lack_of_memory_is_no_failed_gate(run, monkeypatch):
     assert err.startswith("out of memory; evaluate fewer trials")
 
 
-def test_interrupt_leaves_no_file_behind(tmp_path):
-    """Ctrl-C during the permutations: one word, exit code 130, nothing written."""
-    import signal
-    import time
+def test_interrupt_leaves_no_file_behind(run, files, tmp_path, monkeypatch):
+    """Ctrl-C while values are computed: one word, exit code 130, nothing written."""
+    before = sorted(tmp_path.iterdir())
 
-    psutil = pytest.importorskip("psutil")
-    rows = sample_rows()
-    command = [sys.executable, "-m", "zeroevidence", "evaluate", str(rows[1].scores), "--key", str(rows[1].key)]
-    process = subprocess.Popen(
-        [*command, "--null", "1000000", "-f", "json", "-o", str(tmp_path / "out.json")],
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    while sum(psutil.Process(process.pid).cpu_times()[:2]) < 4.0:  # by then everything is imported, at any load
-        assert process.poll() is None
-        time.sleep(0.05)
-    process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=600)
-    assert process.returncode == 130
-    assert err.strip() == "interrupted"
-    assert list(tmp_path.iterdir()) == []
+    def interrupted(*_, **__):
+        signal.raise_signal(signal.SIGINT)
 
-
-def test_intervals_and_nulls_are_in_the_json(run, searches):
-    arguments = ("evaluate", searches["eval"][0], "--key", searches["eval"][1], "-f", "json")
-    metrics = json.loads(run(*arguments, "--intervals", 50, "--null", 20)[1])["rows"][0]["metrics"]
-    for name in ("eer", "d_ece", "alid", "lid_max"):
-        assert metrics[name]["low"] <= metrics[name]["high"]
-    for name in ("d_ece", "worst_case", "linkability", "alid", "lid_max", "mean_rank_disclosure", "link_probability"):
-        assert {"mean", "quantile"} <= set(metrics[name]["null"])
-        assert 0 < metrics[name]["p_value"] <= 1
-    bare = json.loads(run(*arguments, "--intervals", 0, "--null", 0)[1])["rows"][0]
-    assert "low" not in bare["metrics"]["eer"]
-    assert "|ci:none|" in bare["signature"]
-    assert "|null:" not in bare["signature"]
-
-
-def test_infinite_scores_are_taken_when_asked_for(run, tmp_path):
-    (tmp_path / "s").write_text("inf 1\n2 1\n-1 0\n-inf 0\n1 0\n")
-    code, _, err = run("evaluate", tmp_path / "s", "--intervals", 0, "--null", 0)
-    assert code == 3
-    assert "--infinite accept takes infinite ones" in err
-    code, out, _ = run(
-        *("evaluate", tmp_path / "s", "--intervals", 0, "--null", 0, "--infinite", "accept", "--signatures")
-    )
-    assert code == 0
-    assert "infinite:2" in out
-
-
-def test_speakers_get_their_own_numbers(run, tmp_path):
-    mated = np.repeat(np.arange(12), 4)
-    gaps = np.where(mated < 6, 0.5, 4.0)[:, None]
-    scores = np.random.default_rng(0).normal(size=(48, 12)) + gaps * np.eye(12)[mated]
-    np.savez(
-        tmp_path / "scores.npz",
-        scores=scores,
-        mated=mated,
-        trials=np.array([f"t{i}" for i in range(48)]),
-        enrolments=np.array([f"p{i}" for i in range(12)]),
-    )
-    code, _, err = run(
-        "evaluate", tmp_path / "scores.npz", "--intervals", 0, "--null", 0, "--per-speaker", tmp_path / "people.csv"
-    )
-    assert code == 0, err
-    assert "12 people differ more than chance in what a trial discloses" in err
-    header, *lines = (tmp_path / "people.csv").read_text().splitlines()
-    assert header.endswith(
-        "trials,lid_mean,lid_low,lid_high,lid_max,share_positive,targets,nontargets,eer,eer_low,eer_high,worst_case,tag"
-    )
-    assert all(line.rpartition(",")[2] in "ABCDEF" for line in lines)
-    assert len(lines) == 12
+    monkeypatch.setattr("zeroevidence.uncertainty.resampling.pairs.find_groups", interrupted)
+    monkeypatch.setattr("zeroevidence.interruption._REPEATED", 0.0)
+    code, out, err = run("evaluate", *files[:1], "--key", files[1], "-o", tmp_path / "out.json")
+    assert (code, out, err) == (130, "", "interrupted\n")
+    assert sorted(tmp_path.iterdir()) == before

@@ -70,11 +70,7 @@ def speech(tmp_path):
 
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks at processes in /proc")
-@pytest.mark.parametrize(
-    ("number", "code", "begins"),
-    [(signal.SIGTERM, 143, "interrupted by SIGTERM; "), (signal.SIGINT, 130, "interrupted; ")],
-)
-def test_an_audit_with_a_program(speech, number, code, begins):
+def test_an_audit_with_a_program(speech):
     (speech / "protector.py").write_text(PROTECTOR)
     for name in ("temporary", "started"):
         (speech / name).mkdir()
@@ -89,12 +85,11 @@ def test_an_audit_with_a_program(speech, number, code, begins):
     waited(lambda: process.poll() is not None or any(path.stat().st_size for path in (speech / "started").iterdir()))
     assert process.poll() is None, process.stderr.read()
     assert list((speech / "temporary").rglob("*.wav"))  # people's speech
-    process.send_signal(number)
+    process.send_signal(signal.SIGTERM)
     _, err = process.communicate(timeout=PATIENCE)
-    assert process.returncode == code, err
-    assert err.splitlines()[-1] == begins + (
-        f"{speech / 'out' / 'cache'} keeps 12 files, from which the same command continues"
-    )
+    assert process.returncode == 143, err
+    kept = f"{speech / 'out' / 'cache'} keeps 12 files, from which the same command continues"
+    assert err.splitlines()[-1] == f"interrupted by SIGTERM; {kept}"
     assert "Traceback" not in err
     assert list((speech / "temporary").rglob("zeroevidence-*")) == []
     assert list((speech / "temporary").rglob("*.wav")) == []
@@ -104,10 +99,9 @@ def test_an_audit_with_a_program(speech, number, code, begins):
     assert not (speech / ".out.lock").exists()
 
 
-@pytest.mark.parametrize("name", ["click", "polars", "numpy"])
 @pytest.mark.parametrize(
-    ("number", "code", "line"),
-    [(signal.SIGTERM, 143, "interrupted by SIGTERM\n"), (signal.SIGINT, 130, "interrupted\n")],
+    ("name", "number", "code", "line"),
+    [("click", signal.SIGTERM, 143, "interrupted by SIGTERM\n"), ("polars", signal.SIGINT, 130, "interrupted\n")],
 )
 def test_while_modules_are_imported(tmp_path, name, number, code, line):
     (tmp_path / "scores").write_text("a u 1.0 target\nb u 0.0 nontarget\n")
@@ -116,28 +110,3 @@ def test_while_modules_are_imported(tmp_path, name, number, code, line):
         [sys.executable, "-c", AT_IMPORT, *arguments], capture_output=True, text=True, timeout=PATIENCE
     )
     assert (ended.returncode, ended.stdout, ended.stderr) == (code, "", line)
-
-
-def test_a_fit_that_is_asked_to_end_leaves_nothing(tmp_path):
-    pytest.importorskip("torch")
-    pytest.importorskip("safetensors")
-    rng = np.random.default_rng(0)
-    people, sex = np.repeat([f"s{i:02d}" for i in range(40)], 10), np.repeat(["f", "m"] * 20, 10)
-    np.savez(tmp_path / "voices.npz", vectors=rng.normal(size=(400, 16)), speaker=people, sex=sex)
-    before = sorted(path.name for path in tmp_path.iterdir())
-    arguments = ("voices.npz", "--attribute", "sex", "--protector", "flow", "--set", "epochs=100000", "-o", "new/out")
-    process = subprocess.Popen(
-        [sys.executable, "-m", "zeroevidence", "protect", "fit", *arguments],
-        cwd=tmp_path,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    deadline = time.monotonic() + 600.0
-    while not Path(tmp_path, "new", ".out.lock").exists():  # from then on it is fitted
-        assert process.poll() is None, process.stderr.read()
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-    process.send_signal(signal.SIGTERM)
-    _, err = process.communicate(timeout=600.0)
-    assert (process.returncode, err.splitlines()[-1]) == (143, "interrupted by SIGTERM")
-    assert sorted(path.name for path in tmp_path.iterdir()) == before

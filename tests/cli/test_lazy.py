@@ -44,12 +44,6 @@ def test_every_command_is_listed_with_the_first_line_of_its_file(run):
         assert f"{name} {summary}" in text
 
 
-def test_an_unknown_command_is_wrong_usage(run):
-    code, out, err = run("evaluat")
-    assert (code, out) == (2, "")
-    assert "No such command 'evaluat'" in err
-
-
 def test_polars_is_imported_when_it_is_first_used():
     code = (
         "import sys\nfrom zeroevidence.cli import main\ntry:\n    main(['report', '--help'])\nexcept SystemExit:\n"
@@ -63,11 +57,10 @@ def test_polars_is_imported_when_it_is_first_used():
 
 def test_threads_that_use_polars_first_at_once_find_it_whole():
     code = (
-        "import threading\nfrom zeroevidence.cli.lazy import _defer\n_defer('polars')\nimport polars\n"
-        "found, start = [], threading.Barrier(8)\n"
-        "def use():\n    start.wait()\n    found.append(polars.DataFrame({'a': [1]}).select(polars.col('a')).item())\n"
-        "threads = [threading.Thread(target=use) for _ in range(8)]\n"
-        "for thread in threads: thread.start()\nfor thread in threads: thread.join()\nprint(found)"
+        "from concurrent.futures import ThreadPoolExecutor\nfrom zeroevidence.cli.lazy import _defer\n"
+        "_defer('polars')\nimport polars\n"
+        "def use(number):\n    return polars.DataFrame({'a': [number]}).select(polars.col('a')).item()\n"
+        "with ThreadPoolExecutor(8) as pool:\n    print(*pool.map(use, range(8)))"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert (run.stdout, run.stderr) == (f"{[1] * 8}\n", "")
+    assert (run.stdout, run.stderr) == ("0 1 2 3 4 5 6 7\n", "")

@@ -6,13 +6,11 @@ import json
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
-from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import polars as pl
 import pytest
 
-from benchmarks import hostile_names
 from benchmarks.hostile_names import HOSTILE, result
 from zeroevidence import compare
 from zeroevidence.data.files.csv_cells import escape_table, unescape_table
@@ -120,24 +118,6 @@ def test_comparisons(results, format):
         assert "<script" not in text or format in ("text", "csv", "latex")
         if format == "csv":
             assert not any(cell.startswith(FORMULA) for line in csv.reader(io.StringIO(text)) for cell in line)
-
-
-def documented():
-    """The rows of the table of the docs by name."""
-    page = (Path(__file__).parents[2] / "docs" / "security.md").read_text()
-    lines = page[page.index("| name |") :].splitlines()
-    heading = lines[0].strip("| ").split(" | ")[1:]
-    rows = [re.split(r"(?<!\\) \| ", line[2:-2]) for line in lines[2 : 2 + len(HOSTILE)]]
-    return {row[0]: dict(zip(heading, row[1:], strict=True)) for row in rows}
-
-
-@pytest.mark.parametrize("output", hostile_names.QUICK)
-def test_the_docs_show_how_names_are_written(output):
-    pytest.importorskip("matplotlib")
-    shown = documented()
-    for name in HOSTILE:
-        written = hostile_names.QUICK[output](name)
-        assert shown[hostile_names.code(name)][output] == hostile_names.cell(name, written)
 
 
 def test_names_come_back_from_the_table_of_a_search(tmp_path):

@@ -1,9 +1,13 @@
 """The page on this machine: who may ask, what may be sent, what comes back, and that nothing stays."""
 
+import html
+import io
 import re
 import time
 import warnings
+import zipfile
 
+import numpy as np
 import pytest
 
 pytest.importorskip("starlette")
@@ -16,10 +20,13 @@ with warnings.catch_warnings():  # newer versions of it prefer another HTTP clie
     warnings.simplefilter("ignore")
     from starlette.testclient import TestClient
 
+import zeroevidence as ze
 from tests.effort import slow
+from zeroevidence.data.formats.scores.reading.read import diagnose
 from zeroevidence.data.formats.vectors.write import write_embeddings
 from zeroevidence.plot import KINDS
 from zeroevidence.plot.canvas import FORMATS
+from zeroevidence.report import render
 from zeroevidence.web.app import make_app
 from zeroevidence.web.jobs import MOST_JOBS
 from zeroevidence.web.work.outcome import FIGURES, OUTCOME, REPORT, RESULT
@@ -63,15 +70,18 @@ def post(client, files, **fields):
     return client.post(action(client), files=files, data=fields)
 
 
+def waited(condition):
+    deadline = time.monotonic() + 600
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
 def finished(client, answer):
     assert answer.status_code == 303, answer.text
     place = answer.headers["location"]
-    for _ in range(6000):
-        state = client.get(f"{place}/state").json()
-        if state["over"]:
-            return place, state["state"]
-        time.sleep(0.1)
-    raise AssertionError(state)
+    waited(lambda: client.get(f"{place}/state").json()["over"])
+    return place, client.get(f"{place}/state").json()["state"]
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +99,10 @@ def reported(tmp_path_factory):
 
 def test_files_become_a_report(reported):
     client, home, place = reported
-    assert "The report is ready" in client.get(place).text
+    page = client.get(place).text
+    assert "The report is ready" in page
+    assert "evil.txt" in page
+    assert "../" not in page
     answer = client.get(f"{place}/report")
     assert answer.status_code == 200
     assert "<h1>Ours &amp; theirs</h1>" in answer.text
@@ -98,87 +111,63 @@ def test_files_become_a_report(reported):
     assert client.get(f"{place}/report?save=1").headers["content-disposition"].startswith("attachment")
 
 
-def test_problems_are_told_by_line_with_the_names_of_the_user(client, home):
-    bad = SCORES.replace("b u2 1.5", "b u2 oops")
-    place, state = finished(client, post(client, [("scores", (EVIL, bad)), ("keys", ("key", KEY))]))
+def test_files_are_private_and_the_names_of_the_user_no_paths(reported):
+    _, home, _ = reported
+    (folder,) = home.iterdir()
+    assert folder.stat().st_mode & 0o077 == 0
+    names = {path.name for path in folder.iterdir() if not re.fullmatch(r"\d\.upload", path.name)}
+    ours = {f"{kind}.{ending}" for kind in KINDS for ending in FORMATS} | {REPORT, RESULT, FIGURES, OUTCOME}
+    assert names <= {"request.json"} | ours
+
+
+def test_problems_are_those_of_doctor_with_the_names_of_the_user(client, home, tmp_path):
+    bad = SCORES.replace("b u2 1.5", "b u2 oops") + "d u9 1.0\nd u9 1.0\n"
+    (tmp_path / "s").write_text(bad)
+    (tmp_path / "k").write_text(KEY)
+    expected = diagnose(tmp_path / "s", tmp_path / "k")
+    place, state = finished(client, post(client, [("scores", (EVIL, bad)), ("keys", ("k", KEY))]))
     assert state == "problems"
     text = client.get(place).text
-    assert "1 problem with these files" in text
+    assert f"{len(expected)} problems with these files" in text
     assert "script&gt;.txt" in text  # a browser, and so the page, takes what follows the last slash
     assert "<script>alert" not in text
     assert re.search(r'<td class="num">4</td><td>[^<]*oops', text)
     assert str(home) not in text
+    for problem in expected:
+        assert html.escape(problem.reason.replace(f"{tmp_path}/", "")).replace("&#x27;", "&#39;") in text
     assert client.get(f"{place}/report").status_code == 404
 
 
-def test_problems_are_those_of_doctor(client, tmp_path):
-    from zeroevidence.data.formats.scores.reading.read import diagnose
-
-    bad = SCORES + "d u9 1.0\nd u9 1.0\n"
-    (tmp_path / "s").write_text(bad)
-    (tmp_path / "k").write_text(KEY)
-    expected = diagnose(tmp_path / "s", tmp_path / "k")
-    assert expected
-    place, _ = finished(client, post(client, [("scores", ("s", bad)), ("keys", ("k", KEY))]))
-    import html
-
-    text = html.unescape(client.get(place).text)
-    for problem in expected:
-        assert problem.reason.replace(f"{tmp_path}/", "") in text
-
-
 def test_a_result_needs_no_key(client):
-    import numpy as np
-
-    import zeroevidence as ze
-    from zeroevidence.report import render
-
     row = ze.evaluate(ze.Scores(np.arange(5.0), np.arange(-5.0, 2.0)), options=ze.Options(intervals=0, null=0))
     place, state = finished(client, post(client, [("scores", ("anything", render([row], "json")))]))
     assert state == "done"
     assert row.signature in client.get(f"{place}/report").text
 
 
-def test_a_result_that_is_none(client):
-    place, state = finished(client, post(client, [("scores", ("x.json", '{"schema": 1}'))]))
-    assert state == "problems"
-    assert "expected a result with schema" in client.get(place).text
-
-
-@pytest.mark.parametrize(
-    "host", ["evil.example", "evil.example:8000", "127.0.0.1.evil.example", "", "[::1", "10.0.0.1"]
-)
+@pytest.mark.parametrize("host", ["evil.example:8000", "127.0.0.1.evil.example", "", "[::1", "10.0.0.1"])
 def test_foreign_hosts_are_refused(client, host):
     answer = client.get("/", headers={"host": host})
-    assert answer.status_code == 403
+    assert answer.status_code == 400
     assert "upload" not in answer.text
-
-
-@pytest.mark.parametrize("host", ["127.0.0.1:8000", "localhost:8000", "localhost"])
-def test_own_names_are_answered(client, host):
-    assert client.get("/", headers={"host": host}).status_code == 200
+    assert client.get("/", headers={"host": "localhost:8000"}).status_code == 200
 
 
 @pytest.mark.parametrize(
-    "headers",
-    [{"origin": "https://evil.example"}, {"origin": "http://127.0.0.1:9999"}, {"sec-fetch-site": "cross-site"}],
+    ("headers", "code"),
+    [
+        ({"origin": "https://evil.example"}, 403),
+        ({"origin": "http://127.0.0.1:9999"}, 403),
+        ({"sec-fetch-site": "cross-site"}, 403),
+        ({"origin": ADDRESS}, 303),
+        ({"origin": "null", "sec-fetch-site": "same-origin"}, 303),
+    ],
 )
-def test_posts_of_other_pages_are_refused(client, home, headers):
-    answer = client.post(action(client), files=[("scores", ("s", SCORES))], headers=headers)
-    assert answer.status_code == 403
-    assert list(home.iterdir()) == []
-
-
-def test_posts_without_the_secret_are_refused(client, home):
-    answer = client.post("/upload/guess", files=[("scores", ("s", SCORES))])
-    assert answer.status_code == 403
-    assert list(home.iterdir()) == []
-
-
-def test_the_form_of_our_own_page_is_taken(client):
-    for headers in ({"origin": ADDRESS}, {"origin": "null", "sec-fetch-site": "same-origin"}):
-        answer = client.post(action(client), files=[("scores", ("s", SCORES))], headers=headers)
-        assert answer.status_code == 303
+def test_only_the_form_of_the_page_is_taken(client, home, headers, code):
+    files = [("scores", ("s", SCORES))]
+    assert client.post(action(client), files=files, headers=headers).status_code == code
+    assert client.post("/upload/guess", files=files).status_code == 403
+    assert len(list(home.iterdir())) == (code == 303)
 
 
 def test_security_headers_are_on_every_answer(client):
@@ -191,31 +180,18 @@ def test_security_headers_are_on_every_answer(client):
         assert "frame-ancestors 'none'" in headers["content-security-policy"]
 
 
-def test_too_large_by_its_header(client, home):
-    answer = post(client, [("scores", ("s", b"x" * 1_200_000))])
-    assert answer.status_code == 413
-    assert "larger than 1 MB" in answer.text
-    assert list(home.iterdir()) == []
-
-
-def test_too_large_by_what_is_sent(client, home):
+def test_what_is_too_large_is_refused_while_it_comes(client, home):
     def body():
         yield b'--b\r\nContent-Disposition: form-data; name="scores"; filename="s"\r\n\r\n'
         for _ in range(30):
             yield b"x" * 100_000
         yield b"\r\n--b--\r\n"
 
-    answer = client.post(
-        action(client), content=body(), headers={"content-type": "multipart/form-data; boundary=b"}
-    )  # chunked: no length is claimed
+    # In chunks: no length is claimed.
+    answer = client.post(action(client), content=body(), headers={"content-type": "multipart/form-data; boundary=b"})
     assert answer.status_code == 413
+    assert "larger than 1 MB" in answer.text
     assert list(home.iterdir()) == []
-
-
-def test_nothing_chosen(client):
-    answer = post(client, [("keys", ("k", KEY))])
-    assert answer.status_code == 400
-    assert "No score file" in answer.text
 
 
 def test_jobs_cannot_be_guessed_and_paths_lead_nowhere(client):
@@ -226,74 +202,38 @@ def test_jobs_cannot_be_guessed_and_paths_lead_nowhere(client):
     assert all(len(place.removeprefix("/job/")) >= 32 for place in places)
 
 
-def test_user_file_names_are_never_paths(reported):
-    client, home, place = reported
-    names = {path.name for folder in home.iterdir() for path in folder.iterdir()}
-    ours = {f"{kind}.{ending}" for kind in KINDS for ending in FORMATS} | {REPORT, RESULT, FIGURES, OUTCOME}
-    assert names <= {"0.upload", "1.upload", "request.json"} | ours
-    assert "evil.txt" in client.get(place).text
-    assert "../" not in client.get(place).text
-
-
-def test_folders_are_private(reported):
-    _, home, _ = reported
-    assert [path.stat().st_mode & 0o077 for path in home.iterdir()] == [0]
-
-
-def test_forgotten_files_are_gone(client, home):
-    place, _ = finished(client, post(client, [("scores", ("s", SCORES)), ("keys", ("k", KEY))]))
-    forget = re.search(r'action="([^"]*/forget/[^"]+)"', client.get(place).text)[1]
+def test_forgotten_files_are_gone(client, home, endless):
+    place = post(client, [("scores", ("s", SCORES))]).headers["location"]
     assert client.post(f"{place}/forget/guess").status_code == 403
-    assert client.post(forget).status_code == 303
+    assert client.post(f"{place}/forget/{action(client).rpartition('/')[2]}").status_code == 303
     assert list(home.iterdir()) == []
     assert client.get(place).status_code == 404
 
 
-def test_nothing_stays_after_exit(home):
-    with TestClient(make_app(home), base_url=ADDRESS, follow_redirects=False) as client:
-        post(client, [("scores", ("s", SCORES)), ("keys", ("k", KEY))])
-        assert any(home.iterdir())
-    assert not home.exists()
-
-
-def test_work_is_stopped_after_its_time(home, endless):
+def test_work_is_stopped_after_its_time_and_nothing_stays(home, endless):
     app = make_app(home, timeout=0.05)
     with TestClient(app, base_url=ADDRESS, follow_redirects=False) as client:
         place, state = finished(client, post(client, [("scores", ("s", SCORES)), ("keys", ("k", KEY))]))
         assert state == "timed-out"
         assert "longer than 0.05 seconds" in client.get(place).text
-
-
-def test_work_can_be_cancelled(client, endless):
-    answer = post(client, [("scores", ("s", SCORES)), ("keys", ("k", KEY))])
-    place = answer.headers["location"]
-    text = client.get(place).text
-    assert '<meta http-equiv="refresh"' in text  # without a script the page still moves on
-    cancel = re.search(r'action="([^"]*/cancel/[^"]+)"', text)[1]
-    assert client.post(cancel).status_code == 303
-    assert client.get(f"{place}/state").json()["state"] == "cancelled"
-    assert "Cancelled" in client.get(place).text
-    assert client.get(f"{place}/report").status_code == 404
+        assert any(home.iterdir())
+    assert not home.exists()
 
 
 def test_a_cancelled_job_ends_with_what_it_started(client, home, endless):
     psutil = pytest.importorskip("psutil")
     place = post(client, [("scores", ("s", SCORES))]).headers["location"]
     (folder,) = home.iterdir()
-    for _ in range(6000):
-        if (folder / "child").exists():
-            break
-        time.sleep(0.1)
+    waited(lambda: (folder / "child").exists())
     number, temporary = (folder / "child").read_text().split()
     assert temporary == str(folder)  # temporary files are deleted with the job
     child = psutil.Process(int(number))
-    client.post(re.search(r'action="([^"]*/cancel/[^"]+)"', client.get(place).text)[1])
-    for _ in range(6000):
-        if not child.is_running() or child.status() == psutil.STATUS_ZOMBIE:
-            break
-        time.sleep(0.1)
-    else:
-        raise AssertionError("the child is still running")
+    text = client.get(place).text
+    assert '<meta http-equiv="refresh"' in text  # without a script the page still moves on
+    assert client.post(re.search(r'action="([^"]*/cancel/[^"]+)"', text)[1]).status_code == 303
+    assert client.get(f"{place}/state").json()["state"] == "cancelled"
+    assert "Cancelled" in client.get(place).text
+    waited(lambda: not child.is_running() or child.status() == psutil.STATUS_ZOMBIE)
 
 
 def test_only_so_many_jobs_wait(home, endless):
@@ -302,46 +242,31 @@ def test_only_so_many_jobs_wait(home, endless):
     assert codes == [303] * MOST_JOBS + [503] * 2
 
 
-def test_an_upload_that_breaks_off_is_no_fault_of_ours(home):
-    app = make_app(home)
-    with TestClient(app, base_url=ADDRESS) as client:
-        place = action(client)
-        told = [
-            {"type": "http.request", "body": b"--b\r\n", "more_body": True},
-            {"type": "http.disconnect"},
-        ]
-        sent = []
+def test_an_upload_that_breaks_off_is_no_error_of_the_page(client, home):
+    parts = [{"type": "http.request", "body": b"--b\r\n", "more_body": True}, {"type": "http.disconnect"}]
+    sent = []
 
-        async def receive():
-            return told.pop(0)
+    async def receive():
+        return parts.pop(0)
 
-        async def send(message):
-            sent.append(message)
+    async def send(message):
+        sent.append(message)
 
-        scope = {
-            "type": "http",
-            "method": "POST",
-            "path": place,
-            "query_string": b"",
-            "headers": [(b"host", b"127.0.0.1:8000"), (b"content-type", b"multipart/form-data; boundary=b")],
-        }
-        client.portal.call(app, scope, receive, send)
-        assert sent[0]["status"] == 400
-    assert not home.exists()
+    headers = [(b"host", b"127.0.0.1:8000"), (b"content-type", b"multipart/form-data; boundary=b")]
+    scope = {"type": "http", "method": "POST", "path": action(client), "query_string": b"", "headers": headers}
+    client.portal.call(client.app, scope, receive, send)
+    assert sent[0]["status"] == 400
+    assert list(home.iterdir()) == []
 
 
-def embeddings(folder, name, spread, *, speakers=True):
+def embeddings(folder, name, spread):
     """A file of vectors of nine people, and of noise: the larger the noise, the less is left of the people."""
-    import numpy as np
-
-    from zeroevidence import Embeddings
-
     people = np.repeat([f"p{number}" for number in range(9)], 4)
     centres = np.repeat(np.random.default_rng(1).normal(size=(9, 6)), 4, axis=0)
     vectors = centres + spread * np.random.default_rng(2).normal(size=centres.shape)
     ids = np.array([f"{person}-{number}" for number, person in enumerate(people)])
     path = folder / name
-    write_embeddings(Embeddings(vectors, ids, people if speakers else None), path)
+    write_embeddings(ze.Embeddings(vectors, ids, people), path)
     return name, path.read_bytes()
 
 
@@ -368,26 +293,12 @@ def test_two_systems_of_embeddings_are_audited_and_compared(client, home, tmp_pa
     for name in ("request.json", "0.upload", "..%2fx", OUTCOME):
         assert client.get(f"{place}/file/{name}").status_code == 404
     assert str(home) not in text
-    client.post(re.search(r'action="([^"]*/forget/[^"]+)"', text)[1])
-    assert list(home.iterdir()) == []
-
-
-def test_embeddings_without_speakers_are_one_problem(client, tmp_path):
-    files = [
-        ("original", embeddings(tmp_path, "plain.npz", 0.1, speakers=False)),
-        ("anonymised", embeddings(tmp_path, "weak.npz", 0.2)),
-    ]
-    place, state = finished(client, post(client, files, kind="embeddings"))
-    assert state == "problems"
-    assert (
-        "the speakers are not named; expected them here, or with a file in the field “Who speaks”"
-        in client.get(place).text
-    )
 
 
 @pytest.mark.parametrize(
     ("kind", "fields", "wanted"),
     [
+        ("scores", (), "No score file or result was chosen."),
         ("speech", (), "No original recordings were chosen."),
         ("speech", ("original",), "No anonymised recordings were chosen."),
         ("embeddings", ("original",), "No anonymised embeddings were chosen."),
@@ -403,15 +314,6 @@ def test_what_is_missing_is_said_at_once(client, home, kind, fields, wanted):
     assert list(home.iterdir()) == []
 
 
-def test_a_recording_among_the_scores_is_one_line(client):
-    wav = b"RIFF\x24\x08\x00\x00WAVEfmt \x10\x00\x00\x00" + bytes(range(256)) * 8
-    place, state = finished(client, post(client, [("scores", ("voice.wav", wav)), ("keys", ("k", KEY))]))
-    text = client.get(place).text
-    assert state == "problems"
-    assert "1 problem with these files" in text
-    assert "is a recording (WAV), which an audit reads; expected scores" in text
-
-
 def test_a_form_that_is_none(client, home):
     for content_type in ("text/plain", "multipart/form-data", "multipart/form-data; boundary=b"):
         answer = client.post(action(client), content=b"--x\r\nnonsense", headers={"content-type": content_type})
@@ -419,28 +321,22 @@ def test_a_form_that_is_none(client, home):
     assert list(home.iterdir()) == []
 
 
-def test_the_sample_needs_no_file_and_the_secret(client, home):
-    place = re.search(r'action="(/sample/[^"]+)"', client.get("/").text)[1]
-    assert client.post("/sample/guess").status_code == 403
-    assert list(home.iterdir()) == []
+@pytest.mark.parametrize(
+    ("kind", "title", "compared"),
+    [("sample", "Bundled speech under two", True), ("cascade", "Bundled speech read by another voice", False)],
+)
+def test_the_samples_need_no_file_but_the_secret(client, home, endless, kind, title, compared):
+    place = re.search(rf'action="(/{kind}/[^"]+)"', client.get("/").text)[1]
+    assert client.post(f"/{kind}/guess").status_code == 403
     assert client.post(place, headers={"origin": "https://evil.example"}).status_code == 403
-    answer = client.post(place)
-    assert answer.status_code == 303
-    assert "Attack the bundled speech" in client.get(answer.headers["location"]).text
-
-
-def test_there_is_a_second_sample(client, home):
-    place = re.search(r'action="(/cascade/[^"]+)"', client.get("/").text)[1]
-    assert client.post("/cascade/guess").status_code == 403
+    assert list(home.iterdir()) == []
     page = client.get(client.post(place).headers["location"]).text
-    assert "Bundled speech read by another voice" in page
-    assert "Compare the systems" not in page  # one protection
+    assert title in page
+    assert ("Compare the systems" in page) == compared
 
 
 def recordings(folder, factor):
     """Buzzing voices of six people, four utterances each, all at another pitch by a factor."""
-    import numpy as np
-
     soundfile = pytest.importorskip("soundfile")
     rng, time_axis = np.random.default_rng(3), np.arange(0, 0.5, 1 / 16_000)  # all of them within the limit
     for number in range(6):
@@ -455,9 +351,6 @@ def recordings(folder, factor):
 
 @slow
 def test_a_zip_file_and_a_folder_of_recordings_are_audited(client, home, tmp_path):
-    import io
-    import zipfile
-
     pytest.importorskip("onnxruntime")
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
@@ -485,5 +378,3 @@ def test_a_zip_file_and_a_folder_of_recordings_are_audited(client, home, tmp_pat
     assert state == "problems"
     assert "2 problems with these files" in text
     assert str(home) not in text
-    client.post(re.search(r'action="([^"]*/forget/[^"]+)"', text)[1])
-    assert len(list(home.iterdir())) == 1

@@ -1,4 +1,4 @@
-"""Outputs that would change what a command reads are refused, whatever --overwrite says.
+"""Refusal of outputs that would change what a command reads, whatever --overwrite says.
 
 An output may neither be an input, nor lie in a folder that is read, nor be a folder in which it would replace an input.
 """
@@ -23,7 +23,7 @@ _ALSO_READ = frozenset({"--extractor", "--extractor-anonymised"})  # names, or t
 
 
 def keeping_inputs(command: click.Command) -> click.Command:
-    """Return the command, which from now on refuses such outputs before it does anything."""
+    """Return the command with a check of its outputs before it does anything."""
     run = command.callback
     if run is not None:
         command.callback = _checked(run)

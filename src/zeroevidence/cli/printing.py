@@ -1,4 +1,4 @@
-"""Printing: the one way to the terminal, on which names of files and people cannot write anything but themselves."""
+"""Printing, without control characters from names of files and people."""
 
 from __future__ import annotations
 

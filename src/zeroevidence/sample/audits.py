@@ -41,8 +41,8 @@ def trained_audit(*, options: Options | None = None, progress: Progress | None =
     >>> result.strongest.about.threat.name, result.strongest.number("top1") > 1.5 * lazy
     ('semi-informed', True)
     """
-    learned = FineTuningHistory(people=60, recordings=480, epochs=30)
-    return _sentences_audit(sentence_sets, THREEFOLD, learned, options, progress)
+    history = FineTuningHistory(people=60, recordings=480, epochs=30)
+    return _sentences_audit(sentence_sets, THREEFOLD, history, options, progress)
 
 
 def cascade_audit(*, options: Options | None = None, progress: Progress | None = None) -> Audit:
@@ -54,18 +54,18 @@ def cascade_audit(*, options: Options | None = None, progress: Progress | None =
     >>> result.strongest.number("alid") < 0.25
     True
     """
-    learned = FineTuningHistory(people=59, recordings=389, epochs=8)
-    return _sentences_audit(cascade_sets, CASCADE, learned, options, progress)
+    history = FineTuningHistory(people=59, recordings=389, epochs=8)
+    return _sentences_audit(cascade_sets, CASCADE, history, options, progress)
 
 
 def _sentences_audit(
     sets: Callable[[str], EmbeddingSets],
     protection: str,
-    learned: FineTuningHistory,
+    history: FineTuningHistory,
     options: Options | None,
     progress: Progress | None,
 ) -> Audit:
-    trained = EncodedSpeech("campplus-trained", None, sets("trained"), trained_on="anonymised", learned=learned)
+    trained = EncodedSpeech("campplus-trained", None, sets("trained"), trained_on="anonymised", learned=history)
     result = audit(
         sets("original"),
         sets("protected"),

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import secrets
 import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
@@ -23,16 +22,14 @@ from zeroevidence.data.speech.folds import LEAST_PEOPLE
 from zeroevidence.report.html.page import policy as report_policy
 from zeroevidence.report.html.page import template_text, templates
 from zeroevidence.web import MAX_BYTES, MOST_FILES, TIMEOUT
-from zeroevidence.web.connections import BriefErrors
-from zeroevidence.web.forms import HEADERS, BadForm, SentForm, receive_form
-from zeroevidence.web.guard import Body, Guard, TooLarge, TooSlow
+from zeroevidence.web.forms import SentForm, receive_form
+from zeroevidence.web.guard import HOSTS, Guard
 from zeroevidence.web.jobs import JobQueue, ReportJob
-from zeroevidence.web.work.outcome import FIGURES, REPORT, RESULT, Outcome
+from zeroevidence.web.work.outcome import FIGURES, REPORT, RESULT
 from zeroevidence.web.work.request import FLAGS, MOST_PROBLEMS, JobRequest, Kind, ProblemList
 
 _HERE = Path(__file__).parent / "templates"
 _SIDES = {"original": "original", "anonymised": "anonymised", "second": ""}  # of speech; the last is not needed
-_TYPES = {"json": "application/json", "pdf": "application/pdf", "png": "image/png", "svg": "image/svg+xml"}
 
 
 def make_app(home: Path, *, max_bytes: int = MAX_BYTES, timeout: float = TIMEOUT) -> Starlette:
@@ -51,7 +48,6 @@ def make_app(home: Path, *, max_bytes: int = MAX_BYTES, timeout: float = TIMEOUT
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        asyncio.get_running_loop().set_exception_handler(BriefErrors())
         try:
             yield
         finally:
@@ -70,7 +66,7 @@ def make_app(home: Path, *, max_bytes: int = MAX_BYTES, timeout: float = TIMEOUT
             Route("/job/{token}/cancel/{csrf}", page.cancel, methods=["POST"]),
             Route("/job/{token}/forget/{csrf}", page.forget, methods=["POST"]),
         ],
-        middleware=[Middleware(Guard)],
+        middleware=[Middleware(Guard), Middleware(TrustedHostMiddleware, allowed_hosts=HOSTS, www_redirect=False)],
         exception_handlers={HTTPException: page.refused, Exception: page.broken},
         lifespan=lifespan,
     )
@@ -93,11 +89,9 @@ class _Page:
         )
 
     def _render(self, name: str, status: int = 200, **context: Any) -> HTMLResponse:
-        from markupsafe import Markup
-
         text = self._templates.get_template(name).render(
-            css=Markup(self._css),
-            script=Markup(self._script),
+            css=self._css,
+            script=self._script,
             csrf=self.csrf,
             version=__version__,
             megabytes=self._megabytes,
@@ -116,30 +110,16 @@ class _Page:
     async def upload(self, request: Request) -> Response:
         """Take the files and begin a job."""
         self._check(request)
-        limit = self.max_bytes + HEADERS * MOST_FILES
-        length = request.headers.get("content-length", "")
-        body = Body(request.receive, limit)
-        await self._check_room(body)
+        self._check_room()
         folder = self.jobs.folder()
         try:
-            if length.isdigit() and int(length) > limit:
-                raise TooLarge
-            content_type = request.headers.get("content-type", "")
-            form = await receive_form(body, content_type, folder, self.max_bytes)
-            return self._begin(form, folder)
+            return self._begin(await receive_form(request, folder, self.max_bytes), folder)
         except BaseException as error:
             shutil.rmtree(folder, ignore_errors=True)
-            if isinstance(error, ClientDisconnect):  # the page was closed meanwhile; nobody reads the answer
-                return Response(status_code=400)
-            if isinstance(error, TooSlow):
-                late = "The upload came too slowly and was cut off."
-                raise HTTPException(408, late, {"Connection": "close"}) from None
-            if isinstance(error, TooLarge):
-                await body.drain()
-                raise HTTPException(413, f"These files are larger than {self._megabytes} MB together.") from None
-            if isinstance(error, BadForm):
-                await body.drain()
-                raise HTTPException(400, str(error)) from None
+            if isinstance(error, ClientDisconnect):  # nobody reads the answer
+                raise HTTPException(400, "The upload broke off.") from None
+            if isinstance(error, OSError):
+                raise HTTPException(500, f"These files could not be stored: {error.strerror}.") from None
             raise
 
     async def sample(self, request: Request) -> Response:
@@ -152,7 +132,7 @@ class _Page:
 
     async def _start_bundled(self, request: Request, kind: Kind, title: str) -> Response:
         self._check(request)
-        await self._check_room(Body(request.receive, HEADERS))
+        self._check_room()
         return self._start(self.jobs.folder(), JobRequest(kind=kind), title)
 
     def _begin(self, form: SentForm, folder: Path) -> Response:
@@ -162,16 +142,16 @@ class _Page:
         flags: dict[str, Any] = {flag: flag in form.texts for flag in FLAGS}
         speakers = form.uploads("speakers")
         if len(speakers) > 1:
-            raise BadForm("Expected one file with the speakers.")
+            raise HTTPException(400, "Expected one file with the speakers.")
         if kind == "scores" and not files["scores"]:
-            raise BadForm("No score file or result was chosen.")
+            raise HTTPException(400, "No score file or result was chosen.")
         if kind in ("speech", "embeddings"):
             what = "recordings were" if kind == "speech" else "embeddings were"
             for name, title in _SIDES.items():
                 if title and not files[name]:
-                    raise BadForm(f"No {title} {what} chosen.")
+                    raise HTTPException(400, f"No {title} {what} chosen.")
                 if len(form.files.get(name, ())) > 1:
-                    raise BadForm("Several files were chosen where one was expected.")
+                    raise HTTPException(400, "Several files were chosen where one was expected.")
         request = JobRequest(
             **files,
             speakers=speakers[0] if speakers else None,
@@ -192,7 +172,7 @@ class _Page:
         job = self._job(request)
         listed = job.problems() if job.state == "problems" else ProblemList()
         facts: dict[str, Any] = {"problems": listed.problems, "count": listed.count, "most": MOST_PROBLEMS}
-        facts |= {"outcome": _drawn(job.outcome()) if job.state == "done" else None}
+        facts |= {"outcome": job.outcome() if job.state == "done" else None}
         facts |= {"figures_file": FIGURES, "result": RESULT}
         return self._render("job.html", title=job.title, job=job, **facts)
 
@@ -206,9 +186,9 @@ class _Page:
         if job.state != "done":
             raise HTTPException(404, "There is no report here.")
         headers = {"Content-Security-Policy": report_policy(template_text("report.js")) + "; frame-ancestors 'none'"}
-        if "save" in request.query_params:
-            headers["Content-Disposition"] = 'attachment; filename="report.html"'
-        return FileResponse(job.folder / REPORT, media_type="text/html; charset=utf-8", headers=headers)
+        return FileResponse(
+            job.folder / REPORT, headers=headers, filename=REPORT if "save" in request.query_params else None
+        )
 
     async def file(self, request: Request) -> Response:
         """A figure, all figures, or the result, to save; the names are those of the outcome."""
@@ -218,9 +198,7 @@ class _Page:
         path = await self.jobs.draw(job, name)
         if path is None:
             raise HTTPException(500, "This file could not be drawn.")
-        kind = _TYPES.get(name.rpartition(".")[2], "application/octet-stream")
-        headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-        return FileResponse(path, media_type=kind, headers=headers)
+        return FileResponse(path, filename=name)
 
     async def cancel(self, request: Request) -> Response:
         """Stop a job."""
@@ -254,28 +232,14 @@ class _Page:
             raise HTTPException(404, "There is nothing here, or it was deleted.")
         return job
 
-    async def _check_room(self, body: Body) -> None:
+    def _check_room(self) -> None:
         """Refuse a job where too many wait."""
         if self.jobs.full:
-            await body.drain()
             raise HTTPException(503, "Too much work is waiting here; cancel some of it, or try again later.")
 
     def _check(self, request: Request) -> None:
         if not secrets.compare_digest(request.path_params["csrf"].encode(), self.csrf.encode()):
             raise HTTPException(403, "This form is from an earlier run of the page; open the page again.")
-
-
-def _drawn(outcome: Outcome) -> Outcome:
-    """The outcome with its pictures as markup: the job drew them, and names in them are escaped there."""
-    from markupsafe import Markup
-
-    conclusions = (
-        conclusion
-        if conclusion.picture is None
-        else replace(conclusion, picture=replace(conclusion.picture, svg=Markup(conclusion.picture.svg)))
-        for conclusion in outcome.conclusions
-    )
-    return replace(outcome, conclusions=tuple(conclusions))
 
 
 def _duration(seconds: float) -> str:

@@ -10,8 +10,7 @@ import secrets
 import shutil
 import signal
 import sys
-import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -41,7 +40,6 @@ class ReportJob:
     done: int = 0
     total: int = 0
     step: int = 0
-    started: float = field(default_factory=time.monotonic)
     task: asyncio.Task[None] | None = None
 
     @property
@@ -132,7 +130,7 @@ class JobQueue:
 
     async def _run(self, job: ReportJob) -> None:
         async with self._turn:
-            job.state, job.message, job.started = "running", "starting", time.monotonic()
+            job.state, job.message = "running", "starting"
             try:
                 async with asyncio.timeout(self.timeout):
                     code = await self._work(job, job.module)
@@ -144,10 +142,8 @@ class JobQueue:
         elif (job.folder / PROBLEMS).is_file():
             job.state, job.message = "problems", "there are problems with these files"
         else:
-            job.state, job.message = (
-                "failed",
-                "the job ended unexpectedly; the same files with the command line show why",
-            )
+            reason = "the job ended unexpectedly; the same files with the command line show why"
+            job.state, job.message = "failed", reason
 
     async def _work(self, job: ReportJob, module: str, *arguments: str) -> int:
         # -P: no folder is put on the import path, so an uploaded file can never be imported.

@@ -23,8 +23,8 @@ FIELDS = {
     "--effort full": "the effort “full” of `zeroevidence audit`",
 }
 _OPTION = re.compile("|".join(map(re.escape, sorted(FIELDS, key=len, reverse=True))) + r"(?![a-z-])")
-_ELSEWHERE = re.compile(r"--([a-z][a-z-]+)")
-_COMMAND = re.compile(r" \(and (\d+) more; `zeroevidence [a-z -]+` lists them\)")
+_OTHER_OPTION = re.compile(r"--([a-z][a-z-]+)")
+_LISTING_COMMAND = re.compile(r" \(and (\d+) more; `zeroevidence [a-z -]+` lists them\)")
 
 
 def on_the_page(text: str) -> str:
@@ -37,8 +37,8 @@ def on_the_page(text: str) -> str:
     >>> on_the_page("expected --score-column with its name, or `zeroevidence tandem --cm FILE`")
     'expected the option “score-column” of the command line with its name, or `zeroevidence tandem --cm FILE`'
     """
-    parts = re.split("(`zeroevidence [^`]*`)", _COMMAND.sub(r" (and \1 more)", text))
+    parts = re.split("(`zeroevidence [^`]*`)", _LISTING_COMMAND.sub(r" (and \1 more)", text))
     for place in range(0, len(parts), 2):  # commands stay as they are typed
         with_fields = _OPTION.sub(lambda match: FIELDS[match[0]], parts[place])
-        parts[place] = _ELSEWHERE.sub(r"the option “\1” of the command line", with_fields)
+        parts[place] = _OTHER_OPTION.sub(r"the option “\1” of the command line", with_fields)
     return "".join(parts)

@@ -47,7 +47,7 @@ def serve(
         import uvicorn
 
         from zeroevidence.web.app import make_app
-        from zeroevidence.web.connections import WAITING, LimitedConnection
+        from zeroevidence.web.connections import LimitedConnection
     except ImportError as error:
         if isinstance(error, MissingExtra):
             raise
@@ -60,7 +60,7 @@ def serve(
             http=LimitedConnection,
             ws="none",
             loop="asyncio",
-            backlog=WAITING,
+            backlog=32,  # connections that are accepted before the requests of others are read
             log_level="error",  # a stranger can cause any number of warnings
             access_log=False,
             timeout_graceful_shutdown=3,

@@ -23,9 +23,15 @@ def table(words, *, header="score,label"):
     return header + "\n" + "".join(f"{score},{label}\n" for score, label in rows)
 
 
-@pytest.mark.parametrize("words", [("TRUE", "FALSE"), ("1.0", "0.0"), ("true", "false"), ("target", "nontarget")])
 @pytest.mark.parametrize(
-    "header", ["score,label", "score,target", "asv_score,sasv_label", "LLR,is_target", "Score,Labels"]
+    ("words", "header"),
+    [
+        (("TRUE", "FALSE"), "score,label"),
+        (("1.0", "0.0"), "asv_score,sasv_label"),
+        (("true", "false"), "LLR,is_target"),
+        (("target", "nontarget"), "Score,Labels"),
+        (("1", "0"), "score,target"),
+    ],
 )
 def test_tables_with_labels_of_other_tools(put, eer, words, header):
     assert eer(put("scores.csv", table(words, header=header))) == pytest.approx(EER)
@@ -68,16 +74,6 @@ def test_the_label_column_is_that_of_the_key(put, eer):
     key = put("k.csv", "enrol,trial,same\n" + "".join(f"{e},{t},{str(same).upper()}\n" for e, t, _, same in pairs))
     options = ("--key", key, "--score-column", "cosine", "--label-column", "same")
     assert eer(scores, *options) == pytest.approx(EER)
-
-
-def test_tables_without_scores_or_labels_name_their_columns(put, refused):
-    assert refused(put("a.csv", "enrol,trial,cosine\na,b,1\n")) == (
-        "a.csv: no column named score (found: enrol, trial, cosine); expected one, or --score-column with its name"
-    )
-    assert refused(put("b.csv", "enrol,trial,score,same\na,b,1,yes\n")) == (
-        "b.csv: no labels (found: enrol, trial, score, same); expected a key (--key KEY), or --label-column with its "
-        "name"
-    )
 
 
 def lines(numbers):
@@ -210,11 +206,9 @@ def test_json_lines_of_a_corpus(put, tmp_path, run, refused):
     [
         ('{"speaker": "a"}', "no field path (found: speaker); expected speaker, path"),
         ('{"speaker": "a", "path": "a.wav"', "not JSON: Expecting ',' delimiter"),
-        ("[1]", "expected an object with the fields of one utterance"),
         ('{"speaker": "a\\u0000", "path": "a.wav"}', "a NUL byte; expected text in UTF-8"),
         ('{"speaker": "\\ud800", "path": "a.wav"}', "byte 0xed is not UTF-8 (is the file in Latin-1?)"),
         ('{"speaker": "a", "path": "a.wav", "offset": "soon"}', "offset 'soon'; expected seconds"),
-        ('{"speaker": "a", "path": "a.wav", "offset": -1}', "offset '-1'; expected seconds"),
         ('{"speaker": "a", "spk": "b", "path": "a.wav"}', "two fields for one thing (found: speaker, spk, path)"),
     ],
 )
@@ -225,9 +219,8 @@ def test_json_lines_with_faults(put, line, message):
     assert str(error.value).startswith(f"manifest.jsonl:2: {message}")
 
 
-@pytest.mark.parametrize("protocol", [2, 3, 4, 5])
-def test_pickles_are_never_read(put, refused, run, protocol):
-    path = put("scores.pkl", pickle.dumps({"scores": TARGET}, protocol))
+def test_pickles_are_never_read(put, refused, run):
+    path = put("scores.pkl", pickle.dumps({"scores": TARGET}))
     reason = "scores.pkl: a pickle, which is never read, as that may run code; export it: "
     assert refused(path) == f"{reason}np.savez('scores.npz', scores=scores, labels=labels)"
     code, out, _ = run("doctor", "--corpus", path)
@@ -265,12 +258,6 @@ def test_a_ranking_file_among_scores_is_refused_with_the_command_that_shows_both
         )
         code, out, _ = run(*shlex.split(err.split("`")[3])[1:], *QUICK, "-f", "json")
         assert (code, len(json.loads(out)["rows"])) == (0, len(given))
-    assert run("compare", ours, theirs, "--key", key, "--measure", "eer", "--intervals", 10)[0] == 0
-    assert run("evaluate", ours, "--key", key, *QUICK, "-f", "json", "-o", "ours.json")[0] == 0
-    code, _, err = run("compare", "--runs", "ours.json", theirs, "--runs", ours, theirs, "--key", key)
-    assert (code, err.split(";")[0]) == (2, f"ours.json was read as a finished result, {theirs} as scores")
-    code, _, err = run("compare", ranking, "missing.scores", "--key", key)
-    assert (code, err.startswith("missing.scores: no such file")) == (3, True)
 
 
 def test_complaints_that_are_alike_are_one_line_with_their_number(put, run):

@@ -104,12 +104,10 @@ def audited(run, speech, out, *arguments):
     return printed, err
 
 
-@pytest.mark.parametrize("side", ["original", "anonymised"])
-def test_silence_is_listed_by_doctor_and_refused_by_audit(run, speech, tmp_path, side):
-    corpus, other = tmp_path / "original", tmp_path / "anonymised"
-    shutil.copytree(speech / "original", corpus)
+def test_silence_is_listed_by_doctor_and_refused_by_audit(run, speech, tmp_path):
+    corpus, other = speech / "original", tmp_path / "anonymised"
     shutil.copytree(speech / "one-voice", other)
-    silent = [tmp_path / side / place for place in ("p03/p03_1.wav", "p07/p07_4.wav")]
+    silent = [other / place for place in ("p03/p03_1.wav", "p07/p07_4.wav")]
     for path in silent:
         write_audio(path, np.zeros(RATE // 2))
     code, listed, _ = run("doctor", "--corpus", corpus, "--anonymised", other)
@@ -125,7 +123,7 @@ def test_silence_is_listed_by_doctor_and_refused_by_audit(run, speech, tmp_path,
 
 @pytest.mark.parametrize(
     ("suffix", "gain", "words"),
-    [("wav", 1.0, "sample by sample"), ("flac", 1.0, "sample by sample"), ("wav", 0.5, "correlate by 1.0000")],
+    [("flac", 1.0, "sample by sample"), ("wav", 0.5, "correlate by 1.0000")],
 )
 def test_a_copy_is_listed_by_doctor_and_refused_by_audit(run, speech, tmp_path, suffix, gain, words):
     corpus, copy = speech / "original", written(speech, tmp_path / "copy", lambda wave: gain * wave, suffix)
@@ -178,8 +176,7 @@ def test_one_synthetic_voice(run, speech, tmp_path):
 @pytest.mark.parametrize(
     ("protector", "drawn"),
     [
-        ("pitch:4", False),
-        pytest.param("mcadams:0.7", False, marks=slow),
+        pytest.param("pitch:4", False, marks=slow),
         ("mcadams:0.5..0.9:utterance", False),
         ("mcadams:0.5..0.9", True),
         pytest.param("formant:0.75..1.35", True, marks=slow),

@@ -3,15 +3,8 @@
 import contextlib
 import io
 import json
-import os
-import random
-import shutil
-import signal
 import subprocess
 import sys
-import time
-from dataclasses import fields
-from typing import get_args
 
 import numpy as np
 import polars as pl
@@ -19,19 +12,10 @@ import pytest
 
 from zeroevidence.calibrate.rows import fit_rows
 from zeroevidence.cli import main
-from zeroevidence.cli.commands.link import command
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.evaluation.reading.results import from_json
 from zeroevidence.evaluation.rows.options import Options
 from zeroevidence.evaluation.search.matrix_search import MatrixSearch
-from zeroevidence.linkage.engines.engine import engine_names
-from zeroevidence.linkage.inputs.scoring import ScoringName
-from zeroevidence.linkage.resuming.resumable import LinkSettings, Precision
-
-
-def start(*arguments, command="link", **options):
-    command = [sys.executable, "-m", "zeroevidence", command, *map(str, arguments)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
 
 
 def run(*arguments, command="link"):
@@ -67,6 +51,12 @@ def files(tmp_path):
     return tmp_path
 
 
+@pytest.fixture
+def arguments(files):
+    """A search, and where its results go."""
+    return ("--enrol", files / "penrol.npz", "--trial", files / "ptrial.npz", "-o", files / "out")
+
+
 def matrix(files, prefix):
     """The same search as a score matrix."""
     enrol, trial = (np.load(files / f"{prefix}{name}.npz") for name in ("enrol", "trial"))
@@ -87,9 +77,9 @@ def matrix(files, prefix):
 
 
 @pytest.mark.parametrize("dev", [False, True])
-def test_results_are_those_of_the_matrix(files, dev):
+def test_results_are_those_of_the_matrix(files, arguments, dev):
     extra = ["--dev-enrol", files / "denrol.npz", "--dev-trial", files / "dtrial.npz"] if dev else []
-    code, out, err = run("--enrol", files / "penrol.npz", "--trial", files / "ptrial.npz", *extra, "-o", files / "out")
+    code, out, err = run(*arguments, *extra)
     assert code == 0, err
     assert out == ""
     assert "120 trials x 40 identities, numpy: 4 800 pairs" in err
@@ -109,52 +99,45 @@ def test_results_are_those_of_the_matrix(files, dev):
     assert sorted(path.name for path in (files / "out").iterdir()) == ["manifest.json", "result.json", "trials.parquet"]
 
 
-@pytest.mark.parametrize("dev", [False, True])
-def test_rows_may_keep_their_level(files, dev):
-    extra = ["--dev-enrol", files / "denrol.npz", "--dev-trial", files / "dtrial.npz"] if dev else []
-    arguments = ["--enrol", files / "penrol.npz", "--trial", files / "ptrial.npz", *extra, "-o", files / "out"]
+def test_rows_may_keep_their_level(files, arguments):
     code, _, err = run(*arguments, "--row-scaling", "none")
     assert code == 0, err
-    (found,) = from_json((files / "out" / "result.json").read_text())
-    search = MatrixSearch(matrix(files, "p"), matrix(files, "d") if dev else None)
-    expected = search.run(Options(row_scaling="none"))
+    (row,) = from_json((files / "out" / "result.json").read_text())
+    expected = MatrixSearch(matrix(files, "p")).run(Options(row_scaling="none"))
     for name, metric in expected.metrics.items():
-        assert found.metrics[name].value == pytest.approx(metric.value, abs=1e-6), name
-        assert found.metrics[name].method == metric.method
-    assert "|row-scaling:none|" in found.signature
-    code, _, err = run(*arguments)
-    assert code != 0  # another search is in the folder
-    code, _, err = run(*arguments, "--row-scaling", "auto")
-    assert code == 2
-    assert "'auto' is not one of 'standardise', 'centre', 'none'" in err
+        assert row.metrics[name].value == pytest.approx(metric.value, abs=1e-6), name
+    assert "|row-scaling:none|" in row.signature
 
 
-def test_a_weight_may_be_given_and_the_table_be_csv(files):
+def test_a_weight_may_be_given_and_the_table_be_csv(files, arguments):
     calibration = fit_rows(matrix(files, "d").scores, matrix(files, "d").mated)
-    arguments = ["--enrol", files / "penrol.npz", "--trial", files / "ptrial.npz", "--weight", calibration.weight]
-    code, _, err = run(*arguments, "--table", "csv", "-o", files / "out")
+    code, _, err = run(*arguments, "--weight", calibration.weight, "--table", "csv")
     assert code == 0, err
-    (found,) = from_json((files / "out" / "result.json").read_text())
+    (row,) = from_json((files / "out" / "result.json").read_text())
     expected = MatrixSearch(matrix(files, "p"), matrix(files, "d")).run(Options())
-    assert found.metrics["alid"].value == pytest.approx(expected.metrics["alid"].value, abs=1e-8)
-    assert "singling_out" not in found.metrics
+    assert row.metrics["alid"].value == pytest.approx(expected.metrics["alid"].value, abs=1e-8)
+    assert "singling_out" not in row.metrics
     assert len(pl.read_csv(files / "out" / "trials.csv")) == 120
 
 
-def test_done_work_is_not_done_again_and_other_work_is_not_replaced(files):
-    arguments = ["--enrol", files / "penrol.npz", "--trial", files / "ptrial.npz", "-o", files / "out"]
+def test_done_work_is_not_done_again_and_other_work_is_not_replaced(files, arguments):
     assert run(*arguments)[0] == 0
+    manifest = json.loads((files / "out" / "manifest.json").read_text())
+    assert manifest["done"]
+    assert len(manifest["settings"]["trial"]) == 64
     before = (files / "out" / "result.json").stat().st_mtime_ns
     code, _, err = run(*arguments)
     assert code == 0
     assert "is done" in err
     assert (files / "out" / "result.json").stat().st_mtime_ns == before
-    code, _, err = run(*arguments, "--scoring", "dot")
-    assert code == 2
-    assert "holds a search with other scoring" in err
-    code, _, err = run("--enrol", files / "denrol.npz", "--trial", files / "dtrial.npz", "-o", files / "out")
-    assert code == 2
-    assert "other system, trial, enrol" in err
+    for others, words in (
+        (("--scoring", "dot"), "other scoring"),
+        (("--enrol", files / "denrol.npz", "--trial", files / "dtrial.npz"), "trial, enrol"),
+    ):
+        code, _, err = run(*arguments, *others)
+        assert code == 2
+        assert "holds a search with other" in err
+        assert words in err
     assert run(*arguments, "--scoring", "dot", "--overwrite")[0] == 0
     (files / "full").mkdir()
     (files / "full" / "thesis.tex").write_text("years of work")
@@ -164,73 +147,30 @@ def test_done_work_is_not_done_again_and_other_work_is_not_replaced(files):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "words"),
+    ("changes", "code", "words"),
     [
-        (["--enrol", "penrol.npz", "--trial", "nowhere.npz"], 3, "nowhere.npz: no such file"),
-        (["--enrol", "denrol.npz", "--trial", "ptrial.npz"], 3, "no trial has its speaker"),
-        (["--enrol", "penrol.npz", "--trial", "ptrial.npz", "--dev-enrol", "denrol.npz"], 2, "belong together"),
-        (
-            [
-                "--enrol",
-                "penrol.npz",
-                "--trial",
-                "ptrial.npz",
-                "--dev-enrol",
-                "penrol.npz",
-                "--dev-trial",
-                "ptrial.npz",
-            ],
-            3,
-            "share 40 speaker",
-        ),
-        (["--enrol", "penrol.npz", "--trial", "bad.npz"], 3, r"bad.npz: row 1 ('b'): entry 0 is nan"),
-        (["--enrol", "penrol.npz", "--trial", "nobody.npz"], 3, "trials without speakers"),
-        (["--enrol", "penrol.npz", "--trial", "ptrial.npz", "--precision", "16", "--engine", "numpy"], 2, "triton"),
+        (["--trial", "nowhere.npz"], 3, "nowhere.npz: no such file"),
+        (["--enrol", "denrol.npz"], 3, "no trial has its speaker"),
+        (["--dev-enrol", "denrol.npz"], 2, "belong together"),
+        (["--dev-enrol", "penrol.npz", "--dev-trial", "ptrial.npz"], 3, "share 40 speaker"),
+        (["--weight", "1e39"], 3, "weight: expected numbers from -1e+06 to 1e+06"),
+        (["--weight", "nan"], 3, "weight: expected numbers from -1e+06 to 1e+06"),
+        (["--trial", "bad.npz"], 3, r"bad.npz: row 1 ('b'): entry 0 is nan"),
+        (["--trial", "nobody.npz"], 3, "trials without speakers"),
+        (["--precision", "16", "--engine", "numpy"], 2, "triton"),
     ],
 )
-def test_what_is_wrong_is_said(files, arguments, code, words):
+def test_what_is_wrong_is_said(files, arguments, changes, code, words):
     save(files / "bad.npz", [[1.0] * 16, [np.nan] * 16], ["a", "b"], ["p01", "p02"])
     np.savez(files / "nobody.npz", vectors=np.eye(16))
-    found, _, err = run(*(files / one if one.endswith(".npz") else one for one in arguments), "-o", files / "out")
-    assert found == code, err
+    status, _, err = run(*arguments, *(files / word if word.endswith(".npz") else word for word in changes))
+    assert status == code, err
     assert words in err
-
-
-def test_choices_and_defaults_are_those_of_the_library():
-    options = {option.name: option for option in command.params}
-    assert tuple(options["engine"].type.choices) == engine_names()
-    assert tuple(options["scoring"].type.choices) == get_args(ScoringName)
-    assert tuple(map(int, options["precision"].type.choices)) == get_args(Precision)
-    for one in fields(LinkSettings):
-        assert options[one.name].default == one.default or one.default is None, one.name
+    assert not (files / "out").exists()
 
 
 def content(folder):
     return (folder / "result.json").read_bytes(), pl.read_parquet(folder / "trials.parquet")
-
-
-def test_a_kill_at_any_moment_costs_nothing_but_time(files, tmp_path):
-    """Five here; `benchmarks/link_kills.py` does twenty and more, on larger work."""
-    arguments = ["--enrol", files / "penrol.npz", "--trial", files / "ptrial.npz", "--block", 1]
-    assert run(*arguments, "-o", tmp_path / "whole")[0] == 0
-    chance = random.Random(0)
-    killed = tmp_path / "killed"
-    kills = 0
-    for goal in (0, 5, 30, 60, 90):
-        # Less urgent than this process, which so is not too late however busy the machine is.
-        process = start(*arguments, "-o", killed, preexec_fn=lambda: os.nice(19))
-        while process.poll() is None and len(list((killed / "blocks").glob("trials-*"))) < goal:
-            time.sleep(0.001)
-        time.sleep(chance.uniform(0.0, 0.02))
-        kills += process.poll() is None
-        process.send_signal(signal.SIGKILL)
-        process.communicate()
-    assert kills >= 2
-    code, _, err = run(*arguments, "-o", killed)
-    assert code == 0, err
-    (json_whole, table_whole), (json_killed, table_killed) = content(tmp_path / "whole"), content(killed)
-    assert json_killed == json_whole
-    assert table_killed.equals(table_whole)
 
 
 def test_blocks_that_are_there_are_used_and_others_are_not(files, tmp_path):
@@ -238,20 +178,10 @@ def test_blocks_that_are_there_are_used_and_others_are_not(files, tmp_path):
     arguments = ["--enrol", files / "penrol.npz", "--trial", files / "ptrial.npz", "--block", 10]
     assert run(*arguments, "-o", tmp_path / "whole")[0] == 0
     out = tmp_path / "out"
-    hook = (
-        "import zeroevidence.cli.commands.link as l, os; "
-        "l._write = lambda *a: os._exit(9); "  # as if killed after the last block
-    )
-    command = [
-        sys.executable,
-        "-c",
-        hook + "import zeroevidence.cli as c; c.main()",
-        "link",
-        *map(str, arguments),
-        "-o",
-        str(out),
-    ]
-    assert subprocess.run(command, capture_output=True, check=False).returncode == 9
+    hook = "import zeroevidence.cli.commands.link as l, os; l._write = lambda *a: os._exit(9); "  # after the last block
+    program = [sys.executable, "-c", f"{hook}import zeroevidence.cli as c; c.main()"]
+    words = ["link", *map(str, arguments), "-o", str(out)]
+    assert subprocess.run([*program, *words], capture_output=True, check=False).returncode == 9
     blocks = sorted((out / "blocks").glob("trials-*"))
     assert len(blocks) == 12
     whole = blocks[0].read_bytes()
@@ -266,14 +196,6 @@ def test_blocks_that_are_there_are_used_and_others_are_not(files, tmp_path):
     assert "continuing: 7 of 12 blocks are there" in err
     assert content(out)[0] == content(tmp_path / "whole")[0]
     assert content(out)[1].equals(content(tmp_path / "whole")[1])
-
-
-def test_the_manifest_says_what_was_searched(files):
-    run("--enrol", files / "penrol.npz", "--trial", files / "ptrial.npz", "-o", files / "out")
-    manifest = json.loads((files / "out" / "manifest.json").read_text())
-    assert manifest["done"]
-    assert manifest["settings"]["scoring"] == "cosine"
-    assert len(manifest["settings"]["trial"]) == 64
 
 
 def test_results_feed_evaluate_and_compare(files):
@@ -294,34 +216,6 @@ def test_results_feed_evaluate_and_compare(files):
     assert {one["system"] for one in first["ranking"]} == {"one", "two"}
 
 
-def test_other_searches_are_not_compared(files):
-    assert run("--enrol", files / "penrol.npz", "--trial", files / "ptrial.npz", "-o", files / "one")[0] == 0
-    shutil.copytree(files / "one", files / "two")
-    table = pl.read_parquet(files / "two" / "trials.parquet")
-    table.head(5).write_parquet(files / "two" / "trials.parquet")
-    code, _, err = run(files / "one", files / "two", command="compare")
-    assert code == 3
-    assert "two: 5 trials in the table" in err
-    table.with_columns(trial="x" + pl.col("trial")).write_parquet(files / "two" / "trials.parquet")
-    code, _, err = run(files / "one", files / "two", command="compare")
-    assert code == 3
-    assert "expected the same trials in all systems" in err
-    (files / "two" / "trials.parquet").unlink()
-    code, out, _ = run(files / "one", files / "two", command="compare")
-    assert code == 0
-    assert "The trials are not paired" in out
-
-
-def test_a_weight_out_of_range_is_refused_before_a_folder_is_made(files, tmp_path):
-    for weight in ("1e39", "-1e12", "inf", "nan"):
-        code, out, err = run(
-            "--enrol", files / "penrol.npz", "--trial", files / "ptrial.npz", "--weight", weight, "-o", tmp_path / "out"
-        )
-        assert (code, out) == (3, "")
-        assert "weight: expected numbers from -1e+06 to 1e+06" in err
-        assert not (tmp_path / "out").exists()
-
-
 def test_signatures_depend_on_data_and_options_not_on_engines(files, tmp_path):
     def signature(name, *options, trial="ptrial.npz"):
         out = tmp_path / name
@@ -330,7 +224,7 @@ def test_signatures_depend_on_data_and_options_not_on_engines(files, tmp_path):
         return json.loads((out / "result.json").read_text())["rows"][0]["signature"]
 
     usual = signature("usual")
-    alike = (["--engine", "rows"], ["--block", "7"], ["--threads", "1"], ["--table", "csv"], ["--system", "another"])
+    alike = (["--engine", "rows", "--threads", "1"], ["--block", "7", "--table", "csv"], ["--system", "another"])
     assert {signature(f"alike{at}", *options) for at, options in enumerate(alike)} == {usual}
     loaded = dict(np.load(files / "ptrial.npz"))
     save(files / "renamed.npz", loaded["vectors"], np.char.add(loaded["utterance"], "x"), loaded["speaker"])

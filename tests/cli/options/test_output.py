@@ -43,35 +43,23 @@ def test_a_terminal_shows_every_step_in_one_line(clock, capsys, monkeypatch):
     assert capsys.readouterr().err == "\rreading: 1 of 2 files\r\rreading: 2 of 2 files\r\033[K"
 
 
-def test_a_command_says_at_once_what_it_does(clock, capsys):
-    with output.working("auditing speech"):
-        assert capsys.readouterr().err == "auditing speech\n"
-
-
-def test_a_silent_command_goes_on_saying_so_once_a_minute(clock, capsys, monkeypatch):
-    ticks = iter([59.0, 61.0, 62.0, 122.0])
-
-    class Watched:
-        def wait(self, _):
-            clock[0] = next(ticks, None) or clock[0]
-            return clock[0] >= 122.0
-
-    minutes = output._Minutes()
-    minutes.state = "auditing speech"
-    output._watch(minutes, Watched())
-    assert capsys.readouterr().err == "auditing speech (1 min so far)\n"
-
-
-def test_a_terminal_shows_the_time_where_nothing_else_moves(clock, capsys, monkeypatch):
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    ticks = iter([1.0, 2.0, 4.0, 5.0])
+@pytest.mark.parametrize(
+    ("terminal", "times", "said"),
+    [
+        (False, [59.0, 61.0, 62.0, 122.0], "auditing speech (1 min so far)\n"),
+        (True, [1.0, 2.0, 4.0, 5.0], "\rauditing speech (4 s so far)\r\r\r\033[K"),
+    ],
+)
+def test_a_silent_command_goes_on_saying_what_it_does(clock, capsys, monkeypatch, terminal, times, said):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
+    ticks = iter(times)
 
     class Watched:
         def wait(self, _):
             clock[0] = next(ticks)
-            return clock[0] >= 5.0
+            return clock[0] == times[-1]
 
     minutes = output._Minutes()
-    minutes.state = "attackers: 1 of 3 rows"
+    minutes.state = "auditing speech"
     output._watch(minutes, Watched())
-    assert capsys.readouterr().err == "\rattackers: 1 of 3 rows (4 s so far)\r\r\r\033[K"
+    assert capsys.readouterr().err == said

@@ -20,7 +20,8 @@ pytest.importorskip("matplotlib")
 from zeroevidence.evaluation import read_results
 from zeroevidence.report.verdict import verdict
 from zeroevidence.web.work.outcome import FIGURES, OUTCOME, RESULT, Outcome
-from zeroevidence.web.work.progress import COMPARING, DRAWING, READING, job_steps
+from zeroevidence.web.work.progress import COMPARING, DRAWING, READING, JobProgress, job_steps
+from zeroevidence.web.work.score_files import score_problems
 
 # Columns of tables, pairs of files and verifiers behind countermeasures are for the command line.
 COLUMNS, PAIRS, TANDEMS = {"--score-column", "--label-column"}, {"--targets", "--nontargets"}, {"--asv", "--cm"}
@@ -28,17 +29,14 @@ NOT_ON_THE_PAGE = {"--input-format", "--asv-key"} | COLUMNS | PAIRS | TANDEMS
 
 
 def test_a_request_comes_back_as_it_was(tmp_path):
-    one = Upload(str(tmp_path / "0"), "mine")
-    request = JobRequest((one, one), (one,), one, (), (), "scores", (), (), (), "title", True, False, True)
-    (tmp_path / "request.json").write_text(request.to_json())
-    assert JobRequest.from_file(tmp_path / "request.json") == request
-
-
-def test_a_request_that_is_none_is_refused(tmp_path):
+    path, upload = tmp_path / "request.json", Upload(str(tmp_path / "0"), "mine")
+    request = JobRequest((upload, upload), (upload,), upload, title="title", hide=True, keep_last=True)
+    path.write_text(request.to_json())
+    assert JobRequest.from_file(path) == request
     for text in ('{"scores": [["a", "b"]]}', '{"scores": []', '{"scores": [], "hide": 1}', "[" * 9000):
-        (tmp_path / "request.json").write_text(text)
+        path.write_text(text)
         with pytest.raises(InputError, match=r"request\.json:"):
-            JobRequest.from_file(tmp_path / "request.json")
+            JobRequest.from_file(path)
 
 
 def test_problems_carry_the_names_of_the_user(tmp_path):
@@ -46,12 +44,6 @@ def test_problems_carry_the_names_of_the_user(tmp_path):
     request = JobRequest((Upload(place, "mine.txt"),))
     found = request.problems([Problem(place, 3, f"is in {place}")])
     assert found == ProblemList(1, (Problem("mine.txt", 3, "is in mine.txt"),))
-
-
-def test_problems_speak_of_the_page(tmp_path):
-    request = JobRequest((Upload(str(tmp_path / "0"), "mine.txt"),))
-    (found,) = request.problems([Problem("", None, "no labels; expected a key (--key KEY) or a label column")]).problems
-    assert found.reason == "no labels; expected a key (the field “Key”) or a label column"
 
 
 def test_every_option_in_messages_about_scores_has_a_place_on_the_page():
@@ -73,57 +65,44 @@ def test_every_option_in_messages_about_scores_has_a_place_on_the_page():
         assert ("of the command line" in reworded) == (option in NOT_ON_THE_PAGE), option
 
 
-def test_commands_in_messages_stay_as_they_are_typed():
-    text = "scores of a verifier; `zeroevidence tandem evaluate --asv FILE --cm FILE` reads it"
-    assert on_the_page(text) == text
-
-
 def test_systems_are_told_apart():
     uploads = [Upload("0", "a/x.txt"), Upload("1", "x.csv"), Upload("2", "y")]
     assert titles([upload.stem for upload in uploads]) == ["x (1)", "x (2)", "y"]
 
 
-def test_the_process_ends_when_its_server_does(tmp_path):
-    (tmp_path / "0").write_text("e t 1.0 target\n" * 3)
-    request = JobRequest((Upload(str(tmp_path / "0"), "s"),))
-    (tmp_path / "request.json").write_text(request.to_json())
-    command = [
-        sys.executable,
-        "-P",
-        "-c",
-        "import time, threading; from zeroevidence.web.work import process as work; "
-        "threading.Thread(target=work._end_with_server, daemon=True).start(); time.sleep(600)",
-    ]
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, timeout=300, check=False)
+def test_the_process_ends_when_its_server_does():
+    code = (
+        "import time; from zeroevidence.web.work import process as work; work._limit_memory = lambda: None; "
+        "work.guard_process(); time.sleep(600)"
+    )
+    done = subprocess.run([sys.executable, "-P", "-c", code], stdin=subprocess.DEVNULL, timeout=300, check=False)
     assert done.returncode == 1
 
 
+def run_module(name, *arguments):
+    """Run a module as the server does; return the exit code and what was printed."""
+    command = [sys.executable, "-P", "-m", f"zeroevidence.web.work.{name}", *map(str, arguments)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        lines = process.stdout.readlines()
+        return process.wait(600), lines
+
+
 def test_wrong_numbers_of_keys_are_a_problem(tmp_path):
-    for name in "0123":
-        (tmp_path / name).write_text("e t 1.0\n")
-    files = [Upload(str(tmp_path / name), name) for name in "0123"]
-    request = JobRequest((files[0],), (files[1], files[2]))
-    (tmp_path / "request.json").write_text(request.to_json())
-    command = [sys.executable, "-P", "-m", "zeroevidence.web.work.process", str(tmp_path)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as process:
-        assert process.wait(600) == 3
+    (tmp_path / "0").write_text("e t 1.0\n")
+    upload = Upload(str(tmp_path / "0"), "0")
+    (tmp_path / "request.json").write_text(JobRequest((upload,), (upload, upload)).to_json())
+    assert run_module("process", tmp_path)[0] == 3
     document = json.loads((tmp_path / "problems.json").read_text())
     assert "expected one key, or one for each of the 1 score files, got 2" in document["problems"][0]["reason"]
 
 
-def test_infinite_scores_are_taken_where_the_box_says_so(tmp_path):
-    from zeroevidence.web.work.progress import JobProgress
-    from zeroevidence.web.work.score_files import score_problems
-
-    def _problems(request):
-        return score_problems(request, JobProgress(job_steps(request)))
-
+def test_infinite_scores_are_taken_where_the_box_says_so(tmp_path, capsys):
     path = tmp_path / "0"
     path.write_text("a x inf target\nb y -1.0 nontarget\na y -inf nontarget\nb x 2.0 target\n")
-    upload = Upload(str(path), "mine.txt")
-    refused = JobRequest((upload,)).problems(_problems(JobRequest((upload,)))).problems[0]
-    assert "the box for infinite scores" in refused.reason
-    assert _problems(JobRequest((upload,), infinite=True)) == []
+    refused, taken = (JobRequest((Upload(str(path), "mine.txt"),), infinite=infinite) for infinite in (False, True))
+    problems = refused.problems(score_problems(refused, JobProgress(job_steps(refused)))).problems
+    assert "the box for infinite scores" in problems[0].reason
+    assert score_problems(taken, JobProgress(job_steps(taken))) == []
 
 
 def test_steps_are_reported_in_the_order_in_which_they_are_taken(tmp_path):
@@ -139,10 +118,9 @@ def test_steps_are_reported_in_the_order_in_which_they_are_taken(tmp_path):
         (tmp_path / file).write_text("".join(lines))
     request = JobRequest(tuple(Upload(str(tmp_path / file), f"{file}.txt") for file in "01"))
     (tmp_path / "request.json").write_text(request.to_json())
-    command = [sys.executable, "-P", "-m", "zeroevidence.web.work.process", str(tmp_path)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        lines = [json.loads(line) for line in process.stdout]
-        assert process.wait(600) == 0
+    code, printed = run_module("process", tmp_path)
+    assert code == 0
+    lines = list(map(json.loads, printed))
     steps = [line["step"] for line in lines]
     assert steps == sorted(steps)
     assert set(steps) == set(range(len(job_steps(request))))
@@ -157,9 +135,6 @@ def test_steps_are_reported_in_the_order_in_which_they_are_taken(tmp_path):
     assert second.summary == verdict(rows).summary
     names = {name for figure in outcome.figures for name in figure.files.values()}
     assert set(outcome.files) == names | {FIGURES, RESULT}
-    for name, start in (("ece.pdf", b"%PDF"), ("ece.png", b"\x89PNG"), ("ece.svg", b"<?xml")):
-        assert not (tmp_path / name).exists()
-        command = [sys.executable, "-P", "-m", "zeroevidence.web.work.figure_files", str(tmp_path), name]
-        with subprocess.Popen(command, stdin=subprocess.PIPE) as process:
-            assert process.wait(600) == 0
-        assert (tmp_path / name).read_bytes().startswith(start)
+    assert not (tmp_path / "ece.svg").exists()
+    assert run_module("figure_files", tmp_path, "ece.svg")[0] == 0
+    assert (tmp_path / "ece.svg").read_bytes().startswith(b"<?xml")

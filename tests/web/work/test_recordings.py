@@ -53,15 +53,14 @@ def test_folders_around_the_speakers_are_taken_away(tmp_path, make):
 
 
 def test_a_zip_file_without_a_folder_around_gives_its_own_name(tmp_path):
-    placed = place(tmp_path, zipped(tmp_path, {"ada/1.wav": b"1", "bob/1.wav": b"2", "README.txt": b"3"}))
+    inner = io.BytesIO()
+    with zipfile.ZipFile(inner, "w") as archive:
+        archive.writestr("bob/1.wav", b"1")
+    files = {"ada/1.wav": b"1", "ada/2.wav": b"2", "README.txt": b"3", "more.zip": inner.getvalue()}
+    placed = place(tmp_path, zipped(tmp_path, files))
     assert placed.folder.name == "mine"
-    assert sorted(content(placed.folder)) == ["ada/1.wav", "bob/1.wav"]
-    assert placed.left_out == 1
-
-
-def test_one_speaker_keeps_the_folder(tmp_path):
-    placed = place(tmp_path, zipped(tmp_path, {"ada/1.wav": b"1", "ada/2.wav": b"2"}))
-    assert sorted(content(placed.folder)) == ["ada/1.wav", "ada/2.wav"]
+    assert sorted(content(placed.folder)) == ["ada/1.wav", "ada/2.wav"]  # an archive in an archive is not opened
+    assert placed.left_out == 2
 
 
 @pytest.mark.parametrize(
@@ -131,10 +130,9 @@ def test_too_many_files_are_refused(tmp_path, monkeypatch):
     assert MOST_FILES > 1000
 
 
-@pytest.mark.parametrize(("name", "method"), [("bzip2", zipfile.ZIP_BZIP2), ("lzma", zipfile.ZIP_LZMA)])
-def test_unusual_compression_is_refused(tmp_path, name, method):
+def test_unusual_compression_is_refused(tmp_path):
     with pytest.raises(InputError, match="expected deflate"):
-        place(tmp_path, zipped(tmp_path, TREE, method))
+        place(tmp_path, zipped(tmp_path, TREE, zipfile.ZIP_LZMA))
 
 
 def test_encrypted_files_are_refused(tmp_path):
@@ -155,21 +153,13 @@ def test_lists_of_files_are_refused(tmp_path, name):
         place(tmp_path, zipped(tmp_path, {**TREE, f"speech/{name}": b"u1 /etc/passwd"}))
 
 
-@pytest.mark.parametrize("cut", [4, 40, -10])
+@pytest.mark.parametrize("cut", [4, 40, -10, None])
 def test_damaged_zip_files_are_refused(tmp_path, cut):
-    (upload,) = zipped(tmp_path, TREE)
-    path = tmp_path / "0.upload"
-    path.write_bytes(path.read_bytes()[:cut])
-    with pytest.raises(InputError, match="damaged"):
-        place(tmp_path, (upload,))
-
-
-def test_damaged_content_is_refused(tmp_path):
     (upload,) = zipped(tmp_path, {"ada/1.wav": b"sound " * 100, "bob/1.wav": b"x"})
     path = tmp_path / "0.upload"
     data = bytearray(path.read_bytes())
-    data[30 + len("ada/1.wav") + 3] ^= 0xFF
-    path.write_bytes(bytes(data))
+    data[30 + len("ada/1.wav") + 3] ^= 0xFF  # in the content of the first file
+    path.write_bytes(data[:cut])
     with pytest.raises(InputError, match="damaged"):
         place(tmp_path, (upload,))
 
@@ -184,20 +174,6 @@ def test_a_name_that_is_there_twice_is_refused(tmp_path):
         place(tmp_path, (Upload(str(path), "x.zip"),))
 
 
-def test_a_file_and_a_folder_of_one_name_are_refused(tmp_path):
-    with pytest.raises(InputError, match=r"cannot be written|is there twice"):
-        place(tmp_path, zipped(tmp_path, {"ada/x.wav": b"1", "ada/x.wav/y.wav": b"2", "bob/z/y.wav": b"3"}))
-
-
 def test_a_file_that_is_no_zip_is_refused(tmp_path):
     with pytest.raises(InputError, match="is no zip file; expected one, or a folder"):
         place(tmp_path, sent(tmp_path, {"voice.wav": b"RIFF"}))
-
-
-def test_an_archive_in_an_archive_is_not_opened(tmp_path):
-    inner = io.BytesIO()
-    with zipfile.ZipFile(inner, "w") as archive:
-        archive.writestr("bob/1.wav", b"1")
-    placed = place(tmp_path, zipped(tmp_path, {"ada/1.wav": b"1", "more.zip": inner.getvalue()}))
-    assert sorted(content(placed.folder)) == ["ada/1.wav"]
-    assert placed.left_out == 1

@@ -19,7 +19,7 @@ from zeroevidence.data.folded_scores import FoldedScores
 from zeroevidence.data.matrix import ScoreMatrix, closed_set_search
 from zeroevidence.data.threat import Material, ThreatModel
 from zeroevidence.errors import InputError
-from zeroevidence.evaluation.finding.choosing import Developed, choose
+from zeroevidence.evaluation.finding.choosing import DevelopmentResult, choose
 from zeroevidence.evaluation.rows.about import AveragedLevel, DrawUse
 from zeroevidence.evaluation.search.matrix_search import disclosure_with_error
 
@@ -336,7 +336,7 @@ def choose_per_fold(attackers: Sequence[AttackResult]) -> AttackResult | None:
     chosen by the evaluated people too. This one is not.
     """
     folds = zip(*(attacker.folds for attacker in attackers), strict=True)
-    best = [choose([Developed(part.development, part.error, bool(part.parts)) for part in parts]) for parts in folds]
+    best = [choose([DevelopmentResult(part.development, part.error, bool(part.parts)) for part in parts]) for parts in folds]
     if len(set(best)) == 1:
         return None
     result = AttackResult.of([attackers[i].folds[fold] for fold, i in enumerate(best)], CHOSEN)

@@ -103,14 +103,14 @@ evaluation_options = output_to(measure_option(), shared.estimate(), shared.signa
 
 
 class _Minutes:
-    """Whether another minute of a command has passed, and what it is doing."""
+    """What a command is doing, and the times at which it began and was last shown."""
 
     def __init__(self) -> None:
-        self.since = self.began = self.told = time.monotonic()
+        self.since = self.began = self.shown = time.monotonic()
         self.state = ""
 
     def passed(self) -> bool:
-        """Return True once a minute."""
+        """Return whether a minute has passed since this was last true."""
         now = time.monotonic()
         if now - self.since < _MINUTE:
             return False
@@ -125,7 +125,7 @@ _minutes = _Minutes()
 
 
 def _minutes_of_command() -> _Minutes:
-    """Return the minutes of the command that is running, those of the process where there is none."""
+    """Return the state of the command that is running, that of the process where there is none."""
     context = click.get_current_context(silent=True)
     if context is None:
         return _minutes
@@ -135,9 +135,9 @@ def _minutes_of_command() -> _Minutes:
 
 @contextmanager
 def working(what: str) -> Iterator[None]:
-    """Print at once what a command does, and go on saying so while its parts are silent.
+    """Print what a command does, and again while its parts print nothing.
 
-    A terminal shows in one line for how long it has been working; elsewhere there is a line a minute at least.
+    A terminal shows in one line for how long it has been working; elsewhere there is at least one line a minute.
 
     Parameters
     ----------
@@ -157,17 +157,17 @@ def working(what: str) -> Iterator[None]:
 
 
 def _watch(minutes: _Minutes, done: threading.Event) -> None:
-    """Say what a command is doing whenever nothing else has for a while."""
-    shown = False
+    """Print what a command is doing whenever nothing else was printed for a while."""
+    printed = False
     while not done.wait(_SECOND):
         seconds = time.monotonic() - minutes.began
         if not sys.stderr.isatty():
             if minutes.passed():
                 echo(f"{minutes.state} ({seconds / _MINUTE:.0f} min so far)", err=True)
-        elif time.monotonic() - minutes.told >= _QUIET:
+        elif time.monotonic() - minutes.shown >= _QUIET:
             echo_progress(f"{minutes.state} ({seconds:.0f} s so far)", last=False)
-            shown = True
-    if shown:
+            printed = True
+    if printed:
         echo_progress("", last=True)
 
 
@@ -177,7 +177,7 @@ def terminal_progress(what: str, units: str = "replicates") -> Progress:
 
     def show(done: int, total: int) -> None:
         text = minutes.state = f"{what}: {done} of {total} {units}"
-        minutes.told = time.monotonic()
+        minutes.shown = time.monotonic()
         if sys.stderr.isatty():
             echo_progress(text, last=done >= total)
         elif minutes.passed():
