@@ -118,17 +118,18 @@ def _python(measure: Measure) -> list[str]:
 
 
 def list_measures() -> str:
-    """A table of measures for each page, below the page's title."""
+    """A table of measures for each page, below the page's title and its question."""
     pages, tables = measure_pages(), []
     for page in dict.fromkeys(pages[name] for name in MEASURES if name in pages):
-        title = (DOCS / "measures" / page).read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
+        title, _, question, *_ = (DOCS / "measures" / page).read_text(encoding="utf-8").splitlines()
         lines = [
             (f"[{measure.title}]({page}#{name})", f"`{name}`", measure.unit, measure.range, direction(measure))
             for name, measure in MEASURES.items()
             if pages.get(name) == page
         ]
         head = ("measure", "name", "unit", "range", "direction")
-        tables.append(f"## {title}\n\n[How they are defined and read]({page})\n\n{table(head, lines)}")
+        heading = f"## [{title.removeprefix('# ')}]({page})"
+        tables.append(f"{heading}\n\n{question}\n\n{table(head, lines)}")
     return "\n\n".join(tables)
 
 
@@ -205,8 +206,8 @@ def list_commands() -> str:
 
 def list_terms() -> str:
     """Threat models, back-ends and measures as entries of a glossary."""
-    attackers = {f"{entry.name} (attacker)": entry.title for entry in ATTACKERS.values()}
-    backends = {f"{entry.name} (back-end)": entry.title for entry in BACKENDS.values()}
+    attackers = {f"{entry.name} (attacker)": f"An attacker who {entry.title}." for entry in ATTACKERS.values()}
+    backends = {f"{entry.name} (back-end)": f"{entry.title}." for entry in BACKENDS.values()}
     measures = {
         MEASURES[name].title: f"[`{name}`](measures/{page}#{name}): {MEASURES[name].meaning}"
         for name, page in measure_pages().items()
@@ -223,8 +224,9 @@ def show_gallery() -> str:
 
 def _show_example(path: Path) -> str:
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    title, _, words = (ast.get_docstring(tree) or path.stem).partition("\n\n")
-    parts = [f"## {title.split(':')[0]}", title, words]
+    summary, _, words = (ast.get_docstring(tree) or path.stem).partition("\n\n")
+    title, _, content = summary.partition(": ")
+    parts = [f"## {title}", f"{content[:1].upper()}{content[1:]}", words]
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)]
     for call in sorted(calls, key=lambda call: call.lineno):
         if isinstance(call.func, ast.Attribute) and call.func.attr in ("figure", "table"):
