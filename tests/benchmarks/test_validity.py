@@ -36,7 +36,6 @@ def test_every_part_gives_a_result_once(load_benchmark, tmp_path, monkeypatch):
     lines = validity.run(cells, 1, tmp_path / "results.jsonl")
     assert [line["name"] for line in lines] == [cell.name for cell in cells]
     assert validity.run(cells, 1, tmp_path / "results.jsonl") == lines
-    assert validity.page(lines, len(lines)).count("\n## ") >= 6
 
 
 @pytest.mark.parametrize("design", ["rare", "rare vectors"])
