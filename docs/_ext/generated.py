@@ -111,7 +111,8 @@ def _python(measure: Measure) -> list[str]:
     calls = [call for pattern, call in _CALLS_OF_MEASURES.items() if fnmatch.fnmatch(measure.name, pattern)]
     if measure.name in zeroevidence.__all__:
         parameters = inspect.signature(getattr(zeroevidence, measure.name)).parameters.values()
-        calls.append(f"ze.{measure.name}({', '.join(one.name for one in parameters if one.default is one.empty)})")
+        needed = [parameter.name for parameter in parameters if parameter.default is parameter.empty]
+        calls.append(f"ze.{measure.name}({', '.join(needed)})")
     if measure.family in _RESULTS:
         calls.append(f'{_RESULTS[measure.family]}["{measure.name}"]')
     return calls
@@ -158,7 +159,7 @@ def public_interface() -> list[str]:
     """Everything that is public, a line each: names, commands, exit codes, schemas of files."""
     names = [f"{package}.{name}" for package, names in public_names().items() for name in names]
     commands = [f"zeroevidence {name}" for name in command_summaries()]
-    return sorted([*names, *commands, *(f"exit code {code}" for code in exit_codes()), *schemas()])
+    return sorted([*names, *commands, *(f"exit code {code}" for code in exit_codes()), *file_schemas()])
 
 
 def list_public_names() -> str:
@@ -187,19 +188,19 @@ def exit_codes() -> dict[int, str]:
     return {0: "Done.", 1: "A condition of `--fail-if` holds.", **dict(sorted(raised.items())), **signals}
 
 
-def schemas() -> dict[str, str]:
-    """Schemas of files, each with the module that writes it."""
+def file_schemas() -> dict[str, str]:
+    """Schemas of files, each with the docstring of the module that writes it."""
     home = Path(zeroevidence.__file__).parent
     texts = {path: path.read_text(encoding="utf-8") for path in sorted(home.rglob("*.py"))}
-    found = ((path, re.search(r'^SCHEMA = "(.+)"', text, re.MULTILINE)) for path, text in texts.items())
-    return {match[1]: ast.get_docstring(ast.parse(texts[path])) or "" for path, match in found if match}
+    schemas = ((path, re.search(r'^SCHEMA = "(.+)"', text, re.MULTILINE)) for path, text in texts.items())
+    return {match[1]: ast.get_docstring(ast.parse(texts[path])) or "" for path, match in schemas if match}
 
 
 def list_commands() -> str:
     """Tables of commands, exit codes and schemas."""
     commands = ((f"`{name}`", summary) for name, summary in command_summaries().items())
     codes = ((str(code), words) for code, words in exit_codes().items())
-    files = ((f"`{schema}`", text.partition("\n")[0]) for schema, text in schemas().items())
+    files = ((f"`{schema}`", text.partition("\n")[0]) for schema, text in file_schemas().items())
     tables = (table(("command", "does"), commands), table(("exit code", "says"), codes))
     return "\n\n".join((*tables, table(("schema of a file", "is of"), files)))
 
