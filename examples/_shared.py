@@ -122,10 +122,10 @@ def evaluated(data: Path | None) -> list[Evaluation]:
 
 def searches(data: Path | None) -> dict[str, tuple[ScoreMatrix, ScoreMatrix]]:
     """Searches by name, each with one of other speakers to calibrate on; `unprotected` and `random` bound the rest."""
-    found = _bundled_searches() if data is None else _published_searches(data)
+    matrices = _bundled_searches() if data is None else _published_searches(data)
     rng = np.random.default_rng(0)
-    here, development = found[UNPROTECTED]
-    return {**found, RANDOM: (_random_embeddings(here, rng), _random_embeddings(development, rng))}
+    here, development = matrices[UNPROTECTED]
+    return {**matrices, RANDOM: (_random_embeddings(here, rng), _random_embeddings(development, rng))}
 
 
 def _random_embeddings(like: ScoreMatrix, rng: np.random.Generator) -> ScoreMatrix:
@@ -144,16 +144,16 @@ def _random_embeddings(like: ScoreMatrix, rng: np.random.Generator) -> ScoreMatr
 
 def _bundled_searches() -> dict[str, tuple[ScoreMatrix, ScoreMatrix]]:
     """Semi-informed attackers on the bundled embeddings, and the bundled scores of embedding noise."""
-    found = {}
+    matrices = {}
     for name, kind in ((UNPROTECTED, "original"), ("mcadams", "mcadams"), ("pitch", "pitch")):
         sets = sample_sets(kind)
-        found[name] = _scored(sets, sets.eval_enrol, sets.eval_trial), _scored(sets, sets.dev_enrol, sets.dev_trial)
+        matrices[name] = _scored(sets, sets.eval_enrol, sets.eval_trial), _scored(sets, sets.dev_enrol, sets.dev_trial)
     noisy = [next(row for row in sample_rows(split) if _is_informed(row.about)) for split in ("eval", "dev")]
-    matrices = [closed_set_search(read_scores(row.scores, row.key).data)[0] for row in noisy]
-    assert matrices[0] is not None
-    assert matrices[1] is not None
-    found["noise on embeddings"] = matrices[0], matrices[1]
-    return found
+    noise = [closed_set_search(read_scores(row.scores, row.key).data)[0] for row in noisy]
+    assert noise[0] is not None
+    assert noise[1] is not None
+    matrices["noise on embeddings"] = noise[0], noise[1]
+    return matrices
 
 
 def _is_informed(about: About) -> bool:
@@ -184,7 +184,7 @@ def _published_searches(data: Path) -> dict[str, tuple[ScoreMatrix, ScoreMatrix]
         return rows
 
     first = next(iter(SET_UPS))
-    found = {UNPROTECTED: (matrix(first, "oo", "f"), matrix(first, "oo", "m"))}
+    matrices = {UNPROTECTED: (matrix(first, "oo", "f"), matrix(first, "oo", "m"))}
     for set_up in SET_UPS:
-        found[set_up.removeprefix("samegender_")] = matrix(set_up, "aa", "f"), matrix(set_up, "aa", "m")
-    return found
+        matrices[set_up.removeprefix("samegender_")] = matrix(set_up, "aa", "f"), matrix(set_up, "aa", "m")
+    return matrices

@@ -1,8 +1,8 @@
 """Linkability: local linkability over score densities, a relation that no threshold sees, measure against measure.
 
-The second figure is the talk's example in which linkability is high where min Cllr says that privacy is: mated scores
-lie on both sides of the others. The scatter plots set linkability against EER, min Cllr, ROCCH-EER and D_ECE, one point
-for each system, group of speakers and attacker.
+In the second figure mated scores lie on both sides of the others: linkability is high although min Cllr is, too. The
+scatter plots set linkability against EER, min Cllr, ROCCH-EER and D_ECE, one point for each system, group of speakers
+and attacker. Source: Maouche's talk on linkability in the VoicePrivacy challenge, 2020.
 """
 
 from __future__ import annotations

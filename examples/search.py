@@ -1,7 +1,7 @@
 """Local Information Disclosure: posteriors, distributions, EER against LID, calibration (figures 1 to 5; tables 3, 4).
 
-Systems lie between two bounds: `unprotected` speech, and `random`, embeddings of noise. The paper's two
-worked examples (sections 4.1 and 5.2) are computed as well.
+Systems lie between two bounds: `unprotected` speech, and `random`, embeddings of noise. The paper's two worked examples
+(sections 4.1 and 5.2) are computed as well. Source: Šterns et al. 2026.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ _TABLE = (
 def make(sheet: Sheet, data: Path | None) -> None:
     """Evaluate all searches and draw them."""
     options = ze.Options(intervals=0, null=0)
-    found = searches(data)
+    matrices = searches(data)
     rows = {
         name: ze.evaluate(matrix, dev=dev, labels={"system": name}, options=options)
-        for name, (matrix, dev) in found.items()
+        for name, (matrix, dev) in matrices.items()
     }
-    one = rows["noise on embeddings" if data is None else "f0orig"]
+    system = rows["noise on embeddings" if data is None else "f0orig"]
     sheet.figure("search-fig1", "histogram", _scenarios(options))
-    sheet.figure("search-fig2", "posterior", one)
-    sheet.figure("search-fig2-histogram", "posterior", one, form="histogram")
+    sheet.figure("search-fig2", "posterior", system)
+    sheet.figure("search-fig2-histogram", "posterior", system, form="histogram")
     sheet.figure("search-priors", "lid-over-priors", list(rows.values()))
-    sheet.figure("search-fig3", "lid-histogram", one)
+    sheet.figure("search-fig3", "lid-histogram", system)
     sheet.figure("search-fig4", "lid-ccdf", list(rows.values()))
     sheet.figure("search-fig5", "eer-lid", list(rows.values()), width=5.0)
-    sheet.table("search-table3", ("experiment", "w", "b", "b less prior log-odds"), _calibrations(found))
+    sheet.table("search-table3", ("experiment", "w", "b", "b less prior log-odds"), _calibrations(matrices))
     sheet.table(
         "search-table4",
         ("experiment", *(title for _, title, _, _ in _TABLE)),
@@ -53,10 +53,10 @@ def make(sheet: Sheet, data: Path | None) -> None:
     sheet.table("search-worked-examples", ("what", "value"), _worked())
 
 
-def _calibrations(found: dict[str, tuple[ze.ScoreMatrix, ze.ScoreMatrix]]) -> list[tuple[str, str, str, str]]:
+def _calibrations(matrices: dict[str, tuple[ze.ScoreMatrix, ze.ScoreMatrix]]) -> list[tuple[str, str, str, str]]:
     """Affine calibrations learned on the other speakers."""
     lines = []
-    for name, (_, dev) in found.items():
+    for name, (_, dev) in matrices.items():
         fit = fit_rows(dev.scores, dev.mated)
         assert isinstance(fit, AffineCalibration)
         lines.append((name, f"{fit.weight:.2f}", f"{fit.bias:.2f}", f"{fit.bias - fit.prior_log_odds:.2f}"))

@@ -1,7 +1,8 @@
 """Tandem detection cost: the t-DCF of a countermeasure before a verifier, over one threshold and over both.
 
 Synthetic scores with the priors and costs of ASVspoof 2019 and 2021, as on the talk's slides; with --data the real
-scores of ASVspoof 2019 LA (verifier) and RawGAT-ST (countermeasure).
+scores of ASVspoof 2019 LA (verifier) and RawGAT-ST (countermeasure). Source: Nautsch's talk on metrics in VoicePrivacy
+and ASVspoof, 2021.
 """
 
 from __future__ import annotations

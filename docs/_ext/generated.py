@@ -111,24 +111,26 @@ def _python(measure: Measure) -> list[str]:
     calls = [call for pattern, call in _CALLS_OF_MEASURES.items() if fnmatch.fnmatch(measure.name, pattern)]
     if measure.name in zeroevidence.__all__:
         parameters = inspect.signature(getattr(zeroevidence, measure.name)).parameters.values()
-        calls.append(f"ze.{measure.name}({', '.join(one.name for one in parameters if one.default is one.empty)})")
+        needed = [parameter.name for parameter in parameters if parameter.default is parameter.empty]
+        calls.append(f"ze.{measure.name}({', '.join(needed)})")
     if measure.family in _RESULTS:
         calls.append(f'{_RESULTS[measure.family]}["{measure.name}"]')
     return calls
 
 
 def list_measures() -> str:
-    """A table of measures for each page, below the page's title."""
+    """A table of measures for each page, below the page's title and its question."""
     pages, tables = measure_pages(), []
     for page in dict.fromkeys(pages[name] for name in MEASURES if name in pages):
-        title = (DOCS / "measures" / page).read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
+        title, _, question, *_ = (DOCS / "measures" / page).read_text(encoding="utf-8").splitlines()
         lines = [
             (f"[{measure.title}]({page}#{name})", f"`{name}`", measure.unit, measure.range, direction(measure))
             for name, measure in MEASURES.items()
             if pages.get(name) == page
         ]
         head = ("measure", "name", "unit", "range", "direction")
-        tables.append(f"## {title}\n\n[How they are defined and read]({page})\n\n{table(head, lines)}")
+        heading = f"## [{title.removeprefix('# ')}]({page})"
+        tables.append(f"{heading}\n\n{question}\n\n{table(head, lines)}")
     return "\n\n".join(tables)
 
 
@@ -157,7 +159,7 @@ def public_interface() -> list[str]:
     """Everything that is public, a line each: names, commands, exit codes, schemas of files."""
     names = [f"{package}.{name}" for package, names in public_names().items() for name in names]
     commands = [f"zeroevidence {name}" for name in command_summaries()]
-    return sorted([*names, *commands, *(f"exit code {code}" for code in exit_codes()), *schemas()])
+    return sorted([*names, *commands, *(f"exit code {code}" for code in exit_codes()), *file_schemas()])
 
 
 def list_public_names() -> str:
@@ -186,27 +188,27 @@ def exit_codes() -> dict[int, str]:
     return {0: "Done.", 1: "A condition of `--fail-if` holds.", **dict(sorted(raised.items())), **signals}
 
 
-def schemas() -> dict[str, str]:
-    """Schemas of files, each with the module that writes it."""
+def file_schemas() -> dict[str, str]:
+    """Schemas of files, each with the docstring of the module that writes it."""
     home = Path(zeroevidence.__file__).parent
     texts = {path: path.read_text(encoding="utf-8") for path in sorted(home.rglob("*.py"))}
-    found = ((path, re.search(r'^SCHEMA = "(.+)"', text, re.MULTILINE)) for path, text in texts.items())
-    return {match[1]: ast.get_docstring(ast.parse(texts[path])) or "" for path, match in found if match}
+    schemas = ((path, re.search(r'^SCHEMA = "(.+)"', text, re.MULTILINE)) for path, text in texts.items())
+    return {match[1]: ast.get_docstring(ast.parse(texts[path])) or "" for path, match in schemas if match}
 
 
 def list_commands() -> str:
     """Tables of commands, exit codes and schemas."""
     commands = ((f"`{name}`", summary) for name, summary in command_summaries().items())
     codes = ((str(code), words) for code, words in exit_codes().items())
-    files = ((f"`{schema}`", text.partition("\n")[0]) for schema, text in schemas().items())
+    files = ((f"`{schema}`", text.partition("\n")[0]) for schema, text in file_schemas().items())
     tables = (table(("command", "does"), commands), table(("exit code", "says"), codes))
     return "\n\n".join((*tables, table(("schema of a file", "is of"), files)))
 
 
 def list_terms() -> str:
     """Threat models, back-ends and measures as entries of a glossary."""
-    attackers = {f"{entry.name} (attacker)": entry.title for entry in ATTACKERS.values()}
-    backends = {f"{entry.name} (back-end)": entry.title for entry in BACKENDS.values()}
+    attackers = {f"{entry.name} (attacker)": f"An attacker who {entry.title}." for entry in ATTACKERS.values()}
+    backends = {f"{entry.name} (back-end)": f"{entry.title}." for entry in BACKENDS.values()}
     measures = {
         MEASURES[name].title: f"[`{name}`](measures/{page}#{name}): {MEASURES[name].meaning}"
         for name, page in measure_pages().items()
@@ -223,8 +225,9 @@ def show_gallery() -> str:
 
 def _show_example(path: Path) -> str:
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    title, _, words = (ast.get_docstring(tree) or path.stem).partition("\n\n")
-    parts = [f"## {title.split(':')[0]}", title, words]
+    summary, _, words = (ast.get_docstring(tree) or path.stem).partition("\n\n")
+    title, _, content = summary.partition(": ")
+    parts = [f"## {title}", f"{content[:1].upper()}{content[1:]}", words]
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)]
     for call in sorted(calls, key=lambda call: call.lineno):
         if isinstance(call.func, ast.Attribute) and call.func.attr in ("figure", "table"):
