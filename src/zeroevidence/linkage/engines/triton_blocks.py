@@ -228,6 +228,9 @@ class PendingRun:
         if not arrays["good"].all():
             plan.trial.take(rows)  # raises an error that says what is wrong, if anything is
         terms = RowTerms(*(arrays[name] for name in TERMS))
+        # row moments that rounding spoilt, or an exponent out of reach of single precision: again by torch, below
+        again = np.flatnonzero(terms.doubtful | ~np.isfinite(arrays["log_others"]))
+        arrays["log_others"][again] = 0.0
         others = OtherIdentities(
             log_sum=arrays["log_others"] - terms.slope * terms.mean,
             greater=arrays["greater"],
@@ -238,8 +241,6 @@ class PendingRun:
             rounded=None if self.linker.half else arrays["own"],
         )
         result = finish(plan, rows, terms, others)
-        # row moments that rounding spoilt, or an exponent out of reach of single precision: again by torch
-        again = np.flatnonzero(terms.doubtful | ~np.isfinite(arrays["log_others"]))
         if len(again):
             careful = TorchLinker(plan, device=str(self.linker.device)).rows(rows[again])
             for name in ARRAYS:
