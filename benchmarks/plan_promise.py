@@ -35,7 +35,7 @@ from scipy.optimize import brentq
 from zeroevidence.calibrate.pav import rank
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.evaluation.planning.needed import one_sided_limits
-from zeroevidence.evaluation.planning.one_system import plan
+from zeroevidence.evaluation.planning.plan import plan
 from zeroevidence.evaluation.planning.simulated import Design, shift_of, simulated
 from zeroevidence.measure.measures import MEASURES
 from zeroevidence.measure.pairs.view import ScoreView

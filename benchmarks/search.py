@@ -16,9 +16,10 @@ import numpy as np
 from timing import processor_time
 
 from zeroevidence.calibrate.rows import AffineCalibration
-from zeroevidence.measure.search.disclosure import row_evidence, summarise
-from zeroevidence.measure.search.rank import rank_disclosure, top_k
+from zeroevidence.measure.search.disclosure import row_evidence
+from zeroevidence.measure.search.rank import rank_disclosure
 from zeroevidence.measure.search.singling import link_probability, singling_out
+from zeroevidence.measure.search.view import search_view
 
 
 def measures(scores, mated, calibration):
@@ -26,9 +27,8 @@ def measures(scores, mated, calibration):
     ranks = rank_disclosure(evidence.greater, evidence.equal, evidence.identities)
     half = len(scores) // 2
     return (
-        summarise(evidence.lid),
+        search_view(evidence),
         ranks.mean,
-        top_k(evidence.greater, evidence.equal),
         link_probability(evidence.greater, evidence.equal),
         singling_out(scores[half:], scores[:half]),
     )

@@ -15,7 +15,7 @@ import numpy as np
 
 from zeroevidence.measure.tandem.cost import adcf_min
 from zeroevidence.measure.tandem.tdcf import asv_rates, tdcf_joint_min, tdcf_min
-from zeroevidence.measure.tandem.teer import teer, teer_path
+from zeroevidence.measure.tandem.teer import teer
 
 REPEATS = 9
 
@@ -34,8 +34,6 @@ def main(size: int) -> None:
         "minimum t-DCF, ASV at its EER": constrained,
         "minimum t-DCF over both thresholds": lambda: tdcf_joint_min(tar, non, spf, bona, fake),
         "concurrent t-EER": lambda: teer(tar, non, spf, bona, fake),
-        "t-EER path, 1000 points": lambda: teer_path(tar, non, spf, bona, fake, points=1000),
-        "t-EER path, all points": lambda: teer_path(tar, non, spf, bona, fake),
         "minimum a-DCF (ASV scores only)": lambda: adcf_min(tar, non, spf),
     }
     best = dict.fromkeys(tasks, float("inf"))

@@ -2,6 +2,8 @@
 
 import html
 import re
+import sys
+from pathlib import Path
 from typing import Any
 
 from docutils import nodes
@@ -10,11 +12,13 @@ from sphinx.application import Sphinx
 
 from zeroevidence import __version__
 
+sys.path.append(str(Path(__file__).parent / "_ext"))
+
 project = "zeroevidence"
 author = "The zeroevidence developers"
 copyright = author
 release = version = __version__
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "generated"]
 myst_enable_extensions = ["dollarmath", "amsmath"]
 myst_heading_anchors = 3
 html_theme = "furo"
@@ -22,7 +26,7 @@ html_title = f"zeroevidence {__version__}"
 html_math_renderer = "mathml"
 html_static_path = ["_static"]
 html_css_files = ["formulas.css"]
-exclude_patterns = ["_build", "gallery/*.md"]  # tables that a page includes
+exclude_patterns = ["_build", "_ext", "gallery/*.md"]  # tables that a page includes
 autodoc_typehints = "description"
 autodoc_type_aliases = {"StrArray": "StrArray"}  # numpy.str_ would read as a link
 autodoc_member_order = "bysource"
@@ -51,38 +55,6 @@ def _block(self: Any, node: nodes.math_block) -> None:
     raise nodes.SkipNode
 
 
-def _table(family: str) -> str:
-    """The measures of a family as a table."""
-    from zeroevidence.cli.commands.metrics import direction
-    from zeroevidence.measure.measures import measures_of
-
-    lines = ["| measure | name | unit | range | direction |", "| --- | --- | --- | --- | --- |"]
-    for measure in measures_of(family):
-        cells = (f"[{measure.title}]({measure.name}.md)", f"`{measure.name}`", measure.unit, measure.range)
-        lines.append(f"| {' | '.join(cells)} | {direction(measure)} |")
-    return "\n".join(lines)
-
-
-def _pages(family: str) -> str:
-    """The pages of a family as a table of contents."""
-    from zeroevidence.measure.measures import measures_of
-
-    return "\n".join(["```{toctree}", ":hidden:", "", *(measure.name for measure in measures_of(family)), "```"])
-
-
-def _fill(_app: Sphinx, docname: str, source: list[str]) -> None:
-    """Let the registry say which measures there are."""
-    from typing import get_args
-
-    from zeroevidence.measure.measures import Family
-
-    if docname.startswith("measures/"):
-        for family in get_args(Family):
-            source[0] = source[0].replace(f"<!-- table of {family} -->", _table(family))
-            source[0] = source[0].replace(f"<!-- pages of {family} -->", _pages(family))
-
-
 def setup(app: Sphinx) -> None:
-    """Register the renderer of formulas and the hook of the measures."""
+    """Register the renderer of formulas."""
     app.add_html_math_renderer("mathml", (_inline, None), (_block, None))
-    app.connect("source-read", _fill)

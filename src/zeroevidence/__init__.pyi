@@ -86,19 +86,9 @@ from zeroevidence.evaluation import (
     save_results as save_results,
 )
 from zeroevidence.evaluation.comparing.runs import compare_runs as compare_runs
-from zeroevidence.evaluation.planning.one_system import (
-    Plan as Plan,
-)
-from zeroevidence.evaluation.planning.one_system import (
-    plan as plan,
-)
 from zeroevidence.evaluation.planning.pilot import plan_from_pilot as plan_from_pilot
-from zeroevidence.evaluation.planning.two_systems import (
-    PlannedComparison as PlannedComparison,
-)
-from zeroevidence.evaluation.planning.two_systems import (
-    plan_comparison as plan_comparison,
-)
+from zeroevidence.evaluation.planning.plan import plan as plan
+from zeroevidence.evaluation.planning.result import Plan as Plan
 from zeroevidence.evaluation.reading.linked import link as link
 from zeroevidence.evaluation.scores.threshold import threshold as threshold
 from zeroevidence.evaluation.tandem.evaluate import evaluate_tandem as evaluate_tandem

@@ -84,6 +84,26 @@ def test_tables_sort_both_ways(report, visit):
     expect(cells(page, "people-table", 2).first).to_have_text("good")
 
 
+def test_tables_sort_by_the_keyboard(report, visit):
+    page, seen = visit(report, viewport={"width": 1200, "height": 900})
+    tables = page.locator("table.data")
+    assert tables.count() >= 3
+    assert page.locator("table.data thead th").count() == page.locator("table.data thead th > button").count()
+    place = 1 + page.locator("#all-rows thead th").all_inner_texts().index("system")
+    for key, order, systems in (
+        ("Enter", "ascending", ["good", f"weak {EVIL}"]),
+        ("Space", "descending", [f"weak {EVIL}", "good"]),
+    ):
+        page.locator("#all-rows th button", has_text="system").focus()
+        page.keyboard.press(key)
+        expect(cells(page, "all-rows", place)).to_have_text(systems)
+        expect(page.locator("#all-rows th[aria-sort]")).to_have_attribute("aria-sort", order)
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(page.locator("#all-rows th[aria-sort]")).not_to_contain_text("system")
+    assert seen["errors"] == []
+
+
 def test_tables_filter(report, visit):
     page, _ = visit(report)
     box = page.get_by_label("Filter people")

@@ -10,22 +10,11 @@ import pytest
 
 import zeroevidence as ze
 from tests.effort import slow
-from zeroevidence.attack.backends.backend import make_backend
-from zeroevidence.attack.backends.cosine import Cosine
-from zeroevidence.attack.backends.plda import Plda
-from zeroevidence.attack.backends.score_norm import ScoreNorm
-from zeroevidence.attack.extractors.extractor import load_extractor
-from zeroevidence.attack.ladder.adapter import Adapter
-from zeroevidence.data.formats.asvspoof.read import read_tandem
-from zeroevidence.data.formats.lists.prior import read_prior
-from zeroevidence.data.formats.scores.reading.read import read_scores
-from zeroevidence.data.formats.vectors.read import read_embeddings
-from zeroevidence.data.formats.voiceprivacy.published_tables import read_summary
-from zeroevidence.data.formats.voiceprivacy.result_folders import find_kit_scores
 from zeroevidence.errors import MissingExtra
 
 # What needs no example: errors say what they are, and a mapping of modules is no function.
 PLAIN = {"InputError", "MissingExtra", "UsageError", "ZeroEvidenceError", "__version__", "plot", "protect", "scorers"}
+PLAIN_IN_PACKAGES = {"protect": {"VoiceProtector"}}  # an interface
 OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 NEEDS = {
     "torch": "torch",
@@ -34,24 +23,8 @@ NEEDS = {
     "attributes.flow": "torch",
     "protect.models": "torch",
 }
-
-
 # Examples that take many seconds of processor time: whole audits.
-SLOW = (
-    "zeroevidence.sample.audits",
-    "zeroevidence.auditing.embedding_audit",
-)
-# Modules and functions of parts that are used by themselves, beside the public names of the package.
-MODULES_WITH_EXAMPLES = [
-    "zeroevidence.linkage.calibration.statistics",
-    "zeroevidence.linkage.search",
-    "zeroevidence.linkage.inputs.pairing",
-    "zeroevidence.linkage.inputs.scoring",
-]
-FUNCTIONS_WITH_EXAMPLES = [
-    *(Cosine, Plda, ScoreNorm, Adapter, make_backend, load_extractor),
-    *(read_scores, read_embeddings, read_prior, read_tandem, find_kit_scores, read_summary),
-]
+SLOW = ("zeroevidence.sample.audits", "zeroevidence.auditing.embedding_audit")
 
 
 def modules():
@@ -60,31 +33,20 @@ def modules():
     return [pytest.param(name, marks=slow) if name in SLOW else name for name in names]
 
 
-@pytest.mark.parametrize("name", [*SLOW, *MODULES_WITH_EXAMPLES])
-def test_module_has_examples(name):
-    assert sum(len(part.examples) for part in doctest.DocTestFinder().find(importlib.import_module(name))) > 0
+def has_example(value):
+    return ">>>" in (inspect.getdoc(value) or "")
 
 
-@pytest.mark.parametrize("public", FUNCTIONS_WITH_EXAMPLES)
-def test_function_or_class_has_an_example(public):
-    assert doctest.DocTestFinder(recurse=False).find(public)[0].examples
+def test_public_names_have_an_example():
+    assert [name for name in sorted(set(ze.__all__) - PLAIN) if not has_example(getattr(ze, name))] == []
 
 
-@pytest.mark.parametrize("name", sorted(set(ze.__all__) - PLAIN))
-def test_public_names_have_an_example(name):
-    assert ">>>" in (inspect.getdoc(getattr(ze, name)) or ""), f"{name} has no example"
-
-
-@pytest.mark.parametrize("package", ["plot", "protect", "scorers"])
-def test_public_names_of_the_packages_have_an_example(package):
-    if package == "plot":
-        pytest.importorskip("matplotlib")
-    if package == "protect":
-        pytest.importorskip("torch")
+@pytest.mark.parametrize(("package", "needed"), [("plot", "matplotlib"), ("protect", "torch"), ("scorers", "sklearn")])
+def test_public_names_of_the_packages_have_an_example(package, needed):
+    pytest.importorskip(needed)
     home = getattr(ze, package)
-    functions = [name for name in home.__all__ if inspect.isclass(getattr(home, name)) or callable(getattr(home, name))]
-    without = [name for name in functions if ">>>" not in (inspect.getdoc(getattr(home, name)) or "")]
-    assert without == [] or (package == "protect" and set(without) <= {"VoiceProtector"}), without
+    names = set(home.__all__) - PLAIN_IN_PACKAGES.get(package, set())
+    assert [name for name in names if callable(getattr(home, name)) and not has_example(getattr(home, name))] == []
 
 
 @pytest.mark.parametrize("name", modules())
@@ -97,5 +59,4 @@ def test_examples_run(name, tmp_path, monkeypatch):
         module = importlib.import_module(name)
     except (MissingExtra, ModuleNotFoundError) as error:
         pytest.skip(f"{name} needs an optional part: {error}")
-    results = doctest.testmod(module, optionflags=OPTIONS)
-    assert results.failed == 0
+    assert doctest.testmod(module, optionflags=OPTIONS).failed == 0

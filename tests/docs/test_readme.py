@@ -21,6 +21,8 @@ soundfile = pytest.importorskip("soundfile")
 ROOT = Path(__file__).resolve().parents[2]
 RATE = 16_000
 INSTALLS = "python3 -m venv"
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 
 class Spectrum:
@@ -101,11 +103,10 @@ def files(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_every_line_runs(page, row_blocks, files):
-    readme = page("README.md")
-    blocks = [block for block in row_blocks(readme.path.read_text(encoding="utf-8")) if INSTALLS not in block.text]
+def test_every_line_runs(page, parse_blocks, files):
+    blocks = [block for block in parse_blocks(README) if INSTALLS not in block.text]
     assert len(blocks) >= 2
-    readme.run(blocks)
+    page("README.md").run(blocks)
     assert (files / "report.html").stat().st_size > 10_000
     assert (files / "out" / "result.json").exists()
 
@@ -113,44 +114,34 @@ def test_every_line_runs(page, row_blocks, files):
 @slow
 def test_the_first_lines_are_those_of_the_demo(shared_demo, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "120")
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    shown = re.search(r"zeroevidence demo\n```\n\n```text\n(.*?)```", text, re.DOTALL)[1]
+    shown = re.search(r"zeroevidence demo\n```\n\n```text\n(.*?)```", README, re.DOTALL)[1]
     with pytest.raises(SystemExit, match="0"):
         main(["demo"])
     assert capsys.readouterr().out.replace("\u00a0", " ").startswith(shown)
 
 
-def test_what_installs_names_what_exists(row_blocks):
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    installs = [block.text for block in row_blocks(text) if INSTALLS in block.text]
-    assert len(installs) == 3
-    together = "".join(installs)
-    extras = re.findall(r"\.\[([\w,]+)\]", text)
+def test_what_installs_names_what_exists(parse_blocks):
+    installs = "".join(block.text for block in parse_blocks(README) if INSTALLS in block.text)
+    extras = {extra for names in re.findall(r"\.\[([\w,]+)\]", README) for extra in names.split(",")}
     assert extras
-    assert {extra for names in extras for extra in names.split(",")} <= set(project["optional-dependencies"])
-    assert all((ROOT / name).is_file() for name in re.findall(r"-c (\S+)", together))
-    assert set(re.findall(r"bin/zeroevidence (\w+)", together)) <= set(cli.list_commands(None))
-    assert project["scripts"]["zeroevidence"] == "zeroevidence.__main__:main"
+    assert extras <= set(PROJECT["optional-dependencies"])
+    assert all((ROOT / name).is_file() for name in re.findall(r"-c (\S+)", installs))
+    assert set(re.findall(r"bin/zeroevidence (\w+)", installs)) <= set(cli.list_commands(None))
+    assert PROJECT["scripts"]["zeroevidence"] == "zeroevidence.__main__:main"
 
 
 def test_optional_parts_are_all_named():
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    parts = set(project["optional-dependencies"]) - {"test", "lint", "docs", "release"}
-    assert parts <= set(re.findall(r"`(\w+)`", text.split("Optional parts:")[1].split("##")[0]))
+    parts = set(PROJECT["optional-dependencies"]) - {"test", "lint", "docs", "release"}
+    assert parts <= set(re.findall(r"`(\w+)`", README.split("Optional parts:")[1].split("##")[0]))
 
 
 def test_links_lead_somewhere():
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    missing = [path for path in re.findall(r"\]\((?!http)([^)#]+)", text) if not (ROOT / path).exists()]
-    assert not missing
+    assert [path for path in re.findall(r"\]\((?!http)([^)#]+)", README) if not (ROOT / path).exists()] == []
 
 
 def test_the_picture_shows_the_numbers_of_the_text():
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
     picture = (ROOT / "docs/_static/demo-attackers.svg").read_text(encoding="utf-8")
-    shares = re.findall(r"is named in ([\d.]+ %) of recordings", text)
+    shares = re.findall(r"is named in ([\d.]+ %) of recordings", README)
     assert len(shares) == 4
     assert all(f">{share}<" in picture for share in shares)
-    assert "docs/_static/demo-attackers.svg" in text
+    assert "docs/_static/demo-attackers.svg" in README

@@ -3,8 +3,6 @@
 import pytest
 
 PAGE = """
-Words.
-
 ```sh
 zeroevidence metrics d_ece
 ```
@@ -32,35 +30,22 @@ print(x + 1)
 ```text
 2
 ```
+
+```sh
+zeroevidence evaluate none.json --fail-if 'alid>1.0' # exits with 3
+```
 """
 
 
-@pytest.fixture
-def run(page, row_blocks):
-    """Run text as if it were a page."""
-
-    def run(text):
-        one = page("README.md")
-        try:
-            one.run(row_blocks(text))
-            return one.ran, one.left
-        finally:
-            one.ran = one.left = 0  # no documentation: not to be counted as such
-
-    return run
+def test_blocks_outputs_and_lines(parse_blocks):
+    blocks = parse_blocks(PAGE)
+    assert [block.runs for block in blocks] == [True, False, True, True, True]
+    assert [block.output is None for block in blocks] == [False, True, True, False, True]
+    assert PAGE.splitlines()[blocks[3].line - 1] == "print(x + 1)" == blocks[3].text.strip()
 
 
-def test_blocks_outputs_and_reasons(row_blocks):
-    blocks = row_blocks(PAGE)
-    assert [block.language for block in blocks] == ["sh", "sh", "python", "python"]
-    assert [block.not_run for block in blocks] == [None, "for a reason", None, None]
-    assert [block.output is None for block in blocks] == [False, True, True, False]
-    assert blocks[3].text == "print(x + 1)\n"
-    assert PAGE.splitlines()[blocks[3].line - 1] == "print(x + 1)"
-
-
-def test_runs_in_one_namespace_and_counts(run):
-    assert run(PAGE) == (3, 1)
+def test_a_good_page_passes(page, parse_blocks):
+    page("README.md").run(parse_blocks(PAGE))
 
 
 @pytest.mark.parametrize(
@@ -73,11 +58,6 @@ def test_runs_in_one_namespace_and_counts(run):
         ("metrics d_ece", "metrics d_ece | grep nothing", "ended with 1 instead of 0"),
     ],
 )
-def test_notices_what_is_wrong(run, old, new, message):
+def test_notices_what_is_wrong(page, parse_blocks, old, new, message):
     with pytest.raises(pytest.fail.Exception, match=message):
-        run(PAGE.replace(old, new))
-
-
-def test_operators_between_quotes_need_no_shell(run):
-    code = "```sh\nzeroevidence evaluate none.json --fail-if 'alid>1.0' # exits with 3\n```\n"
-    assert run(code) == (1, 0)
+        page("README.md").run(parse_blocks(PAGE.replace(old, new)))

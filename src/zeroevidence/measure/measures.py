@@ -33,7 +33,6 @@ Unit: TypeAlias = Literal[
     "fraction",
     "dB",
     "bit per dimension",
-    "unit of the attribute",
 ]
 # Costs of targets and of non-targets in each atom, from the counts, the settings and an effective number of people.
 AtomCosts: TypeAlias = Callable[[Any, Any, float], tuple[FloatArray, FloatArray]]

@@ -1,13 +1,9 @@
 """The public names, each from the module that defines it."""
 
 from zeroevidence.protect.assessment.class_attacks import assess as assess
-from zeroevidence.protect.assessment.number_attacks import assess_number as assess_number
 from zeroevidence.protect.assessment.roles import Roles as Roles
 from zeroevidence.protect.attributes.adversarial import AdversarialAutoencoder as AdversarialAutoencoder
-from zeroevidence.protect.attributes.classmeans import ClassMeans as ClassMeans
-from zeroevidence.protect.attributes.conditional import Conditional as Conditional
 from zeroevidence.protect.attributes.flow import ZeroEvidenceFlow as ZeroEvidenceFlow
-from zeroevidence.protect.attributes.inlp import Inlp as Inlp
 from zeroevidence.protect.attributes.leace import Leace as Leace
 from zeroevidence.protect.attributes.linear import LinearNuller as LinearNuller
 from zeroevidence.protect.attributes.transport import Transport as Transport

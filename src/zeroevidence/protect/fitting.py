@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -13,25 +13,18 @@ from zeroevidence.data.embeddings import Embeddings, require_speakers
 from zeroevidence.data.preparing.name_order import sort_by_name
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.protect.applying import check_dimension
-from zeroevidence.protect.assessment.numbers import attribute_numbers, with_bands
-from zeroevidence.protect.assessment.roles import Roles, attribute_labels
-from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS, protectors_of
-from zeroevidence.protect.attributes.shared.bands import Bands
+from zeroevidence.protect.assessment.labels import attribute_labels, cut_number, is_number, quantile_boundaries
+from zeroevidence.protect.assessment.roles import Roles
+from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS
 from zeroevidence.protect.attributes.shared.protector import EmbeddingProtector
-from zeroevidence.protect.models import ProtectorModel, fit_kind, load_model, new_model
-from zeroevidence.protect.tradeoff.folds import PARTS, searched_people, split_people
-from zeroevidence.protect.tradeoff.search import Choice, search
-from zeroevidence.protect.tradeoff.strengths import (
-    Limit,
-    choose_tradeoff,
-    measure_tradeoffs,
-    quick_protectors,
-)
+from zeroevidence.protect.models import ProtectorModel, fit_kind, new_model
+from zeroevidence.protect.tradeoff.folds import PARTS
+from zeroevidence.protect.tradeoff.search import search
+from zeroevidence.protect.tradeoff.strengths import Limit, quick_protectors
 from zeroevidence.uncertainty.resampling.draws import Progress
 
 DEFAULT_LIMIT = Limit("eer", 0.01, added=True)  # of the default protector
 PLAIN_PROTECTOR = "transport"  # the default where nobody can be verified
-NUMBER_PROTECTOR = "conditional"  # the default for a number
 KEEPING_PROTECTOR = "flow"  # the default with a second attribute to keep, or with a preset
 MANY_PEOPLE = 200  # from so many on, a flow with a covariance for each class can do better than linear maps
 
@@ -46,7 +39,7 @@ def fit(
     attribute: str,
     kind: str | None = None,
     *,
-    number: bool = False,
+    classes: int | None = None,
     keep: str | None = None,
     parameters: Mapping[str, Any] | None = None,
     preset: str | None = None,
@@ -63,11 +56,12 @@ def fit(
     attribute
         What to conceal.
     kind
-        Name of an attribute protector. Unless given, it is the best of `default_candidates` within the limit;
-        `conditional` for a number; `flow` with a second attribute to keep or a preset; and `transport` without noise
-        where nobody can be verified (see `why_not_verified`).
-    number
-        Whether the attribute is a number.
+        Name of an attribute protector. Unless given, it is the best of `default_candidates` within the limit; `flow`
+        with a second attribute to keep or a preset; and `transport` without noise where nobody can be verified (see
+        `why_not_verified`).
+    classes
+        How many classes an attribute that is a number is cut into, at quantiles of these people; the model's
+        `boundaries` say where. Unless given, every label is a class.
     keep
         A second attribute that must survive, for a protector that supports it.
     parameters
@@ -97,33 +91,30 @@ def fit(
     >>> bool(np.allclose(model.protector.llr(model.protector.transform(vectors)), 0.0))
     True
     """
-    data = sort_by_name(data)
+    data, boundaries = cut_into_classes(sort_by_name(data), attribute, classes)
     limit = Limit.parse(limit) if isinstance(limit, str) else limit
     if limit is not None and (keep is not None or preset is not None):
         raise UsageError("a limit chooses the strength; it goes with neither a second attribute nor a preset")
     plain = kind is None and keep is None and preset is None
-    if parameters and plain and not number:
+    if parameters and plain:
         raise UsageError(f"{', '.join(parameters)}: name the protector that the parameters are for")
     choice = None
-    if limit is not None or (plain and why_not_verified(data, attribute, number) is None):
-        settings = dict(parameters or {})
-        if kind is not None or number:
-            candidates = {kind or NUMBER_PROTECTOR: settings}
-        else:
-            candidates = default_candidates(data, attribute)
-        choice = _choose(data, attribute, limit, candidates, seed, progress)
+    if limit is not None or (plain and why_not_verified(data, attribute) is None):
+        candidates = default_candidates(data, attribute) if kind is None else {kind: dict(parameters or {})}
+        choice = search(
+            data, attribute, limit or DEFAULT_LIMIT, candidates, nearest=limit is None, seed=seed, progress=progress
+        )
         kind = choice.chosen.protector
-        parameters = {**candidates[kind], ATTRIBUTE_PROTECTORS.find(kind).cls.dial: choice.chosen.strength}
+        parameters = {**candidates[kind], "noise": choice.chosen.strength}
         progress = None
     elif kind is None:
-        kind = KEEPING_PROTECTOR if not plain else NUMBER_PROTECTOR if number else PLAIN_PROTECTOR
-    registered = ATTRIBUTE_PROTECTORS.find(kind)
-    if keep is not None and "keep" not in registered.fit_options:
+        kind = PLAIN_PROTECTOR if plain else KEEPING_PROTECTOR
+    if keep is not None and "keep" not in ATTRIBUTE_PROTECTORS.find(kind).fit_options:
         raise UsageError(f"{kind} cannot keep a second attribute; {', '.join(protectors_that_keep())} can")
     protector = fit_kind(
         kind,
         data.vectors,
-        (attribute_numbers if registered.conceals == "number" else attribute_labels)(data, attribute),
+        attribute_labels(data, attribute),
         parameters=parameters,
         preset=preset,
         seed=seed,
@@ -131,7 +122,18 @@ def fit(
         keep=None if keep is None else attribute_labels(data, keep),
         progress=progress,
     )
-    return new_model(protector, attribute, keep=keep, speakers=data.speakers, choice=choice)
+    return new_model(protector, attribute, keep=keep, boundaries=boundaries, speakers=data.speakers, choice=choice)
+
+
+def cut_into_classes(data: Embeddings, attribute: str, classes: int | None) -> tuple[Embeddings, tuple[float, ...]]:
+    """Return embeddings with so many classes in place of an attribute that is a number, and their boundaries.
+
+    Without a number of classes, or where labels are classes, embeddings stay as they are and there are no boundaries.
+    """
+    if classes is None or not is_number(attribute_labels(data, attribute)):
+        return data, ()
+    boundaries = quantile_boundaries(data, attribute, classes)
+    return cut_number(data, attribute, boundaries), boundaries
 
 
 def default_candidates(data: Embeddings, attribute: str) -> dict[str, dict[str, Any]]:
@@ -148,39 +150,18 @@ def default_candidates(data: Embeddings, attribute: str) -> dict[str, dict[str, 
     return candidates
 
 
-def why_not_verified(data: Embeddings, attribute: str, number: bool = False) -> str | None:
+def why_not_verified(data: Embeddings, attribute: str) -> str | None:
     """Return why the EER cannot be measured by cross-validation over people; None where it can."""
     if data.speakers is None:
         return "no people are named"
     _, rows = np.unique(data.speakers, return_counts=True)
     if 2 * np.count_nonzero(rows > 1) < len(rows):
         return "most people have one vector"
-    if number:
-        return None if len(rows) >= 3 * PARTS else f"there are fewer than {3 * PARTS} people"
     labels = attribute_labels(data, attribute)
     for label in np.unique(labels):
         if len(np.unique(data.speakers[labels == label])) < PARTS:
             return f"{attribute} {str(label)!r} has fewer than {PARTS} people"
     return None
-
-
-def _choose(
-    data: Embeddings,
-    attribute: str,
-    limit: Limit | None,
-    candidates: Mapping[str, Mapping[str, Any]],
-    seed: int,
-    progress: Progress | None,
-) -> Choice:
-    """Return the best candidate within a limit, or the nearest to the default limit where none is given."""
-    own = [kind for kind in candidates if ATTRIBUTE_PROTECTORS.find(kind).cls.dial != "noise"]
-    if own and limit is not None:  # a dial that needs another fit for each strength; the one protector that is named
-        points = measure_tradeoffs(data, attribute, own, parameters=candidates[own[0]], seed=seed, progress=progress)
-        people = len(np.unique(require_speakers(data)))
-        searched = searched_people(split_people(data, attribute, seed=seed))
-        return Choice(limit, points[0], choose_tradeoff(points, limit), True, people, searched)
-    nearest = limit is None
-    return search(data, attribute, limit or DEFAULT_LIMIT, candidates, nearest=nearest, seed=seed, progress=progress)
 
 
 def fit_protectors(
@@ -194,13 +175,13 @@ def fit_protectors(
     seed: int = 0,
     progress: Callable[[str], Progress | None] = lambda _: None,
 ) -> dict[str, EmbeddingProtector]:
-    """Return several kinds of protectors, all of classes unless named, fitted to the same embeddings.
+    """Return several kinds of protectors, all unless named, fitted to the same embeddings.
 
     Parameters are those of `fit`. Protectors that can keep a second attribute do, and those that have the
     preset start from it; `progress` is called with the name of a protector. Noise is drawn by the seed, so that an
     assessment can be repeated.
     """
-    chosen = names or [kind.name for kind in protectors_of("classes")]
+    chosen = names or list(ATTRIBUTE_PROTECTORS)
     if preset is not None and not any(preset in ATTRIBUTE_PROTECTORS.find(kind).presets for kind in chosen):
         raise UsageError(f"none of {', '.join(chosen)} has a preset {preset!r}")
     fixed = {"noise_seed": seed, **(parameters or {})}
@@ -219,66 +200,25 @@ def fit_protectors(
     }
 
 
-def fit_number_protectors(
-    names: Sequence[str] | None,
-    data: Embeddings,
-    attribute: str,
-    *,
-    bands: Bands | None = None,
-    parameters: Mapping[str, Any] | None = None,
-    seed: int = 0,
-    progress: Callable[[str], Progress | None] = lambda _: None,
+def shared_boundaries(models: Mapping[str, ProtectorModel]) -> tuple[float, ...]:
+    """Return the boundaries of the classes that models conceal; those with other boundaries cannot be compared."""
+    boundaries = {model.boundaries for model in models.values()}
+    if len(boundaries) > 1:
+        raise UsageError(f"{', '.join(models)} cut the attribute into different classes; evaluate each by itself")
+    return next(iter(boundaries), ())
+
+
+def suitable_protectors(
+    models: Mapping[str, ProtectorModel], roles: Roles, attribute: str
 ) -> dict[str, EmbeddingProtector]:
-    """Return protectors fitted against attackers of a number; those of classes conceal bands of it.
-
-    Unless named, all that conceal a number are fitted and, with bands, all others too.
-    """
-    default = (*protectors_of("number"), *(protectors_of("classes") if bands else ()))
-    chosen = [ATTRIBUTE_PROTECTORS.find(name) for name in names] if names else default
-    protectors: dict[str, EmbeddingProtector] = {}
-    for kind in chosen:
-        labelled = data
-        if kind.conceals == "classes":
-            if bands is None:
-                usable = ", ".join(kind.name for kind in protectors_of("number"))
-                raise UsageError(f"{kind.name} conceals classes; give bands of {attribute} for it, or use {usable}")
-            labelled = with_bands(data, attribute, bands)
-        protectors |= fit_protectors(
-            [kind.name], labelled, attribute, parameters=parameters, seed=seed, progress=progress
-        )
-    return protectors
-
-
-def protector_fits(
-    names: Iterable[str],
-    attribute: str,
-    *,
-    keep: str | None = None,
-    parameters: Mapping[str, Any] | None = None,
-    preset: str | None = None,
-    seed: int = 0,
-) -> dict[str, Callable[[Embeddings], EmbeddingProtector]]:
-    """Return for each kind of protector a function that fits it to embeddings, as `fit_protectors` does."""
-
-    def fitting(kind: str) -> Callable[[Embeddings], EmbeddingProtector]:
-        start = preset if preset in ATTRIBUTE_PROTECTORS.find(kind).presets else None
-        return lambda data: fit_protectors(
-            [kind], data, attribute, keep=keep, parameters=parameters, preset=start, seed=seed
-        )[kind]
-
-    return {kind: fitting(kind) for kind in names}
-
-
-def load_protectors(folders: Sequence[str | Path], roles: Roles, attribute: str) -> dict[str, EmbeddingProtector]:
-    """Return saved protectors by the names of their folders, and refuse those that do not suit an assessment.
+    """Return the protectors of saved models by the names of their folders, and refuse those that do not suit.
 
     A model must be for vectors of this dimension, conceal this attribute, and have been trained on none of the people
     that attackers are trained and tested on.
     """
     protectors: dict[str, EmbeddingProtector] = {}
     people = sorted({*require_speakers(roles.attack).tolist(), *require_speakers(roles.test).tolist()})
-    for folder in folders:
-        model = load_model(folder)
+    for folder, model in models.items():
         check_dimension(model, roles.test, folder)
         if model.attribute != attribute:
             raise InputError(f"conceals {model.attribute!r}, not {attribute!r}", path=folder)

@@ -52,6 +52,7 @@ class ProtectorModel:
     keep: str | None = None
     trained_on: dict[str, int] = field(default_factory=dict)  # vectors, speakers
     speakers: frozenset[str] = frozenset()  # digests
+    boundaries: tuple[float, ...] = ()  # of the classes that a number was cut into
     choice: Choice | None = None  # how it was chosen within a limit; not read back from files
 
     def seen(self, names: Iterable[str]) -> list[str]:
@@ -114,7 +115,7 @@ def fit_kind(
     vectors
         Vectors, n x d.
     labels
-        Labels or numbers to conceal.
+        Labels to conceal.
     parameters
         Parameters of the protector.
     preset
@@ -136,6 +137,7 @@ def new_model(
     attribute: str,
     *,
     keep: str | None = None,
+    boundaries: tuple[float, ...] = (),
     speakers: Any = None,
     choice: Choice | None = None,
 ) -> ProtectorModel:
@@ -149,6 +151,8 @@ def new_model(
         What it conceals.
     keep
         The second attribute that it keeps.
+    boundaries
+        Boundaries of the classes that the attribute's numbers were cut into.
     speakers
         The speakers of the training vectors, one name for each vector.
     choice
@@ -166,7 +170,8 @@ def new_model(
     """
     names = [] if speakers is None else np.unique(np.asarray(speakers)).tolist()
     counts = {} if speakers is None else {"vectors": len(speakers), "speakers": len(names)}
-    return ProtectorModel(protector, attribute, keep, counts, frozenset(_digest(name) for name in names), choice)
+    digests = frozenset(_digest(name) for name in names)
+    return ProtectorModel(protector, attribute, keep, counts, digests, boundaries, choice)
 
 
 def save_model(model: ProtectorModel, folder: str | Path, *, overwrite: bool = False) -> None:
@@ -199,6 +204,7 @@ def save_model(model: ProtectorModel, folder: str | Path, *, overwrite: bool = F
         "parameters": protector.get_params(),
         "attribute": model.attribute,
         "classes": protector.classes_.tolist(),
+        "boundaries": list(model.boundaries),
         "keep": model.keep,
         "kept_classes": getattr(protector, "kept_classes_", np.array([])).tolist(),
         "dimension": int(protector.n_features_in_),
@@ -261,6 +267,7 @@ def load_model(folder: str | Path) -> ProtectorModel:
         description.keep,
         dict(description.trained_on),
         frozenset(description.speakers),
+        description.boundaries,
     )
 
 
@@ -278,6 +285,7 @@ class _Description:
     sha256: str
     trained_on: Mapping[str, int]
     speakers: tuple[str, ...]
+    boundaries: tuple[float, ...] = ()
     keep: str | None = None
     kept_classes: tuple[str | int | float, ...] = ()
     choice: Mapping[str, Any] | None = None

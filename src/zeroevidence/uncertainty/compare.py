@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.special import stdtrit
 
 from zeroevidence._typing import FloatArray
 from zeroevidence.uncertainty.level import LEVEL, alpha
-from zeroevidence.uncertainty.numerics.student import t_quantile
 from zeroevidence.uncertainty.spread import Spread, estimate_spread
 
 POWER = 0.8  # with which a detectable difference is seen
@@ -73,9 +73,9 @@ class Difference:
 
 
 def _detectable(spread: Spread, level: float) -> float:
-    """The difference that the interval leaves 0 beside it with probability `POWER`."""
+    """Return the difference whose interval excludes 0 with probability `POWER`."""
     low, high = spread.limits(0.0, level)
-    return max(-low, high) + t_quantile(1.0 - POWER, spread.freedom) * spread.error
+    return max(-low, high) + float(stdtrit(spread.freedom, POWER)) * spread.error
 
 
 def difference(

@@ -16,14 +16,12 @@ from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri, stdtr
 
 from zeroevidence._typing import CountArray, FloatArray, IntArray
 from zeroevidence.calibrate.cosines import from_cosines, to_cosines
-from zeroevidence.calibrate.normal import normal_quantile
 from zeroevidence.calibrate.pav import Counts, count
 from zeroevidence.data.scores import Pairs, Scores
-from zeroevidence.uncertainty.numerics.nonnegative import nonnegative_least_squares
-from zeroevidence.uncertainty.numerics.student import t_tail
 from zeroevidence.uncertainty.resampling.cells import CELLS, ScoreCells
 from zeroevidence.uncertainty.resampling.clusters import Clusters, compact_codes, number_codes
 from zeroevidence.uncertainty.spread import effective_number
@@ -69,7 +67,7 @@ def people_test(placed: ScoreCells, clusters: Clusters) -> PeopleTest:
     error = np.sqrt((len(involved) - 1.0) / len(involved) * variance)
     if people < 2.0 or error == 0.0:
         return PeopleTest(area, 1.0 if area <= 0.5 or people < 2.0 else _LEAST_P)
-    return PeopleTest(area, max(_LEAST_P, t_tail((area - 0.5) / error, people - 1.0)))
+    return PeopleTest(area, max(_LEAST_P, float(stdtr(people - 1.0, (0.5 - area) / error))))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -154,7 +152,7 @@ class ListSimulator:
         targets = int(np.searchsorted(sample, self.n_target))
         # ranks within either class: what targets have in common must not pass for an effect of people
         counts = placed.counts
-        deviates = [normal_quantile(_share_below(of_class)) for of_class in (counts.target, counts.nontarget)]
+        deviates = [ndtri(_share_below(of_class)) for of_class in (counts.target, counts.nontarget)]
         cells = placed.target[sample[:targets]], placed.nontarget[sample[targets:] - self.n_target]
         z = np.concatenate([of_class[cell] for of_class, cell in zip(deviates, cells, strict=True)])
         effects = [effect.on(sample) for effect in self.effects]
@@ -166,8 +164,10 @@ class ListSimulator:
                 shared[a, b] = shared[b, a] = effect.shared_with(other)
             shared[a, -1] = shared[-1, a] = effect.shared_with_itself()
         shared[-1, -1] = float(len(z))
+        from scipy.optimize import nnls  # slow to import, and needed for lists of people on both sides alone
+
         scale = np.diag(shared)
-        variances = nonnegative_least_squares(shared / scale[:, None], np.array(moments) / scale)
+        variances, _ = nnls(shared / scale[:, None], np.array(moments) / scale)
         deviations: FloatArray = np.sqrt(variances if variances.any() else np.eye(size)[-1])
         return deviations
 

@@ -10,19 +10,18 @@ every recording, or not at all. So where no error was seen, or nobody recognised
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import stdtr, stdtrit
 
 from zeroevidence._typing import FloatArray
 from zeroevidence.uncertainty.level import LEVEL
-from zeroevidence.uncertainty.numerics.student import t_quantile, t_tail
 
 _LEAST_TAIL = 1e-12
 _KURTOSIS = 3.0  # of a Gaussian
 _MOST_PEOPLE = 1e6
-_NEAR = 1e-14  # of a quantile
 _UNSEEN_TAIL = 0.025
 _LARGE = 1e60  # fourth powers of more would not be numbers
 
@@ -111,15 +110,15 @@ class Spread:
         size = abs(value)
         if self._reach(unseen, 0.5) >= size:  # the unseen people alone explain it at any level
             return 1.0
-        most = t_quantile(_LEAST_TAIL, self.freedom)
-        if self._reached(unseen, _LEAST_TAIL, most) <= size:
+        if self._reach(unseen, _LEAST_TAIL) <= size:
             return 2.0 * _LEAST_TAIL
+        from scipy.optimize import brentq  # slow to import, and needed for differences alone
 
         def gap(quantile: float) -> float:
-            return self._reached(unseen, t_tail(quantile, self.freedom), quantile) - size
+            return self._combine_reaches(unseen, float(stdtr(self.freedom, -quantile)), quantile) - size
 
-        # The reach rises with the quantile, of which the tail is a function that is quick to compute.
-        return 2.0 * t_tail(_root(gap, 0.0, most), self.freedom)
+        quantile = brentq(gap, 0.0, -float(stdtrit(self.freedom, _LEAST_TAIL)), xtol=1e-14)
+        return 2.0 * float(stdtr(self.freedom, -quantile))
 
     def combine(self, other: Spread) -> Spread:
         """Return both sources of spread together, by Welch and Satterthwaite."""
@@ -130,30 +129,12 @@ class Spread:
         return Spread(float(np.sqrt(both)), min(self.people, other.people), freedom, *unseen)
 
     def _reach(self, unseen: float, tail: float) -> float:
-        return self._reached(unseen, tail, t_quantile(tail, self.freedom))
+        return self._combine_reaches(unseen, tail, -float(stdtrit(self.freedom, tail)))
 
-    def _reached(self, unseen: float, tail: float, quantile: float) -> float:
+    def _combine_reaches(self, unseen: float, tail: float, quantile: float) -> float:
+        """Return how far a limit lies from the value: by the standard error, and by kinds of people not seen."""
         share = 1.0 - tail ** (1.0 / self.people)
         return math.hypot(quantile * self.error, share * unseen)
-
-
-def _root(rising: Callable[[float], float], low: float, high: float) -> float:
-    """Return the zero of a rising function between two arguments, by false position with halved weights."""
-    below, above = rising(low), rising(high)
-    moved = 0
-    while high - low > _NEAR * high:
-        middle = low - below * (high - low) / (above - below)
-        if not low < middle < high:
-            break
-        value = rising(middle)
-        if value == 0.0:
-            return middle
-        if value < 0.0:
-            low, below, above = middle, value, above / 2.0 if moved < 0 else above
-        else:
-            high, above, below = middle, value, below / 2.0 if moved > 0 else below
-        moved = -1 if value < 0.0 else 1
-    return high if abs(above) < abs(below) else low
 
 
 def effective_number(sizes: FloatArray) -> float:

@@ -1,14 +1,17 @@
-"""Folders of every kit, built of real scores: read whole, written as a submission, shown as the table of a paper."""
+"""Folders of every kit, built of real scores: read whole, shown as the table of a paper."""
 
 import csv
 import re
 import shutil
+from pathlib import Path
 
 import pytest
 
 from tests.effort import slow
-from zeroevidence.evaluation import read_results
+from zeroevidence.evaluation import Options, read_results
+from zeroevidence.evaluation.reading.score_files import evaluate_files, score_files
 
+TABLE = Path(__file__).resolve().parents[3] / "examples" / "voiceprivacy2020.tsv"
 DATE = "results-2020-01-02-03-04-05"
 TEXTS = {
     "u1": "we call it bear",
@@ -123,17 +126,6 @@ def test_a_folder_of_real_scores(run, tmp_path, source, published, kit):
     controls = "unprotected" in found
     assert all(("no-positive-control" in {flag.code for flag in row.flags}) != controls for row in rows)
 
-    system = "BM1" if "track 2" in kit else "x"
-    code, _, err = run("kit", "write", result, "--suffix", f"_{system}", "-o", tmp_path / "summary")
-    assert code == 0, err
-    written = tmp_path / "summary" / f"result_for_rank_{system}"
-    again = {row.about.threat.name: 100.0 * float(row["eer"]) for row in read_results(written)}
-    assert again == pytest.approx({name: round(eer, 3) for name, eer in found.items()})
-    code, _, err = run("kit", "write", written, "--suffix", f"_{system}", "-o", tmp_path / "again")
-    assert code == 0, err
-    first, second = (path.read_text().partition("\n")[2] for path in (written, tmp_path / "again" / written.name))
-    assert first == second
-
 
 @pytest.fixture
 def two(tmp_path, source):
@@ -235,3 +227,18 @@ def test_a_report_shows_privacy_against_utility(run, two, tmp_path):
     page = (tmp_path / "page.html").read_text()
     assert 'id="figure-tradeoff"' in page
     assert "Privacy against utility of speech" in page
+
+
+def test_a_table_of_systems_describes_score_files(source, published, tmp_path):
+    shutil.copytree(source, tmp_path / "vpc2020")
+    shutil.copy(TABLE, tmp_path / "vpc2020" / "systems.tsv")
+    files = score_files([str(tmp_path / "vpc2020")])
+    assert len(files) == 18
+    assert {file.about.threat.name for file in files} == {
+        *("unprotected", "ignorant", "lazy-informed", "semi-informed", "other")
+    }
+    rows = evaluate_files(files[:4], options=Options(intervals=0, null=0))
+    eers = {Path(file.scores).relative_to(tmp_path / "vpc2020"): row["eer"].value for file, row in zip(files[:4], rows, strict=True)}
+    assert 100.0 * eers[Path("samegender_f0orig/oa_f.scores")] == pytest.approx(
+        published["samegender_f0orig/oa_f"], abs=6e-4
+    )

@@ -8,12 +8,10 @@ from dataclasses import replace
 import pytest
 
 import zeroevidence as ze
-from zeroevidence.evaluation.planning.needed import Requirement
-from zeroevidence.evaluation.planning.one_system import Pilot, Plan, Simulation
 from zeroevidence.evaluation.planning.pilot import plan_from_pilot
+from zeroevidence.evaluation.planning.result import Expected, Pilot, Plan, Requirement, Simulation
 from zeroevidence.evaluation.planning.simulated import SCENARIOS, Design, simulated
-from zeroevidence.evaluation.planning.two_systems import PlannedComparison
-from zeroevidence.report.tables.plans import render_plan, render_planned_comparison
+from zeroevidence.report.tables.plans import render_plan
 from zeroevidence.uncertainty.planning import PeopleNeeded
 
 QUICK = ("plan", "--people", 12, "--utterances", 3, "--simulations", 2)
@@ -45,7 +43,7 @@ def test_json_is_the_same_as_from_python(run):
     code, out, _ = run(*QUICK, "--leak", "eer=0.25", "-f", "json", "--seed", 4)
     assert code == 0
     document = json.loads(out)
-    assert (document["schema"], document["kind"]) == ("zeroevidence/plan/2", "simulation")
+    assert (document["schema"], document["kind"]) == ("zeroevidence/plan/3", "simulation")
     same = ze.plan(12, 3, leak=0.25, measure="eer", simulations=2, seed=4)
     assert out == render_plan(same, "json")
     assert [one["measure"] for one in document["expected"]] == [one.measure for one in same.expected]
@@ -182,23 +180,26 @@ def test_two_systems_are_planned_for(run):
 
 
 def comparison(needed):
-    return PlannedComparison(Design(30), 0.5, "eer", 0.4, -0.1, -0.2, 0.02, 0.22, 0.6, 0.8, needed, 20, 0)
+    expected = Expected("eer", -0.1, -0.09, -0.2, 0.02, 0.22, 0.02, 0.6)
+    basis = Simulation(Design(30), "eer", 0.4, 0.5, 20, 0, -0.1, 0.5)
+    return Plan(30, (expected,), (Requirement("eer", 0.0, needed),), 0.8, basis, 0.6)
 
 
 def test_planned_comparisons_for_programs_and_papers():
     plan = comparison(PeopleNeeded(40, 30, 50))
-    document = json.loads(render_planned_comparison(plan, "json"))
-    assert (document["kind"], document["difference"], document["needed"]["people"]) == ("comparison", -0.1, 40)
-    (line,) = csv.DictReader(io.StringIO(render_planned_comparison(plan, "csv")))
-    assert (line["people"], line["difference"], line["needed_high"]) == ("30", "-0.1", "50")
-    text = render_planned_comparison(plan, "md")
+    document = json.loads(render_plan(plan, "json"))
+    assert (document["kind"], document["basis"]["difference"]) == ("comparison", -0.1)
+    assert document["requirements"][0]["needed"]["people"] == 40
+    (line,) = csv.DictReader(io.StringIO(render_plan(plan, "csv")))
+    assert (line["people"], line["truth"], line["needed_high"]) == ("30", "-0.1", "50")
+    text = render_plan(plan, "md")
     assert "if EER is 40 % for one system and 30 % for another" in text
     assert "takes about 40 people (30 to 50 in 95 % of repeated simulations)" in text
-    assert r"\begin{tabular}" in render_planned_comparison(plan, "latex")
+    assert r"\begin{tabular}" in render_plan(plan, "latex")
 
 
 def test_systems_too_alike_to_be_told_apart():
-    text = render_planned_comparison(comparison(PeopleNeeded(None, 9000, None, "beyond")), "md")
+    text = render_plan(comparison(PeopleNeeded(None, 9000, None, "beyond")), "md")
     assert "To tell them apart with a probability of 80 % takes more than 10000 people." in text
 
 
@@ -236,7 +237,7 @@ def test_a_plan_goes_to_a_file_and_spares_those_that_exist(run, pilot, tmp_path)
         (("--leak", "0.2", "--power", "0.2"), "power: expected a number from 0.5 to below 1, got 0.2"),
         (
             ("--leak", "0.2", "--difference", "0.1", "--show-at-most", "d_ece=0.3"),
-            "either --difference or a bound to show",
+            "either a difference or a bound to show",
         ),
         (("--leak", "0.2", "--difference", "-0.1"), "difference: expected a number above 0, got -0.1"),
         (("--pilot", "x.json", "--difference", "0.1"), "--difference is for simulations"),

@@ -306,7 +306,7 @@ def test_pilots_that_tell_nothing_are_refused():
 
 @pytest.fixture(scope="module")
 def comparison():
-    return ze.plan_comparison(16, 6, leak=0.1, difference=0.15, simulations=6)
+    return ze.plan(16, 6, leak=0.1, difference=0.15, simulations=6)
 
 
 @slow
@@ -315,8 +315,9 @@ def test_systems_are_told_apart_by_as_many_people_as_planned(comparison, designs
     effects = designs.DESIGNS["equal"]
     scale = np.sqrt(effects.enrolment**2 * 4 + effects.chance**2)
     shifts = [scale * shift_of(Design(16), "d_ece", leak) for leak in (0.1, 0.25)]
-    n = comparison.needed.people
-    assert comparison.needed.low <= n <= comparison.needed.high < 40
+    needed = comparison.requirements[0].needed
+    n = needed.people
+    assert needed.low <= n <= needed.high < 40
     told = []
     for i in range(12):
         common = designs.matrix(effects, 0.0, n, (5, i))
@@ -331,17 +332,20 @@ def test_systems_are_told_apart_by_as_many_people_as_planned(comparison, designs
 
 
 def test_differences_of_a_planned_comparison(comparison):
-    assert comparison.low < comparison.difference == 0.15 < comparison.high
-    assert comparison.length == comparison.high - comparison.low
-    falling = ze.plan_comparison(12, 3, leak=0.4, difference=0.2, measure="eer", simulations=2, workers=2)
-    assert falling.low < falling.difference == -0.2 < falling.high
-    assert falling == ze.plan_comparison(12, 3, leak=0.4, difference=0.2, measure="eer", simulations=2)
+    (expected,) = comparison.expected
+    assert expected.low < expected.truth == 0.15 < expected.high
+    assert expected.length == expected.high - expected.low
+    assert (expected.limit, expected.power) == (expected.low, comparison.detected)
+    falling = ze.plan(12, 3, leak=0.4, difference=0.2, measure="eer", simulations=2, workers=2)
+    assert falling["eer"].low < falling["eer"].truth == -0.2 < falling["eer"].high
+    assert falling["eer"].limit == falling["eer"].high
+    assert falling == ze.plan(12, 3, leak=0.4, difference=0.2, measure="eer", simulations=2)
 
 
 @slow
 def test_systems_that_share_more_are_told_apart_by_fewer_people():
     needed = [
-        ze.plan_comparison(12, 3, leak=0.1, difference=0.3, shared=shared, simulations=2).needed.people
+        ze.plan(12, 3, leak=0.1, difference=0.3, shared=shared, simulations=2).requirements[0].needed.people
         for shared in (0.0, 0.9)
     ]
     assert needed[1] < needed[0]
@@ -350,6 +354,7 @@ def test_systems_that_share_more_are_told_apart_by_fewer_people():
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
+        ({"show": {"eer": 0.3}}, "either a difference or a bound to show"),
         ({"difference": 0.0}, "difference: expected a number above 0, got 0.0"),
         ({"difference": 1.0}, "d_ece: expected a value from 0 to 0.721, got 1.2"),
         ({"shared": 1.0}, "shared: expected a number from 0 to below 1, got 1.0"),
@@ -360,4 +365,4 @@ def test_systems_that_share_more_are_told_apart_by_fewer_people():
 )
 def test_comparisons_that_make_no_sense_are_refused(settings, said):
     with pytest.raises(ze.UsageError, match=said):
-        ze.plan_comparison(**{"leak": 0.2, "difference": 0.1, **settings})
+        ze.plan(**{"leak": 0.2, "difference": 0.1, **settings})

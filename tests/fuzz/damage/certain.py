@@ -209,7 +209,7 @@ def _binaries() -> Iterator[Damage]:
 
 
 def _documents() -> Iterator[Damage]:
-    results = r"(r|t|one|pilot|kit)\.json|.*/result\.json"
+    results = r"(r|t|one|pilot)\.json|.*/result\.json"
     yield Damage(results, changed_document(_unknown_field))
     yield from (Damage(results, _field(schema=schema)) for schema in ("zeroevidence/evaluation/2", "", None))
     yield Damage(results, changed_document(_wrong_value(float("nan"), float("inf"))))

@@ -13,11 +13,10 @@ import numpy as np
 
 from tests.fuzz.seeds.audits import audit_targets
 from tests.fuzz.seeds.speech import corpus_targets, encoder_targets
-from tests.fuzz.seeds.target import Target, done, read_files, target_of
-from zeroevidence.evaluation.reading.published import read_published
-from zeroevidence.evaluation.reading.results import read_results, save_results
+from tests.fuzz.seeds.target import Target, done, target_of
+from zeroevidence.evaluation.reading.results import read_results
 from zeroevidence.plot.kind import available
-from zeroevidence.protect.attributes import protectors_of
+from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS
 
 _POINTS = 8  # of a curve
 _CHEAP = 5  # times as often is a report without figures asked for as one with
@@ -192,7 +191,7 @@ def _models(home: Path) -> list[Target]:
     vectors[:, 0] += np.where(sex == "f", 1.5, -1.5)
     np.savez(home / "voices.npz", vectors=vectors, speaker=people, sex=sex)
     made = []
-    for protector in (kind.name for kind in protectors_of("classes")):
+    for protector in ATTRIBUTE_PROTECTORS:
         more = ("--set", "epochs=2") if protector in ("flow", "adversarial") else ()
         done("protect", "fit", "voices.npz", "--attribute", "sex", "--protector", protector, *more, "-o", protector)
         names = (f"{protector}/model.json", f"{protector}/model.safetensors", "E.npz")
@@ -256,52 +255,58 @@ KIT = """---- Time: 02-04-26_06:17 ----
 
 
 def _utility(home: Path) -> list[Target]:
-    """Words and emotions, and the table of a kit."""
+    """Words and emotions, the tables of a kit, a folder of systems, and the speech of a kit."""
     names = [f"u{i}" for i in range(24)]
+    (home / "ranks").mkdir()
     texts = {
-        "text": "".join(f"{utterance} one two three four\n" for utterance in names),
-        "hyp": "".join(
-            f"{utterance} one two {'three' if i % 3 else 'tree'} four\n" for i, utterance in enumerate(names)
-        ),
-        "emo": "".join(f"{utterance} {('ang', 'sad')[i % 2]}\n" for i, utterance in enumerate(names)),
-        "heard": "".join(f"{utterance} {('ang', 'sad')[i % 3 % 2]}\n" for i, utterance in enumerate(names)),
-        "whose": "".join(f"{utterance} s{i % 12}\n" for i, utterance in enumerate(names)),
+        "text": "".join(f"{name} one two three four\n" for name in names),
+        "hyp": "".join(f"{name} one two {'three' if i % 3 else 'tree'} four\n" for i, name in enumerate(names)),
+        "emo": "".join(f"{name} {('ang', 'sad')[i % 2]}\n" for i, name in enumerate(names)),
+        "heard": "".join(f"{name} {('ang', 'sad')[i % 3 % 2]}\n" for i, name in enumerate(names)),
+        "whose": "".join(f"{name} s{i % 12}\n" for i, name in enumerate(names)),
         "kit.txt": KIT,
+        "ranks/result_for_rank_dev": KIT,
+        "ranks/result_for_rank_test": KIT.replace("libri", "other"),
     }
     for name, text in texts.items():
         (home / name).write_text(text)
-    transcripts, emotions = read_files(home, "text", "hyp", "whose"), read_files(home, "emo", "heard", "whose")
     options = ("--speakers", "whose", "--intervals", "20", "-f", "json")
-    save_results(read_published("kit.txt"), "kit.json")
-    for name, part in zip(("dev", "test"), (KIT, KIT.replace("libri", "other")), strict=True):
-        (home / "ranks").mkdir(exist_ok=True)
-        (home / f"ranks/result_for_rank_{name}").write_text(part)
-    kit, rows = read_files(home, "kit.txt"), read_files(home, "kit.json")
-    ranks = read_files(home, "ranks/result_for_rank_dev", "ranks/result_for_rank_test")
-    page = ("page", "board", "-o", "page.html", "--intervals", "0", "--null", "0")
-    board = _board(home)
+    transcripts = ("--transcripts", "text", "--hypotheses", "hyp", *options)
+    emotions = ("--emotions", "emo", "--recognised", "heard", *options)
+    ranks = [name for name in texts if name.startswith("ranks/")]
     return [
-        Target("utility", ("--transcripts", "text", "--hypotheses", "hyp", *options), transcripts, tuple(transcripts)),
-        Target("utility", ("--emotions", "emo", "--recognised", "heard", *options), emotions, tuple(emotions)),
-        *[Target("report", ("kit.txt", "-f", "md", "-o", "page"), kit, tuple(kit))] * _CHEAP,
-        *[Target("report", ("ranks", "-f", "md", "-o", "page"), ranks, tuple(ranks))] * _CHEAP,
-        Target("kit", ("write", "kit.txt", "-o", "table"), kit, tuple(kit)),
-        Target("kit", ("write", "ranks", "-o", "table"), ranks, tuple(ranks)),
-        Target("kit", ("write", "kit.json", "-o", "table"), rows, tuple(rows)),
-        Target("kit", page, board, ("board/systems.csv", "board/systems.csv", *board)),
+        target_of(home, "utility", transcripts, ("text", "hyp", "whose")),
+        target_of(home, "utility", emotions, ("emo", "heard", "whose")),
+        *[target_of(home, "report", ("kit.txt", "-f", "md", "-o", "page"), ("kit.txt",))] * _CHEAP,
+        *[target_of(home, "report", ("ranks", "-f", "md", "-o", "page"), ranks)] * _CHEAP,
+        _board(home),
+        _kit_speech(home),
     ]
 
 
-def _board(home: Path) -> dict[str, bytes]:
-    """A folder of two systems with the table that describes them, and one that published a table alone."""
-    folder = home / "board"
-    folder.mkdir(exist_ok=True)
-    for name in ("kaldi.scores", "other.scores", "kaldi.key"):
-        (folder / name).write_bytes((home / name).read_bytes())
-    (folder / "systems.csv").write_text(
-        "scores,system,dataset,split,enrolment,trial,trained_on\n"
-        "kaldi.scores,one,digits,test,original,anonymised,original\n"
-        "other.scores,two,digits,test,anonymised,anonymised,original\n"
+def _board(home: Path) -> Target:
+    """A folder of two systems with the table that describes them."""
+    (home / "board").mkdir()
+    names = [f"board/{name}" for name in ("kaldi.scores", "other.scores", "kaldi.key")]
+    for name in names:
+        (home / name).write_bytes((home / Path(name).name).read_bytes())
+    (home / "board/systems.csv").write_text(
+        "scores,key,system,dataset,split,enrolment,trial,trained_on\n"
+        "kaldi.scores,kaldi.key,one,digits,test,original,anonymised,original\n"
+        "other.scores,kaldi.key,two,digits,test,anonymised,anonymised,original\n"
     )
-    (folder / "result_for_rank_three").write_text(KIT)
-    return read_files(home, *(f"board/{path.name}" for path in sorted(folder.iterdir())))
+    return target_of(home, "evaluate", ("board", "--intervals", "0", "--null", "0"), ["board/systems.csv", *names])
+
+
+def _kit_speech(home: Path) -> Target:
+    """One set of a kit, and its anonymised version."""
+    from zeroevidence.data.speech.audio import write_audio
+
+    original, anonymised = (f"kit/data/a_dev_enrolls{suffix}" for suffix in ("", "_x"))
+    for folder, pitch in ((original, 0.05), (anonymised, 0.07)):
+        (home / folder / "wav").mkdir(parents=True)
+        write_audio(home / folder / "wav/u.wav", 0.1 * np.sin(pitch * np.arange(8000)))
+    (home / original / "wav.scp").write_text(f"u {original}/wav/u.wav\n")
+    (home / original / "utt2spk").write_text("u s\n")
+    names = [f"{original}/wav.scp", f"{original}/utt2spk", f"{original}/wav/u.wav", f"{anonymised}/wav/u.wav"]
+    return target_of(home, "kit", ("check", "kit", "--suffix", "_x"), names)

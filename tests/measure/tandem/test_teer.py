@@ -16,36 +16,34 @@ from scipy.stats import norm
 
 from zeroevidence.errors import InputError
 from zeroevidence.measure.tandem import teer as teer_module
-from zeroevidence.measure.tandem.cost import cm_eer
-from zeroevidence.measure.tandem.teer import teer, teer_path
+from zeroevidence.measure.tandem.teer import teer
 
 DATA = Path(__file__).resolve().parents[3].parent / "shared" / "data"
 some = st.lists(st.integers(-9, 9).map(float), min_size=1, max_size=16)
 
 
 def shares(*classes):
-    """Every threshold with the shares accepted there; rejecting all comes last."""
+    """The shares accepted at every threshold; rejecting all comes last."""
     thresholds = np.append(np.unique(np.concatenate(classes)), math.inf)
-    return thresholds, [np.mean(np.asarray(c)[:, None] >= thresholds, axis=0) for c in classes]
+    return [np.mean(np.asarray(c)[:, None] >= thresholds, axis=0) for c in classes]
 
 
 def slow(tar, non, spf, bona, fake, rho=0.5):
-    """The path by trying every CM threshold at every ASV threshold, and the concurrent point on it."""
-    tau_asv, (hit, p_non, p_spf) = shares(tar, non, spf)
-    tau_cm, (u, v) = shares(bona, fake)
-    path, distances, values = [], [], []
-    for j in range(tau_asv.size):
+    """The concurrent t-EER by trying every CM threshold at every ASV threshold."""
+    hit, p_non, p_spf = shares(tar, non, spf)
+    u, v = shares(bona, fake)
+    distances, values = [], []
+    for j in range(hit.size):
         if 1 - hit[j] >= (1 - rho) * p_non[j] + rho * p_spf[j]:
             continue
         miss = 1 - u * hit[j]
         false = (1 - rho) * u * p_non[j] + rho * v * p_spf[j]
         i = int(np.argmin(np.abs(miss - false).round(12)))
-        path.append((tau_asv[j], tau_cm[i], (miss[i] + false[i]) / 2))
         if p_spf[j] > 0 and u[i] > 0:
             distances.append(abs(p_non[j] / p_spf[j] - v[i] / u[i]))
             values.append(v[i] * p_spf[j])
     nearest = [value for value, d in zip(values, distances, strict=True) if d <= min(distances) + 1e-12]
-    return np.array(path), nearest[0] if nearest else None
+    return nearest[0] if nearest else None
 
 
 @pytest.mark.parametrize(("name", "convention"), [("tandem_small", "pooled"), ("tandem_ties", "challenge")])
@@ -62,14 +60,11 @@ def test_vectors(name, convention):
 
 @given(some, some, some, some, some, st.sampled_from([0.3, 0.5]), st.sampled_from([2, 512]))
 def test_against_every_pair(tar, non, spf, bona, fake, rho, step):
-    path, concurrent = slow(tar, non, spf, bona, fake, rho)
+    concurrent = slow(tar, non, spf, bona, fake, rho)
     with mock.patch.object(teer_module, "_STEP", step):
         found = teer(tar, non, spf, bona, fake, rho=rho)
     if concurrent is not None:
         assert found.teer == pytest.approx(concurrent, abs=1e-9)
-    full = teer_path(tar, non, spf, bona, fake, rho=rho)
-    assert full.threshold_asv.tolist() == path[:, 0].tolist()
-    assert full.teer == pytest.approx(path[:, 2], abs=1e-9)
 
 
 @pytest.mark.parametrize("decimals", [2, 12])
@@ -78,14 +73,9 @@ def test_many_against_every_pair(decimals):
     rng = np.random.default_rng(3)
     asv = [rng.normal(m, 1, 3000).round(decimals) for m in (3, 0, 1.5)]
     cm = [rng.normal(m, 1, 400).round(decimals) for m in (2, 0)]
-    path, concurrent = slow(*asv, *cm)
+    concurrent = slow(*asv, *cm)
     with mock.patch.object(teer_module, "_STEP", 16):
         assert teer(*asv, *cm).teer == pytest.approx(concurrent, abs=1e-12)
-    found = teer_path(*asv, *cm)
-    assert found.teer == pytest.approx(path[:, 2], abs=1e-12)
-    assert found.threshold_cm.tolist() == path[:, 1].tolist()
-    assert np.all(np.diff(found.threshold_cm) <= 0)  # a stricter verifier asks for a laxer countermeasure
-    assert teer_path(*asv, *cm, points=7).teer.size == 7
 
 
 def test_gaussian():
@@ -108,16 +98,6 @@ def test_gaussian():
         three = [found.p_miss, found.p_fa, found.p_fa_spoof]
         assert three == pytest.approx([found.teer] * 3, abs=1e-3)
         assert found.teer == pytest.approx(norm.sf(cm) * norm.sf(asv - 1), abs=1e-3)
-
-
-def test_ends_of_the_path():
-    """A verifier that accepts all, and only spoofs to fear: the EER of the countermeasure."""
-    rng = np.random.default_rng(5)
-    asv = [rng.normal(m, 1, 500) for m in (2, 0, 1)]
-    cm = [rng.normal(m, 1, 4000) for m in (2, 0)]
-    assert teer_path(*asv, *cm, rho=1.0).teer[0] == pytest.approx(cm_eer(*cm), abs=1e-3)
-    verifier_only = teer_path(*asv, *cm, rho=0.0)
-    assert verifier_only.teer[-1] == pytest.approx(cm_eer(asv[0], asv[1]), abs=5e-3)
 
 
 @given(some, some, some, some, some)
@@ -146,8 +126,6 @@ def test_nothing_told_apart():
     same = [1.0, 1.0]
     found = teer(same, same, same, same, same)
     assert (found.p_miss, found.p_fa, found.teer) == (0.0, 1.0, 1.0)  # accepting all is all there is
-    path = teer_path(same, same, same, same, same)
-    assert path.teer.tolist() == [0.5]
 
 
 @pytest.mark.parametrize(
@@ -158,7 +136,6 @@ def test_nothing_told_apart():
         (lambda: teer([0.0], [0.0], [math.nan], [0.0], [0.0]), "NaN among the ASV spoof scores"),
         (lambda: teer([0.0], [0.0], [0.0], [0.0], [0.0], rho=1.5), "rho"),
         (lambda: teer([0.0], [0.0], [0.0], [0.0], [0.0], convention="x"), "unknown convention"),
-        (lambda: teer_path([0.0], [0.0], [0.0], [0.0], [0.0], points=0), "at least 1 point"),
     ],
 )
 def test_errors(call, words):

@@ -126,10 +126,8 @@ class Adapter(VectorEstimator):
         held = np.isin(index, stopping)
         data = torch.from_numpy(((x - self.mean_) / self.deviation_).astype(np.float32))
         _, classes = np.unique(index[~held], return_inverse=True)
-        from zeroevidence.attack.training.compute.optimiser import without_compiler
-
         # so small a network gains nothing from more threads, and sums keep their order
-        with torch_threads(1), torch.random.fork_rng(devices=[]), without_compiler():
+        with torch_threads(1), torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.random_state)
             self._train(torch, data[~held], torch.from_numpy(classes), data[held], index[held])
         return self
@@ -152,12 +150,10 @@ class Adapter(VectorEstimator):
         return rng.permutation(usable)[:number].astype(np.int64)
 
     def _train(self, torch: Any, data: Any, classes: Any, held: Any, held_speakers: IntArray) -> None:
-        from zeroevidence.attack.training.compute.optimiser import PlainAdamW
-
         dimension, people = data.shape[1], int(classes.max()) + 1
         self.network_ = _network(torch, dimension, self.hidden, self.dropout)
         centres = torch.nn.Parameter(torch.nn.functional.normalize(torch.randn(people, dimension), dim=1))
-        optimiser = PlainAdamW(
+        optimiser = torch.optim.AdamW(
             [*self.network_.parameters(), centres], lr=self.learning_rate, weight_decay=self.weight_decay
         )
         losses = [_held_out_loss(self._forward(held), held_speakers)]

@@ -22,7 +22,6 @@ from zeroevidence.attack.training.compute.cuda_graph import RecordedStep
 from zeroevidence.attack.training.compute.distributed import current_group
 from zeroevidence.attack.training.compute.encoder_passes import EncoderPasses, precision
 from zeroevidence.attack.training.compute.memory import AdaptiveBatchSize
-from zeroevidence.attack.training.compute.optimiser import PlainAdamW, without_compiler
 from zeroevidence.attack.training.compute.threads import on_cores
 from zeroevidence.attack.training.data.crops import StepDraws, augment, draw_epoch
 from zeroevidence.attack.training.data.frame_set import FrameSet
@@ -112,7 +111,7 @@ def check_people(training: FrameSet, development: FrameSet) -> None:
 def reproducible(seed: int, place: torch.device) -> Iterator[None]:
     """Make the same seed give the same weights; torch's own generators are left as they were."""
     devices = [place] if place.type == "cuda" else []
-    with torch.random.fork_rng(devices=devices), torch_threads(1), without_compiler():
+    with torch.random.fork_rng(devices=devices), torch_threads(1):
         torch.manual_seed(seed)
         yield
 
@@ -151,7 +150,7 @@ class TrainingRun:
         weights = [weight for weight in network.parameters() if weight.requires_grad], list(self.head.parameters())
         self.weights = [*weights[0], *weights[1]]
         groups = [{"params": part, "lr": rate} for part, rate in zip(weights, rates, strict=True)]
-        self.optimiser = PlainAdamW(groups, weight_decay=settings.weight_decay, fused=place.type == "cuda")
+        self.optimiser = torch.optim.AdamW(groups, weight_decay=settings.weight_decay, fused=place.type == "cuda")
         steps = settings.epochs * self.steps
         rising = _WARM_UP if _WARM_UP * steps != 1.0 else 2.0 * _WARM_UP  # torch divides by the steps of it but one
         self.schedule = torch.optim.lr_scheduler.OneCycleLR(self.optimiser, rates, total_steps=steps, pct_start=rising)

@@ -12,9 +12,8 @@ from zeroevidence.cli.options.declare import derived_option, option_group
 from zeroevidence.cli.options.output import Output, output_to, terminal_progress
 from zeroevidence.data.files.errors import naming_file
 from zeroevidence.errors import UsageError
-from zeroevidence.evaluation.planning.one_system import plan
 from zeroevidence.evaluation.planning.pilot import plan_from_pilot, strongest_attack
-from zeroevidence.evaluation.planning.two_systems import plan_comparison
+from zeroevidence.evaluation.planning.plan import plan
 from zeroevidence.measure.measures import MEASURES
 from zeroevidence.uncertainty.level import LEVEL
 
@@ -73,6 +72,10 @@ _bounds = option_group(
 _simulation = option_group(
     "simulation",
     dict,
+    click.option(
+        "--difference", type=float, help="Plan a comparison of two systems that differ by this in the same measure."
+    ),
+    derived_option(plan, "shared", help="Share of the variance of scores that two compared systems have in common."),
     derived_option(plan, "utterances", help="Recordings of each person."),
     derived_option(plan, "between", help="Share of the variance of scores that is between people."),
     derived_option(plan, "uneven", help="Most recordings are of a few people (Zipf's law)."),
@@ -89,14 +92,6 @@ _simulation = option_group(
     metavar="[MEASURE=]NUMBER",
     help="True value to assume: 0.2 is a D_ECE, eer=0.25 names another measure.",
 )
-@click.option(
-    "--difference",
-    type=float,
-    help="Plan a comparison of two systems that differ by this in the same measure.",
-)
-@derived_option(
-    plan_comparison, "shared", help="Share of the variance of scores that two compared systems have in common."
-)
 @click.option("--pilot", metavar="RESULT", help="Result of `evaluate`, `audit` or `link` to extrapolate from.")
 @_bounds
 @derived_option(plan, "power", help="Probability with which the bound or the difference is to be shown.")
@@ -106,14 +101,12 @@ _simulation = option_group(
 def command(
     people: int | None,
     leak: str | None,
-    difference: float | None,
     pilot: str | None,
     show: dict[str, float],
     power: float,
     simulation: dict[str, Any],
     workers: int,
     output: Output,
-    **comparison: Any,
 ) -> None:
     """Predict how wide the intervals of a planned recording will be, what it will find, and how many people it takes.
 
@@ -126,23 +119,18 @@ def command(
     zeroevidence plan --leak 0.1 --difference 0.05
     zeroevidence plan --pilot result.json --people 100 --show-at-least eer=0.3
     """  # noqa: D301 (\b is a control character here)
-    from zeroevidence.report.tables.plans import render_plan, render_planned_comparison
+    from zeroevidence.report.tables.plans import render_plan
 
     if (pilot is None) == (leak is None):
         raise UsageError("expected either a true value, as --leak 0.2, or a --pilot")
     if pilot is not None:
-        _refuse_simulation_options("difference", *comparison, *simulation)
+        _refuse_simulation_options(*simulation)
         with naming_file(pilot):
             planned = plan_from_pilot(_strongest(pilot), people, show=show, power=power)
         return output.emit(render_plan(planned, output.format))
     settings = simulation | _parse_leak(str(leak)) | ({} if people is None else {"people": people})
     settings |= {"power": power, "workers": workers, "progress": terminal_progress("plan", "simulations")}
-    if difference is None:
-        return output.emit(render_plan(plan(**settings, show=show), output.format))
-    if show:
-        raise UsageError("expected either --difference or a bound to show")
-    compared = plan_comparison(**settings, difference=difference, **comparison)
-    return output.emit(render_planned_comparison(compared, output.format))
+    return output.emit(render_plan(plan(**settings, show=show), output.format))
 
 
 def _parse_leak(text: str) -> dict[str, Any]:

@@ -13,10 +13,10 @@ from zeroevidence.cli.options import shared
 from zeroevidence.cli.options.declare import option_group
 from zeroevidence.data.printable import file_name_text
 from zeroevidence.errors import UsageError
+from zeroevidence.protect.assessment.labels import DEFAULT_CLASSES, MOST_LABELS, attribute_labels, is_number
 
 if TYPE_CHECKING:
     from zeroevidence.data.embeddings import Embeddings
-    from zeroevidence.protect.attributes.shared.bands import Bands
     from zeroevidence.protect.tradeoff.strengths import Limit
 
 
@@ -28,8 +28,7 @@ class LabelledInputs:
     attribute: str
     labels: str | None
     speakers: str | None
-    bands_text: str | None
-    continuous: bool
+    wanted_classes: int | None
 
     @property
     def name(self) -> str:
@@ -37,25 +36,17 @@ class LabelledInputs:
         return file_name_text(Path(self.embeddings).stem)
 
     @property
-    def bands(self) -> Bands | None:
-        """The bands of --bands."""
-        from zeroevidence.protect.attributes.shared.bands import Bands
-
-        return None if self.bands_text is None else Bands.parse(self.bands_text)
+    def classes(self) -> int:
+        """How many classes a number is cut into."""
+        return self.wanted_classes or DEFAULT_CLASSES
 
     def read(self) -> Embeddings:
-        """Return the embeddings with their labels: classes, bands of a number, or with --continuous the number."""
+        """Return the embeddings with their labels; --classes is refused where these are classes already."""
         from zeroevidence.data.formats.vectors.labels import read_labelled
-        from zeroevidence.protect.assessment.numbers import attribute_numbers, refuse_many_numbers, with_bands
 
-        bands = self.bands
         data = read_labelled(self.embeddings, self.attribute, labels=self.labels, speakers=self.speakers)
-        if self.continuous:
-            attribute_numbers(data, self.attribute)
-            return data
-        if bands is not None:
-            return with_bands(data, self.attribute, bands)
-        refuse_many_numbers(data, self.attribute)
+        if self.wanted_classes is not None and not is_number(attribute_labels(data, self.attribute)):
+            raise UsageError(f"--classes: {self.attribute} is no column of more than {MOST_LABELS} different numbers")
         return data
 
 
@@ -71,12 +62,12 @@ labelled_inputs = option_group(
     ),
     shared.speakers(),
     click.option(
-        "--bands",
-        "bands_text",
-        metavar="12,18,30",
-        help="Make classes of a number by these limits; a limit belongs to the band above it.",
+        "--classes",
+        "wanted_classes",
+        type=click.IntRange(2),
+        help=f"Number of classes that a column of more than {MOST_LABELS} different numbers, such as age, is cut into, "
+        f"at quantiles of the training people [default: {DEFAULT_CLASSES}].",
     ),
-    click.option("--continuous", is_flag=True, help="The attribute is a number, and is not cut into classes."),
 )
 
 

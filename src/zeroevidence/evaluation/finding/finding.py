@@ -118,12 +118,7 @@ def _numbered(rows: Sequence[Evaluation], question: Question) -> list[int]:
 
 
 def _is_about_privacy(row: Evaluation) -> bool:
-    return row.is_search or row.number(evidence_measure(row)) is not None
-
-
-def evidence_measure(row: Evaluation) -> str:
-    """What says how much of an attribute is left: D_ECE of classes, bits of a number."""
-    return "attribute_bits" if "attribute_bits" in row.metrics and "d_ece" not in row.metrics else "d_ece"
+    return row.is_search or row.number("d_ece") is not None
 
 
 def _about_people(rows: Sequence[Evaluation], numbers: Sequence[int], chance: tuple[Chance, ...]) -> Finding:
@@ -189,7 +184,7 @@ def _about_attribute(
         for name, numbers_of_system in rows_by_system(rows, numbers).items()
     }
     protected = [i for i in by_system.values() if rows[i].about.role == "attack"]
-    best = min(protected or by_system.values(), key=lambda i: rows[i].number(evidence_measure(rows[i])) or 0.0)
+    best = min(protected or by_system.values(), key=lambda i: rows[i].number("d_ece") or 0.0)
     plain = [
         i
         for i in numbers

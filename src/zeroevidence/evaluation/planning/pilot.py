@@ -1,25 +1,20 @@
-"""A plan from a pilot: its intervals with more people, recorded as its people were. Nothing is simulated."""
+"""Plans from a pilot: its intervals, extrapolated to more people who are recorded as its people were."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
 from scipy.special import ndtr
 
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation.finding.finding import findings
-from zeroevidence.evaluation.planning.needed import Requirement, sign_of_leak
-from zeroevidence.evaluation.planning.one_system import (
-    Expected,
-    Pilot,
-    Plan,
-    check_plan,
-    checked_bound,
-    clipped,
-    one_sided_limit,
-)
+from zeroevidence.evaluation.planning.needed import sign_of_leak
+from zeroevidence.evaluation.planning.plan import check_plan, checked_bound
+from zeroevidence.evaluation.planning.result import Expected, Pilot, Plan, Requirement
 from zeroevidence.evaluation.rows.evaluation import Evaluation
+from zeroevidence.evaluation.rows.limits import measure_range, one_sided_limit
 from zeroevidence.measure.measures import MEASURES, headline_measures
 from zeroevidence.uncertainty.level import LEAST_PEOPLE
 from zeroevidence.uncertainty.planning import needed_from_spread
@@ -85,8 +80,10 @@ def plan_from_pilot(
 
 
 def _extrapolated(name: str, value: float, spread: Spread, people: int, bound: float | None, level: float) -> Expected:
-    low, high = (clipped(name, limit, people) for limit in spread.limits(value, level))
-    limit, shown = one_sided_limit(name, value, spread, people, level), None
+    scale = measure_range(name, float(np.log2(people)) if MEASURES[name].family == "search" else np.inf)
+    low, high = (float(np.clip(end, *scale)) for end in spread.limits(value, level))
+    limit, shown = one_sided_limit(spread, value, level, MEASURES[name].discloses, scale), None
+    assert limit is not None  # measures without a direction are not planned for
     if bound is not None:
         room = sign_of_leak(name) * (bound - limit)
         shown = float(ndtr(room / spread.error)) if spread.error > 0.0 else float(room >= 0.0)

@@ -9,6 +9,7 @@ from pathlib import Path
 from zeroevidence.data.files.errors import is_folder, naming_file
 from zeroevidence.data.formats.input_file import uncompressed_name
 from zeroevidence.data.formats.lists.sessions import read_sessions
+from zeroevidence.data.formats.lists.systems import find_systems, read_systems
 from zeroevidence.data.formats.scores.reading.join import Duplicates
 from zeroevidence.data.formats.scores.reading.read import Infinite, ReadingOptions, diagnose, read_scores
 from zeroevidence.data.formats.scores.reading.score_lists import diagnose_lists, is_score_list, read_score_lists
@@ -23,7 +24,6 @@ from zeroevidence.data.printable import file_name_text
 from zeroevidence.data.scores import Scores
 from zeroevidence.errors import InputError, Problem, UsageError
 from zeroevidence.evaluation.finding.finding import together
-from zeroevidence.evaluation.reading.kept_results import KeptResults, digest_of
 from zeroevidence.evaluation.rows.about import About
 from zeroevidence.evaluation.rows.evaluation import Evaluation
 from zeroevidence.evaluation.rows.options import Options
@@ -162,12 +162,14 @@ def score_files(
     targets: Sequence[str] = (),
     nontargets: Sequence[str] = (),
 ) -> list[ScoreFile]:
-    """Score files with their keys; result folders of a VoicePrivacy challenge are opened up into theirs.
+    """Score files with their keys; folders are opened up into theirs.
+
+    A folder is the result folder of a VoicePrivacy challenge, or holds a table of systems, as `read_systems` describes.
 
     Parameters
     ----------
     scores
-        Score files, and result folders of challenges.
+        Score files, and folders of them.
     keys
         One key for all files, or one for each.
     speakers
@@ -234,13 +236,17 @@ def _resolved(
     for index, path in enumerate(scores):
         key = keys[index if len(keys) == len(scores) else 0] if keys else None
         if path != "-" and is_folder(path):
-            for row in find_kit_scores(path, key=key):
+            table = find_systems(path)
+            for row in find_kit_scores(path, key=key) if table is None else read_systems(table):
                 labels = {**row.labels, **({"system": systems[index]} if systems else {})}
-                speakers_file = None if row.speakers is None else str(row.speakers)
-                about = About.against(row.threat)
+                row_key, row_speakers = (None if file is None else str(file) for file in (row.key, row.speakers))
+                about = About() if row.threat is None else About.against(row.threat)
                 files.append(
                     ScoreFile(
-                        str(row.scores), str(row.key), speakers or speakers_file, labels, about, source=titles[index]
+                        *(str(row.scores), row_key or key, speakers or row_speakers),
+                        labels=labels,
+                        about=about,
+                        source=titles[index],
                     )
                 )
         else:
@@ -311,7 +317,6 @@ def evaluate_files(
     prior: dict[str, float] | None = None,
     workers: int = 1,
     progress: Callable[[int], Progress | None] = lambda _: None,
-    kept: KeptResults | None = None,
     each: Each = map,
 ) -> list[Evaluation]:
     """Evaluate every file, and compare the rows where they belong together.
@@ -330,8 +335,6 @@ def evaluate_files(
         As in `evaluate`.
     progress
         Given the number of a file, what to call with the replicates done and wanted.
-    kept
-        Where rows are kept, and taken from where their files and options are the same.
     each
         Applies a function to every file, as `map` does; `forked_map` provides one that uses several processes.
     """
@@ -339,11 +342,6 @@ def evaluate_files(
 
     def evaluated(index: int, loaded: LoadedScores) -> Evaluation:
         file = files[index]
-        settings = (options or Options(), how, prior, file.labels, file.about)
-        name = "" if kept is None else digest_of(file.paths, settings)
-        row = None if kept is None else kept.find(name)
-        if row is not None:
-            return row
         row = evaluate(
             loaded,
             dev=None if file.dev is None else how.read(file.dev),
@@ -357,8 +355,6 @@ def evaluate_files(
         )
         if file.dev is not None:
             row = row.with_flags(*sex_flags(file.labels, file.dev.labels))
-        if kept is not None:
-            kept.add(name, row)
         return row
 
     def with_scores(index: int) -> tuple[Evaluation, Scores]:

@@ -144,6 +144,8 @@ class About:
         Of an attribute with two classes, the class of the target scores.
     other_class
         Of an attribute with two classes, the class of the non-target scores.
+    boundaries
+        Of the classes that a number was cut into, ascending; a boundary belongs to the class above it.
     protector
         The kind of protector, where several strengths were tried.
     strength
@@ -179,6 +181,7 @@ class About:
     of_class: str | None = None
     target_class: str | None = None
     other_class: str | None = None
+    boundaries: tuple[float, ...] = ()
     protector: str | None = None
     strength: float | None = None
     attack: str | None = None

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from zeroevidence.data.scores import Scores
-from zeroevidence.errors import UsageError
 from zeroevidence.evaluation.rows.about import About
 from zeroevidence.evaluation.rows.columns import NOT_STORED
 from zeroevidence.evaluation.rows.curves import Curve, Points, Surface
@@ -182,14 +181,6 @@ class Evaluation:
 def number_or_none(row: Evaluation | None, name: str) -> float | None:
     """`Evaluation.number`, None without a row."""
     return None if row is None else row.number(name)
-
-
-def required_number(row: Evaluation, name: str) -> float:
-    """A measure's value that must be there."""
-    number = row.number(name)
-    if number is None:
-        raise UsageError(f"{row.labels.get('system', 'this result')} has no {name}")
-    return number
 
 
 def _about_labels(about: About) -> dict[str, str]:

@@ -219,19 +219,10 @@ FLAGS: Mapping[str, tuple[Severity, str]] = {
         "a class has a single person among those that attackers learn from, so nobody can be held out; settings are "
         "the usual ones, and the strongest attacker was chosen on the tested people, which flatters the attack.",
     ),
-    "people-needed": (
+    "number-classes": (
         "note",
-        "about {people} people ({level}: {low} to {high}) to fit {protector} on would be needed for a D_ECE of "
-        "{target:g}, if the curve goes on as it does up to {most} people.",
-    ),
-    "people-enough": (
-        "note",
-        "fitted on the {most} people at hand, {protector} already leaves a D_ECE of at most {target:g}.",
-    ),
-    "people-unknown": (
-        "note",
-        "how many people to fit {protector} on would be needed for a D_ECE of {target:g} cannot be said from these "
-        "data: {why}.",
+        "{attribute} is a number and was cut into classes at quantiles of the training people: {classes}; --classes "
+        "sets how many.",
     ),
     "still-rising": (
         "warning",

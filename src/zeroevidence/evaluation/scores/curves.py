@@ -7,9 +7,9 @@ that the curves cost next to nothing.
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import ndtr
 
 from zeroevidence._typing import FloatArray
-from zeroevidence.calibrate.normal import normal_share
 from zeroevidence.calibrate.pav import Blocks, RankedScores, block_lows, pool_laplace
 from zeroevidence.evaluation.rows.curves import POINTS, Curve, as_curve, histograms, thinned
 from zeroevidence.measure.pairs.linkability import local_linkability_of
@@ -51,7 +51,7 @@ def one_to_one_curves(ranked: RankedScores, blocks: Blocks, settings: PairSettin
 def _det(ranked: RankedScores) -> Curve:
     miss, false_alarm = roc(ranked.counts)
     # Even on the probit axes that a DET is drawn on, for either rate.
-    levels = normal_share(_DEVIATES)
+    levels = ndtr(_DEVIATES)
     chosen = np.concatenate((np.searchsorted(miss, levels), np.searchsorted(-false_alarm, -levels)))
     crossing = int(np.argmax(miss >= false_alarm))  # so that the equal error rate lies on the line that is drawn
     keep = np.unique(np.clip(np.concatenate((chosen, [0, crossing - 1, crossing])), 0, len(miss) - 1))

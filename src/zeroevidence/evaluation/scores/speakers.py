@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.special import betaincinv, stdtrit
 
 from zeroevidence._typing import FloatArray, IntArray, StrArray
 from zeroevidence.calibrate.pav import Blocks, RankedScores, pool, pool_laplace, rank
@@ -225,8 +226,6 @@ def _passed(values: FloatArray, whose: IntArray, speaker: int, nontarget: FloatA
 
 def _limits(rates: FloatArray, numbers: IntArray, tail: float) -> tuple[FloatArray, FloatArray]:
     """Clopper and Pearson's limits of rates over numbers of trials."""
-    from scipy.special import betaincinv  # slow to import
-
     errors = rates * numbers
     with np.errstate(invalid="ignore"):
         low = np.where(errors > 0.0, betaincinv(np.maximum(errors, 1e-9), numbers - errors + 1.0, tail), 0.0)
@@ -237,8 +236,6 @@ def _limits(rates: FloatArray, numbers: IntArray, tail: float) -> tuple[FloatArr
 
 def _mean_errors(lid: FloatArray, speakers: StrArray, tail: float) -> Mapping[str, float | None]:
     """Half the width of the interval of each speaker's mean; None of a single trial."""
-    from scipy.special import stdtrit  # slow to import
-
     names, whose = np.unique(speakers, return_inverse=True)
     held = np.bincount(whose)
     mean = np.bincount(whose, weights=lid) / held

@@ -44,11 +44,6 @@ class EceProfile:
         """Area between default and minimum over the log-odds axis, as drawn."""
         return float(np.trapezoid(self.default - self.minimum, self.log_odds))
 
-    @property
-    def calibration_loss(self) -> FloatArray:
-        """What poor calibration costs the attacker at each prior."""
-        return self.actual - self.minimum
-
 
 @takes_scores
 def ece_profile(target: FloatArray, nontarget: FloatArray, *, log_odds: FloatArray = LOG_ODDS_GRID) -> EceProfile:

@@ -72,22 +72,6 @@ def join_evidence(parts: Sequence[RowEvidence]) -> RowEvidence:
     return RowEvidence(lid, greater, equal, parts[0].identities)
 
 
-@dataclass(frozen=True, slots=True)
-class Disclosure:
-    """Summary over trials [table 2]. `alid` = `pdr` * `lid_pos` + `ndr` * `lid_neg`.
-
-    `lid_neg` is NaN where every trial has positive disclosure: there is no other trial, and 0 would be a value.
-    `lid_pos` is 0 where no trial has, which no mean of positive values is.
-    """
-
-    alid: float
-    pdr: float
-    ndr: float
-    lid_pos: float
-    lid_neg: float
-    lid_max: float
-
-
 def row_evidence(
     scores: FloatArray,
     mated: IntArray,
@@ -190,29 +174,10 @@ def check_prior(prior: FloatArray, n_columns: int) -> FloatArray:
     return normalised
 
 
-def summarise(lid: FloatArray) -> Disclosure:
-    """Average, positive, negative and worst-case disclosure of trials [eqs. 8, 9]."""
-    positive = lid > 0.0
-    pdr = float(positive.mean())
-    return Disclosure(
-        alid=float(lid.mean()),
-        pdr=pdr,
-        ndr=1.0 - pdr,
-        lid_pos=float(lid[positive].mean()) if positive.any() else 0.0,
-        lid_neg=float(lid[~positive].mean()) if not positive.all() else nan,
-        lid_max=float(lid.max()),
-    )
-
-
 def ccdf(lid: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Distinct levels in bits, ascending, and the share of trials that disclose more than each."""
     levels, counts = np.unique(lid, return_counts=True)
     return levels, 1.0 - np.cumsum(counts) / len(lid)
-
-
-def share_above(lid: FloatArray, level: float) -> float:
-    """Share of trials that disclose more than a level in bits."""
-    return float((lid > level).mean())
 
 
 @dataclass(frozen=True, slots=True, eq=False)

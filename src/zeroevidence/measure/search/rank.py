@@ -98,13 +98,6 @@ def cmc(greater: IntArray, equal: IntArray, identities: int) -> FloatArray:
     return np.minimum(1.0, np.cumsum(rank_distribution(greater, equal, identities)))
 
 
-def top_k(greater: IntArray, equal: IntArray, k: int = 1) -> float:
-    """Share of trials whose true identity is among the first k, ties in equal parts."""
-    if k < 1:
-        raise UsageError(f"expected k of at least 1, got {k}")
-    return float(np.clip((k - greater) / (equal + 1.0), 0.0, 1.0).mean())
-
-
 def guessing_rate(identities: int) -> float:
     """Return how often a guess is right in a search."""
     return 1.0 / identities

@@ -35,7 +35,6 @@ from zeroevidence.measure.tandem.thresholds import (
     operating_points,
     ratio,
     sorted_scores,
-    spaced_indices,
 )
 from zeroevidence.measure.tandem.view import TandemView
 
@@ -53,15 +52,6 @@ class TandemEqualError:
     p_miss: float
     p_fa: float
     p_fa_spoof: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TandemPath:
-    """t-EER path by rising ASV threshold: both thresholds, and the mean of the two error rates there."""
-
-    threshold_asv: FloatArray
-    threshold_cm: FloatArray
-    teer: FloatArray
 
 
 class _Curves(NamedTuple):
@@ -143,33 +133,6 @@ def teer(
         p_miss=1.0 - u * float(curves.hit[a]),
         p_fa=u * float(curves.non[a]),
         p_fa_spoof=spoofed,
-    )
-
-
-def teer_path(
-    asv_target: ArrayLike,
-    asv_nontarget: ArrayLike,
-    asv_spoof: ArrayLike,
-    cm_bonafide: ArrayLike,
-    cm_spoof: ArrayLike,
-    *,
-    rho: float = 0.5,
-    points: int | None = None,
-    convention: Convention = "pooled",
-) -> TandemPath:
-    r"""The t-EER path for a share :math:`\rho` of spoofs, at all ASV operating points or at most ``points``.
-
-    With :math:`\rho = 0` its low end (CM accepting all) is the ASV's own EER against non-targets, with
-    :math:`\rho = 1` against spoofs; :math:`\rho = 1` with an ASV that accepts all is the EER of the CM.
-    """
-    if points is not None and points < 1:
-        raise InputError(f"a path needs at least 1 point, found {points}")
-    curves = _curves(asv_target, asv_nontarget, asv_spoof, cm_bonafide, cm_spoof, rho, convention)
-    j = spaced_indices(curves.allowed(), points)
-    i = curves.nearest(j, curves.first_above(j))
-    miss = 1.0 - curves.u[i] * curves.hit[j]
-    return TandemPath(
-        threshold_asv=curves.tau_asv[j], threshold_cm=curves.tau_cm[i], teer=miss - curves.gap(j, i) / 2.0
     )
 
 

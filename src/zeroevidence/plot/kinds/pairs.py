@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
+from scipy.special import expit, ndtri
 
 from zeroevidence._typing import FloatArray
-from zeroevidence.calibrate.normal import normal_quantile
 from zeroevidence.evaluation import Evaluation
 from zeroevidence.measure.pairs.zebra import tag_odds
 from zeroevidence.plot.canvas import BLACK, GREY, MATED, NONMATED, VERMILION, legend, percent_ticks
@@ -65,8 +65,6 @@ def ece(
     def across(values: Sequence[float]) -> FloatArray:
         if x == "log-odds":
             return np.array(values)
-        from scipy.special import expit  # slow to import
-
         return np.asarray(expit(np.array(values)))
 
     first = rows[0].curves["ece"]
@@ -166,18 +164,18 @@ def det(rows: Sequence[Evaluation], ax: Axes) -> None:
         inside = rates[(rates > 0.0) & (rates < 1.0)]
         lowest = min(lowest, *np.minimum(inside, 1.0 - inside)) if len(inside) else lowest
     lowest = max(1e-5, min(0.02, lowest / 2.0))
-    low, high = normal_quantile((lowest, 1.0 - lowest))
+    low, high = ndtri((lowest, 1.0 - lowest))
     ax.plot([low, high], [high, low], color=GREY, ls=":", lw=0.8, label="guessing")
     for row, name, look in named_looks(rows):
-        x, y = (normal_quantile(np.clip(rate, lowest, 1.0 - lowest)) for rate in curve_arrays(row.curves["det"]))
+        x, y = (ndtri(np.clip(rate, lowest, 1.0 - lowest)) for rate in curve_arrays(row.curves["det"]))
         ax.plot(x, y, **look.curve, label=join_parts(name, measure_text(row, "eer")))
         error = measure_value(row, "eer")
         if error is not None:
-            at = normal_quantile(np.clip([error], lowest, 1.0 - lowest))
+            at = ndtri(np.clip([error], lowest, 1.0 - lowest))
             ax.plot(at, at, look.marker, color=look.colour, mec="white", mew=0.5)
     ticks = [rate for rate in _DET_TICKS if lowest <= rate <= 1.0 - lowest]
     for axis in (ax.xaxis, ax.yaxis):
-        axis.set_ticks(normal_quantile(ticks), labels=[f"{100 * rate:g}" for rate in ticks])
+        axis.set_ticks(ndtri(ticks), labels=[f"{100 * rate:g}" for rate in ticks])
     ax.set(xlim=(low, high), ylim=(low, high), xlabel="false-alarm rate (%)", ylabel="miss rate (%)", aspect="equal")
     legend(ax, most_inside=3, inside="upper right")
 

@@ -52,7 +52,7 @@ def front(
     >>> vectors = np.random.default_rng(0).normal(size=(96, 6)) + 2.0 * (sex == "f")[:, None]
     >>> roles = Roles.split(ze.Embeddings(vectors, None, people, {"sex": sex}), "sex")
     >>> options = ze.Options(intervals=0, null=0)
-    >>> rows = assess_strengths(roles, "sex", ["classmeans"], classifiers=["logistic"], options=options)
+    >>> rows = assess_strengths(roles, "sex", ["leace"], classifiers=["logistic"], options=options)
     >>> ax = ze.plot.front(rows)
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('EER (%)', 'D_ECE (bits)')

@@ -1,4 +1,4 @@
-"""Parts that classifiers and regressors share: standardisation, levels, sphering, and the environment of training."""
+"""Parts that classifiers share: standardisation, levels, sphering, and the environment of training."""
 
 from __future__ import annotations
 

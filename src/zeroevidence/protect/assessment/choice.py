@@ -42,7 +42,7 @@ def _by_attacker(rows: Sequence[Evaluation], numbers: Sequence[int], chance: Seq
     return ordered
 
 
-def add_choice_flags(rows: Sequence[Evaluation], groups: Sequence[slice], measure: str = "d_ece") -> list[Evaluation]:
+def add_choice_flags(rows: Sequence[Evaluation], groups: Sequence[slice]) -> list[Evaluation]:
     """Return ordered rows, with a warning on the chosen attacker's where another is clearly stronger when tested."""
     chance, result = chances(rows), list(rows)
     for place in groups:
@@ -51,7 +51,7 @@ def add_choice_flags(rows: Sequence[Evaluation], groups: Sequence[slice], measur
             same = [j for j in tested if _alike(rows[i], rows[j])]
             if rows[i].labels["attacker"] != rows[same[0]].labels["attacker"]:
                 continue
-            better = clearly_stronger(rows, i, same, measure, chance)
+            better = clearly_stronger(rows, i, same, "d_ece", chance)
             if better is not None:
                 result[i] = rows[i].with_flags(flag("headline-beaten", better=rows[better].labels["attacker"]))
     return result

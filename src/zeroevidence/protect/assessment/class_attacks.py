@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,12 +11,16 @@ import numpy as np
 from zeroevidence._typing import BoolArray, FloatArray, StrArray
 from zeroevidence.data.embeddings import Embeddings, require_speakers
 from zeroevidence.data.scores import Pairs, Scores
+from zeroevidence.data.threat import UNPROTECTED
 from zeroevidence.errors import InputError, UsageError
-from zeroevidence.evaluation import About, Evaluation, Options, evaluate
+from zeroevidence.evaluation import About, Evaluation, Options, evaluate, together
+from zeroevidence.evaluation.rows.about import Role
 from zeroevidence.evaluation.rows.flags import flag
 from zeroevidence.evaluation.rows.measure_result import MeasureResult
 from zeroevidence.measure.measures import MEASURES, compute_family
 from zeroevidence.measure.views import AttributeView
+from zeroevidence.protect.assessment.bits import measure_class_bits, negative_bits_flags
+from zeroevidence.protect.assessment.choice import add_choice_flags, order_by_strength
 from zeroevidence.protect.assessment.class_learning import (
     ClassSample,
     TrainedClassifier,
@@ -27,16 +31,11 @@ from zeroevidence.protect.assessment.class_learning import (
     train_classifiers,
 )
 from zeroevidence.protect.assessment.classifiers.classifier import CLASSIFIERS, ClassifierKind
-from zeroevidence.protect.assessment.intervals import class_measures, negative_bits_flags
-from zeroevidence.protect.assessment.maps import MapMethod, figure_data
-from zeroevidence.protect.assessment.roles import Roles, attribute_labels
-from zeroevidence.protect.assessment.systems import (
-    AttackedSystem,
-    AttackGroup,
-    assess_systems,
-    find_attackers,
-    zero_entry_flags,
-)
+from zeroevidence.protect.assessment.labels import attribute_labels, number_class_flags
+from zeroevidence.protect.assessment.maps import FigureData, MapMethod, figure_data
+from zeroevidence.protect.assessment.roles import Roles
+from zeroevidence.protect.assessment.systems import protect, zero_entry_flags
+from zeroevidence.protect.assessment.verification import verification as verify
 
 
 def attribute_scores(scores: FloatArray, positive: BoolArray, ids: StrArray, speakers: StrArray) -> Scores:
@@ -115,35 +114,72 @@ def assess(
     >>> [row.about.role for row in rows]
     ['control', 'training', 'utility']
     """
-    kinds, options = find_attackers(CLASSIFIERS, "classifier", classifiers), options or Options(seed=seed)
+    kinds, options = _find_classifiers(classifiers), options or Options(seed=seed)
+    if UNPROTECTED in protectors:
+        raise UsageError(f"{UNPROTECTED!r} is the name of unprotected vectors; call the protector something else")
+    systems: dict[str, Any] = {UNPROTECTED: None, **protectors}
+    total, done = len(systems) * (len((attribute, *keep)) * len(kinds) + verification), 0
+
+    def advance(count: int) -> None:
+        nonlocal done
+        done += count
+        if progress is not None and count:
+            progress(done, total)
+
+    rows: list[Evaluation] = []
+    groups: list[tuple[slice, FigureData]] = []
+    for name, protector in systems.items():
+        sides = {side: protect(getattr(roles, side), protector) for side in ("attack", "test")}
+        labels = {"system": name, **({"dataset": dataset} if dataset else {})}
+        system = _System(**sides, labels=labels, advance=advance)
+        for target in (attribute, *keep):
+            boundaries = roles.boundaries if target == attribute else ()
+            group = _Target(system, target, boundaries, seed, options).attacked(kinds, cross_validated)
+            shown = protector if target == attribute else None
+            figures = figure_data(system.test, target, map_method, seed, shown, roles.test)
+            groups.append((slice(len(rows), len(rows) + len(group)), figures))
+            rows += group
+        if verification:
+            rows.append(verify(roles.train, sides, options, labels))
+            advance(1)
+    return add_choice_flags(together(order_by_strength(rows, groups)), [place for place, _ in groups])
+
+
+def _find_classifiers(names: Sequence[str] | None) -> list[ClassifierKind]:
+    """Return the registered classifiers of these names, all of them if None; each once."""
+    chosen = tuple(CLASSIFIERS) if names is None else tuple(names)
+    if not chosen:
+        raise UsageError(f"expected at least one classifier of {', '.join(CLASSIFIERS)}")
+    kinds = [CLASSIFIERS.find(name) for name in dict.fromkeys(chosen)]
     combining = [kind.name for kind in kinds if kind.combines]
     if combining and not any(kind.learns_from == "vectors" for kind in kinds):
         raise UsageError(f"{combining[0]} combines classifiers of vectors; name some of these too")
+    return kinds
 
-    def attack(system: AttackedSystem) -> Iterator[AttackGroup]:
-        for name in (attribute, *keep):
-            rows = _Target(system, name, seed, options).attacked(kinds, cross_validated)
-            protector = system.protector if name == attribute else None
-            yield rows, figure_data(system.test, name, map_method, seed, protector, roles.test)
 
-    return assess_systems(
-        protectors,
-        roles,
-        attack,
-        attacks=len((attribute, *keep)) * len(kinds),
-        verify=verification,
-        options=options,
-        dataset=dataset,
-        progress=progress,
-        measure="d_ece",
-    )
+@dataclass(frozen=True, slots=True)
+class _System:
+    """One system under attack: vectors that attackers learn from and are tested on, and the labels of its rows."""
+
+    attack: Embeddings
+    test: Embeddings
+    labels: Mapping[str, str]
+    advance: Callable[[int], None]  # counts further attacks as done
+
+    @property
+    def role(self) -> Role:
+        """The role of its rows."""
+        return "control" if self.labels["system"] == UNPROTECTED else "attack"
 
 
 class _Target:
     """One attribute in one system's vectors."""
 
-    def __init__(self, system: AttackedSystem, attribute: str, seed: int, options: Options) -> None:
-        self.system, self.attribute, self.seed, self.options = system, attribute, seed, options
+    def __init__(
+        self, system: _System, attribute: str, boundaries: tuple[float, ...], seed: int, options: Options
+    ) -> None:
+        self.system, self.attribute, self.boundaries = system, attribute, boundaries
+        self.seed, self.options = seed, options
         sides = {"attack": system.attack, "test": system.test}
         self.ids = {side: data.ids for side, data in sides.items()}
         self.names = {side: np.unique(require_speakers(data)) for side, data in sides.items()}
@@ -156,20 +192,20 @@ class _Target:
 
     def attacked(self, kinds: Sequence[ClassifierKind], cross_validated: bool) -> list[Evaluation]:
         """Return, for each classifier, a row for each class (one for two) on test people, then on training data."""
-        flags = zero_entry_flags(self.system.attack.vectors)
+        flags = (*zero_entry_flags(self.system.attack.vectors), *number_class_flags(self.attribute, self.boundaries))
         if cross_validated and speaker_folds(self.attack.y, self.attack.people, self.seed) is None:
             flags = (*flags, flag("not-cross-validated"))
         attackers: list[TrainedClassifier] = []
         for attacker in train_classifiers(kinds, self.attack, self.seed, cross_validated=cross_validated):
             attackers.append(attacker)
-            self.system.done(1)
-        self.system.done(len(kinds) - len(attackers))
+            self.system.advance(1)
+        self.system.advance(len(kinds) - len(attackers))
         tested = predict_all(attackers, self.test)
         point = replace(self.options, intervals=0, null=0)
         rows: list[Evaluation] = []
         for attacker in sorted(attackers, key=lambda attacker: attacker.strength, reverse=True):  # stable among equals
             sample, posteriors = tested[attacker.kind.name]
-            metrics = {**self.metrics, **class_measures(sample, posteriors, self.options)}
+            metrics = {**self.metrics, **measure_class_bits(sample, posteriors, self.options)}
             for k, scores in self._scored("test", sample, posteriors):
                 row = self._evaluated(attacker, k, scores, self.options)
                 rows.append(row.with_metrics(metrics).with_flags(*flags, *negative_bits_flags(metrics)))
@@ -199,6 +235,7 @@ class _Target:
                 of_class=None if two else names[of_class],
                 target_class=names[of_class] if two else None,
                 other_class=names[1 - of_class] if two else None,
+                boundaries=self.boundaries,
                 development=None if training else attacker.evidence(of_class),
                 pooled=attacker.kind.pools,
             ),

@@ -13,7 +13,7 @@ from zeroevidence._typing import FloatArray
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.errors import MissingExtra
 from zeroevidence.evaluation import Curve, Points
-from zeroevidence.protect.assessment.roles import attribute_labels
+from zeroevidence.protect.assessment.labels import attribute_labels
 
 MapMethod: TypeAlias = Literal["pca", "umap", "none"]
 MU_OVER_EPOCHS = "mu_over_epochs"

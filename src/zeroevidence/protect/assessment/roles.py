@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from zeroevidence._typing import IntArray, StrArray
+from zeroevidence._typing import IntArray
 from zeroevidence.data.embeddings import Embeddings, require_speakers
 from zeroevidence.data.preparing.name_order import sort_by_name
 from zeroevidence.errors import InputError
+from zeroevidence.protect.assessment.labels import attribute_labels, cut_number, is_number, quantile_boundaries
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -17,6 +18,7 @@ class Roles:
     """Three groups of people: to train protectors (and the PLDA), to train attackers, and to test.
 
     Each group is put in the order of speakers and identifiers: the order in which it is given changes no number.
+    `boundaries` are those of the classes that the attribute's numbers were cut into, if they were.
 
     Examples
     --------
@@ -32,6 +34,7 @@ class Roles:
     train: Embeddings
     attack: Embeddings
     test: Embeddings
+    boundaries: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         for first, second in (("train", "attack"), ("train", "test"), ("attack", "test")):
@@ -47,10 +50,44 @@ class Roles:
             object.__setattr__(self, name, sort_by_name(getattr(self, name)))
 
     @classmethod
-    def split(cls, embeddings: Embeddings, attribute: str, *, seed: int = 0) -> Roles:
-        """Return random thirds of the speakers of each class."""
-        part = stratified_parts(embeddings, attribute, 3, seed)
-        return cls(*(embeddings.take(part == number) for number in range(3)))
+    def split(
+        cls,
+        embeddings: Embeddings,
+        attribute: str,
+        *,
+        classes: int | None = None,
+        boundaries: tuple[float, ...] = (),
+        seed: int = 0,
+    ) -> Roles:
+        """Return random thirds of the speakers of each class.
+
+        Parameters
+        ----------
+        embeddings
+            Embeddings of all people.
+        attribute
+            The attribute that thirds are stratified by.
+        classes
+            How many classes an attribute that is a number is cut into, at quantiles of the people in `train`. Unless
+            given, every label is a class.
+        boundaries
+            Boundaries of classes that a number is cut into instead.
+        seed
+            Seed of the split.
+        """
+        if boundaries:
+            embeddings = cut_number(embeddings, attribute, boundaries)
+        elif classes is not None and is_number(attribute_labels(embeddings, attribute)):
+            part = _parts_by_number(embeddings, attribute, 3, seed)
+            boundaries = quantile_boundaries(embeddings.take(part == 0), attribute, classes)
+            embeddings = cut_number(embeddings, attribute, boundaries)
+            return cls._of_parts(embeddings, part, boundaries)
+        return cls._of_parts(embeddings, stratified_parts(embeddings, attribute, 3, seed), boundaries)
+
+    @classmethod
+    def _of_parts(cls, embeddings: Embeddings, part: IntArray, boundaries: tuple[float, ...]) -> Roles:
+        train, attack, test = (embeddings.take(part == number) for number in range(3))
+        return cls(train, attack, test, boundaries)
 
 
 def stratified_parts(embeddings: Embeddings, attribute: str, parts: int, seed: int) -> IntArray:
@@ -70,22 +107,13 @@ def stratified_parts(embeddings: Embeddings, attribute: str, parts: int, seed: i
     return part
 
 
-def attribute_labels(embeddings: Embeddings, attribute: str) -> StrArray:
-    """Return the labels of an attribute, one per vector and the same for all vectors of a speaker."""
-    try:
-        labels = embeddings.attributes[attribute]
-    except KeyError:
-        names = ", ".join(embeddings.attributes) or "none"
-        raise InputError(
-            f"no attribute {attribute!r} comes with the embeddings (there is {names}); expected a column or an array "
-            "of that name, or --labels FILE"
-        ) from None
-    empty = np.flatnonzero(labels == "")
-    if len(empty):
-        raise InputError(f"row {empty[0]} ({str(embeddings.ids[empty[0]])!r}): no {attribute}; expected a label")
-    if embeddings.speakers is not None:
-        pairs = np.unique(np.stack([embeddings.speakers, labels], axis=1), axis=0)
-        twice = np.flatnonzero(pairs[1:, 0] == pairs[:-1, 0])
-        if len(twice):
-            raise InputError(f"speaker {str(pairs[twice[0], 0])!r} has more than one {attribute}; expected one")
-    return labels
+def _parts_by_number(embeddings: Embeddings, attribute: str, parts: int, seed: int) -> IntArray:
+    """Return a random part for each vector, so that every part has people with small, medium and large numbers."""
+    _, first, person = np.unique(require_speakers(embeddings), return_index=True, return_inverse=True)
+    numbers = attribute_labels(embeddings, attribute)[first].astype(np.float64)
+    rng = np.random.default_rng(seed)
+    order = np.lexsort((rng.random(len(numbers)), numbers))
+    part = np.empty(len(numbers), dtype=np.int64)
+    blocks = -(-len(numbers) // parts)
+    part[order] = np.concatenate([rng.permutation(parts) for _ in range(blocks)])[: len(numbers)]
+    return part[person]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from zeroevidence.registry import Registry
 
 if TYPE_CHECKING:
-    from zeroevidence.protect.attributes.shared.protector import EmbeddingProtector, Target
+    from zeroevidence.protect.attributes.shared.protector import EmbeddingProtector
 
 P = TypeVar("P", bound="type[EmbeddingProtector]")
 
@@ -55,11 +55,6 @@ class AttributeProtectorKind:
         return tuple(parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY)
 
     @property
-    def conceals(self) -> Target:
-        """Whether it conceals classes or a number."""
-        return self.cls.conceals
-
-    @property
     def seeded(self) -> bool:
         """Whether it draws random numbers, and so has a ``random_state``."""
         return "random_state" in self.parameters
@@ -89,11 +84,6 @@ def register_protector(
         return cls
 
     return register
-
-
-def protectors_of(target: Target) -> tuple[AttributeProtectorKind, ...]:
-    """Return the protectors that conceal classes, or those that conceal a number."""
-    return tuple(kind for kind in ATTRIBUTE_PROTECTORS.values() if kind.conceals == target)
 
 
 def _path(cls: type) -> str:

@@ -15,26 +15,30 @@ be inverted, and so cannot remove the evidence of means by itself.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from zeroevidence._typing import FloatArray
 from zeroevidence.errors import InputError
 from zeroevidence.protect.attributes import register_protector
-from zeroevidence.protect.attributes.shared.components import ComponentProtector
-from zeroevidence.protect.attributes.shared.discriminants import quadratic_discriminants
+from zeroevidence.protect.attributes.shared.discriminants import QuadraticDiscriminants, quadratic_discriminants
 from zeroevidence.protect.attributes.shared.erasing import fit_eraser
+from zeroevidence.protect.attributes.shared.evidence import evidence
 from zeroevidence.protect.attributes.shared.labelled import LabelledVectors
 from zeroevidence.protect.attributes.shared.moments import Shrinkage, barycentre, class_moments, transport_map
 from zeroevidence.protect.attributes.shared.nullspace import classifier_directions, regression_directions
+from zeroevidence.protect.attributes.shared.protector import EmbeddingProtector
 
 _LONG = 256  # entries; of longer vectors, logistic regressions for all directions would take a minute
+_PER_PERSON = 3  # components that one more person to learn from makes worth keeping
+_FEWEST = 16
+_FLOOR = 1e-9  # of the largest variance: a direction with less counts as having none
 
 
 @register_protector("Moves each class to a common Gaussian, covariances included, and drops weak components.")
 @dataclass(kw_only=True, eq=False, repr=False)
-class Transport(ComponentProtector):
+class Transport(EmbeddingProtector):
     """Make means and covariances of all classes equal, so that quadratic classifiers do not see them either.
 
     The parameters of noise are those of `EmbeddingProtector`.
@@ -42,9 +46,9 @@ class Transport(ComponentProtector):
     Parameters
     ----------
     directions
-        How many directions that linear classifiers use are removed first (see `Inlp`; those of vectors of more than 256
-        entries are of least squares); ``auto`` is d^2 / 3(d + S) for d dimensions and S people: a third of them for few
-        people, none for very many.
+        How many directions that linear classifiers use are removed first, those of logistic regressions and for more
+        than 256 entries of least squares; ``auto`` is d^2 / 3(d + S) for d dimensions and S people: a third of them for
+        few people, none for very many.
     components
         Principal components (of people and their vectors within classes) that are kept. The covariance of a class
         cannot be learned in many more directions than there are people: ``auto`` is three for each person.
@@ -83,7 +87,11 @@ class Transport(ComponentProtector):
 
     kind = "transport"
     array_names = ("mean", "removed", "entry", "offset", "basis", "starts", "maps")
+    record_types = (("quadratic", QuadraticDiscriminants),)
 
+    directions: int | Literal["auto"] = "auto"
+    components: int | Literal["auto"] = "auto"
+    complement: float = 0.0
     shrinkage: Shrinkage = "auto"
 
     def transform(
@@ -129,11 +137,9 @@ class Transport(ComponentProtector):
         self._check_shares("complement", "shrinkage")
         self._check_at_least(directions=0, components=1)
         people, dimension = len(np.unique(data.people)), data.x.shape[1]
-        count = min(self._direction_count(dimension, people), dimension - 1)
-        if dimension > _LONG:
-            self.removed_, self.mean_ = regression_directions(data, count)
-        else:
-            self.removed_, self.mean_, _ = classifier_directions(data, count)
+        few = round(dimension**2 / (3 * (dimension + people))) if self.directions == "auto" else int(self.directions)
+        find_directions = regression_directions if dimension > _LONG else classifier_directions
+        self.removed_, self.mean_ = find_directions(data, min(few, dimension - 1))
         centred = data.x - self.mean_
         rest = centred - (centred @ self.removed_) @ self.removed_.T
         # Mixed by probabilities, the maps can be inverted: means must be removed by one that cannot.
@@ -150,7 +156,18 @@ class Transport(ComponentProtector):
         self.maps_ = np.stack([transport_map(covariance, common) for covariance in covariances])
         self.starts_ = moments.means @ self.basis_
         self.quadratic_ = quadratic_discriminants(data)
-        self._restrict_noise(whole=self.complement > 0.0)
+        kept = outside if self.complement > 0.0 else self.basis_ @ self.basis_.T
+        self.noise_root_ = self.noise_root_ @ kept
+
+    def _leading_components(self, covariance: FloatArray, people: int) -> FloatArray:
+        """Return the leading principal components of a covariance (d x r)."""
+        values, axes = np.linalg.eigh(covariance)
+        width = max(_FEWEST, _PER_PERSON * people) if self.components == "auto" else self.components
+        width = min(width, int(np.sum(values > _FLOOR * max(values[-1], 0.0))))
+        if width < 1:
+            raise InputError("vectors do not vary beside what is removed; nothing would be left")
+        components: FloatArray = axes[:, ::-1][:, :width]
+        return components
 
     def _transform(self, x: FloatArray) -> FloatArray:
         return self._moved(x, None)
@@ -164,4 +181,11 @@ class Transport(ComponentProtector):
         moved = np.zeros_like(z)
         for probability, start, matrix in zip(probabilities.T, self.starts_, self.maps_, strict=True):
             moved += probability[:, None] * ((z - start) @ matrix)
-        return self._joined(moved, z, rest)
+        protected: FloatArray = self.mean_ + moved @ self.basis_.T
+        if self.complement > 0.0:
+            protected = protected + self.complement * (rest - z @ self.basis_.T)
+        return protected
+
+    def _llr(self, x: FloatArray) -> FloatArray:
+        """Return the evidence of Gaussian classes whose covariances are mixed with the shared one."""
+        return evidence(self.quadratic_.log_likelihoods(x))

@@ -9,7 +9,6 @@ import numpy as np
 
 from zeroevidence._typing import BoolArray, FloatArray
 from zeroevidence.data.embeddings import Embeddings, require_speakers
-from zeroevidence.protect.assessment.numbers import balanced_parts, people_numbers
 from zeroevidence.protect.assessment.roles import stratified_parts
 from zeroevidence.protect.assessment.verification import Verifier
 
@@ -35,13 +34,9 @@ class Fold:
         return everyone.take(~self.tested), everyone.take(self.tested)
 
 
-def split_people(data: Embeddings, attribute: str, *, number: bool = False, seed: int = 0) -> list[Fold]:
-    """Return four splits of the people, of each class or of small, medium and large numbers; all are tested once."""
-    if number:
-        numbers, people = people_numbers(data, attribute)
-        part = balanced_parts(numbers, PARTS, seed)[people]
-    else:
-        part = stratified_parts(data, attribute, PARTS, seed)
+def split_people(data: Embeddings, attribute: str, *, seed: int = 0) -> list[Fold]:
+    """Return four splits of the people of each class; everybody is tested once."""
+    part = stratified_parts(data, attribute, PARTS, seed)
     folds = []
     for place in range(PARTS):
         tested, attacks = part == place, part == (place + 1) % PARTS

@@ -16,20 +16,17 @@ import numpy as np
 from zeroevidence._typing import FloatArray
 from zeroevidence.data.embeddings import Embeddings, require_speakers
 from zeroevidence.data.threat import UNPROTECTED
-from zeroevidence.errors import UsageError
-from zeroevidence.protect.assessment.numbers import attribute_numbers
-from zeroevidence.protect.assessment.roles import attribute_labels
+from zeroevidence.errors import InputError
+from zeroevidence.protect.assessment.labels import attribute_labels
 from zeroevidence.protect.assessment.systems import protect
-from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS
 from zeroevidence.protect.attributes.shared.protector import EmbeddingProtector
 from zeroevidence.protect.models import fit_kind
 from zeroevidence.protect.tradeoff.folds import PARTS, Fold, searched_people, split_people
-from zeroevidence.protect.tradeoff.kept import KeptAttribute, kept_evidence, other_attributes
-from zeroevidence.protect.tradeoff.quick_attackers import attacks_by_count
+from zeroevidence.protect.tradeoff.kept import KeptAttribute, other_attributes
+from zeroevidence.protect.tradeoff.quick_attackers import attacks_by_count, quick_attacks
 from zeroevidence.protect.tradeoff.strengths import (
     Limit,
     Tradeoff,
-    not_within,
     quick_protectors,
     set_strength,
 )
@@ -76,8 +73,8 @@ class Choice:
             "within": self.within,
             "people": self.people,
             "searched": self.searched,
-            "unprotected": self.unprotected.to_dict(),
-            "protected": self.chosen.to_dict(),
+            "unprotected": asdict(self.unprotected),
+            "protected": asdict(self.chosen),
             "kept": [asdict(attribute) for attribute in self.kept],
         }
 
@@ -131,10 +128,10 @@ class _Measurements:
         """Return the mean D_ECE of attackers of single vectors."""
         return float(np.mean([self.attacked(number, systems, level, 1) for number in range(len(self.folds))]))
 
-    def kept(self, systems: Sequence[_Noisy], level: float, name: str, measure: Any) -> float:
-        """Return the mean of what is left of another attribute."""
-        pairs = zip(self.folds, systems, strict=True)
-        return float(np.mean([kept_evidence(*fold.sides(noisy.at(level)), name, measure) for fold, noisy in pairs]))
+    def kept(self, systems: Sequence[_Noisy], level: float, name: str) -> float:
+        """Return the mean D_ECE of logistic regression about another attribute."""
+        sides = [fold.sides(noisy.at(level)) for fold, noisy in zip(self.folds, systems, strict=True)]
+        return float(np.mean([quick_attacks(*pair, name, ["logistic"])["logistic"] for pair in sides]))
 
 
 def search(
@@ -154,7 +151,7 @@ def search(
     data
         Embeddings of at least four people of each class, with several vectors of each.
     attribute
-        What to conceal: classes, or a number where a single candidate conceals one.
+        What to conceal; every label is a class.
     limit
         A budget of verification, or a target of attackers of single vectors.
     candidates
@@ -172,29 +169,26 @@ def search(
     >>> rng = np.random.default_rng(0)
     >>> vectors = np.repeat(3.0 * rng.normal(size=(24, 6)), 4, axis=0) + rng.normal(size=(96, 6))
     >>> data = Embeddings(vectors + 2.0 * (sex == "f")[:, None], None, people, {"sex": sex})
-    >>> choice = search(data, "sex", Limit.parse("eer=+5%"), {"classmeans": {}, "leace": {}})
+    >>> choice = search(data, "sex", Limit.parse("eer=+5%"), {"linear": {}, "leace": {}})
     >>> choice.within, choice.chosen.d_ece < choice.unprotected.d_ece
     (True, True)
     """
     kinds = {kind: {} for kind in quick_protectors()} if candidates is None else dict(candidates)
-    number = any(ATTRIBUTE_PROTECTORS.find(kind).conceals == "number" for kind in kinds)
-    if number and (len(kinds) > 1 or limit.measure != "eer"):
-        raise UsageError("a number is concealed by one protector, within a budget of EER")
-    folds = split_people(data, attribute, number=number, seed=seed)
+    data, others = other_attributes(data, attribute, PARTS)
+    folds = split_people(data, attribute, seed=seed)
     measurements = _Measurements(folds, attribute)
-    steps = _Steps(progress, PARTS * (1 + (1 if number else 2) * len(kinds)))
+    steps = _Steps(progress, PARTS * (1 + 2 * len(kinds)))
     plain = [_Noisy.of(fold, None) for fold in folds]
-    unprotected = _tradeoffs(measurements, {UNPROTECTED: plain}, {UNPROTECTED: 0.0}, number, steps)[0]
+    unprotected = _tradeoffs(measurements, {UNPROTECTED: plain}, {UNPROTECTED: 0.0}, steps)[0]
     systems: dict[str, list[_Noisy]] = {}
     for kind, parameters in kinds.items():
         systems[kind] = []
         for place, fold in enumerate(folds):
-            labels = (attribute_numbers if number else attribute_labels)(fold.train, attribute)
             settings = {"noise_seed": seed + place, **parameters}
             protector = fit_kind(
                 kind,
                 fold.train.vectors,
-                labels,
+                attribute_labels(fold.train, attribute),
                 parameters=settings,
                 seed=seed + place,
                 speakers=fold.train.speakers,
@@ -202,20 +196,18 @@ def search(
             systems[kind].append(_Noisy.of(fold, protector))
             steps.done()
     levels, within = _levels(measurements, systems, limit, limit.bound(unprotected))
-    points = _tradeoffs(measurements, systems, levels, number, steps)
+    points = _tradeoffs(measurements, systems, levels, steps)
     steps.done(steps.total - steps.count)  # attacks on protectors that were given up, or cannot keep to the limit
     best = min(points, key=_disclosed if limit.measure == "eer" else lambda point: point.eer)
     if not within and not nearest:
-        raise not_within(limit, best)
+        raise InputError(
+            f"no protector stays within {limit}; the nearest is {best.protector} at strength {best.strength:g}, with "
+            f"EER {100 * best.eer:.1f} % and D_ECE {best.d_ece:.2f}"
+        )
     own, level = systems[best.protector], best.strength
     kept = tuple(
-        KeptAttribute(
-            name,
-            measure,
-            measurements.kept(plain, 0.0, name, measure),
-            measurements.kept(own, level, name, measure),
-        )
-        for name, measure in other_attributes(data, attribute, PARTS)
+        KeptAttribute(name, measurements.kept(plain, 0.0, name), measurements.kept(own, level, name), boundaries)
+        for name, boundaries in others.items()
     )
     people = len(np.unique(require_speakers(data)))
     return Choice(limit, unprotected, best, within, people, searched_people(folds), kept)
@@ -262,20 +254,19 @@ def _last(levels: Sequence[float], holds: Callable[[float], bool]) -> float | No
 
 
 def _disclosed(point: Tradeoff) -> float:
-    """Return what attackers of one vector and of all vectors of a person learn, averaged; 0 of a number."""
-    return (point.d_ece + point.person_d_ece) / 2.0 if point.d_eces else 0.0
+    """Return what attackers of one vector and of all vectors of a person learn, averaged."""
+    return (point.d_ece + point.person_d_ece) / 2.0
 
 
 def _tradeoffs(
     measurements: _Measurements,
     systems: Mapping[str, Sequence[_Noisy]],
     levels: Mapping[str, float],
-    number: bool,
     steps: _Steps,
 ) -> list[Tradeoff]:
     """Return the tradeoffs of protectors at their levels; those that left more in each of two folds are given up."""
     left: dict[str, list[tuple[float, float]]] = {kind: [] for kind in levels}
-    for place in range(0 if number else len(measurements.folds)):
+    for place in range(len(measurements.folds)):
         for kind, values in left.items():
             own, level = systems[kind], levels[kind]
             one, every = measurements.attacked(place, own, level, 1, None)
@@ -288,7 +279,6 @@ def _tradeoffs(
             }
     points = []
     for kind, values in left.items():
-        eers, top1s = zip(*measurements.rates(systems[kind], levels[kind]), strict=True)
-        single, person = zip(*values, strict=True) if values else ((), ())
-        points.append(Tradeoff(kind, levels[kind], single, eers, top1s, person))
+        measured = (np.mean(values, axis=0), np.mean(measurements.rates(systems[kind], levels[kind]), axis=0))
+        points.append(Tradeoff(kind, levels[kind], *map(float, np.concatenate(measured))))
     return points

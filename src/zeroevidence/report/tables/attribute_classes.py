@@ -1,7 +1,6 @@
 """Evidence left about an attribute with classes, in tables as in [Noé et al. 2022].
 
-Classification, tags, information and verification; beside them all attackers, and the curve over the people that a
-protector was fitted on.
+Classification, tags, information and verification; beside them all attackers.
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ from zeroevidence.report.tables.rendering import render_grids
 
 _TAGS = "0ABCDEF"
 _INFORMATION = ("mutual_information", "attribute_bits")  # the second of more than two classes together
-_CURVE = "d_ece_over_people"
 _NOTE = (
     "The strongest of the attackers' classifiers is shown; they were trained on vectors protected in the same way, of "
     "other people. D_ECE under the null is its value when the attribute is dealt to people at random."
@@ -41,9 +39,8 @@ def render_attribute_classes(
     numbers = row_numbers([*strongest, *verified])
     first, rest = numbers[: len(strongest)], numbers[len(strongest) :]
     attackers = _attackers(rows, strongest)
-    grids = [_classification(rows, strongest, first, estimate=estimate), attackers, _over_people(strongest)]
-    grids += [_tags(strongest, first), _information(strongest)]
-    grids.append(verification_grid(verified, rest, estimate=estimate))
+    grids = [_classification(rows, strongest, first, estimate=estimate), attackers, _tags(strongest, first)]
+    grids += [_information(strongest), _verification(verified, rest, estimate=estimate)]
     notes = [_NOTE, *([_choice(strongest)] if attackers.body else [])]
     return render_attribute(grids, format, notes, [*strongest, *verified], each=signatures)
 
@@ -64,7 +61,7 @@ def render_attribute(
     )
 
 
-def verification_grid(rows: Sequence[Evaluation], numbers: tuple[int, ...], *, estimate: bool = False) -> Grid:
+def _verification(rows: Sequence[Evaluation], numbers: tuple[int, ...], *, estimate: bool = False) -> Grid:
     """Speaker verification with protected vectors, a line for each system."""
     columns = measure_columns(rows, ("eer", "cllr_min"), estimate=estimate)
     body = tuple((row.labels.get("system", ""), *(column.cell(row) for column in columns)) for row in rows)
@@ -137,30 +134,18 @@ def _attackers(rows: Sequence[Evaluation], strongest: Sequence[Evaluation]) -> G
     names = _differing(strongest)
     columns = {_key(row): ", ".join(filter(None, _labels(row, names))) for row in strongest}
     body = tuple(
-        (attacker, judged, *(marked(by_attacker.get((attacker, key)), "d_ece", first[key]) for key in columns))
+        (attacker, judged, *(_d_ece_text(by_attacker.get((attacker, key)), first[key]) for key in columns))
         for attacker, judged in sorted(judges.items(), key=lambda item: (item[1] == "person", item[0]))
     )
     title = "D_ECE of every attacker on the tested people"
     return Grid(title, ("attacker", "judges one", *columns.values()), body if len(body) > 1 else (), 2)
 
 
-def marked(row: Evaluation | None, name: str, chosen: str) -> str:
-    """A measure of an attacker, with a star where it is the chosen one."""
+def _d_ece_text(row: Evaluation | None, chosen: str) -> str:
+    """The D_ECE of an attacker, with a star where it is the chosen one."""
     if row is None:
         return ""
-    return f"{float(row.metrics[name]):.3f}{' *' if row.labels['attacker'] == chosen else ''}"
-
-
-def _over_people(strongest: Sequence[Evaluation]) -> Grid:
-    """D_ECE after fitting the protector on fewer people."""
-    curves = [(row, row.curves[_CURVE]) for row in strongest if _CURVE in row.curves]
-    sizes = sorted({int(size) for _, curve in curves for size in curve.x})
-    names = _differing(strongest)
-    body = []
-    for row, curve in curves:
-        d_ece = dict(zip(curve.x, curve.y, strict=True))
-        body.append((*_labels(row, names), *(f"{d_ece[size]:.3f}" if size in d_ece else "" for size in sizes)))
-    return Grid("D_ECE by the number of people fitted on", (*names, *map(str, sizes)), tuple(body), len(names))
+    return f"{float(row.metrics['d_ece']):.3f}{' *' if row.labels['attacker'] == chosen else ''}"
 
 
 def _tags(strongest: Sequence[Evaluation], numbers: tuple[int, ...]) -> Grid:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import asdict
+from typing import Literal
 
 import numpy as np
 
 from zeroevidence._version import __version__
-from zeroevidence.evaluation.planning.needed import Requirement
-from zeroevidence.evaluation.planning.one_system import Expected, Pilot, Plan, Simulation
-from zeroevidence.evaluation.planning.simulated import Design, Scenario
-from zeroevidence.evaluation.planning.two_systems import PlannedComparison
+from zeroevidence.evaluation.planning.result import Expected, Pilot, Plan, Requirement, Simulation
+from zeroevidence.evaluation.planning.simulated import Scenario
 from zeroevidence.evaluation.rows.flags import FEW_SPEAKERS
 from zeroevidence.measure.measures import MEASURES
 from zeroevidence.report import check_format
@@ -22,7 +20,7 @@ from zeroevidence.report.tables.rendering import render_grids
 from zeroevidence.uncertainty.level import LEAST_PEOPLE, percent
 from zeroevidence.uncertainty.planning import MOST_PEOPLE, PeopleNeeded
 
-SCHEMA = "zeroevidence/plan/2"
+SCHEMA = "zeroevidence/plan/3"
 _WHERE: dict[Scenario, str] = {
     "alike": "where all people are alike",
     "unequal": "where some are recorded much more often than others",
@@ -34,58 +32,16 @@ def render_plan(plan: Plan, format: str) -> str:
     """Return a plan in one of the output formats, ending in a newline."""
     check_format(format)
     if format == "json":
-        return _json({"kind": "pilot" if isinstance(plan.basis, Pilot) else "simulation", **_document(plan)})
+        return json.dumps(_document(plan), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     if format == "csv":
         return records_to_csv(_records(plan))
     return render_grids([_expected_grid(plan)], format, notes=plan_notes(plan)).rstrip("\n") + "\n"
 
 
-def render_planned_comparison(plan: PlannedComparison, format: str) -> str:
-    """Return the plan of a comparison in one of the output formats, ending in a newline."""
-    check_format(format)
-    if format == "json":
-        return _json({"kind": "comparison", **asdict(plan)})
-    if format == "csv":
-        needed = {f"needed_{name}": value for name, value in asdict(plan.needed).items()}
-        fields = {name: value for name, value in asdict(plan).items() if name not in ("design", "needed")}
-        return records_to_csv([{**asdict(plan.design), **fields, **needed}])
-    return render_grids([_comparison_grid(plan)], format, notes=_comparison_notes(plan)).rstrip("\n") + "\n"
-
-
-def _json(fields: Mapping[str, object]) -> str:
-    document = {"schema": SCHEMA, "version": __version__, **fields}
-    return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-
-
-def _comparison_grid(plan: PlannedComparison) -> Grid:
-    unit = MEASURES[plan.measure].unit
-    texts = heading(plan.measure), number(plan.difference, unit), interval(plan.low, plan.high, unit)
-    first, second = (_amount(plan.measure, value) for value in (plan.leak, plan.leak + plan.difference))
-    return Grid(
-        f"To expect from {_recordings(plan.design)}, if {title(plan.measure)} is {first} for one system and {second} "
-        "for another",
-        ("measure", "difference", interval_title(plan.level), "length", "told apart"),
-        ((*texts, number(plan.length, unit), _share(plan.told_apart)),),
-        1,
-    )
-
-
-def _comparison_notes(plan: PlannedComparison) -> list[str]:
-    needed = plan.needed
-    if needed.people is None:
-        first = f"To tell them apart with a probability of {_share(plan.power)} takes more than {MOST_PEOPLE} people."
-    else:
-        high = "no number at all" if needed.high is None else needed.high
-        first = (
-            f"To tell them apart with a probability of {_share(plan.power)} takes about {needed.people} people "
-            f"({needed.low} to {high} in {percent(plan.level)} of repeated simulations)."
-        )
-    return [
-        first,
-        f"Means over {plan.times} simulated comparisons (seed {plan.seed}) of systems that share "
-        f"{_share(plan.shared)} of the variance of their scores. A single pair is tested; among many systems it "
-        "takes more.",
-    ]
+def _kind(plan: Plan) -> Literal["pilot", "simulation", "comparison"]:
+    if isinstance(plan.basis, Pilot):
+        return "pilot"
+    return "simulation" if plan.basis.difference is None else "comparison"
 
 
 def _document(plan: Plan) -> dict[str, object]:
@@ -93,6 +49,9 @@ def _document(plan: Plan) -> dict[str, object]:
     if isinstance(plan.basis, Pilot):
         basis["labels"] = dict(plan.basis.labels)
     return {
+        "schema": SCHEMA,
+        "version": __version__,
+        "kind": _kind(plan),
         "people": plan.people,
         "power": plan.power,
         "level": plan.level,
@@ -104,12 +63,17 @@ def _document(plan: Plan) -> dict[str, object]:
 
 
 def _expected_grid(plan: Plan) -> Grid:
-    simulated = isinstance(plan.basis, Simulation)
-    headings = ["measure", "truth" if simulated else "pilot", interval_title(plan.level), "length"]
-    headings.append(f"{percent(plan.level)} limit")
-    columns = [simulated, any(expected.bound is not None for expected in plan.expected)]
-    headings += [name for name, there in zip(("power", "shown"), columns, strict=True) if there]
-    body = tuple(_line(expected, columns) for expected in plan.expected)
+    kind = _kind(plan)
+    headings = ["measure", {"pilot": "pilot", "simulation": "truth", "comparison": "difference"}[kind]]
+    headings += [interval_title(plan.level), "length"]
+    columns = {
+        f"{percent(plan.level)} limit": kind != "comparison",
+        "power": kind == "simulation",
+        "told apart": kind == "comparison",
+        "shown": any(expected.bound is not None for expected in plan.expected),
+    }
+    headings += [name for name, is_shown in columns.items() if is_shown]
+    body = tuple(_line(expected, tuple(columns.values())) for expected in plan.expected)
     return Grid(f"To expect from {_assumption(plan)}", tuple(headings), body, 1)
 
 
@@ -118,12 +82,14 @@ def _assumption(plan: Plan) -> str:
     basis = plan.basis
     if isinstance(basis, Pilot):
         return f"{plan.people} people, if the pilot's estimates are the truth"
-    return f"{_recordings(basis.design)}, if {title(basis.measure)} is {_amount(basis.measure, basis.leak)} in truth"
-
-
-def _recordings(design: Design) -> str:
-    each = "on average" if design.uneven else "each"
-    return f"{design.people} people with {design.utterances} utterances {each}"
+    each = "on average" if basis.design.uneven else "each"
+    truth = f"{_amount(basis.measure, basis.leak)} in truth"
+    if basis.difference is not None:
+        values = (_amount(basis.measure, value) for value in (basis.leak, basis.leak + basis.difference))
+        truth = "{} for one system and {} for another".format(*values)
+    return (
+        f"{plan.people} people with {basis.design.utterances} utterances {each}, if {title(basis.measure)} is {truth}"
+    )
 
 
 def _amount(name: str, value: float) -> str:
@@ -132,14 +98,14 @@ def _amount(name: str, value: float) -> str:
     return f"{100 * value:.4g} %" if unit == "rate" else f"{value:.4g}" + (f" {unit}" if unit == "bit" else "")
 
 
-def _line(expected: Expected, columns: list[bool]) -> tuple[str, ...]:
+def _line(expected: Expected, columns: tuple[bool, ...]) -> tuple[str, ...]:
     unit = MEASURES[expected.measure].unit
-    more = [_share(share) for share, there in zip((expected.power, expected.shown), columns, strict=True) if there]
-    limit = f"{_side(expected.measure, '≤', '≥')} {number(expected.limit, unit)}"
     ends = interval(expected.low, expected.high, unit)
+    limit = f"{_side(expected.measure, '≤', '≥')} {number(expected.limit, unit)}"
+    further = limit, _share(expected.power), _share(expected.power), _share(expected.shown)
     return (
-        *(heading(expected.measure), number(expected.truth, unit), ends, number(expected.length, unit), limit),
-        *more,
+        *(heading(expected.measure), number(expected.truth, unit), ends, number(expected.length, unit)),
+        *(text for text, is_shown in zip(further, columns, strict=True) if is_shown),
     )
 
 
@@ -162,6 +128,8 @@ def _people_needed(plan: Plan, target: Requirement) -> str:
     side = _side(target.measure, "at most", "at least")
     claim = f"{title(target.measure)} is {side} {_amount(target.measure, target.bound)}"
     needed = target.needed
+    if _kind(plan) == "comparison":
+        return _needed_to_compare(plan, needed)
     if target.worst is None:
         return _needed_by_pilot(plan, claim, needed)
     same = all(other == needed for other in target.scenarios.values())
@@ -208,7 +176,22 @@ def _needed_by_pilot(plan: Plan, claim: str, needed: PeopleNeeded) -> str:
     )
 
 
+def _needed_to_compare(plan: Plan, needed: PeopleNeeded) -> str:
+    begin = f"To tell them apart with a probability of {_share(plan.power)} takes"
+    if needed.people is None:
+        return f"{begin} more than {MOST_PEOPLE} people."
+    high = "no number at all" if needed.high is None else needed.high
+    repeated = f"{needed.low} to {high} in {percent(plan.level)} of repeated simulations"
+    return f"{begin} about {needed.people} people ({repeated})."
+
+
 def _simulation_notes(plan: Plan, basis: Simulation) -> list[str]:
+    if basis.difference is not None:
+        return [
+            f"Means over {basis.times} simulated comparisons (seed {basis.seed}) of systems that share "
+            f"{_share(basis.shared)} of the variance of their scores. A single pair is tested; among many systems it "
+            "takes more."
+        ]
     nothing = " Nothing leaks here, so that is the rate of false alarms." if basis.shift == 0.0 else ""
     errors = [
         expected.length_error / expected.length

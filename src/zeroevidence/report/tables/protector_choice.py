@@ -6,25 +6,19 @@ from zeroevidence.protect.tradeoff.search import Choice
 from zeroevidence.report.layout.grid import Grid
 from zeroevidence.report.tables.rendering import render_grids
 
-_KEPT = {"d_ece": "D_ECE of {}", "correlation": "correlation of guesses with {}"}
-
 
 def render_protector_choice(choice: Choice, attribute: str) -> str:
     """Return the table as text."""
     before, after = choice.unprotected, choice.chosen
-    rows: list[tuple[str, str, str]] = []
-    if after.d_eces:
-        rows += [
-            (f"D_ECE of {attribute}, one vector", f"{before.d_ece:.2f}", f"{after.d_ece:.2f}"),
-            (f"D_ECE of {attribute}, all of a person", f"{before.person_d_ece:.2f}", f"{after.person_d_ece:.2f}"),
-        ]
-    rows += [
+    rows = [
+        (f"D_ECE of {attribute}, one vector", f"{before.d_ece:.2f}", f"{after.d_ece:.2f}"),
+        (f"D_ECE of {attribute}, all of a person", f"{before.person_d_ece:.2f}", f"{after.person_d_ece:.2f}"),
         ("kept: EER", f"{100 * before.eer:.1f} %", f"{100 * after.eer:.1f} %"),
         (f"kept: top-1 of {choice.searched} people", f"{100 * before.top1:.1f} %", f"{100 * after.top1:.1f} %"),
     ]
     for kept in choice.kept:
-        name = _KEPT[kept.measure].format(kept.name)
-        rows.append((f"kept: {name}", f"{kept.unprotected:.2f}", f"{kept.protected:.2f}"))
+        classes = f", {len(kept.boundaries) + 1} classes" if kept.boundaries else ""
+        rows.append((f"kept: D_ECE of {kept.name}{classes}", f"{kept.unprotected:.2f}", f"{kept.protected:.2f}"))
     grid = Grid("Chosen by cross-validation over people", ("", "unprotected", "protected"), tuple(rows), 1)
     return render_grids([grid], "text")
 

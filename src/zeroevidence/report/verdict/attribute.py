@@ -6,9 +6,7 @@ from collections.abc import Sequence
 
 from zeroevidence.data.threat import UNPROTECTED
 from zeroevidence.evaluation import Evaluation, Finding
-from zeroevidence.evaluation.finding.finding import evidence_measure
 from zeroevidence.measure.pairs.zebra import D_ECE_MAX
-from zeroevidence.report.layout.formatting import interval_title
 from zeroevidence.report.verdict.phrases import (
     Statement,
     Verdict,
@@ -51,26 +49,6 @@ def _share(row: Evaluation) -> str:
     return percent((row.number("d_ece") or 0.0) / D_ECE_MAX)
 
 
-def _learned(row: Evaluation, attribute: str | None) -> str:
-    """The share of uncertainty about classes that is removed, or the bits learned about a number, at least 0."""
-    if evidence_measure(row) == "attribute_bits":
-        return f"learns {_bits(row)} about {attribute}"
-    return f"removes {_share(row)} of the uncertainty about {attribute}"
-
-
-def _bits(row: Evaluation) -> str:
-    return f"{max(0.0, row.number('attribute_bits') or 0.0):.2f} bits"
-
-
-def _between(row: Evaluation) -> str:
-    low, high = row.metrics["attribute_bits"].low, row.metrics["attribute_bits"].high
-    return "" if low is None or high is None else f" ({interval_title(row.setup.level)} {low:.2f} to {high:.2f})"
-
-
-def _amount(row: Evaluation) -> str:
-    return _bits(row) if evidence_measure(row) == "attribute_bits" else _share(row)
-
-
 def _headline(row: Evaluation, finding: Finding) -> str:
     attribute, level = finding.attribute, finding.level
     if level == "too-few":
@@ -102,11 +80,7 @@ def _removed(rows: Sequence[Evaluation], finding: Finding) -> Statement:
     row = rows[finding.strongest]
     of_class = row.about.of_class
     about = f"{finding.attribute} ({of_class} or not)" if of_class else finding.attribute
-    amount = _bits if evidence_measure(row) == "attribute_bits" else _share
-    before = "" if finding.control is None else f"; without protection it is {amount(rows[finding.control])}"
-    if amount is _bits:
-        learned = f"learns at least {_bits(row)}{_between(row)} about {about}{before}."
-        return Statement(f"{learned} Nothing learned would be perfect privacy.")
+    before = "" if finding.control is None else f"; without protection it is {_share(rows[finding.control])}"
     limited = limited_value(rows, finding, "d_ece", D_ECE_MAX)
     share = removed_share(limited)
     removed = f"removes {share.text} of the uncertainty about {about}, averaged over all prior beliefs"
@@ -134,7 +108,7 @@ def _together(rows: Sequence[Evaluation], finding: Finding) -> list[str]:
     """The sentence on all recordings of one person together."""
     if finding.pooled is None:
         return []
-    return [f"From all recordings of one person together it is {_amount(rows[finding.pooled])}."]
+    return [f"From all recordings of one person together it is {_share(rows[finding.pooled])}."]
 
 
 def _utility(rows: Sequence[Evaluation], row: Evaluation) -> list[str]:
@@ -166,7 +140,8 @@ def _short(row: Evaluation, finding: Finding, number: int) -> str:
     weak = ", on average not told apart from guessing" if finding.chance[number].beaten is False else ""
     system, name = row.labels.get("system", "unnamed"), row.labels.get("attacker", "")
     by = f" ({name})" if name else ""
-    return f"{system}: the attacker that counts{by} {_learned(row, finding.attribute)}{weak}."
+    removed = f"removes {_share(row)} of the uncertainty about {finding.attribute}"
+    return f"{system}: the attacker that counts{by} {removed}{weak}."
 
 
 def _other_attribute(rows: Sequence[Evaluation], row: Evaluation, finding: Finding) -> str:
@@ -175,7 +150,5 @@ def _other_attribute(rows: Sequence[Evaluation], row: Evaluation, finding: Findi
     same = next((rows[i] for i in finding.by_system if rows[i].labels.get("system", "") == system), None)
     if same is None:
         return f"{finding.attribute}: see the table."
-    before = "" if finding.control is None else f"; without protection it is {_amount(rows[finding.control])}"
-    if evidence_measure(same) == "attribute_bits":
-        return f"{finding.attribute}, with {system}: the attacker learns {_bits(same)}{before}."
+    before = "" if finding.control is None else f"; without protection it is {_share(rows[finding.control])}"
     return f"{finding.attribute}, with {system}: the attacker removes {_share(same)} of the uncertainty{before}."

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from zeroevidence.attack.attackers.attacker import ATTACKERS
 from zeroevidence.data.speech.folds import FEW_PEOPLE
 from zeroevidence.evaluation import Evaluation, Finding
-from zeroevidence.evaluation.finding.finding import evidence_measure
 from zeroevidence.evaluation.rows.evaluation import number_or_none
 from zeroevidence.measure.pairs.zebra import D_ECE_MAX
 from zeroevidence.report.verdict.groups import group_labels, group_text, system_text
@@ -126,16 +125,11 @@ def _learned(rows: Sequence[Evaluation], finding: Finding) -> str:
 
 
 def _learned_of_attribute(rows: Sequence[Evaluation], finding: Finding, plain: Evaluation | None) -> str:
-    """The share of the doubt about classes that is removed, or how far guesses of a number are off."""
-    row, attribute = rows[finding.strongest], finding.attribute
-    if evidence_measure(row) == "attribute_bits":
-        off, before = row.number("attribute_error") or 0.0, number_or_none(plain, "attribute_error")
-        without = "" if before is None else f", and without protection by {before:.3g}"
-        return f"Its guesses of {attribute} are off by {off:.3g} on average{without}."
+    """The share of the doubt about an attribute that is removed."""
     share = number_or_none(plain, "d_ece")
     without = "" if share is None else f"; without protection it is {percent(share / D_ECE_MAX)}"
     removed = removed_share(limited_value(rows, finding, "d_ece", D_ECE_MAX))
-    return f"This removes {removed.text} of the doubt about {attribute}{without}."
+    return f"This removes {removed.text} of the doubt about {finding.attribute}{without}."
 
 
 def _errors(error: LimitedValue) -> str:

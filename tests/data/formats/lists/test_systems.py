@@ -18,7 +18,7 @@ def folder(tmp_path):
 
 def table(folder, text):
     (folder / "systems.tsv").write_text(text)
-    return read_systems(folder / "systems.tsv", folder)
+    return read_systems(folder / "systems.tsv")
 
 
 def test_every_column(folder):

@@ -1,7 +1,8 @@
 """A training step as one CUDA graph.
 
 An encoder has hundreds of small layers, and launching their kernels one by one takes several times as long as running
-them. A graph is recorded once and launched as a whole. This module imports torch.
+them. A graph is recorded once and launched as a whole: two epochs of 100 000 recordings take 165 s on an H200 with it
+and more than 280 s without (`benchmarks/training_size.py`). This module imports torch.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Check the speech of a VoicePrivacy kit, write its tables, or show all systems on one page."""
+"""Check the speech of a VoicePrivacy kit."""
 
 from __future__ import annotations
 
@@ -15,6 +15,4 @@ def command() -> None:
 
     \b
     zeroevidence kit check Voice-Privacy-Challenge-2024 --suffix _mcadams
-    zeroevidence kit write results.json --suffix _x -o exp/results_summary
-    zeroevidence kit page submissions/ -o page.html
     """  # noqa: D301 (\b is a control character here)

@@ -13,7 +13,6 @@ from zeroevidence.cli.options.labelled_embeddings import (
     limit_options,
     paper_option,
     parameter_options,
-    refuse_with,
 )
 from zeroevidence.cli.options.output import print_written, terminal_progress
 from zeroevidence.cli.printing import echo
@@ -25,8 +24,8 @@ from zeroevidence.protect.fitting import (
     DEFAULT_LIMIT,
     KEEPING_PROTECTOR,
     MANY_PEOPLE,
-    NUMBER_PROTECTOR,
     PLAIN_PROTECTOR,
+    cut_into_classes,
     fit,
     protectors_that_keep,
     why_not_verified,
@@ -42,9 +41,8 @@ if TYPE_CHECKING:
 @shared.keep(f"{', '.join(protectors_that_keep())} only")
 @shared.protector(
     f"unless given, the strongest within the budget of {', '.join(quick_protectors())} (from {MANY_PEOPLE} people on "
-    f"also flow), for two or more classes; {NUMBER_PROTECTOR} within it with --continuous; {KEEPING_PROTECTOR} "
-    f"without noise with --keep or --paper; and {PLAIN_PROTECTOR} without noise where people are not named, or are too "
-    "few, so that no EER can be computed",
+    f"also flow), for two or more classes; {KEEPING_PROTECTOR} without noise with --keep or --paper; and "
+    f"{PLAIN_PROTECTOR} without noise where people are not named, or are too few, so that no EER can be computed",
     name="kind",
     type=click.Choice(list(ATTRIBUTE_PROTECTORS)),
 )
@@ -70,19 +68,17 @@ def command(
     Without --protector it is the strongest that costs at most one point of EER, chosen by cross-validation over people.
     """
     from zeroevidence.data.files.locking import lock_folder
+    from zeroevidence.protect.assessment.labels import number_class_flags
     from zeroevidence.protect.assessment.systems import zero_entry_flags
     from zeroevidence.protect.models import check_new, save_model
     from zeroevidence.report.tables.protector_choice import choice_sentence, render_protector_choice
 
     check_new(output, overwrite=overwrite)
-    if inputs.continuous:
-        _check_number_protector(kind, inputs)
-        refuse_with("--continuous", target=limit is not None and limit.measure != "eer", keep=keep, paper=paper)
-    if parameters and kind is None and keep is None and not paper and not inputs.continuous:
+    if parameters and kind is None and keep is None and not paper:
         raise UsageError("--set: name the --protector that it is for")
     data = inputs.read()
     with lock_folder(output), naming_file(inputs.embeddings):
-        reason = why_not_verified(data, inputs.attribute, inputs.continuous)
+        reason = why_not_verified(cut_into_classes(data, inputs.attribute, inputs.classes)[0], inputs.attribute)
         searched = limit is not None or (kind is None and keep is None and not paper and reason is None)
         if searched:
             echo(f"choosing the strongest protection within {limit or DEFAULT_LIMIT}", err=True)
@@ -90,7 +86,7 @@ def command(
             data,
             inputs.attribute,
             kind,
-            number=inputs.continuous,
+            classes=inputs.classes,
             keep=keep,
             parameters=parameters,
             preset="paper" if paper else None,
@@ -112,18 +108,10 @@ def command(
             f"{NAMING_SPEAKERS}",
             err=True,
         )
-    for flag in zero_entry_flags(data.vectors):
+    for flag in (*zero_entry_flags(data.vectors), *number_class_flags(inputs.attribute, model.boundaries)):
         echo(flag, err=True)
     history = getattr(protector, "history_", None)
     if history is not None:
         epochs = max(len(history.losses) - 1, history.best)
         error = f"inversion error {protector.inversion_error_:.1g} standard deviations"
         echo(f"{protector.kind}: best after {history.best} of {epochs} epochs, {error}", err=True)
-
-
-def _check_number_protector(kind: str | None, inputs: LabelledInputs) -> None:
-    """Refuse a protector of classes, and bands, for a number."""
-    if kind is not None and ATTRIBUTE_PROTECTORS.find(kind).conceals != "number":
-        raise UsageError(f"{kind} conceals classes: give --bands instead of --continuous, or use {NUMBER_PROTECTOR}")
-    if inputs.bands is not None:
-        raise UsageError("--bands and --continuous: a protector is fitted to one of them")

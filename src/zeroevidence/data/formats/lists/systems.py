@@ -18,6 +18,7 @@ _LABELS = ("system", "dataset", "split", "sex")
 _SIDES = ("enrolment", "trial", "trained_on")
 _COLUMNS = (*_FILES, *_LABELS, *_SIDES)
 _REQUIRED = ("scores", "system")
+_NAMES = ("systems.tsv", "systems.csv")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,12 @@ class SystemScores:
     line: int
 
 
-def read_systems(path: str | Path, folder: str | Path) -> list[SystemScores]:
+def find_systems(folder: str | Path) -> Path | None:
+    """Return the table of systems that lies in a folder, None where there is none."""
+    return next((table for name in _NAMES if (table := Path(folder) / name).is_file()), None)
+
+
+def read_systems(path: str | Path) -> list[SystemScores]:
     r"""Return the lines of a table of systems, with tabs or commas between the columns.
 
     Parameters
@@ -56,9 +62,7 @@ def read_systems(path: str | Path, folder: str | Path) -> list[SystemScores]:
     path
         The table. Its columns are ``scores`` and ``system``, and where they are known ``key``, ``speakers``,
         ``dataset``, ``split``, ``sex``, and of the attacker ``enrolment``, ``trial`` and ``trained_on``, each
-        ``original`` or ``anonymised``.
-    folder
-        Where the files lie that it names.
+        ``original`` or ``anonymised``. Files are named by their paths within the folder of the table.
 
     Raises
     ------
@@ -71,7 +75,7 @@ def read_systems(path: str | Path, folder: str | Path) -> list[SystemScores]:
     >>> folder = Path(tempfile.mkdtemp())
     >>> _ = (folder / "a.scores").write_text("ada u1 2.1 target\n")
     >>> _ = (folder / "systems.csv").write_text("scores,system,sex\na.scores,A,f\n")
-    >>> [(row.scores.name, row.labels) for row in read_systems(folder / "systems.csv", folder)]
+    >>> [(row.scores.name, row.labels) for row in read_systems(folder / "systems.csv")]
     [('a.scores', {'system': 'A', 'sex': 'f'})]
     """
     source = open_input(path)
@@ -80,7 +84,7 @@ def read_systems(path: str | Path, folder: str | Path) -> list[SystemScores]:
     problems = FileProblems(source.name)
     rows: list[SystemScores] = []
     for number, cells in _cells(text.full_lines(source.read(), problems), problems):
-        row = _row(cells, Path(folder), number)
+        row = _row(cells, Path(path).parent, number)
         if isinstance(row, str):
             problems.add(number, row)
         else:

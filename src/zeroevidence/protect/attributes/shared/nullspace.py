@@ -1,11 +1,14 @@
-"""Directions that linear models of the class use, each after the directions before it were removed."""
+"""Directions that linear models of the class use, each after the directions before it were removed.
+
+This is iterative null-space projection [Ravfogel et al. 2020].
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
-from zeroevidence.protect.attributes.shared.discriminants import LinearDiscriminants, class_means
+from zeroevidence.protect.attributes.shared.discriminants import class_means
 from zeroevidence.protect.attributes.shared.labelled import LabelledVectors
 from zeroevidence.protect.attributes.shared.moments import shrinkage_share, shrunk
 
@@ -13,26 +16,21 @@ _LOSS = 1000.0  # weight of the mean loss beside the penalty, however many vecto
 _RANK = 1e-9  # of a direction's length, after what was removed before
 
 
-def classifier_directions(data: LabelledVectors, most: int) -> tuple[FloatArray, FloatArray, LinearDiscriminants]:
-    """Return at most `most` orthonormal directions (d x m), the centre of the classes, and the first classifier."""
+def classifier_directions(data: LabelledVectors, most: int) -> tuple[FloatArray, FloatArray]:
+    """Return at most `most` orthonormal directions (d x m) of logistic regressions, and the centre of the classes."""
     centre = class_means(data).mean(axis=0)
     spread = float(np.sqrt(np.average(((data.x - centre) ** 2).mean(axis=1), weights=data.weights)))
     scale = spread if spread > 0.0 else 1.0
     left = (data.x - centre) / scale
     directions: list[FloatArray] = []
-    slopes, constants = _classifier(left, data.labels[:, 0], data.weights)
-    sides = (slopes[1:] - slopes[0]).T / scale
-    first = LinearDiscriminants(sides, centre @ sides - (constants[1:] - constants[0]))
     while len(directions) < most:
+        slopes = _classifier(left, data.labels[:, 0], data.weights)
         new = _orthonormal(slopes - slopes.mean(axis=0), directions)[: most - len(directions)]
         if not new:
             break
         directions += new
         left = left - sum(np.outer(left @ direction, direction) for direction in new)
-        if len(directions) < most:
-            slopes, _ = _classifier(left, data.labels[:, 0], data.weights)
-    basis = np.stack(directions, axis=1) if directions else np.zeros((data.x.shape[1], 0))
-    return basis, centre, first
+    return _basis(directions, data.x.shape[1]), centre
 
 
 def regression_directions(data: LabelledVectors, most: int) -> tuple[FloatArray, FloatArray]:
@@ -58,18 +56,21 @@ def regression_directions(data: LabelledVectors, most: int) -> tuple[FloatArray,
             column = inverse @ direction
             inverse = inverse - np.outer(column, column) / (direction @ column)
         directions += new
-    basis = np.stack(directions, axis=1) if directions else np.zeros((data.x.shape[1], 0))
-    return basis, centre
+    return _basis(directions, data.x.shape[1]), centre
 
 
-def _classifier(x: FloatArray, labels: IntArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return slopes (K x d) and constants of logistic regression."""
+def _basis(directions: list[FloatArray], dimension: int) -> FloatArray:
+    """Return directions as columns."""
+    return np.stack(directions, axis=1) if directions else np.zeros((dimension, 0))
+
+
+def _classifier(x: FloatArray, labels: IntArray, weights: FloatArray) -> FloatArray:
+    """Return the slopes of logistic regression (K x d)."""
     from sklearn.linear_model import LogisticRegression
 
     model = LogisticRegression(C=_LOSS, max_iter=1000).fit(x, labels, sample_weight=weights / weights.sum())
-    if len(model.coef_) > 1:
-        return model.coef_, model.intercept_
-    return np.concatenate([-model.coef_, model.coef_]) / 2.0, np.append(-model.intercept_, model.intercept_) / 2.0
+    slopes: FloatArray = model.coef_
+    return slopes if len(slopes) > 1 else np.concatenate([-slopes, slopes]) / 2.0
 
 
 def _orthonormal(rows: FloatArray, basis: list[FloatArray]) -> list[FloatArray]:

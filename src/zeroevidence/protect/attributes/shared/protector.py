@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Self, TypeAlias
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
@@ -29,8 +29,6 @@ from zeroevidence.protect.attributes.shared.stored import StoredArrays
 
 _LARGEST = 1e100  # squares of larger entries, and sums of them, may overflow
 _NOISE, _CENTRE, _WHITENING = "noise.root", "rotation.centre", "rotation.whitening"
-# classes: labels that are equal or not; number: values with an order and distances
-Target: TypeAlias = Literal["classes", "number"]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -59,10 +57,6 @@ class EmbeddingProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, 
     """
 
     kind: ClassVar[str]  # its name
-    conceals: ClassVar[Target] = "classes"
-    dial: ClassVar[str] = "noise"  # the parameter that is its strength
-    # to try, from weak to strong
-    strengths: ClassVar[tuple[float, ...]] = (0.0, 0.3, 0.6, 0.8, 1.0, 1.3, 1.6, 2.0, 3.0, 4.5)
     array_names: ClassVar[tuple[str, ...]] = ()  # fitted arrays, stored in attributes of these names and an underscore
     record_types: ClassVar[tuple[tuple[str, type[StoredArrays]], ...]] = ()  # dataclasses of fitted arrays, likewise
 
@@ -198,7 +192,7 @@ class EmbeddingProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, 
         if names.shape != (len(X),):
             raise InputError(f"speakers: expected {len(X)}, one per row, got shape {names.shape}")
         _, people = np.unique(names, return_inverse=True)
-        self.classes_, labels = self._labels(y, people)
+        self.classes_, labels = _labels("y", y, len(X))
         columns = [labels]
         if keep is not None:
             self.kept_classes_, kept_labels = _labels("keep", keep, len(X))
@@ -209,10 +203,6 @@ class EmbeddingProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, 
         self.noise_root_ = noise_root(data, self.noise_shape, root)
         self.rotation_centre_ = data.weights @ X / data.weights.sum()
         return data
-
-    def _labels(self, y: Any, people: IntArray) -> tuple[Any, IntArray]:
-        """Return the classes, and the class number of each row."""
-        return _labels("y", y, len(people))
 
     def _learned(self) -> Self:
         """Return the protector itself if its arrays are finite."""

@@ -97,7 +97,7 @@
     const numbers = typeof a === "number" && typeof b === "number" && !Number.isNaN(a) && !Number.isNaN(b);
     return numbers ? a - b : String(a).localeCompare(String(b), "en", { numeric: true });
   };
-  document.querySelectorAll("table[data-sortable]").forEach((table) => {
+  document.querySelectorAll("table.data").forEach((table) => {
     const body = table.tBodies[0];
     const headings = [...table.tHead.rows[0].cells];
     headings.forEach((heading, column) => {

@@ -1,1 +1,0 @@
-"""Numerical routines written out so that small commands need not import SciPy."""

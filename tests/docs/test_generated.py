@@ -1,0 +1,52 @@
+"""What pages take from the package when they are built."""
+
+import re
+
+import pytest
+
+from zeroevidence.measure.measures import MEASURES
+
+PLACES = {
+    "measures/index.md": "measures",
+    "public-api.md": "public names",
+    "glossary.md": "terms",
+    "gallery.md": "gallery",
+}
+
+
+def test_every_measure_has_a_heading_on_one_page(generated):
+    headings = [
+        heading
+        for page in (generated.DOCS / "measures").glob("*.md")
+        for heading in re.findall(r"^## `(\w+)`\n\n\S", page.read_text(encoding="utf-8"), re.MULTILINE)
+    ]
+    assert sorted(headings) == sorted(MEASURES)
+
+
+@pytest.mark.parametrize("name", MEASURES)
+def test_a_measure_is_described_by_the_registry(generated, name):
+    text, measure = generated.describe_measure(name), MEASURES[name]
+    assert text.startswith(measure.meaning)
+    assert f"{measure.unit}, {measure.range}" in text
+    assert f"zeroevidence cite {name}" in text
+    assert ("--estimate" in text) == measure.estimated
+
+
+@pytest.mark.parametrize(("page", "name"), PLACES.items())
+def test_pages_are_filled(generated, page, name):
+    text = (generated.DOCS / page).read_text(encoding="utf-8")
+    assert f"<!-- generated: {name} -->" in text
+    assert "<!-- generated" not in generated.fill_page(page.removesuffix(".md"), text)
+
+
+def test_links_to_measures_lead_to_headings(generated):
+    pages = {name: f"{page}#{name}" for name, page in generated.measure_pages().items()}
+    for path in generated.DOCS.rglob("*.md"):
+        for page, anchor in re.findall(r"measures/([\w-]+\.md)#(\w+)\b", path.read_text(encoding="utf-8")):
+            assert anchor not in pages or pages[anchor] == f"{page}#{anchor}", path
+
+
+def test_the_gallery_is_small_and_shows_every_file(generated):
+    files = {path.name: path.stat().st_size for path in (generated.DOCS / "gallery").iterdir()}
+    assert sum(files.values()) < 1_500_000
+    assert sorted(re.findall(r"gallery/([\w.-]+\.(?:svg|md))", generated.show_gallery())) == sorted(files)
