@@ -2,9 +2,9 @@
 
     python scripts/make_sample_attacker.py WORK [--speech ../shared/data/speechocean]
 
-WORK is the folder of `benchmarks/trained_attacker.py`, after its steps `prepare` and `train`. What the encoder makes of
-protected speech comes from there, as it is and trained on cut 0 of the people; original speech is embedded here.
-Vectors are stored in half precision.
+WORK is the folder of `benchmarks/trained_attacker.py`, after its steps `prepare` and `train`. It holds embeddings of
+protected speech by the published encoder and by the one fine-tuned on cut 0 of the people; original speech is embedded
+here. Vectors are stored in half precision.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("work", type=Path)
     parser.add_argument("--speech", type=Path, default=Path("../shared/data/speechocean"))
-    given = parser.parse_args()
-    with (given.speech / "utterances.tsv").open(encoding="utf-8") as file:
+    arguments = parser.parse_args()
+    with (arguments.speech / "utterances.tsv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file, delimiter="\t"))
     arrays = {name: np.array([row[name] for row in rows]) for name in ("utterance", "speaker", "sex", "role")}
     arrays["split"] = people(arrays["speaker"])
     encoder = load_extractor(ENCODER)
-    original = np.concatenate([encoder.embed([load_audio(given.speech / row["path"], 16_000)]) for row in rows])
-    protected = np.load(given.work / f"{ENCODER}-{PROTECTION}-as-it-comes.npy")
-    trained = np.load(given.work / f"{ENCODER}-{PROTECTION}-trained-{CUT}.npy")
+    original = np.concatenate([encoder.embed([load_audio(arguments.speech / row["path"], 16_000)]) for row in rows])
+    protected = np.load(arguments.work / f"{ENCODER}-{PROTECTION}-as-it-comes.npy")
+    trained = np.load(arguments.work / f"{ENCODER}-{PROTECTION}-trained-{CUT}.npy")
     arrays |= {
         name: vectors.astype(np.float16)
         for name, vectors in (("original", original), ("protected", protected), ("trained", trained))

@@ -3,9 +3,9 @@
     python scripts/make_sample_embeddings.py AUDIOMNIST_FOLDER EXTRACTOR [--cache FOLDER]
 
 Speakers are shared out over train, dev and eval as `zeroevidence audit` does it with seed 0. Enrolment is the first
-four digits of an utterance, training and trials the first two: on whole strings of ten digits recognition is perfect,
-which leaves nothing to see. EXTRACTOR is what `audit --extractor` takes; the bundled file was made with an ECAPA-TDNN
-trained on VoxCeleb. Vectors are stored in half precision.
+four digits of an utterance, training and trials the first two: on whole strings of ten digits recognition is perfect.
+EXTRACTOR is what `audit --extractor` takes; the bundled file was made with an ECAPA-TDNN trained on VoxCeleb. Vectors
+are stored in half precision.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ def main() -> None:
     arguments = parser.parse_args()
     segments = read_segments(arguments.corpus / "segments.tsv")
     utterances = [
-        replace(one, start=segments[one.id][0][0], end=segments[one.id][DIGITS[one.role] - 1][1])
-        for one in sorted(read_corpus(arguments.corpus, seed=0), key=lambda one: one.id)
+        replace(each, start=segments[each.id][0][0], end=segments[each.id][DIGITS[each.role] - 1][1])
+        for each in sorted(read_corpus(arguments.corpus, seed=0), key=lambda each: each.id)
     ]
     extractor = load_extractor(arguments.extractor)
     arrays = {
-        "utterance": np.array([one.id for one in utterances]),
-        "speaker": np.array([one.speaker for one in utterances]),
-        "sex": np.array([one.attributes["sex"] for one in utterances]),
-        "role": np.array([one.role for one in utterances]),
-        "split": np.array([one.split or "train" for one in utterances]),
+        "utterance": np.array([utterance.id for utterance in utterances]),
+        "speaker": np.array([utterance.speaker for utterance in utterances]),
+        "sex": np.array([utterance.attributes["sex"] for utterance in utterances]),
+        "role": np.array([utterance.role for utterance in utterances]),
+        "split": np.array([utterance.split or "train" for utterance in utterances]),
     }
     for name, protector in PROTECTORS.items():
 

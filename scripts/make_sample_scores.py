@@ -3,8 +3,8 @@
     python scripts/make_sample_scores.py EMBEDDINGS.npz
 
 EMBEDDINGS.npz holds `vectors`, `utterance`, `speaker` and `sex`, one row per utterance of ten spoken digits. The
-speakers are halved into dev and eval, alike in sex; each is enrolled with the mean of eight utterances and tried with
-others.
+speakers are split into halves, dev and eval, balanced in sex; each is enrolled with the mean of eight utterances, and
+others are the trials.
 Protection is Gaussian noise, drawn anew for every utterance, of `NOISE` times the length of the embedding.
 """
 

@@ -113,7 +113,7 @@ def test_the_workflow_runs_the_stages_there_are():
 @pytest.mark.parametrize("failing", ["tests", "lint", None])
 def test_all_stages_run_to_their_end_and_the_run_fails_where_one_does(failing, tmp_path):
     script = read(".ci/run")
-    run = script[script.index("\nchecks() {") : script.index("\nfor stage in")]
+    run = script[script.index("\neverything() {") : script.index("\nfor stage in")]
     stages = "\n".join(f"{name}() {{ {'false' if name == failing else 'true'}; echo {name} >&2; }}" for name in STAGES)
     text = f"set -euo pipefail\nwork={tmp_path}\n{stages}\n{run}\neverything\necho passed"
     done = subprocess.run(["bash", "-c", text], capture_output=True, text=True, check=False)

@@ -93,7 +93,7 @@ def prepare_people(work: Path, folder: Path, encoder: Path, copies: int, workers
 
 
 def main() -> None:
-    """Run one of the three steps."""
+    """Run one of the steps."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("step", choices=("pack", "prepare", "listen", "train", "export"))
     parser.add_argument("work", type=Path)

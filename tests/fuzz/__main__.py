@@ -50,7 +50,6 @@ def main() -> int:
                 print(f"{len(outcomes)} cases, {time.monotonic() - start:.0f} s", file=sys.stderr, flush=True)
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
-    outcomes.sort(key=lambda outcome: outcome.case)
     print(f"{len(outcomes)} cases, {time.monotonic() - start:.0f} s\n\n{summary(outcomes)}")
     _print_faults(outcomes)
     return int(any(outcome.is_fault for outcome in outcomes))

@@ -1,14 +1,11 @@
-"""Score files and vectors read a second time, by rules of their own, and measures from their definitions."""
+"""Score files read a second time, by rules of their own, and the equal error rate from its definition."""
 
 from __future__ import annotations
 
-import io
 import itertools
 import math
 import re
 from fractions import Fraction
-
-import numpy as np
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _LABELS = {
@@ -67,32 +64,3 @@ def eer(target: list[float], nontarget: list[float]) -> float:
             share = gap / (gap - next_gap)
             return float(miss + share * (next_miss - miss))
     raise AssertionError("misses outnumber false alarms at last")
-
-
-def link_ranks(enrol: bytes, trial: bytes) -> dict[str, tuple[float, float]] | None:
-    """The least and the largest rank of each trial in a search by cosine; None where the files are not plain.
-
-    Scores closer than single precision may count on either side.
-    """
-    sides = []
-    for data in (enrol, trial):
-        try:
-            with np.load(io.BytesIO(data), allow_pickle=False) as loaded:
-                vectors, people, names = (loaded[name] for name in ("vectors", "speaker", "utterance"))
-        except (ValueError, KeyError, OSError, EOFError):
-            return None
-        if vectors.ndim != 2 or vectors.dtype.kind != "f" or not vectors.any(axis=1).all():
-            return None
-        unit = vectors.astype(np.float64)
-        unit /= np.abs(unit).max(axis=1, keepdims=True)
-        sides.append((unit / np.linalg.norm(unit, axis=1, keepdims=True), people.tolist(), names.tolist()))
-    (enrolled, identities, _), (tried, speakers, names) = sides
-    if len(set(identities)) < len(identities):
-        return None
-    ranks = {}
-    for vector, speaker, name in zip(tried, speakers, names, strict=True):
-        if speaker in identities:
-            mated = identities.index(speaker)
-            gaps = np.delete(enrolled @ vector, mated) - enrolled[mated] @ vector
-            ranks[str(name)] = (1.0 + float((gaps > 1e-5).sum()), 1.0 + float((gaps >= -1e-5).sum()))
-    return ranks

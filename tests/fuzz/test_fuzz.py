@@ -9,24 +9,22 @@ import random
 import click
 import pytest
 
-from tests.effort import repetitions
-from tests.fuzz.damage.anything import damaged
+from tests.effort import repetitions, slow
 from tests.fuzz.oracle import eer, scores_of
-from tests.fuzz.running import Lane, Outcome, case_files, command_of, run_cases, summary
+from tests.fuzz.running import Lane, case_files, command_of, run_cases, summary
 from tests.fuzz.seeds.target import run
 from tests.fuzz.seeds.targets import targets
 from zeroevidence.cli import cli
 from zeroevidence.measure.pairs.verification import eer as measured_eer
 
 CASES = int(os.environ.get("ZEROEVIDENCE_FUZZ") or repetitions(160, 640))
-PARTS = 16 if CASES >= 640 else 4  # so that they can run side by side, with enough cases in each
+PARTS = 16 if CASES >= 640 else 1  # so that many can run side by side
 
 
 @pytest.fixture(scope="module")
 def made():
-    pytest.importorskip("torch")
-    pytest.importorskip("safetensors")
-    pytest.importorskip("matplotlib")
+    for package in ("torch", "safetensors", "matplotlib", "soundfile"):
+        pytest.importorskip(package)
     return targets()
 
 
@@ -40,13 +38,29 @@ def lane(made):
 @pytest.mark.parametrize("part", range(PARTS))
 def test_damaged_files_end_in_a_number_that_is_right_or_in_a_line_that_names_one(lane, part):
     cases = range(part * CASES // PARTS, (part + 1) * CASES // PARTS)
-    outcomes = lane.run(cases)
-    assert [outcome.case for outcome in outcomes] == list(cases)
+    outcomes = [lane.run(case) for case in cases]
     assert not [outcome for outcome in outcomes if outcome.is_fault], summary(outcomes)
     assert {outcome.kind for outcome in outcomes} >= {"exit 0", "exit 3"}
 
 
+def test_a_process_that_dies_is_a_crash_and_the_next_case_is_run(lane):
+    lane.pool.submit(os._exit, 1)
+    assert [lane.run(case).kind == "crash" for case in range(3)] == [True, False, False]
+
+
+@slow
+def test_any_number_of_processes_gives_the_same(made):
+    cheap = [target for target in made if target.command in ("doctor", "models")]
+    alone, shared = (
+        [(outcome.case, outcome.command, outcome.kind) for outcome in run_cases(cheap, 3, range(60), workers)]
+        for workers in (1, 3)
+    )
+    assert alone == shared
+
+
 def test_the_undamaged_files_are_read(made, tmp_path, monkeypatch):
+    monkeypatch.setenv("ZEROEVIDENCE_HOME", "added")
+    monkeypatch.setattr("zeroevidence.report.html.page.draw_figures", lambda *_, **__: ([], {}))
     for number, target in enumerate(made):
         if target.command not in ("plot", "compare", "report"):
             home = tmp_path / str(number)
@@ -54,8 +68,6 @@ def test_the_undamaged_files_are_read(made, tmp_path, monkeypatch):
                 (home / name).parent.mkdir(parents=True, exist_ok=True)
                 (home / name).write_bytes(data)
             monkeypatch.chdir(home)
-            monkeypatch.setenv("ZEROEVIDENCE_HOME", "added")
-            monkeypatch.setattr("zeroevidence.report.html.page.draw_figures", lambda *_, **__: ([], {}))
             code, _, err = run(target.command, *target.arguments)
             assert code == 0, (target.arguments, err)
 
@@ -67,40 +79,12 @@ def test_a_case_is_the_same_each_time(made):
     assert case_files(made, 7, 0)[1] != case_files(made, 8, 0)[1]
 
 
-def test_any_number_of_processes_gives_the_same(made):
-    cheap = [target for target in made if target.command in ("doctor", "models")]
-    alone, shared = (sorted(run_cases(cheap, 3, range(60), workers), key=lambda each: each.case) for workers in (1, 3))
-    alone, shared = ([(each.case, each.command, each.kind) for each in outcomes] for outcomes in (alone, shared))
-    assert alone == shared
-
-
-@pytest.mark.parametrize("gone", [False, True])
-def test_a_process_that_dies_is_a_crash_and_the_next_case_is_run(made, gone):
-    lane = Lane([target for target in made if target.command == "kit"], 3)
-    lane.worker.kill()
-    if gone:  # else it may take its time
-        lane.worker.join()
-    outcomes = lane.run(range(4))
-    lane.close()
-    assert [outcome.case for outcome in outcomes] == [0, 1, 2, 3]
-    assert [outcome.kind == "crash" for outcome in outcomes] == [True, False, False, False]
-
-
 def test_every_command_that_reads_files_has_its_turn(made):
-    assert {command_of(made, case) for case in range(1000)} == {target.command for target in made}
-    without_files = {
-        "serve",
-        "demo",
-        "metrics",
-        "cite",
-    }  # read no files, or only what they bring; the server has its own tests
+    commands = {target.command for target in made}
+    assert {command_of(made, case) for case in range(1000)} == commands
+    without_files = {"serve", "demo", "metrics", "cite"}  # or only what they bring; the server has its own tests
     dear = {"train-attacker"}  # minutes for each case; its corpora and cards are read as those of audit and models are
-    assert {target.command for target in made} == set(cli.list_commands(click.Context(cli))) - without_files - dear
-
-
-def test_damage_is_damage():
-    text = b"ann u1 0.5\nbob u1 -0.5\n" * 20
-    assert sum(damaged(text, "a.scores", random.Random(seed)) != text for seed in range(100)) > 90
+    assert commands == set(cli.list_commands(click.Context(cli))) - without_files - dear
 
 
 def test_the_oracle_agrees_on_what_is_right():
@@ -109,28 +93,9 @@ def test_the_oracle_agrees_on_what_is_right():
         target = [round(rng.gauss(1.0, 1.0), 1) for _ in range(rng.randrange(1, 20))]
         nontarget = [round(rng.gauss(0.0, 1.0), 1) for _ in range(rng.randrange(1, 40))]
         assert measured_eer(target, nontarget) == pytest.approx(eer(target, nontarget), abs=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("scores", "key"),
-    [
-        (b"", b"a u target"),
-        (b"a u 0x10", b"a u target"),
-        (b"a u nan", b"a u target"),
-        (b"a u 1\na u 2", b"a u target"),
-        (b"a u 1", b"b u target"),
-        (b"a u \xff", b"a u target"),
-        (b"a u 1", b"a u target"),
-    ],
-)
-def test_the_oracle_refuses(scores, key):
-    assert scores_of(scores, key) is None
-
-
-def test_the_oracle_reads_what_is_right():
     assert scores_of(b"\xef\xbb\xbfa u 1\r\n\nb u -2e0\n", b"b u 0\na u target\n") == ([1.0], [-2.0])
 
 
-def test_a_summary_counts_by_command():
-    lines = summary([Outcome(0, "plot", "traceback", 0.1), Outcome(1, "plot", "exit 0", 0.1)]).splitlines()
-    assert lines[2].startswith("| plot | 2 | 1 | 0 |")
+@pytest.mark.parametrize("scores", [b"", b"a u 0x10", b"a u nan", b"a u 1\na u 2", b"b u 1", b"a u \xff", b"a u 1"])
+def test_the_oracle_refuses(scores):
+    assert scores_of(scores, b"a u target") is None

@@ -1,26 +1,4 @@
-"""Helpers of these tests as fixtures."""
-
 import pytest
-
-from tests.linkage import searches
-
-
-@pytest.fixture(scope="session")
-def draw():
-    """Random trials that resemble the identities they are mated with."""
-    return searches.draw
-
-
-@pytest.fixture(scope="session")
-def check():
-    """Compare a result with the score matrix."""
-    return searches.check
-
-
-@pytest.fixture(scope="session")
-def same():
-    """Compare everything two results hold, up to rounding."""
-    return searches.same
 
 
 @pytest.fixture

@@ -17,16 +17,7 @@ def test_announced_memory_is_taken(tmp_path):
 
 @pytest.mark.parametrize(
     ("pairs", "written"),
-    [
-        (7, "7"),
-        (4800, "4 800"),
-        (999_999, "999 999"),
-        (1_000_000, "1 million"),
-        (999_499_999, "999 million"),
-        (999_500_000, "1 billion"),
-        (400 * 10**9, "400 billion"),
-        (12 * 10**15, "12000 trillion"),
-    ],
+    [(4800, "4 800"), (999_499_999, "999 million"), (999_500_000, "1 billion"), (12 * 10**15, "12000 trillion")],
 )
 def test_numbers_have_no_exponent(pairs, written):
     assert str(CostEstimate(pairs, 999_700_000, 1.0)).startswith(f"{written} pairs, about 1 GB of memory, about ")

@@ -5,13 +5,14 @@ import pickle
 import numpy as np
 import pytest
 
+from tests.linkage.searches import draw, same
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.linkage import CalibrationFacts, TrialEvidence, link
 from zeroevidence.linkage.inputs import digests
 
 
 @pytest.fixture
-def search(draw):
+def search():
     return draw(trials=12, identities=9)
 
 
@@ -56,7 +57,7 @@ def test_the_digest_is_of_data_and_options_not_of_engines(search):
     assert len({other.digest for other in others}) == len(others)
 
 
-def test_it_is_still_plain_evidence(search, same):
+def test_it_is_still_plain_evidence(search):
     x, y, mated = search
     found = link(x, y, mated, weight=2.0)
     assert (len(found), found.identities) == (12, 9)

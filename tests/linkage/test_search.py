@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.linkage.searches import read_x_vectors
+from tests.linkage.searches import check, draw, read_x_vectors, same
 from zeroevidence.calibrate.rows import AffineCalibration, row_llrs
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.linkage import link
@@ -24,7 +24,7 @@ on_numpy_and_torch = pytest.mark.parametrize("engine", ["numpy", "torch"], indir
 @pytest.mark.parametrize(("dtype", "bits"), [(np.float64, 1e-9), (np.float32, 1e-5), (np.float16, 1e-5)])
 @pytest.mark.parametrize("weight", [3.0, -2.0, 40.0])
 @pytest.mark.parametrize("scoring", ["dot", "cosine"])
-def test_equals_the_matrix_path_on_random_vectors(engine, dtype, bits, weight, scoring, draw, check):
+def test_equals_the_matrix_path_on_random_vectors(engine, dtype, bits, weight, scoring):
     x, y, mated = draw(dtype=dtype)
     result = link(x, y, mated, weight=weight, engine=engine, scoring=scoring)
     check(result, x, y, mated, weight, bits=bits * max(1.0, abs(weight) / 4), cosine=scoring == "cosine")
@@ -37,13 +37,13 @@ def cosine(a, b):
 @pytest.mark.parametrize("engine", ["numpy", "torch", "rows"], indirect=True)
 @pytest.mark.parametrize(("dtype", "bits"), [(np.float64, 1e-9), (np.float32, 1e-5)])
 @pytest.mark.parametrize("side", ["trials_f", "trials_m"])
-def test_equals_the_matrix_path_on_real_x_vectors(shared, engine, dtype, bits, side, check):
+def test_equals_the_matrix_path_on_real_x_vectors(shared, engine, dtype, bits, side):
     x, y, mated = read_x_vectors(shared, side, "anon", dtype)
     result = link(x, y, mated, weight=2.5, engine=engine, scoring=cosine if engine == "rows" else "cosine")
     check(result, x, y, mated, 2.5, bits=bits, cosine=True)
 
 
-def test_column_blocks_change_nothing(monkeypatch, draw, same):
+def test_column_blocks_change_nothing(monkeypatch):
     x, y, mated = draw()
     whole = link(x, y, mated, weight=3.0, engine="numpy", threshold=20.0)
     monkeypatch.setattr(numpy_blocks, "_COLUMNS", 97)
@@ -53,7 +53,7 @@ def test_column_blocks_change_nothing(monkeypatch, draw, same):
     same(link(x, y, mated, weight=3.0, engine="numpy", threshold=20.0, chunk=111), whole, 1e-11)
 
 
-def test_the_number_of_threads_changes_nothing_at_all(draw, same):
+def test_the_number_of_threads_changes_nothing_at_all():
     # many enough for blocks of other sizes; rows of equal scores, and exponents that overflow, are special cases
     x, y, mated = draw(trials=3000, identities=3000, dim=16, dtype=np.float32)
     x[7] = 0.0
@@ -66,7 +66,7 @@ def test_the_number_of_threads_changes_nothing_at_all(draw, same):
 @on_numpy_and_torch
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("columns", [8192, 50])
-def test_equal_vectors_tie(engine, dtype, columns, monkeypatch, check):
+def test_equal_vectors_tie(engine, dtype, columns, monkeypatch):
     monkeypatch.setattr(numpy_blocks, "_COLUMNS", columns)
     rng = np.random.default_rng(1)
     y = rng.integers(-2, 3, (400, 3)).astype(dtype)  # few distinct vectors, many ties
@@ -90,7 +90,7 @@ def test_identical_enrolments_disclose_nothing(engine):
 
 
 @given(seed=st.integers(0, 10_000))
-def test_the_order_of_trials_and_identities_does_not_matter(seed, draw):
+def test_the_order_of_trials_and_identities_does_not_matter(seed):
     rng = np.random.default_rng(seed)
     x, y, mated = draw(trials=20, identities=31, dim=5, seed=seed)
     rows, columns = rng.permutation(20), rng.permutation(31)
@@ -102,7 +102,7 @@ def test_the_order_of_trials_and_identities_does_not_matter(seed, draw):
     np.testing.assert_array_equal(columns[permuted.top], result.top[rows])
 
 
-def test_weight_bias_and_threshold_may_differ_between_trials(draw):
+def test_weight_bias_and_threshold_may_differ_between_trials():
     x, y, mated = draw()
     weight = np.linspace(1.0, 4.0, len(x))
     result = link(x, y, mated, weight=weight, bias=weight - 2.0, threshold=10.0 * weight, engine="numpy")
@@ -114,7 +114,7 @@ def test_weight_bias_and_threshold_may_differ_between_trials(draw):
         assert result.fires[at] == (scores[at] > 10.0 * weight[at]).sum()
 
 
-def test_memory_mapped_vectors_on_both_sides(tmp_path, draw):
+def test_memory_mapped_vectors_on_both_sides(tmp_path):
     x, y, mated = draw(dtype=np.float32)
     np.save(tmp_path / "x.npy", x)
     np.save(tmp_path / "y.npy", y)
@@ -133,7 +133,7 @@ def test_memory_mapped_vectors_on_both_sides(tmp_path, draw):
         ("trial", None, "trial 7: a zero vector"),
     ],
 )
-def test_the_row_with_a_wrong_vector_is_named(engine, side, value, words, draw):
+def test_the_row_with_a_wrong_vector_is_named(engine, side, value, words):
     x, y, mated = draw(trials=20, identities=30)
     vectors = x if side == "trial" else y
     if value is None:
@@ -164,6 +164,7 @@ def test_the_row_with_a_wrong_vector_is_named(engine, side, value, words, draw):
         ({"row_scaling": "auto"}, UsageError, "row_scaling: expected one of standardise, centre, none, got 'auto'"),
         ({"dtype": np.float16}, UsageError, "need the engine triton"),
         ({"dtype": np.int32}, UsageError, "float32 or float64"),
+        ({"dtype": np.float32, "engine": "rows"}, UsageError, "float32 inputs need the engine dask or numpy"),
         ({"scoring": cosine, "engine": "torch"}, UsageError, "scoring function works with"),
         ({"scoring": lambda a, b: np.zeros(3)}, InputError, "gave shape"),
         (
@@ -173,14 +174,14 @@ def test_the_row_with_a_wrong_vector_is_named(engine, side, value, words, draw):
         ),
     ],
 )
-def test_what_cannot_be_searched_is_refused(change, error, words, draw):
+def test_what_cannot_be_searched_is_refused(change, error, words):
     x, y, mated = draw(trials=20, identities=30)
     options = {"trial_vectors": x, "enrol_vectors": y, "mated": mated, "weight": 1.0, "engine": "numpy", **change}
     with pytest.raises(error, match=words):
         link(**options)
 
 
-def test_any_scoring_function(draw):
+def test_any_scoring_function():
     def distance(a, b):
         return -((a[:, None, :] - b[None, :, :]) ** 2).sum(axis=2)
 
@@ -234,7 +235,7 @@ def by_every_engine(x, y, mated, **options):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("weight", [1e3, -1e6, 1e6])
-def test_engines_agree_on_large_weights(dtype, weight, draw):
+def test_engines_agree_on_large_weights(dtype, weight):
     x, y, mated = draw(trials=60, identities=90, dim=12, dtype=dtype)
     results, messages = by_every_engine(x, y, mated, weight=weight)
     scores = x.astype(float) @ y.astype(float).T
@@ -246,7 +247,7 @@ def test_engines_agree_on_large_weights(dtype, weight, draw):
 
 
 @pytest.mark.parametrize("weight", [1.001e6, -1e39, 1e300])
-def test_weights_out_of_range_are_refused_by_every_engine(weight, draw):
+def test_weights_out_of_range_are_refused_by_every_engine(weight):
     x, y, mated = draw(trials=20, identities=30, dtype=np.float32)
     results, messages = by_every_engine(x, y, mated, weight=weight)
     assert not results
@@ -256,7 +257,7 @@ def test_weights_out_of_range_are_refused_by_every_engine(weight, draw):
 
 
 @pytest.mark.parametrize("scaling", ["centre", "none"])
-def test_rows_may_keep_their_spread(scaling, draw):
+def test_rows_may_keep_their_spread(scaling):
     x, y, mated = draw(trials=60, identities=90)
     scores = x @ y.T
     calibration = AffineCalibration("given", 0.3, 0.2, 0.0, scaling=scaling)
@@ -276,7 +277,7 @@ def test_rows_may_keep_their_spread(scaling, draw):
 
 
 @pytest.mark.parametrize("scale", [1e-25, 1e-12, 1e12, 1e25])
-def test_the_scale_of_vectors_changes_nothing_or_is_refused(scale, draw):
+def test_the_scale_of_vectors_changes_nothing_or_is_refused(scale):
     x, y, mated = draw(trials=20, identities=30)
     expected = link(x, y, mated, weight=2.0, engine="rows").lid
     exact, messages = by_every_engine(scale * x, scale * y, mated, weight=2.0)
@@ -290,7 +291,7 @@ def test_the_scale_of_vectors_changes_nothing_or_is_refused(scale, draw):
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1e-80, 1e80, 1e300])
-def test_vectors_whose_scores_no_precision_holds_are_refused(scale, draw):
+def test_vectors_whose_scores_no_precision_holds_are_refused(scale):
     x, y, mated = draw(trials=20, identities=30)
     results, messages = by_every_engine(scale * x, scale * y, mated, weight=2.0)
     assert not results

@@ -17,19 +17,20 @@ from zeroevidence.linkage.engines.engine import Engine, EngineSettings
 from zeroevidence.linkage.engines.exponentials import by_torch, powers_of_two
 from zeroevidence.linkage.evidence.plan import SearchPlan
 
-_PRODUCTS = 1 << 23  # products that a thread holds at once
-_OF_TRIAL = 200  # bytes of a trial at work, beside its vectors
-_OF_RESULT = 1500  # bytes of a trial in the evidence, the table and the evaluation that are made of it
-_LIBRARIES = 50_000_000  # bytes of what is imported to write results
-_TORCH = 210_000_000  # bytes of torch
-_ADDRESSES, _OF_CORE = 120_000_000, 30_000_000  # bytes of addresses without memory that later parts take
-_LEFT = 0.4  # share of the memory of a search that stays with the process
-_AFTER = 1.5  # time with everything after the products, as a multiple of that of the products alone
+_PRODUCTS = 1 << 23  # held by a thread at once
+_TRIAL_BYTES = 200  # of a trial during the search, without its vectors
+_RESULT_BYTES = 1500  # of a trial in evidence, table and evaluation
+_WRITING_BYTES = 50_000_000  # of libraries imported to write results
+_TORCH_BYTES = 210_000_000
+# Address space, without memory, that libraries reserve later: in all, and for each core.
+_ADDRESS_BYTES, _CORE_ADDRESS_BYTES = 120_000_000, 30_000_000
+_KEPT_SHARE = 0.4  # of the memory of a search, which the process does not return to the system
+_WHOLE_TIME = 1.5  # of a search, as a multiple of that of its products
 
 
 @dataclass(frozen=True, slots=True)
 class CostEstimate:
-    """Pairs, memory of the whole process in bytes, and seconds; the time is that of a small product, scaled."""
+    """Pairs, memory of the whole process in bytes, and seconds, scaled up from a small product."""
 
     pairs: int
     memory: int
@@ -41,7 +42,7 @@ class CostEstimate:
         )
 
     def check_address_space(self) -> None:
-        """Refuse a search that a limit on the addresses of this process would end in the middle.
+        """Refuse a search that would exceed the limit on the address space of this process.
 
         Raises
         ------
@@ -49,7 +50,7 @@ class CostEstimate:
             Before anything is searched.
         """
         limit, _ = resource.getrlimit(resource.RLIMIT_AS)
-        later = _ADDRESSES + _OF_CORE * (os.cpu_count() or 1)
+        later = _ADDRESS_BYTES + _CORE_ADDRESS_BYTES * (os.cpu_count() or 1)
         needed = _pages_of_process(0) + self.memory - present_memory() + later
         if limit != resource.RLIM_INFINITY and needed > limit:
             raise OutOfMemory(f"{_size(limit)} of addresses are allowed (ulimit -v); expected about {_size(needed)}")
@@ -62,20 +63,20 @@ def estimate(plan: SearchPlan, engine: Engine, settings: EngineSettings) -> Cost
     rate = _cpu_rate(dim, itemsize) if on_device is None else on_device
     pairs = trials * identities
     vector = dim * itemsize
-    run = min(trials, engine.run_trials(dim)) * (2 * vector + _OF_TRIAL)
+    run = min(trials, engine.run_trials(dim)) * (2 * vector + _TRIAL_BYTES)
     enrolment = identities * vector
     panel = enrolment if on_device is not None or enrolment <= 1 << 28 else 3 << 26
     search = run + panel + (settings.threads or os.cpu_count() or 1) * min(_PRODUCTS, pairs) * itemsize
-    results = _LIBRARIES + _OF_RESULT * trials
-    memory = present_memory() + _torch_memory(engine, plan) + max(search, _LEFT * search + results)
-    return CostEstimate(pairs, int(memory), _AFTER * 2.0 * pairs * dim / rate)
+    results = _WRITING_BYTES + _RESULT_BYTES * trials
+    memory = present_memory() + _torch_memory(engine, plan) + max(search, _KEPT_SHARE * search + results)
+    return CostEstimate(pairs, int(memory), _WHOLE_TIME * 2.0 * pairs * dim / rate)
 
 
 def _torch_memory(engine: Engine, plan: SearchPlan) -> int:
     """Return the bytes of torch where a search will import it."""
     exponential = powers_of_two(plan.trials * plan.identities) if plan.dtype == np.float32 else None
     imported = "torch" in engine.modules or exponential is by_torch
-    return _TORCH if imported and "torch" not in sys.modules else 0
+    return _TORCH_BYTES if imported and "torch" not in sys.modules else 0
 
 
 def present_memory() -> int:

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from tests.fuzz.damage.anything import nested
 from tests.fuzz.damage.audits import audit_damages
 from tests.fuzz.damage.changes import Change, Damage, changed_arrays, changed_document, changed_lines, not_finite
 from tests.fuzz.seeds.target import Files, Target
@@ -35,7 +36,8 @@ def refused_case(target: Target, rng: random.Random) -> tuple[Target, Files] | N
             if re.fullmatch(damage.names, name) and (not damage.commands or target.command in damage.commands):
                 choices.append(functools.partial(_changed, target, name, damage, rng))
     if target.command == "link":
-        choices += [lambda: (_with_arguments(target, "--weight", rng.choice(_NO_WEIGHTS)), dict(target.files))] * 2
+        arguments = (*target.arguments, "--weight", rng.choice(_NO_WEIGHTS))
+        choices += [lambda: (replace(target, arguments=arguments), dict(target.files))] * 2
     return rng.choice(choices)() if choices else None
 
 
@@ -47,10 +49,6 @@ def _changed(target: Target, name: str, damage: Damage, rng: random.Random) -> t
     return target, files
 
 
-def _with_arguments(target: Target, *arguments: str) -> Target:
-    return replace(target, arguments=(*target.arguments, *arguments))
-
-
 def sign(files: Files, name: str) -> None:
     """Give a damaged model the digest it needs to be looked at at all."""
     card = name.replace(".safetensors", ".json")
@@ -59,41 +57,29 @@ def sign(files: Files, name: str) -> None:
     files[card] = json.dumps(document).encode()
 
 
-def _cell(column: int, values: tuple[str, ...], first: int = 0) -> Callable[[list[list[str]], random.Random], None]:
+def _cell(column: int, values: tuple[str, ...], first: int = 0, separator: str = " ") -> Change:
     """Another value in a column of some line."""
 
     def change(rows: list[list[str]], rng: random.Random) -> None:
         rows[rng.randrange(first, len(rows))][column] = rng.choice(values)
 
-    return change
+    return changed_lines(change, separator)
 
 
-def _twice(rows: list[list[str]], rng: random.Random) -> None:
-    rows.insert(rng.randrange(len(rows)), list(rng.choice(rows)))
+_TWICE = changed_lines(lambda rows, rng: rows.insert(rng.randrange(len(rows)), list(rng.choice(rows))))
+_GONE = changed_lines(lambda rows, rng: rows.pop(rng.randrange(len(rows))))
+_NEW = changed_lines(lambda rows, rng: rows.insert(rng.randrange(len(rows)), ["p0", "nobody", rows[0][2]]))
+_LONGER = changed_lines(lambda rows, rng: rng.choice(rows).append("x"))
 
 
-def _gone(rows: list[list[str]], rng: random.Random) -> None:
-    del rows[rng.randrange(len(rows))]
-
-
-def _new(rows: list[list[str]], rng: random.Random) -> None:
-    rows.insert(rng.randrange(len(rows)), ["p0", "nobody", rows[0][2]])
-
-
-def _longer(rows: list[list[str]], rng: random.Random) -> None:
-    rng.choice(rows).append("x")
-
-
-def _one_class(rows: list[list[str]], rng: random.Random) -> None:
-    label = rng.choice(("target", "nontarget"))
-    for row in rows:
-        row[-1] = label
+def _one_class(data: bytes, rng: random.Random) -> bytes:
+    label = rng.choice((b"target", b"nontarget"))
+    return b"".join(line.rsplit(b" ", 1)[0] + b" " + label + b"\n" for line in data.splitlines())
 
 
 def _no_rate(rows: list[list[str]], rng: random.Random) -> None:
     """A number of a table as kits print it; a comma would end a cell."""
-    numbered = [row for row in rows if row[0].isdigit()]
-    rng.choice(numbered)[-1] = rng.choice(_NO_CELLS)
+    rng.choice([row for row in rows if row[0].isdigit()])[-1] = rng.choice(_NO_CELLS)
 
 
 def _byte(separator: bytes) -> Change:
@@ -102,8 +88,7 @@ def _byte(separator: bytes) -> Change:
     def change(data: bytes, rng: random.Random) -> bytes:
         lines = data.splitlines(keepends=True)
         at = rng.randrange(1, len(lines))
-        name, rest = lines[at].split(separator, 1)
-        lines[at] = name + rng.choice((b"\xe9", b"\xff", b"\x00", b"\x1b")) + separator + rest
+        lines[at] = lines[at].replace(separator, rng.choice((b"\xe9", b"\xff", b"\x00", b"\x1b")) + separator, 1)
         return b"".join(lines)
 
     return change
@@ -128,10 +113,6 @@ def _objects(arrays: dict[str, Any], rng: random.Random) -> None:
     arrays[name] = np.array([{}] * len(arrays[name]), dtype=object)
 
 
-def _same_ids(arrays: dict[str, Any], _: random.Random) -> None:
-    arrays["utterance"][-1] = arrays["utterance"][0]
-
-
 def _shorter(arrays: dict[str, Any], rng: random.Random) -> None:
     name = _read_array(arrays, rng)
     arrays[name] = arrays[name][:-1]
@@ -154,10 +135,6 @@ def _bomb() -> bytes:
     return buffer.getvalue()
 
 
-def _giant(_data: bytes, _: random.Random) -> bytes:
-    return _bomb()
-
-
 def _row(document: dict[str, Any], rng: random.Random) -> dict[str, Any]:
     row: dict[str, Any] = rng.choice(document["rows"])
     return row
@@ -168,21 +145,12 @@ def _unknown_field(document: dict[str, Any], rng: random.Random) -> None:
     rng.choice((row, row["setup"], next(iter(row["metrics"].values()))))["surprise"] = 1
 
 
-def _other_schema(document: dict[str, Any], rng: random.Random) -> None:
-    document["schema"] = rng.choice(("zeroevidence/evaluation/2", "x", "", None))
-
-
 def _wrong_value(*values: Any) -> Callable[[dict[str, Any], random.Random], None]:
     def change(document: dict[str, Any], rng: random.Random) -> None:
         metrics = _row(document, rng)["metrics"]
         metrics[rng.choice(list(metrics))]["value"] = rng.choice(values)
 
     return change
-
-
-def _nested(data: bytes, rng: random.Random) -> bytes:
-    depth = rng.choice((100_000, 300_000))
-    return b'{"rows": ' + b"[" * depth + b"]" * depth + b", " + data.lstrip()[1:]
 
 
 def _flipped(data: bytes, rng: random.Random) -> bytes:
@@ -199,14 +167,9 @@ def _not_finite_model(data: bytes, rng: random.Random) -> bytes:
     return bytes(tensors.save(arrays))
 
 
-def _fields(**fields: Any) -> Change:
-    """Other values of a card, or of each card of a file."""
-
-    def change(document: dict[str, Any], rng: random.Random) -> None:
-        name = rng.choice(list(fields))
-        document[name] = fields[name]
-
-    return changed_document(change)
+def _field(**fields: Any) -> Change:
+    """Another value of one of these fields."""
+    return changed_document(lambda document, rng: document.update([rng.choice(list(fields.items()))]))
 
 
 def _as_records(data: bytes, _: random.Random) -> bytes:
@@ -216,22 +179,19 @@ def _as_records(data: bytes, _: random.Random) -> bytes:
 
 
 def _texts() -> Iterator[Damage]:
-    pairs = r"(few\.)?(kaldi|other)\.scores"
-    yield Damage(pairs, changed_lines(_cell(2, _NO_NUMBERS)))
-    yield from (Damage(pairs, changed_lines(change)) for change in (_twice, _gone, _new, _longer))
-    yield Damage(r"(few\.)?kaldi\.key", changed_lines(_cell(2, _NO_LABELS)))
-    yield from (Damage(r"(few\.)?kaldi\.key", changed_lines(change)) for change in (_twice, _gone, _one_class))
-    yield Damage(r"labelled\.txt", changed_lines(_cell(2, _NO_NUMBERS)))
-    yield Damage(r"labelled\.txt", changed_lines(_cell(3, _NO_LABELS)))
-    yield Damage(r"labelled\.txt", _byte(b" "))
-    yield Damage(r"two\.txt", changed_lines(_cell(0, _NO_NUMBERS)))
-    yield Damage(r"table\.csv", changed_lines(_cell(2, _NO_CELLS, 1), ","))
+    pairs, key = r"(few\.)?(kaldi|other)\.scores", r"(few\.)?kaldi\.key"
+    yield from (Damage(pairs, change) for change in (_cell(2, _NO_NUMBERS), _TWICE, _GONE, _NEW, _LONGER))
+    yield from (Damage(key, change) for change in (_cell(2, _NO_LABELS), _TWICE, _GONE, _one_class))
+    labelled = (_cell(2, _NO_NUMBERS), _cell(3, _NO_LABELS), _byte(b" "))
+    yield from (Damage(r"labelled\.txt", change) for change in labelled)
+    yield Damage(r"two\.txt", _cell(0, _NO_NUMBERS))
+    yield Damage(r"table\.csv", _cell(2, _NO_CELLS, 1, ","))
     yield Damage(r"table\.csv", _byte(b","))
-    yield Damage(r"mated\.txt", changed_lines(_cell(0, _NO_NUMBERS, 1)))
-    yield Damage(r"named\.csv", changed_lines(_cell(0, _NO_CELLS, 1), ","))
-    yield Damage(r"named\.csv", changed_lines(_cell(1, _NO_LABELS, 1), ","))
-    yield Damage(r"people|sessions", changed_lines(_gone))
-    yield Damage(r"sessions", changed_lines(_longer))
+    yield Damage(r"mated\.txt", _cell(0, _NO_NUMBERS, 1))
+    yield Damage(r"named\.csv", _cell(0, _NO_CELLS, 1, ","))
+    yield Damage(r"named\.csv", _cell(1, _NO_LABELS, 1, ","))
+    yield Damage(r"people|sessions", _GONE)
+    yield Damage(r"sessions", _LONGER)
     yield Damage(r"labelled\.txt|two\.txt", _as_records)
     yield Damage(r"ranks/.*|kit\.txt", changed_lines(_no_rate))
     for change in (_one_line, _packed):
@@ -241,8 +201,9 @@ def _texts() -> Iterator[Damage]:
 def _binaries() -> Iterator[Damage]:
     for change in (not_finite("vectors"), _objects, _shorter):
         yield Damage(r"[ET]\.npz|voices\.npz|bare\.npz", changed_arrays(change), ("link", "protect"))
-    yield Damage(r"[ET]\.npz", changed_arrays(_same_ids), ("link",))
-    yield Damage(r"[ET]\.npz|voices\.npz", _giant)
+    same_ids = changed_arrays(lambda arrays, _: arrays["utterance"].put(-1, arrays["utterance"][0]))
+    yield Damage(r"[ET]\.npz", same_ids, ("link",))
+    yield Damage(r"[ET]\.npz|voices\.npz", lambda *_: _bomb())
     yield Damage(r"matrix\.npz", changed_arrays(not_finite("scores")))
     yield Damage(r"matrix\.npz|.*/scores\.npz", changed_arrays(_out_of_range))
 
@@ -250,14 +211,14 @@ def _binaries() -> Iterator[Damage]:
 def _documents() -> Iterator[Damage]:
     results = r"(r|t|one|pilot)\.json|.*/result\.json"
     yield Damage(results, changed_document(_unknown_field))
-    yield Damage(results, changed_document(_other_schema))
+    yield from (Damage(results, _field(schema=schema)) for schema in ("zeroevidence/evaluation/2", "", None))
     yield Damage(results, changed_document(_wrong_value(float("nan"), float("inf"))))
     yield Damage(results, changed_document(_wrong_value("x", [], True, {"a": 1})))
-    yield Damage(results, _nested)
+    yield Damage(results, nested)
     yield Damage(r".*/model\.safetensors", _flipped)
     yield Damage(r".*/model\.safetensors", _not_finite_model, signed=True)
-    yield Damage(r"(enc/)?tiny\.json", _fields(sha256="0" * 64, bytes=1, front_end="x", dim=81, sample_rate=8000))
-    yield Damage(r"enc/tiny\.json", _fields(file="../tiny.onnx"))
+    yield Damage(r"(enc/)?tiny\.json", _field(sha256="0" * 64, bytes=1, front_end="x", dim=81, sample_rate=8000))
+    yield Damage(r"enc/tiny\.json", _field(file="../tiny.onnx"))
 
 
 DAMAGES = (*_texts(), *_binaries(), *_documents(), *audit_damages())

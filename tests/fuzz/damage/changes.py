@@ -24,7 +24,7 @@ class Damage:
     signed: bool = False  # whether the digest of a model beside it is made to fit
 
 
-def changed_lines(change: Callable[[list[list[str]], random.Random], None], separator: str = " ") -> Change:
+def changed_lines(change: Callable[[list[list[str]], random.Random], object], separator: str = " ") -> Change:
     """A change of the cells of all lines."""
 
     def changed(data: bytes, rng: random.Random) -> bytes:
@@ -35,7 +35,7 @@ def changed_lines(change: Callable[[list[list[str]], random.Random], None], sepa
     return changed
 
 
-def changed_arrays(change: Callable[[dict[str, Any], random.Random], None]) -> Change:
+def changed_arrays(change: Callable[[dict[str, Any], random.Random], object]) -> Change:
     """A change of the arrays of an npz file."""
 
     def changed(data: bytes, rng: random.Random) -> bytes:
@@ -49,7 +49,7 @@ def changed_arrays(change: Callable[[dict[str, Any], random.Random], None]) -> C
     return changed
 
 
-def changed_document(change: Callable[[dict[str, Any], random.Random], None]) -> Change:
+def changed_document(change: Callable[[dict[str, Any], random.Random], object]) -> Change:
     """A change of a JSON object."""
 
     def changed(data: bytes, rng: random.Random) -> bytes:

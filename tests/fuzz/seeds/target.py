@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,7 +21,7 @@ class Target:
     arguments: tuple[str, ...]
     files: Files
     damaged: tuple[str, ...]
-    oracle: tuple[str, str] | None = None  # scores and key, or enrolment and trials, that can be read a second time
+    oracle: tuple[str, str] | None = None  # scores and key that can be read a second time
 
 
 def run(*arguments: str) -> tuple[int, str, str]:
@@ -40,6 +41,18 @@ def done(*arguments: str) -> None:
     code, _, err = run(*arguments)
     if code:
         raise RuntimeError(f"{' '.join(arguments)}: {err}")
+
+
+def target_of(
+    home: Path,
+    command: str,
+    arguments: tuple[str, ...],
+    names: Sequence[str],
+    damaged: Sequence[str] | None = None,
+    oracle: tuple[str, str] | None = None,
+) -> Target:
+    """Return a command on files of a folder, all of which are damaged unless some are named."""
+    return Target(command, arguments, read_files(home, *names), tuple(damaged or names), oracle)
 
 
 def read_files(home: Path, *names: str) -> Files:

@@ -13,7 +13,7 @@ import numpy as np
 
 from tests.fuzz.seeds.audits import audit_targets
 from tests.fuzz.seeds.speech import corpus_targets, encoder_targets
-from tests.fuzz.seeds.target import Target, done, read_files
+from tests.fuzz.seeds.target import Target, done, target_of
 from zeroevidence.evaluation.reading.results import read_results
 from zeroevidence.plot.kind import available
 from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS
@@ -64,34 +64,28 @@ def _scores(home: Path) -> list[Target]:
         trials=[f"u{t}" for t in range(18)],
         enrolments=[f"p{e}" for e in range(6)],
     )
-    few = ("--intervals", "0", "--null", "0", "-f", "json")
+    columns_named = ("--score-column", "similarity", "--label-column", "same")
+    lists = ("--targets", "mated.txt", "--nontargets", "nonmated.csv")
+    kaldi, read = ("kaldi.scores", "kaldi.key"), ("kaldi.scores", "--key", "kaldi.key")
     made = []
-    for command, more in (("evaluate", few), ("doctor", ())):
-        oracle = ("kaldi.scores", "kaldi.key") if command == "evaluate" else None
-        files = read_files(home, "kaldi.scores", "kaldi.key", "people")
-        read = ("kaldi.scores", "--key", "kaldi.key")
-        made.append(Target(command, (*read, *more), files, ("kaldi.scores", "kaldi.key"), oracle))
-        made.append(Target(command, (*read, *more), files, ("kaldi.scores", "kaldi.key"), oracle))
-        made.append(Target(command, (*read, "--speakers", "people", *more), files, ("people", "kaldi.scores")))
-        files = read_files(home, "kaldi.scores", "kaldi.key", "sessions")
-        made.append(Target(command, (*read, "--sessions", "sessions", *more), files, ("sessions",)))
-        files = read_files(home, "vox.scores", "vox.key")
-        made.append(Target(command, ("vox.scores", "--key", "vox.key", *more), files, tuple(files)))
+    for command, more in (("evaluate", ("--intervals", "0", "--null", "0", "-f", "json")), ("doctor", ())):
+        oracle = kaldi if command == "evaluate" else None
+        made += [target_of(home, command, (*read, *more), kaldi, oracle=oracle)] * 2
+        described = (*read, "--speakers", "people", *more)
+        made.append(target_of(home, command, described, (*kaldi, "people"), ("people", "kaldi.scores")))
+        described = (*read, "--sessions", "sessions", *more)
+        made.append(target_of(home, command, described, (*kaldi, "sessions"), ("sessions",)))
+        made.append(target_of(home, command, ("vox.scores", "--key", "vox.key", *more), ("vox.scores", "vox.key")))
         for name in ("labelled.txt", "two.txt", "table.csv", "table.parquet", "matrix.npz"):
-            made.append(Target(command, (name, *more), read_files(home, name), (name,)))
-        columns_named = ("--score-column", "similarity", "--label-column", "same")
-        made.append(
-            Target(command, ("named.csv", *columns_named, *more), read_files(home, "named.csv"), ("named.csv",))
-        )
-        files = read_files(home, "mated.txt", "nonmated.csv")
-        lists = ("--targets", "mated.txt", "--nontargets", "nonmated.csv")
-        made.append(Target(command, (*lists, *more), files, tuple(files)))
-    for name in ("kaldi.scores", "other.scores", "kaldi.key"):  # of few people, each of whom is left out in turn
-        (home / f"few.{name}").write_text("".join(forms[name].splitlines(keepends=True)[: 6 * 8]))
-    files = read_files(home, "few.kaldi.scores", "few.other.scores", "few.kaldi.key")
-    arguments = (*list(files)[:2], "--key", "few.kaldi.key", "--intervals", "5", "--measure", "eer")
-    made.append(Target("compare", arguments, files, tuple(files)))
-    return made
+            made.append(target_of(home, command, (name, *more), (name,)))
+        made.append(target_of(home, command, ("named.csv", *columns_named, *more), ("named.csv",)))
+        made.append(target_of(home, command, (*lists, *more), ("mated.txt", "nonmated.csv")))
+    few = [f"few.{name}" for name in ("kaldi.scores", "other.scores", "kaldi.key")]
+    for name in few:  # of few people, each of whom is left out in turn
+        lines = forms[name.removeprefix("few.")].splitlines(keepends=True)
+        (home / name).write_text("".join(lines[: 6 * 8]))
+    arguments = (*few[:2], "--key", few[2], "--intervals", "5", "--measure", "eer")
+    return [*made, target_of(home, "compare", arguments, few)]
 
 
 def _tandem(home: Path) -> list[Target]:
@@ -103,9 +97,8 @@ def _tandem(home: Path) -> list[Target]:
     (home / "asv.txt").write_text(
         "".join(f"{kind} {rng.normal(at):.3f}\n" for kind, at in asv.items() for _ in range(12))
     )
-    files = read_files(home, "cm.txt", "asv.txt")
     arguments = ("evaluate", "--cm", "cm.txt", "--asv", "asv.txt", "--intervals", "0", "-f", "json")
-    return [Target("tandem", arguments, files, tuple(files))]
+    return [target_of(home, "tandem", arguments, ("cm.txt", "asv.txt"))]
 
 
 def _vectors(home: Path) -> list[Target]:
@@ -138,26 +131,15 @@ def _vectors(home: Path) -> list[Target]:
             binary += b"\x00BFV \x04" + len(vector).to_bytes(4, "little") + vector.astype("<f4").tobytes()
         (home / f"{side}b.ark").write_bytes(binary)
         (home / f"{side}.scp").write_text(scp)
-    out = ("-o", "out")
-    made = [
-        Target(
-            "link",
-            ("--enrol", f"E.{k}", "--trial", f"T.{k}", *out),
-            read_files(home, f"E.{k}", f"T.{k}"),
-            (f"E.{k}", f"T.{k}"),
-            ("E.npz", "T.npz") if k == "npz" else None,
-        )
-        for k in ("npz", "npz", "pt", "parquet")
-    ]
-    files = read_files(home, "E.npy", "T.npy", "E.ids", "T.ids")
-    made.append(Target("link", ("--enrol", "E.npy", "--trial", "T.npy", *out), files, tuple(files)))
-    ids = ("--enrol-ids", "E.utt2spk", "--trial-ids", "T.utt2spk", *out)
-    for kind in (".ark", "b.ark", ".scp"):
-        names = [f"{side}{kind}" for side in "ET"]
-        beside = [f"{side}b.ark" for side in "ET"] if kind == ".scp" else []
-        files = read_files(home, *names, *beside, "E.utt2spk", "T.utt2spk")
-        arguments = ("--enrol", names[0], "--trial", names[1], *ids)
-        made.append(Target("link", arguments, files, (*names, *beside, "T.utt2spk")))
+    ids = ("--enrol-ids", "E.utt2spk", "--trial-ids", "T.utt2spk")
+    made = []
+    for kind in (".npz", ".npz", ".pt", ".parquet", ".npy", ".ark", "b.ark", ".scp"):
+        enrol, trial = (f"{side}{kind}" for side in "ET")
+        beside = {".npy": ["E.ids", "T.ids"], ".scp": ["Eb.ark", "Tb.ark"]}.get(kind, [])
+        listed = kind in (".ark", "b.ark", ".scp")
+        names = [enrol, trial, *beside, *(["T.utt2spk"] if listed else [])]
+        arguments = ("--enrol", enrol, "--trial", trial, *(ids if listed else ()), "-o", "out")
+        made.append(target_of(home, "link", arguments, [*names, "E.utt2spk"] if listed else names, names))
     return made
 
 
@@ -172,20 +154,14 @@ def _results(home: Path) -> list[Target]:
         _shorten(home / name)
     made = []
     for name in ("r.json", "t.json"):
-        files = read_files(home, name)
         for kind in available(read_results(name)):
-            made.append(Target("plot", (kind, name, "-o", "figure.svg"), files, (name,)))
+            made.append(target_of(home, "plot", (kind, name, "-o", "figure.svg"), (name,)))
     for name in ("one.json", "t.json"):
-        files = read_files(home, name)
-        made.append(Target("report", (name, "-f", "html", "-o", "page"), files, (name,)))  # a second for all figures
-        made += [Target("report", (name, "-f", "md", "-o", "page"), files, (name,))] * _CHEAP
-    folders = [
-        f"{folder}/{name}" for folder in ("L1", "L2") for name in ("result.json", "trials.csv", "trials.parquet")
-    ]
-    files = read_files(home, *(name for name in folders if (home / name).is_file()))
-    arguments = ("L1", "L2", "--intervals", "20")
-    made += [Target("compare", arguments, files, tuple(files))] * 2
-    return made
+        made.append(target_of(home, "report", (name, "-f", "html", "-o", "page"), (name,)))  # a second for all figures
+        made += [target_of(home, "report", (name, "-f", "md", "-o", "page"), (name,))] * _CHEAP
+    names = [f"{folder}/{name}" for folder in ("L1", "L2") for name in ("result.json", "trials.csv", "trials.parquet")]
+    names = [name for name in names if (home / name).is_file()]
+    return [*made, *[target_of(home, "compare", ("L1", "L2", "--intervals", "20"), names)] * 2]
 
 
 def _shorten(path: Path) -> None:
@@ -218,8 +194,8 @@ def _models(home: Path) -> list[Target]:
     for protector in ATTRIBUTE_PROTECTORS:
         more = ("--set", "epochs=2") if protector in ("flow", "adversarial") else ()
         done("protect", "fit", "voices.npz", "--attribute", "sex", "--protector", protector, *more, "-o", protector)
-        files = read_files(home, f"{protector}/model.json", f"{protector}/model.safetensors", "E.npz")
-        made.append(Target("protect", ("apply", protector, "E.npz", "-o", "out.npz"), files, tuple(files)))
+        names = (f"{protector}/model.json", f"{protector}/model.safetensors", "E.npz")
+        made.append(target_of(home, "protect", ("apply", protector, "E.npz", "-o", "out.npz"), names))
     return made
 
 
@@ -233,20 +209,13 @@ def _comparisons(home: Path) -> list[Target]:
     (home / "pilot.txt").write_text("".join(lines))
     done("evaluate", "pilot.txt", "--intervals", "20", "--null", "20", "-f", "json", "-o", "pilot.json")
     _shorten(home / "pilot.json")
-    files, pilot = read_files(home, "c.json"), read_files(home, "pilot.json")
-    reports = [
-        Target("report", ("c.json", "-f", "html", "-o", "page"), files, ("c.json",)),
-        Target("report", ("c.json", "-f", "md", "-o", "page"), files, ("c.json",)),
-    ]
-    return [
-        *reports * _CHEAP,
-        Target("plan", ("--pilot", "pilot.json", "--show-at-most", "d_ece=0.5"), pilot, ("pilot.json",)),
-    ]
+    reports = [target_of(home, "report", ("c.json", "-f", form, "-o", "page"), ("c.json",)) for form in ("html", "md")]
+    arguments = ("--pilot", "pilot.json", "--show-at-most", "d_ece=0.5")
+    return [*reports * _CHEAP, target_of(home, "plan", arguments, ("pilot.json",))]
 
 
 def _labelled(home: Path) -> list[Target]:
     """Embeddings with labels in them, and in lists beside them."""
-    files = read_files(home, "voices.npz")
     linear = ("--attribute", "sex", "--protector", "linear")
     quick = (*linear, "--classifier", "lda", "--no-verification", "--intervals", "0", "--null", "0", "-f", "json")
     names = [f"u{i}" for i in range(96)]
@@ -255,13 +224,13 @@ def _labelled(home: Path) -> list[Target]:
         people, sexes = loaded["speaker"].tolist(), loaded["sex"].tolist()
     (home / "who").write_text("".join(f"{name} {who}\n" for name, who in zip(names, people, strict=True)))
     (home / "sexes").write_text("".join(f"{name} {sex}\n" for name, sex in zip(names, sexes, strict=True)))
-    lists = read_files(home, "bare.npz", "who", "sexes")
-    options = ("--labels", "sexes", "--speakers", "who")
+    voices, bare = ("voices.npz",), ("bare.npz", "who", "sexes")
+    listed = ("bare.npz", "--labels", "sexes", "--speakers", "who")
     return [
-        Target("protect", ("evaluate", "voices.npz", *quick), files, tuple(files)),
-        Target("protect", ("fit", "voices.npz", *linear, "-o", "model"), files, tuple(files)),
-        Target("protect", ("evaluate", "bare.npz", *options, *quick), lists, tuple(lists)),
-        Target("protect", ("fit", "bare.npz", *options, *linear, "-o", "model"), lists, tuple(lists)),
+        target_of(home, "protect", ("evaluate", *voices, *quick), voices),
+        target_of(home, "protect", ("fit", *voices, *linear, "-o", "model"), voices),
+        target_of(home, "protect", ("evaluate", *listed, *quick), bare),
+        target_of(home, "protect", ("fit", *listed, *linear, "-o", "model"), bare),
     ]
 
 
@@ -286,62 +255,58 @@ KIT = """---- Time: 02-04-26_06:17 ----
 
 
 def _utility(home: Path) -> list[Target]:
-    """Words and emotions, and the table of a kit."""
+    """Words and emotions, the tables of a kit, a folder of systems, and the speech of a kit."""
     names = [f"u{i}" for i in range(24)]
+    (home / "ranks").mkdir()
     texts = {
-        "text": "".join(f"{utterance} one two three four\n" for utterance in names),
-        "hyp": "".join(
-            f"{utterance} one two {'three' if i % 3 else 'tree'} four\n" for i, utterance in enumerate(names)
-        ),
-        "emo": "".join(f"{utterance} {('ang', 'sad')[i % 2]}\n" for i, utterance in enumerate(names)),
-        "heard": "".join(f"{utterance} {('ang', 'sad')[i % 3 % 2]}\n" for i, utterance in enumerate(names)),
-        "whose": "".join(f"{utterance} s{i % 12}\n" for i, utterance in enumerate(names)),
+        "text": "".join(f"{name} one two three four\n" for name in names),
+        "hyp": "".join(f"{name} one two {'three' if i % 3 else 'tree'} four\n" for i, name in enumerate(names)),
+        "emo": "".join(f"{name} {('ang', 'sad')[i % 2]}\n" for i, name in enumerate(names)),
+        "heard": "".join(f"{name} {('ang', 'sad')[i % 3 % 2]}\n" for i, name in enumerate(names)),
+        "whose": "".join(f"{name} s{i % 12}\n" for i, name in enumerate(names)),
         "kit.txt": KIT,
+        "ranks/result_for_rank_dev": KIT,
+        "ranks/result_for_rank_test": KIT.replace("libri", "other"),
     }
     for name, text in texts.items():
         (home / name).write_text(text)
-    transcripts, emotions = read_files(home, "text", "hyp", "whose"), read_files(home, "emo", "heard", "whose")
     options = ("--speakers", "whose", "--intervals", "20", "-f", "json")
-    for name, part in zip(("dev", "test"), (KIT, KIT.replace("libri", "other")), strict=True):
-        (home / "ranks").mkdir(exist_ok=True)
-        (home / f"ranks/result_for_rank_{name}").write_text(part)
-    kit = read_files(home, "kit.txt")
-    ranks = read_files(home, "ranks/result_for_rank_dev", "ranks/result_for_rank_test")
-    board, speech = _board(home), _kit_speech(home)
+    transcripts = ("--transcripts", "text", "--hypotheses", "hyp", *options)
+    emotions = ("--emotions", "emo", "--recognised", "heard", *options)
+    ranks = [name for name in texts if name.startswith("ranks/")]
     return [
-        Target("utility", ("--transcripts", "text", "--hypotheses", "hyp", *options), transcripts, tuple(transcripts)),
-        Target("utility", ("--emotions", "emo", "--recognised", "heard", *options), emotions, tuple(emotions)),
-        *[Target("report", ("kit.txt", "-f", "md", "-o", "page"), kit, tuple(kit))] * _CHEAP,
-        *[Target("report", ("ranks", "-f", "md", "-o", "page"), ranks, tuple(ranks))] * _CHEAP,
-        Target("evaluate", ("board", "--intervals", "0", "--null", "0"), board, ("board/systems.csv", *board)),
-        Target("kit", ("check", "speech-of-a-kit", "--suffix", "_x"), speech, tuple(speech)),
+        target_of(home, "utility", transcripts, ("text", "hyp", "whose")),
+        target_of(home, "utility", emotions, ("emo", "heard", "whose")),
+        *[target_of(home, "report", ("kit.txt", "-f", "md", "-o", "page"), ("kit.txt",))] * _CHEAP,
+        *[target_of(home, "report", ("ranks", "-f", "md", "-o", "page"), ranks)] * _CHEAP,
+        _board(home),
+        _kit_speech(home),
     ]
 
 
-def _board(home: Path) -> dict[str, bytes]:
+def _board(home: Path) -> Target:
     """A folder of two systems with the table that describes them."""
-    folder = home / "board"
-    folder.mkdir(exist_ok=True)
-    for name in ("kaldi.scores", "other.scores", "kaldi.key"):
-        (folder / name).write_bytes((home / name).read_bytes())
-    (folder / "systems.csv").write_text(
+    (home / "board").mkdir()
+    names = [f"board/{name}" for name in ("kaldi.scores", "other.scores", "kaldi.key")]
+    for name in names:
+        (home / name).write_bytes((home / Path(name).name).read_bytes())
+    (home / "board/systems.csv").write_text(
         "scores,key,system,dataset,split,enrolment,trial,trained_on\n"
         "kaldi.scores,kaldi.key,one,digits,test,original,anonymised,original\n"
         "other.scores,kaldi.key,two,digits,test,anonymised,anonymised,original\n"
     )
-    return read_files(home, *(f"board/{path.name}" for path in sorted(folder.iterdir())))
+    return target_of(home, "evaluate", ("board", "--intervals", "0", "--null", "0"), ["board/systems.csv", *names])
 
 
-def _kit_speech(home: Path) -> dict[str, bytes]:
+def _kit_speech(home: Path) -> Target:
     """One set of a kit, and its anonymised version."""
     from zeroevidence.data.speech.audio import write_audio
 
-    for name, pitch in (("a_dev_enrolls", 0.05), ("a_dev_enrolls_x", 0.07)):
-        folder = home / "speech-of-a-kit" / "data" / name
-        (folder / "wav").mkdir(parents=True, exist_ok=True)
-        write_audio(folder / "wav" / "u.wav", 0.1 * np.sin(pitch * np.arange(8000)))
-    original = home / "speech-of-a-kit" / "data" / "a_dev_enrolls"
-    (original / "wav.scp").write_text("u speech-of-a-kit/data/a_dev_enrolls/wav/u.wav\n")
-    (original / "utt2spk").write_text("u s\n")
-    files = (path for path in sorted((home / "speech-of-a-kit").rglob("*")) if path.is_file())
-    return read_files(home, *(str(path.relative_to(home)) for path in files))
+    original, anonymised = (f"kit/data/a_dev_enrolls{suffix}" for suffix in ("", "_x"))
+    for folder, pitch in ((original, 0.05), (anonymised, 0.07)):
+        (home / folder / "wav").mkdir(parents=True)
+        write_audio(home / folder / "wav/u.wav", 0.1 * np.sin(pitch * np.arange(8000)))
+    (home / original / "wav.scp").write_text(f"u {original}/wav/u.wav\n")
+    (home / original / "utt2spk").write_text("u s\n")
+    names = [f"{original}/wav.scp", f"{original}/utt2spk", f"{original}/wav/u.wav", f"{anonymised}/wav/u.wav"]
+    return target_of(home, "kit", ("check", "kit", "--suffix", "_x"), names)

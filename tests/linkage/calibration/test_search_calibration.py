@@ -5,7 +5,6 @@ import pytest
 
 from tests.linkage.searches import draw_pairing
 from zeroevidence.calibrate.rows import fit_rows, speaker_folds
-from zeroevidence.errors import InputError
 from zeroevidence.linkage.calibration.search_calibration import SearchCalibration, calibrate_search
 from zeroevidence.linkage.result import CalibrationFacts
 from zeroevidence.measure.search.singling import firing_threshold
@@ -57,11 +56,6 @@ def test_a_weight_is_taken_as_it_is(search):
     np.testing.assert_array_equal(found.weight, np.full(69, 2.5))
     np.testing.assert_array_equal(found.bias, np.zeros(69))
     assert found.threshold is None
-
-
-def test_the_people_searched_for_do_not_calibrate_their_own_search(search):
-    with pytest.raises(InputError, match="share 23 speaker"):
-        calibrate_search(search, search)
 
 
 @pytest.mark.parametrize("weight", [None, 2.0])

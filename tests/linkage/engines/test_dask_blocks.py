@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from tests.effort import slow
+from tests.linkage.searches import draw, same
 from zeroevidence.errors import InputError, ZeroEvidenceError
 from zeroevidence.linkage import link
 from zeroevidence.linkage.engines import dask_blocks
@@ -43,13 +44,13 @@ def quiet_threads(monkeypatch):
     monkeypatch.setattr(threading, "excepthook", lambda *_: None)
 
 
-def test_same_numbers(cluster, same, draw):
+def test_same_numbers(cluster):
     x, y, mated = draw(trials=400)
     expected = link(x, y, mated, weight=3.0, engine="numpy")
     same(link(x, y, mated, weight=3.0, engine="dask", scheduler=cluster, chunk=37), expected)
 
 
-def test_addresses_are_opened_by_the_workers(cluster, same, tmp_path, draw):
+def test_addresses_are_opened_by_the_workers(cluster, tmp_path):
     import polars as pl
 
     x, y, mated = draw(trials=400, dtype=np.float32)
@@ -69,7 +70,7 @@ def test_addresses_are_opened_by_the_workers(cluster, same, tmp_path, draw):
     same(found, expected)
 
 
-def test_bad_input_is_the_same_error(cluster, draw):
+def test_bad_input_is_the_same_error(cluster):
     x, y, mated = draw(trials=40)
     x[31, 2] = np.nan
     with pytest.raises(InputError, match="trial 31: entry 2"):
@@ -77,7 +78,7 @@ def test_bad_input_is_the_same_error(cluster, draw):
 
 
 @pytest.mark.usefixtures("quiet_threads")
-def test_a_killed_worker_changes_nothing(cluster, same, draw):
+def test_a_killed_worker_changes_nothing(cluster):
     x, y, mated = draw(trials=3000, identities=4000, dim=64)
     expected = link(x, y, mated, weight=3.0, engine="numpy")
     victim = next(iter(cluster.run(os.getpid).values()))
@@ -97,7 +98,7 @@ def test_a_killed_worker_changes_nothing(cluster, same, draw):
 
 @slow
 @pytest.mark.usefixtures("quiet_threads")
-def test_a_search_without_workers_ends(monkeypatch, draw):
+def test_a_search_without_workers_ends(monkeypatch):
     monkeypatch.setattr(dask_blocks, "_PATIENCE", 2.0)
     x, y, mated = draw(trials=3000, identities=4000, dim=64)
     with (

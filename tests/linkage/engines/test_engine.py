@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.linkage.searches import draw, same
 from zeroevidence.errors import MissingExtra, UsageError
 from zeroevidence.linkage import engine_names, engines, link
 from zeroevidence.linkage.engines.engine import (
     ENGINES,
     EngineSettings,
-    LocalEngine,
     Requirements,
     best,
     choose,
@@ -60,7 +60,7 @@ def test_every_module_of_the_package_registers_its_engine(registered):
     assert {"dask", "numpy", "rows", "torch", "triton"} <= set(registered)
 
 
-def test_a_registered_engine_is_used_by_name(draw, same):
+def test_a_registered_engine_is_used_by_name():
     x, y, mated = draw(trials=50, identities=40)
     with pytest.raises(UsageError, match=r"unknown engine 'fake'; expected dask, numpy, .*triton"):
         link(x, y, mated, weight=3.0, engine="fake")
@@ -73,7 +73,7 @@ def test_a_registered_engine_is_used_by_name(draw, same):
     assert "fake" in engine_names()
 
 
-def test_auto_takes_the_best_that_is_here_and_can(draw):
+def test_auto_takes_the_best_that_is_here_and_can():
     x, y, mated = draw(trials=20, identities=30)
     engine = fake(priority=lambda self, requirements: 99 if not requirements.double else 0)
     assert best(SINGLE, EngineSettings()).name == "fake"
@@ -102,25 +102,9 @@ def test_an_engine_that_is_not_here_says_what_it_needs():
 def test_nothing_suits_what_nobody_can():
     with pytest.raises(UsageError, match="expected products of float16 or float32 or float64 inputs, got int8"):
         best(SINGLE, EngineSettings(np.dtype(np.int8)))
-    local = [engine for engine in ENGINES.values() if isinstance(engine, LocalEngine)]
-    for engine in local:
-        ENGINES.remove(engine.name)
-    with pytest.raises(UsageError, match="no engine of this machine"):
-        best(SINGLE, EngineSettings())
-    for engine in local:
-        ENGINES.add(engine)
 
 
-def test_whole_rows_give_what_blocks_give(draw, check):
-    x, y, mated = draw(trials=60, identities=50)
-    check(link(x, y, mated, weight=3.0, engine="rows"), x, y, mated, 3.0, bits=1e-9)
-    single = link(x.astype(np.float32), y.astype(np.float32), mated, weight=3.0, engine="rows")
-    check(single, x.astype(np.float32), y.astype(np.float32), mated, 3.0, bits=1e-9)
-    with pytest.raises(UsageError, match="products of float32 inputs need the engine dask or numpy"):
-        link(x, y, mated, weight=3.0, engine="rows", dtype=np.float32)
-
-
-def test_a_scoring_function_may_name_numpy(draw):
+def test_a_scoring_function_may_name_numpy():
     x, y, mated = draw(trials=30, identities=40)
     options = {"weight": 3.0, "scoring": lambda a, b: a @ b.T}
     by_name, auto = (link(x, y, mated, engine=one, **options) for one in ("numpy", "auto"))

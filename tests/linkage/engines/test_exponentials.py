@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from tests.linkage.searches import check, draw
 from zeroevidence.linkage import link
 from zeroevidence.linkage.engines import exponentials, numpy_blocks
 from zeroevidence.linkage.engines.exponentials import LARGEST_ERROR, by_exp, by_exp2, by_torch, powers_of_two
@@ -34,7 +35,7 @@ def test_torch_is_imported_where_it_pays(monkeypatch, vectorised, installed, cou
 
 
 @pytest.mark.parametrize("weight", [3.0, -2.0, 40.0])
-def test_a_search_by_torch(weight, monkeypatch, draw, check):
+def test_a_search_by_torch(weight, monkeypatch):
     monkeypatch.setattr(numpy_blocks, "powers_of_two", lambda _: by_torch)
     x, y, mated = draw(trials=300, identities=500, dtype=np.float32)
     check(link(x, y, mated, weight=weight, engine="numpy"), x, y, mated, weight, bits=2e-5)

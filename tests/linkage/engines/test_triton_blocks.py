@@ -8,6 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from zeroevidence.errors import UsageError
+from zeroevidence.linkage import link
+
 SCRIPT = """
 import sys
 import warnings
@@ -97,19 +100,11 @@ print("fine")
 
 
 def run(device, rows, columns, *, kinds, hopper=False, dims=(), **environment):
-    script = SCRIPT.format(
-        root=str(Path(__file__).parents[3]),
-        device=device,
-        rows=rows,
-        columns=columns,
-        kinds=kinds,
-        hopper=hopper,
-        dims=dims,
-        panel=4 * columns,
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, env={**os.environ, **environment}, check=False
-    )
+    shape = {"rows": rows, "columns": columns, "panel": 4 * columns}
+    root = str(Path(__file__).parents[3])
+    script = SCRIPT.format(root=root, device=device, kinds=kinds, hopper=hopper, dims=dims, **shape)
+    command, variables = [sys.executable, "-c", script], {**os.environ, **environment}
+    done = subprocess.run(command, capture_output=True, text=True, env=variables, check=False)
     assert done.stdout.strip() == "fine", done.stderr[-2000:]
 
 
@@ -134,10 +129,5 @@ def test_on_a_gpu():
 def test_vectors_too_long_are_refused():
     pytest.importorskip("torch")
     pytest.importorskip("triton", reason="Triton is not made for this machine")
-    from zeroevidence.errors import UsageError
-    from zeroevidence.linkage.engines.triton_blocks import TritonLinker
-    from zeroevidence.linkage.evidence.plan import plan_search
-
-    plan = plan_search(np.ones((3, 513)), np.eye(4, 513), np.arange(3), weight=1.0)
     with pytest.raises(UsageError, match="at most 512"):
-        TritonLinker(plan, device="cpu")
+        link(np.ones((3, 513)), np.eye(4, 513), np.arange(3), weight=1.0, engine="triton", device="cpu")

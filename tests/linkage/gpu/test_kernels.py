@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from tests.effort import slow
 from zeroevidence.linkage.gpu import kernels
 from zeroevidence.linkage.gpu.cuda_code import CudaError
 
@@ -27,7 +28,9 @@ def test_vectors_are_padded_to_a_width_that_the_kernel_has(dim, width):
     assert kernels.hopper_width(dim) == width
 
 
-@pytest.mark.parametrize(("width", "fires"), [(64, False), (192, True), (384, False), (512, True)])
+@pytest.mark.parametrize(
+    ("width", "fires"), [(192, True), *(pytest.param(*shape, marks=slow) for shape in ((64, False), (512, True)))]
+)
 def test_the_source_compiles_without_spills(width, fires, tmp_path):
     compiler = shutil.which("nvcc")
     if compiler is None:

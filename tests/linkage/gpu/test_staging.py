@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from tests.linkage.searches import draw
 from zeroevidence.errors import InputError
 from zeroevidence.linkage.evidence.moments import enrolment_moments
 from zeroevidence.linkage.gpu import staging
@@ -36,7 +37,7 @@ def test_every_kind_of_number_arrives(dtype, order):
 
 @pytest.mark.parametrize("cosine", [False, True])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_moments_leave_the_vectors_as_they_are(cosine, dtype, torch_blocks, kept, draw):
+def test_moments_leave_the_vectors_as_they_are(cosine, dtype, torch_blocks, kept):
     _, y, _ = draw(identities=90, dtype=dtype)
     side = VectorSet.of(y, "enrolment", cosine=cosine)
     found, expected = torch_blocks.torch_moments(side, "cpu"), enrolment_moments(side)
@@ -49,7 +50,7 @@ def test_moments_leave_the_vectors_as_they_are(cosine, dtype, torch_blocks, kept
     assert found.hand_over(device) is None  # only once
 
 
-def test_what_is_wrong_is_named(torch_blocks, kept, draw):
+def test_what_is_wrong_is_named(torch_blocks, kept):
     _, y, _ = draw(identities=90)
     y[41, 2] = np.inf
     with pytest.raises(InputError, match="enrolment 41: entry 2"):

@@ -37,11 +37,8 @@ def test_one_vector_each_is_left_alone():
     assert found.enrol is enrol
     assert found.trial is trial
     assert found.mated.tolist() == [2, 0]
-
-
-def test_enrolled_without_speakers_are_people_by_their_identifiers():
-    enrol = Embeddings(np.eye(2), ["ada", "bob"])
-    assert pair(drawn(["bob"], 1, 0, dim=2), enrol).mated.tolist() == [1]
+    unnamed = Embeddings(np.eye(2), ["ada", "bob"])  # people are called by their identifiers
+    assert pair(drawn(["bob"], 1, 0, dim=2), unnamed).mated.tolist() == [1]
 
 
 def test_development_is_of_other_people():

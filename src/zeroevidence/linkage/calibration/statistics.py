@@ -99,11 +99,11 @@ class _Collector:
             self._prune()
 
     def _prune(self) -> None:
-        together = np.concatenate(self.largest)
-        if len(together) > self.top:
-            together = np.partition(together, len(together) - self.top)[len(together) - self.top :]
-            self.floor = float(np.nextafter(together.min(), -np.inf))
-        self.largest, self.pending = [together], len(together)
+        scores = np.concatenate(self.largest)
+        if len(scores) > self.top:
+            scores = np.partition(scores, len(scores) - self.top)[len(scores) - self.top :]
+            self.floor = float(np.nextafter(scores.min(), -np.inf))
+        self.largest, self.pending = [scores], len(scores)
 
     def add(self, z: FloatArray, mated: IntArray) -> None:
         """Collect scaled rows."""
@@ -178,7 +178,7 @@ def pair_statistics(
 
 
 def _scaled(plan: SearchPlan, scores: FloatArray) -> FloatArray:
-    """Rows as the calibration takes them; `scores` may change in place."""
+    """Return scaled rows, as a calibration takes them; `scores` may change in place."""
     if plan.row_scaling == "none":
         return scores
     _, deviation = centred(scores, plan.ddof)
@@ -188,7 +188,7 @@ def _scaled(plan: SearchPlan, scores: FloatArray) -> FloatArray:
 
 
 def _common_scale(plan: SearchPlan) -> tuple[float, float]:
-    """Mean and deviation of scaled scores, by a few rows; 0 and 1 where every row has these."""
+    """Mean and deviation of scaled scores, estimated from a few rows; of standardised rows 0 and 1."""
     if plan.row_scaling == "standardise":
         return 0.0, 1.0
     rows = np.unique(np.linspace(0, plan.trials - 1, _SAMPLE).astype(np.int64))

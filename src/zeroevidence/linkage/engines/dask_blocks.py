@@ -22,7 +22,7 @@ from zeroevidence.linkage.evidence.trial_evidence import TrialEvidence
 from zeroevidence.linkage.optional import optional
 
 _ATTEMPTS = 5
-_PATIENCE = 60.0  # seconds without a worker: one that is started again takes some
+_PATIENCE = 60.0  # seconds without a worker before the search ends; a restarted worker takes some
 _TASKS_EVERY, _WORKERS_EVERY = 0.02, 1.0  # seconds between two looks
 _LINKERS: dict[str, Linker] = {}  # of this process: what a worker prepared for the plan it works on
 _ONE_AT_A_TIME = threading.Lock()

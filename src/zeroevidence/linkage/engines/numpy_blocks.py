@@ -29,10 +29,10 @@ _ROWS = 1024  # trials multiplied at once, at most
 _SHARES = 4  # parts of blocks for each thread, at least, so that all have work until the end
 _LEAST = 1 << 20  # products of a part: smaller ones cost more each
 _COLUMNS = 8160  # identities multiplied at once, about
-_LINE = 16  # numbers in single precision of a line of the cache, with which rows of products begin alike
+_LINE = 16  # single-precision numbers of a cache line; rows of products are aligned to it
 _PREPARED = 512  # enrolment vectors that a thread centres at once
 _ANCHORED = 128  # true identities' products computed at once
-_SAMPLED = 64  # vectors looked at for the number of their digits
+_SAMPLED = 64  # vectors that show whether all have few digits
 _LOW_BITS = np.uint32(0xFFF)  # of a number in single precision
 _GROUP_BYTES = 1 << 20  # products that a thread works on at once: about a second-level cache
 _KEPT_BYTES = 1 << 28  # prepared enrolment vectors kept between blocks of trials
@@ -100,7 +100,7 @@ class NumpyLinker:
 
 
 def _even(count: int, most: int, multiple: int = 1) -> int:
-    """Length of even runs of about `most`, a multiple of something."""
+    """Length of even runs of about `most` items, rounded up to a multiple of `multiple`."""
     return -(-count // (-(-count // most) * multiple)) * multiple
 
 
@@ -147,7 +147,7 @@ class NumpyBlock:
 
     @np.errstate(over="ignore", invalid="ignore")
     def anchor(self) -> None:
-        """The true identities' products before their panels come, by the same routine, so that ties are seen."""
+        """Compute the products of the true identities in advance, by the same routine, so that ties are recognised."""
         for start in range(0, len(self.x), _ANCHORED):
             part = slice(start, start + _ANCHORED)
             mated = self.mated_vectors[part]
@@ -186,7 +186,7 @@ class NumpyBlock:
 
     def work(self, products: FloatArray, group: slice, flags: ComparisonCounter) -> None:
         """Compare, count and sum a group of rows of the products, which are overwritten."""
-        # few and small calls: while a thread is between two of them, others may wait for the interpreter
+        # few calls: between two of them a thread may wait for the interpreter
         mated, leader = self.mated_products[group, None], self.leader[group]
         products.argmax(axis=1, out=leader)
         top = self.top[group] = products[flags.lines[: len(products)], leader]

@@ -38,7 +38,7 @@ class DeviceMoments(EnrolmentMoments):
     held: list[DeviceVectors]
 
     def hand_over(self, device: Any) -> DeviceVectors | None:
-        """The enrolment on its device; only once, so that nobody else keeps that memory."""
+        """Return the enrolment vectors on the device, once: then only the caller keeps that memory."""
         return self.held.pop() if self.held and self.held[0].device == device else None
 
 

@@ -27,10 +27,10 @@ from zeroevidence.linkage.inputs.vectors import VectorSet, as_slice
 from zeroevidence.linkage.optional import optional
 
 _SAFE = 100.0  # exponents up to here sum without overflow in single precision
-_MOST = 60.0  # taken off at most: the mean of the row, whose exponent is 0, must not vanish
+_LARGEST_SHIFT = 60.0  # of exponents: a larger one would make the term of the row's mean, 2**0, vanish
 LARGEST_DIM = 512
 _RUN_TRIALS = 1 << 18  # more than one wave of programs many times over, and a quarter of a gigabyte to send
-_AHEAD = 2  # runs handed to the device before the results of the first are asked for
+_AHEAD = 2  # runs handed to the device before the first result is fetched
 
 
 class TritonLinker(TorchLinker):
@@ -142,7 +142,7 @@ class TritonRows:
         # the kernel sees products over |x| and over the longest enrolment vector, at most one
         self.unscale = self.terms.pop("length") * linker.scale
         power = self.terms["slope"] / LN2 * self.unscale
-        self.shift = (power.abs() - _SAFE).clip(0.0, _MOST)
+        self.shift = (power.abs() - _SAFE).clip(0.0, _LARGEST_SHIFT)
         limit = torch.zeros_like(power)
         if plan.threshold is not None:
             limit = sent(plan.threshold[rows], device)[self.order] - self.terms["offset"]
@@ -164,7 +164,7 @@ class TritonRows:
         column[: self.count] = self.mated - first
         column[(column < 0) | (column >= count)] = -1
         inside = (column >= 0).long()
-        low, high = _special(column, kernel, count)
+        low, high = _masked_tiles(column, kernel, count)
         state = {
             name: torch.empty(self.padded, dtype=torch.float32, device=device) for name in ("own", "total", "best")
         }
@@ -228,6 +228,9 @@ class PendingRun:
         if not arrays["good"].all():
             plan.trial.take(rows)  # raises an error that says what is wrong, if anything is
         terms = RowTerms(*(arrays[name] for name in TERMS))
+        # row moments that rounding spoilt, or an exponent out of reach of single precision: again by torch, below
+        again = np.flatnonzero(terms.doubtful | ~np.isfinite(arrays["log_others"]))
+        arrays["log_others"][again] = 0.0
         others = OtherIdentities(
             log_sum=arrays["log_others"] - terms.slope * terms.mean,
             greater=arrays["greater"],
@@ -238,8 +241,6 @@ class PendingRun:
             rounded=None if self.linker.half else arrays["own"],
         )
         result = finish(plan, rows, terms, others)
-        # row moments that rounding spoilt, or an exponent out of reach of single precision: again by torch
-        again = np.flatnonzero(terms.doubtful | ~np.isfinite(arrays["log_others"]))
         if len(again):
             careful = TorchLinker(plan, device=str(self.linker.device)).rows(rows[again])
             for name in ARRAYS:
@@ -264,8 +265,8 @@ def marks_of(vectors: Any) -> Any:
     return marks
 
 
-def _special(column: Any, kernel: Kernel, count: int) -> tuple[Any, Any]:
-    """Full tiles that hold true identities of each block of sorted rows: from, up to."""
+def _masked_tiles(column: Any, kernel: Kernel, count: int) -> tuple[Any, Any]:
+    """First full tile, and one past the last, with true identities of each block of sorted rows."""
     torch = load_torch()
     full = count // kernel.columns
     of_block = column.view(-1, kernel.rows) // kernel.columns

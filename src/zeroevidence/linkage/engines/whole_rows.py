@@ -12,7 +12,7 @@ from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.linkage.engines.engine import EngineSettings, LocalEngine, Requirements, register
 from zeroevidence.linkage.evidence.moments import EnrolmentMoments
 from zeroevidence.linkage.evidence.plan import SearchPlan
-from zeroevidence.linkage.evidence.row_terms import calibrated_slope, check_range, taken_off
+from zeroevidence.linkage.evidence.row_terms import calibrated_slope, check_range, removed_level
 from zeroevidence.linkage.evidence.score_rows import centred, score_rows
 from zeroevidence.linkage.evidence.trial_evidence import LN2, TrialEvidence
 from zeroevidence.linkage.inputs.vectors import VectorSet
@@ -48,7 +48,7 @@ class WholeRowLinker:
         high = scores.max(axis=1)
         log_sum = high + np.log(np.exp(scores - high[:, None]).sum(axis=1))
         lid = np.where(slope == 0.0, 0.0, (scores[index, mated] - log_sum + np.log(plan.identities)) / LN2)
-        log_sum += plan.bias[rows] + taken_off(plan, slope, mean)
+        log_sum += plan.bias[rows] + removed_level(plan, slope, mean)
         evidence = TrialEvidence(
             plan.identities, score, mean, deviation, log_sum, lid, greater, equal, best, top, fires
         )

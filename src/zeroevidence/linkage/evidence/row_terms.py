@@ -41,7 +41,7 @@ TERMS = tuple(field.name for field in fields(RowTerms))
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OtherIdentities:
-    """What an engine found among the other identities of some rows."""
+    """Sums and counts over the other identities of some rows."""
 
     log_sum: FloatArray  # logarithm of the sum of exp(slope * (score - mean))
     greater: IntArray  # how many score higher than the true identity
@@ -63,8 +63,8 @@ def calibrated_slope(plan: SearchPlan, weight: FloatArray, deviation: FloatArray
     return rounded
 
 
-def taken_off(plan: SearchPlan, slope: FloatArray, mean: FloatArray) -> FloatArray | float:
-    """What centring a row took off its LLRs, where they are those of rows as they are."""
+def removed_level(plan: SearchPlan, slope: FloatArray, mean: FloatArray) -> FloatArray | float:
+    """LLR that centring removes from every score of a row, to be added again where rows keep their level; else 0."""
     return slope * mean if plan.row_scaling == "none" else 0.0
 
 
@@ -122,7 +122,7 @@ def finish(plan: SearchPlan, rows: IntArray, terms: RowTerms, others: OtherIdent
         score=terms.score + terms.offset,
         mean=terms.mean + terms.offset,
         deviation=terms.deviation,
-        log_sum=log_sum + plan.bias[rows] + taken_off(plan, terms.slope, terms.mean + terms.offset),
+        log_sum=log_sum + plan.bias[rows] + removed_level(plan, terms.slope, terms.mean + terms.offset),
         lid=lid,
         greater=greater,
         equal=equal,

@@ -102,7 +102,7 @@ def fetched(tensors: dict[str, Any]) -> dict[str, Any]:
 
 
 def doubled(raw: Any, *, cosine: bool) -> tuple[Any, Any]:
-    """Return vectors in double precision, for cosine of length one, and which are surely in range and not zero."""
+    """Return vectors in double precision, for cosine of length one, and which are known to be in range."""
     torch = load_torch()
     x = raw.to(torch.float64)
     largest = torch.linalg.vector_norm(x, ord=torch.inf, dim=1, keepdim=True)
