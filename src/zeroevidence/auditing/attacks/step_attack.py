@@ -336,7 +336,9 @@ def choose_per_fold(attackers: Sequence[AttackResult]) -> AttackResult | None:
     chosen by the evaluated people too. This one is not.
     """
     folds = zip(*(attacker.folds for attacker in attackers), strict=True)
-    best = [choose([DevelopmentResult(part.development, part.error, bool(part.parts)) for part in parts]) for parts in folds]
+    best = [
+        choose([DevelopmentResult(part.development, part.error, bool(part.parts)) for part in parts]) for parts in folds
+    ]
     if len(set(best)) == 1:
         return None
     result = AttackResult.of([attackers[i].folds[fold] for fold, i in enumerate(best)], CHOSEN)
