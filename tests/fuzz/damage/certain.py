@@ -172,12 +172,6 @@ def _field(**fields: Any) -> Change:
     return changed_document(lambda document, rng: document.update([rng.choice(list(fields.items()))]))
 
 
-def _as_records(data: bytes, _: random.Random) -> bytes:
-    """Scores as JSON lines, which no command takes for scores."""
-    cells = [line.split() for line in data.decode().splitlines()]
-    return "".join(json.dumps({"enrol": row[0], "score": row[-2]}) + "\n" for row in cells).encode()
-
-
 def _texts() -> Iterator[Damage]:
     pairs, key = r"(few\.)?(kaldi|other)\.scores", r"(few\.)?kaldi\.key"
     yield from (Damage(pairs, change) for change in (_cell(2, _NO_NUMBERS), _TWICE, _GONE, _NEW, _LONGER))
@@ -192,7 +186,6 @@ def _texts() -> Iterator[Damage]:
     yield Damage(r"named\.csv", _cell(1, _NO_LABELS, 1, ","))
     yield Damage(r"people|sessions", _GONE)
     yield Damage(r"sessions", _LONGER)
-    yield Damage(r"labelled\.txt|two\.txt", _as_records)
     yield Damage(r"ranks/.*|kit\.txt", changed_lines(_no_rate))
     for change in (_one_line, _packed):
         yield Damage(r"kaldi\.scores|labelled\.txt|two\.txt|table\.csv", change)
