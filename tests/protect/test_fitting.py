@@ -13,7 +13,6 @@ from zeroevidence.protect.applying import protect_embeddings
 from zeroevidence.protect.fitting import (
     fit,
     fit_protectors,
-    protectors_that_keep,
     shared_boundaries,
     suitable_protectors,
 )
@@ -41,16 +40,6 @@ def test_the_attribute_goes_and_everything_else_stays():
         protect_embeddings(model, data, llr=1.0)
     with pytest.raises(InputError, match="vectors of 5 entries; these have 6"):
         protect_embeddings(model, accented(dimension=6))
-
-
-def test_what_a_protector_cannot_do_is_said_before_it_is_fitted():
-    assert "flow" in protectors_that_keep()
-    with pytest.raises(UsageError, match=r"linear cannot keep a second attribute; .*flow"):
-        fit(accented(), "sex", "linear", keep="accent")
-    with pytest.raises(UsageError, match="no preset"):
-        fit(accented(), "sex", "linear", preset="paper")
-    with pytest.raises(UsageError, match="unknown protector"):
-        fit(accented(), "sex", "magic")
 
 
 def test_several_are_fitted_and_those_that_can_keep_an_attribute_do():

@@ -32,15 +32,6 @@ def test_facts_of_attribute_protectors(name):
     assert f"| `{name}` | `{kind.cls.__name__}` |" in PAGE.read_text(encoding="utf-8")
 
 
-def test_what_needs_nothing_comes_first():
-    order = tuple(ATTRIBUTE_PROTECTORS.values())
-    assert order[0].name == "leace"
-    needs = [kind.extra is not None for kind in order]
-    assert needs == sorted(needs)
-    assert {kind.name for kind in order if "keep" in kind.fit_options} == {"flow"}
-    assert {kind.name for kind in order if "progress" in kind.fit_options} == {"adversarial", "flow"}
-
-
 @pytest.mark.parametrize("name", ["adversarial", "flow"])
 def test_a_missing_part_is_named(name, monkeypatch):
     kind = ATTRIBUTE_PROTECTORS.find(name)
