@@ -238,7 +238,10 @@ def test_a_table_of_systems_describes_score_files(source, published, tmp_path):
         *("unprotected", "ignorant", "lazy-informed", "semi-informed", "other")
     }
     rows = evaluate_files(files[:4], options=Options(intervals=0, null=0))
-    eers = {Path(file.scores).relative_to(tmp_path / "vpc2020"): row["eer"].value for file, row in zip(files[:4], rows, strict=True)}
+    eers = {
+        Path(file.scores).relative_to(tmp_path / "vpc2020"): row["eer"].value
+        for file, row in zip(files[:4], rows, strict=True)
+    }
     assert 100.0 * eers[Path("samegender_f0orig/oa_f.scores")] == pytest.approx(
         published["samegender_f0orig/oa_f"], abs=6e-4
     )

@@ -1,6 +1,5 @@
 """Tables of attributes show estimates where asked for."""
 
-
 import pytest
 
 from zeroevidence.evaluation import About, Evaluation, MeasureResult
