@@ -164,7 +164,6 @@ def test_an_output_inside_a_folder_that_is_read_is_refused(tmp_path, run, monkey
         ("evaluate", "read", "--per-speaker", output),
         ("report", "read", "-o", output),
         ("compare", "read", "a", "-o", output),
-        ("kit", "write", "read", "-o", output),
         ("audit", "read", "--protect", "mcadams", "-o", output),
         ("audit", "elsewhere", "--anonymised", "read", "-o", output),
         ("audit", "read", "--protect", "mcadams", "--cache", output, "-o", "out"),

@@ -5,7 +5,6 @@ import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -110,16 +109,6 @@ def test_the_tradeoff_needs_both():
         plot.tradeoff([attack, words], y="d_ece")
 
 
-def test_the_tradeoff_of_groups_has_a_front_for_each():
-    placed = []
-    for sex, eer in (("f", 0.3), ("m", 0.2)):
-        attack, words = attacked("a", eer, 0.1)
-        placed.append(replace(attack, labels={**attack.labels, "sex": sex}))
-    ax = plot.tradeoff([*placed, words])
-    assert len([one for one in ax.get_lines() if one.get_drawstyle() == "steps-post"]) == 2
-    assert ax.get_legend_handles_labels()[1] == ["a", "front", "f", "m"]
-
-
 def test_available(rows, tandem, mapped, bare):
     assert plot.available(rows[0]) == list(SEARCH)
     assert plot.available(tandem) == ["bars", "scatter", "tandem-scores", "t-dcf", "t-dcf-surface"]
@@ -127,6 +116,7 @@ def test_available(rows, tandem, mapped, bare):
     of_tandem = ["bars", "scatter", "tandem-scores", "t-dcf", "t-dcf-surface"]
     assert plot.available([mapped, tandem]) == [*of_tandem, "map"]
     assert plot.available(bare()) == []
+    assert "ece" not in plot.available(bare(curves={"ece": replace(rows[0].curves["ece"], baseline=None)}))
 
 
 @pytest.mark.parametrize("kind", ASKED_FOR)
@@ -304,14 +294,6 @@ def test_maps_get_a_panel_each(mapped):
         plot.map(mapped, name="x")
 
 
-def test_of_several_systems_those_that_have_the_map_are_drawn(mapped):
-    without = replace(mapped, labels={"system": "linear"}, maps={"before": mapped.maps["before"]})
-    assert len(plot.draw("map", [without, mapped, mapped], name="after").axes) == 2
-    assert len(plot.draw("map", [without, mapped], name="after").axes) == 1
-    with pytest.raises(UsageError, match="name: expected one of before, after, got 'x'"):
-        plot.draw("map", [without, mapped], name="x")
-
-
 def test_results_that_lack_the_data_say_what_they_have(rows, tandem, bare):
     lacks = r"'t-dcf' needs scores of a verifier .*, which this result does not have; figures .*: attackers, ece, "
     with pytest.raises(UsageError, match=lacks):
@@ -371,11 +353,11 @@ def test_width_is_one_column_unless_asked(rows):
     assert plot.draw("people", rows).get_size_inches()[0] == 7
 
 
-def test_looks_are_distinct():
+def test_names_tell_rows_apart(bare):
+    assert shortened("\u540d" * 50, 24) == "\u540d" * 11 + "…"
+    assert shortened("a\u202eb\nc") == "a\ufffdb c"
     assert len({look(number)[:2] for number in range(28)}) == 28
 
-
-def test_names_tell_rows_apart(bare):
     def row(**labels):
         return bare(labels=labels)
 
@@ -399,48 +381,6 @@ def legend_of(ax):
     return [text.get_text() for text in ax.get_legend().get_texts()]
 
 
-def test_legends_name_only_what_is_drawn(rows):
-    row = replace(rows[0], curves={k: v for k, v in rows[0].curves.items() if k != "singling_out_over_identities"})
-    assert "singling out" in legend_of(plot.over_identities(rows[0]))
-    assert "singling out" not in legend_of(plot.over_identities(row))
-
-
-def test_legend_of_several_pav_lines_is_beside_them(rows):
-    ax = plot.pav(rows)
-    ax.figure.canvas.draw()
-    assert not ax.get_legend().get_window_extent().overlaps(ax.get_window_extent())
-
-
-def test_legend_of_bars_stays_on_the_sheet(rows):
-    many = [replace(rows[0], labels={"system": f"a protection with a long name {n}"}) for n in range(10)]
-    drawn = plot.draw("eer-lid", many)
-    drawn.canvas.draw()
-    box = drawn.axes[0].get_legend().get_window_extent()
-    assert box.x0 >= 0.0
-    assert box.x1 <= drawn.bbox.x1
-
-
-def test_wide_letters_leave_room_for_the_axes(rows):
-    drawn = plot.draw(
-        "cmc", [replace(row, labels={"system": "\u540d" * 50, "n": str(n)}) for n, row in enumerate(rows * 3)]
-    )
-    drawn.canvas.draw()
-    assert drawn.axes[0].get_window_extent().width > 0.6 * drawn.bbox.width
-    assert shortened("\u540d" * 50, 24) == "\u540d" * 11 + "…"
-    assert shortened("a\u202eb\nc") == "a\ufffdb c"
-
-
-def test_scatter_of_equal_values_has_plain_ticks(rows):
-    metric = rows[0].metrics["lid_max"]
-    values = {"lid_max": replace(metric, value=4.584962500, low=4.584962499, high=4.584962501)}
-    ax = plot.scatter([row.with_metrics(values) for row in rows], x="alid", y="lid_max")
-    ax.figure.canvas.draw()
-    low, high = ax.get_ylim()
-    assert low < 4.5849 < high
-    assert high - low == pytest.approx(1e-3)
-    assert ax.yaxis.get_offset_text().get_text() == ""
-
-
 def test_recordings_are_drawn_with_intervals_and_chance(rows):
     ax = plot.over_utterances(rows, y="top1")
     assert len(ax.collections) == 2  # a band each
@@ -458,11 +398,9 @@ def test_classes_of_an_attribute_are_no_pairs(rows):
     assert legend_of(plot.tippett(rows[0]))[-2:] == ["mated", "non-mated"]
     two = replace(row, labels={"attribute": "sex"})
     assert legend_of(plot.tippett(two))[-2:] == ["one class", "other class"]
-
-
-def test_a_profile_without_its_baseline_is_not_offered(rows):
-    curve = replace(rows[0].curves["ece"], baseline=None)
-    assert "ece" not in plot.available(replace(rows[0], curves={"ece": curve}))
+    named = replace(row, about=About(question="attribute", attribute="sex", target_class="f", other_class="m"),
+                    labels={"attribute": "sex"})  # fmt: skip
+    assert [text.split(" (")[0] for text in legend_of(plot.histogram(named))[:2]] == ["m", "f"]
 
 
 def test_scores_of_a_tandem_have_their_thresholds(tandem):
@@ -482,35 +420,6 @@ def labelled_row(value, system, enrolment, trial):
     return Evaluation(
         {"linkability": MeasureResult(value, "fraction"), "cllr_min": MeasureResult(0.1, "bit")}, labels=labels
     )
-
-
-def test_bars_are_sorted_by_one_attacker():
-    values = {"one": (0.9, 0.2), "two": (0.8, 0.6), "three": (0.7, 0.4)}
-    rows = [
-        labelled_row(value, system, "original", trial)
-        for system, two in values.items()
-        for trial, value in zip(("original", "anonymised"), two, strict=True)
-    ]
-    ax = plot.bars(rows, y="linkability", sort="oa")
-    assert [text.get_text() for text in ax.get_xticklabels()] == ["two", "three", "one"]
-    heights = [[bar.get_height() for bar in sorted(one, key=lambda bar: bar.get_x())] for one in ax.containers]
-    assert heights == [[0.8, 0.7, 0.9], [0.6, 0.4, 0.2]]
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["oo", "oa"]
-    grouped = plot.bars(rows, y="linkability", group="system")
-    assert [text.get_text() for text in grouped.get_xticklabels()] == ["oo", "oa"]
-    with pytest.raises(UsageError, match="sort: expected one of oa, oo, got 'aa'"):
-        plot.bars(rows, y="linkability", sort="aa")
-    with pytest.raises(UsageError, match="no row has the label 'sex'"):
-        plot.bars(rows, y="linkability", group="sex")
-
-
-def test_points_are_told_apart_by_labels():
-    rows = [labelled_row(0.1 * i, f"s{i % 2}", "original", ("original", "anonymised")[i // 2]) for i in range(4)]
-    ax = plot.scatter(rows, x="cllr_min", y="linkability", colour="system", marker="trial")
-    points = [one for one in ax.lines if len(one.get_xdata()) == 1]
-    assert [one.get_color() for one in points[:2]] == [one.get_color() for one in points[2:]]
-    assert [one.get_marker() for one in points] == ["o", "o", "s", "s"]
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["s0", "s1", "original", "anonymised"]
 
 
 def test_posteriors_as_a_histogram(rows):
@@ -545,17 +454,6 @@ def test_a_latent_map_has_an_axis_of_llrs_and_the_densities_of_its_model(rows):
     assert list(plain.get_xticks()) == []
 
 
-def test_mu_is_drawn_over_epochs(rows):
-    curves = [Curve((0.0, 1.0, 2.0), values) for values in ((10.0, 7.0, 6.5), (2.0, 4.0, 6.0))]
-    made = [
-        replace(rows[0], labels={"system": name}, curves={"mu_over_epochs": curve})
-        for name, curve in zip(("from 10", "from 2"), curves, strict=True)
-    ]
-    ax = plot.over_epochs(made)
-    assert [list(one.get_ydata()) for one in ax.get_lines()] == [[10.0, 7.0, 6.5], [2.0, 4.0, 6.0]]
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["from 10", "from 2"]
-
-
 def many(rows, count):
     """So many rows of several attackers and back-ends."""
     threats = [ThreatModel(name, "original", "anonymised") for name in ("ignorant", "lazy-informed", "semi-informed")]
@@ -582,31 +480,28 @@ def test_no_colour_stands_for_two_rows(rows, kind):
     assert len(plot.draw(kind, many(rows, 7)).axes) == 1
 
 
-def test_panels_do_not_cover_each_other(rows):
-    figure = plot.draw("tippett", many(rows, 14))
-    figure.canvas.draw()
-    renderer = figure.canvas.get_renderer()
-    boxes = [ax.get_tightbbox(renderer) for ax in figure.axes]
-    for place, box in enumerate(boxes):
-        assert not any(box.shrunk(0.98, 0.98).overlaps(other) for other in boxes[place + 1 :])
+@pytest.fixture
+def attacked_twice():
+    """Three systems against two attackers."""
+    values = {"one": (0.9, 0.2), "two": (0.8, 0.6), "three": (0.7, 0.4)}
+    return [
+        labelled_row(value, system, "original", trial)
+        for system, both in values.items()
+        for trial, value in zip(("original", "anonymised"), both, strict=True)
+    ]
 
 
-def test_names_of_many_systems_do_not_overlap(rows):
-    figure = plot.draw("eer-lid", many(rows, 14))
-    figure.canvas.draw()
-    renderer = figure.canvas.get_renderer()
-    (ax, *_) = figure.axes
-    texts = [text for text in ax.get_yticklabels() if text.get_text()]
-    assert len(texts) == 14
-    boxes = sorted((text.get_window_extent(renderer) for text in texts), key=lambda box: box.y0)
-    assert all(above.y0 >= below.y1 for below, above in pairwise(boxes))
-    assert min(box.x0 for box in boxes) >= 0.0
-    assert "…" not in "".join(text.get_text() for text in texts)
+def test_bars_are_sorted_by_one_attacker(attacked_twice):
+    ax = plot.bars(attacked_twice, y="linkability", sort="oa")
+    assert [text.get_text() for text in ax.get_xticklabels()] == ["two", "three", "one"]
+    assert legend_of(ax) == ["oo", "oa"]
+    for wrong in ({"sort": "aa"}, {"group": "sex"}):
+        with pytest.raises(UsageError, match=r"expected one of oa, oo|no row has the label 'sex'"):
+            plot.bars(attacked_twice, y="linkability", **wrong)
 
 
-def test_two_classes_are_named(rows):
-    about = About(question="attribute", attribute="sex", target_class="f", other_class="m")
-    row = replace(rows[0], about=about)
-    said = [text.get_text() for text in plot.draw("histogram", row).axes[0].get_legend().get_texts()]
-    assert any(text.startswith("f (") for text in said)
-    assert any(text.startswith("m (") for text in said)
+def test_points_are_told_apart_by_labels(attacked_twice):
+    ax = plot.scatter(attacked_twice, x="cllr_min", y="linkability", colour="system", marker="trial")
+    points = [one for one in ax.lines if len(one.get_xdata()) == 1]
+    assert [one.get_marker() for one in points] == ["o", "s"] * 3
+    assert len({one.get_color() for one in points}) == 3

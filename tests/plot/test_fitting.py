@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
 from zeroevidence import plot
@@ -62,32 +61,11 @@ def test_nothing_is_cut(rows, kind, count):
     assert is_whole(plot.draw(kind, named(rows, count)))
 
 
-@pytest.mark.parametrize("kind", ["over-utterances", "scatter"])
-def test_nothing_is_cut_from_a_narrow_figure(rows, kind):
-    assert is_whole(plot.draw(kind, named(rows, 3), width=2.2))
-
-
 def test_panels_of_a_narrow_figure_stand_below_each_other(rows):
     narrow, wide = (plot.draw("cmc", named(rows, 14), width=width) for width in (3.5, 7.0))
     for figure, columns in ((narrow, 1), (wide, 2)):
         assert {ax.get_gridspec().ncols for ax in figure.axes} == {columns}
     assert is_whole(narrow)
-
-
-@pytest.mark.parametrize(("width", "columns"), [(3.5, 1), (7.0, 3)])
-def test_the_legend_of_a_wide_figure_has_as_many_columns_as_fit(rows, width, columns):
-    named_rows = [replace(rows[0], labels={"system": f"system {place}"}) for place in range(6)]
-    figure = plot.draw("pav", named_rows, width=width)
-    legend = figure.axes[0].get_legend()
-    assert legend._ncols >= columns
-    assert (legend._ncols == 1) == (columns == 1)
-    assert is_whole(figure)
-
-
-def test_short_lines_of_a_legend_stay_inside(rows):
-    ax = plot.over_utterances(rows[:1])
-    assert ax.get_legend().get_gid() is None
-    assert plot.over_utterances(named(rows, 1)).get_legend().get_gid() == "below"
 
 
 def test_names_of_bars_keep_what_tells_them_apart():
@@ -97,22 +75,6 @@ def test_names_of_bars_keep_what_tells_them_apart():
     texts = [label.get_text() for label in ax.get_xticklabels()]
     assert [text[-2:] for text in texts] == [" f", " m"]
     assert max(map(len, texts)) <= 28
-
-
-def test_names_of_bars_have_no_control_characters():
-    ax = Figure().add_subplot()
-    name_ticks(ax, [("a\x1b", "f"), "b\x1b"])
-    assert not any("\x1b" in label.get_text() for label in ax.get_xticklabels())
-
-
-def test_bars_stand_in_the_middle_of_their_group(rows):
-    def labelled(system, attacker):
-        return replace(rows[0], labels={"system": system, "attacker": attacker}, about=About())
-
-    ax = plot.bars([labelled("a", "one"), labelled("a", "two"), labelled("a", "three"), labelled("b", "two")])
-    middles = [bar.get_x() + bar.get_width() / 2.0 for bar in ax.patches]
-    assert np.isclose(np.mean([at for at in middles if at < 0.5]), 0.0)
-    assert [at for at in middles if at > 0.5] == [pytest.approx(1.0)]
 
 
 @pytest.mark.parametrize("values", [(10.0, 7.0, 6.5), (300.0, 7.0, 0.02), (1.0, 1.001, 1.002)])

@@ -2,7 +2,6 @@
 
 import doctest
 import inspect
-from typing import Literal
 
 import numpy as np
 import pytest
@@ -39,18 +38,6 @@ def test_every_kind_is_a_function_of_the_package(kind):
     for option in kind.options.values():
         assert option.meaning.endswith(".")
         assert option.meaning in " ".join(function.__doc__.split())
-
-
-def test_the_signature_is_what_can_be_passed():
-    results = "Evaluation | Sequence[Evaluation]"
-    assert str(inspect.signature(ze.plot.ece)) == (
-        f"(results: '{results} | ArrayLike', nontarget: 'ArrayLike | None' = None, *, ax: 'Axes | None' = None, "
-        "x: Literal['log-odds', 'prior'] = 'log-odds', actual: bool = False) -> 'Axes'"
-    )
-    assert str(inspect.signature(ze.plot.people)) == (
-        f"(results: '{results}', *, ax: 'Axes | None' = None, hide: bool = False) -> 'Axes'"
-    )
-    assert inspect.signature(ze.plot.ece).parameters["x"].annotation == Literal["log-odds", "prior"]
 
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=list(KINDS))

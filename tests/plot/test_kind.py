@@ -74,13 +74,6 @@ def test_a_new_kind_is_drawn(new_kind, tmp_path, capsys):
     assert "claims that are false" in (tmp_path / "f.svg").read_text()
 
 
-def test_without_its_module_a_kind_is_gone(capsys):
-    assert "hit-rate" not in listed(capsys)
-    assert "hit_rate" not in dir(ze.plot)
-    with pytest.raises(AttributeError, match="has no attribute 'hit_rate'"):
-        _ = ze.plot.hit_rate
-
-
 def test_places_order_the_table():
     order = [(kind.place, kind.name) for kind in KINDS.values()]
     assert order == sorted(order)

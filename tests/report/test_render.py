@@ -82,8 +82,6 @@ def test_what_is_not_a_number_comes_back(rows):
     [
         ("{", "r.json:1: not JSON"),
         ("[]", "r.json: expected a result with schema"),
-        ('{"schema": "other/1"}', "got 'other/1'"),
-        ('{"schema": "zeroevidence/evaluation/1", "rows": [{}]}', "earlier format .*; evaluate again"),
         ('{"schema": "zeroevidence/evaluation/2", "rows": [{}]}', "earlier format .*; evaluate again"),
         ('{"schema": "zeroevidence/evaluation/3", "rows": [{}]}', "row 1: has no 'metrics'"),
         ('{"schema": "zeroevidence/evaluation/3"}', "has no rows"),
@@ -99,11 +97,6 @@ def test_what_is_not_a_number_comes_back(rows):
             _document(metrics={"eer": {"value": 0.5, "unit": "rate", "low": "x"}}),
             "row 1.metrics.eer.low: expected a number .* null, got 'x'",
         ),
-        (_document(metrics={"eer": {"value": True, "unit": "rate"}}), "eer.value: expected .* number.*, got True"),
-        (
-            _document(metrics={"eer": {"value": {"a": 0.5}, "unit": "rate"}}),
-            "row 1.metrics.eer.value: expected a number",
-        ),
         (_document(metrics={"eer": {"value": [0.5], "unit": "rate"}}), "eer.value: expected .* number.*, got a list"),
         (_document(metrics={"eer": {"value": "half", "unit": "rate"}}), "eer.value: expected a number, got 'half'"),
         (_document(metrics={"tag": {"value": 1, "unit": "category"}}), "tag.value: expected a category, got 1"),
@@ -115,10 +108,6 @@ def test_what_is_not_a_number_comes_back(rows):
         (
             _document(metrics={"tag_counts": {"value": {"a": 3}, "unit": "count"}}),
             "tag_counts.value: expected numbers by the names 0, A, B, C, D, E, F, got a",
-        ),
-        (
-            _document(metrics={"mine": {"value": [0.5], "unit": "rate"}}),
-            "mine.value: expected .* number.*, got a list",
         ),
         (
             _document(metrics={"tag": {"value": "A", "unit": "category", "low": 0.1}}),

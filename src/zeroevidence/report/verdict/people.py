@@ -17,8 +17,8 @@ from zeroevidence.uncertainty.level import LEAST_PEOPLE, alpha
 from zeroevidence.uncertainty.level import percent as level_text
 
 ON_AVERAGE: tuple[Level, ...] = ("not-found", "inconclusive")  # and yet single people may be named
-_LEVEL = 1.0  # bit
-_LISTED = 5  # people
+_EXPOSED_BITS = 1.0  # bit
+_MOST_LISTED = 5  # people
 
 
 def named_count(row: Evaluation) -> int | None:
@@ -100,7 +100,7 @@ def people_used(row: Evaluation) -> list[str]:
 def exposed_share(row: Evaluation) -> list[Statement]:
     """Limits on how many people like these are exposed, and on how many have a recording worse than any here."""
     speakers, highest = row.counts.get("speakers", 0), row.number("lid_max")
-    share = most_people_above(row, _LEVEL)
+    share = most_people_above(row, _EXPOSED_BITS)
     if speakers < LEAST_PEOPLE or share is None:
         return []
     statements, level = [], level_text(row.setup.level)
@@ -128,7 +128,7 @@ def _is_missed(row: Evaluation) -> bool:
     people = row.people
     if people is None or people.named is None:
         return False
-    return any(named and bits <= _LEVEL for named, bits in zip(people.named, people.alid, strict=True))
+    return any(named and bits <= _EXPOSED_BITS for named, bits in zip(people.named, people.alid, strict=True))
 
 
 def most_exposed(row: Evaluation, finding: Finding) -> list[str]:
@@ -138,8 +138,8 @@ def most_exposed(row: Evaluation, finding: Finding) -> list[str]:
         return []
     named = [name for name, counts in zip(people.speaker, people.named or (), strict=False) if counts]
     if named and not _may_be_chance(row):
-        more = "" if len(named) <= _LISTED else f" and {len(named) - _LISTED} more"
-        return [f"Those who are named: {', '.join(named[:_LISTED])}{more}."]
+        more = "" if len(named) <= _MOST_LISTED else f" and {len(named) - _MOST_LISTED} more"
+        return [f"Those who are named: {', '.join(named[:_MOST_LISTED])}{more}."]
     if finding.chance[finding.strongest].beaten is False:  # somebody always is, by chance
         return []
     counted = [place for place, trials in enumerate(people.trials) if trials >= LEAST_RECORDINGS]

@@ -19,7 +19,7 @@ from zeroevidence.uncertainty.level import LEAST_PEOPLE, LEVEL
 from zeroevidence.uncertainty.level import percent as level_text
 
 _P_VALUE = re.compile(r"\bp ([=<]) ")
-_HAIR = 1e-6
+_ROUNDING = 1e-6
 _BESIDE_CHANCE = ", leaving out those that are not told apart from guessing"
 
 
@@ -150,7 +150,7 @@ def limited_value(rows: Sequence[Evaluation], finding: Finding, name: str, most:
     if result.bound is None or rising_sentences(row):
         return LimitedValue(value, None, level=level)
     worst = min(bounds) if MEASURES[name].discloses == "down" else max(bounds)
-    vacuous = abs(worst - most) <= _HAIR * max(1.0, most) < abs(value - most)
+    vacuous = abs(worst - most) <= _ROUNDING * max(1.0, most) < abs(value - most)
     people = None if result.spread is None else result.spread.people_for(abs(worst - value) / 2.0, level)
     return LimitedValue(value, worst, vacuous, people, level, len(bounds))
 
