@@ -22,7 +22,7 @@ from zeroevidence.data.formats.scores.reading.layout import Layout
 from zeroevidence.data.formats.scores.reading.polars_reader import CONVERTED, column_types, count_lines, parse_lines
 from zeroevidence.data.formats.scores.reading.table import Table
 
-_Part: TypeAlias = tuple[pl.DataFrame, IntArray | range]  # rows, and their lines
+_Part: TypeAlias = "tuple[pl.DataFrame, IntArray | range]"  # rows, and their lines; polars is not loaded for it
 
 _ABREAST = 2  # blocks that are read at the same time
 BLOCKS = (1 << 23, 1 << 19)  # bytes of a block, and of a part of an unusual one
