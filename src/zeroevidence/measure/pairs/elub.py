@@ -10,6 +10,7 @@ import numpy as np
 
 from zeroevidence._typing import FloatArray
 from zeroevidence.calibrate.pav import Blocks
+from zeroevidence.errors import UsageError
 from zeroevidence.measure.inputs import takes_scores
 from zeroevidence.measure.measures import pair_measure
 from zeroevidence.measure.pairs.view import ScoreView
@@ -18,8 +19,14 @@ from zeroevidence.measure.views import PairView
 
 
 @takes_scores
-def elub(target: FloatArray, nontarget: FloatArray) -> tuple[float, float]:
-    """Empirical lower and upper bound of LLRs (natural logarithm), exact.
+def elub(target: FloatArray, nontarget: FloatArray, *, step: float | None = None) -> tuple[float, float]:
+    """Empirical lower and upper bound of LLRs (natural logarithm), exact unless a grid is asked for.
+
+    Parameters
+    ----------
+    step
+        The step of a grid to look along, in powers of ten, as other programs do (0.01); bounds are then the last points
+        of the grid at which evidence pays.
 
     Examples
     --------
@@ -27,6 +34,8 @@ def elub(target: FloatArray, nontarget: FloatArray) -> tuple[float, float]:
     >>> round(low, 3), round(high, 3)
     (-0.693, 0.405)
     """
+    if step is not None:
+        return _on_grid(np.sort(target) / LN10, np.sort(nontarget) / LN10, step)
     levels = np.unique(np.concatenate((target, nontarget)))
     missed, rejected = (np.searchsorted(np.sort(scores), levels, "right") for scores in (target, nontarget))
     return _bounds(levels, missed.astype(np.float64), rejected.astype(np.float64))
@@ -53,6 +62,23 @@ def _bounds(levels: FloatArray, missed: FloatArray, rejected: FloatArray) -> tup
     below = np.minimum(np.minimum(end, dear_until), 0.0)
     # Above the last level everything is rejected, and below the first everything accepted, which never pays.
     return float(below[(below > start) | (start == -np.inf)].max()), float(above[(above < end) | (end == np.inf)].min())
+
+
+def _on_grid(target: FloatArray, nontarget: FloatArray, step: float) -> tuple[float, float]:
+    """From sorted powers of ten; no bound lies further out than the number of scores allows."""
+    if not 0.0 < step < np.inf:
+        raise UsageError(f"step: expected a positive number, got {step!r}")
+    n_target, n_nontarget = len(target), len(nontarget)
+    lowest = max(min(target[0], nontarget[0]), -np.log10(n_target + 1.0))
+    highest = min(max(target[-1], nontarget[-1]), np.log10(n_nontarget + 1.0))
+    first, last = min(0, int(lowest // step)), max(0, int(highest // step) + 1)
+    grid = np.linspace(first * step, last * step, last - first + 1)
+    miss = (np.searchsorted(target, grid, "right") + 1.0) / (n_target + 1.0)
+    alarm = (n_nontarget - np.searchsorted(nontarget, grid, "right") + 1.0) / (n_nontarget + 1.0)
+    dear = miss + 10.0**grid * alarm > np.where(grid < 0.0, 10.0**grid, 1.0)
+    low = np.max(grid[dear & (grid <= 0.0)] + step, initial=grid[0])
+    high = np.min(grid[dear & (grid >= 0.0)] - step, initial=grid[-1])
+    return min(float(low), 0.0) * LN10, max(float(high), 0.0) * LN10
 
 
 @pair_measure(
