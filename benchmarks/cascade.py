@@ -20,13 +20,13 @@ import csv
 from pathlib import Path
 
 import numpy as np
+from zeroevidence.auditing.utility.heard_speech import Ear, hear
+from zeroevidence.auditing.utility.spoken_words import spoken_words
 
 from zeroevidence.auditing import EncodedSpeech
 from zeroevidence.auditing.attacks.attack_settings import AttackSettings
 from zeroevidence.auditing.embedding_audit import audit_folds
-from zeroevidence.auditing.inputs.speaker_folds import sets_of, split_people
-from zeroevidence.auditing.utility.heard_speech import Ear, hear
-from zeroevidence.auditing.utility.spoken_words import spoken_words
+from zeroevidence.auditing.inputs.embedding_sets import sets_of, split_people
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.speech.audio import load_audio, load_speech
 from zeroevidence.data.speech.corpus import Corpus, Utterance

@@ -35,9 +35,9 @@ from zeroevidence.attack.backends.plda import covariances, diagonalise
 from zeroevidence.attack.extractors.extract import extract
 from zeroevidence.attack.extractors.extractor import load_extractor
 from zeroevidence.auditing.attacks.attack_settings import AttackSettings
-from zeroevidence.auditing.attacks.room_control import CONTROL, room_control
+from zeroevidence.auditing.embedding_audit import CONTROL, room_control
+from zeroevidence.auditing.inputs.embedding_sets import draw_sets, sets_of
 from zeroevidence.auditing.inputs.encoded_speech import EncodedSpeech
-from zeroevidence.auditing.inputs.speaker_folds import draw_sets, sets_of
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.formats.corpora.read import read_corpus
 from zeroevidence.data.speech.audio import load_audio

@@ -103,7 +103,7 @@ def save(target: Path, **arrays: np.ndarray) -> None:
 def features_of(item: tuple[SimpleNamespace, np.ndarray], name: str, draws: int) -> list[dict[str, np.ndarray]]:
     """The features of an utterance in each draw, for each encoder."""
     from zeroevidence.attack.speech.front_ends import FRONT_ENDS
-    from zeroevidence.protect.voices.draws import seeded_protectors
+    from zeroevidence.protect.voices import seeded_protectors
 
     utterance, wave = item
     if name == UNPROTECTED:
@@ -293,7 +293,7 @@ def measured(rows: dict[str, np.ndarray], trained: int, enrolled: int, intervals
 def cues_of(item: tuple[SimpleNamespace, np.ndarray], name: str, draws: int) -> np.ndarray:
     """The cues of an utterance in each draw."""
     from zeroevidence.attack.extractors.extractor import load_extractor
-    from zeroevidence.protect.voices.draws import seeded_protectors
+    from zeroevidence.protect.voices import seeded_protectors
 
     utterance, wave = item
     waves = [wave]

@@ -69,9 +69,9 @@ def spoken(recorded: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
     """Features of CAM++ and cues of what the voice makes of codes."""
     from zeroevidence.attack.extractors.extractor import load_extractor
     from zeroevidence.attack.speech.front_ends import FRONT_ENDS
-    from zeroevidence.protect.voices.onevoice.runtime import load_decoder
+    from zeroevidence.protect.voices.onevoice.runtime import load_networks
 
-    wave = load_decoder().speak(recorded.astype(np.int64), np.full(3 * len(recorded), PITCH), size)
+    wave = load_networks().speak(recorded.astype(np.int64), np.full(3 * len(recorded), PITCH), size)
     wave = (wave * 0.5 / np.abs(wave).max()).astype(np.float32)
     features = FRONT_ENDS[draws.FRONT_END["campplus"]](wave).astype(np.float16)
     return features, load_extractor("cues").embed([wave])[0]
@@ -137,6 +137,7 @@ def words(speech: Path, number: int) -> None:
     from types import SimpleNamespace
 
     from zeroevidence.auditing.utility.spoken_words import closest_words
+
     from zeroevidence.evaluation.scores.utility import word_errors
     from zeroevidence.protect import load_protector
     from zeroevidence.protect.voices.recognisers import recognise

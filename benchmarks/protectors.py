@@ -46,11 +46,11 @@ from pathlib import Path
 import numpy as np
 from draws import people as cut_people
 from timing import best_of_each
+from zeroevidence.auditing.utility.heard_speech import Ear, hear
+from zeroevidence.auditing.utility.hearing import corpus_transcripts, evaluate_hearing
 
 from zeroevidence.auditing.inputs.anonymiser_draws import usual_draws
 from zeroevidence.auditing.inputs.left_out import read_usable
-from zeroevidence.auditing.utility.heard_speech import Ear, hear
-from zeroevidence.auditing.utility.hearing import corpus_transcripts, evaluate_hearing
 from zeroevidence.data.formats.corpora.read import read_corpus
 from zeroevidence.data.speech.audio import load_audio, load_speech
 from zeroevidence.data.speech.corpus import random_key

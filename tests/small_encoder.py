@@ -10,7 +10,7 @@ def save_small_encoder(folder: Path) -> Path:
     """Write the encoder, with random weights, and its card; the path of the card."""
     import torch
 
-    from zeroevidence.attack.networks.architecture import ARCHITECTURES
+    from zeroevidence.attack.networks.loading import ARCHITECTURES
     from zeroevidence.attack.networks.onnx_export import save_onnx
 
     with torch.random.fork_rng(devices=[]):

@@ -4,14 +4,13 @@ import numpy as np
 import pytest
 
 from zeroevidence.attack.extractors.device_extraction import extract_on_device
-from zeroevidence.attack.extractors.extract import extract
 from zeroevidence.auditing import audit_corpora
-from zeroevidence.auditing.utility.hearing import Hearing
+from zeroevidence.auditing.utility.word_errors import RecogniserOptions
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation import Options
 from zeroevidence.protect.anonymising.anonymise import anonymise
 from zeroevidence.protect.voices import VOICE_PROTECTORS, ProtectorPart, Spelling, register_voice
-from zeroevidence.protect.voices.recognisers import RECOGNISERS, Recognised, RecogniserKind, load_recogniser
+from zeroevidence.protect.voices.recognisers import RECOGNISERS, RecogniserKind, Transcript, load_recogniser
 
 soundfile = pytest.importorskip("soundfile")
 
@@ -81,19 +80,6 @@ def test_a_gpu_embeds_where_there_is_one(voices, tmp_path, monkeypatch):
     assert list((tmp_path / "far" / "features").glob("*.frames"))
 
 
-def test_a_cluster_embeds_where_it_is_named(voices, tmp_path, monkeypatch):
-    asked = []
-
-    def recorded(*positional, scheduler, **named):
-        asked.append(scheduler)
-        return extract(*positional, **named)
-
-    monkeypatch.setattr("zeroevidence.auditing.corpus_audit.extract", recorded)
-    monkeypatch.setattr("zeroevidence.auditing.corpus_audit.has_gpu", lambda: True)
-    audited(voices, tmp_path / "cache", scheduler="tcp://host:8786")
-    assert set(asked) == {"tcp://host:8786"}
-
-
 @pytest.fixture
 def released(voices, tmp_path):
     """The same people with one silent recording each for two of them, and the folder of their protected speech."""
@@ -144,26 +130,23 @@ def test_what_a_protector_refuses_within_an_audit_is_left_out(voices, tmp_path, 
     for k in range(soft):
         soundfile.write(voices / f"p{k}" / f"p{k}soft.wav", 0.01 * np.random.default_rng(k).normal(size=6000), 16_000)
     lines = []
-    audit = audited(voices, tmp_path / "cache", protect="listener", say=lines.append, hearing=Hearing("none"))
+    audit = audited(
+        voices, tmp_path / "cache", protect="listener", say=lines.append, recognition=RecogniserOptions("none")
+    )
     note = f"note: {soft} of {12 + soft} recordings were refused by the protection and are left out on both sides"
     assert (note in lines) == bool(soft)
     flagged = ["refused-left-out" in {each.code for each in row.flags} for row in audit.rows]
     assert flagged == [bool(soft) and row.about.role == "attack" for row in audit.rows]
 
 
-def test_nothing_refused_is_not_flagged(voices, tmp_path):
-    audit = audited(voices, tmp_path / "cache")
-    assert not any(each.code == "refused-left-out" for row in audit.rows for each in row.flags)
-
-
 @pytest.mark.parametrize("folder", [False, True])
-def test_an_audit_hears_both_kinds_of_speech_by_itself(voices, tmp_path, monkeypatch, folder):
+def test_an_audit_measures_word_errors_unasked(voices, tmp_path, monkeypatch, folder):
     pytest.importorskip("jiwer")
     RECOGNISERS.add(
-        RecogniserKind("ear", "An ear", "CC0", "1", "recogniser", -1.0, lambda: lambda _: Recognised("a b", 0.0))
+        RecogniserKind("ear", "An ear", "CC0", "1", "recogniser", -1.0, lambda: lambda _: Transcript("a b", 0.0))
     )
     load_recogniser.cache_clear()
-    monkeypatch.setattr("zeroevidence.auditing.utility.hearing.JUDGES", ("ear",))
+    monkeypatch.setattr("zeroevidence.auditing.utility.word_errors.PREFERRED", ("ear",))
     try:
         given = {}
         if folder:
@@ -171,7 +154,7 @@ def test_an_audit_hears_both_kinds_of_speech_by_itself(voices, tmp_path, monkeyp
             given = {"anonymised": tmp_path / "released", "protect": None}
         (row,) = audited(voices, tmp_path / "cache", **given).utility
         assert (row["wer"].value, row.labels["recogniser"], row.counts["utterances"]) == (0.0, "ear", 12)
-        assert audited(voices, tmp_path / "cache", hearing=Hearing("none"), **given).utility == ()
+        assert audited(voices, tmp_path / "cache", recognition=RecogniserOptions("none"), **given).utility == ()
     finally:
         RECOGNISERS.remove("ear")
         load_recogniser.cache_clear()

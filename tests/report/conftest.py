@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import zeroevidence as ze
-from zeroevidence.attack.attackers.attacker import find_attacker
-from zeroevidence.attack.attackers.challenges import RANDOM_VECTORS, UNPROTECTED_SPEECH
+from zeroevidence.attack.attackers.attacker import RANDOM_VECTORS, UNPROTECTED_SPEECH, find_attacker
 from zeroevidence.data.threat import threat_from_sides
 
 OPTIONS = ze.Options(intervals=20, null=19)

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 from zeroevidence.attack.backends.backend import BackendLike
-from zeroevidence.attack.encoders.training_speakers import refuse_shared
 from zeroevidence.attack.extractors.crops import SUFFIX, CropExtractor
 from zeroevidence.attack.extractors.device_extraction import device_network, extract_on_device, has_gpu
 from zeroevidence.attack.extractors.extract import extract
 from zeroevidence.attack.extractors.extractor import DEFAULT_EXTRACTOR, Extractor, load_extractor
 from zeroevidence.attack.extractors.split_extractor import SplitExtractor, split_extractor, with_trunk
 from zeroevidence.attack.ladder.ladder import Effort
+from zeroevidence.attack.onnx_models.cards import refuse_shared
 from zeroevidence.attack.onnx_models.runtime import OnnxExtractor
 from zeroevidence.attack.speech.protection import CachedTransform, RepeatedTransform
 from zeroevidence.attack.training.attacker import training_loop
@@ -31,7 +31,7 @@ from zeroevidence.auditing.inputs.anonymiser_draws import (
     own_draw_is_closer,
     without_repeats,
 )
-from zeroevidence.auditing.inputs.embedding_sets import EmbeddingSets
+from zeroevidence.auditing.inputs.embedding_sets import EmbeddingSets, check_trainable, sets_of, split_people
 from zeroevidence.auditing.inputs.encoded_speech import EncodedSpeech, required_speech
 from zeroevidence.auditing.inputs.further_encoders import (
     CROP_STEPS,
@@ -41,9 +41,13 @@ from zeroevidence.auditing.inputs.further_encoders import (
     with_crops,
 )
 from zeroevidence.auditing.inputs.left_out import LeftOut, read_usable, try_protection, without
-from zeroevidence.auditing.inputs.speaker_folds import check_trainable, sets_of, split_people
-from zeroevidence.auditing.utility.heard_speech import Ear
-from zeroevidence.auditing.utility.hearing import Hearing, appoint_judge, hear_audit, known_parts
+from zeroevidence.auditing.utility.transcription import CachedRecogniser
+from zeroevidence.auditing.utility.word_errors import (
+    RecogniserOptions,
+    known_parts,
+    measure_word_errors,
+    select_recogniser,
+)
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.files.errors import naming_file
 from zeroevidence.data.formats.corpora.pairs import PairReport, examine_speech
@@ -56,10 +60,10 @@ from zeroevidence.evaluation import Evaluation, Options
 from zeroevidence.forking import cores
 from zeroevidence.protect.anonymising.release import release_card
 from zeroevidence.protect.card import protector_card
-from zeroevidence.protect.voices.draws import seeded_protectors
+from zeroevidence.protect.voices import seeded_protectors
 from zeroevidence.uncertainty.resampling.draws import Progress
 
-_NOTES = 5  # about the speech, that are shown
+_SHOWN_NOTES = 5  # on the speech; `doctor` lists all
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +89,7 @@ def audit_corpora(
     training: TrainingSettings | None = None,
     cutting: TrialSegments | None = None,
     folds: int | None = None,
-    hearing: Hearing = Hearing(),  # noqa: B008 (frozen)
+    recognition: RecogniserOptions = RecogniserOptions(),  # noqa: B008 (frozen)
     options: Options | None = None,
     workers: int = 1,
     scheduler: Any = None,
@@ -122,9 +126,9 @@ def audit_corpora(
     folds
         Cross-validation over people, where the corpus names neither roles nor splits: how many folds, 0 for one split.
         By default three for fewer than 30 people, and one split for more.
-    hearing
-        How words are measured before and after protection: by default, where the extra ``recogniser`` is installed, by
-        one that is no part of the protection, on a sample of the recordings.
+    recognition
+        How word errors are measured before and after protection: by default, where the extra ``recogniser`` is
+        installed, by one that is no part of the protection, on a sample of the recordings.
     workers
         Processes for the resampling. Speech is read, protected and embedded on all cores in any case, and embedded on a
         GPU where there is one; many rows are evaluated on all cores, too.
@@ -157,7 +161,7 @@ def audit_corpora(
     originals = _split(usable, corpus, folds, options.seed, cutting)
     compared = _check_speech(corpus, folders[0] if folders else None, refused, progress, say)
     encoder, parts = load_extractor(extractor), known_parts(protect, folders)
-    judge = appoint_judge(hearing, parts, say)
+    recogniser = select_recogniser(recognition, parts, say)
     if protectors and any(part.role == "recogniser" for part in parts):  # what is not understood is refused
         kept = CachedTransform(protectors[0], Path(cache) / "protected")
         refused = try_protection(usable, kept, encoder.sample_rate, cores(), progress("protecting", "recordings"))
@@ -214,10 +218,10 @@ def audit_corpora(
     rows = result.rows if compared is None else with_pair_flags(result.rows, compared)
     rows = tuple(with_refusal_flags(rows, refused))
     utility: list[Evaluation] = []
-    if judge is not None:
-        changed = usable.replaced(folders[0]) if transform is None else transform
-        ear = Ear(judge, Path(cache) / "heard")
-        utility = hear_audit(usable, changed, corpus, hearing, ear, options, progress, say)
+    if recogniser is not None:
+        protected = usable.replaced(folders[0]) if transform is None else transform
+        cached = CachedRecogniser(recogniser, Path(cache) / "heard")
+        utility = measure_word_errors(usable, protected, corpus, recognition, cached, options, progress, say)
     return replace(result, rows=rows, left_out=(*result.left_out, *left_out), protector=card, utility=tuple(utility))
 
 
@@ -256,10 +260,10 @@ def _check_speech(
     report = examine_speech(corpus, anonymised, left_out=refused.names, workers=cores(), progress=progress)
     if report.problems:
         raise InputError.of(list(report.problems), lister)
-    for note in report.notes[:_NOTES]:
+    for note in report.notes[:_SHOWN_NOTES]:
         say(f"note: {note}")
-    if len(report.notes) > _NOTES:
-        say(f"note: {len(report.notes) - _NOTES} more notes, which `{lister}` lists")
+    if len(report.notes) > _SHOWN_NOTES:
+        say(f"note: {len(report.notes) - _SHOWN_NOTES} more notes, which `{lister}` lists")
     return report.pairs
 
 

@@ -13,25 +13,22 @@ from zeroevidence.attack.backends.backend import BackendLike
 from zeroevidence.attack.ladder.adapter import Adapter
 from zeroevidence.attack.ladder.ladder import Effort
 from zeroevidence.auditing.attacks.attack_plan import AttackPlan, AttackRows
-from zeroevidence.auditing.attacks.attack_result import FailedAttack
 from zeroevidence.auditing.attacks.attack_settings import AttackSettings, CalibratedOn
 from zeroevidence.auditing.attacks.protocol_attack import ProtocolResults, try_protocols
-from zeroevidence.auditing.attacks.room_control import room_control, without_voice
 from zeroevidence.auditing.attacks.row_flags import (
+    draw_flags,
+    failure_flags,
+    flag_attacks,
+    session_flags,
     with_choice_flags,
-    with_draw_flags,
-    with_failure_flags,
     with_room_flags,
-    with_session_flags,
     with_step_flags,
 )
-from zeroevidence.auditing.inputs.embedding_sets import EmbeddingSets
+from zeroevidence.auditing.attacks.step_attack import FailedAttack
+from zeroevidence.auditing.inputs.embedding_sets import EmbeddingSets, draw_sets
 from zeroevidence.auditing.inputs.encoded_speech import EncodedSpeech, check_same_people
 from zeroevidence.auditing.inputs.further_encoders import ALL_CUES
-from zeroevidence.auditing.inputs.pitch_draws import pitch_change
-from zeroevidence.auditing.inputs.shared_sessions import shared_sessions
-from zeroevidence.auditing.inputs.speaker_draws import shared_change
-from zeroevidence.auditing.inputs.speaker_folds import draw_sets
+from zeroevidence.auditing.inputs.speaker_draws import pitch_change, shared_change
 from zeroevidence.auditing.learning_curve import LearningCurve
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.formats.attack_scores import AttackScores
@@ -44,6 +41,14 @@ from zeroevidence.uncertainty.resampling.draws import Progress
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+import time
+
+import numpy as np
+
+from zeroevidence._typing import FloatArray
+from zeroevidence.attack.attackers.attacker import UNPROTECTED_SPEECH, find_attacker
+from zeroevidence.attack.cues.cue import CUES
+from zeroevidence.attack.ladder.ladder import LADDER
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,9 +269,9 @@ def audit_folds(
     control = room_control(without_voice(cues), settings)
     failed = (*results.failed, *control.failed)
     rows = with_step_flags(together([*results.rows, *control.rows]), costs)
-    rows = with_draw_flags(rows, change, pitch_change(cues))
-    rows = with_session_flags(rows, shared_sessions([encoders[0].anonymised for encoders in folds]))
-    rows = with_room_flags(with_failure_flags(rows, failed))
+    sessions = session_flags([encoders[0].anonymised for encoders in folds])
+    rows = flag_attacks(rows, *draw_flags(change, pitch_change(cues)), *sessions, *failure_flags(failed))
+    rows = with_room_flags(rows)
     number = findings(rows)[0].strongest
     rows = with_choice_flags(rows, findings(rows)[0])
     curves, protocols = plan.curves(results, number), _protocols(plan, results, number)
@@ -296,6 +301,52 @@ def _protocols(plan: AttackPlan, results: AttackRows, strongest: int) -> Protoco
     if plan.settings.effort != "full" or model is None:
         return ProtocolResults()
     return try_protocols(plan, model, results.attacks[strongest])
+
+
+WITHOUT_VOICE = ("background", "channel")  # cues in which no voice is heard
+CONTROL = f"cue:{'+'.join(WITHOUT_VOICE)}"
+_STEP = "whitened"
+
+
+def room_control(folds: Sequence[EncodedSpeech], settings: AttackSettings) -> AttackRows:
+    """Return the rows of the control: original speech, then protected speech, each compared with itself.
+
+    Parameters
+    ----------
+    folds
+        Cues without a voice of both kinds of speech in each fold of people; without any there are no rows.
+    settings
+        Settings of the attacks.
+    """
+    results = AttackRows()
+    if not folds:
+        return results
+    step, informed = LADDER.find(_STEP), find_attacker("semi-informed")
+    plan = AttackPlan([[cues] for cues in folds], [step], [informed], settings)
+    for model in (UNPROTECTED_SPEECH, informed):
+        started = time.perf_counter()
+        result = plan.attack(0, step, model)
+        if isinstance(result, FailedAttack):
+            results.failed.append(result)
+            continue
+        row = plan.row(model, result)
+        row = replace(row, labels={**row.labels, "encoder": CONTROL}, about=replace(row.about, role="room"))
+        results.add(row, plan.card(model, result), replace(result, seconds=time.perf_counter() - started))
+    return results
+
+
+def without_voice(folds: Sequence[EncodedSpeech]) -> list[EncodedSpeech]:
+    """Return the cues in which no voice is heard, of all cues; nothing of vectors that are no cues."""
+    heard = np.concatenate([np.full(len(cue.features), cue.name in WITHOUT_VOICE) for cue in CUES.values()])
+
+    def columns(part: Embeddings) -> FloatArray:
+        return part.vectors[:, heard]
+
+    return [
+        EncodedSpeech(CONTROL, cues.original.mapped(columns), cues.anonymised.mapped(columns))
+        for cues in folds
+        if cues.original is not None and cues.anonymised.train.vectors.shape[1] == len(heard)
+    ]
 
 
 def with_curve(row: Evaluation, curve: LearningCurve | None, name: str, rising: str) -> Evaluation:

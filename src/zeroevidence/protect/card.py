@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from textwrap import wrap
 from typing import Any, Literal, TypeAlias
 
+from zeroevidence.attack.attackers.card import labelled_lines
 from zeroevidence.protect.voices import ProtectorPart, find_voice_protectors, protector_parts
 
 _DEFENCE = "Prevent that an utterance is linked to its speaker."
@@ -120,12 +120,7 @@ class ProtectorCard:
 
     def to_text(self, width: int | None = None) -> str:
         """Return the card as lines, one field each, wrapped to a `width` unless it is None."""
-        lines = []
-        for name, value in shown_fields(self.to_dict()).items():
-            label = "protector" if name == "name" else name
-            line = f"{label:<14} {' '.join(value) if isinstance(value, list) else value}"
-            lines += [line] if width is None else wrap(line, width, subsequent_indent=" " * 15)
-        return "\n".join(lines) + "\n"
+        return labelled_lines("protector", shown_fields(self.to_dict()), width)
 
 
 def protector_card(text: str) -> ProtectorCard:

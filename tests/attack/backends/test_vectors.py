@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from zeroevidence.attack.backends.backend import BACKENDS, make_backend
+from zeroevidence.attack.backends.backend import BACKENDS
 from zeroevidence.attack.backends.cosine import Cosine
 from zeroevidence.attack.backends.plda import Plda
 from zeroevidence.attack.backends.score_norm import ScoreNorm
@@ -65,21 +65,6 @@ def test_parameters_are_read_and_set(make):
         assert backend.set_params(**{name: value}) is backend
 
 
-def test_parameters_of_what_is_inside():
-    norm = ScoreNorm(Plda(), top=5)
-    assert norm.get_params()["backend__lda"] is None
-    assert norm.set_params(backend__lda=4, method="z").name == "plda4-aznorm"
-    with pytest.raises(ValueError, match="Invalid parameter 'centre'"):
-        norm.set_params(backend__centre=True)
-
-
-def test_words():
-    assert repr(Cosine()) == "Cosine()"
-    assert repr(Plda(lda=5)) == "Plda(lda=5)"
-    assert repr(ScoreNorm(Cosine(centre=False), top=7)) == "ScoreNorm(backend=Cosine(centre=False), top=7)"
-    assert repr(Adapter(random_state=3)) == "Adapter(random_state=3)"
-
-
 def test_a_normalisation_leaves_the_back_end_that_it_was_given(people):
     inner = Cosine()
     norm = ScoreNorm(inner).fit(*people)
@@ -87,14 +72,6 @@ def test_a_normalisation_leaves_the_back_end_that_it_was_given(people):
     with pytest.raises(NotFittedError):
         check_is_fitted(inner)
     check_is_fitted(norm.backend_)
-
-
-def test_a_made_back_end_has_learned_nothing(people):
-    mine = Plda(lda=2).fit(*people)
-    made = make_backend(mine)
-    assert repr(made) == "Plda(lda=2)"
-    with pytest.raises(NotFittedError):
-        check_is_fitted(made)
 
 
 @pytest.mark.parametrize("kind", [Cosine, Plda, ScoreNorm, Adapter])

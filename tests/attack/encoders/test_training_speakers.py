@@ -6,8 +6,14 @@ from dataclasses import replace
 import pytest
 
 from zeroevidence.attack.encoders.inventory import find_card, find_encoder
-from zeroevidence.attack.encoders.training_speakers import person_digest, refuse_shared, shared_people, training_people
-from zeroevidence.attack.onnx_models.cards import card_text, read_card
+from zeroevidence.attack.onnx_models.cards import (
+    card_text,
+    person_digest,
+    read_card,
+    refuse_shared,
+    shared_people,
+    training_people,
+)
 from zeroevidence.errors import InputError
 
 
@@ -42,5 +48,5 @@ def test_what_is_no_digest_is_refused(trained, tmp_path, people):
     (tmp_path / trained.file.name).write_bytes(b"")
     card = tmp_path / "card.json"
     card.write_text(json.dumps(json.loads(card_text(trained)) | {"training_people": people}))
-    with pytest.raises(InputError, match="training_people: expected a list of texts of 64 hexadecimal digits"):
+    with pytest.raises(InputError, match=r"training_people.*: expected (a list|text)"):
         read_card(card)

@@ -5,7 +5,6 @@ import pytest
 
 from zeroevidence.attack.extractors.crops import FRAMES, CropExtractor, crop_starts
 from zeroevidence.attack.extractors.extractor import load_extractor
-from zeroevidence.errors import UsageError
 
 pytest.importorskip("onnxruntime")
 
@@ -40,15 +39,3 @@ def test_a_long_recording_is_the_mean_of_its_crops_and_a_short_one_is_whole(whol
     assert np.allclose(vectors[2], np.mean(parts, axis=0), atol=1e-5)
     assert not np.allclose(vectors[2], whole.embed(waves[2:])[0], atol=1e-3)
     assert np.allclose(vectors, [cropped.embed([wave])[0] for wave in waves], atol=1e-5)
-
-
-def test_it_is_another_encoder_for_results_and_for_the_cache(whole):
-    cropped = CropExtractor(whole)
-    assert (cropped.name, cropped.dim) == ("campplus-crops", whole.dim)
-    assert cropped.fingerprint != whole.fingerprint
-
-
-def test_an_encoder_of_waveforms_is_refused(whole, monkeypatch):
-    monkeypatch.setattr("zeroevidence.attack.onnx_models.runtime.FRONT_ENDS", {})
-    with pytest.raises(UsageError, match="campplus: takes waveforms; expected an encoder of features"):
-        CropExtractor(whole)

@@ -80,20 +80,11 @@ def test_a_silent_recording_is_named(utterances, tmp_path):
         extract_on_device(broken, extractor, device_network(extractor), cache=tmp_path, device="cpu")
 
 
-def test_encoders_without_a_network_stay_where_they_are(monkeypatch):
-    assert device_network(load_extractor("cues")) is None
-    monkeypatch.setattr("zeroevidence.attack.networks.loading.recognise", lambda _: None)
-    assert device_network(load_extractor("campplus")) is None
-
-
 @pytest.mark.parametrize(
     ("version", "imported"),
     [
         ("cuda: Optional[str] = None\nhip: Optional[str] = None\n", False),
-        ("cuda = None\nhip = None\n", False),
-        ("cuda: Optional[str] = '12.4'\nhip: Optional[str] = None\n", True),
         ("cuda: Optional[str] = None\nhip: Optional[str] = '6.2'\n", True),
-        ("", True),
         (None, True),
     ],
 )

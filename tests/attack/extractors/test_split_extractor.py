@@ -10,15 +10,14 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
 
+from tests.small_encoder import save_small_encoder  # noqa: E402
 from zeroevidence.attack.extractors.extractor import load_extractor  # noqa: E402
 from zeroevidence.attack.extractors.split_extractor import SplitExtractor, split_extractor, with_trunk  # noqa: E402
-from zeroevidence.attack.networks.architecture import ARCHITECTURES  # noqa: E402
 from zeroevidence.attack.networks.loading import load_network  # noqa: E402
 from zeroevidence.attack.networks.onnx_export import save_onnx  # noqa: E402
 from zeroevidence.attack.training.data.frame_set import FrameSet, frames_digest  # noqa: E402
 
 RATE = 16_000
-SIZES = {"bands": 80, "front": 4, "width": 16, "growth": 32, "layers": (2, 3, 2), "dim": 12}
 
 
 def write(network, home):
@@ -32,9 +31,7 @@ def write(network, home):
 
 @pytest.fixture
 def encoder(tmp_path):
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
-        return load_extractor(write(ARCHITECTURES["campplus"].make(**SIZES), tmp_path / "small"))
+    return load_extractor(save_small_encoder(tmp_path))
 
 
 @pytest.fixture

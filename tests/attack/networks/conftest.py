@@ -37,7 +37,7 @@ def sizes(architecture: str) -> dict[str, Any]:
 def make(architecture: str, sizes: dict[str, Any]) -> Callable[..., Any]:
     """Makes a small network whose normalisations do something."""
     torch = pytest.importorskip("torch")
-    from zeroevidence.attack.networks.architecture import ARCHITECTURES
+    from zeroevidence.attack.networks.loading import ARCHITECTURES
     from zeroevidence.attack.networks.speaker_network import FixedBatchNorm
 
     def made(seed: int = 0) -> Any:

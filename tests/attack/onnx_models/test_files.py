@@ -118,13 +118,3 @@ def test_a_model_with_weights_beside_it_runs_and_its_fingerprint_covers_them(tmp
         prints.append(model.fingerprint)
     assert np.allclose(vectors[1] - vectors[0], 2.0, atol=1e-5)
     assert prints[0] != prints[1]
-
-
-def test_loading_refuses_what_points_outside(tmp_path, onnx_model, external_tensor):
-    pytest.importorskip("onnxruntime")
-    home = tmp_path / "home"
-    home.mkdir()
-    (tmp_path / "w.bin").write_bytes(bytes(320))
-    (home / "m.onnx").write_bytes(onnx_model(after=[("Add", "w")], tensors=[external_tensor("../w.bin")]))
-    with pytest.raises(InputError, match="outside its folder"):
-        OnnxExtractor(_card(home / "m.onnx"))

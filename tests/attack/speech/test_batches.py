@@ -7,7 +7,6 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from zeroevidence.attack.extractors.extract import extract
-from zeroevidence.attack.extractors.extractor import load_extractor
 from zeroevidence.data.speech.audio import write_audio
 from zeroevidence.data.speech.corpus import Utterance
 
@@ -58,20 +57,3 @@ def test_no_more_threads_than_workers(utterances, workers):
         assert _blas() == before
     assert watcher.most == workers
     assert watcher.blas == {1}
-
-
-def test_one_worker_is_the_default(utterances):
-    watcher = Watcher()
-    extract(utterances, watcher, batch=1)
-    assert watcher.most == 1
-
-
-def test_the_bundled_encoder_runs_on_the_calling_thread_alone(utterances):
-    pytest.importorskip("onnxruntime")
-    model = load_extractor("campplus")
-    options = model.model.session.get_session_options()
-    assert (options.intra_op_num_threads, options.inter_op_num_threads) == (1, 1)
-    assert not model.batched  # it takes one utterance at a time, so batches bring nothing
-    assert load_extractor("campplus", threads=2).model.session.get_session_options().intra_op_num_threads == 2
-    alone = extract(utterances, model)
-    assert np.array_equal(extract(utterances, model, workers=3).vectors, alone.vectors)

@@ -19,9 +19,12 @@ from tests.effort import slow  # noqa: E402
 from tests.small_encoder import DIM, save_small_encoder  # noqa: E402
 from zeroevidence.attack.encoders.adding import add_encoder  # noqa: E402
 from zeroevidence.attack.encoders.inventory import find_card  # noqa: E402
-from zeroevidence.attack.encoders.training_speakers import refuse_shared, shared_people  # noqa: E402
 from zeroevidence.attack.extractors.extractor import load_extractor  # noqa: E402
-from zeroevidence.attack.onnx_models.cards import read_card  # noqa: E402
+from zeroevidence.attack.onnx_models.cards import (  # noqa: E402
+    read_card,
+    refuse_shared,
+    shared_people,
+)
 from zeroevidence.attack.speech.front_ends import FRONT_ENDS  # noqa: E402
 from zeroevidence.attack.training.attacker import train_attacker  # noqa: E402
 from zeroevidence.attack.training.data.features import read_features  # noqa: E402
@@ -70,9 +73,9 @@ def small(tmp_path_factory):
     return save_small_encoder(tmp_path_factory.mktemp("small"))
 
 
-def test_an_encoder_learns_from_protected_speech(speech, tmp_path):
+def test_an_encoder_learns_from_protected_speech(speech, small, tmp_path):
     said, epochs = [], []
-    found = train(speech, tmp_path / "attacker", say=said.append, on_epoch=epochs.append)
+    found = train(speech, tmp_path / "attacker", encoder=small, say=said.append, on_epoch=epochs.append)
     assert (found.people, found.development_people, found.utterances) == (9, 3, 36)
     assert re.search(r"pooling and last layers, 2 epochs at most, on cpu: about [\d.]+ s at most", said[0])
     assert len(said) == 1
@@ -83,15 +86,13 @@ def test_an_encoder_learns_from_protected_speech(speech, tmp_path):
     assert (len(card.training_people), len(card.development_people)) == (9, 3)
     assert json.loads(found.card.read_text())["training"]["scope"] == "last"
     vectors = load_extractor(found.card).embed([np.random.default_rng(0).normal(size=8000).astype(np.float32)])
-    assert vectors.shape == (1, 192)
+    assert vectors.shape == (1, DIM)
     assert np.isfinite(vectors).all()
     # Features are kept only as long as somebody may want to go on.
     assert not (tmp_path / "attacker" / "features").exists()
     # Whoever was heard is known again, by name.
     assert shared_people(card, ["p00", "p11", "stranger"]) == ["p00", "p11"]
-    with pytest.raises(
-        InputError, match=r"campplus-trained was trained with 2 of the evaluated people, among them 'p00'"
-    ):
+    with pytest.raises(InputError, match=r"small-trained was trained with 2 of the evaluated people, among them 'p00'"):
         refuse_shared(card, ["p11", "p00"])
     refuse_shared(card, ["stranger"])
 
@@ -199,20 +200,6 @@ def test_people_who_will_be_evaluated_are_refused(speech, tmp_path):
         train(table, tmp_path / "other")
 
 
-@pytest.mark.parametrize(
-    ("wave", "reason"),
-    [
-        (np.zeros(12_000), "silent: no sample above -80 dB"),
-        (np.sin(np.arange(1600)), "0.10 s of sound; expected at least 0.2 s to hear a voice in"),
-    ],
-)
-def test_what_no_voice_is_heard_in_is_refused_by_name(tmp_path, wave, reason):
-    folder = voices(tmp_path / "speech", 10)
-    soundfile.write(folder / "p03" / "bad.wav", 0.5 * wave, 16_000)
-    with pytest.raises(InputError, match=re.escape(f"p03/bad.wav: {reason}")):
-        train(folder, tmp_path / "out")
-
-
 def test_other_rates_and_channels_are_converted_and_said(tmp_path):
     folder = voices(tmp_path / "speech", 3)
     for name in ("u0", "u1"):
@@ -222,7 +209,7 @@ def test_other_rates_and_channels_are_converted_and_said(tmp_path):
     soundfile.write(folder / "p01" / "u0.wav", wave[::2], 8_000)
     utterances = list(read_corpus(folder, draw=False))
     frames, converted = read_features(utterances, find_card("campplus"))
-    assert converted.sentences() == ["2 files had 2 channels, averaged", "1 file at 8 kHz, resampled"]
+    assert converted == ["2 files had 2 channels, averaged", "1 file at 8 kHz, resampled"]
     assert len(frames) == 9
     assert frames.length.max() - frames.length.min() <= 1
 

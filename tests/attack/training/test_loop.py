@@ -90,20 +90,13 @@ def test_only_the_last_layers_learn_when_asked(data):
     assert found.best == 0 or not torch.equal(toy.out.weight, last)
 
 
-def test_the_statistics_of_batch_normalisation_stay(data):
-    toy = Toy()
-    before = toy.norm.running_mean.clone()
-    train(toy, *data, QUICK, device="cpu")
-    assert torch.equal(toy.norm.running_mean, before)
-
-
 def test_the_same_seed_gives_the_same_weights(data):
     one, two = (weights(train(Toy(), *data, QUICK, device="cpu").network) for _ in range(2))
     np.testing.assert_array_equal(one, two)
 
 
 @pytest.mark.parametrize("scope", SCOPES)
-@pytest.mark.parametrize("stop_after", [1, 3, 5])
+@pytest.mark.parametrize("stop_after", [1, 5])
 def test_a_training_that_was_cut_off_goes_on_to_the_same_weights(data, tmp_path, stop_after, scope):
     settings = replace(QUICK, scope=scope)
     whole = train(Toy(), *data, settings, device="cpu")
@@ -123,6 +116,14 @@ def test_a_training_that_was_cut_off_goes_on_to_the_same_weights(data, tmp_path,
     assert [one.loss for one in resumed.epochs[1:]] == [one.loss for one in whole.epochs[1:]]
 
 
+@pytest.fixture(scope="module")
+def checkpoint(data, tmp_path_factory):
+    """The bytes of the checkpoint of a finished training."""
+    folder = tmp_path_factory.mktemp("checkpoint")
+    train(Toy(), *data, QUICK, device="cpu", checkpoint=folder)
+    return (folder / "training.safetensors").read_bytes()
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -136,13 +137,13 @@ def test_a_training_that_was_cut_off_goes_on_to_the_same_weights(data, tmp_path,
         ({"new": 1}, "facts: has no field 'new'"),
     ],
 )
-def test_facts_of_a_checkpoint_that_cannot_be(data, tmp_path, change, words):
+def test_facts_of_a_checkpoint_that_cannot_be(data, checkpoint, tmp_path, change, words):
     pytest.importorskip("msgspec")  # without it, types are not checked
     import safetensors.torch
     from safetensors import safe_open
 
-    train(Toy(), *data, QUICK, device="cpu", checkpoint=tmp_path)
-    (file,) = tmp_path.iterdir()
+    file = tmp_path / "training.safetensors"
+    file.write_bytes(checkpoint)
     with safe_open(file, framework="pt") as opened:
         facts = {**json.loads(opened.metadata()["facts"]), **change}
     safetensors.torch.save_file(safetensors.torch.load_file(file), file, metadata={"facts": json.dumps(facts)})
@@ -150,12 +151,12 @@ def test_facts_of_a_checkpoint_that_cannot_be(data, tmp_path, change, words):
         train(Toy(), *data, QUICK, device="cpu", checkpoint=tmp_path)
 
 
-def test_a_checkpoint_with_weights_that_are_no_numbers(data, tmp_path):
+def test_a_checkpoint_with_weights_that_are_no_numbers(data, checkpoint, tmp_path):
     import safetensors.torch
     from safetensors import safe_open
 
-    train(Toy(), *data, QUICK, device="cpu", checkpoint=tmp_path)
-    (file,) = tmp_path.iterdir()
+    file = tmp_path / "training.safetensors"
+    file.write_bytes(checkpoint)
     with safe_open(file, framework="pt") as opened:
         metadata = opened.metadata()
     arrays = safetensors.torch.load_file(file)
@@ -169,8 +170,8 @@ def test_a_checkpoint_with_weights_that_are_no_numbers(data, tmp_path):
             train(Toy(), *data, QUICK, device="cpu", checkpoint=tmp_path)
 
 
-def test_a_checkpoint_of_another_training_is_refused(data, tmp_path):
-    train(Toy(), *data, QUICK, device="cpu", checkpoint=tmp_path)
+def test_a_checkpoint_of_another_training_is_refused(data, checkpoint, tmp_path):
+    (tmp_path / "training.safetensors").write_bytes(checkpoint)
     with pytest.raises(InputError, match="other settings"):
         train(Toy(), *data, TrainingSettings(epochs=7), device="cpu", checkpoint=tmp_path)
     with pytest.raises(InputError, match="is of a training on other speech"):
@@ -237,23 +238,6 @@ def test_the_number_of_cores_changes_nothing(data, scope, monkeypatch):
         found.append(weights(train(Toy(), *data, replace(QUICK, scope=scope, epochs=3), device="cpu").network))
     cores._pool.cache_clear()
     np.testing.assert_array_equal(*found)
-
-
-def test_threads_of_torch_are_as_they_were_after_it(data):
-    before = torch.get_num_threads()
-    torch.set_num_threads(2)
-    seen = []
-    try:
-        train(
-            Toy(),
-            *data,
-            replace(QUICK, epochs=1),
-            device="cpu",
-            on_epoch=lambda _: seen.append(torch.get_num_threads()),
-        )
-        assert (seen, torch.get_num_threads()) == ([1], 2)
-    finally:
-        torch.set_num_threads(before)
 
 
 def test_one_utterance_that_does_not_fit_is_the_end(data):

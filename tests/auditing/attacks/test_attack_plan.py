@@ -1,14 +1,18 @@
-"""Attacks that cannot be carried out are left out and named; an audit fails where none is left."""
+"""Attacks that fail are left out and named, and rows that other processes evaluate are the same."""
+
+from functools import partial
 
 import numpy as np
 import pytest
 
 from zeroevidence.auditing import EmbeddingSets, audit
-from zeroevidence.auditing.attacks.attack_result import FailedAttack
-from zeroevidence.auditing.inputs.speaker_folds import draw_sets
+from zeroevidence.auditing.attacks import attack_plan
+from zeroevidence.auditing.attacks.step_attack import FailedAttack
+from zeroevidence.auditing.inputs.embedding_sets import draw_sets
 from zeroevidence.data.embeddings import Embeddings
+from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.errors import InputError
-from zeroevidence.evaluation import Options
+from zeroevidence.evaluation import Options, evaluate
 from zeroevidence.report.audit_folder import audit_text
 
 FAST = Options(intervals=0, null=0)
@@ -62,3 +66,29 @@ def test_nothing_is_flagged_where_every_attack_was_carried_out():
     result = audit(original, original, effort="quick", options=FAST)
     assert result.failed == ()
     assert not any(flag.code == "attacks-failed" for row in result.rows for flag in row.flags)
+
+
+def task(number):
+    rng = np.random.default_rng(number)
+    mated = np.repeat(np.arange(4), 3)
+    scores = rng.normal(size=(12, 4)) + number * np.eye(4)[mated]
+    options = Options(intervals=10, null=10)
+    return partial(evaluate, ScoreMatrix(scores, mated), labels={"system": f"s{number}"}, options=options)
+
+
+def test_rows_that_other_processes_evaluate_are_the_same(monkeypatch):
+    settings = {"options": Options(intervals=10, null=10), "workers": 1, "processes": 2}
+    here = list(attack_plan.evaluate_tasks(map(task, range(3)), 3, **settings))
+    monkeypatch.setattr(attack_plan, "_MANY", 30)
+    there = list(attack_plan.evaluate_tasks(map(task, range(3)), 3, **settings))
+    assert [row.labels["system"] for row, _ in there] == ["s0", "s1", "s2"]
+    for (before, _), (after, seconds) in zip(here, there, strict=True):
+        assert before.to_dict() == after.to_dict()
+        assert seconds > 0.0
+    with pytest.raises(ValueError, match="no more"):
+        list(attack_plan.evaluate_tasks(_ends(), 2, **settings))
+
+
+def _ends():
+    yield task(1)
+    raise ValueError("no more")

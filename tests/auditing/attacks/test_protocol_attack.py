@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from zeroevidence.auditing import audit
-from zeroevidence.auditing.protocols.protocol_choice import PROTOCOLS, ProtocolChoice, ProtocolOption
+from zeroevidence.auditing.protocols import PROTOCOLS, ProtocolChoice, ProtocolOption
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.evaluation import Options
 from zeroevidence.evaluation.reading.results import from_json, to_json
@@ -113,7 +113,7 @@ def test_a_new_choice_is_one_entry():
     def options(_train, _sets):
         return [ProtocolOption(lambda protocol: replace(protocol, tried=9), lambda sets: sets.with_trials(lambda x: x))]
 
-    PROTOCOLS.add(ProtocolChoice("nothing", "changes nothing", 99, options))
+    PROTOCOLS.add(ProtocolChoice("nothing", "changes nothing", options))
     try:
         protocols = {row.about.protocol for row in audited(people(each=4)).rows}
     finally:

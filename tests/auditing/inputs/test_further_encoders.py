@@ -10,7 +10,7 @@ from zeroevidence.attack.cues.cue import CUES
 from zeroevidence.attack.extractors.extractor import load_extractor
 from zeroevidence.auditing import EmbeddingSets, EncodedSpeech, FineTuningHistory, LearningCurve, audit
 from zeroevidence.auditing.attacks.step_attack import FoldResult, disclosure, fuse
-from zeroevidence.auditing.inputs.further_encoders import encode_further, pools_crops, with_crops
+from zeroevidence.auditing.inputs.further_encoders import encode_further, pools_crops
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.evaluation import Options
@@ -108,35 +108,6 @@ def test_cues_join_in_together_and_one_at_a_time():
     informed, ignorant = find_attacker("semi-informed"), find_attacker("ignorant")
     assert all(one.serves(informed, "whitened") for one in found)
     assert [one.serves(ignorant, "whitened") for one in found] == [True] + [False] * len(CUES)
-
-
-@pytest.mark.parametrize(
-    ("effort", "pool", "expected"),
-    [
-        ("full", True, ["ecapa", "ecapa-crops", "campplus-crops"]),
-        ("full", False, ["ecapa"]),
-        ("standard", True, ["campplus-crops"]),
-        ("standard", False, []),
-    ],
-)
-def test_with_full_effort_every_encoder_is_tried_whole_and_in_crops(monkeypatch, effort, pool, expected):
-    pytest.importorskip("onnxruntime")
-    first = load_extractor("campplus")
-    added = load_extractor("campplus")
-    added.name = "ecapa"
-    module = "zeroevidence.auditing.inputs.further_encoders"
-    monkeypatch.setattr(f"{module}.other_encoders", lambda _: ["ecapa"])
-    monkeypatch.setattr(f"{module}.load_extractor", lambda name: {"ecapa": added}.get(name) or load_extractor(name))
-    embeddings, split, role = corpus()
-    size = sum(len(one.features) for one in CUES.values())
-    wide = changed(embeddings, np.random.default_rng(0).normal(size=(len(embeddings.ids), size)))
-    both = EmbeddingSets.from_roles(wide, split, role)
-    found = list(encode_further(first, effort, lambda _: (both, both), pool=pool))
-    voices = [encoder for encoder in found if not encoder.name.startswith("cue")]
-    assert [encoder.name for encoder in voices] == expected
-    informed = find_attacker("semi-informed")
-    assert [encoder.serves(informed, "adapter") for encoder in voices] == [name == "ecapa" for name in expected]
-    assert with_crops(load_extractor("cues")) == []
 
 
 @pytest.mark.parametrize("gpu", [False, True])

@@ -6,13 +6,12 @@ import pytest
 from tests.effort import repetitions
 from zeroevidence.attack.cues.cue import CUES
 from zeroevidence.auditing import audit
-from zeroevidence.auditing.attacks.row_flags import with_draw_flags
+from zeroevidence.auditing.attacks.row_flags import draw_flags
 from zeroevidence.auditing.inputs.embedding_sets import EmbeddingSets
 from zeroevidence.auditing.inputs.encoded_speech import EncodedSpeech
-from zeroevidence.auditing.inputs.pitch_draws import PitchChange, pitch_change
-from zeroevidence.auditing.inputs.speaker_draws import SharedChange
+from zeroevidence.auditing.inputs.speaker_draws import PitchChange, SharedChange, pitch_change
 from zeroevidence.data.embeddings import Embeddings
-from zeroevidence.evaluation import About, Evaluation, Options
+from zeroevidence.evaluation import Options
 
 SEEDS = range(repetitions(3, 20))
 FEATURES = [(cue.name, feature.name) for cue in CUES.values() for feature in cue.features]
@@ -85,15 +84,12 @@ def test_nothing_is_said_where_nothing_is_measured():
 
 @pytest.mark.parametrize("linkable", [True, False])
 def test_the_flag_needs_recordings_that_can_be_linked(linkable):
-    from zeroevidence.attack.attackers.attacker import find_attacker
-
-    row = Evaluation({}, labels={}, about=About.against(find_attacker("ignorant")))
     change = SharedChange(0.1, 0.1, 0.005 if linkable else 0.5)
-    (flagged,) = with_draw_flags([row], change, PitchChange(2.5, 0.2))
-    assert [(flag.code, "2.5 semitones" in flag.sentence) for flag in flagged.flags] == (
+    flags = draw_flags(change, PitchChange(2.5, 0.2))
+    assert [(flag.code, "2.5 semitones" in flag.sentence) for flag in flags] == (
         [("pitch-drawn-per-speaker", True)] if linkable else []
     )
-    assert with_draw_flags([row], change, PitchChange(2.5, 2.0)) == [row]
+    assert draw_flags(change, PitchChange(2.5, 2.0)) == []
 
 
 @pytest.mark.parametrize("drawn", [True, False])

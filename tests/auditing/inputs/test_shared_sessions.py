@@ -36,7 +36,6 @@ def attacks(embeddings):
         ({"sessions": 2}, False, False),
         ({"sessions": 2, "voice": 1.0}, True, False),
         ({"sessions": 1}, True, True),
-        ({"sessions": 1, "named": False}, True, False),
     ],
 )
 def test_the_room_and_the_voice(given, leak, flagged):

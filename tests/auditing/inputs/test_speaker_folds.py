@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from zeroevidence.auditing import EmbeddingSets, audit
-from zeroevidence.auditing.inputs.embedding_sets import noise_like
-from zeroevidence.auditing.inputs.speaker_folds import draw_sets
+from zeroevidence.auditing.inputs.embedding_sets import draw_sets, noise_like
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import Options

@@ -112,18 +112,6 @@ def test_the_card_of_anonymised_speech_is_read(run, corpus, encoder, tmp_path, w
 
 
 @slow
-def test_effort_says_which_ways_of_comparing_are_tried(run, corpus, encoder, tmp_path, without_figures):
-    found = {}
-    for effort in ("quick", "standard"):
-        asked = ("--effort", effort, "--attacker", "lazy-informed", "--intervals", 0, "--null", 0)
-        code, _, err = run("audit", corpus, "--protect", "mcadams", "-o", tmp_path / effort, *asked)
-        assert code == 0, err
-        rows = json.loads((tmp_path / effort / "result.json").read_text())["rows"]
-        found[effort] = {row["labels"]["backend"] for row in rows}
-    assert found["quick"] < found["standard"]
-
-
-@slow
 def test_embeddings_are_kept_and_results_not_replaced_unasked(run, corpus, encoder, tmp_path, without_figures):
     out = tmp_path / "out"
     arguments = ("audit", corpus, "--protect", "mcadams", "-o", out, *QUICK)
@@ -209,33 +197,6 @@ def test_doctor_looks_at_a_corpus(run, corpus):
 
 
 @slow
-def test_words_that_are_understood_stand_beside_what_leaks(run, corpus, encoder, tmp_path, without_figures):
-    pytest.importorskip("jiwer")
-    names = sorted(path.stem for path in corpus.glob("*/*.wav"))
-    (tmp_path / "text").write_text("".join(f"{name} one two three\n" for name in names))
-    (tmp_path / "hyp").write_text("".join(f"{name} one two tree\n" for name in names))
-    code, out, _ = run(
-        *("audit", corpus, "--protect", "pitch:2", "--effort", "quick", "--folds", 0, "--intervals", 20, "--null", 0),
-        *("--transcripts", tmp_path / "text", "--hypotheses", tmp_path / "hyp", "-o", tmp_path / "out"),
-    )
-    assert code == 0
-    assert "WER" in out
-    *_, row = read_results(tmp_path / "out")
-    assert float(row["wer"]) == pytest.approx(1 / 3)
-    assert row.counts["speakers"] == 18
-    assert row.labels["system"] == "pitch:2"
-    pytest.importorskip("jinja2")
-    code, _, err = run("report", tmp_path / "out", "-o", tmp_path / "page.html")
-    assert code == 0, err
-    assert "WER" in (tmp_path / "page.html").read_text()
-    code, _, err = run(
-        "audit", corpus, "--protect", "pitch:2", "--transcripts", tmp_path / "text", "-o", tmp_path / "b"
-    )
-    assert code == 2
-    assert "--transcripts and --hypotheses belong together" in err
-
-
-@slow
 def test_utility_of_the_speech_itself(run, corpus, encoder, tmp_path, without_figures):
     pytest.importorskip("jiwer")
     names = sorted(path.stem for path in corpus.glob("*/*.wav"))
@@ -286,9 +247,7 @@ def test_training_settings_reach_the_audit(run, tmp_path, monkeypatch):
     ("setting", "reason"),
     [
         ("epochs=0", "0 is not in the range x>0"),
-        ("epochs", "'' is not a valid integer"),
         ("seed=3", "expected NAME=VALUE with NAME one of scope, epochs"),
-        ("scope=first", "'first' is not one of 'all', 'last'"),
     ],
 )
 def test_training_settings_out_of_range_are_refused(run, tmp_path, setting, reason):

@@ -7,8 +7,7 @@ import pytest
 
 from zeroevidence.attack.training import attacker
 from zeroevidence.attack.training.attacker import TrainedAttacker
-from zeroevidence.attack.training.development import DevelopmentScore
-from zeroevidence.attack.training.history import Epoch
+from zeroevidence.attack.training.history import DevelopmentScore, Epoch
 from zeroevidence.attack.training.settings import TrainingSettings
 
 
@@ -66,7 +65,7 @@ def test_options_reach_the_training(called, run):
 
 @pytest.mark.parametrize(
     ("option", "value"),
-    [("--epochs", "0"), ("--learning-rate", "0"), ("--band-mask", "1"), ("--seed", "-1"), ("--scope", "first")],
+    [("--epochs", "0"), ("--band-mask", "1"), ("--scope", "first")],
 )
 def test_values_out_of_range_are_refused(called, run, option, value):
     code, _, err = run("train-attacker", "speech", option, value, "-o", "out")

@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import zeroevidence as ze
 from tests.report.verdict.made import developed, search_row
-from zeroevidence.attack.attackers.attacker import find_attacker
-from zeroevidence.attack.attackers.challenges import RANDOM_VECTORS, UNPROTECTED_SPEECH
+from zeroevidence.attack.attackers.attacker import RANDOM_VECTORS, UNPROTECTED_SPEECH, find_attacker
 from zeroevidence.evaluation import findings
 from zeroevidence.evaluation.finding.by_knowledge import attackers_by_system, further_rows
 

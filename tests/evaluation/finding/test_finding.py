@@ -8,8 +8,7 @@ import pytest
 
 import zeroevidence as ze
 from tests.effort import slow
-from zeroevidence.attack.attackers.attacker import find_attacker
-from zeroevidence.attack.attackers.challenges import RANDOM_VECTORS, UNPROTECTED_SPEECH
+from zeroevidence.attack.attackers.attacker import RANDOM_VECTORS, UNPROTECTED_SPEECH, find_attacker
 from zeroevidence.auditing import EmbeddingSets, audit
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.evaluation import MeasureResult, Setup, findings, together

@@ -299,13 +299,13 @@ def test_a_program_that_fails(tmp_path, command, reason):
     pytest.importorskip("soundfile")
     import sys
 
-    from zeroevidence.auditing.utility.recognition import recognise_speech
+    from zeroevidence.auditing.utility.transcription import run_recogniser
     from zeroevidence.data.speech.corpus import Utterance
     from zeroevidence.errors import ZeroEvidenceError
 
     speak(tmp_path / "u1.wav", lambda time: 140.0 + 0.0 * time)
     with pytest.raises(ZeroEvidenceError) as error:
-        recognise_speech([Utterance("u1", "s", tmp_path / "u1.wav")], command.replace("{python}", sys.executable))
+        run_recogniser([Utterance("u1", "s", tmp_path / "u1.wav")], command.replace("{python}", sys.executable))
     assert reason in str(error.value)
 
 

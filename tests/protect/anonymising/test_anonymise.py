@@ -139,12 +139,6 @@ def test_the_seed_decides_the_draws_and_is_stated_only_where_asked(tree, tmp_pat
     assert (fixed.draws, fixed.seed) == ("none", None)
 
 
-def test_a_program_anonymises_too(tree, tmp_path):
-    card = anonymise(tree, tmp_path / "out", protect="command:cp {input} {output}", rate=16_000).card
-    assert card.release.draws == "program"
-    assert card.name == "command:cp {input} {output}"
-
-
 def test_the_digests_are_those_of_the_files(tree, tmp_path):
     out = tmp_path / "out"
     anonymise(tree, out, protect="mcadams")
@@ -241,18 +235,13 @@ def test_an_interrupted_run_continues_with_its_seed(tree, tmp_path, interrupted)
     assert result.card.release.recordings == 4
 
 
-@pytest.mark.parametrize("place", ["original", "original/new", "."])
+@pytest.mark.parametrize("place", ["original", "original/new", ".", "link"])
 def test_the_original_is_never_written_into(tree, tmp_path, place):
+    (tmp_path / "link").symlink_to(tree)
     before = sorted(tmp_path.rglob("*"))
     with pytest.raises(UsageError, match=r"the original speech is in .*expected a folder apart from it"):
         anonymise(tree, tmp_path / place, protect="mcadams", overwrite=True)
     assert sorted(tmp_path.rglob("*")) == before
-
-
-def test_a_link_to_the_original_is_the_original(tree, tmp_path):
-    (tmp_path / "link").symlink_to(tree)
-    with pytest.raises(UsageError, match="apart from it"):
-        anonymise(tree, tmp_path / "link", protect="mcadams", overwrite=True)
 
 
 def test_existing_files_are_replaced_only_where_asked(tree, tmp_path):
@@ -270,10 +259,3 @@ def test_two_recordings_never_share_a_file(tree, tmp_path):
     table.write_text("utterance\tspeaker\tpath\nu1\tada\tada/a1.wav\nu2\tada\tada/a1.flac\n")
     with pytest.raises(InputError, match=r"'u1' and 'u2' would both be written to ada/a1\.wav"):
         anonymise(tree, tmp_path / "out", protect="mcadams", format="wav")
-
-
-def test_a_table_elsewhere_does_not_let_the_original_be_written_into(tree, tmp_path):
-    table = tmp_path / "list.tsv"
-    table.write_text("utterance\tspeaker\tpath\nu1\tada\toriginal/ada/a1.wav\n")
-    with pytest.raises(UsageError, match="apart from it"):
-        anonymise(table, tree / "ada" / "out", protect="mcadams")

@@ -1,6 +1,6 @@
 """Seeds of repeated runs of a protector."""
 
-from zeroevidence.protect.voices.draws import draw_seed, seeded_protectors
+from zeroevidence.protect.voices import draw_seed, seeded_protectors
 
 
 def test_every_draw_has_a_seed_of_its_own():

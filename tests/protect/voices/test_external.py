@@ -61,15 +61,8 @@ soundfile.write(sys.argv[2], numpy.stack([wave, wave], 1), 2 * rate, subtype="FL
     [
         ("import sys; print('first', file=sys.stderr); sys.exit('no model\\n')", "ended with status 1: no model"),
         ("import os; os.abort()", "ended with status -6"),
-        ("pass", "wrote no output"),
         ("import sys; print('why', file=sys.stderr)", "wrote no output: why"),
         ("import sys; open(sys.argv[2], 'w').write('not audio')", "wrote no usable wav file"),
-        ("import sys; open(sys.argv[2], 'w')", "wrote no usable wav file"),
-        (
-            HALVE + "soundfile.write(sys.argv[2], wave * float('nan'), rate, subtype='FLOAT')",
-            "wrote no usable wav file",
-        ),
-        (HALVE + "soundfile.write(sys.argv[2], wave[:0], rate)", "wrote no usable wav file"),
         (HALVE + "soundfile.write(sys.argv[2], wave[::2], rate)", "differs by 0.15 s in length"),
     ],
 )
@@ -99,19 +92,12 @@ def test_missing_program(utterance, voice):
         External("nowhere {input} {output}")(voice.vowel(120.0, seconds=0.1), 16000, utterance)
 
 
-@pytest.mark.parametrize(
-    "command", ["", "sox", "sox {input}", "sox {output}", "{input} {output}", "sox '{input} {output}x"]
-)
+@pytest.mark.parametrize("command", ["", "sox {input}", "{input} {output}", "sox '{input} {output}x"])
 def test_commands_that_cannot_work(command):
-    with pytest.raises(UsageError):
+    with pytest.raises(UsageError, match="command"):
         External(command)
-
-
-def test_limits_must_make_sense():
-    with pytest.raises(UsageError):
+    with pytest.raises(UsageError, match="a timeout above 0 and a tolerance"):
         External("a {input} {output}", timeout=0)
-    with pytest.raises(UsageError):
-        External("a {input} {output}", tolerance=-1)
 
 
 def test_empty_and_refused_input_do_not_run_the_program(utterance):
@@ -119,15 +105,6 @@ def test_empty_and_refused_input_do_not_run_the_program(utterance):
     assert nowhere(np.zeros(0, np.float32), 16000, utterance).shape == (0,)
     with pytest.raises(InputError, match="s1_u1"):
         nowhere(np.array([np.nan], np.float32), 16000, utterance)
-
-
-def test_fingerprint_holds_command_and_version():
-    fingerprints = {
-        External("a {input} {output}").fingerprint,
-        External("a {input} {output} 1").fingerprint,
-        External("a {input} {output}", version="2").fingerprint,
-    }
-    assert len(fingerprints) == 3
 
 
 def test_a_program_may_take_a_seed(program, utterance, voice, tmp_path):

@@ -5,7 +5,7 @@ import importlib.util
 import pytest
 
 from zeroevidence.errors import InputError, MissingExtra
-from zeroevidence.protect.voices.moonshine import moonshine_file, moonshine_folder
+from zeroevidence.protect.voices.moonshine import moonshine_file
 
 INSTALLED = importlib.util.find_spec("moonshine_voice") is not None
 
@@ -21,10 +21,6 @@ def package(tmp_path, monkeypatch):
     moonshine_file.cache_clear()
     yield home
     moonshine_file.cache_clear()
-
-
-def test_the_folder_is_found_without_importing_the_package(package):
-    assert moonshine_folder() == package / "assets" / "tiny-en"
 
 
 def test_other_files_are_refused(package):

@@ -1,7 +1,6 @@
 """One voice for all: what leaves the networks depends on codes alone, and dials keep what they say and no more."""
 
 import importlib.util
-import json
 import shutil
 
 import numpy as np
@@ -10,7 +9,7 @@ import pytest
 from zeroevidence.errors import InputError, MissingExtra, UsageError
 from zeroevidence.protect import load_protector
 from zeroevidence.protect.voices import onevoice, protector_parts
-from zeroevidence.protect.voices.onevoice import contours, protector, runtime
+from zeroevidence.protect.voices.onevoice import protector, runtime
 
 pytest.importorskip("onnxruntime", reason="needs the extra 'speech'")
 needs_wheel = pytest.mark.skipif(
@@ -20,15 +19,15 @@ needs_wheel = pytest.mark.skipif(
 
 @pytest.fixture(scope="module")
 def networks():
-    """The decoder, which is bundled."""
-    return runtime.load_decoder()
+    """The networks, of which only the bundled decoder is loaded."""
+    return runtime.load_networks()
 
 
 @pytest.fixture
 def hears_levels(networks, monkeypatch):
     """Networks that hear a code in the level of each frame, so that known codes can be said to them."""
 
-    class Hearing:
+    class StandIn:
         speak = networks.speak
 
         @staticmethod
@@ -36,7 +35,7 @@ def hears_levels(networks, monkeypatch):
             frames = np.pad(wave, (0, -len(wave) % runtime.HOP)).reshape(-1, runtime.HOP)
             return (np.abs(frames).mean(axis=1) > 0.1).astype(np.int64)
 
-    monkeypatch.setattr(protector, "load_networks", lambda: Hearing)
+    monkeypatch.setattr(protector, "load_networks", lambda: StandIn)
 
 
 def test_a_spectrum_is_turned_back_into_its_waveform():
@@ -89,19 +88,19 @@ def test_length_and_rate_are_kept_unless_the_rate_is_even(hears_levels, utteranc
 
 def test_the_pitch_contour_says_neither_how_high_nor_how_wide_a_voice_was(voice):
     low, high, wide = (
-        contours.coarse_pitch(voice.vowel(glide, seconds=2.0), 83) for glide in ((90, 135), (200, 300), (150, 300))
+        protector.coarse_pitch(voice.vowel(glide, seconds=2.0), 83) for glide in ((90, 135), (200, 300), (150, 300))
     )
     assert low[-1] > 1.4 * low[0]  # a glide stays one
     assert np.abs(np.log2(low / high)).max() < 1.0 / 12
     assert wide.max() / wide.min() == pytest.approx(low.max() / low.min(), rel=0.06)
-    assert contours.coarse_pitch(np.zeros(32_000, np.float32), 83).tolist() == [1.0] * 83
+    assert protector.coarse_pitch(np.zeros(32_000, np.float32), 83).tolist() == [1.0] * 83
 
 
 def test_the_loudness_contour_does_not_say_how_loud_a_recording_was(voice):
     swelling = voice.vowel(120, seconds=2.0) * np.linspace(0.2, 1.0, 32_000, dtype=np.float32)
-    contour = contours.coarse_loudness(swelling, 83)
+    contour = protector.coarse_loudness(swelling, 83)
     assert contour[-10] > 1.5 * contour[10]
-    np.testing.assert_allclose(contour, contours.coarse_loudness(0.1 * swelling, 83), rtol=1e-6)
+    np.testing.assert_allclose(contour, protector.coarse_loudness(0.1 * swelling, 83), rtol=1e-6)
 
 
 def test_names_are_read_as_they_are_written():
@@ -126,14 +125,6 @@ def test_other_weights_are_refused(tmp_path):
     (folder / "content.onnx").write_bytes(b"other")
     with pytest.raises(InputError, match=r"content\.onnx: is not the file that its card names"):
         weights.read("content.onnx")
-
-
-def test_the_card_names_origin_and_licence_of_weights_of_at_most_20_mb():
-    card = json.loads((runtime.WEIGHTS.folder / "card.json").read_text(encoding="utf-8"))
-    assert card["licence"] == "MIT"
-    assert "CC BY 4.0" in card["codes"]
-    assert "Flite" in card["voice"]
-    assert sum(len(runtime.WEIGHTS.read(name)) for name in card["sha256"]) < 20e6
 
 
 def test_without_the_wheel_the_extra_is_named(monkeypatch, utterance):

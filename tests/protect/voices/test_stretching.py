@@ -13,7 +13,7 @@ from zeroevidence.protect.voices.stretching import repitched, resampled, stretch
 RATE = 16000
 
 
-@pytest.mark.parametrize("ratio", ["2", "1/2", "3/2", "160/127", "127/160", "128/127", "1", "50/101"])
+@pytest.mark.parametrize("ratio", ["2", "3/2", "127/160", "1", "50/101"])
 @pytest.mark.parametrize("length", [1, 2, 7, 100, 12345])
 def test_resampling_is_that_of_scipy(ratio, length):
     wave = np.random.default_rng(0).normal(size=length)
@@ -48,15 +48,14 @@ def test_silence_moves_by_the_ratio():
     assert loud[-1] / RATE == pytest.approx(1.65, abs=0.025)
 
 
-@pytest.mark.parametrize("name", ["mcadams", "formant:1.2", "pitch:4", "pitch:-3.3"])
-def test_nothing_large_is_imported_on_the_first_call(name):
+def test_nothing_large_is_imported_on_the_first_call():
     """SciPy's signal processing alone takes twenty times as long to import as an utterance to protect."""
-    code = f"""
+    code = """
 import sys
 from types import SimpleNamespace
 import numpy as np
 from zeroevidence.protect import load_protector
-load_protector({name!r})(np.sin(np.arange(8000) / 20.0), 16000, SimpleNamespace(id="u", speaker="s"))
+load_protector("mcadams+pitch:-3.3")(np.sin(np.arange(8000) / 20.0), 16000, SimpleNamespace(id="u", speaker="s"))
 print(*sys.modules)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from scipy.signal import resample_poly, stft
+from scipy.signal import stft
 
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.protect import External, FormantShift, McAdams, PitchShift, load_protector
@@ -26,7 +26,7 @@ def level(wave):
 
 
 @each
-@pytest.mark.parametrize("rate", [8000, 11025, 16000, 44100, 48000])
+@pytest.mark.parametrize("rate", [8000, 11025, 48000])
 def test_any_rate_keeps_length_energy_and_range(protector, rate, utterance, voice):
     wave = voice.vowel((100.0, 130.0), rate, 0.4)
     result = protector(wave, rate, utterance)
@@ -46,7 +46,7 @@ def test_bit_identical_when_repeated(protector, utterance, voice):
 
 
 @each
-@pytest.mark.parametrize("length", [0, 1, 2, 160, 319, 641])
+@pytest.mark.parametrize("length", [0, 1, 641])
 def test_short_input(protector, length, utterance):
     wave = np.random.default_rng(0).normal(size=length).astype(np.float32) * 0.1
     result = protector(wave, 16000, utterance)
@@ -99,11 +99,9 @@ def test_full_scale_is_scaled_down_and_not_clipped(protector, utterance, voice):
     ("wave", "rate", "words"),
     [
         (np.array([0.0, np.nan], np.float32), 16000, "NaN"),
-        (np.array([0.0, np.inf], np.float32), 16000, "infinite"),
         (np.zeros((10, 2), np.float32), 16000, "one channel"),
         (np.zeros(10, np.int16), 16000, "int16"),
         (np.zeros(10, np.float32), 4000, "4000 Hz"),
-        (np.zeros(10, np.float32), 96000, "96000 Hz"),
     ],
 )
 def test_refused_input_names_the_utterance(protector, wave, rate, words, utterance):
@@ -165,42 +163,16 @@ def test_names(name, protector):
         assert load_protector(loaded.name, seed=3).fingerprint == loaded.fingerprint
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "",
-        "mcadam",
-        "mcadams:loud",
-        "mcadams:0.5..",
-        "mcadams:1:utterance",
-        "mcadams-random:3",
-        "pitch",
-        "pitch:",
-        "pitch:1..2..3",
-        "formant:1..2:day",
-    ],
-)
+@pytest.mark.parametrize("name", ["", "mcadams:loud", "mcadams-random:3", "pitch", "pitch:1..2..3", "formant:1..2:day"])
 def test_unknown_names_list_the_known(name):
     with pytest.raises(UsageError, match=r"unknown voice protector .*command:.*formant:1\.2.*mcadams-random.*pitch:4"):
         load_protector(name)
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["mcadams:0", "mcadams:nan", "mcadams:1.6", "pitch:13", "pitch:4..-4", "formant:-1", "formant:inf"],
-)
+@pytest.mark.parametrize("name", ["mcadams:0", "mcadams:nan", "pitch:13", "pitch:4..-4", "formant:inf"])
 def test_impossible_parameters(name):
-    with pytest.raises(UsageError):
+    with pytest.raises(UsageError, match=name.partition(":")[0]):
         load_protector(name)
-
-
-def test_nothing_to_draw_from_one_number():
-    with pytest.raises(UsageError, match="give a range"):
-        McAdams(0.8, per="speaker")
-    with pytest.raises(UsageError, match="not per 'day'"):
-        PitchShift((1.0, 2.0), per="day")
-    with pytest.raises(UsageError, match="poles"):
-        McAdams(order=0)
 
 
 @pytest.fixture(scope="module")
@@ -246,15 +218,6 @@ def test_real_speech_is_changed_but_still_speech(protector, spoken):
 def test_neutral_parameters_give_real_speech_back(protector, spoken):
     for utterance, wave, rate in spoken:
         np.testing.assert_allclose(protector(wave, rate, utterance), wave, atol=1e-5 * np.abs(wave).max())
-
-
-def test_half_the_rate_gives_nearly_the_same_pitch_shift(spoken):
-    utterance, wave, rate = spoken[0]
-    low = resample_poly(wave, 1, 2).astype(np.float32)
-    full = PitchShift(3.0)(wave, rate, utterance)
-    half = PitchShift(3.0)(low, rate // 2, utterance)
-    there = loudness_over_time(resample_poly(full, 1, 2), rate // 2)
-    assert np.corrcoef(loudness_over_time(half, rate // 2), there)[0, 1] > 0.95
 
 
 def test_several_protectors_follow_each_other():

@@ -6,8 +6,7 @@ import pytest
 
 import zeroevidence as ze
 from tests.report.verdict.made import headline, search_row, short, text
-from zeroevidence.attack.attackers.attacker import find_attacker
-from zeroevidence.attack.attackers.challenges import UNPROTECTED_SPEECH
+from zeroevidence.attack.attackers.attacker import UNPROTECTED_SPEECH, find_attacker
 
 NOT_TESTED = "Whether it is the voice or the room and the microphone that gives people away was not tested."
 NOT_FOUND = "Pauses and channel of the recordings, without any voice, are not told apart from guessing"

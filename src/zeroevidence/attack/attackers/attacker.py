@@ -1,10 +1,10 @@
-"""Attackers: threat models by name."""
+"""Attackers: threat models by name, and the bounds of every audit."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from zeroevidence.data.threat import ThreatModel
+from zeroevidence.data.threat import RANDOM, UNPROTECTED, ThreatModel
 from zeroevidence.registry import Registry
 
 
@@ -36,3 +36,35 @@ def find_attacker(attacker: str | ThreatModel) -> ThreatModel:
     'original'
     """
     return attacker if isinstance(attacker, ThreatModel) else ATTACKERS.find(attacker).threat
+
+
+# The bounds of every audit.
+UNPROTECTED_SPEECH = ThreatModel(UNPROTECTED, "original", "original", calibration="original")
+RANDOM_VECTORS = ThreatModel(RANDOM, "noise", "noise")
+
+# The attackers of the VoicePrivacy challenges, from the least to the best informed.
+_INFORMED = ThreatModel("semi-informed", "anonymised", "anonymised", "anonymised", "anonymised")
+for entry in (
+    Attacker(
+        "ignorant",
+        "does not know that the voices are protected",
+        ThreatModel("ignorant", "original", "anonymised", calibration="original"),
+        usual=True,
+    ),
+    Attacker(
+        "lazy-informed",
+        "knows the protection and applies it to the known voices too",
+        ThreatModel("lazy-informed", "anonymised", "anonymised", calibration="anonymised"),
+        usual=True,
+    ),
+    Attacker(
+        "semi-informed", "knows the protection and has learned from voices protected with it", _INFORMED, usual=True
+    ),
+    Attacker(
+        "semi-informed-adapter",
+        "the same with a network that learned to undo the protection",
+        replace(_INFORMED, adapter=True),
+        extra="torch",
+    ),
+):
+    ATTACKERS.add(entry)

@@ -7,16 +7,36 @@ import shutil
 import tempfile
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from zeroevidence.attack.encoders.checking import examine
-from zeroevidence.attack.encoders.inventory import Encoder
-from zeroevidence.attack.encoders.published import published_card
+from zeroevidence.attack.encoders.inventory import Encoder, added_card, added_folder, find_encoder, is_encoder_name
 from zeroevidence.attack.extractors.extractor import EXTRACTORS
 from zeroevidence.attack.onnx_models.cards import CARD, EncoderCard, card_parts, card_text, read_card
-from zeroevidence.attack.onnx_models.folders import added_card, added_folder, is_encoder_name, read_named_card
-from zeroevidence.attack.onnx_models.runtime import OnnxExtractor
+from zeroevidence.attack.onnx_models.runtime import OnnxExtractor, open_model
+from zeroevidence.attack.speech.front_ends import BANDS
 from zeroevidence.data.files.errors import unreadable_reason
 from zeroevidence.errors import InputError, UsageError
+from zeroevidence.registry import Registry
+
+# Published encoders that can be added without a card, whoever exported the file: it is recognised by the inputs and
+# outputs of its graph, and by its embedding of the check utterance. None is fetched.
+PUBLISHED_ENCODERS: Registry[EncoderCard] = Registry("published encoder")
+PUBLISHED_ENCODERS.add(
+    EncoderCard(
+        "ecapa",
+        Path(),
+        sample_rate=16_000,
+        dim=192,
+        front_end="speechbrain-fbank",
+        input="",
+        output="",
+        architecture="ECAPA-TDNN (VoxCeleb 1 and 2)",
+        licence="Apache-2.0",
+        origin="SpeechBrain, speechbrain/spkrec-ecapa-voxceleb",
+        reference="ecapa",
+    )
+)
 
 
 def add_encoder(
@@ -54,8 +74,7 @@ def add_encoder(
 
     Examples
     --------
-    >>> from zeroevidence.attack.extractors.families.campplus import HOME
-    >>> add_encoder(HOME / "campplus_zh_en.onnx")
+    >>> add_encoder(find_encoder("campplus").card.file)
     Traceback (most recent call last):
     ...
     zeroevidence.errors.UsageError: 'campplus' is an extractor already; expected another name
@@ -72,6 +91,39 @@ def add_encoder(
         )
     examine(encoder)
     return Encoder(_store(replace(source, sha256=encoder.model.sha256, bytes=source.file.stat().st_size)), "added")
+
+
+def published_card(name: str, file: Path) -> EncoderCard:
+    """Return a card for the file of a published encoder, with the names that its graph has.
+
+    Raises
+    ------
+    InputError
+        Naming the file, when inputs or outputs of its graph are not those of that encoder.
+    """
+    encoder = PUBLISHED_ENCODERS.find(name.lower())
+    reason = unreadable_reason(file)
+    if reason:
+        raise InputError(reason, path=file)
+    model = open_model(file)
+    inputs, outputs = model.session.get_inputs(), model.session.get_outputs()
+    ends = (
+        ("inputs", inputs, (None, None, BANDS), f"utterances x frames x {BANDS}"),
+        ("outputs", outputs, (None, encoder.dim), f"utterances x {encoder.dim}"),
+    )
+    for title, nodes, shape, text in ends:
+        if len(nodes) != 1 or not _fits(nodes[0].shape, shape):
+            listing = ", ".join(f"{node.name} {node.shape}" for node in nodes) or "none"
+            raise InputError(f"has {title} {listing}; expected one of {text}, as {encoder.name} has it", path=file)
+    return replace(encoder, file=file, input=inputs[0].name, output=outputs[0].name, sha256=model.sha256)
+
+
+def _fits(shape: list[Any], expected: tuple[int | None, ...]) -> bool:
+    """Return whether a shape can be the expected one; a graph need not name the length of each dimension."""
+    return len(shape) == len(expected) and all(
+        size == length or length is None or not isinstance(size, int)
+        for size, length in zip(shape, expected, strict=True)
+    )
 
 
 def _find_card(file: str, card: str | Path | None, published: str | None) -> EncoderCard:
@@ -122,4 +174,4 @@ def _store(card: EncoderCard) -> EncoderCard:
                 raise
     except OSError as error:
         raise InputError(f"encoders cannot be stored there: {error.strerror}", path=folder) from None
-    return read_named_card(home / CARD)
+    return find_encoder(card.name).card

@@ -6,7 +6,6 @@ of the embedding, for finite numbers, and for the same embedding in a second run
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +17,7 @@ from zeroevidence.attack.extractors.extractor import Vectors
 from zeroevidence.attack.onnx_models.cards import EncoderCard
 from zeroevidence.attack.onnx_models.runtime import OnnxExtractor
 from zeroevidence.data.files.errors import naming_file
-from zeroevidence.data.files.json_values import shortened
+from zeroevidence.data.files.json_values import load_json, shortened
 from zeroevidence.data.speech.audio import load_audio
 from zeroevidence.data.speech.mixing import Wave
 from zeroevidence.errors import InputError, Problem
@@ -113,7 +112,7 @@ def reference(name: str) -> Vectors:
     >>> reference("campplus").shape
     (192,)
     """
-    embeddings = json.loads(EMBEDDINGS.read_text(encoding="utf-8"))
+    embeddings = load_json(EMBEDDINGS)
     if name not in embeddings:
         raise InputError(f"no reference {shortened(name)!r}; expected one of {', '.join(embeddings)}")
     return np.array(embeddings[name], np.float32)

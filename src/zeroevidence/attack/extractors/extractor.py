@@ -25,36 +25,13 @@ class Extractor(Protocol):
     stored vector.
     """
 
-    @property
-    def name(self) -> str:
-        """What results call it."""
-        ...
-
-    @property
-    def sample_rate(self) -> int:
-        """The rate of the waveforms that it takes, in Hz."""
-        ...
-
-    @property
-    def dim(self) -> int:
-        """The length of its vectors."""
-        ...
-
-    @property
-    def fingerprint(self) -> str:
-        """Weights and front end in one word."""
-        ...
+    name: str  # in results
+    sample_rate: int  # of the waveforms that it takes, in Hz
+    dim: int
+    fingerprint: str
 
     def embed(self, waves: Sequence[Wave]) -> Vectors:
-        """One vector per mono waveform in [-1, 1]."""
-        ...
-
-
-class LoadFunction(Protocol):
-    """Loads the encoder of a name."""
-
-    def __call__(self, name: str, /, *, threads: int) -> Extractor:
-        """Load it."""
+        """Return one vector per mono waveform in [-1, 1]."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +43,7 @@ class ExtractorFamily:
     forms: tuple[str, ...]  # what its names look like, for help and messages
     extra: str  # the optional part of this package that runs it
     takes: Callable[[str], bool]
-    load: LoadFunction
+    load: Callable[..., Extractor]  # by a name, with `threads`
     files: bool = False  # whether its names are files
     needs: str = ""  # what else must be installed
 

@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 
 from zeroevidence.attack.extractors.extractor import Extractor, load_extractor
 from zeroevidence.attack.networks.loading import load_network
-from zeroevidence.attack.networks.onnx_cut import cut_onnx
-from zeroevidence.attack.networks.onnx_layers import Layer, read_layers
+from zeroevidence.attack.networks.onnx_layers import Layer, cut_onnx, read_layers
 from zeroevidence.attack.onnx_models.cards import EncoderCard
 from zeroevidence.attack.onnx_models.runtime import OnnxExtractor, open_session
-from zeroevidence.attack.speech.encoder_outputs import EncoderOutputs
+from zeroevidence.attack.speech.array_store import EncoderOutputs
 from zeroevidence.attack.speech.front_ends import FRONT_ENDS
 from zeroevidence.attack.training.data.frame_set import frames_digest
 from zeroevidence.data.speech.mixing import Wave
@@ -129,7 +128,7 @@ def split_extractor(encoder: Extractor, folder: Path) -> SplitExtractor | None:
     if parts is None:
         return None
     layers = _layers(encoder.card)[:number]
-    outputs = EncoderOutputs.in_folder(folder, encoder.fingerprint, layers[-1].shape[0], encoder.dim)
+    outputs = EncoderOutputs(folder, encoder.fingerprint, layers[-1].shape[0], encoder.dim)
     trunk = EncoderTrunk(encoder, open_session(parts.first), layers, outputs)
     return SplitExtractor(encoder, trunk, open_session(parts.second), parts.between)
 

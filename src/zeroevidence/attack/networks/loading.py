@@ -1,15 +1,112 @@
-"""Load an ONNX file into the network of its architecture."""
+"""Architectures of speaker encoders that can be trained: how each is recognised, and its network."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from zeroevidence.attack.networks.architecture import ARCHITECTURES, recognise
-from zeroevidence.attack.networks.onnx_layers import Layer, read_layers
+from zeroevidence.attack.networks.onnx_layers import EXTRA, Layer, read_layers
 from zeroevidence.attack.onnx_models.cards import EncoderCard
 from zeroevidence.errors import InputError
+from zeroevidence.linkage.optional import optional
+from zeroevidence.registry import Registry
+
+# of CAM++
+_FRONT = 12  # convolutions over frequency and time
+_SHRINK = 8  # factor by which they shrink the frequency axis
+_BLOCKS = 3
+# of ECAPA-TDNN
+_LAYERS = {"conv": 38, "norm": 31}
+_SQUEEZE = 20  # place of the first convolution with the bottleneck's width
+
+
+@dataclass(frozen=True, slots=True)
+class Architecture:
+    """An architecture of speaker encoders that can be trained further.
+
+    Parameters
+    ----------
+    name
+        Its name, and that of the module of this package that holds the network.
+    title
+        What it is.
+    network
+        Name of the class of the network.
+    sizes
+        Returns the sizes of the network that has such layers; None where they are of another architecture.
+    """
+
+    name: str
+    title: str
+    network: str
+    sizes: Callable[[Sequence[Layer]], dict[str, Any] | None]
+
+    def make(self, **sizes: Any) -> Any:
+        """Return a new network with random weights; without sizes, of the size that its authors publish.
+
+        Raises
+        ------
+        MissingExtra
+            When torch is not installed.
+        """
+        needed_for = f"a network of the architecture {self.name}"
+        module = optional(f"zeroevidence.attack.networks.{self.name}", EXTRA, needed_for)
+        return getattr(module, self.network)(**sizes)
+
+
+ARCHITECTURES: Registry[Architecture] = Registry("architecture")
+
+
+def recognise(layers: Sequence[Layer]) -> tuple[Architecture, dict[str, Any]] | None:
+    """Return the architecture that has such layers, and the sizes of the network; None where there is none."""
+    for architecture in ARCHITECTURES.values():
+        sizes = architecture.sizes(layers)
+        if sizes is not None:
+            return architecture, sizes
+    return None
+
+
+def _campplus_sizes(layers: Sequence[Layer]) -> dict[str, Any] | None:
+    flat = [layer for layer in layers if len(layer.shape) != 4]
+    first, last = layers[0].shape if layers else (), layers[-1].shape if layers else ()
+    if len(flat) != len(layers) - _FRONT or len(first) != 4 or first[1:] != (1, 3, 3) or len(last) != 3:
+        return None
+    halving, *body = flat
+    if halving.spec.strides != (2,) or halving.shape[2] != 5:
+        return None
+    bare = [layer for layer in body if layer.kind == "conv" and len(layer.tensors) == 1]
+    counts, growth = [0], 0
+    for layer in bare:  # the convolutions without bias: one in every layer of a block, and one between two blocks
+        if layer.shape[2] == 1:
+            counts.append(0)
+        else:
+            counts[-1], growth = counts[-1] + 1, layer.shape[0]
+    if len(counts) != _BLOCKS or not all(counts):
+        return None
+    return {
+        "bands": halving.shape[1] * _SHRINK // first[0],
+        "front": first[0],
+        "width": halving.shape[0],
+        "growth": growth,
+        "layers": tuple(counts),
+        "dim": last[0],
+    }
+
+
+def _ecapa_sizes(layers: Sequence[Layer]) -> dict[str, Any] | None:
+    kinds = [layer.kind for layer in layers]
+    if {kind: kinds.count(kind) for kind in kinds} != _LAYERS:
+        return None
+    first, squeeze, last = layers[0].shape, layers[_SQUEEZE].shape, layers[-1].shape
+    if len(first) != 3 or first[2] != 5 or last[1:] != (6 * first[0], 1):
+        return None
+    return {"bands": first[1], "width": first[0], "bottleneck": squeeze[0], "dim": last[0]}
+
+
+ARCHITECTURES.add(Architecture("campplus", "CAM++ as 3D-Speaker builds it", "CamPlusPlus", _campplus_sizes))
+ARCHITECTURES.add(Architecture("ecapa", "ECAPA-TDNN as SpeechBrain builds it", "EcapaTdnn", _ecapa_sizes))
 
 
 def load_network(card: EncoderCard) -> Any:

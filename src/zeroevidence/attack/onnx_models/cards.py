@@ -13,21 +13,23 @@ encoder learned from and was stopped on (see `encoders.training_speakers`).
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from zeroevidence.attack.speech.front_ends import FRONT_ENDS, RATE
-from zeroevidence.data.files.errors import is_file
-from zeroevidence.data.files.json_values import is_writable, load_json, shortened, shown
+from zeroevidence.data.files.errors import is_file, naming_file
+from zeroevidence.data.files.json_values import known_fields, load_json, shortened, typed
 from zeroevidence.data.printable import file_name_text
-from zeroevidence.errors import InputError
+from zeroevidence.errors import InputError, UsageError
 
 CARD = "card.json"  # what a card is called in the folder of an encoder
 _WAVE = "wave"
-_FASTEST, _LONGEST, _LARGEST = 768_000, 1 << 20, 1 << 40  # samples a second, dimensions, bytes of a model
+_LARGEST = {"sample_rate": 768_000, "dim": 1 << 20, "bytes": 1 << 40}
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 # What the prose of a card must contain, all of it, to mean one of our front ends.
 _PROSE = {
@@ -101,8 +103,8 @@ def read_card(path: str | Path, name: str | None = None, *, model: Path | None =
 
     Examples
     --------
-    >>> from zeroevidence.attack.extractors.families.campplus import HOME
-    >>> card = read_card(HOME / "card.json")
+    >>> from zeroevidence.attack.encoders.inventory import BUNDLED
+    >>> card = read_card(BUNDLED / "campplus" / "card.json")
     >>> card.name, card.dim, card.front_end, card.licence
     ('campplus', 192, 'kaldi-fbank', 'Apache-2.0')
     """
@@ -137,11 +139,53 @@ def card_text(card: EncoderCard, **extra: Any) -> str:
     return json.dumps({key: value for key, value in content.items() if value}, indent=1, ensure_ascii=False) + "\n"
 
 
-def _beside(card: Path, name: str, fields: _Fields) -> Path:
-    """Return the file that a card names, which must be in its folder: a card may come from anybody."""
-    if Path(name).is_absolute() or ".." in Path(name).parts:
-        raise fields.refused(f"file is {shortened(name)!r}, outside the folder of the card; expected a file beside it")
-    return card.parent / name
+_PREFIX = "zeroevidence/person/"
+
+
+def person_digest(name: str) -> str:
+    """Return the digest of a person that a card holds.
+
+    Examples
+    --------
+    >>> person_digest("ann")[:12]
+    'e52a961b2277'
+    """
+    return hashlib.sha256(f"{_PREFIX}{name}".encode()).hexdigest()
+
+
+def training_people(card: EncoderCard) -> frozenset[str]:
+    """Return the digests of all people whom an encoder was trained or stopped on; none where its card has none."""
+    return frozenset(card.training_people) | frozenset(card.development_people)
+
+
+def shared_people(card: EncoderCard, speakers: Iterable[str]) -> list[str]:
+    """Return those of some speakers whom an encoder was trained or stopped on, in alphabetical order.
+
+    Examples
+    --------
+    >>> from zeroevidence.attack.encoders.inventory import find_encoder
+    >>> shared_people(find_encoder("campplus").card, ["ann", "bob"])
+    []
+    """
+    digests = training_people(card)
+    return sorted({str(name) for name in speakers if person_digest(str(name)) in digests})
+
+
+def refuse_shared(card: EncoderCard, speakers: Iterable[str]) -> None:
+    """Refuse to evaluate people whom an encoder was trained on.
+
+    Raises
+    ------
+    InputError
+        Naming the encoder's file, one of the people, and how many they are.
+    """
+    shared = shared_people(card, speakers)
+    if shared:
+        raise InputError(
+            f"{card.name} was trained with {len(shared)} of the evaluated people, among them {shared[0]!r}; expected "
+            "an encoder that learned from other people",
+            path=card.file,
+        )
 
 
 def _card_naming(model: Path) -> EncoderCard:
@@ -163,73 +207,68 @@ def _cards(file: Path) -> dict[str, dict[str, Any]]:
     return {str(loaded.get("name") or file_name_text(file.stem)): loaded}
 
 
-def _card(file: Path, name: str, content: dict[str, Any], model: Path | None) -> EncoderCard:
-    fields = _Fields(file, name, content)
-    front_end = fields.text("front_end", "") or _described_front_end(fields.text("features", ""))
-    if front_end not in FRONT_ENDS and front_end != _WAVE:
-        names = ", ".join((*FRONT_ENDS, _WAVE))
-        reason = f"unknown front end {shortened(front_end)!r}" if front_end else "its features are not understood"
-        raise fields.refused(f"{reason}; expected front_end to be one of {names}")
-    rate, dim = fields.number("sample_rate", _FASTEST), fields.number("dim", _LONGEST)
-    size = fields.number("bytes", _LARGEST) if "bytes" in content else None
-    if front_end in FRONT_ENDS and rate != RATE:
-        raise fields.refused(f"sample_rate {rate}; expected {RATE} for {front_end}")
-    place = _beside(file, fields.text("file"), fields) if model is None else model
-    if not is_file(place):
-        raise fields.refused(f"no such model file {shortened(place.name)}")
-    digest = fields.text("sha256", "").lower()
-    if digest and not _DIGEST.fullmatch(digest):
-        raise fields.refused(f"sha256 is {shortened(digest)!r}; expected 64 hexadecimal digits")
-    return EncoderCard(
-        name,
-        place,
-        rate,
-        dim,
-        front_end,
-        input=fields.text("input", "input").split()[0],
-        output=fields.text("output", "output").split()[0],
-        **{key: fields.text(key, "") for key in ("architecture", "licence", "origin", "note")},
-        sha256=digest or None,
-        bytes=size,
-        reference=fields.text("reference", "") or None,
-        training_people=fields.digests("training_people"),
-        development_people=fields.digests("development_people"),
-    )
-
-
 @dataclass(frozen=True, slots=True)
-class _Fields:
-    """Checked values of a card by key; errors name the file, the model and the key."""
+class _CardContent:
+    """The fields of a card that programs read, as its file has them, with all checks that need no other file."""
 
-    file: Path
-    name: str
-    content: dict[str, Any]
+    sample_rate: int
+    dim: int
+    file: str = ""
+    front_end: str = ""
+    features: str = ""
+    input: str = "input"
+    output: str = "output"
+    architecture: str = ""
+    licence: str = ""
+    origin: str = ""
+    note: str = ""
+    sha256: str | None = None
+    bytes: int | None = None
+    reference: str | None = None
+    training_people: tuple[str, ...] = ()
+    development_people: tuple[str, ...] = ()
 
-    def text(self, key: str, otherwise: str | None = None) -> str:
-        value = self.content.get(key)
-        if value is None and otherwise is not None:
-            return otherwise
-        if not isinstance(value, str) or not is_writable(value) or not value.strip():
-            raise self.refused(f"{key} is {self._text_of(key)}; expected text")
-        return value
+    def __post_init__(self) -> None:
+        for key, largest in _LARGEST.items():
+            value = getattr(self, key)
+            if value is not None and not 1 <= value <= largest:
+                raise UsageError(f"{key} is {value}; expected a whole number from 1 to {largest}")
+        if self.known_front_end not in (*FRONT_ENDS, _WAVE):
+            reason = f"unknown front end {shortened(self.front_end)!r}" if self.front_end else "features not understood"
+            raise UsageError(f"{reason}; expected front_end to be one of {', '.join((*FRONT_ENDS, _WAVE))}")
+        if self.known_front_end in FRONT_ENDS and self.sample_rate != RATE:
+            raise UsageError(f"sample_rate is {self.sample_rate}; expected {RATE} for {self.known_front_end}")
+        if self.sha256 is not None and not _DIGEST.fullmatch(self.sha256.lower()):
+            raise UsageError(f"sha256 is {shortened(self.sha256)!r}; expected 64 hexadecimal digits")
+        for key in ("training_people", "development_people"):
+            if not all(map(_DIGEST.fullmatch, getattr(self, key))):
+                raise UsageError(f"{key}: expected a list of texts of 64 hexadecimal digits")
+        if Path(self.file).is_absolute() or ".." in Path(self.file).parts:  # a card may come from anybody
+            raise UsageError(
+                f"file is {shortened(self.file)!r}, outside the folder of the card; expected one beside it"
+            )
 
-    def number(self, key: str, most: int) -> int:
-        value = self.content.get(key)
-        if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= most:
-            raise self.refused(f"{key} is {self._text_of(key)}; expected a whole number from 1 to {most}")
-        return value
+    @property
+    def known_front_end(self) -> str:
+        """The front end by its name, or the one that the prose under `features` describes; empty for others."""
+        return self.front_end or _described_front_end(self.features)
 
-    def digests(self, key: str) -> tuple[str, ...]:
-        value = self.content.get(key, [])
-        if not isinstance(value, list) or not all(isinstance(item, str) and _DIGEST.fullmatch(item) for item in value):
-            raise self.refused(f"{key}: expected a list of texts of 64 hexadecimal digits")
-        return tuple(value)
 
-    def refused(self, reason: str) -> InputError:
-        return InputError(f"{shortened(self.name)}: {reason}", path=self.file)
-
-    def _text_of(self, key: str) -> str:
-        return shown(self.content[key]) if key in self.content else "missing"
+def _card(file: Path, name: str, content: dict[str, Any], model: Path | None) -> EncoderCard:
+    where = shortened(name)
+    with naming_file(file):
+        blank = [key for key, value in content.items() if isinstance(value, str) and not value.strip()]
+        if blank:
+            raise InputError(f"{where}: {blank[0]} is {content[blank[0]]!r}; expected text")
+        card = typed(_CardContent, known_fields(_CardContent, content), where)
+        place = file.parent / card.file if model is None else model
+        if not is_file(place):
+            reason = f"no such model file {shortened(place.name)}" if model or card.file else "file is missing"
+            raise InputError(f"{where}: {reason}")
+    values = {field.name: getattr(card, field.name) for field in fields(card) if field.name != "features"}
+    changed = {"front_end": card.known_front_end, "sha256": card.sha256 and card.sha256.lower()}
+    first_words = {key: values[key].split()[0] for key in ("input", "output")}
+    return EncoderCard(**values | changed | first_words | {"name": name, "file": place})
 
 
 def _described_front_end(prose: str) -> str:

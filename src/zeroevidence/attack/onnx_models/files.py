@@ -67,8 +67,8 @@ def external_files(data: bytes, path: Path) -> tuple[Path, ...]:
 
     Examples
     --------
-    >>> from zeroevidence.attack.extractors.families.campplus import HOME
-    >>> file = HOME / "campplus_zh_en.onnx"
+    >>> from zeroevidence.attack.encoders.inventory import find_encoder
+    >>> file = find_encoder("campplus").card.file
     >>> external_files(file.read_bytes(), file)
     ()
     """

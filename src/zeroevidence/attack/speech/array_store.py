@@ -11,7 +11,6 @@ import shutil
 import tempfile
 import threading
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -32,12 +31,11 @@ def array_key(wave: NDArray[Any], *parts: str) -> str:
     return hashlib.sha256(text.encode() + np.asarray(wave, "<f4").tobytes()).hexdigest()
 
 
-@dataclass(frozen=True, slots=True)
 class ArrayStore:
     """A folder of arrays of `dim` columns and any number of rows by key, as `array_key` makes them."""
 
-    folder: Path
-    dim: int
+    def __init__(self, folder: Path, dim: int) -> None:
+        self.folder, self.dim = folder, dim
 
     def _file(self, key: str) -> Path:
         return self.folder / key[:2] / key[2:]
@@ -77,7 +75,7 @@ class ArrayStore:
             raise OSError(error.errno, f"vectors cannot be stored: {error.strerror}", str(self.folder)) from None
 
 
-class LimitedStore:
+class LimitedStore(ArrayStore):
     """A store of arrays that can be computed again: it takes them as long as there is room.
 
     Parameters
@@ -91,13 +89,10 @@ class LimitedStore:
     """
 
     def __init__(self, folder: Path, dim: int, most: int = LARGEST) -> None:
-        self.folder, self._store, self._lock = folder, ArrayStore(folder, dim), threading.Lock()
+        super().__init__(folder, dim)
+        self._lock = threading.Lock()
         self._used = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
         self.most = min(most, self._used + _free_disk(folder) // 2)
-
-    def load(self, key: str) -> Array | None:
-        """Return the array, rows x columns, or None where there is no complete one."""
-        return self._store.load(key)
 
     def save(self, key: str, array: Array) -> None:
         """Store an array if there is room."""
@@ -106,10 +101,53 @@ class LimitedStore:
             self._used += array.nbytes if fits else 0
         if fits:
             with suppress(OSError):  # a full disk is no reason to stop
-                self._store.save(key, array)
+                super().save(key, array)
 
 
 def _free_disk(folder: Path) -> int:
     """Return the free bytes where a folder is, or will be."""
     home = folder.absolute()
     return shutil.disk_usage(next(each for each in (home, *home.parents) if each.exists())).free
+
+
+class EncoderOutputs:
+    """Outputs of an encoder by the digest of the features, as `frames_digest` gives it.
+
+    They are the output of its trunk and the embedding. An encoder that is fine-tuned behind its trunk begins with both,
+    and shares the first with the encoder that it came from, so they are computed once for each recording.
+
+    Parameters
+    ----------
+    folder
+        The folder, which encoders may share.
+    fingerprint
+        Fingerprint of the encoder.
+    channels
+        Number of channels of its trunk.
+    dim
+        Dimensions of its embeddings.
+    """
+
+    def __init__(self, folder: Path, fingerprint: str, channels: int, dim: int) -> None:
+        self._fingerprint = fingerprint
+        self._frames, self._vectors = LimitedStore(folder / "frames", channels), ArrayStore(folder / "vectors", dim)
+
+    def frames(self, digest: NDArray[np.uint8]) -> Array | None:
+        """Return the output of the trunk, frames x channels, or None where it is not known."""
+        return self._frames.load(self._key(digest))
+
+    def vector(self, digest: NDArray[np.uint8]) -> Array | None:
+        """Return the embedding, or None where it is not known."""
+        stored = self._vectors.load(self._key(digest))
+        return None if stored is None else stored[0]
+
+    def save_frames(self, digest: NDArray[np.uint8], frames: Array) -> None:
+        """Keep the output of the trunk."""
+        self._frames.save(self._key(digest), frames)
+
+    def save_vector(self, digest: NDArray[np.uint8], vector: Array) -> None:
+        """Keep an embedding."""
+        self._vectors.save(self._key(digest), vector[None])
+
+    def _key(self, digest: NDArray[np.uint8]) -> str:
+        return hashlib.sha256(self._fingerprint.encode() + b"\0" + digest.tobytes()).hexdigest()

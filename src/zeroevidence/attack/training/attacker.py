@@ -15,12 +15,11 @@ import numpy as np
 
 from zeroevidence._typing import StrArray
 from zeroevidence.attack.encoders.inventory import find_card
-from zeroevidence.attack.encoders.training_speakers import person_digest
 from zeroevidence.attack.extractors.extractor import DEFAULT_EXTRACTOR
 from zeroevidence.attack.networks.loading import load_network
 from zeroevidence.attack.networks.onnx_export import save_onnx
-from zeroevidence.attack.onnx_models.cards import CARD, EncoderCard, card_text
-from zeroevidence.attack.speech.encoder_outputs import EncoderOutputs
+from zeroevidence.attack.onnx_models.cards import CARD, EncoderCard, card_text, person_digest
+from zeroevidence.attack.speech.array_store import EncoderOutputs
 from zeroevidence.attack.training.data.features import read_features
 from zeroevidence.attack.training.data.frame_set import FrameSet
 from zeroevidence.attack.training.history import TrainedNetwork
@@ -149,7 +148,7 @@ def train_attacker(
             frames, conversions = read_features(
                 utterances, card, store=home / _FEATURES, workers=workers, scheduler=scheduler, progress=progress
             )
-            for sentence in conversions.sentences():
+            for sentence in conversions:
                 say(sentence)
         frames = group.of_first(frames)
         training, development = (frames.take(np.isin(frames.speakers, some)) for some in (people, stopping))

@@ -12,8 +12,7 @@ from typing import Any, Protocol
 
 import torch
 
-from zeroevidence.attack.training.development import DevelopmentScore
-from zeroevidence.attack.training.history import Epoch, TrainedNetwork
+from zeroevidence.attack.training.history import DevelopmentScore, Epoch, TrainedNetwork
 from zeroevidence.attack.training.settings import TrainingSettings
 from zeroevidence.data.files.errors import reading_file
 from zeroevidence.data.files.json_values import plain, read_json, typed

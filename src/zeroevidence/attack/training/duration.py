@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 import torch
 
-from zeroevidence.attack.speech.encoder_outputs import EncoderOutputs
+from zeroevidence.attack.speech.array_store import EncoderOutputs
 from zeroevidence.attack.training.data.frame_set import FrameSet
 from zeroevidence.attack.training.loop import PART, TrainingRun, check_people, find_device, reproducible
 from zeroevidence.attack.training.settings import TrainingSettings

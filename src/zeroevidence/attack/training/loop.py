@@ -14,8 +14,8 @@ import torch
 from torch import nn
 
 from zeroevidence._typing import IntArray
+from zeroevidence.attack.speech.array_store import EncoderOutputs
 from zeroevidence.attack.speech.batches import torch_threads
-from zeroevidence.attack.speech.encoder_outputs import EncoderOutputs
 from zeroevidence.attack.training.angular_margin import AngularMargin
 from zeroevidence.attack.training.checkpoints import load_checkpoint, save_checkpoint
 from zeroevidence.attack.training.compute.cuda_graph import RecordedStep
@@ -26,8 +26,7 @@ from zeroevidence.attack.training.compute.optimiser import PlainAdamW, without_c
 from zeroevidence.attack.training.compute.threads import on_cores
 from zeroevidence.attack.training.data.crops import StepDraws, augment, draw_epoch
 from zeroevidence.attack.training.data.frame_set import FrameSet
-from zeroevidence.attack.training.development import DevelopmentScore, development_score
-from zeroevidence.attack.training.history import Epoch, TrainedNetwork
+from zeroevidence.attack.training.history import DevelopmentScore, Epoch, TrainedNetwork, development_score
 from zeroevidence.attack.training.settings import LEAST_PEOPLE, TrainingSettings
 from zeroevidence.errors import InputError, UsageError
 

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 from zeroevidence.attack.training.history import TrainedNetwork
 from zeroevidence.attack.training.settings import TrainingSettings
 from zeroevidence.data.files.errors import naming_file
-from zeroevidence.data.files.json_values import load_json, plain, typed
+from zeroevidence.data.files.json_values import load_typed, plain
 from zeroevidence.data.files.writing import write_atomically
 from zeroevidence.errors import InputError
 from zeroevidence.linkage.estimate import format_duration
@@ -190,7 +190,7 @@ def _read(file: Path, settings: TrainingSettings) -> RoundHistory:
     if not file.is_file():
         return RoundHistory(settings.to_dict())
     with naming_file(file):
-        history = typed(RoundHistory, load_json(file), "history")
+        history = load_typed(RoundHistory, file, "history")
         if history.settings != settings.to_dict():
             raise InputError("is of a training with other settings; give another folder or remove it")
         if any(each.epochs < 1 or not math.isfinite(each.bits) or each.seconds < 0 for each in history.rounds):

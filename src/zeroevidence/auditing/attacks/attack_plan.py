@@ -4,41 +4,47 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TypeAlias
 
 import numpy as np
 from numpy.linalg import LinAlgError
 
+from zeroevidence.attack.attackers.attacker import RANDOM_VECTORS, UNPROTECTED_SPEECH
 from zeroevidence.attack.attackers.card import AttackerCard, attacker_card
-from zeroevidence.attack.attackers.challenges import RANDOM_VECTORS, UNPROTECTED_SPEECH
 from zeroevidence.attack.ladder.adapter import Adapter
 from zeroevidence.attack.ladder.ladder import LadderStep
-from zeroevidence.auditing.attacks.attack_result import AttackResult, FailedAttack, choose_per_fold
+from zeroevidence.attack.speech.batches import compute_ahead
+from zeroevidence.attack.speech.processes import in_processes
 from zeroevidence.auditing.attacks.attack_settings import AttackSettings
-from zeroevidence.auditing.attacks.backend_curve import draw_curve, learning_curve
-from zeroevidence.auditing.attacks.row_evaluation import RowTask, evaluate_task, evaluate_tasks
 from zeroevidence.auditing.attacks.step_attack import (
+    AttackResult,
+    FailedAttack,
     FittedBackend,
     FoldResult,
     Sides,
     adapt,
+    choose_per_fold,
     fit_candidates,
     fuse,
     run_step,
 )
 from zeroevidence.auditing.inputs.embedding_sets import noise_like
 from zeroevidence.auditing.inputs.encoded_speech import EncodedSpeech, required_speech
-from zeroevidence.auditing.learning_curve import LearningCurve, LearningCurves
-from zeroevidence.auditing.protocols.protocol_choice import usual_protocol
+from zeroevidence.auditing.learning_curve import LearningCurve, LearningCurves, draw_curve, learning_curve
+from zeroevidence.auditing.protocols import usual_protocol
 from zeroevidence.data.threat import ThreatModel, Training
 from zeroevidence.errors import InputError
-from zeroevidence.evaluation import About, Evaluation, add_similarity
+from zeroevidence.evaluation import About, Evaluation, Options, add_similarity, evaluate
 from zeroevidence.evaluation.rows.about import Protocol, TrainingEffort
 from zeroevidence.evaluation.rows.flags import flag
 from zeroevidence.uncertainty.resampling.draws import Progress
+
+RowTask: TypeAlias = partial[Evaluation]  # `evaluate` with the scores of an attack, which lacks `workers`
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,10 +141,10 @@ class AttackPlan:
         settings = self.settings
         running = {"workers": settings.workers, "processes": max(settings.workers, settings.row_processes)}
         with closing(evaluate_tasks(tasks(), total, settings.options, **running)) as evaluated:
-            for each in evaluated:
+            for row, seconds in evaluated:
                 model, result = carried_out.popleft()
-                result = replace(result, seconds=result.seconds + each.seconds)
-                results.add(self.with_model_flags(model, each.row), self.card(model, result), result)
+                result = replace(result, seconds=result.seconds + seconds)
+                results.add(self.with_model_flags(model, row), self.card(model, result), result)
                 if progress is not None:
                     progress(len(results.rows), total)
         if progress is not None:
@@ -183,7 +189,7 @@ class AttackPlan:
 
     def row(self, model: ThreatModel, result: AttackResult) -> Evaluation:
         """Return the row of an attack."""
-        return self.with_model_flags(model, evaluate_task(self.task(model, result), self.settings.workers).row)
+        return self.with_model_flags(model, evaluate_task(self.task(model, result), self.settings.workers)[0])
 
     def task(self, model: ThreatModel, result: AttackResult) -> RowTask:
         """Return what is evaluated of an attack."""
@@ -195,7 +201,8 @@ class AttackPlan:
             "backend": result.step,
         }
         named = {name: value for name, value in labels.items() if value}
-        return RowTask(result.scores, result.dev, named, self._about(model, result), self.settings.options)
+        about, options = self._about(model, result), self.settings.options
+        return partial(evaluate, result.scores, dev=result.dev, labels=named, about=about, options=options)
 
     def with_model_flags(self, model: ThreatModel, row: Evaluation) -> Evaluation:
         """Return the row with a flag where the calibration of its threat model misleads."""
@@ -304,3 +311,43 @@ def _none_left(failed: Sequence[FailedAttack]) -> str:
     names = dict.fromkeys(f"{attack.encoder}, {attack.step}" for attack in failed)
     reasons = dict.fromkeys(attack.reason for attack in failed)
     return f"no attack on protected speech could be carried out ({'; '.join(names)}): {'; '.join(reasons)}"
+
+
+_MANY = 4000  # permutations of all rows together, from which on starting processes pays
+
+
+def evaluate_task(task: RowTask, workers: int = 1) -> tuple[Evaluation, float]:
+    """Return the row of a task, and the seconds that its evaluation took."""
+    started = time.perf_counter()
+    row = task(workers=workers)
+    return row, time.perf_counter() - started
+
+
+def evaluate_tasks(
+    tasks: Iterable[RowTask], number: int, options: Options, *, workers: int, processes: int
+) -> Generator[tuple[Evaluation, float], None, None]:
+    """Yield the rows of tasks, in order; a task is asked for as soon as it can be begun.
+
+    Parameters
+    ----------
+    tasks
+        The tasks.
+    number
+        How many there are, or nearly.
+    options
+        How to measure.
+    workers
+        Processes for the resampling of a row, where rows are evaluated one after the other.
+    processes
+        Processes of which each evaluates a row at a time; with one, and of few rows, they are evaluated here.
+    """
+    if processes == 1 or number * options.null < _MANY:
+        yield from (evaluate_task(task, workers) for task in tasks)
+        return
+    with in_processes(_evaluator) as compute, closing(compute_ahead(compute, tasks, processes)) as rows:
+        yield from rows
+
+
+def _evaluator() -> Callable[[RowTask], tuple[Evaluation, float]]:
+    """Return the function of a process."""
+    return evaluate_task

@@ -21,7 +21,7 @@ from zeroevidence.attack.ladder.ladder import Effort
 from zeroevidence.attack.networks.loading import load_network
 from zeroevidence.attack.onnx_models.cards import CARD, EncoderCard
 from zeroevidence.attack.onnx_models.runtime import OnnxExtractor
-from zeroevidence.attack.speech.encoder_outputs import EncoderOutputs
+from zeroevidence.attack.speech.array_store import EncoderOutputs
 from zeroevidence.attack.speech.protection import VoiceTransform
 from zeroevidence.attack.training.attacker import estimate_text, fine_tune, training_loop
 from zeroevidence.attack.training.data.features import read_features
@@ -29,7 +29,7 @@ from zeroevidence.attack.training.data.frame_set import FrameSet
 from zeroevidence.attack.training.settings import LEAST_PEOPLE, Scope, TrainingSettings, usual_scope
 from zeroevidence.auditing.inputs.encoded_speech import FineTuningHistory
 from zeroevidence.auditing.learning_curve import LearningCurve
-from zeroevidence.data.files.json_values import load_json, plain, typed
+from zeroevidence.data.files.json_values import load_typed, plain
 from zeroevidence.data.files.writing import write_atomically
 from zeroevidence.data.speech.corpus import Utterance
 from zeroevidence.errors import InputError, MissingExtra
@@ -151,7 +151,7 @@ class FineTuner:
             workers=self.workers,
             progress=self.progress,
         )
-        for sentence in conversions.sentences():
+        for sentence in conversions:
             self.say(sentence)
         trains = np.array([utterance.role == "train" for utterance in utterances])
         return frames.take(trains), frames.take(~trains)
@@ -230,7 +230,7 @@ def too_few(people: int) -> str | None:
 def _read(file: Path) -> FineTuningHistory | None:
     """Return the history of an earlier training, or None where it cannot be used: the encoder is then trained anew."""
     try:
-        history = typed(FineTuningHistory, load_json(file), "training")
+        history = load_typed(FineTuningHistory, file, "training")
     except InputError:
         return None
     curves = [curve for curve in (history.over_people, history.over_epochs) if curve is not None]

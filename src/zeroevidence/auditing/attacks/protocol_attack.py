@@ -13,12 +13,17 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from zeroevidence.auditing.attacks.attack_plan import AttackPlan, AttackRows
-from zeroevidence.auditing.attacks.attack_result import AttackResult
-from zeroevidence.auditing.attacks.step_attack import FoldResult, developed, disclosure, fuse_parts, score_trials
+from zeroevidence.auditing.attacks.step_attack import (
+    AttackResult,
+    FoldResult,
+    developed,
+    disclosure,
+    fuse_parts,
+    score_trials,
+)
 from zeroevidence.auditing.inputs.embedding_sets import EmbeddingSets
 from zeroevidence.auditing.learning_curve import LearningCurve
-from zeroevidence.auditing.protocols.enrolled_recordings import ENROLLED
-from zeroevidence.auditing.protocols.protocol_choice import PROTOCOLS, ProtocolChoice, ProtocolOption
+from zeroevidence.auditing.protocols import ENROLLED, PROTOCOLS, ProtocolChoice, ProtocolOption
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.data.threat import ThreatModel
 from zeroevidence.evaluation.rows.about import Protocol

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import inf, log2
 
-from zeroevidence.auditing.attacks.attack_result import FailedAttack
+from zeroevidence.auditing.attacks.step_attack import FailedAttack
+from zeroevidence.auditing.inputs.embedding_sets import EmbeddingSets
 from zeroevidence.auditing.inputs.left_out import LeftOut
-from zeroevidence.auditing.inputs.pitch_draws import PitchChange
-from zeroevidence.auditing.inputs.shared_sessions import SharedSessions
-from zeroevidence.auditing.inputs.speaker_draws import SharedChange
+from zeroevidence.auditing.inputs.speaker_draws import PitchChange, SharedChange
+from zeroevidence.data.embeddings import Embeddings, require_speakers
 from zeroevidence.data.formats.corpora.pairs import PairReport
 from zeroevidence.evaluation import Evaluation, Finding
 from zeroevidence.evaluation.finding.chance import chances
@@ -59,30 +59,61 @@ def with_choice_flags(rows: Sequence[Evaluation], finding: Finding) -> list[Eval
 def with_pair_flags(rows: Sequence[Evaluation], pairs: PairReport) -> list[Evaluation]:
     """Return the rows, attacks with a warning where protected audio is that of other people, or nearly the original."""
     counts = {"same-audio": pairs.same_audio, "waveform-kept": pairs.kept_waveform}
-    warnings = [flag(code, count=count, total=pairs.compared) for code, count in counts.items() if count]
-    return [row.with_flags(*warnings) if row.about.role == "attack" else row for row in rows]
+    return flag_attacks(rows, *(flag(code, count=n, total=pairs.compared) for code, n in counts.items() if n))
 
 
 def with_refusal_flags(rows: Sequence[Evaluation], left_out: LeftOut) -> list[Evaluation]:
     """Return the rows, attacks with a warning where recordings are left out because the protection refused them."""
-    if not left_out:
-        return list(rows)
     warning = flag("refused-left-out", count=len(left_out.refused), total=left_out.total)
-    return [row.with_flags(warning) if row.about.role == "attack" else row for row in rows]
+    return flag_attacks(rows, *([warning] if left_out else []))
 
 
-def with_session_flags(rows: Sequence[Evaluation], shared: SharedSessions | None) -> list[Evaluation]:
-    """Return the rows, attacks with a warning where trials share a session with their speaker's enrolment."""
-    warnings = [flag("one-session", trials=shared.trials, total=shared.total)] if shared and shared.trials else []
-    return [row.with_flags(*warnings) if row.about.role == "attack" else row for row in rows]
+def flag_attacks(rows: Sequence[Evaluation], *flags: Flag) -> list[Evaluation]:
+    """Return the rows, attacks with these flags."""
+    return [row.with_flags(*flags) if row.about.role == "attack" else row for row in rows]
 
 
-def with_draw_flags(rows: Sequence[Evaluation], change: SharedChange, pitch: PitchChange) -> list[Evaluation]:
-    """Return the rows, attacks with a note where the protection seems to be drawn once for each speaker."""
+def session_flags(folds: Sequence[EmbeddingSets]) -> list[Flag]:
+    """Return a warning where trials share a session with their speaker's enrolment; none where sessions are not known.
+
+    Parameters
+    ----------
+    folds
+        The speech of each fold of people, with the attribute `session`.
+    """
+    shared = total = 0
+    for sets in folds:
+        enrolled, tried = (_sessions(part) for part in (sets.eval_enrol, sets.eval_trial))
+        if enrolled is None or tried is None:
+            return []
+        shared += sum(session in set(enrolled) for session in tried)
+        total += len(tried)
+    return [flag("one-session", trials=shared, total=total)] if shared else []
+
+
+def _sessions(part: Embeddings) -> list[tuple[str, str]] | None:
+    """Return speaker and session of each embedding, None where a session is not known."""
+    sessions = part.attributes.get("session")
+    if sessions is None or (sessions == "").any():
+        return None
+    return list(zip(require_speakers(part).tolist(), sessions.tolist(), strict=True))
+
+
+def draw_flags(change: SharedChange, pitch: PitchChange) -> list[Flag]:
+    """Return a note where the protection seems to be drawn once for each speaker."""
     notes = [flag("drawn-per-speaker", share=change.share)] if change.drawn_per_speaker else []
     if change.linkable and pitch.drawn_per_speaker:
         notes.append(flag("pitch-drawn-per-speaker", spread=pitch.between))
-    return [row.with_flags(*notes) if row.about.role == "attack" else row for row in rows]
+    return notes
+
+
+def failure_flags(failed: Sequence[FailedAttack]) -> list[Flag]:
+    """Return a warning that names the attacks that could not be carried out; none where all could."""
+    if not failed:
+        return []
+    count = "1 attack" if len(failed) == 1 else f"{len(failed)} attacks"
+    names = "; ".join(f"{each.attacker}, {each.encoder}, {each.step} ({each.reason})" for each in failed)
+    return [flag("attacks-failed", count=count, were="was" if len(failed) == 1 else "were", names=names)]
 
 
 def with_room_flags(rows: Sequence[Evaluation]) -> list[Evaluation]:
@@ -109,13 +140,3 @@ def with_room_flags(rows: Sequence[Evaluation]) -> list[Evaluation]:
         warnings["control" if before else "attack"].append(warning)
         flagged[i] = row.with_flags(warning)
     return [row.with_flags(*warnings.get(row.about.role, ())) for row in flagged]
-
-
-def with_failure_flags(rows: Sequence[Evaluation], failed: Sequence[FailedAttack]) -> list[Evaluation]:
-    """Return the rows, attacks with a warning that names the attacks that could not be carried out."""
-    if not failed:
-        return list(rows)
-    count = "1 attack" if len(failed) == 1 else f"{len(failed)} attacks"
-    names = "; ".join(f"{each.attacker}, {each.encoder}, {each.step} ({each.reason})" for each in failed)
-    warning = flag("attacks-failed", count=count, were="was" if len(failed) == 1 else "were", names=names)
-    return [row.with_flags(warning) if row.about.role == "attack" else row for row in rows]

@@ -12,10 +12,11 @@ from pathlib import Path
 import numpy as np
 
 from zeroevidence._typing import FloatArray
+from zeroevidence.attack.backends.vectors import unit
 from zeroevidence.attack.extractors.device_extraction import has_gpu
 from zeroevidence.attack.ladder.ladder import Effort
 from zeroevidence.attack.speech.protection import VoiceTransform, protect
-from zeroevidence.auditing.inputs.embedding_sets import EmbeddingSets
+from zeroevidence.auditing.inputs.embedding_sets import EmbeddingSets, rows_of
 from zeroevidence.data.embeddings import Embeddings, mated_rows, require_speakers
 from zeroevidence.data.speech.audio import load_speech
 from zeroevidence.data.speech.corpus import Corpus, Utterance
@@ -53,10 +54,9 @@ class AnonymiserDraws:
 
     def embeddings(self, embedded: Embeddings) -> tuple[Embeddings, ...]:
         """Return the embeddings of each further draw under the identifiers of the released speech."""
-        place = {name: at for at, name in enumerate(embedded.ids.tolist())}
         draws = []
         for recordings in self.recordings:
-            part = embedded.take(np.array([place[utterance.id] for utterance in recordings.values()]))
+            part = embedded.take(rows_of(embedded, [utterance.id for utterance in recordings.values()]))
             draws.append(Embeddings(part.vectors, np.array(list(recordings)), part.speakers, part.attributes))
         return tuple(draws)
 
@@ -180,14 +180,8 @@ def own_draw_is_closer(sets: EmbeddingSets) -> bool:
 def _margins(enrol: Embeddings, trial: Embeddings, centre: FloatArray) -> FloatArray:
     """Return by how much the cosine of each trial with its own person exceeds those with others; NaN of strangers."""
     profiles = enrol.profiles()
-    x, y = (_unit(part.vectors - centre) for part in (trial, profiles))
+    x, y = (unit(part.vectors - centre) for part in (trial, profiles))
     cosines, mated = x @ y.T, mated_rows(trial, profiles)
     own = cosines[np.arange(len(x)), mated]
     result: FloatArray = np.where(mated < 0, np.nan, own - (cosines.sum(axis=1) - own) / (cosines.shape[1] - 1))
-    return result
-
-
-def _unit(vectors: FloatArray) -> FloatArray:
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    result: FloatArray = vectors / np.where(lengths > 0.0, lengths, 1.0)
     return result

@@ -11,12 +11,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import inf
+from math import inf, log, sqrt
 from types import MappingProxyType
 
 import numpy as np
 
-from zeroevidence._typing import BoolArray, FloatArray, StrArray
+from zeroevidence._typing import BoolArray, FloatArray, IntArray, StrArray
+from zeroevidence.attack.backends.vectors import unit
+from zeroevidence.attack.cues.cue import CUES
 from zeroevidence.auditing.inputs.encoded_speech import EncodedSpeech
 from zeroevidence.data.embeddings import require_speakers
 from zeroevidence.evaluation.rows.flags import FEW_SPEAKERS
@@ -24,9 +26,11 @@ from zeroevidence.evaluation.rows.flags import FEW_SPEAKERS
 _MOST = 600  # recordings that are compared
 _PERMUTATIONS = 199
 _LEVEL = 0.005  # of the test whether recordings of a person can be linked
-_LEAST = 0.25  # share: distortions that are the same for everybody stay below
+_LEAST_SHARE = 0.25  # distortions that are the same for everybody stay below
 _DEVIATIONS = 2.0  # standard errors over people by which the share must exceed zero
 _ROUNDING = 1e-6  # of a cosine of embeddings in single precision
+_LEAST_SEMITONES = 1.0
+_TIMES = 2.0  # the spread of pitch between people over that of a person's recordings
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +54,7 @@ class SharedChange:
     @property
     def drawn_per_speaker(self) -> bool:
         """Whether the protection seems to be drawn per speaker, and so keeps recordings of a person linkable."""
-        return self.linkable and self.share >= max(_LEAST, _DEVIATIONS * self.error)
+        return self.linkable and self.share >= max(_LEAST_SHARE, _DEVIATIONS * self.error)
 
     @property
     def linkable(self) -> bool:
@@ -79,7 +83,7 @@ def shared_change(
     within = same & (files[:, None] != files[None, :])
     if not within.any() or same.all():
         return SharedChange()
-    before, after = _cosines(original), _cosines(protected)
+    before, after = (vectors @ vectors.T for vectors in (unit(original), unit(protected)))
     share, error = _share_over_people(before, after, within, speakers)
     return SharedChange(share, error, _linkable_p_value(after, within, ~same, seed))
 
@@ -161,7 +165,67 @@ def paired_trials(folds: Sequence[EncodedSpeech]) -> tuple[FloatArray, FloatArra
     return original, protected, speakers, names
 
 
-def _cosines(vectors: FloatArray) -> FloatArray:
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    unit = vectors / np.where(lengths > 0.0, lengths, 1.0)
-    return unit @ unit.T
+@dataclass(frozen=True, slots=True)
+class PitchChange:
+    """By how much the pitch is moved, beyond what the pitch itself explains, in semitones.
+
+    Parameters
+    ----------
+    between
+        Standard deviation over recordings of different people, by the median difference of pairs of them.
+    within
+        The same over recordings of one person.
+    """
+
+    between: float = 0.0
+    within: float = inf
+
+    @property
+    def drawn_per_speaker(self) -> bool:
+        """Whether the pitch of each person seems to be moved by an amount of its own."""
+        return self.between >= max(_LEAST_SEMITONES, _TIMES * self.within)
+
+
+def pitch_change(folds: Sequence[EncodedSpeech]) -> PitchChange:
+    """Return by how much the protection moves the pitch of trials; nothing is known of fewer than `FEW_SPEAKERS`.
+
+    Medians are compared throughout, since a pitch that is tracked an octave off must not count as a draw.
+
+    Parameters
+    ----------
+    folds
+        All cues of both kinds of speech in each fold of people.
+    """
+    before, after, speakers, _ = paired_trials(folds)
+    if not len(speakers):
+        return PitchChange()
+    first = sum(len(cue.features) for cue in CUES.values() if cue.name < "pitch")
+    features = [feature.name for feature in CUES["pitch"].features]
+    columns, median = slice(first, first + len(features)), features.index("median")
+    measured = before[:, columns].any(axis=1) & after[:, columns].any(axis=1)  # zeros stand for what is not known
+    semitones = CUES["pitch"].features[median].spread * 12.0 / log(2.0)
+    x, y = (side[measured, first + median] * semitones for side in (before, after))
+    _, index, counts = np.unique(speakers[measured], return_inverse=True, return_counts=True)
+    if np.count_nonzero(counts > 1) < FEW_SPEAKERS:
+        return PitchChange()
+    moved = y - _slope(_medians(x, index), _medians(y, index)) * x
+    same = index[:, None] == index[None, :]
+    apart = np.abs(moved[:, None] - moved[None, :])
+    return PitchChange(_deviation(apart[~same]), _deviation(apart[same & ~np.eye(len(index), dtype=bool)]))
+
+
+def _slope(x: FloatArray, y: FloatArray) -> float:
+    """Return the slope of y over x: the median over pairs [Theil and Sen] that are a semitone apart."""
+    rows, columns = np.triu_indices(len(x), 1)
+    apart = np.abs(x[rows] - x[columns]) > 1.0
+    steps = (y[rows] - y[columns])[apart] / (x[rows] - x[columns])[apart]
+    return float(np.median(steps)) if len(steps) else 1.0
+
+
+def _medians(values: FloatArray, index: IntArray) -> FloatArray:
+    return np.array([np.median(values[index == person]) for person in range(index.max() + 1)])
+
+
+def _deviation(differences: FloatArray) -> float:
+    """Return the standard deviation of normal values whose pairs have these differences, by the median."""
+    return 1.4826 / sqrt(2.0) * float(np.median(differences))

@@ -15,7 +15,7 @@ from zeroevidence.attack.extractors.extractor import DEFAULT_EXTRACTOR, expected
 from zeroevidence.attack.training.settings import TrainingSettings
 from zeroevidence.auditing.corpus_audit import TrialSegments, audit_corpora
 from zeroevidence.auditing.inputs.left_out import read_usable
-from zeroevidence.auditing.utility.hearing import NONE, Hearing
+from zeroevidence.auditing.utility.word_errors import NO_RECOGNISER, RecogniserOptions
 from zeroevidence.cli.options import shared
 from zeroevidence.cli.options.declare import assignments_option, derived_option, option_group
 from zeroevidence.cli.options.measuring import RESAMPLING, measuring_options
@@ -152,7 +152,7 @@ def command(
             anonymised=anonymised,
             cache=kept,
             backends=backends or None,
-            hearing=_hearing(recognition),
+            recognition=_recogniser_options(recognition),
             options=options,
             progress=terminal_progress,
             say=partial(echo, err=True),
@@ -174,17 +174,17 @@ def command(
     echo_lines(audit_text(audit, signatures=signatures, measures=measures, estimate=estimate), rendered=True)
 
 
-def _hearing(recognition: RecognitionInputs) -> Hearing:
-    """Return how words are measured: not at all where the user measures them."""
+def _recogniser_options(recognition: RecognitionInputs) -> RecogniserOptions:
+    """Return how word errors are measured: not at all where the user measures them."""
     if recognition.bundled:
-        return Hearing(recognition.recogniser, recognition.transcripts)
-    return Hearing() if recognition.transcripts is None else Hearing(NONE)
+        return RecogniserOptions(recognition.recogniser, recognition.transcripts)
+    return RecogniserOptions(None if recognition.transcripts is None else NO_RECOGNISER)
 
 
 def _utility(
     recognition: RecognitionInputs, corpus: str, anonymised: str | None, options: Options, *, pitch: bool
 ) -> list[Evaluation]:
-    """Return the rows of the utility of the anonymised speech that are asked for, other than words that are heard."""
+    """Return the rows of utility that are asked for, other than word errors by a bundled recogniser."""
     given = replace(recognition, recogniser=None, transcripts=None) if recognition.bundled else recognition
     if not pitch and not given.any:
         return []
@@ -194,7 +194,7 @@ def _utility(
     changed = None if anonymised is None else original.replaced(anonymised)
     speakers = {utterance.id: utterance.speaker for utterance in original}
     rows = given.evaluate(speakers, {}, "anonymised", options, changed)
-    rows = [*given.hear_original(speakers, options, original), *rows]
+    rows = [*given.recognise_original(speakers, options, original), *rows]
     if pitch and changed is not None:
         rows += evaluate_sound(original, changed, {}, options, pitch=True)
     return rows

@@ -38,8 +38,7 @@ def add(arguments: tuple[str, ...], card: str | None, name: str | None, overwrit
 
     FILE is the model, or its card. Published encoders that are known by NAME need no card.
     """
-    from zeroevidence.attack.encoders.adding import add_encoder
-    from zeroevidence.attack.encoders.published import PUBLISHED_ENCODERS
+    from zeroevidence.attack.encoders.adding import PUBLISHED_ENCODERS, add_encoder
 
     if len(arguments) > 2:
         raise UsageError(f"{len(arguments)} arguments; expected a file, or the name of a published encoder and a file")

@@ -50,10 +50,10 @@ class RecognitionInputs:
     @property
     def bundled(self) -> bool:
         """Whether the recogniser is one of this package, or none, for audits."""
-        from zeroevidence.auditing.utility.hearing import NONE
+        from zeroevidence.auditing.utility.word_errors import NO_RECOGNISER
         from zeroevidence.protect.voices.recognisers import RECOGNISERS
 
-        return self.recogniser is not None and (self.recogniser == NONE or self.recogniser in RECOGNISERS)
+        return self.recogniser is not None and (self.recogniser == NO_RECOGNISER or self.recogniser in RECOGNISERS)
 
     @property
     def any(self) -> bool:
@@ -83,7 +83,7 @@ class RecognitionInputs:
         corpus
             The speech that --recogniser is run on.
         """
-        from zeroevidence.auditing.utility.spoken_words import with_spelling_flag
+        from zeroevidence.auditing.utility.word_errors import with_spelling_flag
         from zeroevidence.data.formats.lists.transcripts import read_classes, read_transcripts
         from zeroevidence.evaluation.scores.utility import evaluate_classes, evaluate_transcripts
 
@@ -106,7 +106,9 @@ class RecognitionInputs:
                 rows += evaluate_classes(read_classes(self.emotions), read_classes(self.recognised), **settings)
         return rows
 
-    def hear_original(self, speakers: Mapping[str, str] | None, options: Options, corpus: Corpus) -> list[Evaluation]:
+    def recognise_original(
+        self, speakers: Mapping[str, str] | None, options: Options, corpus: Corpus
+    ) -> list[Evaluation]:
         """Return the row of the words of the original speech, which the recogniser is run on, too; none without one.
 
         Parameters
@@ -125,14 +127,14 @@ class RecognitionInputs:
 
     def _recognise(self, transcripts: Mapping[str, str], corpus: Corpus | None) -> dict[str, str]:
         """Run the recogniser on the utterances that there are transcripts of."""
-        from zeroevidence.auditing.utility.recognition import recognise_speech
+        from zeroevidence.auditing.utility.transcription import run_recogniser
 
         if corpus is None:
             raise UsageError(
                 "--recogniser is run on a folder of speech; expected --corpus and, for anonymised speech, --anonymised"
             )
         utterances = [utterance for utterance in corpus if utterance.id in transcripts]
-        return recognise_speech(utterances, str(self.recogniser), terminal_progress("recognising", "utterances"))
+        return run_recogniser(utterances, str(self.recogniser), terminal_progress("recognising", "utterances"))
 
 
 def evaluate_sound(

@@ -11,12 +11,12 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import is_dataclass
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from types import UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints, overload
 
-from zeroevidence.data.files.errors import error_reason
+from zeroevidence.data.files.errors import error_reason, reading_file
 from zeroevidence.errors import InputError, UsageError
 
 _LARGEST = 2**63
@@ -132,6 +132,18 @@ def typed(kind: Any, value: Any, where: str) -> Any:
         raise InputError(f"{where}: {error}") from None
     _check_unconverted(value, msgspec.to_builtins(result), where)
     return result
+
+
+def load_typed(kind: type[T], path: str | Path, where: str) -> T:
+    """Return the value of a JSON file as one of a type, as `typed` does; errors name the file."""
+    with reading_file(path, where):
+        return typed(kind, load_json(path), where)
+
+
+def known_fields(kind: type[Any], content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of an object that a dataclass has, without those that are null: for files with notes."""
+    names = {field.name for field in fields(kind)}
+    return {name: value for name, value in content.items() if name in names and value is not None}
 
 
 def _reason(reason: str, value: Any, place: str) -> str:

@@ -92,6 +92,30 @@ def run_program(
         raise
 
 
+def run_to_files(
+    arguments: list[str], folder: Path, timeout: float, output: IO[bytes] | int = subprocess.DEVNULL
+) -> str:
+    """Run a program as `run_program` does, and return why it failed; empty where it did not.
+
+    Its standard error goes to a file in a folder, whose last line the reason ends with.
+    """
+    errors = folder / "stderr"
+    try:
+        with errors.open("wb") as stream:
+            status = run_program(arguments, stream, timeout, output)
+    except OSError as error:
+        return f"cannot be run: {error.strerror or error}"
+    except subprocess.TimeoutExpired:
+        return with_last_line(f"did not end within {timeout:g} s", errors)
+    return with_last_line(f"ended with status {status}", errors) if status else ""
+
+
+def with_last_line(reason: str, errors: Path) -> str:
+    """Return a reason, followed by the last line that a program wrote to its standard error, if any."""
+    lines = errors.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+    return f"{reason}: {lines[-1].strip()}" if lines else reason
+
+
 def _end(process: subprocess.Popen[bytes]) -> None:
     """End a program with its process group."""
     with contextlib.suppress(ProcessLookupError, PermissionError):

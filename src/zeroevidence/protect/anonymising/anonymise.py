@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,13 +19,12 @@ from zeroevidence.data.formats.corpora.corpus_files import read_files
 from zeroevidence.data.formats.corpora.read import read_corpus
 from zeroevidence.data.formats.lists.transcripts import read_transcripts
 from zeroevidence.data.speech.audio import RATES, audio_rate_and_subtype, encode_audio, load_speech
-from zeroevidence.data.speech.corpus import SUFFIXES, Corpus, Utterance
+from zeroevidence.data.speech.corpus import SUFFIXES, Corpus, Utterance, path_below
 from zeroevidence.errors import InputError, OutputError, Problem, UsageError
 from zeroevidence.forking import cores
 from zeroevidence.protect.anonymising.journal import Digests, Journal
 from zeroevidence.protect.anonymising.lists import write_lists
 from zeroevidence.protect.anonymising.release import digest_list, file_digest, text_digest, write_release
-from zeroevidence.protect.anonymising.targets import refuse_original, target_paths
 from zeroevidence.protect.card import Draws, ProtectorCard, RefusedRecording, Release, protector_card
 from zeroevidence.protect.voices import VoiceProtector, find_voice_protectors, load_protector
 from zeroevidence.protect.voices.cascade import with_transcripts
@@ -227,7 +227,12 @@ class _Writing:
             source = file_digest(utterance.path)
             target = self.home / self.targets[utterance.id]
             before = self.journal.done(utterance.id)
-            if before is not None and before.original == source and _has_digest(target, before.anonymised):
+            if (
+                before is not None
+                and before.original == source
+                and target.is_file()
+                and file_digest(target) == before.anonymised
+            ):
                 return before
             own_rate, subtype = audio_rate_and_subtype(utterance.path)
             rate = self.rate or own_rate
@@ -243,10 +248,6 @@ class _Writing:
         return Digests(source, hashlib.sha256(data).hexdigest())
 
 
-def _has_digest(path: Path, digest: str) -> bool:
-    return path.is_file() and file_digest(path) == digest
-
-
 def _write_all(
     corpus: Corpus, writing: _Writing, threads: int, progress: Callable[[int, int], None] | None
 ) -> dict[str, Digests | Problem]:
@@ -259,3 +260,51 @@ def _write_all(
         if progress is not None:
             progress(len(outcomes), len(corpus))
     return outcomes
+
+
+def target_paths(corpus: Corpus, suffix: str | None = None) -> dict[str, Path]:
+    """Return the path of each anonymised recording below its folder, by identifier.
+
+    It is the path of the original below the corpus. Parts of files, and utterances that share a file, get a file each,
+    named by the identifier: the lengths of parts may change, and what lies between them is not anonymised.
+
+    Parameters
+    ----------
+    corpus
+        The original speech.
+    suffix
+        Of the files; that of each original unless given.
+
+    Raises
+    ------
+    InputError
+        Where an identifier cannot be a file name, or two recordings would get the same file.
+    """
+    whole = {each.id: path_below(each, corpus.root) for each in corpus if each.start is None and each.end is None}
+    claims = Counter(whole.values())
+    paths = {each.id: _target(each, whole.get(each.id), claims, suffix) for each in corpus}
+    names: dict[Path, str] = {}
+    for name, path in paths.items():
+        if path in names:
+            raise InputError(f"utterances {names[path]!r} and {name!r} would both be written to {path}", path=path)
+        names[path] = name
+    return paths
+
+
+def _target(utterance: Utterance, whole: Path | None, claims: Counter[Path], suffix: str | None) -> Path:
+    if whole is not None and claims[whole] == 1:
+        path = whole
+    else:
+        path = Path(f"{utterance.id}{utterance.path.suffix}")
+        if path.is_absolute() or ".." in path.parts:
+            raise InputError(f"utterance {utterance.id!r} cannot be the name of a file", path=utterance.path)
+    return path if suffix is None else path.with_suffix(f".{suffix.removeprefix('.')}")
+
+
+def refuse_original(corpus: Corpus, source: str | Path, folder: str | Path) -> None:
+    """Refuse a folder for anonymised speech that is, holds or lies in one with the original recordings."""
+    place, home = Path(folder).resolve(), Path(source).resolve()
+    recorded = {utterance.path.parent.resolve() for utterance in corpus} | ({home} if home.is_dir() else set())
+    for original in sorted(recorded):
+        if place == original or place in original.parents or original in place.parents:
+            raise UsageError(f"{folder}: the original speech is in {original}; expected a folder apart from it")

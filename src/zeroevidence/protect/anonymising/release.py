@@ -12,8 +12,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from zeroevidence.data.files.errors import is_file, reading_file
-from zeroevidence.data.files.json_values import load_json, typed
+from zeroevidence.data.files.errors import is_file
+from zeroevidence.data.files.json_values import load_typed
 from zeroevidence.data.files.writing import write_atomically
 from zeroevidence.errors import InputError
 from zeroevidence.protect.card import ProtectorCard, RefusedRecording, unknown_protector_card
@@ -67,8 +67,7 @@ def read_card(folder: str | Path) -> ProtectorCard | None:
     file = Path(folder) / CARD
     if not is_file(file):
         return None
-    with reading_file(file, "a protector's card"):
-        return typed(ProtectorCard, load_json(file), "card")
+    return load_typed(ProtectorCard, file, "card")
 
 
 def refused_recordings(folder: str | Path) -> tuple[RefusedRecording, ...]:

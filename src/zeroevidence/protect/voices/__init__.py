@@ -5,13 +5,14 @@ The modules of this package register their protectors; they are imported when th
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, TypeVar
 
 from zeroevidence.errors import InputError, UsageError
-from zeroevidence.protect.voices.chain import Chain
 from zeroevidence.protect.voices.parameters import RANGE_HELP
+from zeroevidence.protect.voices.voice_protector import Chain
 from zeroevidence.protect.voices.voice_protector import VoiceProtector as VoiceProtector
 from zeroevidence.registry import Registry
 
@@ -179,3 +180,21 @@ def _parts(text: str) -> list[str]:
 
 def _unknown(text: str) -> UsageError:
     return UsageError(f"unknown voice protector {text!r}; expected {spelling_help()}")
+
+
+def seeded_protectors(name: str, seed: int, number: int) -> tuple[VoiceProtector, ...]:
+    """Return the protector of each draw, by its name on the command line."""
+    return tuple(load_protector(name, seed=draw_seed(seed, draw)) for draw in range(number))
+
+
+def draw_seed(seed: int, draw: int) -> int:
+    """Return the seed of a draw: that of the audit for the release, and of 31 bits of a hash of both for further ones.
+
+    Examples
+    --------
+    >>> draw_seed(7, 0), draw_seed(7, 1) != draw_seed(7, 2)
+    (7, True)
+    """
+    if draw == 0:
+        return seed
+    return int.from_bytes(hashlib.sha256(f"{seed} draw {draw}".encode()).digest()[:4], "big") >> 1

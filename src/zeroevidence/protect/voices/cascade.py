@@ -19,13 +19,12 @@ from numpy.typing import NDArray
 from zeroevidence._typing import FloatArray
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.protect.voices import ProtectorPart, Spelling, register_voice
-from zeroevidence.protect.voices.chain import Chain
 from zeroevidence.protect.voices.processing import UtteranceInfo, Wave, check_wave
-from zeroevidence.protect.voices.recognisers import RATE, RECOGNISERS, Recognised, recognise
+from zeroevidence.protect.voices.recognisers import RATE, RECOGNISERS, Transcript, recognise
 from zeroevidence.protect.voices.stretching import resampled
 from zeroevidence.protect.voices.synthesis import SYNTHETIC_VOICES, load_voice
 from zeroevidence.protect.voices.synthesis.digits import spell_digits
-from zeroevidence.protect.voices.voice_protector import VoiceProtector
+from zeroevidence.protect.voices.voice_protector import Chain, VoiceProtector
 
 _VERSION = 4  # of what is between recogniser and voice: enters cache keys
 _USUAL = "moonshine/joe"
@@ -106,7 +105,7 @@ class Cascade:
         return recognised.text
 
 
-def unclear_reason(recognised: Recognised, seconds: float, least_confidence: float) -> str:
+def unclear_reason(recognised: Transcript, seconds: float, least_confidence: float) -> str:
     """Return why recognised words must not be spoken, as those that nobody said; empty where they may.
 
     Parameters
@@ -120,13 +119,13 @@ def unclear_reason(recognised: Recognised, seconds: float, least_confidence: flo
 
     Examples
     --------
-    >>> unclear_reason(Recognised("We call it bear.", -0.2), 2.0, -0.8)
+    >>> unclear_reason(Transcript("We call it bear.", -0.2), 2.0, -0.8)
     ''
-    >>> unclear_reason(Recognised("Stop it, stop it, stop it, stop it.", -0.2), 2.0, -0.8)
+    >>> unclear_reason(Transcript("Stop it, stop it, stop it, stop it.", -0.2), 2.0, -0.8)
     "'stop it' was recognised again and again, as where a recogniser is lost"
-    >>> unclear_reason(Recognised("Okay.", -0.2), 8.0, -0.8)
+    >>> unclear_reason(Transcript("Okay.", -0.2), 8.0, -0.8)
     'only 1 word was recognised in 8.0 s of sound, as in music or noise'
-    >>> unclear_reason(Recognised("592-437-6081.", -0.2), 8.0, -0.8)
+    >>> unclear_reason(Transcript("592-437-6081.", -0.2), 8.0, -0.8)
     ''
     """
     words = spell_digits(recognised.text).split()

@@ -7,7 +7,6 @@ no protector: it is read as a corpus.
 from __future__ import annotations
 
 import hashlib
-import subprocess
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from zeroevidence.data.files.programs import fill_in, run_program, split_command
+from zeroevidence.data.files.programs import fill_in, run_to_files, split_command, with_last_line
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.protect.voices import Spelling, register_voice
 from zeroevidence.protect.voices.processing import UtteranceInfo, Wave, fit_length, limit_peak
@@ -91,15 +90,18 @@ class External:
         # The user's own folder stays the current one, so that relative paths in the command mean what they say.
         with tempfile.TemporaryDirectory(prefix="zeroevidence-") as folder:
             source, target = Path(folder, "input.wav"), Path(folder, "output.wav")
-            errors = Path(folder, "stderr")
             write_audio(source, limit_peak(wave.astype(np.float64)), rate)
-            self._run(source, target, errors, utterance)
-            if not target.is_file():
-                raise self._failure(utterance, "wrote no output", errors)
+            reason = run_to_files(self._arguments(source, target, utterance), Path(folder), self.timeout)
+            errors = Path(folder, "stderr")
+            if not reason and not target.is_file():
+                reason = with_last_line("wrote no output", errors)
+            if reason:
+                raise InputError(f"{self.name} {reason}", path=f"utterance {utterance.id}")
             try:
                 result = load_audio(target, rate)
             except InputError as error:
-                raise self._failure(utterance, f"wrote no usable wav file ({error.reason})", errors) from None
+                reason = with_last_line(f"wrote no usable wav file ({error.reason})", errors)
+                raise InputError(f"{self.name} {reason}", path=f"utterance {utterance.id}") from None
         difference = abs(len(result) - len(wave)) / rate
         if difference > self.tolerance:
             raise InputError(
@@ -109,26 +111,10 @@ class External:
             )
         return limit_peak(fit_length(result.astype(np.float64), len(wave)))
 
-    def _run(self, source: Path, target: Path, errors: Path, utterance: UtteranceInfo) -> None:
+    def _arguments(self, source: Path, target: Path, utterance: UtteranceInfo) -> list[str]:
         digest = hashlib.sha256(f"{self.seed}\0{utterance.id}".encode()).digest()
         number = str(int.from_bytes(digest[:4], "big") >> 1)
-        places: dict[str, Path | str] = {"{input}": source, "{output}": target, "{seed}": number}
-        replaced = fill_in(split_command(self.command), places)
-        with errors.open("wb") as stream:
-            try:
-                status = run_program(replaced, stream, self.timeout)
-            except OSError as error:
-                reason = f"{self.name} cannot be run: {error.strerror or error}"
-                raise InputError(reason, path=f"utterance {utterance.id}") from None
-            except subprocess.TimeoutExpired:
-                raise self._failure(utterance, f"did not end within {self.timeout:g} s", errors) from None
-        if status:
-            raise self._failure(utterance, f"ended with status {status}", errors)
-
-    def _failure(self, utterance: UtteranceInfo, what: str, errors: Path) -> InputError:
-        lines = errors.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-        last_line = f": {lines[-1].strip()}" if lines else ""
-        return InputError(f"{self.name} {what}{last_line}", path=f"utterance {utterance.id}")
+        return fill_in(split_command(self.command), {"{input}": source, "{output}": target, "{seed}": number})
 
 
 @register_voice(

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from zeroevidence.attack.training.data.feature_store import FeatureStore
-from zeroevidence.attack.training.data.mapped_frames import MappedFrames
+from zeroevidence.attack.training.data.frame_set import MappedFrames
 
 BANDS = 4
 
@@ -79,7 +79,7 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path):
 
 
 def test_pages_that_were_given_back_are_read_again(tmp_path, monkeypatch):
-    monkeypatch.setattr("zeroevidence.attack.training.data.mapped_frames._VISITED", 10)
+    monkeypatch.setattr("zeroevidence.attack.training.data.frame_set._VISITED", 10)
     fill(tmp_path, "a")
     (file,) = tmp_path.glob("*.frames")
     block = MappedFrames(file, BANDS)

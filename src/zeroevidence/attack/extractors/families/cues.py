@@ -47,11 +47,6 @@ class CueExtractor:
         return np.array([cue_vector(wave, self.cues) for wave in waves], np.float32).reshape(len(waves), self.dim)
 
 
-def load_cues(name: str, /, *, threads: int) -> CueExtractor:  # noqa: ARG001 (one core is enough)
-    """Load all cues, or those named."""
-    return CueExtractor(name)
-
-
 EXTRACTORS.add(
     ExtractorFamily(
         "cues",
@@ -59,6 +54,6 @@ EXTRACTORS.add(
         forms=(_ALL, f"{_SOME}NAME"),
         extra="speech",
         takes=lambda name: name == _ALL or name.startswith(_SOME),
-        load=load_cues,
+        load=lambda name, **_: CueExtractor(name),  # one core is enough
     )
 )

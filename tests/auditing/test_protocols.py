@@ -6,11 +6,15 @@ import pytest
 from zeroevidence.attack.backends.cosine import Cosine
 from zeroevidence.auditing import EmbeddingSets
 from zeroevidence.auditing.attacks.step_attack import score_trials
-from zeroevidence.auditing.inputs.speaker_folds import draw_sets
-from zeroevidence.auditing.protocols.enrolled_recordings import first_recordings
-from zeroevidence.auditing.protocols.pooled_trials import pooled
-from zeroevidence.auditing.protocols.protocol_choice import PROTOCOLS, recordings_of_each, usual_protocol
-from zeroevidence.auditing.protocols.same_sex import hearing
+from zeroevidence.auditing.inputs.embedding_sets import draw_sets
+from zeroevidence.auditing.protocols import (
+    PROTOCOLS,
+    first_recordings,
+    pooled,
+    recordings_of_each,
+    sex_classifier,
+    usual_protocol,
+)
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.evaluation.rows.about import Protocol
 
@@ -60,7 +64,7 @@ def test_the_same_recordings_are_enrolled_of_every_encoder_and_every_draw():
     sets = speech()
     again = sets.with_draws([Embeddings(**_joined(sets))])
     fewer = again.with_enrolment(lambda part: first_recordings(part, 2))
-    assert fewer.draws[0].eval_enrol.ids.tolist() == fewer.eval_enrol.ids.tolist()
+    assert fewer.draws[0]["eval_enrol"].ids.tolist() == fewer.eval_enrol.ids.tolist()
     assert set(first_recordings(sets.eval_enrol, 1).ids) < set(fewer.eval_enrol.ids)
 
 
@@ -106,11 +110,11 @@ def test_a_sex_is_told_heard_or_neither():
 
 def test_a_sex_is_heard_only_if_enough_people_were_learned_from():
     train = speech().train
-    assert hearing(train) is not None
+    assert sex_classifier(train) is not None
     men = np.unique(train.speakers[train.attributes["sex"] == "m"])
-    assert hearing(train.take(~np.isin(train.speakers, men[3:]))) is None
-    assert hearing(train.take(~np.isin(train.speakers, men[4:]))) is not None
-    assert hearing(Embeddings(train.vectors, train.ids, train.speakers)) is None
+    assert sex_classifier(train.take(~np.isin(train.speakers, men[3:]))) is None
+    assert sex_classifier(train.take(~np.isin(train.speakers, men[4:]))) is not None
+    assert sex_classifier(Embeddings(train.vectors, train.ids, train.speakers)) is None
 
 
 @pytest.mark.parametrize("source", ["told", "heard"])

@@ -7,19 +7,19 @@ import tempfile
 import numpy as np
 import pytest
 
-from zeroevidence.auditing.utility.recognition import recognise_speech
+from zeroevidence.auditing.utility.transcription import run_recogniser
 from zeroevidence.data.speech.audio import write_audio
 from zeroevidence.data.speech.corpus import Utterance
 
 pytest.importorskip("soundfile")
 
 # Prints its arguments, and whether the file that one of them names is there.
-HEAR = """
+ONE = """
 import os, sys
 *rest, file = sys.argv[1:]
 print("|".join(rest), os.path.isfile(file.removeprefix("--file=")))
 """
-HEAR_ALL = """
+LIST = """
 import os, sys
 for line in open(sys.argv[1], encoding="utf-8"):
     name, path = line.rstrip("\\n").split(" ", 1)
@@ -27,7 +27,7 @@ for line in open(sys.argv[1], encoding="utf-8"):
 """
 
 
-@pytest.fixture(params=["plain", "a b", "{wav} {list}", "quo'te\"s $(touch x) ;&|*"])
+@pytest.fixture(params=["plain", "{wav} {list} quo'te\"s $(touch x) ;&|*"])
 def folder(request, tmp_path, monkeypatch):
     """Where temporary files lie."""
     home = tmp_path / request.param
@@ -41,20 +41,20 @@ def folder(request, tmp_path, monkeypatch):
 @pytest.fixture
 def utterances(tmp_path):
     write_audio(tmp_path / "u.wav", 0.1 * np.random.default_rng(0).normal(size=1600))
-    return [Utterance(name, "s", tmp_path / "u.wav") for name in ("u1", "u'2", 'u"3', "$(id)", "-u", "\u00fc")]
+    return [Utterance(name, "s", tmp_path / "u.wav") for name in ("u'2", "$(id)", "-\u00fc")]
 
 
 def test_arguments_come_as_they_were_quoted(folder, utterances, tmp_path):
-    (tmp_path / "a program's.py").write_text(HEAR)
+    (tmp_path / "a program's.py").write_text(ONE)
     program = shlex.join([sys.executable, str(tmp_path / "a program's.py")])
-    texts = recognise_speech(utterances, f"""{program} 'a b' "c'd" $HOME \\; '*' "" --file={{wav}}""")
+    texts = run_recogniser(utterances, f"""{program} 'a b' "c'd" $HOME \\; '*' "" --file={{wav}}""")
     assert texts == {utterance.id: "a b|c'd|$HOME|;|*| True" for utterance in utterances}
     assert not (tmp_path / "x").exists()
     assert list(folder.iterdir()) == []  # no speech stays
 
 
 def test_a_list_of_files(folder, utterances, tmp_path):
-    (tmp_path / "hear.py").write_text(HEAR_ALL)
+    (tmp_path / "hear.py").write_text(LIST)
     program = shlex.join([sys.executable, str(tmp_path / "hear.py")])
-    texts = recognise_speech(utterances, f"{program} {{list}}")
+    texts = run_recogniser(utterances, f"{program} {{list}}")
     assert texts == {utterance.id: "True" for utterance in utterances}

@@ -8,8 +8,8 @@ from zeroevidence.attack.cues.cue import CUES
 from zeroevidence.attack.extractors.extractor import load_extractor
 from zeroevidence.auditing import EncodedSpeech, audit
 from zeroevidence.auditing.attacks.attack_settings import AttackSettings
-from zeroevidence.auditing.attacks.room_control import CONTROL, WITHOUT_VOICE, room_control, without_voice
-from zeroevidence.auditing.inputs.speaker_folds import draw_sets
+from zeroevidence.auditing.embedding_audit import CONTROL, WITHOUT_VOICE, room_control, without_voice
+from zeroevidence.auditing.inputs.embedding_sets import draw_sets
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.evaluation import Options
 from zeroevidence.evaluation.finding.chance import chances
