@@ -20,13 +20,13 @@ import csv
 from pathlib import Path
 
 import numpy as np
-from zeroevidence.auditing.utility.heard_speech import Ear, hear
-from zeroevidence.auditing.utility.spoken_words import spoken_words
 
 from zeroevidence.auditing import EncodedSpeech
-from zeroevidence.auditing.attacks.attack_settings import AttackSettings
+from zeroevidence.auditing.attacks.attack_plan import AttackSettings
 from zeroevidence.auditing.embedding_audit import audit_folds
 from zeroevidence.auditing.inputs.embedding_sets import sets_of, split_people
+from zeroevidence.auditing.utility.transcription import CachedRecogniser, transcribe
+from zeroevidence.auditing.utility.word_errors import spoken_words
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.speech.audio import load_audio, load_speech
 from zeroevidence.data.speech.corpus import Corpus, Utterance
@@ -52,12 +52,12 @@ def read_people(speech: Path, people: int | None, recordings: int | None) -> lis
 
 
 def confidence(work: Path, speech: Path, recordings: int) -> None:
-    utterances, ear = read_people(speech, None, recordings), Ear(RECOGNISER, work / "heard")
+    utterances, recogniser = read_people(speech, None, recordings), CachedRecogniser(RECOGNISER, work / "heard")
     sides = [lambda each: load_speech(each, RATE).wave, lambda each: load_speech(each, RATE).wave[::-1].copy()]
     values = []
     for load in sides:
-        heard = hear(utterances, load, ear, None)
-        values.append(np.array([heard[each.id].confidence for each in utterances]))
+        transcripts = transcribe(utterances, load, recogniser, None)
+        values.append(np.array([transcripts[each.id].confidence for each in utterances]))
     people = sorted({each.speaker for each in utterances})
     choosing = np.isin([each.speaker for each in utterances], people[::2])
     refused, accepted = (
@@ -75,13 +75,15 @@ def confidence(work: Path, speech: Path, recordings: int) -> None:
 
 
 def words(work: Path, speech: Path, people: int | None) -> None:
-    utterances, ear = read_people(speech, people, None), Ear(RECOGNISER, work / "heard")
-    heard = hear(utterances, lambda each: load_speech(each, RATE).wave, ear, None)
+    utterances, recogniser = read_people(speech, people, None), CachedRecogniser(RECOGNISER, work / "heard")
+    transcripts = transcribe(utterances, lambda each: load_speech(each, RATE).wave, recogniser, None)
     least = RECOGNISERS[RECOGNISER].least_confidence
     understood = [
-        each for each in utterances if not unclear_reason(heard[each.id], audible_seconds(load_audio(each)), least)
+        each
+        for each in utterances
+        if not unclear_reason(transcripts[each.id], audible_seconds(load_audio(each)), least)
     ]
-    texts = [spoken_words(heard[each.id].text) for each in understood]
+    texts = [spoken_words(transcripts[each.id].text) for each in understood]
     folds = split_people(Corpus(tuple(understood)), 3, 0)
     tried = {each.id for fold in folds for each in fold.select("trial", "eval")}
     enrolled = {text for text, each in zip(texts, understood, strict=True) if each.id not in tried}

@@ -34,7 +34,7 @@ from zeroevidence.attack.backends.cosine import Cosine
 from zeroevidence.attack.backends.plda import covariances, diagonalise
 from zeroevidence.attack.extractors.extract import extract
 from zeroevidence.attack.extractors.extractor import load_extractor
-from zeroevidence.auditing.attacks.attack_settings import AttackSettings
+from zeroevidence.auditing.attacks.attack_plan import AttackSettings
 from zeroevidence.auditing.embedding_audit import CONTROL, room_control
 from zeroevidence.auditing.inputs.embedding_sets import draw_sets, sets_of
 from zeroevidence.auditing.inputs.encoded_speech import EncodedSpeech

@@ -350,7 +350,7 @@ def full(work: Path, intervals: int) -> None:
     """Print what the strongest attacker of `--effort full` learns with one draw and with five."""
     import zeroevidence as ze
     from zeroevidence.auditing import EncodedSpeech
-    from zeroevidence.auditing.attacks.attack_settings import AttackSettings
+    from zeroevidence.auditing.attacks.attack_plan import AttackSettings
     from zeroevidence.auditing.embedding_audit import audit_folds
     from zeroevidence.auditing.inputs.further_encoders import encode_cues
 

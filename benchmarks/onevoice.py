@@ -47,7 +47,7 @@ def heard(path: Path) -> list[np.ndarray]:
     from zeroevidence.protect.voices.onevoice.runtime import load_networks
 
     wave, networks = load(path), load_networks()
-    return [networks.hear(wave, size).astype(np.int16) for size in SIZES]
+    return [networks.encode(wave, size).astype(np.int16) for size in SIZES]
 
 
 def codes(work: Path, speech: Path) -> None:
@@ -71,7 +71,7 @@ def spoken(recorded: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
     from zeroevidence.attack.speech.front_ends import FRONT_ENDS
     from zeroevidence.protect.voices.onevoice.runtime import load_networks
 
-    wave = load_networks().speak(recorded.astype(np.int64), np.full(3 * len(recorded), PITCH), size)
+    wave = load_networks().decode(recorded.astype(np.int64), np.full(3 * len(recorded), PITCH), size)
     wave = (wave * 0.5 / np.abs(wave).max()).astype(np.float32)
     features = FRONT_ENDS[draws.FRONT_END["campplus"]](wave).astype(np.float16)
     return features, load_extractor("cues").embed([wave])[0]
@@ -97,7 +97,7 @@ def train(work: Path) -> None:
 def audit(work: Path, unprotected: Path, intervals: int) -> None:
     import zeroevidence as ze
     from zeroevidence.auditing import EncodedSpeech
-    from zeroevidence.auditing.attacks.attack_settings import AttackSettings
+    from zeroevidence.auditing.attacks.attack_plan import AttackSettings
     from zeroevidence.auditing.embedding_audit import audit_folds
     from zeroevidence.auditing.inputs.further_encoders import encode_cues
 
@@ -136,8 +136,7 @@ def audit(work: Path, unprotected: Path, intervals: int) -> None:
 def words(speech: Path, number: int) -> None:
     from types import SimpleNamespace
 
-    from zeroevidence.auditing.utility.spoken_words import closest_words
-
+    from zeroevidence.auditing.utility.word_errors import closest_words
     from zeroevidence.evaluation.scores.utility import word_errors
     from zeroevidence.protect import load_protector
     from zeroevidence.protect.voices.recognisers import recognise

@@ -46,11 +46,11 @@ from pathlib import Path
 import numpy as np
 from draws import people as cut_people
 from timing import best_of_each
-from zeroevidence.auditing.utility.heard_speech import Ear, hear
-from zeroevidence.auditing.utility.hearing import corpus_transcripts, evaluate_hearing
 
 from zeroevidence.auditing.inputs.anonymiser_draws import usual_draws
 from zeroevidence.auditing.inputs.left_out import read_usable
+from zeroevidence.auditing.utility.transcription import CachedRecogniser, transcribe
+from zeroevidence.auditing.utility.word_errors import corpus_transcripts, evaluate_word_errors
 from zeroevidence.data.formats.corpora.read import read_corpus
 from zeroevidence.data.speech.audio import load_audio, load_speech
 from zeroevidence.data.speech.corpus import random_key
@@ -62,7 +62,7 @@ from zeroevidence.protect.anonymising.release import read_card
 from zeroevidence.protect.voices import VOICE_PROTECTORS
 
 RATE, SECONDS, FLOOR = 16_000, 2.6, "mcadams"
-JUDGE = "whisper"  # no part of any protector
+RECOGNISER = "whisper"  # no part of any protector
 THREE = "mcadams:0.5..0.9:utterance+pitch:-4..4:utterance+formant:0.8..1.25:utterance"
 PROTECTORS = {  # title and name
     "mcadams": "mcadams",
@@ -168,8 +168,8 @@ def measure(
                 usable, _ = read_usable(original, [home / "1"])
                 usable = usable.only([each for each in usable if each.speaker in never_heard(speech)])
                 said = corpus_transcripts(usable, original)
-                ear = Ear(JUDGE, work / "cache" / "heard")
-                rows = evaluate_hearing(usable, usable.replaced(home / "1"), said, ear, most=heard)
+                recogniser = CachedRecogniser(RECOGNISER, work / "cache" / "heard")
+                rows = evaluate_word_errors(usable, usable.replaced(home / "1"), said, recogniser, most=heard)
                 words.write_text(to_json(rows))
                 print(f"{title}: heard", flush=True)
 
@@ -279,7 +279,7 @@ def front(work: Path, target: Path) -> None:
         offset = (-4, -14) if plain else (5, 5)
         axes.annotate(line["title"], (x, y), xytext=offset, textcoords="offset points", fontsize=8)
     axes.axhline(0.0, color="0.5", linestyle=":", linewidth=1)
-    axes.set_xlabel(f"added word errors, heard by {JUDGE} (points)")
+    axes.set_xlabel(f"added word errors, heard by {RECOGNISER} (points)")
     axes.set_ylabel("ALID of the strongest attacker (bits)")
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
@@ -299,9 +299,9 @@ def listen(work: Path, speech: Path, target: Path) -> None:
         "original": original.only(ten),
         **{title: original.only(ten).replaced(home) for title, home in homes.items()},
     }
-    ear = Ear(JUDGE, work / "cache" / "heard")
+    recogniser = CachedRecogniser(RECOGNISER, work / "cache" / "heard")
     texts = {
-        title: hear(tuple(corpus), lambda each: load_speech(each, RATE).wave, ear, None)
+        title: transcribe(tuple(corpus), lambda each: load_speech(each, RATE).wave, recogniser, None)
         for title, corpus in sides.items()
     }
     print(f"| said | {' | '.join(sides)} |")

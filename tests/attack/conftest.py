@@ -1,5 +1,6 @@
-"""Small ONNX models for tests of encoders."""
+"""Small ONNX models and recordings for tests of encoders."""
 
+import numpy as np
 import pytest
 
 from tests.onnx_bytes import external, message, model
@@ -21,3 +22,25 @@ def onnx_model():
 def external_tensor():
     """The bytes of a tensor that lies in another file."""
     return external
+
+
+@pytest.fixture
+def recordings(tmp_path):
+    """Write recordings of noise with so many samples each, of three people, and return their utterances."""
+    pytest.importorskip("soundfile")
+    from zeroevidence.data.speech.audio import write_audio
+    from zeroevidence.data.speech.corpus import Utterance
+
+    def write(lengths):
+        rng = np.random.default_rng(0)
+        (tmp_path / "audio").mkdir()
+        utterances = []
+        for number, length in enumerate(lengths):
+            file = tmp_path / "audio" / f"{number}.wav"
+            write_audio(file, 0.1 * rng.normal(size=length))
+            utterances.append(
+                Utterance(f"u{number}", f"s{number // 3}", file, attributes={"sex": "F"} if number else {})
+            )
+        return utterances
+
+    return write

@@ -8,8 +8,6 @@ import pytest
 
 from tests.effort import slow
 from zeroevidence.attack.attackers.attacker import find_attacker
-from zeroevidence.attack.backends.cosine import Cosine
-from zeroevidence.attack.backends.plda import Plda
 from zeroevidence.attack.ladder.adapter import Adapter
 from zeroevidence.auditing import EmbeddingSets, audit
 from zeroevidence.data.embeddings import Embeddings
@@ -158,28 +156,6 @@ def test_nothing_is_found_where_nothing_is():
     assert found.finding.chance[found.finding.control].beaten
     attacks = [row for row in found.rows if row.about.role == "attack"]
     assert all("attacker-at-chance" in {flag.code for flag in row.flags} for row in attacks)
-
-
-def test_nothing_follows_without_a_working_control():
-    embeddings, split, role = corpus()
-    noise = changed(embeddings, np.random.default_rng(3).normal(size=embeddings.vectors.shape))
-    lost = EmbeddingSets.from_roles(noise, split, role)
-    found = audit(lost, lost, options=QUICK, attackers=["lazy-informed"], backends=["cosine"])
-    assert found.finding.level == "inconclusive"
-    control = found.rows[found.finding.control]
-    assert {"attacker-at-chance", "control-failed"} <= {flag.code for flag in control.flags}
-
-
-def test_own_estimators_are_not_changed():
-    mine = Plda(lda=5)
-    found = audit(
-        *sets(),
-        options=Options(intervals=0, null=0),
-        attackers=["lazy-informed"],
-        backends=[mine, Cosine(centre=False)],
-    )
-    assert {row.labels["backend"] for row in found.rows} == {"plda5", "cosine", "fusion"}
-    assert not hasattr(mine, "psi_")
 
 
 def test_adapter_attacker():

@@ -7,7 +7,7 @@ from scripts.make_speech import make_recordings
 from zeroevidence.attack.cues.cue import CUES
 from zeroevidence.attack.extractors.extractor import load_extractor
 from zeroevidence.auditing import EncodedSpeech, audit
-from zeroevidence.auditing.attacks.attack_settings import AttackSettings
+from zeroevidence.auditing.attacks.attack_plan import AttackSettings
 from zeroevidence.auditing.embedding_audit import CONTROL, WITHOUT_VOICE, room_control, without_voice
 from zeroevidence.auditing.inputs.embedding_sets import draw_sets
 from zeroevidence.data.embeddings import Embeddings

@@ -19,7 +19,7 @@ from zeroevidence.attack.onnx_models.runtime import OnnxExtractor
 from zeroevidence.attack.speech.protection import CachedTransform, RepeatedTransform
 from zeroevidence.attack.training.attacker import training_loop
 from zeroevidence.attack.training.settings import TrainingSettings, usual_scope
-from zeroevidence.auditing.attacks.attack_settings import AttackSettings
+from zeroevidence.auditing.attacks.attack_plan import AttackSettings
 from zeroevidence.auditing.attacks.fine_tuning import FineTuner, too_few
 from zeroevidence.auditing.attacks.row_flags import with_pair_flags, with_refusal_flags
 from zeroevidence.auditing.embedding_audit import Audit, audit_folds
@@ -147,7 +147,8 @@ def audit_corpora(
     ...
     zeroevidence.errors.UsageError: expected either a folder of anonymised speech or a protector, and not both
     """
-    folders = _folders(anonymised)
+    # the release first
+    folders = (anonymised,) if isinstance(anonymised, (str, Path)) else tuple(anonymised or ())
     if bool(folders) == (protect is not None):
         raise UsageError("expected either a folder of anonymised speech or a protector, and not both")
     options = options or Options()
@@ -162,7 +163,7 @@ def audit_corpora(
     compared = _check_speech(corpus, folders[0] if folders else None, refused, progress, say)
     encoder, parts = load_extractor(extractor), known_parts(protect, folders)
     recogniser = select_recogniser(recognition, parts, say)
-    if protectors and any(part.role == "recogniser" for part in parts):  # what is not understood is refused
+    if protectors and any(part.role == "recogniser" for part in parts):  # it may refuse recordings
         kept = CachedTransform(protectors[0], Path(cache) / "protected")
         refused = try_protection(usable, kept, encoder.sample_rate, cores(), progress("protecting", "recordings"))
         usable = without(usable, refused)
@@ -186,7 +187,7 @@ def audit_corpora(
         repeated = RepeatedTransform(protectors, draw_names(further))
         transform = CachedTransform(repeated, Path(cache) / "protected")
     extraction = _Extraction(pairs, AnonymiserDraws(), transform, cache, max(workers, cores()), progress, scheduler)
-    extraction.side(encoder, 0)  # what is embedded is kept, however long a run of the anonymiser takes
+    extraction.side(encoder, 0)  # cached before the anonymiser is run, which may take long
     runs = without_repeats(pairs[0][1], further, transform, encoder.sample_rate)
     if runs.deterministic:
         say("the anonymiser gives the same speech again, so it is run once")
@@ -198,7 +199,7 @@ def audit_corpora(
         extraction = replace(extraction, split=split_extractor(encoder, Path(cache) / "outputs"))
     encoded: list[list[EncodedSpeech]] = []
     left_out: list[str] = []
-    for fold in extraction.each():
+    for fold in extraction.by_fold():
         speech = [EncodedSpeech(encoder.name, *fold.sides(encoder))]
         speech += [EncodedSpeech(each.name, None, fold.side(each, 1), "anonymised") for each in retrained]
         if backends is None:
@@ -223,13 +224,6 @@ def audit_corpora(
         cached = CachedRecogniser(recogniser, Path(cache) / "heard")
         utility = measure_word_errors(usable, protected, corpus, recognition, cached, options, progress, say)
     return replace(result, rows=rows, left_out=(*result.left_out, *left_out), protector=card, utility=tuple(utility))
-
-
-def _folders(anonymised: str | Path | Sequence[str | Path] | None) -> tuple[str | Path, ...]:
-    """Return the folders of anonymised speech, the release first."""
-    if anonymised is None:
-        return ()
-    return (anonymised,) if isinstance(anonymised, (str, Path)) else tuple(anonymised)
 
 
 def _split(
@@ -358,7 +352,7 @@ class _Extraction:
         """The number of training people, in the fold that has fewest."""
         return min(len({utterance.speaker for utterance in speech.select("train")}) for _, speech in self.folds)
 
-    def each(self) -> list[_Extraction]:
+    def by_fold(self) -> list[_Extraction]:
         """Return the extraction of each fold of people; embeddings are shared."""
         return [replace(self, number=number) for number in range(len(self.folds))]
 

@@ -12,8 +12,7 @@ from zeroevidence.attack.attackers.card import AttackerCard
 from zeroevidence.attack.backends.backend import BackendLike
 from zeroevidence.attack.ladder.adapter import Adapter
 from zeroevidence.attack.ladder.ladder import Effort
-from zeroevidence.auditing.attacks.attack_plan import AttackPlan, AttackRows
-from zeroevidence.auditing.attacks.attack_settings import AttackSettings, CalibratedOn
+from zeroevidence.auditing.attacks.attack_plan import AttackPlan, AttackRows, AttackSettings, CalibratedOn
 from zeroevidence.auditing.attacks.protocol_attack import ProtocolResults, try_protocols
 from zeroevidence.auditing.attacks.row_flags import (
     draw_flags,
@@ -49,6 +48,10 @@ from zeroevidence._typing import FloatArray
 from zeroevidence.attack.attackers.attacker import UNPROTECTED_SPEECH, find_attacker
 from zeroevidence.attack.cues.cue import CUES
 from zeroevidence.attack.ladder.ladder import LADDER
+
+WITHOUT_VOICE = ("background", "channel")  # cues in which no voice is heard
+CONTROL = f"cue:{'+'.join(WITHOUT_VOICE)}"
+_STEP = "whitened"
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,11 +304,6 @@ def _protocols(plan: AttackPlan, results: AttackRows, strongest: int) -> Protoco
     if plan.settings.effort != "full" or model is None:
         return ProtocolResults()
     return try_protocols(plan, model, results.attacks[strongest])
-
-
-WITHOUT_VOICE = ("background", "channel")  # cues in which no voice is heard
-CONTROL = f"cue:{'+'.join(WITHOUT_VOICE)}"
-_STEP = "whitened"
 
 
 def room_control(folds: Sequence[EncodedSpeech], settings: AttackSettings) -> AttackRows:

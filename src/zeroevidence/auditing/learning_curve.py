@@ -15,11 +15,15 @@ from zeroevidence.evaluation import Curve
 from zeroevidence.evaluation.rows.about import DrawUse
 
 _GAIN = 0.1  # bits from a doubling, below which a curve counts as level
+_SHARES = (0.25, 0.5, 1.0)
+_REPEATS = 5
+_LEAST_PEOPLE = 4
+_NUMBERS = (1, 2, 5, 10, 20, 50, 100)  # of draws
 
 
 @dataclass(frozen=True, slots=True)
 class LearningCurve:
-    """Disclosure to attackers with more and more: people, epochs over their speech, draws of it, enrolled recordings.
+    """Disclosure to an attacker over the amount of training people, epochs, draws or enrolled recordings.
 
     Parameters
     ----------
@@ -70,12 +74,6 @@ class LearningCurves:
     people: LearningCurve | None = None
     epochs: LearningCurve | None = None
     draws: LearningCurve | None = None
-
-
-_SHARES = (0.25, 0.5, 1.0)
-_REPEATS = 5
-_LEAST_PEOPLE = 4
-_NUMBERS = (1, 2, 5, 10, 20, 50, 100)  # of draws
 
 
 def learning_curve(

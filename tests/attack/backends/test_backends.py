@@ -106,10 +106,6 @@ def test_normalised_scores_by_definition(people):
 
 def test_errors(people):
     x, speakers = people
-    with pytest.raises(UsageError, match="call fit"):
-        Cosine().score(x, x)
-    with pytest.raises(UsageError, match="call fit"):
-        ScoreNorm(Cosine()).score(x, x)
     with pytest.raises(UsageError, match="expected z, t or s"):
         ScoreNorm(Cosine(), method="q").fit(x, speakers)
     with pytest.raises(UsageError, match="size of the cohort"):

@@ -6,7 +6,7 @@ from copy import deepcopy
 
 import numpy as np
 import pytest
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
@@ -72,12 +72,3 @@ def test_a_normalisation_leaves_the_back_end_that_it_was_given(people):
     with pytest.raises(NotFittedError):
         check_is_fitted(inner)
     check_is_fitted(norm.backend_)
-
-
-@pytest.mark.parametrize("kind", [Cosine, Plda, ScoreNorm, Adapter])
-def test_vectors_are_no_metadata(kind):
-    assert issubclass(kind, BaseEstimator)
-    assert not [name for name in dir(kind) if name.startswith("set_") and name.endswith("_request")]
-    estimator = ScoreNorm(Cosine()) if kind is ScoreNorm else kind()
-    routing = estimator.get_metadata_routing()
-    assert not any(getattr(routing, method).requests for method in ("fit", "score", "transform"))

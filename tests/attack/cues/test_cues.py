@@ -12,14 +12,12 @@ from scipy.signal import lfilter
 from tests.effort import slow
 from zeroevidence.attack.backends.cosine import Cosine
 from zeroevidence.attack.backends.plda import covariances, diagonalise
-from zeroevidence.attack.cues.cue import CUES, Cue, Feature, cue_values
+from zeroevidence.attack.cues.cue import CUES, cue_values
 from zeroevidence.attack.cues.spectrum import EDGES
 from zeroevidence.attack.cues.speech_signal import SpeechSignal
-from zeroevidence.attack.extractors.extract import extract
 from zeroevidence.attack.extractors.extractor import load_extractor
 from zeroevidence.data.formats.corpora.read import read_corpus
-from zeroevidence.data.speech.audio import load_audio, write_audio
-from zeroevidence.data.speech.corpus import Utterance
+from zeroevidence.data.speech.audio import load_audio
 from zeroevidence.errors import InputError, UsageError
 
 RATE = 16000
@@ -96,22 +94,6 @@ class TestTable:
         for number, feature in zip(vector, CUES["rate"].features, strict=True):
             told = not np.isnan(values[feature.name])
             assert number == pytest.approx((values[feature.name] - feature.usual) / feature.spread if told else 0.0)
-
-    def test_a_new_cue_has_a_name(self):
-        before = dict(CUES)
-        try:
-            feature = Feature("middle", "full scale", 0.0, 0.1)
-            CUES.add(
-                Cue("middle", "The middle sample.", (feature,), lambda sound: [sound.samples[len(sound.samples) // 2]])
-            )
-            assert list(CUES) == sorted([*before, "middle"])
-            assert load_extractor("cue:middle").embed([np.full(9, 0.5), np.full(9, 2.0)]).tolist() == [[5.0], [10.0]]
-            CUES.remove("middle")
-            CUES.add(Cue("middle", "Twice by mistake.", (Feature("middle", "", 0.0, 1.0),), lambda sound: [0.0, 0.0]))
-            with pytest.raises(ValueError, match="registered 1 features"):
-                cue_values(np.zeros(9), "middle")
-        finally:
-            CUES.remove("middle")
 
     def test_the_page_has_each(self):
         page = (DOCS / "cues.md").read_text(encoding="utf-8")
@@ -371,10 +353,6 @@ class TestInvariances:
                 assert after[cue][name] == pytest.approx(value, rel=0.03, abs=0.02), (cue, name)
         assert np.exp(after["length"]["leading silence"]) - 0.05 == pytest.approx(0.5, abs=0.06)
 
-    def test_single_precision_is_enough(self):
-        model = load_extractor("cues")
-        np.testing.assert_allclose(model.embed([phrase().astype(np.float32)]), model.embed([phrase()]), atol=1e-3)
-
 
 ODD = {
     "nothing": np.zeros(0),
@@ -424,19 +402,6 @@ def test_what_is_not_told_has_its_usual_value(name):
 def test_waves_that_are_no_waves_are_refused(sample):
     with pytest.raises(InputError, match="NaN or infinite"):
         load_extractor("cues").embed([np.array([0.0, sample, 0.1])])
-
-
-def test_extraction_stores_them_like_any_vectors(tmp_path):
-    pytest.importorskip("soundfile")
-    utterances = []
-    for number, per_second in enumerate((3.0, 5.0)):
-        file = tmp_path / f"{number}.wav"
-        write_audio(file, syllables(per_second, 1.0))
-        utterances.append(Utterance(str(number), "ada", file))
-    model = load_extractor("cue:rate+level")
-    found = extract(utterances, model, cache=tmp_path / "cache")
-    np.testing.assert_array_equal(found.vectors, model.embed([load_audio(one) for one in utterances]))
-    np.testing.assert_array_equal(extract(utterances, model, cache=tmp_path / "cache").vectors, found.vectors)
 
 
 @pytest.fixture(scope="module")

@@ -35,16 +35,8 @@ class Counted:
 
 
 @pytest.fixture
-def utterances(tmp_path):
-    rng = np.random.default_rng(0)
-    found = []
-    for k, size in enumerate((8_000, 39_000, 41_000, 16_000)):
-        file = tmp_path / "speech" / f"{k}.wav"
-        file.parent.mkdir(exist_ok=True)
-        tone = np.sin(np.arange(size) * (0.02 + 0.01 * k)) * np.sin(np.arange(size) * 0.001)
-        write_audio(file, 0.2 * tone + 0.02 * rng.normal(size=size))
-        found.append(Utterance(f"u{k}", f"s{k % 2}", file, attributes={"sex": "fm"[k % 2]}))
-    return found
+def utterances(recordings):
+    return recordings((8_000, 39_000, 41_000, 16_000))
 
 
 def cosines(first, second):
@@ -73,9 +65,9 @@ def test_torch_gives_the_vectors_of_onnxruntime(utterances, tmp_path, crops):
 
 
 def test_a_silent_recording_is_named(utterances, tmp_path):
-    write_audio(tmp_path / "speech" / "silent.wav", np.zeros(16_000))
+    write_audio(tmp_path / "audio" / "silent.wav", np.zeros(16_000))
     extractor = load_extractor("campplus")
-    broken = [*utterances, Utterance("silent", "s0", tmp_path / "speech" / "silent.wav")]
+    broken = [*utterances, Utterance("silent", "s0", tmp_path / "audio" / "silent.wav")]
     with pytest.raises(InputError, match=r"silent\.wav"):
         extract_on_device(broken, extractor, device_network(extractor), cache=tmp_path, device="cpu")
 

@@ -53,15 +53,8 @@ class Louder:
 
 
 @pytest.fixture
-def utterances(tmp_path):
-    rng = np.random.default_rng(0)
-    found = []
-    for k in range(12):
-        file = tmp_path / "audio" / f"{k}.wav"
-        file.parent.mkdir(exist_ok=True)
-        write_audio(file, 0.1 * rng.normal(size=4000 + 400 * (k * 5 % 7)))
-        found.append(Utterance(f"u{k}", f"s{k // 3}", file, attributes={"sex": "F"} if k else {}))
-    return found
+def utterances(recordings):
+    return recordings([4000 + 400 * (k * 5 % 7) for k in range(12)])
 
 
 def test_order_people_and_independence_of_batches_and_workers(utterances):

@@ -7,8 +7,6 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from zeroevidence.attack.extractors.extract import extract
-from zeroevidence.data.speech.audio import write_audio
-from zeroevidence.data.speech.corpus import Utterance
 
 pytest.importorskip("soundfile")
 
@@ -38,13 +36,8 @@ def _blas():
 
 
 @pytest.fixture
-def utterances(tmp_path):
-    rng = np.random.default_rng(0)
-    found = []
-    for k in range(12):
-        write_audio(tmp_path / f"{k}.wav", 0.1 * rng.normal(size=8000))
-        found.append(Utterance(str(k), "s", tmp_path / f"{k}.wav"))
-    return found
+def utterances(recordings):
+    return recordings([8000] * 12)
 
 
 @pytest.mark.parametrize("workers", [1, 3])

@@ -1,12 +1,10 @@
 """Features that the workers of a cluster read are those that this machine reads."""
 
-import numpy as np
 import pytest
 
 from zeroevidence.attack.encoders.inventory import find_card
 from zeroevidence.attack.speech.cluster import on_cluster
 from zeroevidence.attack.training.data.features import read_features
-from zeroevidence.data.speech.audio import write_audio
 from zeroevidence.data.speech.corpus import Utterance
 from zeroevidence.errors import InputError, UsageError, ZeroEvidenceError
 
@@ -23,11 +21,8 @@ def client():
 
 
 @pytest.fixture
-def utterances(tmp_path):
-    rng = np.random.default_rng(0)
-    for number in range(20):
-        write_audio(tmp_path / f"{number}.wav", 0.1 * rng.normal(size=6000 + 100 * number))
-    return [Utterance(str(number), "s", tmp_path / f"{number}.wav") for number in range(20)]
+def utterances(recordings):
+    return recordings([6000 + 100 * number for number in range(20)])
 
 
 def test_a_cluster_reads_what_this_machine_does(client, utterances, tmp_path, monkeypatch):

@@ -267,15 +267,6 @@ def test_the_time_is_estimated_and_nothing_is_learned_meanwhile(data, scope, mon
     assert found == pytest.approx(asleep, rel=0.1)
 
 
-def test_what_was_trainable_is_trainable_after_it(data):
-    toy = Toy()
-    toy.out.bias.requires_grad_(False)
-    before = toy.out.bias.detach().clone()
-    train(toy, *data, replace(QUICK, scope="last", epochs=1), device="cpu")
-    assert {name for name, one in toy.named_parameters() if not one.requires_grad} == {"out.bias"}
-    assert torch.equal(toy.out.bias, before)
-
-
 def test_too_few_people_and_shared_people_are_refused(data):
     with pytest.raises(InputError, match="7 training people; an encoder that learns from fewer than 8"):
         train(Toy(), speech(7), data[1], QUICK, device="cpu")

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from zeroevidence.attack.training.rounds import TrainingRound, next_round, train_within
+from zeroevidence.attack.training.rounds import train_within
 from zeroevidence.attack.training.settings import TrainingSettings
 from zeroevidence.errors import InputError
 
@@ -49,13 +49,6 @@ def test_it_ends_where_the_time_is_too_short_for_the_next(tmp_path):
     assert trainer.said[-1] == "no time for 16 more epochs: 20 h of 21 h are spent"
 
 
-def test_the_first_training_ends_with_the_time(tmp_path):
-    trainer = Trainer(level=1000)
-    result, chosen = trainer.within(2.5, tmp_path)
-    assert (result.done, chosen) == (3, BASE)
-    assert trainer.said[-1].startswith("no time for 4 more epochs")
-
-
 def test_what_was_interrupted_goes_on_and_its_time_counts(tmp_path):
     class Killed(Exception):
         pass
@@ -92,14 +85,6 @@ def test_a_history_of_other_settings_or_nonsense_is_refused(tmp_path):
     file.write_text(json.dumps(content))
     with pytest.raises(InputError, match=r"rounds\.json: history\.rounds: expected epochs"):
         Trainer(level=1).within(1000, tmp_path)
-
-
-def test_the_next_follows_from_what_was_tried():
-    tried = [TrainingRound(4, rate, bits, 1.0) for rate, bits in ((0.3, 2.0), (0.9, 1.0), (0.1, 1.5))]
-    assert [next_round(tried[:n], BASE).learning_rate for n in range(3)] == pytest.approx([0.3, 0.9, 0.1])
-    assert next_round(tried, BASE).epochs == 8
-    assert next_round([*tried, TrainingRound(8, 0.3, 2.05, 1.0)], BASE).epochs == 16
-    assert next_round([*tried, TrainingRound(8, 0.3, 2.04, 1.0)], BASE) is None
 
 
 def test_a_finished_search_gives_its_best_again(tmp_path):

@@ -82,25 +82,6 @@ def test_the_curve_over_enrolled_recordings(result):
     assert audited(people(each=2)).enrolment_curve is None
 
 
-def test_cards_say_what_the_attacker_has(result):
-    cards = {row.about.protocol: card for row, card in zip(result.rows, result.cards, strict=True)}
-    together = cards[Protocol(4, tried=4, sex="told")]
-    assert together.objective.startswith("Link up to 4 trial utterances, known to be of one person, to one identity")
-    assert "The sex of the speaker of every trial, told." in together.opportunity
-    assert together.enrolment.endswith(", at most 4 recordings of each person")
-    usual = cards[Protocol(4)]
-    assert usual.objective.startswith("Link a single trial utterance to one identity")
-    assert not any("sex" in sentence for sentence in usual.opportunity)
-
-
-def test_other_protocols_take_full_effort():
-    standard = audited(people(each=4), effort="standard")
-    assert not any(row.about.role == "protocol" for row in standard.rows)
-    assert standard.enrolment_curve is None
-    assert any("other protocols" in step for step in standard.left_out)
-    assert not any("other protocols" in step for step in audited(people(each=4)).left_out)
-
-
 @pytest.mark.parametrize("labels", [True, False])
 def test_folds_of_people(labels):
     rows = audited(people(18, labels=labels, noise=1.0), folds=3).rows

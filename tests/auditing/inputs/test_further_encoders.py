@@ -164,14 +164,6 @@ def test_a_fusion_of_people_who_are_all_found_takes_in_every_encoder():
     assert disclosure(fused.scores) > max(disclosure(part.scores) for part in parts) + 0.5
 
 
-def test_a_fusion_takes_one_step_of_each_encoder_and_all_of_an_only_one():
-    weak, strong, other = attempt("weak", 1.0, 1), attempt("strong", 2.5, 2), attempt("other", 2.2, 3)
-    weak, strong = (replace(part, encoders=("encoder",)) for part in (weak, strong))
-    assert [part.step for part in fuse([weak, strong, other]).parts] == ["strong", "other"]
-    assert [part.step for part in fuse([weak, strong]).parts] == ["weak", "strong"]
-    assert fuse([weak, strong, other]).settings == 3
-
-
 def test_a_part_of_an_encoder_is_not_fused_beside_the_whole():
     original, anonymised = sets(noise=0.5)
     part = EncodedSpeech(

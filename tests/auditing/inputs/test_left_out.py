@@ -59,12 +59,6 @@ def test_what_is_missing_and_not_listed_is_no_refusal(speech):
         usable.replaced(speech / "anonymised")
 
 
-def test_a_folder_without_a_card_refuses_nothing(speech):
-    (speech / "anonymised" / "protector.json").unlink()
-    usable, left_out = read_usable(speech / "original", [speech / "anonymised"])
-    assert (not left_out, len(usable)) == (True, 6)
-
-
 def test_a_card_with_a_number_of_refused_recordings_is_refused(speech):
     card = json.loads((speech / "anonymised" / "protector.json").read_text())
     card["release"]["refused"] = 2

@@ -19,7 +19,6 @@ from zeroevidence.data.formats.corpora.read import read_corpus
 from zeroevidence.errors import InputError, MissingExtra, UsageError
 from zeroevidence.evaluation import Options
 from zeroevidence.evaluation.scores.utility import evaluate_transcripts
-from zeroevidence.protect import load_protector
 from zeroevidence.protect.voices import ProtectorPart
 from zeroevidence.protect.voices.recognisers import RECOGNISERS, RecogniserKind, Transcript, load_recogniser
 
@@ -118,13 +117,6 @@ def test_nothing_is_heard_twice(corpora, tmp_path):
     again = evaluate_word_errors(original, anonymised, {}, CachedRecogniser("ear", tmp_path / "heard"), NONE)
     assert heard["calls"] == 9
     assert again[0]["wer"] == first[0]["wer"]
-
-
-def test_a_protector_is_heard_as_its_folder_would_be(corpora, tmp_path):
-    original, _, _ = corpora
-    protector = load_protector("mcadams:0.9")
-    (row,) = evaluate_word_errors(original, protector, {}, CachedRecogniser("ear"), NONE)
-    assert row.counts["utterances"] == 4
 
 
 def test_no_system_judges_itself(ears, monkeypatch):

@@ -37,7 +37,6 @@ def test_refused_recordings_get_a_line_each_and_a_code(run, speech, tmp_path):
     [
         (("--protect", "shout"), "unknown voice protector 'shout'"),
         ((), "--protect"),
-        (("--protect", "mcadams", "--rate", 1), "--rate"),
     ],
 )
 def test_wrong_requests_are_usage_errors(run, speech, tmp_path, arguments, message):

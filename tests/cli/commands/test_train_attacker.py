@@ -1,6 +1,5 @@
 """``zeroevidence train-attacker``: what it hands over and what it prints."""
 
-from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -71,13 +70,3 @@ def test_values_out_of_range_are_refused(called, run, option, value):
     code, _, err = run("train-attacker", "speech", option, value, "-o", "out")
     assert code == 2
     assert option in err
-
-
-def test_every_setting_is_an_option_with_its_help_and_default(run):
-    code, out, _ = run("train-attacker", "--help")
-    shown = " ".join(out.split())
-    assert code == 0
-    for field in fields(TrainingSettings):
-        assert f"--{field.name.replace('_', '-')}" in shown
-        assert field.metadata["help"] in shown
-    assert "30 for all, 8 for last" in shown

@@ -28,10 +28,10 @@ def hears_levels(networks, monkeypatch):
     """Networks that hear a code in the level of each frame, so that known codes can be said to them."""
 
     class StandIn:
-        speak = networks.speak
+        decode = networks.decode
 
         @staticmethod
-        def hear(wave, size):
+        def encode(wave, size):
             frames = np.pad(wave, (0, -len(wave) % runtime.HOP)).reshape(-1, runtime.HOP)
             return (np.abs(frames).mean(axis=1) > 0.1).astype(np.int64)
 
@@ -55,12 +55,12 @@ def test_pulses_have_the_pitch_that_is_asked_for():
 def test_speech_has_the_length_of_its_codes_and_is_the_same_in_pieces(networks, monkeypatch):
     codes = np.random.default_rng(0).integers(0, 64, 90)
     pitch = np.full(270, 180.0)
-    whole = networks.speak(codes, pitch, 64)
+    whole = networks.decode(codes, pitch, 64)
     assert len(whole) == 90 * runtime.HOP
     assert np.isfinite(whole).all()
     assert np.abs(whole).max() > 0.01
     monkeypatch.setattr(runtime, "_PIECE", 40)
-    np.testing.assert_allclose(networks.speak(codes, pitch, 64), whole, atol=1e-4)
+    np.testing.assert_allclose(networks.decode(codes, pitch, 64), whole, atol=1e-4)
 
 
 def test_the_output_depends_on_codes_alone(hears_levels, voice):

@@ -29,7 +29,7 @@ from zeroevidence.uncertainty.resampling.draws import Progress
 
 
 def has_gpu() -> bool:
-    """Return whether torch is installed and sees a GPU; one that was built for none is not imported to say so."""
+    """Return whether torch is installed and sees a GPU; a build without GPU support is recognised without importing it."""
     found = importlib.util.find_spec("torch")
     if found is None or (found.origin is not None and _is_built_for_none(Path(found.origin).with_name("version.py"))):
         return False

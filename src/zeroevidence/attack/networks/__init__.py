@@ -5,7 +5,6 @@ of a file that `ARCHITECTURES` recognises, which gives the embeddings that the f
 extractors after training. A network has a trunk (`frames`) and a head (`pooled`): without a GPU, the trunk's output can
 be computed once and kept, and the head trained alone.
 
-The modules of `architectures` add their entries to `ARCHITECTURES`.
 `speaker_network`, `campplus` and `ecapa`, which hold the networks themselves, import torch; the others import neither
 torch nor onnx before they are used.
 """

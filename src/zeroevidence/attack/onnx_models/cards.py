@@ -8,7 +8,8 @@ prose, under `features`, is understood where the text is that of an implemented 
 For people it says `architecture`, `licence`, `origin` and `note`. `sha256` is the digest of the model file and `bytes`
 its size, which are then checked whenever the model is loaded. `reference` names the encoder whose embedding of the
 check utterance the model must give. `training_people` and `development_people` are digests of the people whom an
-encoder learned from and was stopped on (see `encoders.training_speakers`).
+encoder was trained and stopped on: the sha256 of a fixed prefix and the speaker's name. They must not be evaluated with
+it. A digest does not hide a name that can be guessed, so a card is as confidential as a list of the names.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from zeroevidence.errors import InputError, UsageError
 
 CARD = "card.json"  # what a card is called in the folder of an encoder
 _WAVE = "wave"
+_PREFIX = "zeroevidence/person/"
 _LARGEST = {"sample_rate": 768_000, "dim": 1 << 20, "bytes": 1 << 40}
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 # What the prose of a card must contain, all of it, to mean one of our front ends.
@@ -137,9 +139,6 @@ def card_text(card: EncoderCard, **extra: Any) -> str:
     names = tuple(name for name in EncoderCard.__dataclass_fields__ if name != "file")
     content = {"name": card.name, "file": card.file.name} | {name: getattr(card, name) for name in names} | extra
     return json.dumps({key: value for key, value in content.items() if value}, indent=1, ensure_ascii=False) + "\n"
-
-
-_PREFIX = "zeroevidence/person/"
 
 
 def person_digest(name: str) -> str:

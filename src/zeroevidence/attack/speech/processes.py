@@ -66,14 +66,14 @@ class _Worker:
             self._process = subprocess.Popen(
                 [sys.executable, "-c", _PROGRAM, str(other_end.fileno())],
                 stdin=subprocess.DEVNULL,
-                stdout=2,  # what libraries print is no result
+                stdout=2,  # standard error: libraries may print
                 env=environment,
                 pass_fds=[other_end.fileno()],
             )
         self._send(make)
 
     def _send(self, value: Any) -> None:
-        with suppress(OSError):  # the answer that does not come tells
+        with suppress(OSError):  # of a process that has ended, which the next `recv` reports
             self._pipe.send(value)
 
     def __call__(self, part: Any) -> Any:

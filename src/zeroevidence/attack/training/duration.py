@@ -36,7 +36,7 @@ def estimate_seconds(
     settings = (settings or TrainingSettings()).filled()
     check_people(training, development)
     place = find_device(device)
-    # Without a GPU the cost grows with the number of utterances, so few tell it; with one, a whole batch costs no more.
+    # Without a GPU the cost grows with the number of utterances, so a few show it; a GPU takes a whole batch at once.
     on_gpu = place.type == "cuda"
     sample = _typical(training, settings.batch if on_gpu else min(settings.batch, PART * cores()))
     passed, development_sample = sample if on_gpu else _typical(training, cores()), _typical(development, 2)

@@ -124,8 +124,8 @@ def train_within(
         if changed is None:
             say(f"twice the epochs add less than {_GAIN} bits: the curve over epochs has levelled off")
             break
-        dearest = max((each.seconds / each.epochs for each in history.rounds), default=0.0)
-        if history.rounds and agreed(history.seconds + dearest * changed.epochs > allowed):
+        slowest = max((each.seconds / each.epochs for each in history.rounds), default=0.0)
+        if history.rounds and agreed(history.seconds + slowest * changed.epochs > allowed):
             spent = format_duration(history.seconds)
             say(f"no time for {changed.epochs} more epochs: {spent} of {hours:g} h are spent")
             break

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -9,18 +10,18 @@ from contextlib import closing
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.linalg import LinAlgError
 
-from zeroevidence.attack.attackers.attacker import RANDOM_VECTORS, UNPROTECTED_SPEECH
+from zeroevidence.attack.attackers.attacker import RANDOM_VECTORS, UNPROTECTED_SPEECH, find_attacker, usual_attackers
 from zeroevidence.attack.attackers.card import AttackerCard, attacker_card
+from zeroevidence.attack.backends.backend import BackendLike, make_backend
 from zeroevidence.attack.ladder.adapter import Adapter
-from zeroevidence.attack.ladder.ladder import LadderStep
+from zeroevidence.attack.ladder.ladder import Effort, LadderStep, ladder_steps
 from zeroevidence.attack.speech.batches import compute_ahead
 from zeroevidence.attack.speech.processes import in_processes
-from zeroevidence.auditing.attacks.attack_settings import AttackSettings
 from zeroevidence.auditing.attacks.step_attack import (
     AttackResult,
     FailedAttack,
@@ -38,13 +39,76 @@ from zeroevidence.auditing.inputs.encoded_speech import EncodedSpeech, required_
 from zeroevidence.auditing.learning_curve import LearningCurve, LearningCurves, draw_curve, learning_curve
 from zeroevidence.auditing.protocols import usual_protocol
 from zeroevidence.data.threat import ThreatModel, Training
-from zeroevidence.errors import InputError
+from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import About, Evaluation, Options, add_similarity, evaluate
 from zeroevidence.evaluation.rows.about import Protocol, TrainingEffort
 from zeroevidence.evaluation.rows.flags import flag
 from zeroevidence.uncertainty.resampling.draws import Progress
 
+CalibratedOn: TypeAlias = Literal["attacker", "matched"]
+_MANY = 4000  # permutations of all rows together, from which on starting processes pays
 RowTask: TypeAlias = partial[Evaluation]  # `evaluate` with the scores of an attack, which lacks `workers`
+
+
+@dataclass(frozen=True, slots=True)
+class AttackSettings:
+    """Settings of the attacks of an audit; see `audit` for each."""
+
+    attackers: Sequence[str | ThreatModel] | None = None
+    effort: Effort = "standard"
+    backends: Sequence[BackendLike] | None = None
+    options: Options = field(default_factory=Options)
+    seed: int = 0
+    system: str = "anonymised"
+    dataset: str = ""
+    adapter: Adapter | None = None
+    calibration: CalibratedOn = "matched"
+    workers: int = 1
+    row_processes: int = 1  # that evaluate many rows side by side
+    deterministic: bool = False  # whether a second run of the anonymiser gave the same speech
+
+    def threat_models(self) -> list[ThreatModel]:
+        """Return the threat models of the attackers, each with its calibration."""
+        attackers = usual_attackers() if self.attackers is None else self.attackers
+        models = [find_attacker(attacker) for attacker in attackers]
+        if self.calibration == "matched":
+            models = [replace(model, calibration="matched") for model in models]
+        _check_names("attacker", [str(model) for model in models])
+        return models
+
+    def steps(self, people: int) -> tuple[list[LadderStep], tuple[str, ...]]:
+        """Return the steps of the ladder to try, and those that cannot be tried, with the reason.
+
+        Parameters
+        ----------
+        people
+            Number of training people.
+        """
+        if self.backends is None:
+            reasons = {step.name: _obstacle(step, people) for step in ladder_steps(self.effort)}
+            possible = [step for step in ladder_steps(self.effort) if reasons[step.name] is None]
+            return possible, tuple(f"{name}: {reason}" for name, reason in reasons.items() if reason is not None)
+        backends = [make_backend(backend) for backend in self.backends]
+        _check_names("back-end", [backend.name for backend in backends])
+        return [
+            LadderStep(backend.name, "", cost, "quick", lambda _p, _d, backend=backend: [make_backend(backend)])  # type: ignore[misc]
+            for cost, backend in enumerate(backends, 1)
+        ], ()
+
+
+def _check_names(noun: str, names: list[str]) -> None:
+    if not names:
+        raise UsageError("an audit needs at least one attacker and one back-end")
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise UsageError(f"{noun} {twice[0]!r} is named more than once")
+
+
+def _obstacle(step: LadderStep, people: int) -> str | None:
+    """Return why a step cannot be tried: an optional part of the package is missing, or training people are."""
+    if step.extra is not None and importlib.util.find_spec(step.extra) is None:
+        return f"needs pip install 'zeroevidence[{step.extra}]'"
+    return None if people >= step.people else f"{people} training people; it learns from at least {step.people}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,9 +375,6 @@ def _none_left(failed: Sequence[FailedAttack]) -> str:
     names = dict.fromkeys(f"{attack.encoder}, {attack.step}" for attack in failed)
     reasons = dict.fromkeys(attack.reason for attack in failed)
     return f"no attack on protected speech could be carried out ({'; '.join(names)}): {'; '.join(reasons)}"
-
-
-_MANY = 4000  # permutations of all rows together, from which on starting processes pays
 
 
 def evaluate_task(task: RowTask, workers: int = 1) -> tuple[Evaluation, float]:

@@ -16,8 +16,8 @@ from zeroevidence.auditing.attacks.attack_plan import AttackPlan, AttackRows
 from zeroevidence.auditing.attacks.step_attack import (
     AttackResult,
     FoldResult,
-    developed,
     disclosure,
+    disclosure_and_error,
     fuse_parts,
     score_trials,
 )
@@ -51,7 +51,7 @@ class _Attempt:
         protocol = usual
         for each in self.options:
             changed = [option.protocol(protocol) for option in each]
-            protocol = max(changed, key=lambda one: (one.enrolled, one.tried))
+            protocol = max(changed, key=lambda protocol: (protocol.enrolled, protocol.tried))
         return protocol
 
 
@@ -86,14 +86,14 @@ class _ProtocolAttack:
         if fold.parts:
             return fuse_parts([self._fold(number, part, options) for part in fold.parts], seed=self.plan.settings.seed)
         sides = {side: changed(sets, options) for side, sets in self.plan.compared(number, self.model, fold).items()}
-        heard = changed(self.plan.folds[number][0].sides()[self.model.trial], options)
+        tried = changed(self.plan.folds[number][0].sides()[self.model.trial], options)
         dev_enrol, dev_trial = (sides[side] for side in self.model.development)
         dev = self._scores(fold, dev_enrol, dev_trial, "dev")
         scores = self._scores(fold, sides[self.model.enrolment], sides[self.model.trial], "eval")
         for option in options:
-            dev = option.scores(dev, heard.dev_trial, heard.dev_enrol)
-            scores = option.scores(scores, heard.eval_trial, heard.eval_enrol)
-        bits, error = developed(dev)
+            dev = option.scores(dev, tried.dev_trial, tried.dev_enrol)
+            scores = option.scores(scores, tried.eval_trial, tried.eval_enrol)
+        bits, error = disclosure_and_error(dev)
         return replace(fold, scores=scores, dev=dev, development=bits, error=error)
 
     @staticmethod
@@ -112,7 +112,7 @@ def changed(sets: EmbeddingSets, options: Sequence[ProtocolOption]) -> Embedding
 
 
 def try_protocols(plan: AttackPlan, model: ThreatModel, result: AttackResult) -> ProtocolResults:
-    """Return the rows of an attacker under other protocols: each respect alone, and what development people choose.
+    """Return the rows of an attacker under other protocols: each respect by itself, and what development people choose.
 
     Options are added one respect after the other, as long as development people disclose more.
 
@@ -127,15 +127,15 @@ def try_protocols(plan: AttackPlan, model: ThreatModel, result: AttackResult) ->
     """
     attack, usual = _ProtocolAttack(plan, model, result), plan.protocol
     choices = {name: attack.options(choice) for name, choice in PROTOCOLS.items()}
-    alone = {name: [attack.attempt(option) for option in options] for name, options in choices.items()}
+    single_attempts = {name: [attack.attempt(option) for option in options] for name, options in choices.items()}
     rows: dict[Protocol, _Attempt] = {}
     best = _Attempt((), result)
-    for name, attempts in alone.items():
+    for name, attempts in single_attempts.items():
         if name != ENROLLED.name:
             for attempt in sorted(attempts, key=_development):
                 rows[attempt.protocol(usual)] = attempt
-        together = [attack.attempt(*best.options, option) for option in choices[name]] if best.options else attempts
-        best = max([best, *together], key=_development)
+        combined = [attack.attempt(*best.options, option) for option in choices[name]] if best.options else attempts
+        best = max([best, *combined], key=_development)
     if best.options:
         rows[best.protocol(usual)] = best
     results = AttackRows()
@@ -144,7 +144,7 @@ def try_protocols(plan: AttackPlan, model: ThreatModel, result: AttackResult) ->
         about = replace(row.about, role="protocol", protocol=protocol)
         row = replace(row, about=about, labels={**row.labels, "protocol": str(protocol)})
         results.add(row, plan.card(model, attempt.result, protocol), attempt.result)
-    return ProtocolResults(results, _over_enrolment(alone.get(ENROLLED.name, []), result, usual))
+    return ProtocolResults(results, _over_enrolment(single_attempts.get(ENROLLED.name, []), result, usual))
 
 
 def _development(attempt: _Attempt) -> float:

@@ -24,6 +24,7 @@ from zeroevidence.evaluation.rows.about import AveragedLevel, DrawUse
 from zeroevidence.evaluation.search.matrix_search import disclosure_with_error
 
 Sides = Mapping[Material, EmbeddingSets]
+CHOSEN = "chosen"  # label of what the development people of each fold chose, which may differ between folds
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +112,7 @@ def run_step(
     best: FoldResult | None = None
     for fitted, (draws, level) in product(candidates, uses):
         dev = score_trials(fitted.backend, dev_enrol.part_draws("dev_enrol")[:draws], dev_trial.dev_trial, level)
-        bits, error = developed(dev)
+        bits, error = disclosure_and_error(dev)
         if best is None or bits > best.development:
             enrolled = enrol.part_draws("eval_enrol")[:draws]
             scores = score_trials(fitted.backend, enrolled, sides[model.trial].eval_trial, level)
@@ -126,8 +127,8 @@ def run_step(
 def fuse(results: Sequence[FoldResult], *, seed: int = 0) -> FoldResult:
     """Fuse attackers of one threat model: the strongest step of each encoder, or all steps of the only encoder.
 
-    No encoder is left out: few development people are soon all found, and what they would choose is chance. Weights,
-    which are shrunk and not negative, do not depend on such a choice.
+    No encoder is left out: where several attackers find all of the few development people, a choice among them would be
+    chance. Weights, which are shrunk and not negative, do not depend on such a choice.
     """
     strongest: dict[tuple[str, ...], FoldResult] = {}
     for result in sorted(results, key=lambda result: -result.development):
@@ -165,7 +166,7 @@ def _held_out_bits(like: ScoreMatrix, dev: Sequence[FloatArray], seed: int) -> t
     """Return the disclosure of development people to weights that were fitted on others of them, with its error."""
     enrolled = np.flatnonzero(like.mated >= 0)
     scores = held_out_fusion([matrix[enrolled] for matrix in dev], like.mated[enrolled], seed=seed)
-    return developed(like.take(enrolled).with_scores(scores))
+    return disclosure_and_error(like.take(enrolled).with_scores(scores))
 
 
 def _in_one_order(matrices: Sequence[ScoreMatrix]) -> list[FloatArray]:
@@ -185,10 +186,10 @@ def _order_like(matrix: ScoreMatrix, other: ScoreMatrix) -> tuple[IntArray, IntA
 
 def disclosure(matrix: ScoreMatrix) -> float:
     """Return the average disclosure of the people of some scores to a search, in bits."""
-    return developed(matrix)[0]
+    return disclosure_and_error(matrix)[0]
 
 
-def developed(matrix: ScoreMatrix) -> tuple[float, float]:
+def disclosure_and_error(matrix: ScoreMatrix) -> tuple[float, float]:
     """Return the average disclosure of development people to a search, in bits, and its standard error over people."""
     rows, _ = closed_set_search(matrix)
     if rows is None or len(np.unique(rows.mated)) < 2:
@@ -231,9 +232,6 @@ def score_trials(
         trial_speakers=trial.speakers,
         enrolment_speakers=profiles.speakers,
     )
-
-
-CHOSEN = "chosen"  # label of what the development people of each fold chose, which may differ between folds
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ class EmbeddingSets:
 
     The three groups of speakers must not overlap, all vectors have one dimension, every set names its speakers, and no
     utterance is both enrolment and trial. Each set is put in the order of speakers and identifiers, so that the order
-    in which they are given changes no number; identifiers that nobody gave are but places, which change with it.
+    in which they are given changes no number; identifiers that were not given are row numbers, which change with it.
     `draws` has the same training and enrolment recordings from further runs of the anonymiser.
 
     Examples

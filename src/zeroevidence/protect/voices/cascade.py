@@ -33,7 +33,7 @@ _FRAME = 0.05  # seconds over which loudness is measured
 _AUDIBLE = 1e-4  # of the power of the loudest frame, -40 dB
 _LEAST_WORDS = 1 / 3  # per second of audible sound; somebody who speaks says more
 _INVENTED = ("you", "thank you")  # what recognisers write where nobody speaks
-_LOOPS, _LOOP_WORDS = 4, 8  # a phrase that often in a row, and so many words in all, is the recogniser's own
+_LOOPS, _LOOP_WORDS = 4, 8  # a phrase repeated so often, with so many words in all, was not said
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ def unclear_reason(recognised: Transcript, seconds: float, least_confidence: flo
     >>> unclear_reason(Transcript("We call it bear.", -0.2), 2.0, -0.8)
     ''
     >>> unclear_reason(Transcript("Stop it, stop it, stop it, stop it.", -0.2), 2.0, -0.8)
-    "'stop it' was recognised again and again, as where a recogniser is lost"
+    "'stop it' was recognised again and again, as when a recogniser loops"
     >>> unclear_reason(Transcript("Okay.", -0.2), 8.0, -0.8)
     'only 1 word was recognised in 8.0 s of sound, as in music or noise'
     >>> unclear_reason(Transcript("592-437-6081.", -0.2), 8.0, -0.8)
@@ -142,9 +142,9 @@ def unclear_reason(recognised: Transcript, seconds: float, least_confidence: flo
             "as where nobody speaks clear English"
         )
     if not recognised.ended:
-        return "the recogniser wrote more than anybody says in that time, as where it is lost"
+        return "the recogniser wrote more than anybody says in that time, as when it loops"
     if phrase := _repeated_phrase(plain.replace("-", " ").split()):
-        return f"{phrase!r} was recognised again and again, as where a recogniser is lost"
+        return f"{phrase!r} was recognised again and again, as when a recogniser loops"
     if plain in _INVENTED:
         return f"only {recognised.text!r} was recognised, as where nobody speaks"
     if len(words) < _LEAST_WORDS * seconds:

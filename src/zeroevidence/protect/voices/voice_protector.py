@@ -7,7 +7,6 @@ from typing import Any, Protocol
 
 from numpy.typing import NDArray
 
-from zeroevidence.errors import UsageError
 from zeroevidence.protect.voices.processing import UtteranceInfo, Wave
 
 
@@ -50,10 +49,6 @@ class Chain:
     """
 
     parts: tuple[VoiceProtector, ...]
-
-    def __post_init__(self) -> None:
-        if len(self.parts) < 2:
-            raise UsageError("a chain needs at least two protectors")
 
     @property
     def name(self) -> str:

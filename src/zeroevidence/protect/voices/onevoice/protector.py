@@ -1,4 +1,4 @@
-"""The protector: its dials, and how the command line spells them."""
+"""The protector: its dials, how the command line spells them, and the contours that may be kept beside the codes."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.attack.cues.speech_signal import SpeechSignal
 from zeroevidence.errors import UsageError
 from zeroevidence.protect.voices import ProtectorPart, Spelling, register_voice
-from zeroevidence.protect.voices.moonshine import WHEEL
 from zeroevidence.protect.voices.onevoice.runtime import RATE, SIZES, STEPS_PER_CODE, WEIGHTS, load_networks
 from zeroevidence.protect.voices.processing import UtteranceInfo, Wave, check_wave, fit_length, limit_peak
+from zeroevidence.protect.voices.recognisers.moonshine_tiny import WHEEL
 from zeroevidence.protect.voices.stretching import resampled
 
 Rate: TypeAlias = Literal["keep", "even"]
@@ -24,7 +24,13 @@ Loudness: TypeAlias = Literal["flat", "contour"]
 
 _VERSION = 1  # of what is computed between the networks: enters cache keys
 _PITCH = 180.0  # hertz, of the voice where nothing is kept
-_PEAK = 0.5  # that recordings are brought to, and speech is given
+_PEAK = 0.5  # peak to which recordings and the output are scaled
+_SMOOTHED = 13  # codes, a third of a second, over which contours are averaged
+_LEVELS = 2  # of pitch to either side of the middle
+_STEP = 2 ** (2 / 12)  # ratio of two levels of pitch: two semitones
+_DECIBELS, _DEEPEST = 3.0, 9.0  # of a step of loudness, and to either side of the middle
+_CHANGES = 0.42  # changes of the code per frame that an even rate has
+_FASTEST = 2.0  # the rate is changed by no more than that factor
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,13 +89,13 @@ class OneVoice:
             return np.zeros(len(speech), np.float32)
         heard = heard / peak * _PEAK
         networks = load_networks()
-        codes = networks.hear(heard, self.codes)
+        codes = networks.encode(heard, self.codes)
         place = np.arange(len(codes)) if self.rate == "keep" else even_places(codes)
         fine = np.repeat(place, STEPS_PER_CODE)
         pitch = np.full(len(fine), _PITCH)
         if self.pitch == "coarse":
             pitch = pitch * coarse_pitch(heard, len(codes))[fine]
-        spoken = networks.speak(codes[place], pitch, self.codes)
+        spoken = networks.decode(codes[place], pitch, self.codes)
         if self.loudness == "contour":
             level = coarse_loudness(heard, len(codes))[place]
             spoken = spoken * np.interp(np.linspace(0, len(level) - 1, len(spoken)), np.arange(len(level)), level)
@@ -128,14 +134,6 @@ def onevoice(text: str, _: int) -> OneVoice:
     if not set(dials) <= set(_DIALS):
         raise ValueError(f"expected {', '.join(_DIALS)}, got {', '.join(dials)}")
     return OneVoice(int(number), **dials)  # type: ignore[arg-type]  # checked there
-
-
-_SMOOTHED = 13  # codes, a third of a second, over which contours are averaged
-_LEVELS = 2  # of pitch to either side of the middle
-_STEP = 2 ** (2 / 12)  # ratio of two levels of pitch: two semitones
-_DECIBELS, _DEEPEST = 3.0, 9.0  # of a step of loudness, and to either side of the middle
-_CHANGES = 0.42  # changes of the code per frame that an even rate has
-_FASTEST = 2.0  # the rate is changed by no more than that factor
 
 
 def _smooth(values: FloatArray) -> FloatArray:

@@ -19,8 +19,8 @@ from numpy.lib.stride_tricks import sliding_window_view
 from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.data.files.json_values import load_json
 from zeroevidence.errors import InputError
-from zeroevidence.protect.voices.moonshine import moonshine_file
 from zeroevidence.protect.voices.processing import Wave
+from zeroevidence.protect.voices.recognisers.moonshine_tiny import moonshine_file
 from zeroevidence.protect.voices.wheels import one_thread_session
 
 RATE = 16_000
@@ -93,7 +93,7 @@ class Networks:
         with np.load(BytesIO(WEIGHTS.read("codebooks.npz")), allow_pickle=False) as data:
             return {size: data[f"codes_{size}"] for size in SIZES}
 
-    def speak(self, codes: IntArray, pitch: FloatArray, size: int) -> FloatArray:
+    def decode(self, codes: IntArray, pitch: FloatArray, size: int) -> FloatArray:
         """Return the waveform of codes, with a pitch in hertz for each of three frames of a code."""
         vectors, excitation = self._books[size][codes], _spectrum(_pulses(pitch))
         outputs = []
@@ -106,7 +106,7 @@ class Networks:
             outputs.append(output[0, skipped : skipped + _PIECE * STEPS_PER_CODE])
         return _waveform(np.concatenate(outputs))
 
-    def hear(self, wave: Wave, size: int) -> IntArray:
+    def encode(self, wave: Wave, size: int) -> IntArray:
         """Return the codes of speech at 16 kHz; code k is of samples 384 k to 384 (k + 1)."""
         book, parts = self._books[size], []
         total = max(1, -(-len(wave) // HOP))

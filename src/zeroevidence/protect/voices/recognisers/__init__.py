@@ -1,6 +1,6 @@
 """Speech recognisers that come in wheels: the registry, and what every one of them offers.
 
-They turn speech into words for protectors that speak these again, and they judge what words survived a protection. The
+They transcribe speech for protectors that read the words anew, and measure the word errors of protected speech. The
 modules of this package register them; they are imported when the registry is first read.
 """
 
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from zeroevidence.registry import Registry
 
-RATE = 16_000  # samples per second that recognisers hear
+RATE = 16_000  # samples per second that recognisers take
 _LONGEST = 28.0  # seconds at once; the models were trained on up to 30
 _TOKENS_PER_SECOND = 6.5  # more are the same words again and again
 _FRAME = 0.05  # seconds over which loudness is measured, to cut where it is quiet
@@ -24,12 +24,12 @@ _FRAME = 0.05  # seconds over which loudness is measured, to cut where it is qui
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """What was heard.
+    """The transcript of speech.
 
     Parameters
     ----------
     text
-        The words, as the recogniser writes them; empty where it heard none.
+        The words, as the recogniser writes them; empty where it recognised none.
     confidence
         Mean of the natural logarithm of the probability of each token, 0 where the recogniser had no doubt.
     language
@@ -45,7 +45,7 @@ class Transcript:
 
 
 def most_tokens(samples: int) -> int:
-    """Return how many tokens speech of that many samples has at most; a recogniser that writes more is lost."""
+    """Return how many tokens speech of that many samples has at most; a recogniser that writes more loops."""
     return int(_TOKENS_PER_SECOND * samples / RATE) + 2
 
 
@@ -53,7 +53,7 @@ class Recogniser(Protocol):
     """A loaded recogniser; several threads may call it."""
 
     def __call__(self, wave: NDArray[np.float32]) -> Transcript:
-        """Return what is heard in speech at 16 kHz."""
+        """Return the transcript of speech at 16 kHz."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,13 +97,13 @@ def load_recogniser(name: str) -> Recogniser:
 
 
 def recognise(name: str, wave: NDArray[np.float32]) -> Transcript:
-    """Return what a recogniser hears in speech at 16 kHz, which is cut where it is quiet if it is long."""
+    """Return the transcript of speech at 16 kHz, which is cut where it is quiet if it is long."""
     recogniser = load_recogniser(name)
-    heard = [recogniser(part) for part in cut_quietly(wave)]
-    texts = [each.text for each in heard if each.text]
-    languages = {each.language for each in heard}
+    parts = [recogniser(part) for part in cut_quietly(wave)]
+    texts = [part.text for part in parts if part.text]
+    languages = {part.language for part in parts}
     language = languages.pop() if len(languages) == 1 else None
-    confidence, ended = min(each.confidence for each in heard), all(each.ended for each in heard)
+    confidence, ended = min(part.confidence for part in parts), all(part.ended for part in parts)
     return Transcript(" ".join(texts), confidence, language, ended)
 
 

@@ -5,18 +5,43 @@ N. Jeffries et al.: Moonshine: speech recognition for live transcription and voi
 
 from __future__ import annotations
 
-from typing import Any
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from zeroevidence.protect.voices.moonshine import WHEEL, moonshine_file
 from zeroevidence.protect.voices.recognisers import RECOGNISERS, RecogniserKind, Transcript, most_tokens
-from zeroevidence.protect.voices.wheels import one_thread_session
+from zeroevidence.protect.voices.wheels import Wheel, one_thread_session
 
-_BEGIN, _END = 1, 2  # tokens of which no text is made, like the first, which is for what is unknown
+MoonshinePart: TypeAlias = Literal["encoder", "decoder", "tokenizer"]
+
+WHEEL = Wheel("moonshine-voice==0.0.62", "moonshine_voice", "assets/tiny-en")
+_FILES: dict[MoonshinePart, tuple[str, str]] = {  # name and SHA-256 of each file in that wheel
+    "encoder": ("encoder_model.ort", "94e90a4654fc45cdfedb77c4c08e1739f48862998e58fada384b25118134f221"),
+    "decoder": ("decoder_model_merged.ort", "cf524c4862d36e9e5ab032eddc73637efd822d70e868ac575cf1a46e1e4708a0"),
+    "tokenizer": ("tokenizer.bin", "6884b35fd6377d4c4d32336a0bc152f36b64d1e45b6503683cdc238250a8472d"),
+}
+_BEGIN, _END = 1, 2  # special tokens, as is 0 for unknown text
 _HEADS, _WIDTH = 8, 36  # of the keys and values that the decoder keeps
 _SPACE = "\u2581"
+
+
+@lru_cache
+def moonshine_file(part: MoonshinePart, *, extra: str = "cascade", needed_for: str = "Moonshine") -> Path:
+    """Return a file of Moonshine tiny, as `Wheel.file` does.
+
+    Parameters
+    ----------
+    part
+        The encoder (``.ort``, from 16 kHz to 288 numbers 41.6 times a second), the decoder or the tokenizer.
+    extra
+        Extra of this package that installs the wheel, for the message where it is missing.
+    needed_for
+        What asks for it, for that message.
+    """
+    return WHEEL.file(*_FILES[part], extra=extra, needed_for=needed_for)
 
 
 class Moonshine:
@@ -32,7 +57,7 @@ class Moonshine:
         self._pieces = _read_pieces(moonshine_file("tokenizer").read_bytes())
 
     def __call__(self, wave: NDArray[np.float32]) -> Transcript:
-        """Return what is heard in at most 30 s of speech at 16 kHz."""
+        """Return the transcript of at most 30 s of speech at 16 kHz."""
         tokens, logarithms = self._decode(np.asarray(wave, np.float32)[None])
         data = b"".join(self._pieces[token] for token in tokens if token > _END)
         text = data.decode("utf-8", "replace").replace(_SPACE, " ").split()

@@ -1,4 +1,4 @@
-"""Whisper base for many languages, run with CTranslate2; it writes English and says which language it hears.
+"""Whisper base for many languages, run with CTranslate2; it writes English and says which language it recognises.
 
 A. Radford et al.: Robust speech recognition via large-scale weak supervision. ICML 2023.
 """
@@ -31,7 +31,7 @@ _DIGESTS = {  # SHA-256 of the files of each of the two wheels
 _WINDOW, _HOP, _BANDS, _SECONDS = 400, 160, 80, 30
 _PROMPT = ("<|startoftranscript|>", "<|en|>", "<|transcribe|>", "<|notimestamps|>")
 _TEXT_TOKENS = 50257  # the tokens after these are no text
-_UNREPEATED = 3  # tokens in a row that are not written twice, where it came to no end without that rule
+_UNREPEATED = 3  # length of the token sequences that may not repeat, in a second attempt where the first did not end
 
 
 class Whisper:
@@ -50,7 +50,7 @@ class Whisper:
         self._vocabulary = load_json(files["vocabulary.json"])
 
     def __call__(self, wave: NDArray[np.float32]) -> Transcript:
-        """Return what is heard in at most 30 s of speech at 16 kHz."""
+        """Return the transcript of at most 30 s of speech at 16 kHz."""
         features = self._ctranslate2.StorageView.from_array(np.ascontiguousarray(log_mel(wave)[None]))
         encoded = self._model.encode(features)
         ((language, _), *_others) = self._model.detect_language(encoded)[0]

