@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 from zeroevidence.attack.backends.backend import BackendLike
-from zeroevidence.attack.extractors.crops import SUFFIX, CropExtractor
 from zeroevidence.attack.extractors.device_extraction import device_network, extract_on_device, has_gpu
 from zeroevidence.attack.extractors.extract import extract
 from zeroevidence.attack.extractors.extractor import DEFAULT_EXTRACTOR, Extractor, load_extractor
 from zeroevidence.attack.extractors.split_extractor import SplitExtractor, split_extractor, with_trunk
 from zeroevidence.attack.ladder.ladder import Effort
 from zeroevidence.attack.onnx_models.cards import refuse_shared
-from zeroevidence.attack.onnx_models.runtime import OnnxExtractor
+from zeroevidence.attack.onnx_models.runtime import SUFFIX, CropExtractor, OnnxExtractor
 from zeroevidence.attack.speech.protection import CachedTransform, RepeatedTransform
 from zeroevidence.attack.training.attacker import training_loop
 from zeroevidence.attack.training.settings import TrainingSettings, usual_scope

@@ -335,15 +335,15 @@ def room_control(folds: Sequence[EncodedSpeech], settings: AttackSettings) -> At
 
 def without_voice(folds: Sequence[EncodedSpeech]) -> list[EncodedSpeech]:
     """Return the cues in which no voice is heard, of all cues; nothing of vectors that are no cues."""
-    heard = np.concatenate([np.full(len(cue.features), cue.name in WITHOUT_VOICE) for cue in CUES.values()])
+    voiceless = np.concatenate([np.full(len(cue.features), cue.name in WITHOUT_VOICE) for cue in CUES.values()])
 
     def columns(part: Embeddings) -> FloatArray:
-        return part.vectors[:, heard]
+        return part.vectors[:, voiceless]
 
     return [
         EncodedSpeech(CONTROL, cues.original.mapped(columns), cues.anonymised.mapped(columns))
         for cues in folds
-        if cues.original is not None and cues.anonymised.train.vectors.shape[1] == len(heard)
+        if cues.original is not None and cues.anonymised.train.vectors.shape[1] == len(voiceless)
     ]
 
 

@@ -5,10 +5,10 @@ import sys
 import numpy as np
 import pytest
 
-from zeroevidence.attack.extractors.crops import CropExtractor
 from zeroevidence.attack.extractors.device_extraction import device_network, extract_on_device, has_gpu
 from zeroevidence.attack.extractors.extract import extract
 from zeroevidence.attack.extractors.extractor import load_extractor
+from zeroevidence.attack.onnx_models.runtime import CropExtractor
 from zeroevidence.data.speech.audio import write_audio
 from zeroevidence.data.speech.corpus import Utterance
 from zeroevidence.errors import InputError

@@ -14,11 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from zeroevidence.attack.extractors.crops import FRAMES, CropExtractor, crop_starts, mean_by_owner
 from zeroevidence.attack.extractors.extract import to_embeddings
 from zeroevidence.attack.extractors.extractor import Extractor
 from zeroevidence.attack.networks.loading import load_network
-from zeroevidence.attack.onnx_models.runtime import OnnxExtractor
+from zeroevidence.attack.onnx_models.runtime import FRAMES, CropExtractor, OnnxExtractor, crop_starts, mean_by_owner
 from zeroevidence.attack.speech.protection import VoiceTransform
 from zeroevidence.attack.training.data.features import read_features
 from zeroevidence.attack.training.data.frame_set import FrameSet
@@ -29,7 +28,7 @@ from zeroevidence.uncertainty.resampling.draws import Progress
 
 
 def has_gpu() -> bool:
-    """Return whether torch is installed and sees a GPU; a build without GPU support is recognised without importing it."""
+    """Return whether torch is installed and sees a GPU; a build without GPU support is not imported to find out."""
     found = importlib.util.find_spec("torch")
     if found is None or (found.origin is not None and _is_built_for_none(Path(found.origin).with_name("version.py"))):
         return False

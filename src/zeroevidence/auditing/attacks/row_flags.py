@@ -64,8 +64,9 @@ def with_pair_flags(rows: Sequence[Evaluation], pairs: PairReport) -> list[Evalu
 
 def with_refusal_flags(rows: Sequence[Evaluation], left_out: LeftOut) -> list[Evaluation]:
     """Return the rows, attacks with a warning where recordings are left out because the protection refused them."""
-    warning = flag("refused-left-out", count=len(left_out.refused), total=left_out.total)
-    return flag_attacks(rows, *([warning] if left_out else []))
+    if not left_out:
+        return list(rows)
+    return flag_attacks(rows, flag("refused-left-out", count=len(left_out.refused), total=left_out.total))
 
 
 def flag_attacks(rows: Sequence[Evaluation], *flags: Flag) -> list[Evaluation]:
@@ -86,7 +87,8 @@ def session_flags(folds: Sequence[EmbeddingSets]) -> list[Flag]:
         enrolled, tried = (_sessions(part) for part in (sets.eval_enrol, sets.eval_trial))
         if enrolled is None or tried is None:
             return []
-        shared += sum(session in set(enrolled) for session in tried)
+        known = set(enrolled)
+        shared += sum(session in known for session in tried)
         total += len(tried)
     return [flag("one-session", trials=shared, total=total)] if shared else []
 

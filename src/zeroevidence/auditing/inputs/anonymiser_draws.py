@@ -162,8 +162,8 @@ def own_draw_is_closer(sets: EmbeddingSets) -> bool:
     """Return whether development trials are closer to enrolment of their own draw than to that of further draws.
 
     This is so where something is drawn for each speaker: recordings of the release share it. An encoder that learned to
-    hear the same person in all draws would not use it. Compared is the cosine with the own person's profile less those
-    with the others', by person; the released draw must be closer by three standard errors.
+    recognise the same person in all draws would not use it. Compared is the cosine with the own person's profile less
+    those with the others', by person; the released draw must be closer by three standard errors.
     """
     if not sets.draws:
         return False

@@ -7,12 +7,11 @@ from collections.abc import Callable, Iterator
 from zeroevidence._typing import FloatArray
 from zeroevidence.attack.cues.cue import CUES
 from zeroevidence.attack.encoders.inventory import inventory
-from zeroevidence.attack.extractors.crops import CropExtractor
 from zeroevidence.attack.extractors.device_extraction import has_gpu
 from zeroevidence.attack.extractors.extractor import Extractor, load_extractor
 from zeroevidence.attack.extractors.families.cues import CueExtractor
 from zeroevidence.attack.ladder.ladder import Effort
-from zeroevidence.attack.onnx_models.runtime import OnnxExtractor
+from zeroevidence.attack.onnx_models.runtime import CropExtractor, OnnxExtractor
 from zeroevidence.auditing.inputs.embedding_sets import EmbeddingSets
 from zeroevidence.auditing.inputs.encoded_speech import EncodedSpeech
 from zeroevidence.data.embeddings import Embeddings
