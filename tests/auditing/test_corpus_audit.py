@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from tests.small_encoder import save_small_encoder
 from zeroevidence.attack.extractors.device_extraction import extract_on_device
 from zeroevidence.auditing import audit_corpora
 from zeroevidence.auditing.utility.word_errors import RecogniserOptions
@@ -54,14 +55,22 @@ def voices(tmp_path):
     return tmp_path / "speech"
 
 
-def audited(voices, cache, **settings):
-    plain = {"protect": "pitch:2", "effort": "quick", "backends": ["cosine"], "attackers": ["semi-informed"]}
-    return audit_corpora(voices, cache=cache, options=Options(intervals=0, null=0), folds=0, **(plain | settings))
-
-
-def test_a_gpu_embeds_where_there_is_one(voices, tmp_path, monkeypatch):
+@pytest.fixture(scope="module")
+def audited(tmp_path_factory):
+    """Audits with a small encoder."""
     pytest.importorskip("torch")
     pytest.importorskip("onnxruntime")
+    encoder = save_small_encoder(tmp_path_factory.mktemp("small"))
+
+    def audited(voices, cache, **settings):
+        plain = {"protect": "pitch:2", "effort": "quick", "backends": ["cosine"], "attackers": ["semi-informed"]}
+        options = Options(intervals=0, null=0)
+        return audit_corpora(voices, cache=cache, extractor=encoder, options=options, folds=0, **(plain | settings))
+
+    return audited
+
+
+def test_a_gpu_embeds_where_there_is_one(voices, audited, tmp_path, monkeypatch):
     near, devices = audited(voices, tmp_path / "near"), []
 
     def on_processor(*positional, **named):
@@ -90,7 +99,7 @@ def released(voices, tmp_path):
     return tmp_path / "released"
 
 
-def test_recordings_that_the_protection_refused_are_left_out_on_both_sides(voices, released, tmp_path):
+def test_recordings_that_the_protection_refused_are_left_out_on_both_sides(voices, audited, released, tmp_path):
     lines = []
     audit = audited(voices, tmp_path / "cache", anonymised=released, protect=None, say=lines.append)
     assert [line for line in lines if "refused" in line] == [
@@ -126,7 +135,7 @@ def listener():
 
 
 @pytest.mark.parametrize("soft", [0, 2])
-def test_what_a_protector_refuses_within_an_audit_is_left_out(voices, tmp_path, listener, soft):
+def test_what_a_protector_refuses_within_an_audit_is_left_out(voices, audited, tmp_path, listener, soft):
     for k in range(soft):
         soundfile.write(voices / f"p{k}" / f"p{k}soft.wav", 0.01 * np.random.default_rng(k).normal(size=6000), 16_000)
     lines = []
@@ -140,7 +149,7 @@ def test_what_a_protector_refuses_within_an_audit_is_left_out(voices, tmp_path, 
 
 
 @pytest.mark.parametrize("folder", [False, True])
-def test_an_audit_measures_word_errors_unasked(voices, tmp_path, monkeypatch, folder):
+def test_an_audit_measures_word_errors_unasked(voices, audited, tmp_path, monkeypatch, folder):
     pytest.importorskip("jiwer")
     RECOGNISERS.add(
         RecogniserKind("ear", "An ear", "CC0", "1", "recogniser", -1.0, lambda: lambda _: Transcript("a b", 0.0))

@@ -8,7 +8,7 @@ from zeroevidence.attack.cues.cue import CUES
 from zeroevidence.attack.extractors.extractor import load_extractor
 from zeroevidence.auditing import EncodedSpeech, audit
 from zeroevidence.auditing.attacks.attack_plan import AttackSettings
-from zeroevidence.auditing.embedding_audit import CONTROL, WITHOUT_VOICE, room_control, without_voice
+from zeroevidence.auditing.embedding_audit import CONTROL, WITHOUT_VOICE, room_control
 from zeroevidence.auditing.inputs.embedding_sets import draw_sets
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.evaluation import Options
@@ -75,11 +75,3 @@ def test_the_flag_says_how_many_bits_come_without_a_voice(before, after, flagged
     # a room that protection hides is not held against protected speech
     assert ("recordings, and not about voices alone" in verdict(rows).paragraph) == ("attack" in flagged)
     assert len(result.cards) == len(result.seconds) == len(rows)
-
-
-def test_vectors_that_only_have_the_name_of_cues_are_no_control():
-    rng = np.random.default_rng(0)
-    embeddings = Embeddings(rng.normal(size=(60, 5)), None, np.repeat([f"p{i}" for i in range(12)], 5))
-    ((first, second),) = draw_sets(embeddings, embeddings, 0, 0)
-    assert without_voice([EncodedSpeech("cues", first, second)]) == []
-    assert room_control([], AttackSettings()).rows == []

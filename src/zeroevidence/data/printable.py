@@ -1,8 +1,10 @@
-"""Names that others gave, without what would disturb the text around them."""
+"""Text to print: names that others gave, without what would disturb the text around them, and labelled lines."""
 
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Mapping
+from textwrap import wrap
 
 _TURNING = ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")
 _MARKS = "\u200e\u200f\u061c\u2028\u2029"  # of direction, and ends of lines and paragraphs that terminals differ on
@@ -43,3 +45,13 @@ def _is_control(letter: str) -> bool:
     if unicodedata.category(letter) == "Cf":
         return unicodedata.bidirectional(letter) in _TURNING
     return unicodedata.category(letter) in ("Cc", "Cs") and letter not in "\n\t"
+
+
+def labelled_lines(noun: str, fields: Mapping[str, str | list[str]], width: int | None) -> str:
+    """Return the fields of a card as lines behind their names, that of the name being `noun`, wrapped at `width`."""
+    lines = []
+    for name, value in fields.items():
+        label = noun if name == "name" else name.replace("_", " ")
+        line = f"{label:<14} {' '.join(value) if isinstance(value, list) else value}"
+        lines += [line] if width is None else wrap(line, width, subsequent_indent=" " * 15)
+    return "\n".join(lines) + "\n"

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, TypeAlias
 
-from zeroevidence.attack.attackers.card import labelled_lines
+from zeroevidence.data.printable import labelled_lines
 from zeroevidence.protect.voices import ProtectorPart, find_voice_protectors, protector_parts
 
 _DEFENCE = "Prevent that an utterance is linked to its speaker."

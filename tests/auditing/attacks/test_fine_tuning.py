@@ -1,7 +1,6 @@
 """Encoders that learn within an audit: what they learn from, what is kept, and why they may not."""
 
 import json
-import shutil
 from dataclasses import replace
 
 import numpy as np
@@ -24,6 +23,7 @@ soundfile = pytest.importorskip("soundfile")
 
 RATE = 16_000
 TRAIN, DEV = 16, 3
+P03 = person_digest("p03")
 
 
 def voice(speaker, utterance):
@@ -111,35 +111,15 @@ def test_what_prevents_it_is_said(utterances, tmp_path, monkeypatch):
     assert "zeroevidence[torch]" in FineTuner(utterances, None, tmp_path, "full")(load_extractor("campplus")).reason
 
 
-def test_an_encoder_that_knows_the_evaluated_people_is_refused(utterances, tmp_path):
-    home = tmp_path / "known"
-    home.mkdir()
-    card = load_extractor("campplus").card
-    shutil.copy(card.file, home / "model.onnx")
-    facts = {
-        "name": "retrained",
-        "file": "model.onnx",
-        "sample_rate": card.sample_rate,
-        "dim": card.dim,
-        "front_end": card.front_end,
-        "input": card.input,
-        "output": card.output,
-        "training_people": [person_digest("p03")],
-    }
-    (home / "card.json").write_text(json.dumps(facts))
-    roles = {}
-    for number, one in enumerate(utterances):
-        split = "eval" if one.speaker < "p06" else one.split
-        roles[one.id] = replace(one, role=("enrol", "trial")[number % 2] if split else "train", split=split)
-    table = tmp_path / "utterances.tsv"
+def test_an_encoder_that_knows_the_evaluated_people_is_refused(utterances, small, tmp_path):
+    known = small.with_name("known.json")
+    known.write_text(json.dumps(json.loads(small.read_text()) | {"name": "retrained", "training_people": [P03]}))
     lines = ["utterance\tspeaker\tpath\trole\tsplit"]
-    lines += [f"{one.id}\t{one.speaker}\t{one.path}\t{one.role}\t{one.split or ''}" for one in roles.values()]
-    table.write_text("\n".join(lines) + "\n")
+    for number, each in enumerate(utterances):
+        split = "eval" if each.speaker < "p06" else each.split
+        role = ("enrol", "trial")[number % 2] if split else "train"
+        lines.append(f"{each.id}\t{each.speaker}\t{each.path}\t{role}\t{split or ''}")
+    (tmp_path / "utterances.tsv").write_text("\n".join(lines) + "\n")
+    settings = {"extractor": small, "extractor_anonymised": known, "options": Options(intervals=0, null=0)}
     with pytest.raises(InputError, match="retrained was trained with 1 of the evaluated people, among them 'p03'"):
-        audit_corpora(
-            table,
-            protect="mcadams",
-            extractor_anonymised=home / "card.json",
-            cache=tmp_path / "cache",
-            options=Options(intervals=0, null=0),
-        )
+        audit_corpora(tmp_path / "utterances.tsv", protect="mcadams", cache=tmp_path / "cache", **settings)

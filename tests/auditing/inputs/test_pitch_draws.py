@@ -5,13 +5,11 @@ import pytest
 
 from tests.effort import repetitions
 from zeroevidence.attack.cues.cue import CUES
-from zeroevidence.auditing import audit
 from zeroevidence.auditing.attacks.row_flags import draw_flags
 from zeroevidence.auditing.inputs.embedding_sets import EmbeddingSets
 from zeroevidence.auditing.inputs.encoded_speech import EncodedSpeech
 from zeroevidence.auditing.inputs.speaker_draws import PitchChange, SharedChange, pitch_change
 from zeroevidence.data.embeddings import Embeddings
-from zeroevidence.evaluation import Options
 
 SEEDS = range(repetitions(3, 20))
 FEATURES = [(cue.name, feature.name) for cue in CUES.values() for feature in cue.features]
@@ -90,28 +88,3 @@ def test_the_flag_needs_recordings_that_can_be_linked(linkable):
         [("pitch-drawn-per-speaker", True)] if linkable else []
     )
     assert draw_flags(change, PitchChange(2.5, 2.0)) == []
-
-
-@pytest.mark.parametrize("drawn", [True, False])
-def test_an_audit_with_cues(drawn):
-    def move(pitch, index, rng):
-        return rng.uniform(-5.0, 5.0, index.max() + 1)[index] if drawn else 4.0 + 0.0 * pitch
-
-    pitch = cues(move)
-    rng = np.random.default_rng(1)
-    people = {name: rng.normal(size=8) for name in np.unique(pitch.original.speakers("eval"))}
-
-    def voice(part):
-        return np.array([people.setdefault(name, rng.normal(size=8)) for name in part.speakers]) + 0.3
-
-    voices = EmbeddingSets(
-        **{
-            name: Embeddings(voice(part) + 0.3 * rng.normal(size=(len(part), 8)), part.ids, part.speakers)
-            for name, part in pitch.original.parts().items()
-        }
-    )
-    words = {"attackers": ["lazy-informed"], "backends": ["cosine"], "options": Options(intervals=0, null=0)}
-    rows = audit(voices, voices, encoders=[pitch], **words).rows
-    flagged = [row.about.role for row in rows if "pitch-drawn-per-speaker" in {flag.code for flag in row.flags}]
-    assert flagged == ([row.about.role for row in rows if row.about.role == "attack"] if drawn else [])
-    assert not any(flag.code == "drawn-per-speaker" for row in rows for flag in row.flags)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from textwrap import wrap
 
+from zeroevidence.data.printable import labelled_lines
 from zeroevidence.data.threat import RANDOM, UNPROTECTED, ThreatModel, Training
 from zeroevidence.evaluation.rows.about import Protocol, TrainingEffort
 
@@ -32,16 +31,6 @@ class AttackerCard:
     def to_text(self, width: int | None = None) -> str:
         """Return the card as lines, one field each, wrapped at `width`."""
         return labelled_lines("attacker", self.to_dict(), width)
-
-
-def labelled_lines(noun: str, fields: Mapping[str, str | list[str]], width: int | None) -> str:
-    """Return the fields of a card as lines behind their names, that of the name being `noun`, wrapped at `width`."""
-    lines = []
-    for name, value in fields.items():
-        label = noun if name == "name" else name.replace("_", " ")
-        line = f"{label:<14} {' '.join(value) if isinstance(value, list) else value}"
-        lines += [line] if width is None else wrap(line, width, subsequent_indent=" " * 15)
-    return "\n".join(lines) + "\n"
 
 
 _OBJECTIVE = "Link {trial} to one identity among {identities} that are known."
