@@ -69,7 +69,9 @@ def _do(number: int) -> Any:
     return _work(number)
 
 
-def _forked(work: Callable[[Any], Any], jobs: Sequence[Any], processes: int, tasks: list[Callable[[], object]]) -> Any:
+def _forked(
+    work: Callable[[Any], Any], jobs: Sequence[Any], processes: int, tasks: list[Callable[[], object]]
+) -> Iterable[Any]:
     """Return the results of all jobs by copies; of all jobs by this process where a copy fails at any."""
     global _work
     _work = lambda number: work(jobs[number])  # noqa: E731
