@@ -20,7 +20,7 @@ GALLERY = ROOT / "docs" / "gallery"
 # Networks learn a little differently on other processors: tolerances of rates, and of counts of vectors.
 LEARNT = {"attribute.py": (0.05, 40.0)}
 ATTACKERS = set(CLASSIFIERS)  # which of them is the strongest may differ as well
-SLOW = {"attribute.py", "search.py"}  # train networks, or audit
+SLOW = {"attribute.py", "linkability.py", "search.py", "tandem.py"}  # train networks, audit, or draw much
 SCRIPTS = sorted(path.name for path in (ROOT / "examples").glob("[!_]*.py"))
 
 
@@ -101,6 +101,7 @@ def test_a_missing_folder_is_one_line(tmp_path):
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
 
 
+@slow
 def test_published_scores_give_the_published_profile(shared, tmp_path):
     pytest.importorskip("matplotlib")
     assert run_here("zebra.py", "-o", tmp_path, "--data", shared).returncode == 0

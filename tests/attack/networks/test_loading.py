@@ -20,7 +20,9 @@ from zeroevidence.errors import InputError  # noqa: E402
 
 
 def session(path):
-    return onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
 
 
 def features(*shape, seed=0):
