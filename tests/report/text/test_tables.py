@@ -3,21 +3,15 @@
 import re
 import sys
 from dataclasses import replace
-from itertools import combinations
 
 import pytest
 from rich.cells import cell_len
 
 from zeroevidence.data.threat import ThreatModel
-from zeroevidence.errors import UsageError
-from zeroevidence.evaluation import About, Comparison, Evaluation, Flag, MeasureResult, Setup
-from zeroevidence.evaluation.comparing.comparison import PairwiseDifference, RankedSystem
+from zeroevidence.evaluation import About, Evaluation, Flag, MeasureResult, Setup
 from zeroevidence.evaluation.reading.results import from_json
 from zeroevidence.measure.measures import MEASURES, headline_measures
 from zeroevidence.report import render
-from zeroevidence.report.tables.attribute_classes import render_attribute_classes
-from zeroevidence.report.tables.comparisons import render_comparisons
-from zeroevidence.uncertainty.compare import Difference
 from zeroevidence.uncertainty.null import Null
 
 WIDTHS = (80, 120, 200)
@@ -278,68 +272,6 @@ def test_several_values_of_a_measure_stand_with_its_sentence(shown):
     one = Evaluation({"tag_counts": MeasureResult({"0": 3, "A": 14}, "count")}, {"target": 1})
     for width in WIDTHS:
         assert "0: 3, A: 14" in shown([one], width)
-
-
-def test_sentences_suit_the_question(shown):
-    about = About(question="attribute", attribute="sex")
-    one = Evaluation({"d_ece": measured("d_ece", 0)}, {"target": 1}, about=about)
-    assert MEASURES["d_ece"].meaning_of_attribute in joined(shown([one], 80).splitlines())
-
-
-def comparison(measure, names):
-    """A comparison in which nothing is told apart."""
-    placed = tuple(RankedSystem(name, 0.3, 0.25, 0.35, 1) for name in names)
-    found = Difference(-0.1, -0.2, 0.01, 0.04)
-    pairs = tuple(PairwiseDifference(one, other, found, 0.08) for one, other in combinations(names, 2))
-    return Comparison(measure, placed, pairs, f"ZE|rows:3|compare:{measure}|v:0")
-
-
-@pytest.mark.parametrize("width", WIDTHS)
-def test_comparisons_fit(monkeypatch, width):
-    monkeypatch.setenv("COLUMNS", str(width))
-    names = ("baseline", "submissions/a_team_with_a_name_that_goes_on_and_on/scores", "a name of several words")
-    compared = [comparison(measure, names) for measure in ("eer", "alid")]
-    text = render_comparisons(compared, "text")
-    assert max(map(cell_len, text.splitlines())) <= width
-    assert "…" not in text
-    assert names[2] in joined(text.splitlines())
-    assert text.count("0.08") == 6
-    assert "ZE|" not in text
-    asked = render_comparisons(compared, "text", signatures=True)
-    assert asked.splitlines()[-2:] == [one.signature for one in compared]
-    with pytest.raises(UsageError, match="unknown output format 'xml'"):
-        render_comparisons(compared, "xml")
-
-
-def protection_rows():
-    found = []
-    for place, system in enumerate(("unprotected", "linear", "adversarial network")):
-        for role in ("attack", "training"):
-            about = About(question="attribute", role=role, attribute="sex")
-            told = {
-                "tag_counts": MeasureResult({"A": 3, "B": 17}, "count"),
-                "mutual_information": MeasureResult(0.2, "bit"),
-            }
-            one = row(place, names=["cllr_min", "d_ece"], labels={"system": system, "attacker": "logistic"})
-            found.append(replace(one.with_metrics(told), about=about, flags=(WARNING,) if place == 2 else ()))
-    verified = row(7, names=["eer", "cllr_min"], labels={"system": "linear"}, flags=(FAULT,))
-    return [*found, replace(verified, about=About(role="utility"))]
-
-
-@pytest.mark.parametrize("width", WIDTHS)
-def test_tables_of_an_attribute_fit(monkeypatch, width):
-    monkeypatch.setenv("COLUMNS", str(width))
-    text = render_attribute_classes(protection_rows(), "text")
-    lines = text.splitlines()
-    assert max(map(cell_len, lines)) <= width
-    for words in ("Classification of the attribute sex", "D_ECE, test", "D_ECE under the null", "Mutual information"):
-        assert words in joined(lines)
-    assert "fault    eer-above-half (row 4): the scores" in text
-    assert "warning  few-speakers (row 3): too few" in text
-    assert [line.split()[:2] for line in lines if line.startswith("4 ")] == [["4", "linear"]]
-    assert "ZE|row:" not in text
-    assert "ZE|row:7|v:0" in render_attribute_classes(protection_rows(), "text", signatures=True)
-    assert "row 4\n" in render_attribute_classes(protection_rows(), "latex")
 
 
 def test_several_recordings_follow_the_measures(audit_rows):

@@ -35,7 +35,7 @@ def test_a_rising_curve_makes_the_verdict_a_lower_bound():
 def test_each_kind_of_curve_has_its_flag(curve, over, code):
     row = replace(ROW, curves={curve: Curve((6.0, 12.0), (1.0, 0.9))})
     assert rising_sentences(row) == []
-    (sentence,) = rising_sentences(row.with_flags(flag(code, gain=0.1)))
+    (sentence,) = rising_sentences(row.with_flags(flag(code, gain=0.1, amount=12, before=6)))
     assert f"With 12 {over} instead of 6 it learned 0.10 bits less" in sentence
 
 
