@@ -151,7 +151,8 @@ class TrainingRun:
         groups = [{"params": part, "lr": rate} for part, rate in zip(weights, rates, strict=True)]
         self.optimiser = torch.optim.AdamW(groups, weight_decay=settings.weight_decay, fused=place.type == "cuda")
         steps = settings.epochs * self.steps
-        rising = _WARM_UP if _WARM_UP * steps != 1.0 else 2.0 * _WARM_UP  # torch divides by the steps of it but one
+        # OneCycleLR divides by the number of rising steps less one.
+        rising = _WARM_UP if _WARM_UP * steps != 1.0 else 2.0 * _WARM_UP
         self.schedule = torch.optim.lr_scheduler.OneCycleLR(self.optimiser, rates, total_steps=steps, pct_start=rising)
 
     def _freeze_trunk(self, training: FrameSet) -> None:
