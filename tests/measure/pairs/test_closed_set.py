@@ -1,6 +1,7 @@
 """The EER over the pairs of a closed-set search: those of enrolled people, and when it is given."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ import zeroevidence as ze
 from tests.effort import repetitions, slow
 from zeroevidence.data.formats.scores.reading.read import read_scores
 from zeroevidence.data.matrix import ScoreMatrix
+from zeroevidence.data.scores import Pairs
 from zeroevidence.report import render
 
 QUICK = ze.Options(intervals=0, null=0)
@@ -56,12 +58,8 @@ def test_it_is_given_only_where_the_search_leaves_trials_out():
 def test_trials_that_are_incomplete_are_left_out_without_the_note_on_enrolment():
     scores = search(0, 0).to_scores()
     keep = np.arange(len(scores.nontarget)) > 0
-    pairs = type(scores.nontarget_pairs)(
-        *(getattr(scores.nontarget_pairs, side)[keep] for side in ("enrolment", "trial"))
-    )
-    fewer = ze.Scores(
-        scores.target, scores.nontarget[keep], scores.target_pairs, pairs, scores.enrolments, scores.trials
-    )
+    pairs = Pairs(scores.nontarget_pairs.enrolment[keep], scores.nontarget_pairs.trial[keep])
+    fewer = replace(scores, nontarget=scores.nontarget[keep], nontarget_pairs=pairs)
     row = ze.evaluate(fewer, options=QUICK)
     assert {flag.code for flag in row.flags} == {"incomplete-rows"}
     assert row.counts["incomplete"] == 1
