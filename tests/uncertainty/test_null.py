@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import zeroevidence as ze
+from tests.effort import repetitions
 from zeroevidence.calibrate.pav import count, pool, pool_laplace
 from zeroevidence.data.scores import Pairs
 from zeroevidence.measure.pairs.verification import eer_of
@@ -115,7 +116,9 @@ def test_search_null_by_brute_force():
 def test_p_values_are_uniform_when_nothing_leaks():
     """A light version of benchmarks/validity.py: clustered scores, speakers permuted."""
     options = ze.Options(intervals=0, null=49, linkability="pav")
-    rows = [ze.evaluate(matrix(seed=s), dev=matrix(seed=10_000 + s), options=options) for s in range(60)]
+    rows = [
+        ze.evaluate(matrix(seed=s), dev=matrix(seed=10_000 + s), options=options) for s in range(repetitions(30, 60))
+    ]
     for name in ("d_ece", "alid"):
         assert stats.kstest([row[name].p_value for row in rows], "uniform").pvalue > 0.01, name
 

@@ -30,7 +30,7 @@ def search(seed, strangers, people=12, level=0.0):
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 30), st.floats(-2.0, 2.0))
-@settings(max_examples=repetitions(10, 40))
+@settings(max_examples=repetitions(5, 40))
 def test_it_is_the_eer_without_trials_of_people_who_are_not_enrolled(seed, strangers, level):
     matrix = search(seed, strangers, level=level)
     row = ze.evaluate(matrix, options=QUICK)
