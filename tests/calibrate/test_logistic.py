@@ -25,16 +25,6 @@ def test_equals_unpenalised_scikit_learn(scale, shift):
     assert fit.bias + fit.weight * shift == pytest.approx(reference.intercept_[0], rel=1e-5)
 
 
-def test_gradient_is_zero_at_the_solution():
-    target, nontarget = scores(1)
-    fit = fit_logistic(target, nontarget)
-    error = np.concatenate((target, nontarget))
-    p = 1 / (1 + np.exp(-(fit.weight * error + fit.bias)))
-    residual = p - np.repeat([1.0, 0.0], (len(target), len(nontarget)))
-    assert abs(residual.sum()) < 1e-8
-    assert abs(residual @ error) < 1e-8
-
-
 def test_llr_of_a_gaussian_model_is_recovered():
     rng = np.random.default_rng(0)
     d = 2.0

@@ -69,18 +69,6 @@ def test_logistic_equals_scikit_learn_with_the_authors_choices():
     assert fit.prior_log_odds == 0.0
 
 
-def test_temperature_has_the_least_softmax_loss_of_all_slopes():
-    scores, mated = simulated()
-    z = standardise(scores)
-
-    def loss(weight):
-        logit = weight * z
-        return (np.log(np.exp(logit).sum(axis=1)) - logit[np.arange(len(mated)), mated]).mean()
-
-    weight = fit_rows(scores, mated, method="temperature").weight
-    assert all(loss(weight) <= loss(weight * factor) for factor in (0.9, 0.99, 1.01, 1.1))
-
-
 @pytest.mark.parametrize("method", METHODS)
 def test_separable_rows_give_finite_llrs(method):
     scores, mated = simulated(separation=30.0)

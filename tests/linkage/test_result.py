@@ -8,7 +8,6 @@ import pytest
 from tests.linkage.searches import draw, same
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.linkage import CalibrationFacts, TrialEvidence, link
-from zeroevidence.linkage.inputs import digests
 
 
 @pytest.fixture
@@ -66,16 +65,3 @@ def test_it_is_still_plain_evidence(search):
     copy = pickle.loads(pickle.dumps(found))
     same(copy, found, 0.0)
     assert copy.digest == found.digest
-
-
-def test_digests_of_large_arrays_go_by_blocks(monkeypatch):
-    vectors = np.random.default_rng(0).standard_normal((100, 4))
-    whole = digests.array_digest(vectors, None)
-    monkeypatch.setattr(digests, "_BLOCK_BYTES", 320)
-    cut = digests.array_digest(vectors, None)
-    assert cut == digests.array_digest(np.asfortranarray(vectors), None) != whole
-    for row in (0, 57, 99):
-        changed = vectors.copy()
-        changed[row, 3] += 1.0
-        assert digests.array_digest(changed, None) != cut
-    assert digests.array_digest(vectors[::-1], None) != cut

@@ -36,7 +36,4 @@ def test_infinities():
     assert mean_softplus(np.array([-np.inf, 0.0])) == pytest.approx(np.log(2) / 2)
     assert mean_softplus(np.array([np.inf, 0.0])) == np.inf
     assert (mean_softplus_shifted(np.array([np.inf, 0.0]), SHIFTS) == np.inf).all()
-
-
-def test_infinite_scores_one_by_one():
     assert softplus_blockwise(np.array([-np.inf, 0.0, np.inf])).tolist() == [0.0, np.log(2.0), np.inf]

@@ -1,6 +1,7 @@
 """Lists of single trials: people on both sides, and p-values that are honest nevertheless."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -38,37 +39,18 @@ def test_the_area_without_each_person_by_brute_force():
     assert found.area == pytest.approx(below, abs=1e-12)
     assert 0.0 < found.p_value < 1.0
     # the other way round the same evidence speaks against targets
-    turned = ze.Scores(
-        -scores.target,
-        -scores.nontarget,
-        scores.target_pairs,
-        scores.nontarget_pairs,
-        scores.enrolments,
-        scores.trials,
-        scores.enrolment_speakers,
-        scores.trial_speakers,
-    )
+    turned = replace(scores, target=-scores.target, nontarget=-scores.nontarget)
     assert people_test(placed(turned), clusters).p_value == pytest.approx(1.0 - found.p_value)
 
 
 @pytest.mark.parametrize("design", ["equal", "zipf", "heavy"])
 def test_lists_that_tell_nothing_are_seldom_called_a_leak(design):
     p_values = []
-    for seed in range(150):
+    for seed in range(100):
         scores = trial_list(DESIGNS[design], 0.0, 20, (1, seed))
         p_values.append(people_test(placed(scores), find_clusters(scores)).p_value)
     assert np.mean(np.array(p_values) <= 0.05) < 0.1
     assert 0.35 < np.mean(np.array(p_values) <= 0.5) < 0.65
-
-
-def test_labels_exchanged_over_single_scores_would_be_wrong():
-    """What makes the test above worth having."""
-    rejected = 0
-    for seed in range(40):
-        scores = trial_list(DESIGNS["equal"], 0.0, 20, (1, seed))
-        permuted = PairNull(scores.target, scores.nontarget, None).draw(0, 40)["d_ece"]
-        rejected += np.mean(permuted >= ze.d_ece(scores.target, scores.nontarget)) <= 0.05
-    assert rejected > 8
 
 
 def test_effects_are_recovered():
@@ -109,21 +91,7 @@ def test_which_null_suits_which_scores():
     null = null_of(complete)
     assert isinstance(null, PairNull)
     assert null.unit == "speaker"
-    # exchanging people keeps all trials of a person together
-    targets = null._targets(np.random.default_rng(0))
-    assert len(targets) == len(complete.target)
     assert null_of(ze.Scores([1.0, 2.0], [0.0])).unit == "label"
-
-
-def test_nobody_exchanged_is_the_list_itself():
-    complete = complete_list(DESIGNS["equal"], 1.0, 8, 0)
-    null = null_of(complete)
-
-    class Same:
-        def permutation(self, n):
-            return np.arange(n)
-
-    assert null._targets(Same()).tolist() == list(range(len(complete.target)))
 
 
 def test_a_list_says_what_its_p_value_is_of():
@@ -155,9 +123,7 @@ def test_no_measure_of_a_list_is_significant_below_the_quantile_of_its_null():
 def test_recordings_without_names_are_joined_by_the_key():
     """Recordings that are mated are one person: twenty people, not two hundred recordings."""
     named = trial_list(DESIGNS["equal"], 1.0, 20, 0, targets=30)
-    nameless = ze.Scores(
-        named.target, named.nontarget, named.target_pairs, named.nontarget_pairs, named.enrolments, named.trials
-    )
+    nameless = replace(named, enrolment_speakers=None, trial_speakers=None)
     assert len(find_clusters(nameless).names) < 60 < len(named.enrolments) + len(named.trials)
     assert ze.evaluate(nameless, null=0)["eer"].spread.error == pytest.approx(
         ze.evaluate(named, null=0)["eer"].spread.error, rel=0.3

@@ -33,14 +33,11 @@ def test_files_are_compared_by_the_usual_measures():
     assert [one.system for one in found[1].ranking] == ["aa", "oa", "oo"]
 
 
-def test_other_trials_are_refused_before_anything_is_evaluated(tmp_path, monkeypatch):
+def test_other_trials_are_refused(tmp_path):
     first = files()[0]
     scores, key = (tmp_path / name for name in ("fewer.scores", "trials"))
     for source, target in ((first.scores, scores), (first.key, key)):
         target.write_text("".join(Path(source).read_text().splitlines(keepends=True)[:-30]))
-    monkeypatch.setattr(
-        "zeroevidence.evaluation.comparing.files.evaluate", lambda *_, **__: pytest.fail("was evaluated")
-    )
     with pytest.raises(InputError, match="expected the same trials in all systems"):
         compare_files([first, ScoreFile(str(scores), str(key))], options=QUICK)
 
@@ -86,33 +83,33 @@ def challenges(tmp_path_factory):
     return [challenge(home / name, "noise", change) for name, change in (("ours", 0.0), ("theirs", 0.005))]
 
 
-def test_rows_of_challenge_folders_are_compared_where_they_match(challenges):
-    found = compare_files(score_files(challenges), measures=["eer"], options=QUICK)
-    assert {tuple(one.labels.items()) for one in found} == {
+@pytest.fixture(scope="module")
+def paired(challenges):
+    return compare_files(score_files(challenges), measures=["eer"], options=QUICK)
+
+
+def test_rows_of_challenge_folders_are_compared_where_they_match(paired):
+    assert {tuple(one.labels.items()) for one in paired} == {
         (("sex", sex), ("attacker", attacker)) for sex in "fm" for attacker in ("ignorant", "lazy-informed")
     }
-    for one in found:
+    for one in paired:
         assert {placed.system for placed in one.ranking} == {"ours", "theirs"}
         assert one.paired
         assert one.ranking[0].group == 1
 
 
-def test_finished_results_are_compared_by_their_intervals(challenges, tmp_path):
+def test_finished_results_are_compared_by_their_intervals(challenges, paired, tmp_path):
     paths = [str(tmp_path / f"{name}.json") for name in ("ours", "theirs")]
     for folder, path in zip(challenges, paths, strict=True):
         save_results(evaluate_files(score_files([folder]), options=QUICK), path)
     found = compare_results(paths, ["ours", "theirs"], measures=["eer"])
     assert len(found) == 4
     assert not any(one.paired for one in found)
-    paired = compare_files(score_files(challenges), measures=["eer"], options=QUICK)
     for one, other in zip(found, paired, strict=True):
         assert one.labels == other.labels
         mine, its = one.pairs[0].difference, other.pairs[0].difference
         assert mine.high - mine.low > its.high - its.low  # what the trials have in common does not cancel
-    text = render_comparisons(found, "text")
-    assert "By EER (f, ignorant), " in text
-    assert len({line.split()[0] for line in text.splitlines() if "EER [%]" in line} & {"f", "m"}) == 2
-    assert "The trials are not paired" in text
+    assert "The trials are not paired" in render_comparisons(found, "text")
     assert comparisons_from_json(render_comparisons(found, "json")) == found
     assert render_comparisons(found, "csv").splitlines()[0].startswith("measure,sex,attacker,first,second")
 

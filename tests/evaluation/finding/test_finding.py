@@ -84,6 +84,12 @@ def row_of(about=None, *, counts=None, labels=None, **metrics):
     return ze.Evaluation(metrics, counts or {}, Setup(recorded="ZE"), labels or {"system": "s"}, about or ze.About())
 
 
+@pytest.fixture(scope="module")
+def silent():
+    """Rows of attackers who find nothing."""
+    return next(rows for rows in map(attacked, range(20)) if findings(rows)[0].level == "inconclusive")
+
+
 def test_a_file_tells_the_same_as_the_rows_it_holds():
     rows = [*bounds(3), *attacked(3, 1.0)]
     assert findings(from_json(to_json(rows))) == findings(rows)
@@ -99,14 +105,8 @@ def test_nothing_is_found_too_often_where_nothing_is():
     assert share > 0.0  # or nothing would ever be found
 
 
-@slow
-def test_what_leaks_is_found():
-    levels = [findings(attacked(seed, 2.0))[0].level for seed in range(20)]
-    assert np.mean([level in FOUND for level in levels]) >= 0.95
-
-
 def test_one_leak_is_found_among_attackers_that_learn_nothing():
-    for seed in range(5):
+    for seed in range(2):
         rows = [*attacked(seed), *attacked(100 + seed, 3.0, attackers=["semi-informed"], system="leaky")]
         found = findings(rows)[0]
         assert found.level in FOUND
@@ -163,8 +163,7 @@ def test_values_that_are_not_finite_do_not_beat_chance():
     assert chances([unknown])[0].beaten is False
 
 
-def test_a_control_that_works_and_one_that_fails():
-    silent = next(rows for rows in map(attacked, range(20)) if findings(rows)[0].level == "inconclusive")
+def test_a_control_that_works_and_one_that_fails(silent):
     control, floor = bounds(50)
     found = findings([control, floor, *silent])[0]
     assert (found.level, found.control, found.floor) == ("not-found", 0, 1)
@@ -178,8 +177,7 @@ def test_a_control_that_works_and_one_that_fails():
     assert findings([failed, *attacked(1, 4.0)])[0].level in FOUND
 
 
-def test_a_control_of_another_setting_is_none():
-    silent = next(rows for rows in map(attacked, range(20)) if findings(rows)[0].level == "inconclusive")
+def test_a_control_of_another_setting_is_none(silent):
     control = bounds(50)[0]
     other = replace(control, labels={**control.labels, "dataset": "another"})
     found = findings([other, *silent])[0]
@@ -193,12 +191,11 @@ def chosen(row, bits):
     return replace(row, about=replace(row.about, development=bits))
 
 
-def test_development_people_choose_among_attackers_that_beat_chance():
+def test_development_people_choose_among_attackers_that_beat_chance(silent):
     first, second = attacked(1, 4.0)[:2]
     rows = [chosen(first, 2.0), chosen(second, 1.0)]
     assert findings(rows)[0].strongest == 0
     assert findings([chosen(first, 1.0), chosen(second, 2.0)])[0].strongest == 1
-    silent = next(rows for rows in map(attacked, range(20)) if findings(rows)[0].level == "inconclusive")
     found = findings([chosen(silent[0], 3.0), *rows])[0]
     assert found.level in FOUND  # what leaks to anybody leaks, whoever was expected to find it
     assert found.strongest == 1
@@ -254,13 +251,10 @@ def test_utility_is_never_a_threat():
     assert named <= {10, 11, 12}
     assert second == replace(found, chance=second.chance)
     assert verdict(both).finding == first
-
-
-def test_utility_is_not_tested_with_the_attacks():
-    rows = protection()
+    # nor is it tested with the attacks
     without = [row for row in rows if row.about.role != "utility"]
-    told = {id(row): one for row, one in zip(rows, chances(rows), strict=True)}
-    assert [told[id(row)] for row in without] == list(chances(without))
+    tested = [chance for row, chance in zip(rows, chances(rows), strict=True) if row.about.role != "utility"]
+    assert tested == list(chances(without))
     assert not any(flag.code == "attacker-at-chance" for row in flag_rows([utility("s")]) for flag in row.flags)
 
 
@@ -271,9 +265,8 @@ def test_attributes_are_found_one_by_one():
         attribute("unprotected", 0.6, role="control", name="accent"),
         attribute("flow", 0.5, name="accent"),
     ]
-    sex, accent = findings(rows)
-    assert (sex.attribute, sex.level, sex.strongest, sex.control) == ("sex", "not-found", 1, 0)
-    assert (accent.attribute, accent.level, accent.strongest, accent.control) == ("accent", "leaks", 3, 2)
+    found = [(one.attribute, one.level, one.strongest, one.control) for one in findings(rows)]
+    assert found == [("sex", "not-found", 1, 0), ("accent", "leaks", 3, 2)]
 
 
 def test_spoofing_is_described_by_all_attacks_together():

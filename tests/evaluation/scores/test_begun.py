@@ -24,8 +24,8 @@ def test_results_do_not_depend_on_what_runs_abreast(tmp_path, monkeypatch):
     loaded = read_scores(path)
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # another thread has settings of its own for what is no number
-        abreast = evaluate(loaded)
+        abreast = evaluate(loaded, intervals=20, null=20)
     monkeypatch.setattr(measuring, "_ABREAST", 0)
-    after = evaluate(loaded)
+    after = evaluate(loaded, intervals=20, null=20)
     assert "null:list" in abreast.signature
     assert to_json([abreast]) == to_json([after])

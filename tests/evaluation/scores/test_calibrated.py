@@ -76,7 +76,7 @@ def search(rng, people, trials, *, high=0):
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(2, 9), st.integers(2, 9), st.floats(0.05, 20.0), st.floats(-30.0, 30.0))
-@settings(max_examples=repetitions(15, 60))
+@settings(max_examples=repetitions(5, 60))
 def test_an_increasing_calibration_changes_no_search(seed, people, dev_people, scale, shift):
     rng = np.random.default_rng(seed)
     case, dev = search(rng, people, 24, high=60), search(rng, dev_people, 20, high=60)

@@ -1,5 +1,7 @@
 """Signatures: equal ones mean equal numbers, and equal data and options give equal ones."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -45,16 +47,7 @@ def test_another_order_of_names_is_another_signature():
 def test_who_is_compared_with_whom_is_in_the_signature():
     """The same scores of both classes, exchanged between pairs."""
     data = search().to_scores()
-    exchanged = ze.Scores(
-        data.target[::-1].copy(),
-        data.nontarget,
-        data.target_pairs,
-        data.nontarget_pairs,
-        data.enrolments,
-        data.trials,
-        data.enrolment_speakers,
-        data.trial_speakers,
-    )
+    exchanged = replace(data, target=data.target[::-1].copy())
     one, other = (ze.evaluate(scores, options=QUICK) for scores in (data, exchanged))
     assert one.metrics["alid"].value != other.metrics["alid"].value
     assert one.signature != other.signature
@@ -107,12 +100,5 @@ def test_copied_lines_without_identifiers_are_said():
     assert (said[0], said[2]) == ([], [])
     assert said[1][0].startswith("720 of 720 scores equal another one of their class")
     named = search().to_scores()
-    rounded = ze.Scores(
-        np.round(named.target),
-        np.round(named.nontarget),
-        named.target_pairs,
-        named.nontarget_pairs,
-        named.enrolments,
-        named.trials,
-    )
+    rounded = replace(named, target=np.round(named.target), nontarget=np.round(named.nontarget))
     assert "equal-scores" not in {flag.code for flag in ze.evaluate(rounded, options=QUICK).flags}

@@ -1,5 +1,6 @@
 """Every speaker's own numbers, and whether speakers differ."""
 
+from dataclasses import replace
 from itertools import permutations
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 from scipy import stats
 
 import zeroevidence as ze
+from tests.effort import slow
 from zeroevidence.calibrate.pav import pav_llrs
 from zeroevidence.data.scores import Pairs
 from zeroevidence.evaluation.scores.speakers import people_differ, speaker_columns, speaker_errors
@@ -92,6 +94,7 @@ def test_people_who_differ_are_found_and_equal_ones_are_not():
     assert min(alike["alid"].p_value, alike["eer"].p_value) > 0.01
 
 
+@slow
 def test_false_alarms_are_as_rare_as_they_should_be():
     rng = np.random.default_rng(0)
     whose = np.repeat(np.arange(10), 6)
@@ -99,15 +102,15 @@ def test_false_alarms_are_as_rare_as_they_should_be():
     assert 0.01 <= np.mean(np.array(found) <= 0.05) <= 0.1
 
 
+def some_of(scores, kept):
+    """Scores without some non-targets, so that no trial was compared with everybody."""
+    pairs = Pairs(scores.nontarget_pairs.enrolment[kept], scores.nontarget_pairs.trial[kept])
+    return replace(scores, nontarget=scores.nontarget[kept], nontarget_pairs=pairs)
+
+
 def test_lists_of_pairs_have_error_rates_alone():
     whole = matrix([2.0] * 12).to_scores()
-    pairs, others = whole.target_pairs, whole.nontarget_pairs
-    kept = np.arange(0, len(whole.nontarget), 7)  # too few for rows
-    some = ze.Scores(
-        whole.target, whole.nontarget[kept], pairs, Pairs(others.enrolment[kept], others.trial[kept]),
-        whole.enrolments, whole.trials, whole.enrolment_speakers, whole.trial_speakers,
-    )  # fmt: skip
-    row = ze.evaluate(some, intervals=0, null=0)
+    row = ze.evaluate(some_of(whole, np.arange(len(whole.nontarget)) % 7 == 0), intervals=0, null=0)
     assert row.trials is None
     frame = speaker_table([row])
     assert frame["lid_mean"].null_count() == 12
@@ -145,11 +148,7 @@ def test_worst_case_and_tag_of_each_person():
 
 def test_worst_cases_of_a_list_without_a_search():
     whole = matrix([3.0, 1.0, 1.0, 1.0], trials=3).to_scores()
-    kept = np.arange(len(whole.nontarget)) % 3 != 0  # no trial was compared with everybody
-    pairs = whole.nontarget_pairs
-    scores = ze.Scores(whole.target, whole.nontarget[kept], whole.target_pairs,
-                       Pairs(pairs.enrolment[kept], pairs.trial[kept]), whole.enrolments, whole.trials,
-                       whole.enrolment_speakers, whole.trial_speakers)  # fmt: skip
+    scores = some_of(whole, np.arange(len(whole.nontarget)) % 3 != 0)
     row = ze.evaluate(scores, intervals=0, null=0)
     assert row.people is None
     columns = speaker_columns(row)

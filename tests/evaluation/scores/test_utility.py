@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import zeroevidence as ze
+from tests.effort import slow
 from zeroevidence.data.formats.lists.transcripts import read_classes, read_transcripts
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation import read_results, save_results
@@ -71,6 +72,7 @@ def test_agrees_with_jiwer_on_real_transcripts():
     assert row["wer"].low < float(row["wer"]) < row["wer"].high
 
 
+@slow
 def test_intervals_cover_other_people_like_these():
     """Of people whose error rates differ, the expected rate is the same for every sample of them."""
     pytest.importorskip("jiwer")
@@ -103,9 +105,6 @@ def test_recall_of_emotions():
     assert (ang.labels["emotion"], float(ang["recall"]), ang.counts["utterances"]) == ("ang", 0.75, 4)
     assert float(sad["recall"]) == 0.5
     assert "recall" not in uar
-
-
-def test_recall_has_intervals_by_speaker():
     rng = np.random.default_rng(3)
     truth = {f"s{n % 15}-{n}": ("ang", "sad")[n % 2] for n in range(150)}
     recognised = {name: one if rng.random() < 0.7 else "hap" for name, one in truth.items()}
@@ -137,48 +136,36 @@ def test_what_does_not_fit(said, heard, speakers, reason):
         evaluate_transcripts(said, heard, speakers=speakers)
 
 
-def test_files(tmp_path):
+@pytest.mark.parametrize(
+    ("read", "content", "message"),
+    [
+        (read_transcripts, b"u1 a\nu1 b\n", r"text:2: 'u1' occurs twice; expected each utterance once"),
+        (read_transcripts, b"u1 \xe9\n", r"text:1: byte 0xe9 is not UTF-8"),
+        (read_transcripts, b"", "empty; expected one utterance per line"),
+        (read_classes, b"u1 sad\nu2 ang or so\n", r"text:2: 4 column\(s\); expected 2: utterance class"),
+        (read_classes, b"", "empty; expected one utterance per line"),
+    ],
+)
+def test_files(tmp_path, read, content, message):
     path = tmp_path / "text"
     path.write_text("u1 we call it  bear\n\nu2\n")
     assert read_transcripts(path) == {"u1": "we call it bear", "u2": ""}
-    path.write_text("u1 a\nu1 b\n")
-    with pytest.raises(InputError, match=r"text:2: 'u1' occurs twice; expected each utterance once"):
-        read_transcripts(path)
-    path.write_bytes(b"u1 \xe9\n")
-    with pytest.raises(InputError, match=r"text:1: byte 0xe9 is not UTF-8"):
-        read_transcripts(path)
-    path.write_text("u1 sad\nu2 ang or so\n")
-    with pytest.raises(InputError, match=r"text:2: 4 column\(s\); expected 2: utterance class"):
-        read_classes(path)
-    path.write_text("")
-    for read in (read_transcripts, read_classes):
-        with pytest.raises(InputError, match="empty; expected one utterance per line"):
-            read(path)
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=message):
+        read(path)
 
 
-def test_lengths(tmp_path):
-    soundfile = pytest.importorskip("soundfile")
-    from zeroevidence.data.formats.corpora.read import read_corpus
-
-    for folder, seconds in (("original", 1.0), ("anonymised", 1.1)):
-        for person in "ab":
-            (tmp_path / folder / person).mkdir(parents=True)
-            for number in range(2):
-                wave = 0.1 * np.sin(np.arange(int(seconds * 16_000)) / 9)
-                soundfile.write(tmp_path / folder / person / f"{person}{number}.wav", wave, 16_000)
-    original = read_corpus(tmp_path / "original", draw=False)
-    row = evaluate_lengths(original, original.replaced(tmp_path / "anonymised"))
-    assert float(row["length_difference"]) == pytest.approx(0.1)
-
-
-def test_lengths_of_segments_are_theirs_and_not_their_files(tmp_path):
+@pytest.mark.parametrize(("start", "end", "expected"), [(None, None, 0.1), (8_000, 28_000, 0.25)])
+def test_lengths(tmp_path, start, end, expected):
+    """Of whole recordings, and of segments, whose files may be longer."""
     soundfile = pytest.importorskip("soundfile")
     from zeroevidence.data.speech.corpus import Corpus, Utterance
 
-    soundfile.write(tmp_path / "whole.wav", 0.1 * np.sin(np.arange(32_000) / 9), 16_000)
-    before = Corpus([Utterance("u", "s", tmp_path / "whole.wav", start=0, end=16_000)])
-    after = Corpus([Utterance("u", "s", tmp_path / "whole.wav", start=8_000, end=28_000)])
-    assert float(evaluate_lengths(before, after)["length_difference"]) == pytest.approx(0.25)
+    for name, length in (("short", 16_000), ("long", 32_000 if end else 17_600)):
+        soundfile.write(tmp_path / f"{name}.wav", 0.1 * np.sin(np.arange(length) / 9), 16_000)
+    before = Corpus([Utterance("u", "s", tmp_path / "short.wav")])
+    after = Corpus([Utterance("u", "s", tmp_path / "long.wav", start=start, end=end)])
+    assert float(evaluate_lengths(before, after)["length_difference"]) == pytest.approx(expected)
 
 
 def speak(path, melody, seconds=1.2):
@@ -238,7 +225,7 @@ def test_pitch_of_real_speech():
     from zeroevidence.protect import PitchShift
 
     rng, tracks, noisy, raised = np.random.default_rng(0), [], [], []
-    for path in sorted(SPEECHOCEAN.glob("*/*.flac"))[::100]:
+    for path in sorted(SPEECHOCEAN.glob("*/*.flac"))[::400]:
         wave = load_audio(path)
         tracks.append(SpeechSignal(wave).pitch)
         noisy.append(SpeechSignal(wave + 1e-3 * rng.normal(size=len(wave))).pitch)

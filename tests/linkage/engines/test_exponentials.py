@@ -5,9 +5,8 @@ import pytest
 
 from tests.linkage.searches import check, draw
 from zeroevidence.linkage import link
-from zeroevidence.linkage.engines import exponentials, numpy_blocks
-from zeroevidence.linkage.engines.exponentials import LARGEST_ERROR, by_exp, by_exp2, by_torch, powers_of_two
-from zeroevidence.measure.exponentials import powers_by_numpy
+from zeroevidence.linkage.engines import numpy_blocks
+from zeroevidence.linkage.engines.exponentials import LARGEST_ERROR, by_exp, by_exp2, by_torch
 
 pytest.importorskip("torch")
 
@@ -21,16 +20,6 @@ def test_within_the_bound_of_double_precision(method):
     tiny = np.array([-1e4, -200.0, -127.5], np.float32)
     method(tiny)
     assert ((tiny >= 0.0) & (tiny < 2e-38)).all()
-
-
-@pytest.mark.parametrize(
-    ("vectorised", "installed", "count", "method"),
-    [(True, True, 1e12, None), (False, True, 1e12, by_torch), (False, True, 1e6, None), (False, False, 1e12, None)],
-)
-def test_torch_is_imported_where_it_pays(monkeypatch, vectorised, installed, count, method):
-    monkeypatch.setattr(exponentials, "present", lambda _: installed)
-    monkeypatch.setattr(exponentials, "_VECTORISED", vectorised)
-    assert powers_of_two(count) is (method or powers_by_numpy())
 
 
 @pytest.mark.parametrize("weight", [3.0, -2.0, 40.0])

@@ -8,7 +8,6 @@ import pytest
 import zeroevidence as ze
 from zeroevidence.calibrate.logistic import fit_logistic
 from zeroevidence.data.formats.scores.reading.read import read_scores
-from zeroevidence.errors import UsageError
 from zeroevidence.measure.pairs.devpav import devpav
 from zeroevidence.measure.pairs.elub import elub
 
@@ -106,9 +105,3 @@ def test_bounds_on_a_grid_come_from_the_same_walk(seed):
     for step in (0.01, 0.1):
         found = np.array(elub(target, nontarget, step=step)) / LN10
         assert found == pytest.approx(lir.elub(values.copy(), labels, step_size=step), abs=1e-9)
-
-
-@pytest.mark.parametrize("step", [0.0, -0.1, np.inf, np.nan])
-def test_a_step_is_a_positive_number(step):
-    with pytest.raises(UsageError, match="step: expected a positive number"):
-        elub([1.0], [0.0], step=step)

@@ -1,4 +1,4 @@
-"""Empirical bounds of LLRs against a walk along a fine grid, and against the package of the field where it is there."""
+"""Empirical bounds of LLRs against a walk along a fine grid; test_devpav.py has the package of the field."""
 
 import itertools
 
@@ -73,13 +73,11 @@ def test_a_grid_needs_a_positive_step():
             elub([1.0], [0.0], step=step)
 
 
-def test_separated_classes_support_what_their_number_does():
+def test_ends():
+    """Separated classes support what their number does, useless and wrong scores nothing."""
     low, high = elub(np.full(99, 40.0), np.full(999, -40.0))
     assert low == pytest.approx(-np.log(100 * 999 / 1000))
     assert high == pytest.approx(np.log(1000 * 99 / 100))
-
-
-def test_useless_scores_support_nothing():
     assert elub([0.0, 0.0], [0.0, 0.0]) == (0.0, 0.0)
     assert elub([-3.0, -2.0], [2.0, 3.0]) == (0.0, 0.0)
 
@@ -98,12 +96,3 @@ def test_the_measure_does_not_change_with_the_scale_of_scores():
     values = [row.number("worst_case_supported") for row in rows]
     assert values[0] == values[1]
     assert 0.0 < values[0] <= np.log10(81)
-
-
-def test_agrees_with_lir():
-    lir = pytest.importorskip("lir.algorithms.bayeserror")
-    rng = np.random.default_rng(5)
-    target, nontarget = rng.normal(1.5, 2.0, 200), rng.normal(-1.5, 2.0, 400)
-    labels = np.concatenate((np.ones(200), np.zeros(400)))
-    expected = lir.elub(np.concatenate((target, nontarget)) / np.log(10.0), labels)
-    assert np.array(elub(target, nontarget)) / np.log(10.0) == pytest.approx(expected, abs=0.011)  # its grid

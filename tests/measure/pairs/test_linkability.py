@@ -26,13 +26,10 @@ few_values = st.lists(st.integers(-4, 4).map(float), min_size=1, max_size=40).ma
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_all_equal_is_zero(method):
+def test_ends(method):
     assert linkability(np.full(30, 0.3), np.full(70, 0.3), method=method) == 0.0
-
-
-@pytest.mark.parametrize("method", ["density", "pav"])
-def test_separated_is_one(method):
-    assert linkability(np.linspace(2, 3, 20), np.linspace(0, 1, 100), method=method) == 1.0
+    if method != "histogram":
+        assert linkability(np.linspace(2, 3, 20), np.linspace(0, 1, 100), method=method) == 1.0
 
 
 @given(few_values, few_values, st.floats(0.1, 10))
@@ -65,16 +62,19 @@ def test_density_sees_a_ratio_that_is_not_monotone():
     assert linkability(target, nontarget, method="pav") < 0.5
 
 
+def gaussian_linkability(d, omega=1.0):
+    """Of LLRs that are Gaussian with means of d / 2 and -d / 2 and a variance of d."""
+
+    def local(a):
+        return stats.norm.pdf(a, d / 2, np.sqrt(d)) * max(0.0, np.tanh((a + np.log(omega)) / 2))
+
+    return integrate.quad(local, -60, 60, limit=400, points=[0])[0]
+
+
 @pytest.mark.parametrize("d", [0.25, 1.0, 9.0])
 @pytest.mark.parametrize("method", METHODS)
 def test_converges_to_the_gaussian_closed_form(d, method):
-    expected = integrate.quad(
-        lambda a: stats.norm.pdf(a, d / 2, np.sqrt(d)) * max(0.0, np.tanh(a / 2)),
-        -60,
-        60,
-        limit=400,
-        points=[0],
-    )[0]
+    expected = gaussian_linkability(d)
     rng = np.random.default_rng(5)
     target, nontarget = rng.normal(d / 2, np.sqrt(d), 100_000), rng.normal(-d / 2, np.sqrt(d), 300_000)
     assert linkability(target, nontarget, method=method) == pytest.approx(expected, abs=5e-3)
@@ -83,12 +83,7 @@ def test_converges_to_the_gaussian_closed_form(d, method):
 def test_omega_weighs_the_prior():
     rng = np.random.default_rng(6)
     d, omega = 2.0, 3.0
-    expected = integrate.quad(
-        lambda a: stats.norm.pdf(a, d / 2, np.sqrt(d)) * max(0.0, np.tanh((a + np.log(omega)) / 2)),
-        -40,
-        40,
-        limit=400,
-    )[0]
+    expected = gaussian_linkability(d, omega)
     target, nontarget = rng.normal(d / 2, np.sqrt(d), 50_000), rng.normal(-d / 2, np.sqrt(d), 100_000)
     for method in METHODS:
         assert linkability(target, nontarget, method=method, omega=omega) == pytest.approx(expected, abs=8e-3)

@@ -30,12 +30,20 @@ def test_four_by_four_example():
     assert eer(*EXAMPLE, method="rocch") == pytest.approx(0.375, abs=1e-12)
 
 
+def errors_at(thresholds, target, nontarget):
+    miss = np.array([(target <= t).mean() for t in thresholds])
+    return miss, np.array([(nontarget > t).mean() for t in thresholds])
+
+
+def all_errors(target, nontarget):
+    """Miss and false-alarm rates at every threshold."""
+    return errors_at(np.concatenate(([-np.inf], np.unique(np.concatenate((target, nontarget))))), target, nontarget)
+
+
 @given(few_values, few_values)
 def test_eer_lies_on_the_empirical_roc(target, nontarget):
     value = eer(target, nontarget)
-    thresholds = np.concatenate(([-np.inf], np.unique(np.concatenate((target, nontarget)))))
-    miss = np.array([(target <= t).mean() for t in thresholds])
-    fa = np.array([(nontarget > t).mean() for t in thresholds])
+    miss, fa = all_errors(target, nontarget)
     # On the polyline (miss, fa), the point with equal coordinates; fa - miss falls strictly along it.
     expected = np.interp(0.0, (miss - fa), miss)
     assert value == pytest.approx(expected, abs=1e-12)
@@ -43,12 +51,10 @@ def test_eer_lies_on_the_empirical_roc(target, nontarget):
 
 @given(few_values, few_values)
 def test_rocch_eer_is_the_largest_minimum_bayes_error(target, nontarget):
-    thresholds = np.concatenate(([-np.inf], np.unique(np.concatenate((target, nontarget)))))
-    miss = np.array([(target <= t).mean() for t in thresholds])
-    fa = np.array([(nontarget > t).mean() for t in thresholds])
+    miss, fa = all_errors(target, nontarget)
     # The largest value over priors of min over thresholds is at a prior where two thresholds cost the same.
     priors = {0.0, 1.0}
-    for i in range(len(thresholds)):
+    for i in range(len(miss)):
         for j in range(i):
             denominator = (miss[i] - miss[j]) - (fa[i] - fa[j])
             if denominator:
@@ -61,8 +67,7 @@ def test_rocch_eer_is_the_largest_minimum_bayes_error(target, nontarget):
 def test_speechbrain_variant_by_brute_force(target, nontarget):
     scores = np.unique(np.concatenate((target, nontarget)))
     thresholds = np.sort(np.concatenate((scores, (scores[1:] + scores[:-1]) / 2)))
-    frr = np.array([(target <= t).mean() for t in thresholds])
-    far = np.array([(nontarget > t).mean() for t in thresholds])
+    frr, far = errors_at(thresholds, target, nontarget)
     gap = np.abs(far - frr)
     candidates = ((far + frr) / 2)[np.isclose(gap, gap.min(), atol=1e-12)]
     value = eer(target, nontarget, method="speechbrain")
@@ -81,9 +86,11 @@ def test_kaldi_variant_by_its_loop(target, nontarget):
     assert eer(target, nontarget, method="kaldi") == position / len(t)
 
 
-def test_unknown_method_is_named():
+def test_impossible_settings_are_refused():
     with pytest.raises(UsageError, match="'bogus'; expected one of interpolated, rocch"):
         eer(*EXAMPLE, method="bogus")
+    with pytest.raises(UsageError, match="0 < prior < 1"):
+        dcf_min(*EXAMPLE, prior=1.0)
 
 
 @given(few_values, few_values)
@@ -117,11 +124,6 @@ def test_actual_dcf_uses_the_bayes_threshold():
     target, nontarget = np.array([2.0, 3.5]), np.array([0.0, 3.2])
     # at prior 0.05 the threshold is ln 19 = 2.944: one miss, one false alarm
     assert dcf_act(target, nontarget) == pytest.approx((0.05 * 0.5 + 0.95 * 0.5) / 0.05)
-
-
-def test_bad_prior_is_refused():
-    with pytest.raises(UsageError, match="0 < prior < 1"):
-        dcf_min(*EXAMPLE, prior=1.0)
 
 
 @given(few_values, few_values)
@@ -158,20 +160,3 @@ def test_untied_dcf_equals_the_pooled_one_without_ties():
     untied = dcf_min_untied(np.concatenate((target, nontarget)), labels)
     assert untied == pytest.approx(dcf_min(target, nontarget), abs=1e-12)
     assert dcf_min_untied(np.zeros(4), np.array([False, False, True, True])) < dcf_min(np.zeros(2), np.zeros(2))
-
-
-def kaldi(target, nontarget):
-    """Kaldi's compute-eer, position by position as it does it."""
-    tar, non = sorted(target), sorted(nontarget)
-    for position in range(len(tar) - 1):
-        at = max(0, int(len(non) - 1 - len(non) * position // len(tar)))
-        if non[at] < tar[position]:
-            return position / len(tar)
-    return (len(tar) - 1) / len(tar)
-
-
-@pytest.mark.parametrize("seed", range(30))
-def test_kaldi_on_few_scores(seed):
-    rng = np.random.default_rng(seed)
-    target, nontarget = rng.normal(-1.0, 1.0, rng.integers(2, 9)), rng.normal(1.0, 1.0, rng.integers(1, 4))
-    assert eer(target, nontarget, method="kaldi") == kaldi(target, nontarget)

@@ -86,15 +86,6 @@ def test_constant_rows_tell_nothing():
     assert evidence.lid.tolist() == [0.0, 0.0, 0.0]
 
 
-def test_single_precision_is_close():
-    rng = np.random.default_rng(0)
-    scores = rng.normal(size=(50, 400))
-    mated = rng.integers(400, size=50)
-    calibration = AffineCalibration("a", 30.0, 0.0, 0.0)
-    single = row_evidence(scores.astype(np.float32), mated, calibration).lid
-    np.testing.assert_allclose(single, row_evidence(scores, mated, calibration).lid, atol=1e-4)
-
-
 def value(name, lid):
     """A measure of trials with these LIDs."""
     ranks = np.zeros(len(lid), dtype=np.int64)

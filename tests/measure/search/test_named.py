@@ -82,7 +82,7 @@ def test_exchanged_names_would_name_one_person_where_everybody_has_one_voice_of_
     mated = np.repeat(np.arange(PEOPLE), RECORDINGS)
     scores = rng.normal(size=(len(mated), PEOPLE))
     scores[np.arange(len(mated)), rng.permutation(PEOPLE)[mated]] += 50.0  # the wrong person, every time
-    result = ze.evaluate(ze.ScoreMatrix(scores, mated), intervals=0, null=400)["people_named"]
+    result = ze.evaluate(ze.ScoreMatrix(scores, mated), intervals=0, null=150)["people_named"]
     assert result.null.mean == pytest.approx(1.0 / PEOPLE, rel=0.3)
     assert result.p_value > 0.05
     one = ze.evaluate(matrix(1), intervals=0, null=400)["people_named"]
@@ -100,14 +100,10 @@ def test_people_with_one_recording_are_not_counted():
     assert not any(row.people.named)
 
 
-def test_many_recordings_do_not_overflow():
-    speaker = np.repeat([0, 1], 3000)
-    counts = count_names(speaker, np.zeros(6000, dtype=np.int64), np.arange(2))
-    assert named_people(counts).tolist() == [False, False]
-
-
-def test_ties_name_nobody():
+def test_ties_and_everybody_s_name_name_nobody():
     assert first_identity(np.zeros((2, 3))).tolist() == [-1, -1]
+    many = count_names(np.repeat([0, 1], 3000), np.zeros(6000, dtype=np.int64), np.arange(2))
+    assert named_people(many).tolist() == [False, False]
 
 
 def test_the_order_of_rows_and_columns_does_not_matter():

@@ -9,7 +9,6 @@ import pytest
 import zeroevidence as ze
 from zeroevidence.calibrate.rows import ROW_SCALINGS, AffineCalibration, fit_rows
 from zeroevidence.errors import InputError
-from zeroevidence.evaluation.search import curves as search_curves
 from zeroevidence.measure.search import sizes as module
 from zeroevidence.measure.search.disclosure import row_evidence
 from zeroevidence.measure.search.sizes import alid_curve
@@ -94,12 +93,3 @@ def test_an_evaluation_ends_with_its_own_alid(with_dev, calibration):
     curve = row.curves["alid_over_identities"]
     assert curve.x == (2.0, 4.0, 8.0)
     assert curve.y[-1] == pytest.approx(row["alid"].value, abs=1e-12)
-
-
-def test_large_matrices_have_no_such_curve(monkeypatch):
-    monkeypatch.setattr(search_curves, "MATRIX_LIMIT", 200 * 8 - 1)
-    row = ze.evaluate(ze.ScoreMatrix(*simulated()), intervals=0, null=0)
-    assert "alid_over_identities" not in row.curves
-    assert "link_probability_over_identities" in row.curves
-    monkeypatch.setattr(search_curves, "MATRIX_LIMIT", 200 * 8)
-    assert "alid_over_identities" in ze.evaluate(ze.ScoreMatrix(*simulated()), intervals=0, null=0).curves

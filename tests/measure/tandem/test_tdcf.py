@@ -6,7 +6,6 @@ import dataclasses
 import itertools
 import json
 import math
-from pathlib import Path
 from unittest import mock
 
 import numpy as np
@@ -28,9 +27,6 @@ from zeroevidence.measure.tandem.tdcf import (
     tdcf_surface,
     tdcf_weights,
 )
-
-DATA = Path(__file__).resolve().parents[3].parent / "shared" / "data"
-needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="the shared reference data are not beside the project")
 
 INF = math.inf
 few = st.lists(st.sampled_from([-INF, -2.0, -1.0, 0.0, 0.5, 1.0, 2.0, INF]), min_size=1, max_size=14)
@@ -54,6 +50,11 @@ def operating_points(*classes):
     yield tuple(0.0 for _ in classes)
 
 
+def weights(model):
+    """What a miss, a false alarm and an accepted spoof cost on average."""
+    return model.c_miss * model.pi_tar, model.c_fa * model.pi_non, model.c_fa_spoof * model.pi_spoof
+
+
 def blocks(n):
     """Make the search by blocks run on small inputs."""
     return mock.patch.object(thresholds, "_BLOCKS", n)
@@ -64,19 +65,17 @@ def gaussian(mean, n=20_000):
     return norm.ppf((np.arange(n) + 0.5) / n) + mean
 
 
-# --- reference vectors and published figures ---
+# --- reference vectors; published figures are in tests/evaluation/tandem/test_evaluate.py ---
 
 
 @pytest.fixture(scope="module", params=["tandem_small", "tandem_ties"])
-def vector(request):
-    if not DATA.is_dir():
-        pytest.skip("the shared reference data are not beside the project")
-    arrays = np.load(DATA / "reference" / "vectors.npz")
+def vector(request, shared):
+    arrays = np.load(shared / "reference" / "vectors.npz")
     sets = {
         system: [arrays[f"{request.param}_{system}_{kind}"] for kind in ("tar", "non", "spf")]
         for system in ("asv", "cm", "sasv")
     }
-    expected = json.loads((DATA / "reference" / "vectors.json").read_text())["tandem"][request.param]
+    expected = json.loads((shared / "reference" / "vectors.json").read_text())["tandem"][request.param]
     tar, non, spf = sets["cm"]
     return sets["asv"], np.concatenate([tar, non]), spf, sets["sasv"], expected
 
@@ -120,41 +119,6 @@ def test_vectors_adcf(vector):
     *_, sasv, expected = vector
     assert adcf_min(*sasv).adcf == pytest.approx(expected["a_dcf_asvspoof5"], abs=1e-9)
     assert adcf_min(*sasv, "adcf-paper").adcf == pytest.approx(expected["a_dcf_paper_defaults"], abs=1e-9)
-
-
-def columns(path, key, score):
-    rows = [line.split() for line in (DATA / "scores" / path).read_text().splitlines()]
-    return np.array([row[key] for row in rows]), np.array([float(row[score]) for row in rows])
-
-
-def published_asv(path):
-    key, score = columns(path, 1, 2)
-    return [score[key == kind] for kind in ("target", "nontarget", "spoof")]
-
-
-@needs_data
-@pytest.mark.parametrize(
-    ("path", "percent"),
-    [
-        ("asvspoof2019_la_asv/ASVspoof2019.LA.asv.eval.gi.trl.scores.txt", 2.458),
-        ("asvspoof2019_la_asv/ASVspoof2019.LA.asv.dev.gi.trl.scores.txt", 2.426),
-        ("asvspoof2019_tdcf_v1_sample/asv_dev.txt", 4.437),
-    ],
-)
-def test_published_asv_eer(path, percent):
-    assert round(100 * asv_rates(*published_asv(path)).eer, 3) == percent
-    assert round(100 * asv_rates(*published_asv(path), convention="challenge").eer, 3) == percent
-
-
-@needs_data
-def test_published_rawgat_st():
-    """RawGAT-ST on ASVspoof 2019 LA: minimum t-DCF 0.0335 and EER 1.06 % (Tak et al. 2021, table 2)."""
-    asv = published_asv("asvspoof2019_la_asv/ASVspoof2019.LA.asv.eval.gi.trl.scores.txt")
-    key, score = columns("rawgat_st_cm/Scores.txt", 2, 3)
-    bona, spf = score[key == "bonafide"], score[key == "spoof"]
-    rates = asv_rates(*asv, convention=PRESETS["2019"].convention)
-    assert round(tdcf_min(bona, spf, rates, "2019").tdcf_min, 4) == 0.0335
-    assert round(100 * cm_eer(bona, spf), 2) == 1.06
 
 
 # --- closed forms ---
@@ -228,11 +192,7 @@ def test_tdcf_min_is_the_minimum(bona, spf, p_miss, p_fa, p_fa_spoof, model, n_b
 
 @given(few, few, few, few, few, models, st.sampled_from([2, 3, 1024]))
 def test_joint_minimum_is_the_minimum(tar, non, spf, bona, fake, model, n_blocks):
-    w_miss, w_fa, w_spoof = (
-        model.c_miss * model.pi_tar,
-        model.c_fa * model.pi_non,
-        model.c_fa_spoof * model.pi_spoof,
-    )
+    w_miss, w_fa, w_spoof = weights(model)
     asv = list(operating_points(tar, non, spf))
     best = min(
         w_miss * (1 - u * t) + w_fa * u * n + w_spoof * v * s
@@ -265,11 +225,7 @@ def test_joint_minimum_of_many():
 
 @given(few, few, few, models, st.sampled_from([2, 1024]))
 def test_adcf_min_is_the_minimum(tar, non, spf, model, n_blocks):
-    w_miss, w_fa, w_spoof = (
-        model.c_miss * model.pi_tar,
-        model.c_fa * model.pi_non,
-        model.c_fa_spoof * model.pi_spoof,
-    )
+    w_miss, w_fa, w_spoof = weights(model)
     default = min(w_miss, w_fa + w_spoof)
     costs = [w_miss * (1 - t) + w_fa * n + w_spoof * s for t, n, s in operating_points(tar, non, spf)]
     with blocks(n_blocks):
@@ -484,7 +440,8 @@ def test_actual_cost_at_the_best_thresholds_is_the_joint_minimum():
     found = tdcf_act(*cm, rates, best.threshold_cm)
     c0, c1, c2 = tdcf_weights(rates)
     model = PRESETS["2021"]  # the same cost, which the two divide by different ones
-    blind = min(model.c_miss * model.pi_tar, model.c_fa * model.pi_non + model.c_fa_spoof * model.pi_spoof)
+    w_miss, w_fa, w_spoof = weights(model)
+    blind = min(w_miss, w_fa + w_spoof)
     assert found.tdcf * (c0 + min(c1, c2)) == pytest.approx(best.tdcf_min * blind, rel=1e-12)
     with pytest.raises(InputError, match="NaN"):
         tdcf_act(*cm, asv_rates(*asv), float("nan"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from pathlib import Path
 from unittest import mock
 
 import numpy as np
@@ -18,7 +17,6 @@ from zeroevidence.errors import InputError
 from zeroevidence.measure.tandem import teer as teer_module
 from zeroevidence.measure.tandem.teer import teer
 
-DATA = Path(__file__).resolve().parents[3].parent / "shared" / "data"
 some = st.lists(st.integers(-9, 9).map(float), min_size=1, max_size=16)
 
 
@@ -47,13 +45,11 @@ def slow(tar, non, spf, bona, fake, rho=0.5):
 
 
 @pytest.mark.parametrize(("name", "convention"), [("tandem_small", "pooled"), ("tandem_ties", "challenge")])
-def test_vectors(name, convention):
-    if not DATA.is_dir():
-        pytest.skip("the shared reference data are not beside the project")
-    arrays = np.load(DATA / "reference" / "vectors.npz")
+def test_vectors(shared, name, convention):
+    arrays = np.load(shared / "reference" / "vectors.npz")
     asv = [arrays[f"{name}_asv_{kind}"] for kind in ("tar", "non", "spf")]
     bona = np.concatenate([arrays[f"{name}_cm_tar"], arrays[f"{name}_cm_non"]])
-    expected = json.loads((DATA / "reference" / "vectors.json").read_text())["tandem"][name]["t_eer_percent"]
+    expected = json.loads((shared / "reference" / "vectors.json").read_text())["tandem"][name]["t_eer_percent"]
     found = teer(*asv, bona, arrays[f"{name}_cm_spf"], convention=convention)
     assert 100 * found.teer == pytest.approx(expected, abs=1e-9)
 
