@@ -73,12 +73,9 @@ def _joined(sets):
     return {field: np.concatenate([getattr(part, field) for part in sets.parts().values()]) for field in fields}
 
 
-@pytest.mark.parametrize(("each", "expected"), [(8, [Protocol(4, tried=4)]), (2, [])])
-def test_trials_are_taken_together_where_a_person_has_several(each, expected):
-    assert protocols("pooled", speech(each=each)) == expected
-
-
-def test_trials_that_are_taken_together():
+def test_trials_are_taken_together_where_a_person_has_several():
+    assert protocols("pooled", speech(each=8)) == [Protocol(4, tried=4)]
+    assert protocols("pooled", speech(each=2)) == []
     part = Embeddings(
         [[1.0, 0.0], [3.0, 2.0], [5.0, 5.0]],
         ["a", "b", "c"],
@@ -94,18 +91,20 @@ def test_trials_that_are_taken_together():
     }
 
 
-def test_a_sex_is_told_heard_or_neither():
-    sets = speech()
-    both = {"told", "heard"}
-    assert {protocol.sex for protocol in protocols("sex", sets)} == both
-    unknown_trials = relabelled(sets, lambda name, sex: np.full_like(sex, "") if "trial" in name else sex)
-    assert {protocol.sex for protocol in protocols("sex", unknown_trials)} == {"heard"}
-    unknown_training = relabelled(sets, lambda name, sex: np.full_like(sex, "") if name == "train" else sex)
-    assert {protocol.sex for protocol in protocols("sex", unknown_training)} == {"told"}
-    unknown_enrolment = relabelled(sets, lambda name, sex: np.full_like(sex, "") if name == "eval_enrol" else sex)
-    assert protocols("sex", unknown_enrolment) == []
+@pytest.mark.parametrize(
+    ("unknown", "expected"),
+    [
+        ((), {"told", "heard"}),
+        (("dev_trial", "eval_trial"), {"heard"}),
+        (("train",), {"told"}),
+        (("eval_enrol",), set()),
+        (tuple(speech().parts()), set()),
+    ],
+)
+def test_a_sex_is_told_heard_or_neither(unknown, expected):
+    sets = relabelled(speech(), lambda name, sex: np.full_like(sex, "") if name in unknown else sex)
+    assert {protocol.sex for protocol in protocols("sex", sets)} == expected
     assert protocols("sex", speech(sexes=("f",))) == []
-    assert protocols("sex", relabelled(sets, lambda _, sex: np.full_like(sex, ""))) == []
 
 
 def test_a_sex_is_heard_only_if_enough_people_were_learned_from():
