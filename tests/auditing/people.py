@@ -18,3 +18,9 @@ def corpus(people=60, each=10, dimension=12, noise=0.5, enrolled=4):
 
 def changed(embeddings, vectors):
     return Embeddings(vectors, embeddings.ids, embeddings.speakers)
+
+
+def joined(sets):
+    """The embeddings of all parts together."""
+    fields = ("vectors", "ids", "speakers")
+    return Embeddings(*(np.concatenate([getattr(part, field) for part in sets.parts().values()]) for field in fields))

@@ -15,7 +15,7 @@ from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import Options
 
-QUICK = Options(intervals=20, null=99, linkability="pav")
+QUICK = Options(intervals=10, null=39, linkability="pav")
 DIMENSION = 12
 MADE = {"backends": ["cosine", "plda"], "options": QUICK, "system": "rotation", "dataset": "made"}
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from tests.auditing.people import joined
 from zeroevidence.attack.backends.cosine import Cosine
 from zeroevidence.auditing import EmbeddingSets
 from zeroevidence.auditing.attacks.step_attack import score_trials
@@ -62,15 +63,10 @@ def test_fewer_recordings_are_enrolled_than_there_are(each, expected):
 
 def test_the_same_recordings_are_enrolled_of_every_encoder_and_every_draw():
     sets = speech()
-    again = sets.with_draws([Embeddings(**_joined(sets))])
+    again = sets.with_draws([joined(sets)])
     fewer = again.with_enrolment(lambda part: first_recordings(part, 2))
     assert fewer.draws[0]["eval_enrol"].ids.tolist() == fewer.eval_enrol.ids.tolist()
     assert set(first_recordings(sets.eval_enrol, 1).ids) < set(fewer.eval_enrol.ids)
-
-
-def _joined(sets):
-    fields = ("vectors", "ids", "speakers")
-    return {field: np.concatenate([getattr(part, field) for part in sets.parts().values()]) for field in fields}
 
 
 def test_trials_are_taken_together_where_a_person_has_several():

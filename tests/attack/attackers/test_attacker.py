@@ -33,10 +33,7 @@ def test_attackers_calibrate_on_what_they_have():
 def test_an_audit_tries_what_needs_nothing_more():
     assert usual_attackers() == ["ignorant", "lazy-informed", "semi-informed"]
     assert all(ATTACKERS[name].extra is None for name in usual_attackers())
-    assert {name: one.extra for name, one in ATTACKERS.items() if one.threat.adapter} == {
-        "semi-informed-adapter": "torch"
-    }
-    assert all(one.title for one in ATTACKERS.values())
+    assert ATTACKERS["semi-informed-adapter"].extra == "torch"
 
 
 @pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)

@@ -21,7 +21,7 @@ from zeroevidence.attack.extractors.families.onnx import OnnxExtractor, read_car
 from zeroevidence.attack.networks.loading import load_onnx  # noqa: E402
 from zeroevidence.attack.networks.onnx_export import save_onnx  # noqa: E402
 
-FEW = [0, 3, -2, -1]  # utterances of other lengths, the longest and the shortest among them
+FEW = [0, 1, -2, -1]  # utterances of other lengths, the longest and the shortest among them
 
 
 @dataclass(frozen=True, slots=True)

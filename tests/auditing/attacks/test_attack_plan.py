@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 
+from tests.auditing.people import joined
 from tests.effort import slow
 from zeroevidence.auditing import EmbeddingSets, audit
 from zeroevidence.auditing.attacks import attack_plan
@@ -28,12 +29,6 @@ def sides(people=36, each=4, dimension=6) -> tuple[EmbeddingSets, EmbeddingSets]
     ids = np.array([f"{name}-{i}" for i, name in enumerate(names)])
     same = np.ones_like(vectors)
     return draw_sets(Embeddings(vectors, ids, names), Embeddings(same, ids, names), 0, 0)[0]
-
-
-def joined(sets) -> Embeddings:
-    """The embeddings of all parts together."""
-    fields = ("vectors", "ids", "speakers")
-    return Embeddings(*(np.concatenate([getattr(part, field) for part in sets.parts().values()]) for field in fields))
 
 
 @pytest.mark.parametrize("folds", [None, pytest.param(3, marks=slow)])
@@ -69,3 +64,10 @@ def test_rows_that_other_processes_evaluate_are_the_same(monkeypatch):
     for (before, _), (after, seconds) in zip(here, there, strict=True):
         assert before.to_dict() == after.to_dict()
         assert seconds > 0.0
+
+    def ends():
+        yield task(1)
+        raise ValueError("no more")
+
+    with pytest.raises(ValueError, match="no more"):
+        list(attack_plan.evaluate_tasks(ends(), 2, **settings))

@@ -13,7 +13,7 @@ from zeroevidence.evaluation import Options
 from zeroevidence.evaluation.finding.choosing import row_chosen_on_development as chosen_row
 from zeroevidence.evaluation.reading.results import from_json, to_json
 
-OPTIONS = Options(intervals=20, null=99, linkability="pav")
+OPTIONS = Options(intervals=10, null=39, linkability="pav")
 PLAIN = Options(intervals=0, null=0, linkability="pav")
 
 
