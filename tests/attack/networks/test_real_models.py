@@ -16,7 +16,7 @@ pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
 soundfile = pytest.importorskip("soundfile")
 
-from tests.effort import repetitions, slow  # noqa: E402
+from tests.effort import FULL, slow  # noqa: E402
 from zeroevidence.attack.extractors.families.onnx import OnnxExtractor, read_card  # noqa: E402
 from zeroevidence.attack.networks.loading import load_onnx  # noqa: E402
 from zeroevidence.attack.networks.onnx_export import save_onnx  # noqa: E402
@@ -38,9 +38,10 @@ class Model:
 def model(shared: Path, request: pytest.FixtureRequest) -> Model:
     extractor = OnnxExtractor(read_card(shared / "models" / "cards.json", request.param))
     waves = [
-        soundfile.read(one, dtype="float32")[0] for one in sorted((shared / "speechocean").glob("*/*.flac"))[::600]
+        soundfile.read(one, dtype="float32")[0]
+        for one in sorted((shared / "speechocean").glob("*/*.flac"))[:: 250 if FULL else 600]
     ]
-    waves.append(np.concatenate(waves)[: repetitions(5, 12) * 16_000])  # up to six segments of CAM++
+    waves.append(np.concatenate(waves)[: (12 if FULL else 5) * 16_000])  # up to six segments of CAM++
     feats = [extractor.features(wave) for wave in waves]
     network = load_onnx(extractor.card.file)
     feats.append(feats[0][: network.least_frames])
