@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from tests.onnx_bytes import external, message, model
+from tests.small_encoder import save_small_encoder
 
 
 @pytest.fixture(scope="session")
@@ -22,6 +23,14 @@ def onnx_model():
 def external_tensor():
     """The bytes of a tensor that lies in another file."""
     return external
+
+
+@pytest.fixture(scope="session")
+def small(tmp_path_factory):
+    """The card of an encoder with few weights."""
+    pytest.importorskip("torch")
+    pytest.importorskip("onnx")
+    return save_small_encoder(tmp_path_factory.mktemp("small"))
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from tests.effort import slow
 from tests.small_encoder import save_small_encoder
 from zeroevidence.attack.extractors.device_extraction import extract_on_device
 from zeroevidence.auditing import audit_corpora
@@ -16,13 +17,18 @@ from zeroevidence.protect.voices.recognisers import RECOGNISERS, RecogniserKind,
 soundfile = pytest.importorskip("soundfile")
 
 
+def speak(path, wave=None, seed=0):
+    """Write six thousand samples: a waveform, or noise."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    soundfile.write(path, 0.1 * np.random.default_rng(seed).normal(size=6000) if wave is None else wave, 16_000)
+
+
 def test_a_corpus_without_training_people_is_refused_first(tmp_path):
     rows = ["utterance\tspeaker\tpath\trole"]
     for k in range(6):
-        for i, role in enumerate(("enrol", "trial")):
-            name = f"p{k}u{i}"
-            soundfile.write(tmp_path / f"{name}.wav", 0.1 * np.random.default_rng(k).normal(size=8000), 16_000)
-            rows.append(f"{name}\tp{k}\t{name}.wav\t{role}")
+        for role in ("enrol", "trial"):
+            speak(tmp_path / f"p{k}{role}.wav", seed=k)
+            rows.append(f"p{k}{role}\tp{k}\tp{k}{role}.wav\t{role}")
     table = tmp_path / "utterances.tsv"
     table.write_text("\n".join(rows) + "\n")
     with pytest.raises(InputError, match=r"utterances.tsv: every utterance has a role and none is train"):
@@ -33,10 +39,8 @@ def test_a_corpus_without_training_people_is_refused_first(tmp_path):
 @pytest.mark.parametrize(("people", "words"), [(4, "4 speakers, .* expected more speakers"), (5, "needs at least 6")])
 def test_too_few_people_are_refused_first(tmp_path, people, words):
     for k in range(people):
-        (tmp_path / "speech" / f"p{k}").mkdir(parents=True)
         for i in range(4):
-            wave = 0.1 * np.random.default_rng(k).normal(size=8000)
-            soundfile.write(tmp_path / "speech" / f"p{k}" / f"p{k}u{i}.wav", wave, 16_000)
+            speak(tmp_path / "speech" / f"p{k}" / f"p{k}u{i}.wav", seed=k)
     with pytest.raises(InputError, match=words):
         audit_corpora(tmp_path / "speech", protect="mcadams", cache=tmp_path / "cache")
     assert not (tmp_path / "cache").exists()
@@ -47,11 +51,9 @@ def voices(tmp_path):
     """A corpus of people whose recordings have a tone of their own, loud or soft."""
     rng = np.random.default_rng(0)
     for k in range(6):
-        (tmp_path / "speech" / f"p{k}").mkdir(parents=True)
         for i in range(2):
             tone = np.sin(np.arange(6000) * 0.03 * (k + 2)) * np.sin(np.arange(6000) * 0.002)
-            wave = 0.2 * tone + 0.02 * rng.normal(size=6000)
-            soundfile.write(tmp_path / "speech" / f"p{k}" / f"p{k}u{i}.wav", wave, 16_000)
+            speak(tmp_path / "speech" / f"p{k}" / f"p{k}u{i}.wav", 0.2 * tone + 0.02 * rng.normal(size=6000))
     return tmp_path / "speech"
 
 
@@ -78,7 +80,7 @@ def test_a_gpu_embeds_where_there_is_one(voices, audited, tmp_path, monkeypatch)
         return extract_on_device(*positional, **named, device="cpu")
 
     monkeypatch.setattr("zeroevidence.auditing.corpus_audit.extract_on_device", on_processor)
-    audited(voices, tmp_path / "again")
+    audited(voices, tmp_path / "near")
     assert devices == []
     monkeypatch.setattr("zeroevidence.auditing.corpus_audit.has_gpu", lambda: True)
     far = audited(voices, tmp_path / "far")
@@ -89,29 +91,9 @@ def test_a_gpu_embeds_where_there_is_one(voices, audited, tmp_path, monkeypatch)
     assert list((tmp_path / "far" / "features").glob("*.frames"))
 
 
-@pytest.fixture
-def released(voices, tmp_path):
-    """The same people with one silent recording each for two of them, and the folder of their protected speech."""
-    for k in (0, 1):
-        soundfile.write(voices / f"p{k}" / f"p{k}still.wav", np.zeros(6000), 16_000)
-    result = anonymise(voices, tmp_path / "released", protect="pitch:2")
-    assert len(result.refused) == 2
-    return tmp_path / "released"
-
-
-def test_recordings_that_the_protection_refused_are_left_out_on_both_sides(voices, audited, released, tmp_path):
-    lines = []
-    audit = audited(voices, tmp_path / "cache", anonymised=released, protect=None, say=lines.append)
-    assert [line for line in lines if "refused" in line] == [
-        "note: 2 of 14 recordings were refused by the protection, as protector.json lists, and are left out on both "
-        "sides"
-    ]
-    for row in audit.rows:
-        flagged = "refused-left-out" in {each.code for each in row.flags}
-        assert flagged == (row.about.role == "attack")
-    (released / "p0" / "p0u0.wav").unlink()
-    with pytest.raises(InputError, match="no audio for utterance 'p0u0'"):
-        audited(voices, tmp_path / "again", anonymised=released, protect=None)
+def flagged(audit):
+    """Whether each row says that refused recordings were left out."""
+    return ["refused-left-out" in {flag.code for flag in row.flags} for row in audit.rows]
 
 
 @pytest.fixture
@@ -137,18 +119,18 @@ def listener():
 @pytest.mark.parametrize("soft", [0, 2])
 def test_what_a_protector_refuses_within_an_audit_is_left_out(voices, audited, tmp_path, listener, soft):
     for k in range(soft):
-        soundfile.write(voices / f"p{k}" / f"p{k}soft.wav", 0.01 * np.random.default_rng(k).normal(size=6000), 16_000)
+        speak(voices / f"p{k}" / f"p{k}soft.wav", 0.01 * np.random.default_rng(k).normal(size=6000))
     lines = []
     audit = audited(
         voices, tmp_path / "cache", protect="listener", say=lines.append, recognition=RecogniserOptions("none")
     )
+    assert audit.utility == ()
     note = f"note: {soft} of {12 + soft} recordings were refused by the protection and are left out on both sides"
     assert (note in lines) == bool(soft)
-    flagged = ["refused-left-out" in {each.code for each in row.flags} for row in audit.rows]
-    assert flagged == [bool(soft) and row.about.role == "attack" for row in audit.rows]
+    assert flagged(audit) == [bool(soft) and row.about.role == "attack" for row in audit.rows]
 
 
-@pytest.mark.parametrize("folder", [False, True])
+@pytest.mark.parametrize("folder", [pytest.param(False, marks=slow), True])
 def test_an_audit_measures_word_errors_unasked(voices, audited, tmp_path, monkeypatch, folder):
     pytest.importorskip("jiwer")
     RECOGNISERS.add(
@@ -159,11 +141,14 @@ def test_an_audit_measures_word_errors_unasked(voices, audited, tmp_path, monkey
     try:
         given = {}
         if folder:
-            anonymise(voices, tmp_path / "released", protect="pitch:2")
+            for k in (0, 1):
+                speak(voices / f"p{k}" / f"p{k}still.wav", np.zeros(6000))
+            assert len(anonymise(voices, tmp_path / "released", protect="pitch:2").refused) == 2
             given = {"anonymised": tmp_path / "released", "protect": None}
-        (row,) = audited(voices, tmp_path / "cache", **given).utility
+        audit = audited(voices, tmp_path / "cache", **given)
+        assert flagged(audit) == [folder and row.about.role == "attack" for row in audit.rows]
+        (row,) = audit.utility
         assert (row["wer"].value, row.labels["recogniser"], row.counts["utterances"]) == (0.0, "ear", 12)
-        assert audited(voices, tmp_path / "cache", recognition=RecogniserOptions("none"), **given).utility == ()
     finally:
         RECOGNISERS.remove("ear")
         load_recogniser.cache_clear()

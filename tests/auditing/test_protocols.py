@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from tests.auditing.people import joined
 from zeroevidence.attack.backends.cosine import Cosine
 from zeroevidence.auditing import EmbeddingSets
 from zeroevidence.auditing.attacks.step_attack import score_trials
@@ -62,23 +63,15 @@ def test_fewer_recordings_are_enrolled_than_there_are(each, expected):
 
 def test_the_same_recordings_are_enrolled_of_every_encoder_and_every_draw():
     sets = speech()
-    again = sets.with_draws([Embeddings(**_joined(sets))])
+    again = sets.with_draws([joined(sets)])
     fewer = again.with_enrolment(lambda part: first_recordings(part, 2))
     assert fewer.draws[0]["eval_enrol"].ids.tolist() == fewer.eval_enrol.ids.tolist()
     assert set(first_recordings(sets.eval_enrol, 1).ids) < set(fewer.eval_enrol.ids)
 
 
-def _joined(sets):
-    fields = ("vectors", "ids", "speakers")
-    return {field: np.concatenate([getattr(part, field) for part in sets.parts().values()]) for field in fields}
-
-
-@pytest.mark.parametrize(("each", "expected"), [(8, [Protocol(4, tried=4)]), (2, [])])
-def test_trials_are_taken_together_where_a_person_has_several(each, expected):
-    assert protocols("pooled", speech(each=each)) == expected
-
-
-def test_trials_that_are_taken_together():
+def test_trials_are_taken_together_where_a_person_has_several():
+    assert protocols("pooled", speech(each=8)) == [Protocol(4, tried=4)]
+    assert protocols("pooled", speech(each=2)) == []
     part = Embeddings(
         [[1.0, 0.0], [3.0, 2.0], [5.0, 5.0]],
         ["a", "b", "c"],
@@ -94,18 +87,20 @@ def test_trials_that_are_taken_together():
     }
 
 
-def test_a_sex_is_told_heard_or_neither():
-    sets = speech()
-    both = {"told", "heard"}
-    assert {protocol.sex for protocol in protocols("sex", sets)} == both
-    unknown_trials = relabelled(sets, lambda name, sex: np.full_like(sex, "") if "trial" in name else sex)
-    assert {protocol.sex for protocol in protocols("sex", unknown_trials)} == {"heard"}
-    unknown_training = relabelled(sets, lambda name, sex: np.full_like(sex, "") if name == "train" else sex)
-    assert {protocol.sex for protocol in protocols("sex", unknown_training)} == {"told"}
-    unknown_enrolment = relabelled(sets, lambda name, sex: np.full_like(sex, "") if name == "eval_enrol" else sex)
-    assert protocols("sex", unknown_enrolment) == []
+@pytest.mark.parametrize(
+    ("unknown", "expected"),
+    [
+        ((), {"told", "heard"}),
+        (("dev_trial", "eval_trial"), {"heard"}),
+        (("train",), {"told"}),
+        (("eval_enrol",), set()),
+        (tuple(speech().parts()), set()),
+    ],
+)
+def test_a_sex_is_told_heard_or_neither(unknown, expected):
+    sets = relabelled(speech(), lambda name, sex: np.full_like(sex, "") if name in unknown else sex)
+    assert {protocol.sex for protocol in protocols("sex", sets)} == expected
     assert protocols("sex", speech(sexes=("f",))) == []
-    assert protocols("sex", relabelled(sets, lambda _, sex: np.full_like(sex, ""))) == []
 
 
 def test_a_sex_is_heard_only_if_enough_people_were_learned_from():

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from scripts.make_speech import make_recordings
+from tests.effort import slow
 from zeroevidence.attack.cues.cue import CUES
 from zeroevidence.attack.extractors.extractor import load_extractor
 from zeroevidence.auditing import EncodedSpeech, audit
@@ -20,9 +21,9 @@ MOST = "4.25"  # of 19 people
 TESTED = Options(intervals=0, null=39, linkability="pav")
 
 
-@pytest.mark.parametrize(("shared", "flagged"), [("room", True), ("voice", False)])
+@pytest.mark.parametrize(("shared", "flagged"), [("room", True), pytest.param("voice", False, marks=slow)])
 def test_made_up_recordings_that_share_their_room_or_only_their_voice(shared, flagged):
-    made = make_recordings(30, 4, (shared,), np.random.default_rng(1))
+    made = make_recordings(24, 4, (shared,), np.random.default_rng(1))
     speakers, names, waves = zip(*made, strict=True)
     vectors = load_extractor(CONTROL).embed(waves)
     embeddings = Embeddings(vectors, np.array(names), np.array(speakers))
@@ -68,10 +69,9 @@ def test_the_flag_says_how_many_bits_come_without_a_voice(before, after, flagged
     assert set(by_role) == flagged
     rooms = [row for row in rows if row.about.role == "room"]
     assert [row.labels["system"] for row in rooms] == ["unprotected", "anonymised"]
-    if "control" in flagged:
-        assert f"give away {rooms[0].number('alid'):.2f} of {MOST} bits before protection" in by_role["control"]
-    if "attack" in flagged:
-        assert f"give away {rooms[1].number('alid'):.2f} of {MOST} bits after protection" in by_role["attack"]
+    for role, room, when in (("control", rooms[0], "before"), ("attack", rooms[1], "after")):
+        sentence = f"give away {room.number('alid'):.2f} of {MOST} bits {when} protection"
+        assert role not in flagged or sentence in by_role[role]
     # a room that protection hides is not held against protected speech
     assert ("recordings, and not about voices alone" in verdict(rows).paragraph) == ("attack" in flagged)
     assert len(result.cards) == len(result.seconds) == len(rows)

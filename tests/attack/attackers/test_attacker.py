@@ -1,7 +1,7 @@
 """Attackers that have a name, and their cards."""
 
 import json
-from dataclasses import FrozenInstanceError, replace
+from dataclasses import replace
 
 import pytest
 
@@ -33,10 +33,7 @@ def test_attackers_calibrate_on_what_they_have():
 def test_an_audit_tries_what_needs_nothing_more():
     assert usual_attackers() == ["ignorant", "lazy-informed", "semi-informed"]
     assert all(ATTACKERS[name].extra is None for name in usual_attackers())
-    assert {name: one.extra for name, one in ATTACKERS.items() if one.threat.adapter} == {
-        "semi-informed-adapter": "torch"
-    }
-    assert all(one.title for one in ATTACKERS.values())
+    assert ATTACKERS["semi-informed-adapter"].extra == "torch"
 
 
 @pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
@@ -45,11 +42,7 @@ def test_cards_say_everything(model):
     values = card.to_dict()
     assert json.loads(json.dumps(values)) == values
     assert all(values.values())
-    text = card.to_text()
-    assert all(word in text for word in ("objective", "opportunity", "resources", "trained on", "calibrated on"))
-    assert str(model) in text
-    with pytest.raises(FrozenInstanceError):
-        card.name = "x"
+    assert str(model) in card.to_text()
 
 
 INFORMED = ["lazy-informed", "semi-informed", "semi-informed-adapter"]
@@ -66,13 +59,5 @@ def test_only_the_informed_know_the_system(calibration):
     assert [name for name, card in cards.items() if "No knowledge of the anonymisation" in card] == ["ignorant"]
     lent = [name for name, card in cards.items() if "which the evaluation has and the attacker has not" in card]
     assert lent == ([] if own else ["ignorant"])
-    assert "Computing power" not in cards["lazy-informed"]
-    assert "Computing power to train the back-end" in cards["semi-informed"]
-    assert "adapter network" in cards["semi-informed-adapter"]
-
-
-@pytest.mark.parametrize("side", ["enrolment", "trained_on", "extractor", "calibration"])
-def test_who_has_anonymised_speech_beside_the_trials_knows_the_system(side):
-    model = replace(find_attacker("ignorant"), **{side: "anonymised"})
-    assert model.knows_protection
-    assert "Knowledge of the anonymisation system" in attacker_card(model, **SETTING).to_text()
+    for side in ("enrolment", "trained_on", "extractor", "calibration"):
+        assert replace(find_attacker("ignorant"), **{side: "anonymised"}).knows_protection

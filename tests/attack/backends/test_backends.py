@@ -10,13 +10,6 @@ from zeroevidence.attack.backends.score_norm import ScoreNorm
 from zeroevidence.errors import InputError, UsageError
 
 
-@pytest.fixture(scope="module")
-def people():
-    rng = np.random.default_rng(0)
-    speakers = np.repeat([f"s{i}" for i in range(12)], 5)
-    return np.repeat(2.0 * rng.normal(size=(12, 6)), 5, axis=0) + rng.normal(size=(60, 6)) + 4.0, speakers
-
-
 class Rescaled:
     """A back-end with other units."""
 
@@ -47,9 +40,6 @@ def test_cosine_is_its_definition(people):
     np.testing.assert_allclose(
         centred.score(x[:3], x[5:9]), Cosine(centre=False).score(x[:3] - centre, x[5:9] - centre), atol=1e-12
     )
-
-
-def test_cosine_of_nothing_is_zero():
     assert Cosine(centre=False).score(np.zeros((1, 3)), np.ones((2, 3))).tolist() == [[0.0], [0.0]]
 
 

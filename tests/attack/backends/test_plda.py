@@ -33,7 +33,7 @@ def direct(plda, enrol, trial, utterances=1):
     return np.array([[same.logpdf(p) - different.logpdf(p) for p in (np.r_[e, t] for e in enrol)] for t in trial])
 
 
-@pytest.mark.parametrize("dimension", [1, 2, 5, 20])
+@pytest.mark.parametrize("dimension", [1, 5, 20])
 @pytest.mark.parametrize("length_norm", [False, True])
 @pytest.mark.parametrize("lda", [False, True])
 @pytest.mark.parametrize("shrinkage", [0.0, "auto"])

@@ -60,6 +60,8 @@ class TestTable:
     def test_each_cue_is_an_extractor(self):
         assert list(CUES) == sorted(CUES)
         waves = [tone(150.0), syllables(4.0, 1.0), np.zeros(800)]
+        names = ["cues", "cue:pitch+rate", *(f"cue:{name}" for name in CUES)]
+        assert len({load_extractor(name).fingerprint for name in names}) == len(names)
         together = load_extractor("cues")
         parts = []
         for name, cue in CUES.items():
@@ -73,18 +75,12 @@ class TestTable:
         assert together.embed([]).shape == (0, together.dim)
 
     def test_several_cues(self):
-        model = load_extractor("cue:rate+pitch+rate")
-        assert model.name == "cue:pitch+rate"
-        assert model.dim == sum(len(CUES[name].features) for name in ("pitch", "rate"))
+        assert load_extractor("cue:rate+pitch+rate").name == "cue:pitch+rate"
         assert load_extractor("cue:" + "+".join(CUES)).name == "cues"
-        names = ["cues", "cue:pitch+rate", *(f"cue:{name}" for name in CUES)]
-        assert len({load_extractor(name).fingerprint for name in names}) == len(names)
 
     @pytest.mark.parametrize("name", ["cue:", "cue:mood", "cue:rate+", "cue:rate,pitch"])
     def test_unknown_cues(self, name):
-        with pytest.raises(
-            UsageError, match=r"unknown cue .*; expected background, band, channel, length, level, pitch"
-        ):
+        with pytest.raises(UsageError, match=r"unknown cue .*; expected background, band"):
             load_extractor(name)
 
     def test_vectors_are_values_over_spreads(self):
@@ -104,7 +100,7 @@ class TestTable:
 
 
 class TestPitch:
-    @pytest.mark.parametrize("frequency", [65.0, 80.0, 110.0, 155.5, 220.0, 330.0, 440.0, 490.0])
+    @pytest.mark.parametrize("frequency", [65.0, 110.0, 155.5, 220.0, 330.0, 490.0])
     @pytest.mark.parametrize("rich", [False, True])
     def test_tones(self, frequency, rich):
         wave = harmonics(2 * np.pi * frequency * seconds(1.0)) if rich else tone(frequency)
@@ -157,7 +153,7 @@ class TestPitch:
 
 
 class TestRate:
-    @pytest.mark.parametrize("per_second", [2.0, 3.0, 4.0, 5.5, 7.0])
+    @pytest.mark.parametrize("per_second", [2.0, 4.0, 7.0])
     def test_syllables(self, per_second):
         values = cue_values(syllables(per_second), "rate")["rate"]
         assert values["articulation rate"] == pytest.approx(per_second, rel=0.06)
@@ -183,12 +179,10 @@ class TestRate:
         assert values["rate"]["pauses"] == 0.0
         assert values["rate"]["pause length"] == 0.0
         assert np.exp(values["length"]["trailing silence"]) - 0.05 == pytest.approx(2.02, abs=0.02)
-
-    def test_a_steady_sound_has_no_pause(self):
-        values = cue_values(noise(2.0), "rate", "length")
-        assert values["rate"]["pause share"] == 0.0
+        steady = cue_values(noise(2.0), "rate", "length")
+        assert steady["rate"]["pause share"] == 0.0
         for side in ("leading silence", "trailing silence"):
-            assert values["length"][side] == pytest.approx(np.log(0.05))
+            assert steady["length"][side] == pytest.approx(np.log(0.05))
 
 
 class TestLevel:
@@ -357,20 +351,13 @@ class TestInvariances:
 ODD = {
     "nothing": np.zeros(0),
     "one sample": np.ones(1),
-    "few samples": np.array([0.1, -0.2, 0.3]),
     "silence": np.zeros(16000),
     "constant": np.full(8000, 0.3, np.float32),
-    "full scale": np.ones(8000),
     "0.1 s of noise": noise(0.1),
-    "0.1 s of a tone": tone(200.0, 0.1),
     "a click": np.where(np.arange(16000) == 8000, 1.0, 0.0),
-    "clicks": np.where(np.arange(16000) % 1600 == 0, 1.0, 0.0),
     "a step": np.where(np.arange(16000) < 8000, -1.0, 1.0),
-    "square": np.sign(tone(100.0) + 1e-9),
-    "faint": 1e-6 * noise(1.0),
     "rounding": 1e-12 * noise(1.0),
     "beyond full scale": 1e6 * noise(1.0),
-    "digital silence around": np.pad(tone(150.0, 0.3), 8000),
     "all at Nyquist": np.tile([0.5, -0.5], 4000),
 }
 
@@ -406,33 +393,22 @@ def test_waves_that_are_no_waves_are_refused(sample):
 
 @pytest.fixture(scope="module")
 def people(shared):
-    """Vectors of all cues of real read sentences, four enrolled and four tried of everybody evaluated."""
+    """Vectors of all cues of real read sentences, speakers, and which are evaluated and which of these enrolled."""
     pytest.importorskip("soundfile")
-    if not (shared / "speechocean").is_dir():
-        pytest.skip("no speechocean on this machine")
     corpus = list(read_corpus(shared / "speechocean"))
     utterances = [one for number, one in enumerate(corpus) if one.split == "eval" or number % 2]
-    model = load_extractor("cues")
-    return (
-        np.stack([model.embed([load_audio(one)])[0] for one in utterances]),
-        np.array([one.speaker for one in utterances]),
-        np.array([one.role == "enrol" for one in utterances]),
-        np.array([one.split == "eval" for one in utterances]),
-    )
-
-
-def columns(name):
-    """Where a cue stands in the vector of all."""
-    ends = dict(zip(CUES, np.cumsum([len(cue.features) for cue in CUES.values()]), strict=True))
-    return slice(0, None) if name == "cues" else slice(ends[name] - len(CUES[name].features), ends[name])
+    vectors = np.stack([load_extractor("cues").embed([load_audio(one)])[0] for one in utterances])
+    facts = [(one.speaker, one.split == "eval", one.role == "enrol") for one in utterances]
+    return vectors.astype(np.float64), *map(np.array, zip(*facts, strict=True))
 
 
 @slow
 @pytest.mark.parametrize(("name", "at_least"), [*((name, 0.04) for name in CUES), ("level", 0.3), ("cues", 0.6)])
 def test_real_people_are_recognised_by_cues(people, name, at_least):
     """Top-1 by the cosine after whitening with what other people's utterances differ by; chance is 1.4 %."""
-    vectors, speakers, enrols, evaluated = people
-    x = vectors[:, columns(name)].astype(np.float64)
+    vectors, speakers, evaluated, enrols = people
+    columns = np.concatenate([np.full(len(cue.features), name in (cue.name, "cues")) for cue in CUES.values()])
+    x = vectors[:, columns]
     spread = covariances(x[~evaluated], speakers[~evaluated], shrinkage="auto")
     axes, _ = diagonalise(spread.between, spread.within)
     backend = Cosine().fit(x[~evaluated] @ axes, speakers[~evaluated])
@@ -442,5 +418,4 @@ def test_real_people_are_recognised_by_cues(people, name, at_least):
     tried = evaluated & ~enrols
     found = sought[backend.score(profiles @ axes, x[tried] @ axes).argmax(axis=1)]
     share, chance = np.mean(found == speakers[tried]), 1.0 / len(sought)
-    print(f"{name}: top-1 {100 * share:.1f} % of {tried.sum()} trials, chance {100 * chance:.1f} %")
     assert share > max(at_least, chance + 5.0 * np.sqrt(chance / tried.sum()))

@@ -32,21 +32,23 @@ def test_people_are_known_again_whatever_their_part(trained):
         refuse_shared(trained, ["cem", "ann"])
 
 
-def test_a_card_keeps_them(trained, tmp_path):
+@pytest.fixture
+def card(trained, tmp_path):
     (tmp_path / trained.file.name).write_bytes(b"")
-    card = tmp_path / "card.json"
-    card.write_text(card_text(trained))
+    path = tmp_path / "card.json"
+    path.write_text(card_text(trained))
+    return path
+
+
+def test_a_card_keeps_them(trained, card):
     again = read_card(card)
     assert (again.training_people, again.development_people) == (trained.training_people, trained.development_people)
     assert find_card(str(card)) == again
-    assert find_card("campplus") == find_encoder("campplus").card
-    assert "ann" not in json.loads(card.read_text())["training_people"]
+    assert "ann" not in card.read_text()
 
 
 @pytest.mark.parametrize("people", ["ann", ["ann"], [1]])
-def test_what_is_no_digest_is_refused(trained, tmp_path, people):
-    (tmp_path / trained.file.name).write_bytes(b"")
-    card = tmp_path / "card.json"
-    card.write_text(json.dumps(json.loads(card_text(trained)) | {"training_people": people}))
+def test_what_is_no_digest_is_refused(card, people):
+    card.write_text(json.dumps(json.loads(card.read_text()) | {"training_people": people}))
     with pytest.raises(InputError, match=r"training_people.*: expected (a list|text)"):
         read_card(card)

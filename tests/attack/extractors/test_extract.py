@@ -8,11 +8,9 @@ import sys
 import numpy as np
 import pytest
 
-from tests.effort import slow
+from tests.effort import repetitions, slow
 from zeroevidence.attack.extractors.extract import extract
 from zeroevidence.attack.extractors.extractor import load_extractor
-from zeroevidence.attack.onnx_models.cards import read_card
-from zeroevidence.attack.onnx_models.runtime import OnnxExtractor
 from zeroevidence.attack.speech.protection import CachedTransform
 from zeroevidence.data.speech.audio import load_audio, write_audio
 from zeroevidence.data.speech.corpus import Utterance
@@ -69,10 +67,6 @@ def test_order_people_and_independence_of_batches_and_workers(utterances):
         again = extract(utterances, model, batch=batch, workers=workers)
         assert np.array_equal(first.vectors, again.vectors)
         assert max(map(len, model.batches)) <= batch
-    model = Moments()
-    extract(utterances, model, batch=3)
-    lengths = [length for batch in model.batches for length in batch]
-    assert lengths == sorted(lengths)
 
 
 def test_stored_vectors_are_used_again(utterances, tmp_path):
@@ -85,16 +79,15 @@ def test_stored_vectors_are_used_again(utterances, tmp_path):
     model = Moments()
     assert np.array_equal(extract(utterances[::-1], model, cache=cache).vectors, first.vectors[::-1])
     assert model.seen == 0
-    for other in (Moments("moments:2"), Moments()):
-        transform = None if other.fingerprint == "moments:2" else Louder(2.0)
-        extract(utterances, other, cache=cache, transform=transform)
-        assert other.seen == 12
-    model = Moments()
-    twice = extract(utterances, model, cache=cache, transform=Louder(2.0))
-    assert model.seen == 0
-    assert np.allclose(twice.vectors[:, 2], 2 * first.vectors[:, 2])
-    extract(utterances, model, cache=cache, transform=Louder(3.0))
-    assert model.seen == 12
+    for other, transform, seen in (
+        (Moments("moments:2"), None, 12),
+        (Moments(), Louder(2.0), 12),
+        (Moments(), Louder(2.0), 0),
+        (Moments(), Louder(3.0), 12),
+    ):
+        found = extract(utterances, other, cache=cache, transform=transform)
+        assert other.seen == seen
+        assert np.allclose(found.vectors[:, 2], first.vectors[:, 2] * (transform.factor if transform else 1.0))
     write_audio(utterances[0].path, 0.2 * np.sin(np.arange(4000)))
     model = Moments()
     extract(utterances, model, cache=cache)
@@ -128,19 +121,6 @@ def test_damaged_files_are_computed_again(utterances, tmp_path, damage):
     assert model.seen == 1
 
 
-def test_a_write_that_fails_leaves_nothing_behind(utterances, tmp_path, monkeypatch):
-    cache = tmp_path / "cache"
-
-    def broken(self, target):
-        raise OSError(28, "No space left on device")
-
-    with monkeypatch.context() as patch:
-        patch.setattr("pathlib.Path.replace", broken)
-        with pytest.raises(OSError, match="vectors cannot be stored: No space left"):
-            extract(utterances, Moments(), cache=cache)
-    assert [one for one in cache.rglob("*") if one.is_file()] == []
-
-
 def test_bad_audio_is_named_and_the_rest_is_done_and_stored(utterances, tmp_path):
     cache = tmp_path / "cache"
     tone = np.sin(np.arange(3500))
@@ -148,20 +128,13 @@ def test_bad_audio_is_named_and_the_rest_is_done_and_stored(utterances, tmp_path
     for name, wave in waves.items():
         write_audio(tmp_path / f"{name}.wav", wave)
     (tmp_path / "text.wav").write_text("no audio")
-    reasons = (
-        "silent",
-        "no samples",
-        "too short",
-        "0.10 s of sound; expected at least 0.2 s",
-        "cannot be read as audio",
-    )
+    reasons = ("silent", "no samples", "too short", "0.10 s of sound; expected at least", "cannot be read as audio")
     bad = [Utterance(f"u-{name}", "x", tmp_path / f"{name}.wav") for name in (*waves, "text")]
     for one, reason in zip(bad, reasons, strict=True):
         with pytest.raises(InputError, match=rf"{one.path.name}: .*{reason}"):
             extract([one], Moments())
-    model = Moments()
     with pytest.raises(InputError, match="and 4 more"):
-        extract(utterances + bad, model, cache=cache)
+        extract(utterances + bad, Moments(), cache=cache)
     model = Moments()
     kept = extract(bad + utterances, model, cache=cache, skip=True)
     assert kept.ids.tolist() == [one.id for one in utterances]
@@ -204,9 +177,6 @@ def test_onnx_with_its_card(tmp_path, utterances, onnx_model, batch):
     assert np.allclose(model.embed(waves), alone, rtol=1e-6)
     assert np.allclose(alone[3], (model.features(waves[3]) ** 2).mean(axis=0), rtol=1e-5)
     assert np.array_equal(extract(utterances, model, workers=2).vectors, extract(utterances, model).vectors)
-    write_audio(tmp_path / "short.wav", np.sin(np.arange(300)))
-    with pytest.raises(InputError, match=r"short.wav: 0.02 s of sound; expected at least 0.2 s"):
-        extract([*utterances, Utterance("x", "x", tmp_path / "short.wav")], model)
 
 
 @pytest.mark.parametrize(
@@ -227,51 +197,27 @@ def test_names_that_are_no_extractor(tmp_path, monkeypatch, name, content, reaso
         load_extractor(name)
 
 
-@pytest.mark.parametrize(
-    ("module", "name", "extra"),
-    [
-        ("resemblyzer", "resemblyzer", "resemblyzer"),
-        ("speechbrain", "speechbrain/spkrec-ecapa-voxceleb", "speechbrain"),
-    ],
-)
-def test_missing_packages_are_named(monkeypatch, module, name, extra):
-    monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(MissingExtra, match=rf"zeroevidence\[{extra}\]"):
-        load_extractor(name)
+@pytest.mark.parametrize("package", ["resemblyzer", "speechbrain"])
+def test_missing_packages_are_named(monkeypatch, package):
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(MissingExtra, match=rf"zeroevidence\[{package}\]"):
+        load_extractor(package if package == "resemblyzer" else "speechbrain/spkrec-ecapa-voxceleb")
 
 
-def _cosine(a, b):
-    return np.sum(a * b, axis=1) / np.linalg.norm(a, axis=1) / np.linalg.norm(b, axis=1)
-
-
-def _reference(shared, name, wanted):
-    known = np.load(shared / "embeddings" / f"audiomnist_{name}.npz")
-    at = {utterance: row for row, utterance in enumerate(known["utterance"].tolist())}
-    return known["vectors"][[at[one.id] for one in wanted]]
-
-
-def _real(shared):
-    names = ("01_00", "12_03", "56_15")
-    return [Utterance(name, name[:2], shared / "audiomnist" / name[:2] / f"{name}.flac") for name in names]
-
-
-@slow
-@pytest.mark.parametrize(("card", "name"), [("ecapa_voxceleb", "ecapa"), ("campplus_zh_en", "campplus")])
-def test_real_models_give_the_known_vectors(shared, card, name):
+@pytest.mark.parametrize("name", ["campplus", pytest.param("ecapa", marks=slow), "resemblyzer"])
+def test_real_models_give_the_known_vectors(shared, name):
     pytest.importorskip("onnxruntime")
-    model = OnnxExtractor(read_card(shared / "models" / "cards.json", card))
-    found = extract(_real(shared), model)
-    assert _cosine(found.vectors, _reference(shared, name, _real(shared))).min() > 0.99999
-
-
-def test_resemblyzer_gives_the_known_vectors(shared):
-    pytest.importorskip("torch")
     try:
-        model = load_extractor("resemblyzer")
+        model = load_extractor(f"{shared}/models/cards.json#ecapa_voxceleb" if name == "ecapa" else name)
     except MissingExtra:
         pytest.skip("resemblyzer is not installed")
-    found = extract(_real(shared)[:2], model)
-    assert _cosine(found.vectors, _reference(shared, "resemblyzer", _real(shared)[:2])).min() > 0.99999
+    names = ("01_00", "12_03", "56_15")[: repetitions(1, 3)]
+    spoken = [Utterance(each, each[:2], shared / "audiomnist" / each[:2] / f"{each}.flac") for each in names]
+    found = extract(spoken, model).vectors
+    known = np.load(shared / "embeddings" / f"audiomnist_{name}.npz")
+    expected = known["vectors"][[known["utterance"].tolist().index(each) for each in names]]
+    lengths = np.linalg.norm(found, axis=1) * np.linalg.norm(expected, axis=1)
+    assert (np.sum(found * expected, axis=1) / lengths).min() > 0.99999
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -284,10 +230,9 @@ def test_two_workers_of_a_cluster_give_the_vectors_of_this_machine(utterances, t
     transform = CachedTransform(load_protector("pitch:2", seed=0), tmp_path / "protected")
     options = {"processes": processes, "n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
     with distributed.Client(**options) as client:
-        for extractor in (load_extractor("campplus"), load_extractor("cues")):
-            far = extract(near, extractor, cache="cache", transform=transform, batch=2, scheduler=client)
-            here = extract(utterances, extractor, transform=transform, batch=2)
-            assert np.array_equal(far.vectors, here.vectors)
-            assert far.ids.tolist() == here.ids.tolist()
-    stored = sum(file.is_file() for file in (tmp_path / "cache").rglob("*"))
-    assert stored == 2 * len(utterances)
+        extractor = load_extractor("cues")
+        far = extract(near, extractor, cache="cache", transform=transform, batch=2, scheduler=client)
+    here = extract(utterances, extractor, transform=transform, batch=2)
+    assert np.array_equal(far.vectors, here.vectors)
+    assert far.ids.tolist() == here.ids.tolist()
+    assert sum(file.is_file() for file in (tmp_path / "cache").rglob("*")) == len(utterances)

@@ -52,6 +52,7 @@ def test_a_weighted_sum_of_scores_on_one_scale_whatever_the_order():
     assert found.scores.scores == pytest.approx(by_hand)
     assert found.weights == pytest.approx(weights)
     assert found.weights[0] > found.weights[1] > 0.0
+    assert fit_weights(np.zeros((5, 2)), np.ones((9, 2))).tolist() == [0.5, 0.5]  # both point the wrong way
 
 
 def with_strangers(seed, prefix):
@@ -94,10 +95,6 @@ def test_published_systems_are_fused_on_the_footing_of_single_ones(shared):
     assert float(fused["eer"]) == pytest.approx(float(first["eer"]))
 
 
-def test_weights_that_all_point_the_wrong_way_are_equal():
-    assert fit_weights(np.zeros((5, 2)), np.ones((9, 2))).tolist() == [0.5, 0.5]
-
-
 def test_two_attackers_learn_more_than_either():
     here = [matrix(seed, 1.5) for seed in (0, 1)]
     dev = [matrix(seed, 1.5, "d") for seed in (2, 3)]
@@ -116,43 +113,39 @@ def test_systems_must_have_the_same_trials():
         fuse([matrix(0, 1.0), matrix(0, 1.0, "q")])
     with pytest.raises(InputError, match="system 2: nobody said who was compared with whom"):
         fuse([matrix(0, 1.0), ze.Scores([1.0], [0.0])])
-
-
-def test_infinite_scores_cannot_be_added():
     data = matrix(0, 1.0)
     infinite = data.with_scores(np.where(data.scores == data.scores.max(), np.inf, data.scores))
     with pytest.raises(InputError, match="fusion needs finite scores"):
         fuse([data, infinite])
 
 
-def written(folder, name, data):
-    lines = [
-        f"{enrolment} {trial} {data.scores[i, j]}"
-        for i, trial in enumerate(data.trials)
-        for j, enrolment in enumerate(data.enrolments)
-    ]
+def written(folder, name, data, values):
+    """Write a line with one of the values for each trial of a matrix, and return the path."""
+    pairs = [(i, j) for i in range(len(data.trials)) for j in range(len(data.enrolments))]
+    lines = [f"{data.enrolments[j]} {data.trials[i]} {values[i, j]}" for i, j in pairs]
     (folder / name).write_text("\n".join(lines))
     return str(folder / name)
 
 
 def test_files(tmp_path):
-    here, dev = matrix(0, 1.5), matrix(2, 1.5, "d")
+    sets = {
+        "voice": matrix(0, 1.5),
+        "v.dev": matrix(2, 1.5, "d"),
+        "rhythm": matrix(1, 1.0),
+        "r.dev": matrix(3, 1.0, "d"),
+    }
+    here, dev, *_ = sets.values()
     keys = []
     for name, data in (("key", here), ("dev.key", dev)):
-        lines = [
-            f"{enrolment} {trial} {'target' if data.mated[i] == j else 'nontarget'}"
-            for i, trial in enumerate(data.trials)
-            for j, enrolment in enumerate(data.enrolments)
-        ]
-        (tmp_path / name).write_text("\n".join(lines))
-        keys.append(str(tmp_path / name))
-    systems = [written(tmp_path, "voice.scores", here), written(tmp_path, "rhythm.scores", matrix(1, 1.0))]
-    others = [written(tmp_path, "v.dev", dev), written(tmp_path, "r.dev", matrix(3, 1.0, "d"))]
+        labels = np.where(np.eye(12, dtype=bool)[data.mated], "target", "nontarget")
+        keys.append(written(tmp_path, name, data, labels))
+    files = [written(tmp_path, f"{name}.scores", data, data.scores) for name, data in sets.items()]
+    systems, others = files[::2], files[1::2]
     files = score_files(systems, keys[:1], dev=others, dev_keys=keys[1:])
     row = evaluate_fused(files, options=ze.Options(intervals=0, null=0))
     assert row.labels["system"] == "voice + rhythm"
     (note,) = [one for one in row.flags if one.code == "fused"]
-    assert "2 systems were added with weights that were fitted on development people: voice 0." in note.sentence
-    expected = fuse([here, matrix(1, 1.0)], [dev, matrix(3, 1.0, "d")])
+    assert "fitted on development people: voice 0." in note.sentence
+    expected = fuse([here, sets["rhythm"]], [dev, sets["r.dev"]])
     alid = ze.evaluate(expected.scores, dev=expected.dev, intervals=0, null=0)["alid"].value
     assert row["alid"].value == pytest.approx(alid)

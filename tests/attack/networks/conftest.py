@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ SIZES: dict[str, dict[str, Any]] = {
     "campplus": {"bands": 16, "front": 4, "width": 16, "growth": 32, "layers": (2, 3, 2), "dim": 12},
     "ecapa": {"bands": 16, "width": 64, "bottleneck": 8, "dim": 12},
 }
+EXPORTED: dict[tuple[str, bool], bytes] = {}  # files by architecture and precision
 
 
 @pytest.fixture(autouse=True)
@@ -58,3 +60,19 @@ def make(architecture: str, sizes: dict[str, Any]) -> Callable[..., Any]:
 @pytest.fixture
 def network(make: Callable[..., Any]) -> Any:
     return make()
+
+
+@pytest.fixture
+def export(architecture: str, network: Any, tmp_path: Path) -> Callable[..., Path]:
+    """Writes the file of the small network; the export itself, which takes long, is done once."""
+    from zeroevidence.attack.networks.onnx_export import save_onnx
+
+    def written(half: bool = True) -> Path:
+        path = tmp_path / f"network-{half}.onnx"
+        if (architecture, half) not in EXPORTED:
+            save_onnx(network, path, half=half)
+            EXPORTED[architecture, half] = path.read_bytes()
+        path.write_bytes(EXPORTED[architecture, half])
+        return path
+
+    return written

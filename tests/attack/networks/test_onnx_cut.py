@@ -7,16 +7,13 @@ torch = pytest.importorskip("torch")
 onnx = pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
 
-from zeroevidence.attack.networks.onnx_export import save_onnx  # noqa: E402
 from zeroevidence.attack.networks.onnx_layers import cut_onnx  # noqa: E402
 from zeroevidence.attack.onnx_models.runtime import open_session  # noqa: E402
 
 
 @pytest.fixture
-def file(network, tmp_path):
-    path = tmp_path / "network.onnx"
-    save_onnx(network, path, half=False)
-    return path
+def file(export):
+    return export(half=False)
 
 
 @pytest.mark.parametrize("frames", [20, 333])
@@ -31,12 +28,9 @@ def test_both_parts_together_are_the_whole(network, file, frames):
     np.testing.assert_allclose(between.transpose(0, 2, 1), expected, rtol=1e-4, atol=1e-5)
 
 
-def test_a_part_without_layers_is_none(network, file):
+def test_a_part_without_layers_or_one_that_needs_the_features_is_none(network, file):
     assert cut_onnx(file, 0) is None
     assert cut_onnx(file, len(network.weighted())) is None
-
-
-def test_a_second_part_that_needs_the_features_is_none(network, file):
     model = onnx.load(str(file))
     graph = model.graph
     embedding = graph.output[0].name

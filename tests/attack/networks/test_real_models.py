@@ -16,13 +16,12 @@ pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
 soundfile = pytest.importorskip("soundfile")
 
-from tests.effort import slow  # noqa: E402
+from tests.effort import FULL, slow  # noqa: E402
 from zeroevidence.attack.extractors.families.onnx import OnnxExtractor, read_card  # noqa: E402
 from zeroevidence.attack.networks.loading import load_onnx  # noqa: E402
 from zeroevidence.attack.networks.onnx_export import save_onnx  # noqa: E402
 
-MODELS = {"campplus_zh_en": "CamPlusPlus", "ecapa_voxceleb": "EcapaTdnn"}
-FEW = [0, 3, -2, -1]  # utterances of other lengths, the longest and the shortest among them
+FEW = [0, 1, -2, -1]  # utterances of other lengths, the longest and the shortest among them
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +38,10 @@ class Model:
 def model(shared: Path, request: pytest.FixtureRequest) -> Model:
     extractor = OnnxExtractor(read_card(shared / "models" / "cards.json", request.param))
     waves = [
-        soundfile.read(one, dtype="float32")[0] for one in sorted((shared / "speechocean").glob("*/*.flac"))[::250]
+        soundfile.read(one, dtype="float32")[0]
+        for one in sorted((shared / "speechocean").glob("*/*.flac"))[:: 250 if FULL else 600]
     ]
-    waves.append(np.concatenate(waves)[: 12 * 16_000])  # six segments of CAM++
+    waves.append(np.concatenate(waves)[: (12 if FULL else 5) * 16_000])  # up to six segments of CAM++
     feats = [extractor.features(wave) for wave in waves]
     network = load_onnx(extractor.card.file)
     feats.append(feats[0][: network.least_frames])
@@ -97,26 +97,3 @@ def test_after_training_it_is_an_extractor_again(model, tmp_path):
     assert cosines(written, alone(network, few)).min() > 0.99999
     assert cosines(alone(load_onnx(path), few), written).min() > 0.999999
     assert cosines(written, model.vectors[FEW]).max() < 0.99999
-
-
-@slow
-def test_a_small_step_turns_no_embedding_around(model):
-    network = copy.deepcopy(model.network)
-    feats, lengths = padded(model.feats[:3])
-    network(feats, lengths).square().mean().backward()
-    with torch.no_grad():
-        for one in network.parameters():
-            if one.requires_grad:
-                one.sub_(1e-6 * one.grad.sign())
-    assert cosines(alone(network, model.feats[:3]), model.vectors[:3]).min() > 0.999
-
-
-@slow
-def test_untrained_it_comes_back_as_it_was(model, tmp_path):
-    path = tmp_path / "model.onnx"
-    save_onnx(model.network, path)
-    for (name, one), other in zip(
-        model.network.state_dict().items(), load_onnx(path).state_dict().values(), strict=True
-    ):
-        assert torch.equal(one, other), name
-    assert path.stat().st_size < 1.1 * model.extractor.card.file.stat().st_size

@@ -3,9 +3,7 @@
 import json
 import pickle
 import re
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,24 +14,17 @@ soundfile = pytest.importorskip("soundfile")
 pytest.importorskip("onnxruntime")
 
 from tests.effort import slow  # noqa: E402
-from tests.small_encoder import DIM, save_small_encoder  # noqa: E402
-from zeroevidence.attack.encoders.adding import add_encoder  # noqa: E402
+from tests.small_encoder import DIM  # noqa: E402
 from zeroevidence.attack.encoders.inventory import find_card  # noqa: E402
 from zeroevidence.attack.extractors.extractor import load_extractor  # noqa: E402
-from zeroevidence.attack.onnx_models.cards import (  # noqa: E402
-    read_card,
-    refuse_shared,
-    shared_people,
-)
+from zeroevidence.attack.onnx_models.cards import read_card, shared_people  # noqa: E402
 from zeroevidence.attack.speech.front_ends import FRONT_ENDS  # noqa: E402
 from zeroevidence.attack.training.attacker import train_attacker  # noqa: E402
 from zeroevidence.attack.training.data.features import read_features  # noqa: E402
-from zeroevidence.attack.training.settings import SCOPES, TrainingSettings  # noqa: E402
+from zeroevidence.attack.training.settings import TrainingSettings  # noqa: E402
 from zeroevidence.data.formats.corpora.read import read_corpus  # noqa: E402
 from zeroevidence.data.speech.audio import load_audio  # noqa: E402
-from zeroevidence.errors import InputError, MissingExtra, UsageError  # noqa: E402
-
-ECAPA = Path(__file__).resolve().parents[4] / "shared/data/models/ecapa_voxceleb.onnx"
+from zeroevidence.errors import InputError, UsageError  # noqa: E402
 
 
 def voices(folder, people, per_person=3, seed=0):
@@ -50,7 +41,7 @@ def voices(folder, people, per_person=3, seed=0):
     return folder
 
 
-QUICK = TrainingSettings(epochs=2, look=1, batch=8, crop=60)
+QUICK = TrainingSettings(epochs=2, look=1, batch=8, crop=30)
 
 
 def train(corpus, folder, settings=QUICK, **options):
@@ -67,12 +58,6 @@ def speech(tmp_path_factory):
     return voices(tmp_path_factory.mktemp("voices") / "speech", 12)
 
 
-@pytest.fixture(scope="module")
-def small(tmp_path_factory):
-    """The card of an encoder with few weights."""
-    return save_small_encoder(tmp_path_factory.mktemp("small"))
-
-
 def test_an_encoder_learns_from_protected_speech(speech, small, tmp_path):
     said, epochs = [], []
     found = train(speech, tmp_path / "attacker", encoder=small, say=said.append, on_epoch=epochs.append)
@@ -87,14 +72,20 @@ def test_an_encoder_learns_from_protected_speech(speech, small, tmp_path):
     assert json.loads(found.card.read_text())["training"]["scope"] == "last"
     vectors = load_extractor(found.card).embed([np.random.default_rng(0).normal(size=8000).astype(np.float32)])
     assert vectors.shape == (1, DIM)
-    assert np.isfinite(vectors).all()
     # Features are kept only as long as somebody may want to go on.
     assert not (tmp_path / "attacker" / "features").exists()
-    # Whoever was heard is known again, by name.
     assert shared_people(card, ["p00", "p11", "stranger"]) == ["p00", "p11"]
-    with pytest.raises(InputError, match=r"small-trained was trained with 2 of the evaluated people, among them 'p00'"):
-        refuse_shared(card, ["p11", "p00"])
-    refuse_shared(card, ["stranger"])
+    other = replace(QUICK, epochs=1, seed=1)
+    with pytest.raises(UsageError, match="attacker: holds a trained encoder; --overwrite replaces it"):
+        train(speech, tmp_path / "attacker", other, encoder=small)
+    assert read_card(found.card) == card
+    # hours that are spent end a training before its next epoch
+    spent = {"hours": 1e-9, "say": said.append, "overwrite": True}
+    assert train(speech, tmp_path / "attacker", other, encoder=small, **spent).epochs == 0
+    assert "no time for 1 more epoch" in said[-1]
+    assert read_card(found.card) != card
+    with pytest.raises(UsageError, match="hours: expected more than 0, got 0"):
+        train(speech, tmp_path / "other", hours=0)
 
 
 def test_reading_that_was_cut_off_goes_on(speech, tmp_path, monkeypatch):
@@ -116,6 +107,7 @@ def test_reading_that_was_cut_off_goes_on(speech, tmp_path, monkeypatch):
     np.testing.assert_array_equal(other.utterance(35), stored.utterance(35))
 
 
+@slow
 def test_processes_read_what_threads_do(speech, tmp_path, monkeypatch):
     utterances, card = list(read_corpus(speech, draw=False)), find_card("campplus")
     threads, _ = read_features(utterances, card, workers=2)
@@ -140,39 +132,14 @@ def test_half_precision_hardly_moves_an_embedding(speech):
         assert whole @ half / np.linalg.norm(whole) / np.linalg.norm(half) > 1.0 - 1e-5
 
 
-def test_hours_that_are_spent_end_the_training_before_the_next_epoch(small, tmp_path):
-    speech = voices(tmp_path / "speech", 10, per_person=2)
-    said, epochs = [], []
-    found = train(speech, tmp_path / "out", encoder=small, hours=1e-9, say=said.append, on_epoch=epochs.append)
-    assert "no time for 2 more epochs" in said[-1]
-    assert (found.epochs, epochs) == (0, [])
-    assert load_extractor(found.card).dim == DIM
-    assert json.loads(found.card.read_text())["training"]["epochs"] == 2
-    with pytest.raises(UsageError, match="hours: expected more than 0, got 0"):
-        train(speech, tmp_path / "other", hours=0)
-
-
 def test_too_few_people_and_a_folder_in_use_are_refused(tmp_path):
-    with pytest.raises(
-        InputError, match="6 people; expected at least 10, 8 to learn from and 2 to stop on: an encoder"
-    ):
+    with pytest.raises(InputError, match="6 people; expected at least 10, 8 to learn from and 2 to stop on"):
         train(voices(tmp_path / "few", 6), tmp_path / "out")
     used = tmp_path / "used"
     used.mkdir()
     (used / "mine.txt").write_text("x")
     with pytest.raises(UsageError, match="used"):
         train(tmp_path / "few", used)
-
-
-def test_a_trained_encoder_is_replaced_only_with_overwrite(speech, small, tmp_path):
-    settings, others = replace(QUICK, epochs=1), replace(QUICK, epochs=1, seed=1)
-    first = train(speech, tmp_path / "out", settings, encoder=small)
-    card = first.card.read_text()
-    with pytest.raises(UsageError, match="out: holds a trained encoder; --overwrite replaces it"):
-        train(speech, tmp_path / "out", others, encoder=small)
-    assert first.card.read_text() == card
-    second = train(speech, tmp_path / "out", others, encoder=small, overwrite=True)
-    assert second.card.read_text() != card
 
 
 def test_people_who_will_be_evaluated_are_refused(speech, tmp_path):
@@ -187,55 +154,14 @@ def test_people_who_will_be_evaluated_are_refused(speech, tmp_path):
     table = tmp_path / "corpus.tsv"
     table.write_text("\n".join(rows) + "\n")
     totals = []
+
+    def stop(done, total):
+        totals.append(total)
+        raise KeyboardInterrupt
+
     with pytest.raises(KeyboardInterrupt):
-        train(
-            table,
-            tmp_path / "out",
-            evaluation=table,
-            progress=lambda done, total: totals.append(total) or interrupt(1, 1),
-        )
+        train(table, tmp_path / "out", evaluation=table, progress=stop)
     assert totals == [33]
     table.write_text("\n".join(row for row in rows if "train" not in row) + "\n")
     with pytest.raises(InputError, match="every utterance is enrolled or tried"):
         train(table, tmp_path / "other")
-
-
-def test_other_rates_and_channels_are_converted_and_said(tmp_path):
-    folder = voices(tmp_path / "speech", 3)
-    for name in ("u0", "u1"):
-        wave, _ = soundfile.read(folder / "p00" / f"{name}.wav")
-        soundfile.write(folder / "p00" / f"{name}.wav", np.stack([wave, wave], axis=1), 16_000)
-    wave, _ = soundfile.read(folder / "p01" / "u0.wav")
-    soundfile.write(folder / "p01" / "u0.wav", wave[::2], 8_000)
-    utterances = list(read_corpus(folder, draw=False))
-    frames, converted = read_features(utterances, find_card("campplus"))
-    assert converted == ["2 files had 2 channels, averaged", "1 file at 8 kHz, resampled"]
-    assert len(frames) == 9
-    assert frames.length.max() - frames.length.min() <= 1
-
-
-def test_without_torch_it_says_what_is_lost(speech, tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(MissingExtra, match=r"zeroevidence\[torch\]'? .*without it, an audit attacks with encoders as"):
-        train(speech, tmp_path / "out")
-
-
-@slow
-@pytest.mark.skipif(not ECAPA.is_file(), reason="ECAPA-TDNN is not there")
-@pytest.mark.parametrize("scope", SCOPES)
-def test_the_published_ecapa_learns_too(tmp_path, monkeypatch, scope):
-    monkeypatch.setenv("ZEROEVIDENCE_HOME", str(tmp_path / "home"))
-    add_encoder(ECAPA, published="ecapa")
-    found = train(
-        voices(tmp_path / "speech", 10, per_person=2),
-        tmp_path / "out",
-        TrainingSettings(scope=scope, epochs=1, look=1, batch=4, crop=20),
-        encoder="ecapa",
-    )
-    card = read_card(found.card)
-    assert (card.name, card.front_end, card.dim) == ("ecapa-trained", "speechbrain-fbank", 192)
-    started, trained = load_extractor("ecapa"), load_extractor(found.card)
-    wave = np.random.default_rng(0).normal(size=16_000).astype(np.float32)
-    one, other = (model.embed([wave])[0] for model in (started, trained))
-    assert np.isfinite(other).all()
-    assert one @ other > 0.8 * np.linalg.norm(one) * np.linalg.norm(other)

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tests.effort import slow
 from zeroevidence.auditing import audit
 from zeroevidence.auditing.protocols import PROTOCOLS, ProtocolChoice, ProtocolOption
 from zeroevidence.data.embeddings import Embeddings
@@ -50,9 +51,7 @@ def test_every_row_says_its_protocol(result):
     assert {Protocol(4, tried=4), Protocol(4, sex="told"), Protocol(4, sex="heard")} < set(protocols)
     assert [row.labels["protocol"] for row in others] == list(map(str, protocols))
     assert len(rows) == len(result.cards) == len(result.seconds)
-    text = " ".join(audit_text(result).split())
-    assert "Under the protocol that promised most on other people" in text
-    assert "4 enrolled, 4 tried together" in text
+    assert "4 enrolled, 4 tried together" in " ".join(audit_text(result).split())
 
 
 def test_development_people_choose(result):
@@ -79,12 +78,12 @@ def test_the_curve_over_enrolled_recordings(result):
     assert list(curve.bits) == sorted(curve.bits)
     assert result.strongest.curves["alid_over_enrolment"].y == curve.bits
     assert ("enrolment-pays" in {flag.code for flag in result.strongest.flags}) == (curve.gain >= 0.1)
-    assert audited(people(each=2)).enrolment_curve is None
 
 
+@slow
 @pytest.mark.parametrize("labels", [True, False])
 def test_folds_of_people(labels):
-    rows = audited(people(18, labels=labels, noise=1.0), folds=3).rows
+    rows = audited(people(12, labels=labels, noise=1.0), folds=3).rows
     protocols = {row.about.protocol for row in rows if row.about.role == "protocol"}
     assert Protocol(4, tried=4) in protocols
     assert any(protocol.sex == "told" for protocol in protocols) == labels
@@ -96,7 +95,8 @@ def test_a_new_choice_is_one_entry():
 
     PROTOCOLS.add(ProtocolChoice("nothing", "changes nothing", options))
     try:
-        protocols = {row.about.protocol for row in audited(people(each=4)).rows}
+        result = audited(people(each=2))
     finally:
         PROTOCOLS.remove("nothing")
-    assert Protocol(2, tried=9) in protocols
+    assert Protocol(1, tried=9) in {row.about.protocol for row in result.rows}
+    assert result.enrolment_curve is None

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from zeroevidence.attack.attackers.attacker import find_attacker
-from zeroevidence.auditing.attacks.row_flags import with_choice_flags
+from zeroevidence.auditing.attacks.row_flags import with_choice_flags, with_step_flags
 from zeroevidence.auditing.embedding_audit import with_curve
 from zeroevidence.auditing.learning_curve import LearningCurve
 from zeroevidence.evaluation import About, Evaluation, MeasureResult, findings
@@ -30,6 +30,15 @@ def test_evaluated_people_contradict_the_choice_beyond_the_intervals(low, expect
     assert [flag.code for flag in chosen.flags] == expected
     assert other.flags == ()
     assert all("plda learns more than this attacker" in flag.sentence for flag in chosen.flags)
+
+
+def test_a_step_is_warned_of_cheaper_ones_and_not_of_the_fusion_of_all():
+    cosine, whitened, fusion = (
+        attack(backend, 1.0, bits - 0.1, bits, bits + 0.1)
+        for backend, bits in (("cosine", 2.0), ("whitened", 1.0), ("fusion", 3.0))
+    )
+    rows = with_step_flags([cosine, whitened, fusion], {"cosine": 10, "whitened": 20})
+    assert [[flag.code for flag in row.flags] for row in rows] == [[], ["weaker-than-cheaper-step"], []]
 
 
 @pytest.mark.parametrize("code", ["still-rising", "training-pays", "draws-pay", "enrolment-pays"])

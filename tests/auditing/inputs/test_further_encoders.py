@@ -5,35 +5,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tests.auditing.people import changed, corpus
 from zeroevidence.attack.attackers.attacker import find_attacker
 from zeroevidence.attack.cues.cue import CUES
-from zeroevidence.attack.extractors.extractor import load_extractor
 from zeroevidence.auditing import EmbeddingSets, EncodedSpeech, FineTuningHistory, LearningCurve, audit
 from zeroevidence.auditing.attacks.step_attack import FoldResult, disclosure, fuse
 from zeroevidence.auditing.inputs.further_encoders import encode_further, pools_crops
-from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.evaluation import Options
 from zeroevidence.evaluation.reading.results import from_json, to_json
 from zeroevidence.evaluation.rows.about import TrainingEffort
 
 FAST = Options(intervals=0, null=0, linkability="pav")
-DIMENSION = 12
-
-
-def corpus():
-    """Embeddings of 60 people, split and role of each."""
-    rng = np.random.default_rng(0)
-    index = np.repeat(np.arange(60), 10)
-    x = rng.normal(size=(60, DIMENSION))[index] + 0.5 * rng.normal(size=(600, DIMENSION))
-    names = np.array([f"s{i:02d}" for i in index])
-    ids = np.array([f"{name}-{j % 10}" for j, name in enumerate(names)])
-    role = np.where(np.arange(600) % 10 < 4, "enrol", "trial")
-    return Embeddings(x, ids, names), np.array(["train", "dev", "eval"])[index % 3], role
-
-
-def changed(embeddings, vectors):
-    return Embeddings(vectors, embeddings.ids, embeddings.speakers)
 
 
 def sets(noise):
@@ -58,25 +41,9 @@ def test_a_trained_encoder_needs_no_original_speech_and_is_used_by_the_informed_
     assert found.curve == rising
     assert {one.code for one in found.strongest.flags} >= {"still-rising"}
     assert "training-pays" not in {one.code for one in found.strongest.flags}
-    card = found.cards[found.finding.strongest]
-    assert "12 epochs over 200 anonymised recordings" in card.to_text()
-    assert card.extractor.endswith("trained on anonymised speech")
+    assert "12 epochs over 200 anonymised recordings" in found.cards[found.finding.strongest].to_text()
     assert [row.about for row in from_json(to_json(found.rows))] == [row.about for row in found.rows]
     assert len(found.seconds) == len(found.rows)
-
-
-def test_an_encoder_may_be_tried_at_some_steps_only():
-    original, anonymised = sets(noise=4.0)
-    found = audit(
-        original,
-        anonymised,
-        encoders=[EncodedSpeech("few", original, anonymised, steps=("whitened",))],
-        effort="quick",
-        options=FAST,
-    )
-    rows = [row for row in found.rows if row.labels["encoder"] == "few"]
-    assert {row.labels["backend"] for row in rows} == {"whitened"}
-    assert {row.about.threat.name for row in rows} == {"unprotected", "ignorant", "lazy-informed", "semi-informed"}
 
 
 def test_cues_join_in_together_and_one_at_a_time():
@@ -90,10 +57,6 @@ def test_cues_join_in_together_and_one_at_a_time():
     def embeds(extractor):
         asked.append(extractor.name)
         return both, both
-
-    voice = load_extractor("cue:rate")  # any cue: then none join
-    assert list(encode_further(voice, "full", embeds)) == [] or "cues" not in asked
-    asked.clear()
 
     class Voice:
         name, sample_rate, dim, fingerprint = "campplus", 16_000, 4, "x"
@@ -116,19 +79,6 @@ def test_crops_are_pooled_with_full_effort_or_a_gpu(monkeypatch, gpu):
     assert [pools_crops(effort) for effort in ("quick", "standard", "full")] == [False, gpu, True]
 
 
-def test_a_fused_row_names_its_encoders():
-    original, anonymised = sets(noise=0.5)
-    halves = [
-        [side.mapped(lambda part, columns=columns: part.vectors[:, columns]) for side in (original, anonymised)]
-        for columns in (slice(0, 6), slice(6, 12))
-    ]
-    ecapa = EncodedSpeech("ecapa", *halves[1], steps=("cosine",))
-    found = audit(*halves[0], encoders=[ecapa], extractor="campplus", effort="quick", options=FAST)
-    fused = [row for row in found.rows if row.labels["backend"] == "fusion"]
-    assert {row.labels["encoder"] for row in fused} == {"campplus+ecapa"}
-    assert found.strongest.labels["encoder"] == "campplus+ecapa"
-
-
 def attempt(name, strength, seed):
     rng = np.random.default_rng(seed)
     parts = []
@@ -137,16 +87,8 @@ def attempt(name, strength, seed):
         people = np.array([f"g{group}p{k:02d}" for k in range(20)])
         scores = rng.normal(size=(80, 20)) + strength * np.eye(20)[mated]
         trials = np.array([f"g{group}t{i:02d}" for i in range(80)])
-        parts.append(
-            ScoreMatrix(
-                scores,
-                mated,
-                trials=trials,
-                enrolments=people,
-                trial_speakers=people[mated],
-                enrolment_speakers=people,
-            )
-        )
+        names = {"enrolments": people, "trial_speakers": people[mated], "enrolment_speakers": people}
+        parts.append(ScoreMatrix(scores, mated, trials=trials, **names))
     return FoldResult(name, (name,), object(), *parts, disclosure(parts[1]))
 
 
@@ -171,9 +113,12 @@ def test_a_part_of_an_encoder_is_not_fused_beside_the_whole():
     )
     whole = EncodedSpeech("whole", original, anonymised, steps=("whitened",))
     audited = audit(original, anonymised, encoders=[whole, part], extractor="encoder", effort="quick", options=FAST)
+    rows = [row for row in audited.rows if row.labels["encoder"] == "whole"]
+    assert {row.labels["backend"] for row in rows} == {"whitened"}
+    assert {row.about.threat.name for row in rows} == {"unprotected", "ignorant", "lazy-informed", "semi-informed"}
     fused = [row for row in audited.rows if row.labels["backend"] == "fusion"]
     assert fused
-    assert {name for row in fused for name in row.labels["encoder"].split("+")} == {"encoder", "whole"}
+    assert {row.labels["encoder"] for row in fused} == {"encoder+whole"}
 
 
 def test_a_fusion_takes_in_what_helps_and_leaves_noise_out():
@@ -187,7 +132,7 @@ def test_a_fusion_takes_in_what_helps_and_leaves_noise_out():
     assert found.settings == 6
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_the_evaluated_people_choose_nothing(seed):
     parts = [attempt("a", 1.5, seed), attempt("b", 1.4, seed + 50), attempt("c", 0.2, seed + 90)]
     rng = np.random.default_rng(seed)

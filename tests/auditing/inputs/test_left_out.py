@@ -38,14 +38,8 @@ def test_refused_recordings_and_trials_that_lose_their_enrolment(speech):
     usable, left_out = read_usable(speech / "original", [speech / "anonymised"])
     assert (left_out.refused, left_out.unmatched, left_out.total) == ({"a1", "b2"}, {"a2"}, 6)
     assert {each.id for each in usable} == {"b1", "b3", "c1"}  # c never had an enrolment
-    assert str(left_out) == (
-        "2 of 6 recordings were refused by the protection, as protector.json lists, and are left out on both sides, "
-        "and so is 1 trial of people who are not enrolled without them"
-    )
     assert {each.id for each in usable.replaced(speech / "anonymised")} == {"b1", "b3", "c1"}
-
-
-def test_what_is_listed_but_there_is_used(speech):
+    # what is listed but there is used
     soundfile.write(speech / "anonymised" / "b2.wav", 0.1 * np.random.default_rng(9).normal(size=8_000), 16_000)
     left_out = find_left_out(read_corpus(speech / "original", draw=False), [speech / "anonymised"])
     assert left_out.refused == {"a1"}

@@ -49,20 +49,20 @@ SAME_FOR_ALL = {
 }
 
 
-@pytest.mark.parametrize("move", SAME_FOR_ALL.values(), ids=SAME_FOR_ALL)
-def test_what_is_the_same_for_all_is_not_drawn(move):
+def drawn(pitch, index, rng):
+    return rng.uniform(-5.0, 5.0, index.max() + 1)[index]
+
+
+DRAWN_PER_SPEAKER = {"shift": drawn, "another voice": lambda pitch, index, rng: drawn(pitch, index, rng) - pitch}
+
+
+@pytest.mark.parametrize("kind", [*SAME_FOR_ALL, *DRAWN_PER_SPEAKER])
+def test_what_is_drawn_per_speaker_is_told_from_what_is_the_same_for_all(kind):
+    move = (SAME_FOR_ALL | DRAWN_PER_SPEAKER)[kind]
     changes = [pitch_change([cues(move, seed)]) for seed in SEEDS]
-    assert not any(change.drawn_per_speaker for change in changes), changes
-
-
-@pytest.mark.parametrize("around", [1.0, 0.0], ids=["shift", "another voice"])
-def test_what_is_drawn_per_speaker_is_found(around):
-    def move(pitch, index, rng):
-        return rng.uniform(-5.0, 5.0, index.max() + 1)[index] + (around - 1.0) * pitch
-
-    changes = [pitch_change([cues(move, seed)]) for seed in SEEDS]
-    assert all(change.drawn_per_speaker for change in changes), changes
-    assert 1.0 < changes[0].between < 5.0
+    assert {change.drawn_per_speaker for change in changes} == {kind in DRAWN_PER_SPEAKER}, changes
+    if kind in DRAWN_PER_SPEAKER:
+        assert 1.0 < changes[0].between < 5.0
 
 
 def test_nothing_is_said_where_nothing_is_measured():

@@ -13,7 +13,7 @@ from zeroevidence.evaluation import Options
 from zeroevidence.evaluation.finding.choosing import row_chosen_on_development as chosen_row
 from zeroevidence.evaluation.reading.results import from_json, to_json
 
-OPTIONS = Options(intervals=200, null=199, linkability="pav")
+OPTIONS = Options(intervals=10, null=39, linkability="pav")
 PLAIN = Options(intervals=0, null=0, linkability="pav")
 
 
@@ -35,14 +35,8 @@ def protected(embeddings, noise=0.1, seed=1):
 
 @pytest.fixture(scope="module")
 def audited():
-    seen = []
     original = speech()
-    words = {"effort": "quick", "options": OPTIONS, "system": "turned", "progress": lambda *now: seen.append(now)}
-    found = audit(original, protected(original), **words)
-    totals = {total for _, total in seen}
-    assert len(totals) == 1
-    assert [done for done, _ in seen] == list(range(1, totals.pop() + 1))
-    return found
+    return audit(original, protected(original), effort="quick", options=OPTIONS)
 
 
 def test_nine_people_who_leak_are_found(audited):
@@ -71,21 +65,6 @@ def test_noise_differs_between_folds():
     original = speech()
     folds = [noise_like(sides[0], 0, fold) for fold, sides in enumerate(draw_sets(original, original, None, 0))]
     assert all(not np.array_equal(a.eval_trial.vectors, b.eval_trial.vectors) for a, b in pairwise(folds))
-
-
-def test_order_of_recordings_is_nothing():
-    original = speech()
-    mixed = original.take(np.random.default_rng(0).permutation(len(original)))
-    one, other = (
-        audit(x, protected_as(x, protected(original)), effort="quick", options=OPTIONS) for x in (original, mixed)
-    )
-    assert to_json(one.rows) == to_json(other.rows)
-
-
-def protected_as(embeddings, found):
-    """Protected vectors in the order of others."""
-    place = {name: at for at, name in enumerate(found.ids)}
-    return found.take(np.array([place[name] for name in embeddings.ids]))
 
 
 def test_what_folds_choose_is_a_row_of_its_own():
@@ -117,9 +96,8 @@ def test_folds_can_be_asked_for_and_refused():
     original = speech(people=20)
     anonymised = protected(original)
     words = {"backends": ["cosine"], "options": PLAIN}
-    assert audit(original, anonymised, folds=5, **words).strongest.setup.search.folds == (4,) * 5
-    assert audit(original, anonymised, folds=0, **words).strongest.counts["identities"] == 8
     assert audit(original, anonymised, folds=3, **words).strongest.setup.search.folds == (7, 7, 6)
+    assert audit(original, anonymised, folds=0, **words).strongest.counts["identities"] == 8
     ((sets, other),) = draw_sets(original, anonymised, 0, 0)
     assert isinstance(sets, EmbeddingSets)
     with pytest.raises(UsageError, match="shared out already"):
@@ -134,9 +112,5 @@ def test_six_people_are_evaluated_and_four_are_too_few():
     few = speech(people=4)
     with pytest.raises(InputError, match=r"4 speakers, .* expected more speakers"):
         audit(few, protected(few), backends=["cosine"], options=PLAIN)
-
-
-def test_other_utterances_are_refused():
-    original = speech()
     with pytest.raises(InputError, match="is in only one of original and protected"):
-        audit(original, protected(original).take(np.arange(30)), backends=["cosine"])
+        audit(original, protected(original).take(np.arange(20)), backends=["cosine"])

@@ -68,31 +68,32 @@ def codes(rows):
     return [{each.code for each in row.flags} for row in rows]
 
 
-def test_the_original_beside_the_protected_speech(corpora, tmp_path):
+@pytest.fixture
+def measured(corpora, tmp_path):
+    """Measure word errors against what the corpus says was said."""
     original, anonymised, _ = corpora
-    said = corpus_transcripts(original, tmp_path / "original")
-    assert said == {f"u{number}": SAID.upper() for number in range(4)}
-    before, after = evaluate_word_errors(original, anonymised, said, CachedRecogniser("ear"), NONE)
+
+    def measure(**settings):
+        said = corpus_transcripts(original, tmp_path / "original")
+        return evaluate_word_errors(original, anonymised, said, CachedRecogniser("ear"), NONE, **settings)
+
+    return measure
+
+
+def test_the_original_beside_the_protected_speech(corpora, measured):
+    before, after = measured()
     assert (before["wer"].value, after["wer"].value) == (0.0, pytest.approx(1 / 6))
     assert (before.about.speech, after.about.speech) == ("original", "anonymised")
     assert before.labels["recogniser"] == "ear"
     assert not codes([before, after])[0] & {"recogniser-weak", "heard-sample", "reference-heard"}
+    corpora[2]["loud"] = "he fell"  # a recogniser that fails on the original says little
+    assert all("recogniser-weak" in each for each in codes(measured()))
 
 
-def test_a_recogniser_that_fails_on_the_original_says_little(corpora, tmp_path):
-    original, anonymised, heard = corpora
-    heard["loud"] = "he fell"
-    said = corpus_transcripts(original, tmp_path / "original")
-    rows = evaluate_word_errors(original, anonymised, said, CachedRecogniser("ear"), NONE)
-    assert all("recogniser-weak" in each for each in codes(rows))
-
-
-def test_of_many_recordings_a_sample_is_heard_and_its_number_said(corpora, tmp_path):
-    original, anonymised, heard = corpora
-    said = corpus_transcripts(original, tmp_path / "original")
-    rows = evaluate_word_errors(original, anonymised, said, CachedRecogniser("ear"), NONE, most=3)
+def test_of_many_recordings_a_sample_is_heard_and_its_number_said(corpora, measured):
+    rows = measured(most=3)
     assert [row.counts["utterances"] for row in rows] == [3, 3]
-    assert heard["calls"] == 6
+    assert corpora[2]["calls"] == 6
     sentence = next(each.sentence for each in rows[1].flags if each.code == "heard-sample")
     assert sentence.startswith("3 of 4 recordings, drawn at random, were heard")
 
@@ -101,8 +102,7 @@ def test_without_transcripts_the_original_as_it_is_heard_is_the_reference(corpor
     original, anonymised, heard = corpora
     (row,) = evaluate_word_errors(original, anonymised, {}, CachedRecogniser("ear"), NONE)
     assert (row["wer"].value, row.about.speech) == (pytest.approx(1 / 6), "anonymised")
-    sentence = next(each.sentence for each in row.flags if each.code == "reference-heard")
-    assert "those that the recogniser understood in 4 of 4 original recordings" in sentence
+    assert "reference-heard" in codes([row])[0]
     heard["confidence"] = -1.1  # not understood
     with pytest.raises(InputError, match="no words to compare with"):
         evaluate_word_errors(original, anonymised, {}, CachedRecogniser("ear"), NONE)
@@ -134,13 +134,10 @@ def test_no_system_judges_itself(ears, monkeypatch):
         selected(asked="parrot")
     with pytest.raises(MissingExtra, match=r"zeroevidence\[recogniser\]"):
         selected(asked="lost")
-
-
-def test_a_missing_recogniser_is_one_line_and_none_is_silent(ears, monkeypatch):
     monkeypatch.setattr(word_errors, "PREFERRED", ("lost",))
     lines = []
-    assert select_recogniser(RecogniserOptions(), (), lines.append) is None
-    assert select_recogniser(RecogniserOptions("none"), (), lines.append) is None
+    for options in (RecogniserOptions(), RecogniserOptions("none")):
+        assert select_recogniser(options, (), lines.append) is None
     assert len(lines) == 1
     assert "pip install 'zeroevidence[recogniser]'" in lines[0]
 
@@ -150,12 +147,15 @@ def test_what_cannot_be_measured_stops_only_who_asked(corpora, tmp_path):
     heard["confidence"] = -2.0
     (tmp_path / "nobody").write_text("other a b\n")
     lines = []
-    settings = (original, anonymised, tmp_path / "original")
-    asked = RecogniserOptions("ear", tmp_path / "nobody")
+
+    def measure(asked):
+        options = RecogniserOptions(asked, tmp_path / "nobody")
+        sides = (original, anonymised, tmp_path / "original")
+        return measure_word_errors(*sides, options, CachedRecogniser("ear"), NONE, lambda *_: None, lines.append)
+
     with pytest.raises(InputError, match="nobody: no words to compare with"):
-        measure_word_errors(*settings, asked, CachedRecogniser("ear"), NONE, lambda *_: None, lines.append)
-    unasked = RecogniserOptions(None, tmp_path / "nobody")
-    assert measure_word_errors(*settings, unasked, CachedRecogniser("ear"), NONE, lambda *_: None, lines.append) == []
+        measure("ear")
+    assert measure(None) == []
     assert len(lines) == 1
     assert lines[0].startswith("note: word errors are not measured: no words to compare with")
 
@@ -166,7 +166,6 @@ def test_what_cannot_be_measured_stops_only_who_asked(corpora, tmp_path):
         ("It’s 1,021 - isn't it?", "it's one thousand twenty one isn't it"),
         ("'Tis 'twenty-one' %", "tis twenty one percent"),
         ("2000000 007", "two million zero zero seven"),
-        ("999", "nine hundred ninety nine"),
         ("...", ""),
     ],
 )

@@ -83,7 +83,6 @@ def test_transcripts_take_the_place_of_the_recogniser(parts, voice):
         (Transcript("We call it bear.", -1.01), 2.0, "not understood: confidence -1.01, expected at least -1, "),
         (Transcript("", 0.0), 2.0, "no words were recognised"),
         (Transcript("You.", -0.1), 1.0, "only 'You.' was recognised, as where nobody speaks"),
-        (Transcript("Thank you.", -0.1), 1.0, "only 'Thank you.' was recognised"),
         (Transcript("Yes, no.", -0.1), 6.0, ""),
         (Transcript("Yes, no.", -0.1), 6.1, "only 2 words were recognised in 6.1 s of sound, as in music or noise"),
         (Transcript("We call it bear.", -0.1, "de"), 2.0, "speech in another language (de) was recognised"),
@@ -91,7 +90,6 @@ def test_transcripts_take_the_place_of_the_recogniser(parts, voice):
         (Transcript("خلوق 3 and", -0.1), 2.0, "letters of another language (خ) were recognised"),
         (Transcript("We call it bear.", -0.1, ended=False), 2.0, "the recogniser wrote more than anybody says"),
         (Transcript("592-437-6081.", -0.1), 8.0, ""),
-        (Transcript("592.", -0.1), 8.0, "only 1 word was recognised in 8.0 s of sound"),
         (Transcript("Well " + "zero " * 7, -0.1), 4.0, ""),
         (Transcript("Well " + "zero " * 8, -0.1), 4.0, "'zero' was recognised again and again"),
         (Transcript("So" + ", what's the ham" * 4, -0.1), 4.0, '"what\'s the ham" was recognised again and again'),
@@ -108,7 +106,6 @@ def test_words_that_nobody_said_are_not_read(recognised, seconds, reason):
     [
         ("0531729648.", "zero five three one seven two nine six four eight."),
         ("437-6081, 7-8-1", "four three seven, six zero eight one, seven eight one"),
-        ("zip 30116; agent 007", "zip three zero one one six; agent zero zero seven"),
         (
             "1-845-329-607, 341-6978",
             "one, eight four five, three two nine, six zero seven, three four one, six nine seven eight",
@@ -149,14 +146,9 @@ def test_long_speech_is_cut_where_it_is_quiet(parts):
     assert recognise("ear", wave).text == " ".join([WORDS["quiet"]] * len(cuts))
 
 
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("cascade:parrot/joe", "unknown speech recogniser 'parrot'; expected moonshine"),
-        ("cascade:moonshine/x", "unknown synthetic voice 'x'; expected joe"),
-    ],
-)
-def test_unknown_parts_are_refused_by_name(name, message):
-    with pytest.raises(UsageError, match=message):
-        load_protector(name)
+def test_parts_are_found_by_name():
+    with pytest.raises(UsageError, match="unknown speech recogniser 'parrot'; expected moonshine"):
+        load_protector("cascade:parrot/joe")
+    with pytest.raises(UsageError, match="unknown synthetic voice 'x'; expected joe"):
+        load_protector("cascade:moonshine/x")
     assert load_protector("cascade") == load_protector("cascade:moonshine") == Cascade()

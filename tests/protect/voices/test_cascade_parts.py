@@ -1,7 +1,6 @@
 """The recogniser and the voice of the extra `cascade` itself, where it is installed."""
 
 import importlib.util
-import os
 
 import numpy as np
 import pytest
@@ -47,12 +46,3 @@ def test_whisper_writes_all_of_fluent_speech():
     heard = recognise("whisper", load_voice("joe")(text, RATE))
     assert spoken_words(heard.text) == spoken_words(text)
     assert heard.ended
-
-
-@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="the cores of a process are not known here")
-def test_the_voice_computes_with_one_thread_on_any_core():
-    voice = load_voice("joe")
-    first = voice("We call it a bear.", RATE)
-    process = voice._idle[-1]._process.pid
-    assert os.sched_getaffinity(process) == os.sched_getaffinity(0)
-    np.testing.assert_array_equal(first, voice("We call it a bear.", RATE))

@@ -28,16 +28,12 @@ def program(tmp_path):
     return make
 
 
-def test_the_program_gets_and_gives_wav(program, utterance, voice):
+def test_the_program_gets_and_gives_wav_and_no_shell_looks_at_the_command(program, utterance, tmp_path, voice):
+    code = HALVE + "\nassert sys.argv[3:] == ['$HOME', ';', 'touch', 'x', '*'], sys.argv"
     wave = voice.vowel(120.0, seconds=0.2)
-    result = program(HALVE)(wave, 16000, utterance)
+    result = program(code, "'$HOME'", ";", "touch", "x", "'*'")(wave, 16000, utterance)
     assert result.dtype == np.float32
     np.testing.assert_allclose(result, wave / 2, atol=1e-4)
-
-
-def test_no_shell_looks_at_the_command(program, utterance, tmp_path, voice):
-    code = HALVE + "\nassert sys.argv[3:] == ['$HOME', ';', 'touch', 'x', '*'], sys.argv"
-    program(code, "'$HOME'", ";", "touch", "x", "'*'")(voice.vowel(120.0, seconds=0.1), 16000, utterance)
     assert not (tmp_path / "x").exists()
 
 
@@ -87,11 +83,6 @@ time.sleep(60)
     assert not (tmp_path / "late").exists()
 
 
-def test_missing_program(utterance, voice):
-    with pytest.raises(InputError, match="utterance s1_u1: command:nowhere cannot be run: No such file"):
-        External("nowhere {input} {output}")(voice.vowel(120.0, seconds=0.1), 16000, utterance)
-
-
 @pytest.mark.parametrize("command", ["", "sox {input}", "{input} {output}", "sox '{input} {output}x"])
 def test_commands_that_cannot_work(command):
     with pytest.raises(UsageError, match="command"):
@@ -100,11 +91,13 @@ def test_commands_that_cannot_work(command):
         External("a {input} {output}", timeout=0)
 
 
-def test_empty_and_refused_input_do_not_run_the_program(utterance):
+def test_only_usable_input_runs_the_program(utterance, voice):
     nowhere = External("nowhere {input} {output}")
     assert nowhere(np.zeros(0, np.float32), 16000, utterance).shape == (0,)
     with pytest.raises(InputError, match="s1_u1"):
         nowhere(np.array([np.nan], np.float32), 16000, utterance)
+    with pytest.raises(InputError, match="utterance s1_u1: command:nowhere cannot be run: No such file"):
+        nowhere(voice.vowel(120.0, seconds=0.1), 16000, utterance)
 
 
 def test_a_program_may_take_a_seed(program, utterance, voice, tmp_path):

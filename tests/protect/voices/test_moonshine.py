@@ -4,7 +4,7 @@ import importlib.util
 
 import pytest
 
-from zeroevidence.errors import InputError, MissingExtra
+from zeroevidence.errors import InputError
 from zeroevidence.protect.voices.recognisers.moonshine_tiny import moonshine_file
 
 INSTALLED = importlib.util.find_spec("moonshine_voice") is not None
@@ -31,13 +31,6 @@ def test_other_files_are_refused(package):
     (folder / "encoder_model.ort").write_bytes(b"other")
     with pytest.raises(InputError, match=r"SHA-256 d9298a10d1b0\.\.\.; expected 94e90a4654fc\.\.\."):
         moonshine_file("encoder")
-
-
-def test_a_missing_wheel_names_the_extra_that_brings_it(monkeypatch):
-    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
-    moonshine_file.cache_clear()
-    with pytest.raises(MissingExtra, match=r"one voice needs .*zeroevidence\[onevoice\]"):
-        moonshine_file("encoder", extra="onevoice", needed_for="one voice")
 
 
 @pytest.mark.skipif(not INSTALLED, reason="moonshine-voice is not installed")

@@ -3,12 +3,15 @@
 import numpy as np
 import pytest
 
+from tests.effort import spread
 from zeroevidence.protect import FormantShift, PitchShift
 from zeroevidence.protect.voices.shift import log_envelopes
 
+RATES = [8000, 44100, 16000]
 
-@pytest.mark.parametrize("rate", [8000, 16000, 44100])
-@pytest.mark.parametrize("semitones", [-5.0, 3.0, 6.0])
+
+@pytest.mark.parametrize("rate", spread(RATES, quick=2))
+@pytest.mark.parametrize("semitones", spread([-5.0, 3.0, 6.0], quick=2))
 def test_pitch_moves_and_formants_stay(rate, semitones, utterance, voice):
     shift = PitchShift(semitones)
     result = shift(voice.vowel(120.0, rate), rate, utterance)
@@ -17,17 +20,15 @@ def test_pitch_moves_and_formants_stay(rate, semitones, utterance, voice):
     np.testing.assert_allclose(voice.formants_of(glide, rate), voice.FORMANTS, rtol=0.04)
 
 
-@pytest.mark.parametrize("f0", [85.0, 160.0, 260.0])
-@pytest.mark.parametrize("semitones", [-12.0, 4.0, 12.0])
+@pytest.mark.parametrize(("f0", "semitones"), [(85.0, 4.0), (85.0, 12.0), (160.0, -12.0), (260.0, -12.0), (260.0, 4.0)])
 def test_pitch_of_low_and_high_voices(f0, semitones, utterance, voice):
     result = PitchShift(semitones)(voice.vowel(f0), 16000, utterance)
     expected = f0 * 2 ** (semitones / 12)
-    if 60 < expected < 450:
-        assert voice.pitch_of(result, 16000) == pytest.approx(expected, rel=0.01)
+    assert voice.pitch_of(result, 16000) == pytest.approx(expected, rel=0.01)
 
 
-@pytest.mark.parametrize("rate", [8000, 16000, 44100])
-@pytest.mark.parametrize("ratio", [0.8, 0.9, 1.2])
+@pytest.mark.parametrize("rate", spread(RATES, quick=2))
+@pytest.mark.parametrize("ratio", spread([0.8, 0.9, 1.2], quick=2))
 def test_formants_move_and_pitch_stays(rate, ratio, utterance, voice):
     shift = FormantShift(ratio)
     result = shift(voice.vowel(120.0, rate), rate, utterance)
@@ -48,7 +49,7 @@ def test_timing_stays(protector, utterance, voice):
     assert (loud == loud_after).mean() > 0.95
 
 
-@pytest.mark.parametrize("rate", [8000, 16000, 44100])
+@pytest.mark.parametrize("rate", RATES)
 def test_envelope_is_twelve_rounds_of_cepstral_smoothing(rate, voice):
     """By its definition, one frame after the other, with Fourier transforms."""
     size = 4 * round(rate * 0.010)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 torch = pytest.importorskip("torch")
@@ -48,7 +48,6 @@ def test_whole_utterances_are_padded_with_zeros(data):
     assert not first[1, 31:].any()
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.lists(st.integers(3, 5000), min_size=1, max_size=40), st.integers(1, 8), st.integers(1, 20_000))
 def test_every_utterance_is_in_one_batch(lengths, most, frames):
     order = np.argsort(-np.array(lengths), kind="stable").tolist()

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from zeroevidence.attack.training.data.feature_store import FeatureStore
-from zeroevidence.attack.training.data.frame_set import MappedFrames
 
 BANDS = 4
 
@@ -34,11 +33,6 @@ def test_what_was_written_is_found_in_half_precision(tmp_path):
             np.testing.assert_array_equal(stored, frames(3 + at, at).astype(np.float16))
         assert store.find("d") is None
     assert len(list(tmp_path.glob("*.frames"))) == 2
-
-
-def test_a_folder_that_nothing_was_added_to_stays_as_it_is(tmp_path):
-    assert found(tmp_path / "new", "a") == [None]
-    assert not (tmp_path / "new").exists()
 
 
 @pytest.mark.parametrize("cut", [1, 40, 70])
@@ -76,18 +70,3 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path):
     with pytest.raises(OSError, match="features cannot be stored") as caught:
         store.add("a", frames(2))
     assert str(tmp_path / "file") in str(caught.value)
-
-
-def test_pages_that_were_given_back_are_read_again(tmp_path, monkeypatch):
-    monkeypatch.setattr("zeroevidence.attack.training.data.frame_set._VISITED", 10)
-    fill(tmp_path, "a")
-    (file,) = tmp_path.glob("*.frames")
-    block = MappedFrames(file, BANDS)
-    for _ in range(3):
-        np.testing.assert_array_equal(block.frames, frames(3).astype(np.float16))
-        block.visited(block.frames.nbytes)
-    written = MappedFrames.new(tmp_path / "nameless", (5, BANDS))
-    written.frames[:] = frames(5)
-    written.visited(100)
-    np.testing.assert_array_equal(written.frames, frames(5).astype(np.float16))
-    assert list((tmp_path / "nameless").iterdir()) == []
