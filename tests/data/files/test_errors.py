@@ -89,15 +89,12 @@ def test_a_door_names_the_file_and_lets_pass_what_is_not_its_own():
         raise RuntimeError("odd\nmore")
     with pytest.raises(InputError, match=r"^y.bin:3: odd$"), reading_file("x.bin", "a thing"):
         raise InputError("odd", path="y.bin", line=3)
+    with pytest.raises(InputError, match=r"^a.npz: odd$"), naming_file("a.npz"):
+        raise InputError("odd")
     with pytest.raises(MemoryError), reading_file("x.bin", "a thing"):
         raise MemoryError
     with pytest.raises(UsageError), reading_file("x.bin", "a thing"):
         raise UsageError("odd")
-
-
-def test_errors_without_a_file_get_one():
-    with pytest.raises(InputError, match=r"^a.npz: odd$"), naming_file("a.npz"):
-        raise InputError("odd")
 
 
 def table(**changes):

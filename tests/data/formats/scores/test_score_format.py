@@ -149,13 +149,6 @@ def test_a_name_is_taken_once():
         SCORE_FORMATS.add(ScoreFormat(name="kaldi", description="again", text=Columns(scores=("score", "label"))))
 
 
-def test_names_and_their_order():
-    text = ("kaldi", "voxceleb", "two-column", "labelled", "speechbrain", "table", "sre")
-    assert ("auto", *text, "arrays", "matrix", "bosaris", "kaldi-ark") == format_names()
-    assert format_names("cm", "asv") == ("auto", "2019", "2021", "asvspoof5", "adcf")
-    assert list(VECTOR_FORMATS) == ["pt", "npz", "npy", "parquet", "csv", "tsv", "kaldi scp", "kaldi ark"]
-
-
 @pytest.mark.parametrize(
     ("heading", "table"),
     [
