@@ -6,7 +6,7 @@ import pytest
 from zeroevidence.data.formats.asvspoof.read import diagnose_tandem, read_tandem
 from zeroevidence.data.relaxed_rules import RelaxedRule
 from zeroevidence.data.tandem import TandemScores, TrialScores
-from zeroevidence.errors import InputError, UsageError
+from zeroevidence.errors import InputError
 
 CM19 = "u1 - bonafide 2.5\nu2 - bonafide 1e0\nu3 A07 spoof -1\nu4 A08 spoof -2.5\n"
 ASV19 = "- target 3\nbonafide nontarget -1\nA07 spoof 2\nA08 spoof 1\n"
@@ -215,25 +215,10 @@ def test_format_can_be_forced(read):
                 "is this a verifier's file (--asv, --asv-key, --sasv)?"
             ],
         ),
-        (
-            {"cm": CM19, "asv": CM19},
-            [
-                "asv:1: column 3 holds no numbers; expected `enrol trial score key`; "
-                "is this a countermeasure's file (--cm, --key)?"
-            ],
-        ),
-        (
-            {"cm": CM19, "asv": PROTOCOL19},
-            ["asv:1: column 3 holds no numbers; expected `enrol trial score key`; is this the key?"],
-        ),
         ({"cm": V5.replace("2.5", "-"), "key": V5KEY}, ["cm:2: no cm score here but on other lines; expected one"]),
         (
             {"cm": V5, "key": V5KEY.replace("asv-label", "other")},
             ["key: no column asv-label (found: enrol, trial, cm_key); expected one"],
-        ),
-        (
-            {"cm": V5, "key": "filename\tcm-label\tasv-label\nu1\tbonafide\ttarget\nu3\tspoof\tspoof\n"},
-            ["key: no column of speakers to join with {}/cm; expected one"],
         ),
         (
             {"cm": "filename cm-score cm_score\nu1 1 2\n"},
@@ -269,22 +254,6 @@ def test_relaxed_rules_are_reported(read):
     for rule in ("keep-last", "keep-all"):  # two labels stay an error
         found = read.diagnose({"duplicates": rule}, cm=CM19 + "u1 A07 spoof 2\n")
         assert found == ["cm:5: 'u1' is spoof A07 here but bonafide before (first on line 1); expected one label"]
-
-
-def test_requests_that_make_no_sense(read):
-    for options, files, reason in (
-        ({}, {"asv": ASV19}, "--cm"),
-        ({}, {"sasv": ADCF, "asv": ASV19}, "--asv: expected the countermeasure"),
-        ({}, {"cm": CM19, "asv_key": PROTOCOL19}, "--asv-key: none of the scores needs it"),
-        ({"format": "kaldi"}, {"cm": CM19}, "unknown format 'kaldi'"),
-        ({"duplicates": "first"}, {"cm": CM19}, "unknown rule"),
-        ({"duplicates": "keep-all"}, {"cm": CM21 + "u5 1\n", "key": KEY21}, "keep-all"),
-    ):
-        with pytest.raises(UsageError, match=reason):
-            read(options, **files)
-    with pytest.raises(UsageError, match="standard input"):
-        read_tandem("-", "-")
-    assert [p.reason for p in diagnose_tandem("nowhere", "nothing")] == ["no such file"] * 2
 
 
 def test_arrays_are_checked():

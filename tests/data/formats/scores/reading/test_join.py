@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from zeroevidence.data.formats.scores.reading import join
 from zeroevidence.data.formats.scores.reading.read import diagnose, read_scores
 from zeroevidence.data.relaxed_rules import RelaxedRule
 
@@ -51,18 +50,6 @@ def test_order_of_rows_does_not_matter(tmp_path, seed):
     same = read_scores(put(tmp_path, "s3", shuffle(SCORES, len(SCORES))), tmp_path / "k").data
     assert np.array_equal(same.target, wanted.target)
     assert np.array_equal(same.nontarget_pairs.trial, wanted.nontarget_pairs.trial)
-
-
-@pytest.mark.parametrize("room", [join._ROOM, 0])
-def test_scores_belong_to_their_pairs(tmp_path, monkeypatch, room):
-    monkeypatch.setattr(join, "_ROOM", room)
-    pairs = [(f"e{e}", f"t{t}") for e in range(5) for t in range(9)]
-    value = {pair: at / 8 for at, pair in enumerate(pairs)}
-    key = put(tmp_path, "k", [f"{e} {t} {'target' if int(t[1:]) % 5 == int(e[1:]) else 'nontarget'}" for e, t in pairs])
-    for order in (pairs, random.Random(0).sample(pairs, len(pairs))):
-        data = read_scores(put(tmp_path, "s", [f"{e} {t} {value[e, t]}" for e, t in order]), key).data
-        assert {(e, t): score for e, t, score, _ in as_sets(data)} == value
-    assert len(data.target) == 9
 
 
 def test_keep_last_score(tmp_path):
