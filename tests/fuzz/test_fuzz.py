@@ -43,6 +43,7 @@ def test_damaged_files_end_in_a_number_that_is_right_or_in_a_line_that_names_one
     assert {outcome.kind for outcome in outcomes} >= {"exit 0", "exit 3"}
 
 
+@slow
 def test_a_process_that_dies_is_a_crash_and_the_next_case_is_run(lane):
     lane.pool.submit(os._exit, 1)
     assert [lane.run(case).kind == "crash" for case in range(3)] == [True, False, False]

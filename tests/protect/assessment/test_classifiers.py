@@ -79,7 +79,7 @@ def test_quadratic_attackers_find_what_is_known(told, variance):
 
 def test_tested_people_choose_nothing():
     roles = Roles.split(people(240, 12, 6, spread=2.0, told=4), "sex")
-    kinds = ["logistic", "lda", "qda", "kernel"]
+    kinds = ["logistic", "lda", "qda"]
     _, first, person = np.unique(roles.test.speakers, return_index=True, return_inverse=True)
     shuffled = {"sex": np.random.default_rng(1).permutation(roles.test.attributes["sex"][first])[person]}
     test = Embeddings(roles.test.vectors, roles.test.ids, roles.test.speakers, shuffled)

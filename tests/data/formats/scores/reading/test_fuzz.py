@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.effort import repetitions
+from tests.effort import repetitions, spread
 from tests.fuzz.damage.anything import damaged
 from tests.fuzz.oracle import COLUMNS, naive
 from zeroevidence.data.formats.input_file import InputFile
@@ -93,7 +93,7 @@ def judge(folder: Path, scores: bytes, key: bytes | None, form: str, key_form: s
 def test_damaged_files(tmp_path, form):
     rng = random.Random(form)
     read = 0
-    cases = repetitions(80, 250)
+    cases = repetitions(50, 250)
     for _ in range(cases):
         scores, key, *forms = valid(form, rng)
         for _ in range(rng.choice([0, 1, 1, 1, 2, 4])):
@@ -105,11 +105,11 @@ def test_damaged_files(tmp_path, form):
     assert 0.15 * cases < read < 0.9 * cases  # both outcomes were seen often
 
 
-@pytest.mark.parametrize("form", ["kaldi", "voxceleb", "labelled", "table", "two-column"])
+@pytest.mark.parametrize("form", spread(["kaldi", "voxceleb", "labelled", "two-column", "table"], 3))
 def test_blocks_parsed_by_polars_are_what_the_line_reader_reads(form, monkeypatch):
     rng = random.Random(form)
     clean = 0
-    cases = repetitions(50, 150)
+    cases = repetitions(30, 150)
     for _ in range(cases):
         scores = valid(form, rng)[0]
         scores += 2 * (scores.partition(b"\n")[2] if form == "table" else scores)
