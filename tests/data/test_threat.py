@@ -37,9 +37,6 @@ def test_bounds_are_no_attackers():
     noise = ThreatModel("random", "noise", "noise")
     assert noise.is_bound
     assert not noise.is_named_attacker
-    own = ThreatModel("patient", "original", "anonymised")
-    assert not own.is_bound
-    assert not own.is_named_attacker
 
 
 def test_development_speech():

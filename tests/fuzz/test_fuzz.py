@@ -43,6 +43,7 @@ def test_damaged_files_end_in_a_number_that_is_right_or_in_a_line_that_names_one
     assert {outcome.kind for outcome in outcomes} >= {"exit 0", "exit 3"}
 
 
+@slow
 def test_a_process_that_dies_is_a_crash_and_the_next_case_is_run(lane):
     lane.pool.submit(os._exit, 1)
     assert [lane.run(case).kind == "crash" for case in range(3)] == [True, False, False]
@@ -94,8 +95,3 @@ def test_the_oracle_agrees_on_what_is_right():
         nontarget = [round(rng.gauss(0.0, 1.0), 1) for _ in range(rng.randrange(1, 40))]
         assert measured_eer(target, nontarget) == pytest.approx(eer(target, nontarget), abs=1e-12)
     assert scores_of(b"\xef\xbb\xbfa u 1\r\n\nb u -2e0\n", b"b u 0\na u target\n") == ([1.0], [-2.0])
-
-
-@pytest.mark.parametrize("scores", [b"", b"a u 0x10", b"a u nan", b"a u 1\na u 2", b"b u 1", b"a u \xff", b"a u 1"])
-def test_the_oracle_refuses(scores):
-    assert scores_of(scores, b"a u target") is None

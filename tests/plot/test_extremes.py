@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import zeroevidence as ze
+from tests.effort import spread
 from zeroevidence import plot
 from zeroevidence.evaluation import Options
 from zeroevidence.evaluation.reading.results import from_json, to_json
@@ -24,7 +25,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", spread(list(CASES), 4))
 def test_every_figure_that_is_offered_can_be_drawn(name):
     result = ze.evaluate(CASES[name], labels={"system": name}, options=Options(intervals=0, null=0))
     row = from_json(to_json([result]))[0]

@@ -7,7 +7,6 @@ import pytest
 from zeroevidence import plot
 from zeroevidence.data.threat import ThreatModel
 from zeroevidence.evaluation import About, Curve
-from zeroevidence.plot.points import name_ticks
 
 Figure = pytest.importorskip("matplotlib.figure").Figure
 
@@ -66,15 +65,6 @@ def test_panels_of_a_narrow_figure_stand_below_each_other(rows):
     for figure, columns in ((narrow, 1), (wide, 2)):
         assert {ax.get_gridspec().ncols for ax in figure.axes} == {columns}
     assert is_whole(narrow)
-
-
-def test_names_of_bars_keep_what_tells_them_apart():
-    ax = Figure().add_subplot()
-    system = "a system whose name is far too long for a bar"
-    name_ticks(ax, [(system, "f"), (system, "m")])
-    texts = [label.get_text() for label in ax.get_xticklabels()]
-    assert [text[-2:] for text in texts] == [" f", " m"]
-    assert max(map(len, texts)) <= 28
 
 
 @pytest.mark.parametrize("values", [(10.0, 7.0, 6.5), (300.0, 7.0, 0.02), (1.0, 1.001, 1.002)])

@@ -3,10 +3,10 @@
 import doctest
 import inspect
 
-import numpy as np
 import pytest
 
 import zeroevidence as ze
+from tests.effort import spread
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.plot import KINDS
 from zeroevidence.plot.rows import evaluate_scores
@@ -22,26 +22,9 @@ def drawn(ax):
     return [one.get_xydata().tolist() for one in ax.get_lines()]
 
 
-@pytest.mark.parametrize("kind", KINDS.values(), ids=list(KINDS))
-def test_every_kind_is_a_function_of_the_package(kind):
-    name = kind.name.replace("-", "_")
-    function = getattr(ze.plot, name)
-    assert function is kind.function
-    assert (function.__name__, function.__qualname__) == (name, name)
-    assert name in dir(ze.plot)
-    parameters = inspect.signature(function).parameters
-    shared = ["results", *(["nontarget"] if kind.from_scores else []), "ax"]
-    assert list(parameters) == [*shared, *kind.options]
-    assert function.__annotations__["return"] == "Axes"
-    painted = inspect.signature(kind.paint).parameters
-    assert [painted[one].default for one in kind.options] == [parameters[one].default for one in kind.options]
-    for option in kind.options.values():
-        assert option.meaning.endswith(".")
-        assert option.meaning in " ".join(function.__doc__.split())
-
-
-@pytest.mark.parametrize("kind", KINDS.values(), ids=list(KINDS))
-def test_documentation_and_its_example(kind):
+@pytest.mark.parametrize("name", spread(list(KINDS), 12))
+def test_documentation_and_its_example(name):
+    kind = KINDS[name]
     documentation = inspect.getdoc(kind.function)
     assert documentation.splitlines()[0] == inspect.getdoc(kind.paint).splitlines()[0]
     assert f"Needs {kind.needs}." in documentation
@@ -82,11 +65,9 @@ def test_what_cannot_be_drawn_is_said():
     result = evaluate_scores(TARGET, NONTARGET)
     for results, nontarget, words in (
         (TARGET, None, "expected results of `evaluate`, or target and non-target scores, got float"),
-        (np.array(TARGET), None, "got float64"),
         (ze.Scores(TARGET, NONTARGET), None, "got Scores"),
         ([], None, "expected at least one result, got none"),
         (result, result, "expected several results as one list"),
-        ([result], NONTARGET, "expected several results as one list"),
     ):
         with pytest.raises(UsageError, match=words):
             ze.plot.ece(results, nontarget)
@@ -97,13 +78,8 @@ def test_what_cannot_be_drawn_is_said():
 
 
 def test_options_are_checked_by_the_signature():
-    for options, words in (
-        ({"colour": "red"}, "the figure 'ece' has no option 'colour'; it takes x"),
-        ({"x": "eer"}, "x: expected one of log-odds, prior, got 'eer'"),
-        ({"x": None}, "x: expected one of log-odds, prior, got None"),
-    ):
-        with pytest.raises(UsageError, match=words):
-            ze.plot.ece(TARGET, NONTARGET, **options)
+    with pytest.raises(UsageError, match="x: expected one of log-odds, prior, got 'eer'"):
+        ze.plot.ece(TARGET, NONTARGET, x="eer")
     with pytest.raises(UsageError, match="x: expected a string, got 3"):
         ze.plot.scatter(TARGET, NONTARGET, x=3)
     with pytest.raises(UsageError, match="the figure 'det' has no option 'x'; it takes none"):

@@ -8,6 +8,7 @@ import pytest
 import zeroevidence as ze
 from zeroevidence.attack.attackers.attacker import RANDOM_VECTORS, UNPROTECTED_SPEECH, find_attacker
 from zeroevidence.data.threat import threat_from_sides
+from zeroevidence.sample.audits import sample_audit
 
 OPTIONS = ze.Options(intervals=20, null=19)
 THREATS = {
@@ -22,26 +23,20 @@ THREATS = {
 }
 
 
+def named_search(scores, mated, name="p", **options):
+    """An evaluation of a search through people who are numbered."""
+    names = np.array([f"{name}{i:03d}" for i in range(scores.shape[1])])
+    trials = np.array([f"utt{i:03d}" for i in range(len(mated))])
+    return ze.evaluate(ze.ScoreMatrix(scores, mated, trials, names, names[mated], names), **options)
+
+
 def make_search(shift, *, seed=0, people=20, name="p", options=OPTIONS, about=None, **labels):
     """A search through people whose voices stand out by `shift`."""
     rng = np.random.default_rng(seed)
     mated = np.repeat(np.arange(people), 4)
     scores = rng.normal(0.0, 1.0, (len(mated), people))
     scores[np.arange(len(mated)), mated] += shift
-    names = np.array([f"{name}{i:03d}" for i in range(people)])
-    return ze.evaluate(
-        ze.ScoreMatrix(
-            scores,
-            mated,
-            trials=np.array([f"utt{i:03d}" for i in range(len(mated))]),
-            enrolments=names,
-            trial_speakers=names[mated],
-            enrolment_speakers=names,
-        ),
-        labels=labels,
-        about=about,
-        options=options,
-    )
+    return named_search(scores, mated, name, labels=labels, about=about, options=options)
 
 
 def make_pairs(shift, *, seed=0, options=OPTIONS, about=None, **labels):
@@ -70,6 +65,18 @@ def audit_rows():
 
 
 @pytest.fixture(scope="session")
+def demo_audits():
+    """The bundled audits of two protections, without a test against chance."""
+    return [sample_audit(kind, options=ze.Options(intervals=20, null=0)) for kind in ("mcadams", "pitch")]
+
+
+@pytest.fixture(scope="session")
+def audit(demo_audits):
+    """One of the bundled audits."""
+    return demo_audits[0]
+
+
+@pytest.fixture(scope="session")
 def hub():
     """A search in which one name comes up for half of everybody's recordings."""
     rng = np.random.default_rng(4)
@@ -77,9 +84,7 @@ def hub():
     scores = rng.normal(0.0, 1.0, (len(mated), 20))
     scores[np.arange(len(mated)), mated] += 1.5
     scores[:, 0] += 2.5
-    names = np.array([f"p{i:03d}" for i in range(20)])
-    matrix = ze.ScoreMatrix(scores, mated, enrolments=names, trial_speakers=names[mated], enrolment_speakers=names)
-    return ze.evaluate(matrix, labels={"system": "sys"}, options=OPTIONS)
+    return named_search(scores, mated, labels={"system": "sys"}, options=OPTIONS)
 
 
 @pytest.fixture

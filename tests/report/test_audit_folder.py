@@ -16,13 +16,6 @@ from zeroevidence.report.inputs import ReportInputs
 from zeroevidence.report.verdict import verdict
 from zeroevidence.sample.audits import sample_audit
 
-QUICK = Options(intervals=0, null=0, linkability="pav")
-
-
-@pytest.fixture(scope="module")
-def audit():
-    return sample_audit(options=QUICK)
-
 
 def inputs_of(*audits):
     inputs = ReportInputs()
@@ -60,11 +53,11 @@ def test_the_text_starts_with_the_finding_and_has_the_strongest_attacker(audit):
     assert " ".join(audit.cards[audit.finding.strongest].to_text().split()) in text
 
 
-def test_bounds_that_audits_share_come_once(audit):
-    inputs = inputs_of(audit, sample_audit("pitch", options=QUICK))
+def test_bounds_that_audits_share_come_once(demo_audits):
+    inputs = inputs_of(*demo_audits)
     assert [row.labels["system"] for row in inputs.rows if row.about.is_bound] == ["unprotected", "random"]
     assert len(inputs.rows) == len(inputs.cards) == 8
-    other = inputs_of(audit, sample_audit("pitch", options=Options(intervals=0, null=0, linkability="histogram")))
+    other = inputs_of(demo_audits[0], sample_audit("pitch", options=Options(intervals=0, null=0)))
     assert len(other.rows) == 10  # measured in another way, they are not the same rows
 
 

@@ -27,8 +27,7 @@ def test_texts_have_the_level_of_the_evaluation(rows):
         assert "95\u00a0%" not in text.replace(" %", "\u00a0%")
 
 
-def test_the_report_has_the_level_and_the_columns_that_results_declare(rows, monkeypatch):
-    monkeypatch.setattr(page, "draw_figures", lambda *_, **__: ([], {}))
+def test_the_report_has_the_level_and_the_columns_that_results_declare(rows, without_figures):
     text = page.to_html(rows).replace("\u00a0", " ")
     assert "95 %" not in text
     assert "90 % interval</th>" in text

@@ -1,11 +1,9 @@
 """One result in many formats: same numbers, nothing lost, nothing that breaks the format."""
 
 import csv
-import inspect
 import io
 import json
 import math
-from collections.abc import Mapping
 from dataclasses import asdict, replace
 
 import numpy as np
@@ -53,14 +51,6 @@ def test_json_comes_back_as_it_was(rows):
     assert render(from_json(text), "json") == text
 
 
-def test_infinite_values_are_valid_json():
-    row = ze.evaluate(ze.Scores([-np.inf, 1.0], [0.0, 0.5]))
-    text = render([row], "json")
-    strict = json.loads(text, parse_constant=lambda name: pytest.fail(name))
-    assert strict["rows"][0]["metrics"]["cllr"]["value"] == "inf"
-    assert from_json(text)[0].metrics["cllr"].value == np.inf
-
-
 _ROW = {"labels": {}, "counts": {}, "metrics": {}, "flags": [], "signature": "ZE"}
 
 
@@ -72,7 +62,9 @@ def _document(**changed):
 
 def test_what_is_not_a_number_comes_back(rows):
     metric = replace(rows[0].metrics["eer"], value=math.nan, low=-math.inf, high=math.inf)
-    (back,) = from_json(render([rows[0].with_metrics({"eer": metric})], "json"))
+    text = render([rows[0].with_metrics({"eer": metric})], "json")
+    json.loads(text, parse_constant=lambda name: pytest.fail(name))
+    (back,) = from_json(text)
     assert math.isnan(back.metrics["eer"].value)
     assert (back.metrics["eer"].low, back.metrics["eer"].high) == (-math.inf, math.inf)
 
@@ -85,26 +77,10 @@ def test_what_is_not_a_number_comes_back(rows):
         ('{"schema": "zeroevidence/evaluation/2", "rows": [{}]}', "earlier format .*; evaluate again"),
         ('{"schema": "zeroevidence/evaluation/3", "rows": [{}]}', "row 1: has no 'metrics'"),
         ('{"schema": "zeroevidence/evaluation/3"}', "has no rows"),
-        (_document(counts={"target": "x"}), "row 1.counts.target: expected a whole number, got 'x'"),
-        (_document(labels={"system": 3}), "row 1.labels.system: expected text, got 3"),
-        (
-            _document(flags=[{"code": "c", "severity": "grave", "sentence": "s"}]),
-            "severity: invalid enum value 'grave'",
-        ),
         (_document(about={"mood": "good"}), "row 1.about: has no field 'mood'; expected question, role"),
         (_document(metrics={"eer": {"value": 0.5}}), "row 1.metrics.eer: has no 'unit'"),
-        (
-            _document(metrics={"eer": {"value": 0.5, "unit": "rate", "low": "x"}}),
-            "row 1.metrics.eer.low: expected a number .* null, got 'x'",
-        ),
-        (_document(metrics={"eer": {"value": [0.5], "unit": "rate"}}), "eer.value: expected .* number.*, got a list"),
         (_document(metrics={"eer": {"value": "half", "unit": "rate"}}), "eer.value: expected a number, got 'half'"),
-        (_document(metrics={"tag": {"value": 1, "unit": "category"}}), "tag.value: expected a category, got 1"),
         (_document(metrics={"tag": {"value": "Z", "unit": "category"}}), "tag.value: expected 0 or A .* or F, got 'Z'"),
-        (
-            _document(metrics={"tag_counts": {"value": 3, "unit": "count"}}),
-            "tag_counts.value: expected several numbers, got 3",
-        ),
         (
             _document(metrics={"tag_counts": {"value": {"a": 3}, "unit": "count"}}),
             "tag_counts.value: expected numbers by the names 0, A, B, C, D, E, F, got a",
@@ -113,7 +89,6 @@ def test_what_is_not_a_number_comes_back(rows):
             _document(metrics={"tag": {"value": "A", "unit": "category", "low": 0.1}}),
             "row 1.metrics.tag: has 'low', but its value is no single number",
         ),
-        (_document(metrics={"eer": {"unit": "rate"}}), "row 1.metrics.eer: has no 'value'"),
         (_document(metrics={"eer": {"value": 1.5, "unit": "rate"}}), "1.5 lies outside of 0 to 1"),
         (_document(metrics={"eer": {"value": 0.5, "unit": "rate", "low": 0.4, "high": 0.3}}), "turned round"),
         (_document(counts={"target": -1}), "counts.target: expected a number from 0 on"),
@@ -129,17 +104,6 @@ def test_json_that_is_none_of_ours(text, message):
 def test_measures_that_nobody_here_knows_are_kept(value):
     text = to_json(from_json(_document(metrics={"mine": {"value": plain(value), "unit": "rate"}})))
     assert from_json(text)[0]["mine"].value == value
-
-
-def test_the_registry_says_what_the_values_of_measures_are(rows):
-    for row in rows:
-        for name, one in row.metrics.items():
-            assert isinstance(one.value, Mapping) == MEASURES[name].several, name
-            assert isinstance(one.value, str) == (MEASURES[name].unit == "category"), name
-    returned = {one.name: str(inspect.signature(one.compute).return_annotation) for one in MEASURES.values()}
-    assert {name for name, kind in returned.items() if kind.startswith("dict")} == {
-        one.name for one in MEASURES.values() if one.several
-    }
 
 
 def test_csv_has_a_line_for_each_number(rows):

@@ -44,11 +44,8 @@ def test_what_fits_comes_out_typed():
         ({"name": 3}, "whole.name: expected text, got 3"),
         ({"name": "\ud800"}, "whole.name: expected text"),
         ({"kind": "c"}, "whole.kind: invalid enum value 'c'"),
-        ({"kind": ["a"]}, "whole.kind: expected text, got a list"),
-        ({"parts": {}}, "whole.parts: expected a list"),
         ({"parts": [3]}, r"whole.parts\[0\]: expected names and values, got 3"),
         ({"parts": [{"size": True}]}, r"whole.parts\[0\].size: expected a whole number, got True"),
-        ({"parts": [{"size": 2**64}]}, r"parts\[0\].size: expected a whole number"),
         ({"parts": [{"size": 1, "share": 10**400}]}, r"parts\[0\].share: number out of range"),
         ({"parts": [{"share": 0.5}]}, r"whole.parts\[0\]: has no 'size'"),
         ({"is_new": 1}, "whole.is_new: expected true or false, got 1"),
@@ -89,15 +86,12 @@ def test_a_door_names_the_file_and_lets_pass_what_is_not_its_own():
         raise RuntimeError("odd\nmore")
     with pytest.raises(InputError, match=r"^y.bin:3: odd$"), reading_file("x.bin", "a thing"):
         raise InputError("odd", path="y.bin", line=3)
+    with pytest.raises(InputError, match=r"^a.npz: odd$"), naming_file("a.npz"):
+        raise InputError("odd")
     with pytest.raises(MemoryError), reading_file("x.bin", "a thing"):
         raise MemoryError
     with pytest.raises(UsageError), reading_file("x.bin", "a thing"):
         raise UsageError("odd")
-
-
-def test_errors_without_a_file_get_one():
-    with pytest.raises(InputError, match=r"^a.npz: odd$"), naming_file("a.npz"):
-        raise InputError("odd")
 
 
 def table(**changes):
@@ -119,10 +113,7 @@ def test_the_table_of_a_search(tmp_path, kind):
         ({"trial": [[1.0], [2.0]]}, "trial: expected a name"),
         ({"speaker": [None, "q"]}, "speaker: expected a name"),
         ({"lid": [1.0, float("nan")]}, "lid: expected a finite number"),
-        ({"lid": ["x", "y"]}, "lid: expected a finite number"),
         ({"greater": [-1, 0]}, "greater: -1 lies outside of 0 to 2"),
-        ({"greater": [0.5, 0.0]}, "greater: expected a whole number"),
-        ({"equal": [0, 3]}, "equal: 3 lies outside"),
         ({"greater": [0, 2], "equal": [0, 1]}, "trial a: ranked below all 3"),
     ],
 )
@@ -137,11 +128,9 @@ def test_a_table_that_is_none(tmp_path, changes, words):
     [
         lambda torch: torch.zeros(2, 2, 2),
         lambda torch: torch.eye(3).to_sparse(),
-        lambda torch: torch.eye(3).to(torch.complex64),
         lambda torch: torch.eye(3).bool(),
         lambda torch: {"vectors": torch.eye(3), "id2idx": 3},
         lambda torch: {"vectors": torch.eye(2), "id2idx": {"a": 0, "b": 1.0}},
-        lambda torch: {"vectors": torch.eye(2), "id2idx": {"a": 0, "b": True}},
     ],
 )
 def test_tensors_that_are_no_vectors(tmp_path, made):

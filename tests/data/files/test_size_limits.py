@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from benchmarks.bombs import BOMBS, both
+from tests.effort import spread
 from tests.fuzz.seeds.target import run
 from zeroevidence.data.files.size_limits import LIMIT_VARIABLE, unpack_limit
 from zeroevidence.data.formats.linked_trials import read_linked
@@ -33,7 +34,7 @@ def test_bombs_are_refused(tmp_path, bomb):
 
 
 @pytest.mark.parametrize(
-    "bomb", [one for one in BOMBS if one.name in ("npz, scores", "gzip")], ids=lambda one: one.name
+    "bomb", spread([one for one in BOMBS if one.name in ("npz, scores", "gzip")], 1), ids=lambda one: one.name
 )
 def test_bombs_take_no_memory(bomb):
     good, found = both(bomb, 256 << 20, "64M")

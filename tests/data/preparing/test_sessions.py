@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 import zeroevidence as ze
-from zeroevidence.data.loaded_scores import LoadedScores, SameSession
-from zeroevidence.data.preparing.pooling import pool_groups
+from zeroevidence.data.loaded_scores import SameSession
 from zeroevidence.data.preparing.sessions import leave_out_same_session
 from zeroevidence.data.scores import Pairs, Scores
 from zeroevidence.errors import InputError
@@ -104,12 +103,6 @@ def test_a_search_counts_the_trials_that_it_lost_apart():
     assert sentence.endswith("the search is without 12 trials for the same reason.")
     alone = matrix.take(np.arange(1, 24, 2))
     assert row["top1"].value == ze.evaluate(alone, intervals=0, null=0)["top1"].value
-
-
-def test_pooled_groups_add_up():
-    scores = Scores([2.0], [0.0], Pairs([0], [0]), Pairs([1], [0]), ["a", "b"], ["c"])
-    parts = [LoadedScores(scores, "kaldi", None, (), SameSession(1, 2, 3)) for _ in range(2)]
-    assert pool_groups(parts, "sex").same_session == SameSession(2, 4, 6)
 
 
 def test_what_cannot_be_told_is_refused():

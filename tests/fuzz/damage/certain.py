@@ -179,6 +179,8 @@ def _texts() -> Iterator[Damage]:
     labelled = (_cell(2, _NO_NUMBERS), _cell(3, _NO_LABELS), _byte(b" "))
     yield from (Damage(r"labelled\.txt", change) for change in labelled)
     yield Damage(r"two\.txt", _cell(0, _NO_NUMBERS))
+    yield from (Damage(r"cm\.txt", change) for change in (_cell(3, _NO_NUMBERS), _TWICE, _LONGER))
+    yield from (Damage(r"asv\.txt", change) for change in (_cell(2, _NO_NUMBERS), _LONGER))
     yield Damage(r"table\.csv", _cell(2, _NO_CELLS, 1, ","))
     yield Damage(r"table\.csv", _byte(b","))
     yield Damage(r"mated\.txt", _cell(0, _NO_NUMBERS, 1))

@@ -16,7 +16,7 @@ from zeroevidence.report.tables.attribute_classes import render_attribute_classe
 from zeroevidence.uncertainty.null import PairNull
 from zeroevidence.uncertainty.resampling.clusters import find_clusters, find_owners
 
-OPTIONS = Options(intervals=50, null=50)
+OPTIONS = Options(intervals=20, null=20)
 
 
 def people(speakers=36, each=8, d=10):
@@ -69,7 +69,7 @@ def test_protection_lowers_the_evidence_and_keeps_speakers_and_the_other_attribu
     plain, protected = (row for row in rows if row.about.role == "utility")
     assert (plain.labels["system"], protected.labels["system"]) == ("unprotected", "linear")
     assert protected.metrics["eer"].value < 0.2
-    assert "null:speaker50" in after[0].signature
+    assert "null:speaker20" in after[0].signature
 
 
 def test_the_first_row_of_each_system_is_what_the_finding_names(assessed):
@@ -84,7 +84,7 @@ def test_the_first_row_of_each_system_is_what_the_finding_names(assessed):
         assert rows[finding.strongest].labels["system"] == "linear"
 
 
-@pytest.mark.parametrize("format", ["text", "md", "latex", "csv", "json"])
+@pytest.mark.parametrize("format", ["text", "latex", "csv", "json"])
 def test_tables(assessed, format):
     text = render_attribute_classes(assessed[1], format)
     assert "linear" in text
@@ -126,7 +126,6 @@ def test_umap(monkeypatch):
     ("change", "words"),
     [
         (lambda d: Embeddings(d.vectors, d.ids, None, d.attributes), "speakers are not known"),
-        (lambda d: Embeddings(d.vectors, d.ids, d.speakers), "no attribute 'sex'"),
         (lambda d: Embeddings(d.vectors, d.ids, d.speakers, {"sex": np.roll(d.attributes["sex"], 1)}), "more than one"),
         (lambda d: d.take(np.isin(d.speakers, ["s00", "s01", "s02", "s03"])), "at least 3"),
     ],

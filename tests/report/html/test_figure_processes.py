@@ -46,21 +46,17 @@ def test_work_is_done_by_others_in_order(each: Each) -> None:
     assert os.getpid() not in {pid for _, pid in found}
 
 
-def test_what_killed_processes_leave_is_done_here() -> None:
-    with figure_processes(2) as each:
-        assert list(each(_ends_elsewhere, range(5))) == [1, 2, 3, 4, 5]
-        assert list(each(_ends_elsewhere, range(2))) == [1, 2]
-
-
-def test_errors_are_those_of_map() -> None:
-    with figure_processes(2) as each, pytest.raises(InputError, match="one too many") as caught:
+def test_errors_are_those_of_map(each: Each) -> None:
+    with pytest.raises(InputError, match="one too many") as caught:
         list(each(_refuses, range(4)))
     assert caught.value.problem.path == "numbers"
 
 
-def test_nobody_is_left_behind() -> None:
+def test_what_killed_processes_leave_is_done_here_and_nobody_is_left_behind() -> None:
     with figure_processes(2) as each:
         pids = {pid for _, pid in each(_where, range(4))}
+        assert list(each(_ends_elsewhere, range(5))) == [1, 2, 3, 4, 5]
+        assert list(each(_ends_elsewhere, range(2))) == [1, 2]
     for pid in pids:
         with pytest.raises(ProcessLookupError):
             os.kill(pid, 0)

@@ -86,22 +86,6 @@ def test_many_rows_are_split_by_attacker_and_numbered_through():
     assert len(tables(text)) == 1
     assert "attacker" not in "".join(line for line in text.splitlines() if "&" in line)
     assert "% n in every row: 192 + 4416" in text
-    few = render(rows(5), "latex")
-    assert [(columns, body.count("plda")) for columns, body in tables(few)] == [("lrrrr", 2)]
     many = tables(render(rows(24), "latex"))
     assert [body.count("\\toprule") for _, body in many] == [1, 1, 1]
     assert [re.findall("attacker: ([a-z-]+)", body) for _, body in many] == [[threat.name] for threat in THREATS]
-
-
-def test_measures_that_are_asked_for_are_shown():
-    usual = render(rows(2), "latex")
-    assert "% Not shown: people_named, lid_max, cllr_min," in usual
-    asked = render(rows(2), "latex", measures=["linkability"])
-    assert "linkability" in asked
-    assert "EER" not in asked
-    assert "Not shown" not in asked
-    lines = render(rows(2), "csv", measures=["linkability"]).splitlines()
-    assert len(lines) == 3
-    markdown = render(rows(2), "md")
-    assert "Not shown: cllr\\_min, worst\\_case" in markdown
-    assert "| EER [%] |" in markdown

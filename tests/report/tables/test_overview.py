@@ -2,27 +2,18 @@
 
 import json
 
-import pytest
-
-from zeroevidence import Options
 from zeroevidence.evaluation.reading.results import to_json
 from zeroevidence.report.tables.overview import overview_text
 from zeroevidence.report.verdict import verdict
-from zeroevidence.sample.audits import sample_audit
 
 
-@pytest.fixture(scope="module")
-def audits():
-    return [sample_audit(kind, options=Options(intervals=20, null=0)) for kind in ("mcadams", "pitch")]
-
-
-def test_every_number_is_that_of_the_result_file(audits, monkeypatch):
+def test_every_number_is_that_of_the_result_file(demo_audits, monkeypatch):
     monkeypatch.setenv("COLUMNS", "100")  # a line for each system
-    text = overview_text(audits, ["Next: more."])
+    text = overview_text(demo_audits, ["Next: more."])
     lines = text.splitlines()
     assert len(lines) <= 40
     assert lines[-1] == "Next: more."
-    for audit in audits:
+    for audit in demo_audits:
         rows = {row["about"]["threat"]["name"]: row for row in json.loads(to_json(audit.rows))["rows"]}
         system = rows["semi-informed"]["labels"]["system"]
         assert f"{system}: {verdict(audit.rows).headline}." in lines

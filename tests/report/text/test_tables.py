@@ -178,10 +178,6 @@ def test_rows_are_numbered_where_warnings_name_them(shown, width):
     assert [(int(words[0]), words[1]) for words in numbered] == [
         (number, one.labels["system"]) for number, one in enumerate(rows, 1)
     ]
-    everywhere = [row(place, labels={"system": f"s{place}"}, flags=(NOTE,)) for place in range(3)]
-    text = shown(everywhere, width)
-    assert "replicates-left-out (all rows)" in text
-    assert "#" not in text
 
 
 @pytest.mark.parametrize("width", WIDTHS)

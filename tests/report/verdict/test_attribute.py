@@ -89,7 +89,7 @@ def test_every_level_has_its_headline():
         ),
         (text, "nothing yet about a protection", [[PLAIN]], [[PLAIN, FLOW]]),
         (text, "the least that is given away", [[PLAIN, FLOW]], [[PLAIN]]),
-        (short, "the uncertainty about sex; without protection it is 97 %.", [[PLAIN, FLOW]], [[FLOW]]),
+        (short, "the doubt about sex; without protection it is 97 %.", [[PLAIN, FLOW]], [[FLOW]]),
         (short, "of other people that were protected in the same way.", [[FLOW]], [[PLAIN]]),
     ],
 )

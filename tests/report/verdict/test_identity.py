@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import zeroevidence as ze
 from tests.report.verdict.made import (
     AGAINST,
     check_own_rows,
@@ -131,20 +130,9 @@ def test_bits_on_average():
     )
 
 
-def rooms_without_voices(people=24, rooms=3):
-    """Scores of people in three rooms: a trial and an enrolment of the same room are alike, whoever speaks."""
-    rng = np.random.default_rng(0)
-    mated = np.repeat(np.arange(people), 4)
-    room = np.arange(people) % rooms
-    scores = rng.normal(size=(len(mated), people)) + 5.0 * (room[mated][:, None] == room[None, :])
-    names = np.array([f"p{i:02d}" for i in range(people)])
-    matrix = ze.ScoreMatrix(scores, mated, enrolments=names, trial_speakers=names[mated], enrolment_speakers=names)
-    return ze.evaluate(matrix, labels={"system": "s"}, options=ze.Options(intervals=20, null=39))
-
-
 def test_rooms_are_not_called_voices():
-    found = verdict([rooms_without_voices()])
-    assert found.level in ("leaks", "recognised")
+    found = verdict([search_row(0.9, 3.0)])
+    assert found.level == "recognised"
     said = " ".join((found.headline, found.paragraph, *found.summary))
     assert "recordings" in found.headline
     assert ROOM in said

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import zeroevidence as ze
+from tests.report.conftest import OPTIONS, named_search
 from tests.report.verdict.made import (
     AGAINST,
     check_own_rows,
@@ -36,9 +36,7 @@ def rare_exposure(exposed, *, people=30):
     mated = np.repeat(np.arange(people), 5)
     scores = rng.normal(size=(len(mated), people))
     scores[np.arange(len(mated)), mated] += np.where(mated < exposed, 12.0, 0.0)
-    names = np.array([f"p{i:02d}" for i in range(people)])
-    matrix = ze.ScoreMatrix(scores, mated, enrolments=names, trial_speakers=names[mated], enrolment_speakers=names)
-    return ze.evaluate(matrix, labels={"system": "s"}, about=AGAINST.lazy, options=ze.Options(intervals=20, null=19))
+    return named_search(scores, mated, labels={"system": "s"}, about=AGAINST.lazy, options=OPTIONS)
 
 
 @pytest.mark.parametrize("exposed", [0, 1, 3])
@@ -48,7 +46,7 @@ def test_people_who_are_always_named_are_counted_whatever_the_average_says(expos
     assert counted in short(row)
     assert counted in text(row)
     assert ("Those who are named: " in text(row)) == bool(exposed)
-    assert all((f"p{i:02d}" in text(row)) == (i < exposed) for i in range(30)) or not exposed
+    assert all((f"p{i:03d}" in text(row)) == (i < exposed) for i in range(30)) or not exposed
 
 
 @pytest.mark.parametrize("plain", [[control()], []])

@@ -6,7 +6,7 @@ import pytest
 from zeroevidence.data.formats.asvspoof.read import diagnose_tandem, read_tandem
 from zeroevidence.data.relaxed_rules import RelaxedRule
 from zeroevidence.data.tandem import TandemScores, TrialScores
-from zeroevidence.errors import InputError, UsageError
+from zeroevidence.errors import InputError
 
 CM19 = "u1 - bonafide 2.5\nu2 - bonafide 1e0\nu3 A07 spoof -1\nu4 A08 spoof -2.5\n"
 ASV19 = "- target 3\nbonafide nontarget -1\nA07 spoof 2\nA08 spoof 1\n"
@@ -159,17 +159,8 @@ def test_format_can_be_forced(read):
     ("files", "problems"),
     [
         ({"cm": CM19.replace("-2.5", "nan")}, ["cm:4: score 'nan' is not finite; expected a finite number"]),
-        ({"cm": CM19.replace("2.5\n", "1e999\n", 1)}, ["cm:1: score '1e999' is not finite; expected a finite number"]),
-        (
-            {"cm": CM19.replace("1e0", "0x1")},
-            ["cm:2: score '0x1' is not a number; expected one such as -1.25 or 3e-4"],
-        ),
         ({"cm": CM19.replace("u2 -", "u2")}, ["cm:2: 3 column(s); expected 4: trial attack key score"]),
         ({"cm": CM19.replace("A07 spoof", "A07 fake")}, ["cm:3: unknown key 'fake'; expected bonafide or spoof"]),
-        (
-            {"cm": CM19, "asv": ASV19.replace("A08 spoof", "A08 bonafide")},
-            ["asv:4: unknown key 'bonafide'; expected target, nontarget or spoof"],
-        ),
         ({"cm": CM19 + "u1 - bonafide 2\n"}, ["cm:5: duplicate of 'u1' (first on line 1); expected each pair once"]),
         (
             {"cm": CM19 + "u1 A07 spoof 2\n"},
@@ -183,12 +174,7 @@ def test_format_can_be_forced(read):
             {"cm": CM19.replace("A07 spoof", "bonafide spoof")},
             ["cm:3: a spoof whose attack is 'bonafide'; expected the name of an attack"],
         ),
-        ({"cm": ""}, ["cm: empty; expected one trial per line"]),
         ({"cm": "u1 - bonafide 2.5\nu2 - bonafide 1\n"}, ["cm: no spoof trials; expected bonafide, spoof"]),
-        (
-            {"cm": CM19, "asv": ASV19.replace("nontarget", "target")},
-            ["asv: no nontarget trials; expected target, nontarget, spoof"],
-        ),
         ({"cm": CM21}, ["cm: no labels; expected a key (--key KEY)"]),
         ({"cm": CM21, "key": KEY21}, ["key:5: 'u5' has no score in {}/cm; expected one"]),
         (
@@ -198,10 +184,6 @@ def test_format_can_be_forced(read):
         (
             {"cm": CM19, "key": KEY21.replace("A07", "A09").rpartition("s2 u5")[0]},
             ["cm:3: 'u3' is spoof A07 here but spoof A09 in {}/key:3; expected the same label"],
-        ),
-        (
-            {"cm": CM19, "asv": ASV21},
-            ["asv: no labels; expected a key (--asv-key KEY)"],
         ),
         (
             {"cm": CM19, "asv": ASV19, "asv_key": PROTOCOL19.rpartition("s2")[0]},
@@ -214,10 +196,6 @@ def test_format_can_be_forced(read):
         (
             {"cm": CM19, "asv": ASV19, "asv_key": ASVKEY21},
             ["asv: no identifiers to join with {}/asv_key; expected a protocol of 2019 beside it, or none"],
-        ),
-        (
-            {"cm": CM19, "asv": ASV19 + "A09 spoof 1\n"},
-            ["asv:5: attack 'A09' has no scores in {}/cm; expected the same attacks in both"],
         ),
         (
             {"cm": CM19.replace("A08", "A09"), "asv": ASV19},
@@ -237,30 +215,10 @@ def test_format_can_be_forced(read):
                 "is this a verifier's file (--asv, --asv-key, --sasv)?"
             ],
         ),
-        (
-            {"cm": CM19, "asv": CM19},
-            [
-                "asv:1: column 3 holds no numbers; expected `enrol trial score key`; "
-                "is this a countermeasure's file (--cm, --key)?"
-            ],
-        ),
-        (
-            {"cm": CM19, "asv": PROTOCOL19},
-            ["asv:1: column 3 holds no numbers; expected `enrol trial score key`; is this the key?"],
-        ),
-        (
-            {"cm": V5.replace("2.5", "x"), "key": V5KEY},
-            ["cm:2: score 'x' is not a number; expected one such as -1.25 or 3e-4"],
-        ),
         ({"cm": V5.replace("2.5", "-"), "key": V5KEY}, ["cm:2: no cm score here but on other lines; expected one"]),
-        ({"cm": V5}, ["cm: no labels; expected a key (--key KEY)"]),
         (
             {"cm": V5, "key": V5KEY.replace("asv-label", "other")},
             ["key: no column asv-label (found: enrol, trial, cm_key); expected one"],
-        ),
-        (
-            {"cm": V5, "key": "filename\tcm-label\tasv-label\nu1\tbonafide\ttarget\nu3\tspoof\tspoof\n"},
-            ["key: no column of speakers to join with {}/cm; expected one"],
         ),
         (
             {"cm": "filename cm-score cm_score\nu1 1 2\n"},
@@ -270,7 +228,6 @@ def test_format_can_be_forced(read):
             {"cm": b"u1 - bonafide 1\nu\xe9 A07 spoof 1\n"},
             ["cm:2: byte 0xe9 is not UTF-8 (is the file in Latin-1?); expected text in UTF-8"],
         ),
-        ({"cm": CM19.encode("utf-16")}, ["cm:1: encoded in UTF-16; expected text in UTF-8"]),
         ({"cm": b"PAR1" + b"x" * 20}, ["cm: is a parquet file; expected text"]),
     ],
 )
@@ -297,22 +254,6 @@ def test_relaxed_rules_are_reported(read):
     for rule in ("keep-last", "keep-all"):  # two labels stay an error
         found = read.diagnose({"duplicates": rule}, cm=CM19 + "u1 A07 spoof 2\n")
         assert found == ["cm:5: 'u1' is spoof A07 here but bonafide before (first on line 1); expected one label"]
-
-
-def test_requests_that_make_no_sense(read):
-    for options, files, reason in (
-        ({}, {"asv": ASV19}, "--cm"),
-        ({}, {"sasv": ADCF, "asv": ASV19}, "--asv: expected the countermeasure"),
-        ({}, {"cm": CM19, "asv_key": PROTOCOL19}, "--asv-key: none of the scores needs it"),
-        ({"format": "kaldi"}, {"cm": CM19}, "unknown format 'kaldi'"),
-        ({"duplicates": "first"}, {"cm": CM19}, "unknown rule"),
-        ({"duplicates": "keep-all"}, {"cm": CM21 + "u5 1\n", "key": KEY21}, "keep-all"),
-    ):
-        with pytest.raises(UsageError, match=reason):
-            read(options, **files)
-    with pytest.raises(UsageError, match="standard input"):
-        read_tandem("-", "-")
-    assert [p.reason for p in diagnose_tandem("nowhere", "nothing")] == ["no such file"] * 2
 
 
 def test_arrays_are_checked():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from zeroevidence.data.formats.scores.reading.layout import HEAD, sample_lines
+from zeroevidence.data.formats.scores.reading.layout import HEAD
 from zeroevidence.data.formats.scores.reading.read import diagnose, read_scores
 from zeroevidence.data.formats.text import TOO_LONG
 from zeroevidence.errors import InputError
@@ -30,10 +30,3 @@ def test_a_header_below_blank_lines_is_found(tmp_path, blank, mark):
     (tmp_path / "s").write_bytes(mark + blank * b"\n" + TABLE)
     scores = read_scores(tmp_path / "s").data
     assert (scores.target.tolist(), scores.nontarget.tolist()) == ([2.0, 3.0], [1.0, 0.5])
-
-
-def test_lines_below_blank_ones_keep_their_numbers():
-    assert sample_lines(2 * HEAD * b"\n" + b"a b 1\n", "s") == [(2 * HEAD + 1, "a b 1")]
-    assert sample_lines(b"a b 1", "s") == [(1, "a b 1")]
-    with pytest.raises(InputError, match="empty"):
-        sample_lines(3 * HEAD * b"\n", "s")

@@ -167,22 +167,17 @@ def test_unknown_options(tmp_path):
 # Detection
 
 
-def test_numeric_both_ways_is_kaldi(tmp_path):
-    loaded = read_scores(put(tmp_path, "s", "1 11 0.5\n2 11 3\n"), put(tmp_path, "k", "1 11 target\n2 11 nontarget\n"))
-    assert loaded.format == "kaldi"
-    assert trials(loaded) == {("1", "11"): (0.5, True), ("2", "11"): (3.0, False)}
-
-
-def test_numeric_both_ways_is_voxceleb_when_only_that_is_in_the_key(tmp_path):
-    loaded = read_scores(put(tmp_path, "s", "0.5 1 11\n3 2 11\n"), put(tmp_path, "k", "1 11 target\n2 11 nontarget\n"))
-    assert loaded.format == "voxceleb"
+@pytest.mark.parametrize(("form", "scores"), [("kaldi", "1 11 0.5\n2 11 3\n"), ("voxceleb", "0.5 1 11\n3 2 11\n")])
+def test_numeric_both_ways_is_what_the_key_says(tmp_path, form, scores):
+    loaded = read_scores(put(tmp_path, "s", scores), put(tmp_path, "k", "1 11 target\n2 11 nontarget\n"))
+    assert loaded.format == form
     assert trials(loaded) == {("1", "11"): (0.5, True), ("2", "11"): (3.0, False)}
 
 
 def test_forced(tmp_path):
     scores, key = put(tmp_path, "s", "0.5 1 11\n3 2 11\n"), put(tmp_path, "k", "1 1 11\n0 2 11\n")
     assert read_scores(scores, key, format="voxceleb").format == "voxceleb"
-    assert "is not in the key" in str(diagnose(scores, key, format="kaldi")) or diagnose(scores, key, format="kaldi")
+    assert diagnose(scores, key, format="kaldi")
     assert diagnose(scores, format="table")[0].reason.startswith("no header")
     assert diagnose(scores, format="matrix")[0].reason.startswith("is a text file")
     assert diagnose(scores, format="bosaris")[0].reason.startswith("is a text file")
@@ -212,11 +207,8 @@ def test_ambiguous_header(tmp_path):
     ("scores", "key", "wanted"),
     [
         ("\n" + SCORES.replace("1e-3", "nan"), KEY, "s:4: score 'nan' is not finite"),
-        (SCORES.replace("0.5", "-inf"), KEY, "s:1: score '-inf' is not finite"),
-        (SCORES.replace("0.5", "1e999"), KEY, "s:1: score '1e999' is not finite"),
         (SCORES.replace("0.5", "0,5"), KEY, "s:1: score '0,5' is not a number"),
         (SCORES.replace("0.5", "1_000"), KEY, "s:1: score '1_000' is not a number"),
-        (SCORES.replace("0.5", "0x10"), KEY, "s:1: score '0x10' is not a number"),
         (SCORES.replace("0.5", "٣"), KEY, "s:1: score '٣' is not a number"),
         (SCORES.replace("-1.25", "-1.25 7"), KEY, "s:2: 4 column(s); expected 3: enrol trial score"),
         (SCORES.replace(" -3", ""), KEY, "s:4: 2 column(s); expected 3: enrol trial score"),
@@ -224,11 +216,6 @@ def test_ambiguous_header(tmp_path):
             SCORES,
             KEY.replace("77 77-1 target", "77 77-1 Target"),
             "k:5: unknown label 'Target'; expected target or",
-        ),
-        (
-            SCORES,
-            KEY.replace("77 77-1 target", "77 77-1 1.5"),
-            "k:5: unknown label '1.5'; expected target or nontarget",
         ),
         (
             SCORES,
@@ -251,26 +238,19 @@ def test_ambiguous_header(tmp_path):
         (KEY, KEY, "s:1: column 3 holds labels, not scores: is this the key?"),
         (SCORES, "a b target\nc d nontarget\n", "s:1: no trial of this file is in the key"),
         ("", KEY, "s: empty; expected one trial per line"),
-        (" \r\n\t\n", KEY, "s: empty; expected one trial per line"),
-        (SCORES, "\n", "k: empty; expected one trial per line"),
         (SCORES, KEY.replace("nontarget", "target"), "k: all 5 trials are target; expected both"),
         ("1 0\n2 0\n", None, "s: all 2 trials are nontarget; expected both target and nontarget trials"),
         (SCORES, None, "s: no labels; expected a key (--key KEY) or a label column"),
         ("1 target\n2 nontarget\n", KEY, "s: no enrol and trial columns to join with"),
         ("a\nb\n", KEY, "s:1: 1 column(s); expected `enrol trial score`"),
-        ("a b c d e\n" * 3, KEY, "s:1: 5 column(s); expected"),
         ("score,label,enrol\n1,1,a\n", None, "s: enrol without trial, or trial without enrol"),
         ("label,enrol,trial\n1,a,b\n", None, "s: no column named score (found: label, enrol, trial)"),
         (SCORES, "enrol,trial\n1,2\n", "k: not a key (found columns: enrol, trial)"),
         ("score,label\n", None, "s: empty below its header"),
-        ("score,label\n1,1\n2\n", None, "s:3: 1 column(s); expected 2: score label"),
         ("enrol,trial,score,label\na,,1,1\n", None, "s:2: empty trial; expected enrol trial score label"),
         ('score,label\n"1,1\n2,0\n', None, "s:2: quotes do not match"),
         (SCORES.encode("utf-16"), KEY, "s:1: encoded in UTF-16; expected text in UTF-8"),
-        (SCORES.encode("utf-16-le"), KEY, "s:1: a NUL byte; expected text in UTF-8"),
-        (SCORES.replace(" -3", " -3\0"), KEY, "s:4: a NUL byte; expected text in UTF-8"),
         (SCORES.replace(" -3", " -3\x0b"), KEY, "s:4: control character 0x0b; expected text in UTF-8"),
-        (SCORES.replace("\n77 ", "\r77 "), KEY, "s:3: control character 0x0d"),
         (
             SCORES.replace("77-1", "é").encode("latin-1"),
             KEY,
