@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.effort import slow
 from zeroevidence.errors import InputError
 from zeroevidence.forking import can_fork, forked_map
 
@@ -39,15 +40,11 @@ def test_one_process_or_job_needs_no_copy_unless_there_is_something_to_do_meanwh
     for processes, jobs in ((1, 3), (2, 1)):
         with forked_map(processes) as each:
             assert set(each(lambda _: os.getpid(), range(jobs))) == {HERE}
-    with forked_map(2, meanwhile=list) as each:
-        assert list(each(lambda _: os.getpid(), [1])) != [HERE]
-
-
-def test_this_process_works_while_its_copies_do_once() -> None:
     done: list[int] = []
     with forked_map(2, meanwhile=lambda: done.append(os.getpid())) as each:
-        assert list(each(abs, [-1, -2])) == list(each(abs, [1, 2]))
-    assert done == [HERE]
+        assert list(each(lambda _: os.getpid(), [1])) != [HERE]
+        assert list(each(abs, [-1, -2])) == [1, 2]
+    assert done == [HERE]  # once
 
 
 def test_what_killed_copies_leave_is_done_here() -> None:
@@ -80,7 +77,7 @@ def test_a_process_with_threads_is_not_copied(monkeypatch: pytest.MonkeyPatch) -
     assert not can_fork()
 
 
-@pytest.mark.parametrize("command", ["evaluate", "compare"])
+@pytest.mark.parametrize("command", ["evaluate", pytest.param("compare", marks=slow)])
 def test_commands_give_the_same_with_any_number_of_cores(command: str, tmp_path: Path) -> None:
     """The list of cores decides whether files are evaluated by copies of the process."""
     paths = []
@@ -103,7 +100,8 @@ def test_commands_give_the_same_with_any_number_of_cores(command: str, tmp_path:
             "def counted():\n    pid = fork()\n    if pid: os.write(2, b'copied')\n    return pid\n"
             "os.fork = counted\nfrom zeroevidence.cli import main; main()"
         )
-        words = [sys.executable, "-c", code, command, *paths, "--intervals", "20"]
+        few = ("--null", "0") if command == "evaluate" else ()
+        words = [sys.executable, "-c", code, command, *paths, "--intervals", "20", *few]
         run = subprocess.run(words, capture_output=True, text=True, check=True)
         assert ("copied" in run.stderr) is (cores > 1)
         outputs.append(run.stdout)

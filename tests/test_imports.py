@@ -44,9 +44,7 @@ def test_a_list_of_trials_is_evaluated_without_scipy_stats(tmp_path):
     assert "scipy.stats" not in modules
 
 
-def test_the_version_is_answered_without_numpy_and_garbage_collected_after_an_import():
-    code = "from zeroevidence.cli import cli; cli(['--version'], standalone_mode=False)"
-    assert not {"numpy", "polars", "rich", "scipy"} & loaded_by(code)
+def test_garbage_is_collected_after_a_command_was_imported():
     code = "from zeroevidence.cli import cli; cli(['cite'], standalone_mode=False); import gc; print(gc.isenabled())"
     assert {"True", "zeroevidence.cli.commands.cite"} <= loaded_by(code)
 

@@ -20,9 +20,9 @@ class Entry:
 
 
 def test_find_add_remove() -> None:
-    entries: Registry[Entry] = Registry("colour")
-    red = entries.add(Entry("red"))
-    entries.add(Entry("blue"))
+    entries: Registry[Entry] = Registry("colour", order=lambda entry: entry.place)
+    entries.add(Entry("blue", 2))
+    red = entries.add(Entry("red", 1))
     assert entries.find("red") is red
     with pytest.raises(UsageError, match="unknown colour 'green'; expected red, blue"):
         entries.find("green")
@@ -30,32 +30,6 @@ def test_find_add_remove() -> None:
         entries.add(Entry("red"))
     assert entries.remove("red") is red
     assert list(entries) == ["blue"]
-
-
-def test_order() -> None:
-    entries: Registry[Entry] = Registry("colour", order=lambda entry: entry.place)
-    for place, name in ((2, "blue"), (1, "red"), (3, "green")):
-        entries.add(Entry(name, place))
-    assert list(entries) == ["red", "blue", "green"]
-
-
-def test_modules_of_the_package_are_imported_on_first_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    package = tmp_path / "painted"
-    package.mkdir()
-    (package / "__init__.py").write_text(
-        "from zeroevidence.registry import Registry\nCOLOURS = Registry('colour', package=__name__)\n"
-    )
-    (package / "red.py").write_text(
-        "from types import SimpleNamespace\nfrom painted import COLOURS\nCOLOURS.add(SimpleNamespace(name='red'))\n"
-    )
-    monkeypatch.syspath_prepend(tmp_path)
-    from painted import COLOURS
-
-    assert "painted.red" not in sys.modules
-    assert list(COLOURS) == ["red"]
-    assert "painted.red" in sys.modules
-    COLOURS.remove("red")
-    assert list(COLOURS) == []
 
 
 def test_threads_that_read_it_first_at_once_all_find_everything(
@@ -75,6 +49,7 @@ def test_threads_that_read_it_first_at_once_all_find_everything(
     monkeypatch.syspath_prepend(tmp_path)
     from printed import COLOURS, GO, INSIDE
 
+    assert "printed.red" not in sys.modules  # until it is first used
     names: list[list[str]] = []
     readers = [threading.Thread(target=lambda: names.append(list(COLOURS))) for _ in range(2)]
     readers[0].start()

@@ -122,12 +122,3 @@ def test_all_stages_run_to_their_end_and_the_run_fails_where_one_does(failing, t
     assert failing not in said
     assert ("tests" in said) == (failing != "tests")
     assert ("lint" in said) == (failing in ("tests", None))
-
-
-def test_hooks_fetch_nothing_and_run_tools_of_the_project():
-    (repository,) = yaml.safe_load(read(".pre-commit-config.yaml"))["repos"]
-    assert repository["repo"] == "local"
-    lint = read(".ci/run").split("lint() {")[1].split("\n}")[0]
-    for hook in repository["hooks"]:
-        assert hook["language"] == "system"
-        assert f"/bin/{hook['entry'].split()[0]}" in lint

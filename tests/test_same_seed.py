@@ -53,9 +53,10 @@ def made(home, name, count):
     return {path.name: path.read_bytes() for path in out.iterdir() if path.name != "manifest.json"}
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=slow) if name == "fit a network" else name for name in COMMANDS]
-)
+QUICK = ("evaluate", "tandem", "link")
+
+
+@pytest.mark.parametrize("name", [name if name in QUICK else pytest.param(name, marks=slow) for name in COMMANDS])
 def test_threads_and_workers_change_nothing(files, name):
     if "protect" in COMMANDS[name]:
         pytest.importorskip("safetensors")

@@ -40,9 +40,7 @@ def test_models_are_chosen_by_them(data):
     ("labels", "scores", "reason"),
     [
         ([1, 0], [0.1, 0.2, 0.3], "a label for each"),
-        ([[1, 0]], [[0.1, 0.2]], "a label for each"),
         ([1, 1], [0.1, 0.2], "expected two classes, got 1"),
-        ([0, 1, 2], [0.1, 0.2, 0.3], "expected two classes, got 3"),
         ([0, 1], [0.1, np.nan], "not a number"),
     ],
 )

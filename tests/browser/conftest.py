@@ -28,7 +28,7 @@ def report(tmp_path_factory):
     from zeroevidence.report.html.page import to_html
 
     rng = np.random.default_rng(0)
-    people = 16
+    people = 8
     mated = np.repeat(np.arange(people), 4)
     names = np.array([EVIL, *(f"p{i:02d}" for i in range(1, people))])
     rows = []
@@ -36,7 +36,7 @@ def report(tmp_path_factory):
         scores = rng.normal(0.0, 1.0, (len(mated), people))
         scores[np.arange(len(mated)), mated] += shift
         matrix = ze.ScoreMatrix(scores, mated, enrolments=names, trial_speakers=names[mated], enrolment_speakers=names)
-        rows.append(ze.evaluate(matrix, labels={"system": system}, options=ze.Options(intervals=20, null=19)))
+        rows.append(ze.evaluate(matrix, labels={"system": system}, options=ze.Options(intervals=5, null=5)))
     rows[0] = replace(rows[0], labels={"system": f"weak {EVIL}"})
     path = tmp_path_factory.mktemp("report") / "report.html"
     path.write_text(to_html(rows), encoding="utf-8")
@@ -66,6 +66,49 @@ def visit(browser):
     yield go
     for context in contexts:
         context.close()
+
+
+# Every text that can be seen, every message that may be shown, and the buttons of fields.
+CONTRASTS = """() => {
+  const channel = (value) => value <= 10.31475 ? value / 3294.6 : ((value / 255 + 0.055) / 1.055) ** 2.4;
+  const luminance = ([r, g, b]) => 0.2126 * channel(r) + 0.7152 * channel(g) + 0.0722 * channel(b);
+  const parse = (text) => text.match(/[0-9.]+/g).map(Number);
+  const behind = (element) => {
+    for (let at = element; at; at = at.parentElement) {
+      const colour = parse(getComputedStyle(at).backgroundColor);
+      if (colour.length < 4 || colour[3] > 0) return colour;
+    }
+    return parse(getComputedStyle(document.documentElement).backgroundColor);
+  };
+  const contrast = (one, other) => {
+    const [low, high] = [luminance(one), luminance(other)].sort((a, b) => a - b);
+    return (high + 0.05) / (low + 0.05);
+  };
+  document.querySelectorAll("details").forEach((each) => { each.name = ""; each.open = true; });
+  document.querySelectorAll("[role=alert]").forEach((each) => {
+    each.hidden = false;
+    each.textContent ||= "a message";
+  });
+  const seen = [];
+  const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walk.nextNode()) {
+    const element = walk.currentNode.parentElement;
+    const text = walk.currentNode.textContent.trim();
+    if (!text || element.closest("svg, script, style, noscript") || !element.checkVisibility()) continue;
+    seen.push([text, contrast(parse(getComputedStyle(element).color), behind(element))]);
+  }
+  document.querySelectorAll("input[type=file]").forEach((each) => {
+    const look = getComputedStyle(each, "::file-selector-button");
+    seen.push([`button of ${each.id}`, contrast(parse(look.color), parse(look.backgroundColor))]);
+  });
+  return seen;
+}"""
+
+
+@pytest.fixture
+def contrasts():
+    """The contrast of every text of a page with what is behind it."""
+    return lambda page: page.evaluate(CONTRASTS)
 
 
 @contextmanager

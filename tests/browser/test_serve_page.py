@@ -9,6 +9,7 @@ from contextlib import contextmanager
 import pytest
 from playwright.sync_api import expect
 
+from tests.effort import slow
 from zeroevidence.sample import sample_rows
 
 PATIENCE = 600.0  # seconds: a busy machine may take long for everything
@@ -73,12 +74,14 @@ def test_upload_progress_report(server, busy, visit, sample):
     assert all(url.startswith(server) for url in seen["requests"])
 
 
+@slow
 def test_without_a_script(ended, visit):
     page, _ = visit(ended["done"], java_script_enabled=False)
     open_report(page)
     assert page.locator("figure svg").count() > 10
 
 
+@slow
 def test_problems_by_line(ended, visit):
     page, seen = visit(ended["problems"])
     cells = page.locator("table.problems tbody tr").first.locator("th, td").all_inner_texts()
@@ -110,26 +113,6 @@ def fetched(address):
     return status
 
 
-def test_another_page_cannot_post(server, visit, tmp_path):
-    """A page elsewhere that knows the address, but not the secret in it, and says where it comes from."""
-    other = tmp_path / "other.html"
-    other.write_text(f'<form method="post" action="{server}/upload/x"><button>go</button></form>')
-    page, _ = visit(other)
-    with page.expect_response(lambda answer: "/upload/" in answer.url) as answer:
-        page.get_by_role("button").click()
-    assert answer.value.status == 403
-
-
-def test_cancel(server, busy, visit, sample):
-    page, _ = visit(server)
-    with busy():
-        send(page, sample.scores, sample.key)
-        page.get_by_role("button", name="Cancel").click()
-        page.get_by_text("Cancelled").wait_for()
-    page.wait_for_load_state("load")
-    assert page.get_by_role("link", name="Read the report").count() == 0
-
-
 @pytest.fixture(scope="module")
 def ended(running, browser, sample, tmp_path_factory):
     """Addresses of pages with a verdict, with problems and after a cancel."""
@@ -152,6 +135,7 @@ def ended(running, browser, sample, tmp_path_factory):
     context.close()
 
 
+@slow
 @pytest.mark.parametrize("width", [400, 1600])
 def test_no_sideways_scrolling(ended, visit, width):
     for address in ended.values():
@@ -160,53 +144,17 @@ def test_no_sideways_scrolling(ended, visit, width):
         assert page.evaluate("document.documentElement.scrollWidth") <= width, address
 
 
-# Every text that can be seen, every message that may be shown, and the buttons of fields.
-FAINT = """() => {
-  const channel = (value) => value <= 10.31475 ? value / 3294.6 : ((value / 255 + 0.055) / 1.055) ** 2.4;
-  const luminance = ([r, g, b]) => 0.2126 * channel(r) + 0.7152 * channel(g) + 0.0722 * channel(b);
-  const parse = (text) => text.match(/[0-9.]+/g).map(Number);
-  const behind = (element) => {
-    for (let at = element; at; at = at.parentElement) {
-      const colour = parse(getComputedStyle(at).backgroundColor);
-      if (colour.length < 4 || colour[3] > 0) return colour;
-    }
-    return parse(getComputedStyle(document.documentElement).backgroundColor);
-  };
-  const contrast = (one, other) => {
-    const [low, high] = [luminance(one), luminance(other)].sort((a, b) => a - b);
-    return (high + 0.05) / (low + 0.05);
-  };
-  document.querySelectorAll("details").forEach((each) => { each.name = ""; each.open = true; });
-  document.querySelectorAll("[role=alert]").forEach((each) => {
-    each.hidden = false;
-    each.textContent ||= "a message";
-  });
-  const seen = [];
-  const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  while (walk.nextNode()) {
-    const element = walk.currentNode.parentElement;
-    const text = walk.currentNode.textContent.trim();
-    if (!text || element.closest("svg, script, style, noscript") || !element.checkVisibility()) continue;
-    seen.push([text, contrast(parse(getComputedStyle(element).color), behind(element))]);
-  }
-  document.querySelectorAll("input[type=file]").forEach((each) => {
-    const look = getComputedStyle(each, "::file-selector-button");
-    seen.push([`button of ${each.id}`, contrast(parse(look.color), parse(look.backgroundColor))]);
-  });
-  return seen;
-}"""
-
-
+@slow
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_every_message_has_contrast(ended, busy, visit, theme):
+def test_every_message_has_contrast(ended, busy, visit, contrasts, theme):
     shown = {}
     for name, address in ended.items():
-        shown[name] = visit(address, unfold=False, color_scheme=theme)[0].evaluate(FAINT)
+        shown[name] = contrasts(visit(address, unfold=False, color_scheme=theme)[0])
     page, _ = visit(ended["start"], unfold=False, color_scheme=theme)
     with busy():
         page.get_by_role("button", name="Try it with sample data").click()
         page.get_by_role("progressbar").wait_for()
-        shown["waiting"] = page.evaluate(FAINT)
+        shown["waiting"] = contrasts(page)
         page.get_by_role("button", name="Cancel").click()
     texts = {name: " ".join(text for text, _ in seen) for name, seen in shown.items()}
     assert "a message" in texts["start"]
@@ -219,6 +167,7 @@ def test_every_message_has_contrast(ended, busy, visit, theme):
     assert faint == []
 
 
+@slow
 def test_the_verdict_stands_on_the_page_of_the_result(ended, visit):
     page, seen = visit(ended["done"])
     headline = page.locator(".verdict h2").inner_text()
@@ -267,7 +216,7 @@ def test_a_folder_of_the_browser_arrives_with_its_names(server, visit, tmp_path)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
-@pytest.mark.parametrize(("sign", "asked"), [("SIGINT", False), ("SIGTERM", True), ("SIGHUP", True)])
+@pytest.mark.parametrize(("sign", "asked"), [pytest.param("SIGINT", False, marks=slow), ("SIGTERM", True)])
 def test_stopping_leaves_nothing(serve, tmp_path, monkeypatch, sign, asked):
     """Neither files nor a traceback, whether it was asked for a page before or is still starting."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))

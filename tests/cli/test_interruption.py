@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.effort import slow
 from tests.onnx_bytes import model as onnx_model
 
 PATIENCE = 600.0  # seconds: ends what hangs
@@ -90,9 +91,7 @@ def test_an_audit_with_a_program(speech):
     assert process.returncode == 143, err
     kept = f"{speech / 'out' / 'cache'} keeps 12 files, from which the same command continues"
     assert err.splitlines()[-1] == f"interrupted by SIGTERM; {kept}"
-    assert "Traceback" not in err
-    assert list((speech / "temporary").rglob("zeroevidence-*")) == []
-    assert list((speech / "temporary").rglob("*.wav")) == []
+    assert [path for name in ("zeroevidence-*", "*.wav") for path in (speech / "temporary").rglob(name)] == []
     pids = [int(pid) for path in (speech / "started").iterdir() for pid in path.read_text().split()]
     assert len(pids) >= 2
     waited(lambda: not any(map(is_running, pids)))
@@ -101,7 +100,10 @@ def test_an_audit_with_a_program(speech):
 
 @pytest.mark.parametrize(
     ("name", "number", "code", "line"),
-    [("click", signal.SIGTERM, 143, "interrupted by SIGTERM\n"), ("polars", signal.SIGINT, 130, "interrupted\n")],
+    [
+        ("click", signal.SIGTERM, 143, "interrupted by SIGTERM\n"),
+        pytest.param("polars", signal.SIGINT, 130, "interrupted\n", marks=slow),
+    ],
 )
 def test_while_modules_are_imported(tmp_path, name, number, code, line):
     (tmp_path / "scores").write_text("a u 1.0 target\nb u 0.0 nontarget\n")

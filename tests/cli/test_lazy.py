@@ -44,17 +44,6 @@ def test_every_command_is_listed_with_the_first_line_of_its_file(run):
         assert f"{name} {summary}" in text
 
 
-def test_polars_is_imported_when_it_is_first_used():
-    code = (
-        "import sys\nfrom zeroevidence.cli import main\ntry:\n    main(['report', '--help'])\nexcept SystemExit:\n"
-        "    print('\\n', any(name.startswith('polars.') for name in sys.modules))\n"
-        "    from zeroevidence.data.formats.scores.reading import polars_reader\n    import polars.selectors\n"
-        "    print(polars_reader.pl is polars, polars.DataFrame({'a': [1, 2]})['a'].sum(), polars.selectors.all())"
-    )
-    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert out.rpartition("Options:")[2].split()[-4:] == ["False", "True", "3", "cs.all()"]
-
-
 def test_threads_that_use_polars_first_at_once_find_it_whole():
     code = (
         "from concurrent.futures import ThreadPoolExecutor\nfrom zeroevidence.cli.lazy import _defer\n"

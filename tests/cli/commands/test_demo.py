@@ -31,13 +31,6 @@ def test_a_folder_in_use_is_refused_unless_told(run, tmp_path):
     assert (tmp_path / "mine.txt").read_text() == "precious"
 
 
-def test_a_file_in_the_way_is_one_message(run, tmp_path):
-    (tmp_path / "file").write_text("")
-    code, _, err = run("demo", "--files", tmp_path / "file" / "below")
-    assert code == 2
-    assert len(err.splitlines()) == 1
-
-
 def test_files_and_a_report_at_once_is_refused(run, tmp_path):
     for option in ("--report", "-o"):
         code, _, err = run("demo", "--files", tmp_path / "data", option, tmp_path / "other")

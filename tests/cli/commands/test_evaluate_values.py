@@ -29,7 +29,7 @@ def first_number(text, heading):
     return line.removeprefix(heading).split()[0]
 
 
-@pytest.mark.parametrize("options", [("--intervals", "0", "--null", "0"), QUICK, pytest.param((), marks=slow)])
+@pytest.mark.parametrize("options", [("--intervals", "0", "--null", "0"), pytest.param((), marks=slow)])
 def test_the_papers_numbers_through_every_channel(run, zebra, options, monkeypatch):
     monkeypatch.setenv("COLUMNS", "160")  # titles are on one line
     code, text, _ = run("evaluate", *zebra, *options, "-f", "json")
@@ -41,8 +41,6 @@ def test_the_papers_numbers_through_every_channel(run, zebra, options, monkeypat
     python = ze.evaluate(read_scores(zebra[0], zebra[2]), intervals=0, null=0)
     assert {name: row[name]["value"] for name in PAPER} == {name: python[name].value for name in PAPER}
     assert {name: from_json(text)[0][name].value for name in PAPER} == {name: python[name].value for name in PAPER}
-    frame = python.to_frame()
-    assert dict(zip(frame["measure"], frame["value"], strict=True))["d_ece"] == python["d_ece"].value
 
     _, text, _ = run("evaluate", *zebra, *options)
     assert first_number(text, "D_ECE [bit]") == f"{python['d_ece'].value:.4f}"
@@ -58,16 +56,6 @@ def test_the_papers_numbers_through_every_channel(run, zebra, options, monkeypat
     assert {name: float(lines[name]["value"]) for name in PAPER} == {name: python[name].value for name in PAPER}
     assert lines["tag"]["value"] == "C"
     assert "estimate" not in lines["d_ece"]
-
-
-def test_a_gate_fails_on_the_papers_case(run, zebra):
-    code, _, err = run("evaluate", *zebra, *QUICK, "--fail-if", "d_ece>0.55")
-    assert (code, err) == (1, "gate failed: oo_f: d_ece = 0.58391 > 0.55\n")
-    code, _, err = run("evaluate", *zebra, *QUICK, "--fail-if", "d_ece>0.59")
-    assert (code, err) == (0, "")
-    code, _, err = run("evaluate", *zebra, *QUICK, "--fail-if", "bound(d_ece)>0.59")
-    assert code == 1
-    assert err.startswith("gate failed: oo_f: bound(d_ece) = ")
 
 
 @pytest.fixture(scope="module")
@@ -119,11 +107,6 @@ def test_estimates_are_a_column_where_asked_for(run, scores):
     plain, shown = (
         run("evaluate", *arguments(scores, 12), *QUICK, "-f", "csv", *more)[1] for more in ((), ("--estimate",))
     )
-    lines = {line["measure"]: line for line in csv.DictReader(io.StringIO(shown))}
     assert "estimate" not in plain.splitlines()[0].split(",")
-    assert {name for name, line in lines.items() if line["estimate"]} == {
-        "d_ece",
-        "cllr_min",
-    }
-    assert " estimate " in run("evaluate", *arguments(scores, 12), *QUICK, "--estimate")[1]
-    assert " estimate " not in run("evaluate", *arguments(scores, 12), *QUICK)[1]
+    lines = csv.DictReader(io.StringIO(shown))
+    assert {line["measure"] for line in lines if line["estimate"]} == {"d_ece", "cllr_min"}

@@ -143,7 +143,7 @@ def two(tmp_path, source):
 
 def test_two_folders_become_the_table_of_a_paper(run, two):
     measures = [word for name in ("eer", "alid", "d_ece", "wer") for word in ("--measure", name)]
-    code, out, err = run("evaluate", *two, "--null", 0, "-f", "latex", *measures)
+    code, out, err = run("evaluate", *two, "--intervals", 20, "--null", 0, "-f", "latex", *measures)
     assert code == 0, err
     first, second = re.findall(r"\\begin\{tabular\}.*?\\end\{tabular\}", out, re.DOTALL)
     titles = re.findall(r"\\multicolumn\{\d\}\{l\}\{(.*?)\}", first)
@@ -179,15 +179,12 @@ def test_utility_of_a_kit_is_measured_where_it_can_be(run, two, tmp_path):
     assert found["unprotected", "libri", None].number("wer") == 0.0  # not the 99 of the table
     assert found["a", "libri", None]["wer"].low is not None
     assert found["a", "libri", None].counts["speakers"] == 12
-    assert found["a", "vctk", None].number("wer") == 0.2
     assert found["a", "IEMOCAP", None].number("uar") == 0.505
 
 
 def test_names_that_are_given_are_those_of_utility_too(run, two):
-    code, out, err = run(
-        "evaluate", *two, "--system", "ours", "--system", "theirs", "--intervals", 0, "--null", 0, "-f", "md",
-        "--measure", "eer", "--measure", "wer",
-    )  # fmt: skip
+    names, measures = ("--system", "ours", "--system", "theirs"), ("--measure", "eer", "--measure", "wer")
+    code, out, err = run("evaluate", *two, *names, *measures, "--intervals", 0, "--null", 0, "-f", "md")
     assert code == 0, err
     lines = [line.split(" | ") for line in out.splitlines() if line.startswith(("| ours", "| theirs"))]
     assert {line[0].removeprefix("| ") for line in lines} == {"ours", "theirs"}
@@ -234,14 +231,8 @@ def test_a_table_of_systems_describes_score_files(source, published, tmp_path):
     shutil.copy(TABLE, tmp_path / "vpc2020" / "systems.tsv")
     files = score_files([str(tmp_path / "vpc2020")])
     assert len(files) == 18
-    assert {file.about.threat.name for file in files} == {
-        *("unprotected", "ignorant", "lazy-informed", "semi-informed", "other")
-    }
-    rows = evaluate_files(files[:4], options=Options(intervals=0, null=0))
-    eers = {
-        Path(file.scores).relative_to(tmp_path / "vpc2020"): row["eer"].value
-        for file, row in zip(files[:4], rows, strict=True)
-    }
-    assert 100.0 * eers[Path("samegender_f0orig/oa_f.scores")] == pytest.approx(
-        published["samegender_f0orig/oa_f"], abs=6e-4
-    )
+    names = {"unprotected", "ignorant", "lazy-informed", "semi-informed", "other"}
+    assert {file.about.threat.name for file in files} == names
+    (file,) = (file for file in files if str(file.scores).endswith("samegender_f0orig/oa_f.scores"))
+    (row,) = evaluate_files([file], options=Options(intervals=0, null=0))
+    assert 100.0 * row["eer"].value == pytest.approx(published["samegender_f0orig/oa_f"], abs=6e-4)

@@ -3,14 +3,14 @@
 import csv
 import io
 import json
-from dataclasses import replace
 
 import pytest
 
 import zeroevidence as ze
+from tests.effort import slow
 from zeroevidence.evaluation.planning.pilot import plan_from_pilot
-from zeroevidence.evaluation.planning.result import Expected, Pilot, Plan, Requirement, Simulation
-from zeroevidence.evaluation.planning.simulated import SCENARIOS, Design, simulated
+from zeroevidence.evaluation.planning.result import Expected, Plan, Requirement, Simulation
+from zeroevidence.evaluation.planning.simulated import Design, simulated
 from zeroevidence.report.tables.plans import render_plan
 from zeroevidence.uncertainty.planning import PeopleNeeded
 
@@ -33,10 +33,9 @@ def test_text_says_what_to_expect(run):
     assert (code, err) == (0, "")
     assert "To expect from 12 people with 3 utterances each, if D_ECE is 0.2 bit in truth" in out
     assert "Means over 2 simulated recordings (seed 0)" in out
-    line = next(line for line in out.splitlines() if line.startswith("D_ECE"))
-    assert "0.2000" in line
-    assert "≤" in line
-    assert "≥" in next(line for line in out.splitlines() if line.startswith("EER"))
+    lines = {line.split()[0]: line for line in out.splitlines() if line}
+    assert "≤" in lines["D_ECE"]
+    assert "≥" in lines["EER"]
 
 
 def test_json_is_the_same_as_from_python(run):
@@ -46,34 +45,27 @@ def test_json_is_the_same_as_from_python(run):
     assert (document["schema"], document["kind"]) == ("zeroevidence/plan/3", "simulation")
     same = ze.plan(12, 3, leak=0.25, measure="eer", simulations=2, seed=4)
     assert out == render_plan(same, "json")
-    assert [one["measure"] for one in document["expected"]] == [one.measure for one in same.expected]
-    assert document["basis"]["design"] == {
-        "people": 12,
-        "utterances": 3,
-        "between": 0.5,
-        "uneven": False,
-        "scenario": "alike",
-    }
 
 
-def test_csv_has_a_line_for_each_measure(run, pilot):
-    code, out, _ = run("plan", "--pilot", pilot, "--show-at-most", "d_ece=0.3", "-f", "csv")
+@slow
+def test_two_systems_are_planned_for(run):
+    code, out, _ = run(*QUICK, "--leak", "0.1", "--difference", "0.3")
     assert code == 0
-    lines = {line["measure"]: line for line in csv.DictReader(io.StringIO(out))}
-    assert int(lines["d_ece"]["needed_people"]) >= 10
-    assert lines["eer"]["needed_people"] == ""
+    assert "if D_ECE is 0.1 bit for one system and 0.4 bit for another" in " ".join(out.split())
 
 
 def test_a_pilot_is_extrapolated(run, pilot):
     code, out, _ = run("plan", "--pilot", pilot, "--people", 64)
     assert code == 0
     assert "To expect from 64 people, if the pilot's estimates are the truth" in out
-    words = " ".join(out.split())
-    assert "Extrapolated from a pilot with 16 people (mine)" in words
-    assert "Values of a search change with the number of people searched" in words
-
-
-def test_a_pilot_says_how_many_people_are_needed(run, pilot):
+    assert "Extrapolated from a pilot with 16 people (mine)" in " ".join(out.split())
+    code, out, _ = run(
+        "plan", "--pilot", pilot, "--show-at-most", "d_ece=0.3", "--show-at-least", "eer=0.2", "-f", "csv"
+    )
+    assert code == 0
+    lines = {line["measure"]: line for line in csv.DictReader(io.StringIO(out))}
+    assert int(lines["d_ece"]["needed_people"]) >= 10
+    assert lines["alid"]["needed_people"] == ""
     code, out, _ = run("plan", "--pilot", pilot, "--show-at-most", "d_ece=0.3", "--show-at-least", "eer=0.49")
     assert code == 0
     words = " ".join(out.split())
@@ -81,38 +73,24 @@ def test_a_pilot_says_how_many_people_are_needed(run, pilot):
     assert "No number of people will show that EER is at least 49 %: in the pilot it is not" in words
 
 
-def test_a_small_pilot_is_said_to_be_small():
-    assert "The pilot is small" in render_plan(plan_from_pilot(result(12)), "md")
-    assert "The pilot is small" not in render_plan(plan_from_pilot(result(16)), "md")
-
-
-def test_a_pilot_of_uneven_people_says_how_many_they_count_as():
-    row = ze.evaluate(simulated(Design(30, 4, uneven=True), 1.0, 0, 0), null=0)
-    found = plan_from_pilot(row)
-    assert isinstance(found.basis, Pilot)
-    assert f"30 people, who count as {found.basis.effective:.0f}" in render_plan(found, "md")
-
-
-def test_a_pilot_just_beyond_the_bound_may_be_better_in_truth():
-    row = result(16)
-    bound = row["d_ece"].corrected - 0.2 * row["d_ece"].spread.error
-    text = render_plan(plan_from_pilot(row, show={"d_ece": bound}), "md")
-    assert "unless the truth is better (about" in text
-
-
-def test_bounds_that_take_too_many_people():
-    row = result(16)
-    text = render_plan(plan_from_pilot(row, show={"d_ece": row["d_ece"].corrected + 1e-4}), "md")
-    assert "takes more than 10000 people: the pilot's estimate is too close to it." in text
-
-
-ALIKE, FEWER = PeopleNeeded(40, 40, 40), PeopleNeeded(30, 30, 30)
-CONFIRMED = PeopleNeeded(61, 61, 61, None, 0.86, 0.034, 100)
+@pytest.mark.parametrize(
+    ("people", "errors", "said"),  # by how many standard errors the bound is beyond the estimate
+    [
+        (12, None, "The pilot is small"),
+        (16, -0.2, "unless the truth is better (about"),
+        (16, 1e-3, "takes more than 10000 people: the pilot's estimate is too close to it."),
+    ],
+)
+def test_what_is_said_of_a_pilot(people, errors, said):
+    row = result(people)
+    estimate = row["d_ece"]
+    show = {} if errors is None else {"d_ece": estimate.corrected + errors * estimate.spread.error}
+    assert said in render_plan(plan_from_pilot(row, show=show), "md")
 
 
 def simulated_plan(needed):
     """A plan in which few people are recognised better than most, and so many are needed then."""
-    scenarios = {"alike": ALIKE, "unequal": FEWER, "heavy-tailed": needed}
+    scenarios = {"alike": PeopleNeeded(40, 40, 40), "unequal": PeopleNeeded(30, 30, 30), "heavy-tailed": needed}
     target = Requirement("d_ece", 0.1, needed, scenarios)
     basis = Simulation(Design(30), "d_ece", 0.05, 0.6, 20, 0)
     return Plan(30, (), (target,), 0.8, basis, 1.0)
@@ -121,7 +99,7 @@ def simulated_plan(needed):
 @pytest.mark.parametrize(
     ("needed", "said"),
     [
-        (CONFIRMED, "takes about 61 people: so many show it in 86 % ± 3 % of 100 simulated recordings where a few are"),
+        (PeopleNeeded(61, 61, 61, None, 0.86, 0.034, 100), "so many show it in 86 % ± 3 % of 100 simulated recordings"),
         (PeopleNeeded(None, 61, None, "unconfirmed", 0.7, 0.05, 100), "takes more than 61 people where a few are"),
         (PeopleNeeded(700, 700, 700), "which is extrapolated from simulations of fewer. It takes 40"),
         (PeopleNeeded(None, None, None, "beyond"), "takes more than 10000 people where a few are recognised much"),
@@ -130,30 +108,9 @@ def simulated_plan(needed):
 )
 def test_people_needed_by_simulations(needed, said):
     assert said in render_plan(simulated_plan(needed), "md").replace("\\", "")
-
-
-def test_a_truth_beyond_the_bound_in_every_scenario_is_said_once():
-    never = PeopleNeeded(None, None, None, "never")
-    plan = simulated_plan(never)
-    plan = replace(plan, requirements=(Requirement("d_ece", 0.1, never, dict.fromkeys(SCENARIOS, never)),))
-    assert "is at most 0.1 bit: in truth it is not." in render_plan(plan, "md")
-
-
-def test_people_needed_of_every_scenario_for_programs():
-    document = json.loads(render_plan(simulated_plan(CONFIRMED), "json"))
-    (target,) = document["requirements"]
-    assert (target["needed"]["people"], target["needed"]["shown"], target["needed"]["shown_error"]) == (61, 0.86, 0.034)
-    assert {name: needed["people"] for name, needed in target["scenarios"].items()} == {
-        "alike": 40, "unequal": 30, "heavy-tailed": 61,
-    }  # fmt: skip
-
-
-def test_two_systems_are_planned_for(run):
-    code, out, _ = run(*QUICK, "--leak", "0.1", "--difference", "0.3")
-    assert code == 0
-    words = " ".join(out.split())
-    assert "if D_ECE is 0.1 bit for one system and 0.4 bit for another" in words
-    assert "To tell them apart with a probability of 80 % takes about" in words
+    (target,) = json.loads(render_plan(simulated_plan(needed), "json"))["requirements"]
+    people = {name: scenario["people"] for name, scenario in target["scenarios"].items()}
+    assert people == {"alike": 40, "unequal": 30, "heavy-tailed": needed.people}
 
 
 def comparison(needed):
@@ -173,9 +130,6 @@ def test_planned_comparisons_for_programs_and_papers():
     assert "if EER is 40 % for one system and 30 % for another" in text
     assert "takes about 40 people (30 to 50 in 95 % of repeated simulations)" in text
     assert r"\begin{tabular}" in render_plan(plan, "latex")
-
-
-def test_systems_too_alike_to_be_told_apart():
     text = render_plan(comparison(PeopleNeeded(None, 9000, None, "beyond")), "md")
     assert "To tell them apart with a probability of 80 % takes more than 10000 people." in text
 
@@ -196,18 +150,9 @@ def test_a_plan_goes_to_a_file_and_spares_those_that_exist(run, pilot, tmp_path)
         (("--leak", "much"), "--leak 'd_ece=much': expected a measure and a number, as d_ece=0.1"),
         (("--leak", "magic=1"), "unknown measure 'magic'"),
         (("--leak", "0.2", "--show-at-most", "0.1"), "--show-at-most '0.1': expected a measure and a number"),
-        (
-            ("--leak", "0.2", "--show-at-most", "eer=0.3"),
-            "eer falls with what attackers learn; expected --show-at-least eer",
-        ),
-        (
-            ("--leak", "0.2", "--show-at-least", "alid=1"),
-            "alid rises with what attackers learn; expected --show-at-most alid",
-        ),
-        (
-            ("--leak", "0.2", "--difference", "0.1", "--show-at-most", "d_ece=0.3"),
-            "either a difference or a bound to show",
-        ),
+        (("--leak", "0.2", "--show-at-most", "eer=0.3"), "eer falls with what attackers learn; expected"),
+        (("--leak", "0.2", "--show-at-least", "alid=1"), "alid rises with what attackers learn; expected"),
+        (("--leak", "0.2", "--difference", "0.1", "--show-at-most", "d_ece=0.3"), "either a difference or a bound"),
         (("--pilot", "x.json", "--difference", "0.1"), "--difference is for simulations"),
         (("--pilot", "x.json", "--seed", "3"), "--seed is for simulations; with a --pilot nothing is simulated"),
     ],
@@ -226,7 +171,4 @@ def test_pilots_that_cannot_be_used(run, tmp_path):
     small = tmp_path / "small.json"
     result(5).save(small)
     code, _, err = run("plan", "--pilot", small)
-    assert (code, err) == (
-        3,
-        f"{small}: the pilot has 5 people, too few to plan from; expected at least 10, or a simulation\n",
-    )
+    assert (code, err.startswith(f"{small}: the pilot has 5 people, too few to plan from;")) == (3, True)

@@ -12,7 +12,6 @@ from zeroevidence.protect import load_model
 pytest.importorskip("torch")
 pytest.importorskip("safetensors")
 
-ATTACK = ("--intervals", "20", "--null", "20", "--classifier", "logistic")
 QUICK = ("--intervals", "0", "--null", "0", "--classifier", "lda", "--no-verification")
 SEX = ("--attribute", "sex")
 
@@ -65,7 +64,7 @@ def test_a_fitted_model_is_replaced_only_with_overwrite(files, protect):
     assert protect(*asked, "--overwrite").exit_code == 2
 
 
-def test_fit_apply_evaluate_plot_and_report(files, protect, run):
+def test_fit_apply_evaluate_plot_and_report(files, protect, run, without_figures):
     fitted = protect("fit", "train.npz", *SEX, "--protector", "flow", "--set", "epochs=2", "-o", "m")
     assert fitted.exit_code == 0
     assert "inversion error" in fitted.stderr
@@ -79,11 +78,13 @@ def test_fit_apply_evaluate_plot_and_report(files, protect, run):
     flow = load_model(files / "m").protector
     np.testing.assert_allclose(flow.llr(np.load(files / "two.npz")["vectors"]), 2.0, atol=1e-3)
     out = ("-f", "json", "-o", "r.json")
-    assert protect("evaluate", "other.npz", *SEX, "--model", "m", *ATTACK, *out).exit_code == 0
+    assert protect("evaluate", "other.npz", *SEX, "--model", "m", *QUICK, *out).exit_code == 0
     tested = [row.labels["system"] for row in read_results(files / "r.json") if row.about.role in ("attack", "control")]
     assert tested == ["unprotected", "m"]
     assert run("plot", "map", "r.json", "--row", "1", "-o", "map.svg")[0] == 0
     assert run("report", "r.json", "-o", "r.html")[0] == 0
+    done = protect("evaluate", "train.npz", *SEX, "--protector", "linear", *QUICK, "--classifier", "fusion")
+    assert (done.exit_code, "D_ECE of every attacker on the tested" in " ".join(done.stdout.split())) == (0, True)
 
 
 def test_the_published_flow_is_evaluated_beside_a_second_attribute(files, protect):
@@ -98,14 +99,6 @@ def test_the_published_flow_is_evaluated_beside_a_second_attribute(files, protec
     ]
     assert curves[0][0] != curves[1][0] == 10.0
     assert len(curves[1]) == 3
-
-
-def test_text_of_all_attackers(protect):
-    done = protect("evaluate", "train.npz", *SEX, "--protector", "linear", *ATTACK, "--classifier", "fusion")
-    assert done.exit_code == 0
-    text = " ".join(done.stdout.split())
-    assert "D_ECE of every attacker on the tested people" in text
-    assert "adversarial" not in text
 
 
 def test_labels_from_a_file(files, protect):
@@ -154,7 +147,6 @@ def test_a_number_is_cut_into_classes(files, protect):
         (("fit", "train.npz", *SEX, "--set", "depth=3", "-o", "n"), 2, "name the --protector"),
         (("fit", "train.npz", "--attribute", "age", "-o", "n"), 3, "no attribute 'age'"),
         (("fit", "train.npz", *SEX, "--protector", "linear", "--paper", "-o", "n"), 2, "no preset"),
-        (("fit", "train.npz", *SEX, "--protector", "linear", "--keep", "sex", "-o", "n"), 2, "keep"),
         (("fit", "train.npz", *SEX, "--classes", "3", "-o", "n"), 2, "sex is no column of more than 10 different"),
         (("fit", "train.npz", *SEX, "--budget", "d_ece=0.1", "-o", "n"), 2, "--budget d_ece=0.1: expected eer=..."),
         (("fit", "train.npz", *SEX, "--budget", "eer=1%", "--target", "d_ece=0", "-o", "n"), 2, "one of them"),
@@ -165,13 +157,8 @@ def test_a_number_is_cut_into_classes(files, protect):
         (("apply", "m", "other.npz", "-o", "train.npz"), 2, "exists"),
         (("apply", "m", "other.npz", "--rotate-back", "-o", "o.npz"), 2, "name the --rotation-key"),
         (("apply", "m", "other.npz", "--no-rotation", "--rotation-key", "k", "-o", "o.npz"), 2, "goes without"),
-        (("apply", "m", "other.npz", "--no-rotation", "--claims", "-o", "o.npz"), 2, "that enrolled people"),
         (("evaluate", "train.npz", *SEX, "--model", "m"), 3, "was trained on"),
-        (
-            ("evaluate", "other.npz", *SEX, "--model", "m", "--protector", "flow", "--paper"),
-            2,
-            "--protector and --paper",
-        ),
+        (("evaluate", "other.npz", *SEX, "--model", "m", "--protector", "flow", "--paper"), 2, "--protector and --p"),
         (("evaluate", "other.npz", *SEX, "--set", "epochs=1"), 2, "--protector"),
         (("evaluate", "other.npz", *SEX, "--front", "--no-verification"), 2, "--front goes without --no-verification"),
         (("evaluate", "train.npz", *SEX, "--protector", "linear", "--paper"), 2, "none of linear"),
@@ -179,7 +166,8 @@ def test_a_number_is_cut_into_classes(files, protect):
     ],
 )
 def test_one_clear_message(protect, arguments, code, words):
-    protect("fit", "train.npz", *SEX, "--protector", "linear", "-o", "m")
+    if "m" in arguments:
+        protect("fit", "train.npz", *SEX, "--protector", "linear", "-o", "m")
     done = protect(*arguments)
     assert done.exit_code == code
     assert words in done.stderr

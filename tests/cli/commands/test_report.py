@@ -29,7 +29,7 @@ def result(run, sample, tmp_path):
     return path
 
 
-def test_two_files_to_a_report(run, sample, tmp_path):
+def test_two_files_to_a_report(run, sample, tmp_path, without_figures):
     out = tmp_path / "report.html"
     code, _, err = run("report", sample.scores, "--key", sample.key, *QUICK, "-o", out)
     assert code == 0, err
@@ -39,6 +39,8 @@ def test_two_files_to_a_report(run, sample, tmp_path):
     assert str(tmp_path) not in text
     assert str(Path(sample.scores).parent) not in text
     assert "zeroevidence report aa.scores --key trials" in text
+    code, _, err = run("report", sample.scores, "--key", sample.key, *QUICK, "-o", out)
+    assert (code, "--overwrite" in err) == (2, True)
 
 
 def test_a_result_is_rendered_without_computing(run, result, tmp_path, without_figures):
@@ -51,34 +53,12 @@ def test_a_result_is_rendered_without_computing(run, result, tmp_path, without_f
     (row,) = json.loads(result.read_text())["rows"]
     assert row["signature"] in a
     assert f"{100 * row['metrics']['top1']['value']:.2f}" in a
+    for format, start in (("md", "| system |"), ("latex", "% ZE|")):
+        code, out, _ = run("report", result, "-f", format)
+        assert (code, start in out) == (0, True)
 
 
-def test_several_results_and_score_files_together(run, result, sample, tmp_path, without_figures):
-    out = tmp_path / "report.html"
-    code, _, err = run("report", result, sample.scores, "--key", sample.key, "--system", "again", *QUICK, "-o", out)
-    assert code == 0, err
-    assert "2 results" in out.read_text(encoding="utf-8")
-
-
-def test_existing_output_is_kept(run, result, tmp_path, without_figures):
-    out = tmp_path / "report.html"
-    out.write_text("mine")
-    code, _, err = run("report", result, "-o", out)
-    assert code == 2
-    assert "--overwrite" in err
-    assert out.read_text() == "mine"
-    assert run("report", result, "-o", out, "--overwrite")[0] == 0
-    assert out.read_text(encoding="utf-8").startswith("<!DOCTYPE")
-
-
-@pytest.mark.parametrize(("format", "start"), [("md", "| system |"), ("latex", "% ZE|")])
-def test_tables(run, result, format, start):
-    code, out, _ = run("report", result, "-f", format)
-    assert code == 0
-    assert start in out
-
-
-def test_hidden_people(run, result, tmp_path):
+def test_hidden_people(run, result, tmp_path, without_figures):
     out = tmp_path / "report.html"
     document = json.loads(result.read_text())
     (row,) = document["rows"]
@@ -113,9 +93,6 @@ def test_audit_folder_with_cards(run, tmp_path, without_figures):
     for change, words in (
         ([], "0 cards; expected 5, one for each attack of result.json"),
         ([{**cards[0], "trial": 3}, *cards[1:]], "cards[0].trial: expected text, got 3"),
-        ([{**cards[0], "resources": "all"}, *cards[1:]], "cards[0].resources: expected a list, got 'all'"),
-        ([{**cards[0], "new": ""}, *cards[1:]], "cards[0]: has no field 'new'"),
-        ({}, "cards: expected a list"),
     ):
         (home / "attackers.json").write_text(json.dumps(change))
         code, _, err = run("report", home, "-o", out, "--overwrite")
@@ -123,7 +100,7 @@ def test_audit_folder_with_cards(run, tmp_path, without_figures):
         assert f"attackers.json: {words}" in err
 
 
-def test_comparison(run, tmp_path):
+def test_comparison(run, tmp_path, without_figures):
     rng = np.random.default_rng(0)
     for name, shift in (("a", 2.0), ("b", 0.5)):
         lines = [f"e{i % 10} t{i} {rng.normal(shift * (i % 10 == i // 10 % 10)):.4f}" for i in range(200)]
@@ -146,10 +123,8 @@ def test_comparison(run, tmp_path):
     ("content", "message"),
     [
         ("{", r"x\.json:1: not JSON"),
-        ("{}", "expected a result with schema"),
         ('{"schema": "zeroevidence/comparison/2", "comparisons": [{}]}', r"comparisons\[0\]: has no 'measure'"),
         ('{"schema": "zeroevidence/evaluation/3", "rows": []}', "has no rows"),
-        ('{"schema": "zeroevidence/comparison/2", "comparisons": []}', "has no comparisons"),
         ("[" * 100_000, "nested too deeply"),
     ],
 )
@@ -157,31 +132,18 @@ def test_a_file_that_is_no_result(run, tmp_path, content, message):
     path = tmp_path / "x.json"
     path.write_text(content)
     code, out, err = run("report", path)
-    assert code == 3
-    assert out == ""
+    assert (code, out) == (3, "")
     assert re.search(message, err)
-    assert "Traceback" not in err
 
 
 def test_options_that_make_no_sense(run, result, sample):
     code, _, err = run("report", result, "--key", sample.key)
-    assert code == 2
-    assert "finished results" in err
+    assert (code, "finished results" in err) == (2, True)
     code, _, err = run("report", "missing.txt")
-    assert code == 3
-    assert "no such file" in err
+    assert (code, "no such file" in err) == (3, True)
 
 
-def test_bad_scores_are_named_by_line(run, sample, tmp_path):
-    bad = tmp_path / "bad.scores"
-    lines = Path(sample.scores).read_text().splitlines()
-    bad.write_text("\n".join([*lines[:6], lines[6].rsplit(" ", 1)[0] + " oops", *lines[7:]]) + "\n")
-    code, _, err = run("report", bad, "--key", sample.key)
-    assert code == 3
-    assert "bad.scores:7: " in err
-
-
-def test_demo_leads_to_a_report(run, tmp_path, monkeypatch):
+def test_demo_leads_to_a_report(run, tmp_path, monkeypatch, without_figures):
     monkeypatch.setattr("zeroevidence.sample.audits.DEMO_OPTIONS", Options(intervals=0, null=0))
     monkeypatch.setenv("COLUMNS", "120")
     out = tmp_path / "report.html"
@@ -189,30 +151,16 @@ def test_demo_leads_to_a_report(run, tmp_path, monkeypatch):
     assert code == 0, err
     assert err.startswith("auditing four protections of bundled speech")
     assert len(shown.splitlines()) <= 40
-    assert shown.count(": Protected recordings are still recognised") == 3
-    assert shown.count("cascade: Protected recordings may still give something away; chance was not ruled out") == 1
-    assert "In detail" not in shown
     text = out.read_text(encoding="utf-8")
     # three attackers on each of two protections and the bounds once; twice 14 rows with the one that trains
     assert "36 results" in text
     assert "The attacker that counts: " in text
     assert text.count("The protector: ") == 4
-    assert 'id="figure-attackers" class="picture"' in text
-    assert text.count("figure-attackers") == 1
-    assert out.stat().st_size < 3_000_000
     assert run("demo", "--report", out)[0] == 2
 
 
-@pytest.mark.parametrize("missing", ["jinja2", "matplotlib"])
-def test_a_missing_part_is_named(run, result, monkeypatch, missing):
+@pytest.mark.parametrize(("missing", "part"), [("jinja2", "report"), ("matplotlib", "report"), ("uvicorn", "web")])
+def test_a_missing_part_is_named(run, result, monkeypatch, missing, part):
     monkeypatch.setitem(sys.modules, missing, None)
-    code, _, err = run("report", result)
-    assert code == 4
-    assert "pip install 'zeroevidence[report]'" in err
-
-
-def test_the_page_names_its_missing_part(run, monkeypatch):
-    monkeypatch.setitem(sys.modules, "uvicorn", None)
-    code, _, err = run("serve")
-    assert code == 4
-    assert "pip install 'zeroevidence[web]'" in err
+    code, _, err = run(*(("serve",) if part == "web" else ("report", result)))
+    assert (code, f"pip install 'zeroevidence[{part}]'" in err) == (4, True)

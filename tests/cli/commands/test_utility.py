@@ -35,13 +35,22 @@ def test_emotions(run, files):
     assert "ang" in out
 
 
-def test_halves_are_refused(run, files):
-    code, _, err = run("utility", "--transcripts", files / "text")
-    assert code == 2
-    assert "--transcripts and --hypotheses belong together" in err
-    code, _, err = run("utility")
-    assert code == 2
-    assert "nothing to measure; expected --transcripts and --hypotheses, or --emotions" in err
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        ((), "nothing to measure; expected --transcripts and --hypotheses, or --emotions"),
+        (("--transcripts", "text"), "--transcripts and --hypotheses belong together"),
+        (
+            ("--transcripts", "text", "--recogniser", "whisper"),
+            "--recogniser whisper is for `audit`; expected a command",
+        ),
+        (("--transcripts", "text", "--recogniser", "none"), "--recogniser none is for `audit`"),
+    ],
+)
+def test_wrong_usage(run, files, monkeypatch, arguments, reason):
+    monkeypatch.chdir(files)
+    code, _, err = run("utility", *arguments)
+    assert (code, reason in err) == (2, True)
 
 
 def test_without_jiwer(run, files, monkeypatch):
@@ -49,12 +58,3 @@ def test_without_jiwer(run, files, monkeypatch):
     code, _, err = run("utility", "--transcripts", files / "text", "--hypotheses", files / "hyp")
     assert code == 4
     assert "zeroevidence[utility]" in err
-
-
-def test_recognisers_of_this_package_are_for_audits(run, files):
-    code, _, err = run("utility", "--transcripts", files / "text", "--recogniser", "whisper")
-    assert code == 2
-    assert "--recogniser whisper is for `audit`; expected a command with {wav} or {list}" in err
-    code, _, err = run("utility", "--transcripts", files / "text", "--recogniser", "none")
-    assert code == 2
-    assert "--recogniser none is for `audit`" in err

