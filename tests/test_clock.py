@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from zeroevidence.data.embeddings import Embeddings
-from zeroevidence.data.files.locking import lock_folder
 from zeroevidence.linkage import LinkSettings, link_resumable
 from zeroevidence.linkage.inputs.pairing import pair
 from zeroevidence.linkage.resuming.checkpoints import BLOCKS
@@ -49,12 +48,3 @@ def test_a_search_continues_from_blocks_of_the_future(backwards, search, tmp_pat
     for name in ("lid", "greater", "score"):
         np.testing.assert_array_equal(getattr(whole, name), getattr(resumed, name))
     assert sorted(path.name for path in (tmp_path / "out" / BLOCKS).iterdir())[0] == "calibration"
-
-
-def test_a_lock_of_the_future_is_taken_over(backwards, tmp_path):
-    lock = tmp_path / ".out.lock"
-    lock.write_text('{"process": 1, "host": "elsewhere", "since": "2099-01-01 00:00:00 UTC"}')
-    os.utime(lock, (4e9, 4e9))
-    with lock_folder(tmp_path / "out"):
-        assert "2099" not in lock.read_text()
-    assert list(tmp_path.iterdir()) == []

@@ -6,14 +6,13 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import pytest
 
 from tests.effort import slow
 from zeroevidence.errors import InputError
-from zeroevidence.forking import can_fork, forked_map
+from zeroevidence.forking import forked_map
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are copied on Linux")
 HERE = os.getpid()
@@ -66,15 +65,6 @@ def test_errors_are_those_of_map() -> None:
     with forked_map(2) as each, pytest.raises(InputError, match="one too many") as caught:
         list(each(refuse, range(4)))
     assert caught.value.problem.path == "numbers"
-
-
-def test_a_process_with_threads_is_not_copied(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.undo()
-    monkeypatch.setattr(sys, "modules", {name: module for name, module in sys.modules.items() if "polars" not in name})
-    alone = threading.active_count() == 1
-    assert can_fork() is alone
-    monkeypatch.setitem(sys.modules, "polars.expr", sys)
-    assert not can_fork()
 
 
 @pytest.mark.parametrize("command", ["evaluate", pytest.param("compare", marks=slow)])

@@ -23,8 +23,11 @@ NEEDS = {
     "attributes.flow": "torch",
     "protect.models": "torch",
 }
-# Examples that take many seconds of processor time: whole audits.
-SLOW = ("zeroevidence.sample.audits", "zeroevidence.auditing.embedding_audit")
+# Examples that take seconds of processor time: whole audits and many figures.
+SLOW = (
+    *("zeroevidence.sample.audits", "zeroevidence.auditing.embedding_audit", "zeroevidence.plot.kinds.search"),
+    *("zeroevidence.plot.kinds.pareto_front", "zeroevidence.report.html.figure_processes"),
+)
 
 
 def modules():

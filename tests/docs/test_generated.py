@@ -23,13 +23,12 @@ def test_every_measure_has_a_heading_on_one_page(generated):
     assert sorted(headings) == sorted(MEASURES)
 
 
-@pytest.mark.parametrize("name", MEASURES)
-def test_a_measure_is_described_by_the_registry(generated, name):
-    text, measure = generated.describe_measure(name), MEASURES[name]
-    assert text.startswith(measure.meaning)
-    assert f"{measure.unit}, {measure.range}" in text
-    assert f"zeroevidence cite {name}" in text
-    assert ("--estimate" in text) == measure.estimated
+def test_measures_are_described_by_the_registry(generated):
+    for name, measure in MEASURES.items():
+        text = generated.describe_measure(name)
+        assert text.startswith(measure.meaning)
+        assert f"{measure.unit}, {measure.range}" in text
+        assert ("--estimate" in text) == measure.estimated
 
 
 @pytest.mark.parametrize(("page", "name"), PLACES.items())

@@ -120,7 +120,10 @@ def test_the_first_lines_are_those_of_the_demo(shared_demo, capsys, monkeypatch)
     assert capsys.readouterr().out.replace("\u00a0", " ").startswith(shown)
 
 
-def test_what_installs_names_what_exists(parse_blocks):
+def test_what_is_named_exists(parse_blocks):
+    assert [path for path in re.findall(r"\]\((?!http)([^)#]+)", README) if not (ROOT / path).exists()] == []
+    parts = set(PROJECT["optional-dependencies"]) - {"test", "lint", "docs", "release"}
+    assert parts <= set(re.findall(r"`(\w+)`", README.split("Optional parts:")[1].split("##")[0]))
     installs = "".join(block.text for block in parse_blocks(README) if INSTALLS in block.text)
     extras = {extra for names in re.findall(r"\.\[([\w,]+)\]", README) for extra in names.split(",")}
     assert extras
@@ -128,15 +131,6 @@ def test_what_installs_names_what_exists(parse_blocks):
     assert all((ROOT / name).is_file() for name in re.findall(r"-c (\S+)", installs))
     assert set(re.findall(r"bin/zeroevidence (\w+)", installs)) <= set(cli.list_commands(None))
     assert PROJECT["scripts"]["zeroevidence"] == "zeroevidence.__main__:main"
-
-
-def test_optional_parts_are_all_named():
-    parts = set(PROJECT["optional-dependencies"]) - {"test", "lint", "docs", "release"}
-    assert parts <= set(re.findall(r"`(\w+)`", README.split("Optional parts:")[1].split("##")[0]))
-
-
-def test_links_lead_somewhere():
-    assert [path for path in re.findall(r"\]\((?!http)([^)#]+)", README) if not (ROOT / path).exists()] == []
 
 
 def test_the_picture_shows_the_numbers_of_the_text():

@@ -134,13 +134,6 @@ def test_planned_comparisons_for_programs_and_papers():
     assert "To tell them apart with a probability of 80 % takes more than 10000 people." in text
 
 
-def test_a_plan_goes_to_a_file_and_spares_those_that_exist(run, pilot, tmp_path):
-    out = tmp_path / "plan.json"
-    assert run("plan", "--pilot", pilot, "-f", "json", "-o", out)[0] == 0
-    assert json.loads(out.read_text())["kind"] == "pilot"
-    assert run("plan", "--pilot", pilot, "-f", "json", "-o", out)[0] == 2
-
-
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

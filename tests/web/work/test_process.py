@@ -24,7 +24,11 @@ from zeroevidence.web.work.progress import COMPARING, DRAWING, READING, JobProgr
 from zeroevidence.web.work.score_files import score_problems
 
 # Columns of tables, pairs of files and verifiers behind countermeasures are for the command line.
-COLUMNS, PAIRS, TANDEMS = {"--score-column", "--label-column"}, {"--targets", "--nontargets"}, {"--asv", "--cm"}
+COLUMNS, PAIRS, TANDEMS = (
+    {"--score-column", "--label-column"},
+    {"--targets", "--nontargets"},
+    {"--asv", "--cm", "--sasv"},
+)
 NOT_ON_THE_PAGE = {"--input-format", "--asv-key", "--classes"} | COLUMNS | PAIRS | TANDEMS
 
 
