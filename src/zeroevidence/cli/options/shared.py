@@ -76,7 +76,6 @@ corpus = SharedOption("--corpus", "Corpus of original speech", {"metavar": "DIR"
 anonymised = SharedOption(
     "--anonymised", "Folder with the same utterances as the original speech, anonymised", {"metavar": "DIR"}
 )
-suffix = SharedOption("--suffix", "Suffix of the anonymised data sets, such as _x", {"metavar": "SUFFIX"})
 extractor = SharedOption("--extractor", "Speaker encoder", {"metavar": "NAME"})
 protector = SharedOption("--protector", "Protector to fit")
 keep = SharedOption("--keep", "Further attribute that should survive", {"metavar": "NAME"})

@@ -14,7 +14,7 @@ from zeroevidence.data.formats.voiceprivacy.data_folders import check_kit
 
 @click.command("check")
 @click.argument("folder")
-@shared.suffix(required=True)
+@click.option("--suffix", required=True, metavar="SUFFIX", help="Suffix of the anonymised data sets, such as _x.")
 @derived_option(
     check_kit,
     "tolerance",
