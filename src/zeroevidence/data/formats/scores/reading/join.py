@@ -83,9 +83,15 @@ def join(
     if not len(again) and np.array_equal(score_pair, pair):  # the usual case: both files in the same order
         problems = [] if key is None else _contradictions(scores, key, np.arange(len(pair)))
         return JoinedTrials(enrolments, trials, enrol, trial, _ALL, _ALL, ()), problems
+    place = _first_rows(score_pair, pair, size)  # row of each score in the key
+    if not len(again) and len(place) == len(pair) and place.min() >= 0:
+        score_row = np.full(len(pair), -1)
+        score_row[place] = np.arange(len(place))
+        if score_row.min() >= 0:  # every trial has one score
+            problems = [] if key is None else _contradictions(scores, key, place)
+            return JoinedTrials(enrolments, trials, enrol, trial, score_row, _ALL, ()), problems
     problems = _repetitions(base, again, first, duplicates)
     key_row, dropped = np.delete(np.arange(len(pair)), again), len(again)
-    place = _first_rows(score_pair, pair, size)  # row of each score in the key
     (in_key,), (not_in_key,) = np.nonzero(place >= 0), np.nonzero(place < 0)
     score_row = np.full(len(pair), -1)
     score_row[place[in_key]] = in_key  # the last of several stays
@@ -139,8 +145,9 @@ def _positions(ids: pl.Series, names: pl.Series) -> IntArray:
 def _first_rows(pair: IntArray, among: IntArray, size: int) -> IntArray:
     """Return for each pair the first row `among` others that has it, -1 where none has."""
     if size <= _ROOM * len(among):  # several times as fast as a join
-        rows = np.full(size + 1, -1)  # the last entry is that of the pair -1
-        rows[among[::-1]] = np.arange(len(among) - 1, -1, -1)  # backwards: the last assignment stays
+        narrow = np.int32 if len(among) < 1 << 31 else np.int64  # more of the array stays in the cache
+        rows = np.full(size + 1, -1, narrow)  # the last entry is that of the pair -1
+        rows[among[::-1]] = np.arange(len(among) - 1, -1, -1, dtype=narrow)  # backwards: the last assignment stays
         taken: IntArray = rows[pair]
         return taken
     others = pl.DataFrame({"pair": among}).with_row_index("row").unique("pair", keep="first")
