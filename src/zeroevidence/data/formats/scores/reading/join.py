@@ -82,14 +82,16 @@ def join(
     again, first = _repeated(pair, size)
     if not len(again) and np.array_equal(score_pair, pair):  # the usual case: both files in the same order
         problems = [] if key is None else _contradictions(scores, key, np.arange(len(pair)))
-        return JoinedTrials(enrolments, trials, enrol, trial, _ALL, _ALL, ()), problems
+        joined = JoinedTrials(enrolments, trials, enrol, trial, _ALL, _ALL, ())
+        return None if problems else joined, problems
     place = _first_rows(score_pair, pair, size)  # row of each score in the key
     if not len(again) and len(place) == len(pair) and place.min() >= 0:
         score_row = np.full(len(pair), -1)
         score_row[place] = np.arange(len(place))
         if score_row.min() >= 0:  # every trial has one score
             problems = [] if key is None else _contradictions(scores, key, place)
-            return JoinedTrials(enrolments, trials, enrol, trial, score_row, _ALL, ()), problems
+            joined = JoinedTrials(enrolments, trials, enrol, trial, score_row, _ALL, ())
+            return None if problems else joined, problems
     problems = _repetitions(base, again, first, duplicates)
     key_row, dropped = np.delete(np.arange(len(pair)), again), len(again)
     (in_key,), (not_in_key,) = np.nonzero(place >= 0), np.nonzero(place < 0)
