@@ -150,8 +150,7 @@ def _first_rows(pair: IntArray, among: IntArray, size: int) -> IntArray:
         narrow = np.int32 if len(among) < 1 << 31 else np.int64  # more of the array stays in the cache
         rows = np.full(size + 1, -1, narrow)  # the last entry is that of the pair -1
         rows[among[::-1]] = np.arange(len(among) - 1, -1, -1, dtype=narrow)  # backwards: the last assignment stays
-        taken: IntArray = rows[pair]
-        return taken
+        return rows[pair].astype(np.int64)
     others = pl.DataFrame({"pair": among}).with_row_index("row").unique("pair", keep="first")
     both = pl.DataFrame({"pair": pair}).join(others, on="pair", how="left", maintain_order="left")
     return both["row"].cast(pl.Int64).fill_null(-1).to_numpy()
