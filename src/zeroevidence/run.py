@@ -1,0 +1,80 @@
+"""The run: what every computation is given beside its data and options."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from zeroevidence.errors import UsageError
+
+LEVEL = 0.95  # unless the user says another
+Step = Callable[[int, int], None]
+
+
+def no_step(done: int, total: int) -> None:
+    """Show nothing of the steps that are done."""
+
+
+def no_progress(title: str, units: str) -> Step:  # noqa: ARG001
+    """Return what is called with the steps done and of all, and shows nothing."""
+    return no_step
+
+
+def silent(message: str) -> None:
+    """Say nothing."""
+
+
+def never() -> bool:
+    """Return that nothing asks to stop."""
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """How a computation is carried out; nothing here but seed and level changes a value.
+
+    Parameters
+    ----------
+    seed
+        Of all random choices.
+    level
+        Confidence level of intervals, bounds and tests, and of the quantile of the null.
+    cores
+        Processes or threads that share the work; results do not depend on their number.
+    cache
+        Folder of what is kept between runs, such as embeddings.
+    progress
+        Called with a title and a unit, returns what is called with the numbers done and of all.
+    say
+        Called with messages.
+    stop
+        Asked between steps whether to end.
+    device
+        Device of torch, such as ``cuda:1``; a GPU where there is one unless given.
+    scheduler
+        Address of a Dask scheduler, or a client of it.
+
+    Examples
+    --------
+    >>> Run(level=2.0)
+    Traceback (most recent call last):
+    ...
+    zeroevidence.errors.UsageError: level: expected a number between 0 and 1, got 2.0
+    """
+
+    seed: int = 0
+    level: float = LEVEL
+    cores: int = 1
+    cache: Path | None = None
+    progress: Callable[[str, str], Step] = no_progress
+    say: Callable[[str], None] = silent
+    stop: Callable[[], bool] = never
+    device: str | None = None
+    scheduler: object = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
+            raise UsageError(f"seed: expected a whole number from 0 on, got {self.seed!r}")
+        if not isinstance(self.level, (int, float)) or not 0.0 < self.level < 1.0:
+            raise UsageError(f"level: expected a number between 0 and 1, got {self.level!r}")
