@@ -13,13 +13,13 @@ from pathlib import Path
 
 import numpy as np
 
+from zeroevidence.attack.extractors import load_extractor
 from zeroevidence.attack.extractors.extract import extract
-from zeroevidence.attack.extractors.extractor import load_extractor
 from zeroevidence.auditing import EmbeddingSets, audit
-from zeroevidence.data.formats.corpora.read import read_corpus, read_segments
+from zeroevidence.data.formats.corpora import read_corpus, read_segments
 from zeroevidence.evaluation import Options
 from zeroevidence.protect import load_protector
-from zeroevidence.report.layout.formatting import cell
+from zeroevidence.report.layout import cell
 
 
 def main():

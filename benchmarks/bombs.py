@@ -27,7 +27,7 @@ from pathlib import Path
 
 import numpy as np
 
-from zeroevidence.data.files.size_limits import LIMIT_VARIABLE
+from zeroevidence.data.files import LIMIT_VARIABLE
 
 MIB = 1 << 20
 # A process that starts another from a large one inherits its peak, so a small one stands between.

@@ -22,17 +22,17 @@ from pathlib import Path
 import numpy as np
 
 from zeroevidence.auditing import EncodedSpeech
-from zeroevidence.auditing.attacks.attack_plan import AttackSettings
+from zeroevidence.auditing.attack_plan import AttackSettings
 from zeroevidence.auditing.embedding_audit import audit_folds
-from zeroevidence.auditing.inputs.embedding_sets import sets_of, split_people
-from zeroevidence.auditing.utility.transcription import CachedRecogniser, transcribe
-from zeroevidence.auditing.utility.word_errors import spoken_words
+from zeroevidence.auditing.embedding_sets import sets_of, split_people
+from zeroevidence.auditing.speech_utility import CachedRecogniser, transcribe
+from zeroevidence.auditing.word_errors import spoken_words
+from zeroevidence.data.audio import load_audio, load_speech
+from zeroevidence.data.corpus import Corpus, Utterance
 from zeroevidence.data.embeddings import Embeddings
-from zeroevidence.data.speech.audio import load_audio, load_speech
-from zeroevidence.data.speech.corpus import Corpus, Utterance
 from zeroevidence.evaluation import Options
 from zeroevidence.protect.voices.cascade import audible_seconds, unclear_reason
-from zeroevidence.protect.voices.recognisers import RATE, RECOGNISERS
+from zeroevidence.protect.voices.speech_models import RATE, RECOGNISERS
 
 RECOGNISER = "moonshine"
 GRID = np.round(np.arange(-2.0, -0.25, 0.1), 1)  # confidences among which the first half of the people chooses

@@ -34,10 +34,10 @@ _SHORT = 20.0  # seconds; what is shorter is timed twice with its floor, and the
 SPEECH = """
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from zeroevidence.attack.extractors.extractor import DEFAULT_EXTRACTOR, load_extractor
+from zeroevidence.attack.extractors import DEFAULT_EXTRACTOR, load_extractor
 from zeroevidence.forking import cores
-from zeroevidence.data.speech.audio import load_audio
-from zeroevidence.data.formats.corpora.read import read_corpus
+from zeroevidence.data.audio import load_audio
+from zeroevidence.data.formats.corpora import read_corpus
 encoder = load_extractor(DEFAULT_EXTRACTOR)
 def hear(one):
     features = encoder.features(load_audio(one, encoder.sample_rate))[None]

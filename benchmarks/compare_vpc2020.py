@@ -12,9 +12,9 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from zeroevidence.data.formats.scores.reading.read import read_scores
+from zeroevidence.data.formats.scores.read import read_scores
 from zeroevidence.evaluation import compare, evaluate
-from zeroevidence.report.tables.comparisons import render_comparisons
+from zeroevidence.report.comparisons import render_comparisons
 
 SYSTEMS = {
     "f0orig, lazy-informed": "samegender_f0orig",

@@ -32,16 +32,16 @@ import numpy as np
 
 from zeroevidence.attack.backends.cosine import Cosine
 from zeroevidence.attack.backends.plda import covariances, diagonalise
+from zeroevidence.attack.extractors import load_extractor
 from zeroevidence.attack.extractors.extract import extract
-from zeroevidence.attack.extractors.extractor import load_extractor
-from zeroevidence.auditing.attacks.attack_plan import AttackSettings
+from zeroevidence.auditing.attack_plan import AttackSettings
 from zeroevidence.auditing.embedding_audit import CONTROL, room_control
-from zeroevidence.auditing.inputs.embedding_sets import draw_sets, sets_of
-from zeroevidence.auditing.inputs.encoded_speech import EncodedSpeech
+from zeroevidence.auditing.embedding_sets import draw_sets, sets_of
+from zeroevidence.auditing.encoded_speech import EncodedSpeech
+from zeroevidence.data.audio import load_audio
+from zeroevidence.data.corpus import Corpus, Utterance
 from zeroevidence.data.embeddings import Embeddings
-from zeroevidence.data.formats.corpora.read import read_corpus
-from zeroevidence.data.speech.audio import load_audio
-from zeroevidence.data.speech.corpus import Corpus, Utterance
+from zeroevidence.data.formats.corpora import read_corpus
 from zeroevidence.evaluation import Options
 from zeroevidence.evaluation.finding.chance import chances
 from zeroevidence.protect import load_protector

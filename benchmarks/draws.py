@@ -56,7 +56,7 @@ def people(speakers: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def pack(work: Path, speech: Path) -> None:
-    from zeroevidence.data.speech.audio import load_audio
+    from zeroevidence.data.audio import load_audio
 
     with (speech / "utterances.tsv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file, delimiter="\t"))
@@ -102,7 +102,7 @@ def save(target: Path, **arrays: np.ndarray) -> None:
 
 def features_of(item: tuple[SimpleNamespace, np.ndarray], name: str, draws: int) -> list[dict[str, np.ndarray]]:
     """The features of an utterance in each draw, for each encoder."""
-    from zeroevidence.attack.speech.front_ends import FRONT_ENDS
+    from zeroevidence.attack.onnx_cards import FRONT_ENDS
     from zeroevidence.protect.voices import seeded_protectors
 
     utterance, wave = item
@@ -143,10 +143,10 @@ def protect(work: Path, names: list[str]) -> None:
 
 def network(encoder: str, model: Path | None):
     """The encoder, to be trained further."""
-    from zeroevidence.attack.networks.loading import load_onnx
+    from zeroevidence.attack.networks import load_onnx
 
     if model is None:
-        from zeroevidence.attack.encoders.inventory import find_encoder
+        from zeroevidence.attack.encoders import find_encoder
 
         model = find_encoder(encoder).card.file
     return load_onnx(model)
@@ -173,9 +173,9 @@ def embedded(encoder, frames: list[np.ndarray]) -> np.ndarray:
 def train(work: Path, encoder: str, model: Path | None, names: list[str]) -> None:
     import torch
 
-    from zeroevidence.attack.training.data.frame_set import FrameSet
+    from zeroevidence.attack.training import TrainingSettings
+    from zeroevidence.attack.training.frame_set import FrameSet
     from zeroevidence.attack.training.loop import train as fit
-    from zeroevidence.attack.training.settings import TrainingSettings
 
     device = "cuda" if torch.cuda.is_available() else "cpu"
     for name in names:
@@ -253,8 +253,8 @@ def evaluate(work: Path, intervals: int) -> None:
 def measured(rows: dict[str, np.ndarray], trained: int, enrolled: int, intervals: int) -> list[str]:
     """EER, top-1 and ALID of within-class whitening, its settings chosen on development people."""
     import zeroevidence as ze
-    from zeroevidence.attack.ladder.ladder import ladder_steps
-    from zeroevidence.auditing.attacks.step_attack import disclosure, score_trials
+    from zeroevidence.attack.ladder import ladder_steps
+    from zeroevidence.auditing.step_attack import disclosure, score_trials
 
     def drawn(draw: int) -> ze.Embeddings:
         chosen = rows["draw"] == draw
@@ -292,7 +292,7 @@ def measured(rows: dict[str, np.ndarray], trained: int, enrolled: int, intervals
 
 def cues_of(item: tuple[SimpleNamespace, np.ndarray], name: str, draws: int) -> np.ndarray:
     """The cues of an utterance in each draw."""
-    from zeroevidence.attack.extractors.extractor import load_extractor
+    from zeroevidence.attack.extractors import load_extractor
     from zeroevidence.protect.voices import seeded_protectors
 
     utterance, wave = item
@@ -350,9 +350,9 @@ def full(work: Path, intervals: int) -> None:
     """Print what the strongest attacker of `--effort full` learns with one draw and with five."""
     import zeroevidence as ze
     from zeroevidence.auditing import EncodedSpeech
-    from zeroevidence.auditing.attacks.attack_plan import AttackSettings
+    from zeroevidence.auditing.attack_plan import AttackSettings
     from zeroevidence.auditing.embedding_audit import audit_folds
-    from zeroevidence.auditing.inputs.further_encoders import encode_cues
+    from zeroevidence.auditing.encoded_speech import encode_cues
 
     def sets(files: list[Path], draws: int) -> ze.EmbeddingSets:
         (released, *further), role = embeddings(files, draws)

@@ -20,9 +20,9 @@ import numpy as np
 from zeroevidence.calibrate.pav import rank
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.data.scores import Pairs, Scores
-from zeroevidence.evaluation.scores.evaluate import evaluate
+from zeroevidence.evaluation.evaluate import evaluate
 from zeroevidence.measure.measures import MEASURES
-from zeroevidence.measure.pairs.view import ScoreView
+from zeroevidence.measure.pairs.linkability import ScoreView
 from zeroevidence.measure.search.rank import rank_distribution
 
 DIMENSIONS = 16

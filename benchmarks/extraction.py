@@ -17,11 +17,11 @@ from pathlib import Path
 
 import numpy as np
 
+from zeroevidence.attack.extractors import load_extractor
 from zeroevidence.attack.extractors.extract import extract
-from zeroevidence.attack.extractors.extractor import load_extractor
-from zeroevidence.data.formats.corpora.read import read_corpus
-from zeroevidence.data.speech.audio import load_audio, write_audio
-from zeroevidence.data.speech.corpus import Utterance
+from zeroevidence.data.audio import load_audio, write_audio
+from zeroevidence.data.corpus import Utterance
+from zeroevidence.data.formats.corpora import read_corpus
 
 
 def noise(folder, count):

@@ -16,8 +16,8 @@ import time
 
 import torch
 
+from zeroevidence.protect.attributes.flows import LatentClasses
 from zeroevidence.protect.attributes.flows.couplings import make_couplings
-from zeroevidence.protect.attributes.flows.latent import LatentClasses
 from zeroevidence.protect.attributes.flows.training import (
     ClassDensities,
     FlowTrainingSettings,

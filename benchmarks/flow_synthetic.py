@@ -34,10 +34,10 @@ from zeroevidence.measure.measures import compute_family
 from zeroevidence.measure.pairs.zebra import d_ece
 from zeroevidence.measure.views import AttributeView
 from zeroevidence.protect import Roles, assess, make_protector
-from zeroevidence.protect.attributes.flows.orbits import ClassGaussians
-from zeroevidence.protect.tradeoff.quick_attackers import quick_attacks
-from zeroevidence.protect.tradeoff.search import search
-from zeroevidence.protect.tradeoff.strengths import Limit
+from zeroevidence.protect.attributes.flows import ClassGaussians
+from zeroevidence.protect.choice import search
+from zeroevidence.protect.quick_attackers import quick_attacks
+from zeroevidence.protect.strengths import Limit
 
 DIMENSIONS = 16
 PROTECTORS = {

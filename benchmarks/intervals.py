@@ -18,9 +18,8 @@ from timing import best, processor_time
 from zeroevidence.calibrate.pav import rank
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.measure.measures import measures_of
-from zeroevidence.uncertainty.resampling.clusters import find_clusters
-from zeroevidence.uncertainty.resampling.draws import run_batches
-from zeroevidence.uncertainty.resampling.pairs import PairResampler
+from zeroevidence.uncertainty.groups import find_clusters, run_batches
+from zeroevidence.uncertainty.pairs import PairResampler
 
 
 def main():

@@ -23,7 +23,7 @@ from threadpoolctl import threadpool_limits
 from timing import best_of_each
 
 from zeroevidence.linkage import link
-from zeroevidence.linkage.engines import exponentials, numpy_blocks
+from zeroevidence.linkage.engines import numpy_blocks
 from zeroevidence.linkage.optional import one_blas_thread
 
 _ROWS, _COLUMNS = 1024, 8160  # the shape that the back-end multiplies
@@ -82,7 +82,7 @@ def main():
     parser.add_argument("--repeats", type=int, default=5)
     options = parser.parse_args()
     if options.exponential:
-        numpy_blocks.powers_of_two = lambda _: getattr(exponentials, options.exponential)
+        numpy_blocks.powers_of_two = lambda _: getattr(numpy_blocks, options.exponential)
     rng = np.random.default_rng(0)
     size, threads = options.size, options.threads
     y = rng.standard_normal((size, options.dim), dtype=np.float32)
@@ -102,7 +102,7 @@ def main():
             },
             options.repeats,
         )
-    way = exponentials.powers_of_two(size * size).__name__ if options.exponential is None else options.exponential
+    way = numpy_blocks.powers_of_two(size * size).__name__ if options.exponential is None else options.exponential
     for floor in ("sgemm", "sgemm by threads"):
         print(
             f"T = N = {size}, d = {options.dim}, float32, {threads} threads, {way}: {floor} {times[floor]:.3f} s, link "

@@ -29,8 +29,8 @@ from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.linkage import LinkSettings, link, link_resumable, pair
 from zeroevidence.linkage.engines.torch_blocks import torch_moments
 from zeroevidence.linkage.engines.triton_blocks import TritonLinker, TritonRows
-from zeroevidence.linkage.evidence.plan import plan_search
 from zeroevidence.linkage.gpu.kernels import TritonKernel, TritonTile, best_tile
+from zeroevidence.linkage.plan import plan_search
 
 
 def draw(trials, identities, dim, signal, seed=0):

@@ -22,8 +22,8 @@ import numpy as np
 import soundfile
 import soxr
 
-from zeroevidence.data.speech.audio import load_audio
-from zeroevidence.data.speech.corpus import SUFFIXES
+from zeroevidence.data.audio import load_audio
+from zeroevidence.data.corpus import SUFFIXES
 
 STEPS = {
     "nothing": "None",
@@ -35,7 +35,7 @@ STEPS = {
 PROCESS = """
 import json, resource, sys, time
 import numpy, soundfile, soxr
-from zeroevidence.data.speech.audio import audio_rate_and_seconds, inspect_audio, load_audio
+from zeroevidence.data.audio import audio_rate_and_seconds, inspect_audio, load_audio
 
 path = sys.argv[1]
 rate, seconds = audio_rate_and_seconds(path)

@@ -37,14 +37,14 @@ def rows_of(speech: Path) -> list[dict[str, str]]:
 
 
 def load(path: Path) -> np.ndarray:
-    from zeroevidence.data.speech.audio import load_audio
+    from zeroevidence.data.audio import load_audio
 
     wave = np.asarray(load_audio(path, 16_000), np.float32)
     return wave / np.abs(wave).max() * 0.5
 
 
 def heard(path: Path) -> list[np.ndarray]:
-    from zeroevidence.protect.voices.onevoice.runtime import load_networks
+    from zeroevidence.protect.voices.onevoice import load_networks
 
     wave, networks = load(path), load_networks()
     return [networks.encode(wave, size).astype(np.int16) for size in SIZES]
@@ -67,9 +67,9 @@ def codes(work: Path, speech: Path) -> None:
 
 def spoken(recorded: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
     """Features of CAM++ and cues of what the voice makes of codes."""
-    from zeroevidence.attack.extractors.extractor import load_extractor
-    from zeroevidence.attack.speech.front_ends import FRONT_ENDS
-    from zeroevidence.protect.voices.onevoice.runtime import load_networks
+    from zeroevidence.attack.extractors import load_extractor
+    from zeroevidence.attack.onnx_cards import FRONT_ENDS
+    from zeroevidence.protect.voices.onevoice import load_networks
 
     wave = load_networks().decode(recorded.astype(np.int64), np.full(3 * len(recorded), PITCH), size)
     wave = (wave * 0.5 / np.abs(wave).max()).astype(np.float32)
@@ -97,9 +97,9 @@ def train(work: Path) -> None:
 def audit(work: Path, unprotected: Path, intervals: int) -> None:
     import zeroevidence as ze
     from zeroevidence.auditing import EncodedSpeech
-    from zeroevidence.auditing.attacks.attack_plan import AttackSettings
+    from zeroevidence.auditing.attack_plan import AttackSettings
     from zeroevidence.auditing.embedding_audit import audit_folds
-    from zeroevidence.auditing.inputs.further_encoders import encode_cues
+    from zeroevidence.auditing.encoded_speech import encode_cues
 
     def sets(*files: Path) -> ze.EmbeddingSets:
         (released,), role = draws.embeddings(list(files), 1)
@@ -136,10 +136,10 @@ def audit(work: Path, unprotected: Path, intervals: int) -> None:
 def words(speech: Path, number: int) -> None:
     from types import SimpleNamespace
 
-    from zeroevidence.auditing.utility.word_errors import closest_words
-    from zeroevidence.evaluation.scores.utility import word_errors
+    from zeroevidence.auditing.word_errors import closest_words
+    from zeroevidence.evaluation.utility import word_errors
     from zeroevidence.protect import load_protector
-    from zeroevidence.protect.voices.recognisers import recognise
+    from zeroevidence.protect.voices.speech_models import recognise
 
     rows = rows_of(speech)
     evaluated = draws.people(np.array([row["speaker"] for row in rows]))[2]

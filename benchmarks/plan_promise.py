@@ -34,11 +34,11 @@ from scipy.optimize import brentq
 
 from zeroevidence.calibrate.pav import rank
 from zeroevidence.data.matrix import ScoreMatrix
-from zeroevidence.evaluation.planning.needed import one_sided_limits
-from zeroevidence.evaluation.planning.plan import plan
-from zeroevidence.evaluation.planning.simulated import Design, shift_of, simulated
+from zeroevidence.evaluation.needed import one_sided_limits
+from zeroevidence.evaluation.plan import plan
+from zeroevidence.evaluation.simulated import Design, shift_of, simulated
 from zeroevidence.measure.measures import MEASURES
-from zeroevidence.measure.pairs.view import ScoreView
+from zeroevidence.measure.pairs.linkability import ScoreView
 
 UTTERANCES = 10
 LEVEL = 0.95

@@ -22,9 +22,9 @@ from protect_sets import SETS, add_set_options, home_of, worked
 
 from zeroevidence.data.threat import UNPROTECTED
 from zeroevidence.protect import Transport
-from zeroevidence.protect.assessment.classifiers.classifier import CLASSIFIERS
-from zeroevidence.protect.tradeoff.folds import split_people
-from zeroevidence.protect.tradeoff.quick_attackers import quick_attacks
+from zeroevidence.protect.assessment.classifiers import CLASSIFIERS
+from zeroevidence.protect.choice import split_people
+from zeroevidence.protect.quick_attackers import quick_attacks
 
 LEAST_AGE = 14
 

@@ -46,8 +46,8 @@ from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.measure.pairs.verification import eer
 from zeroevidence.protect import fit, load_model
 from zeroevidence.protect.assessment.labels import DEFAULT_CLASSES, cut_number, quantile_boundaries
-from zeroevidence.protect.tradeoff.folds import split_people
-from zeroevidence.protect.tradeoff.quick_attackers import attacks_by_count, quick_attacks
+from zeroevidence.protect.choice import split_people
+from zeroevidence.protect.quick_attackers import attacks_by_count, quick_attacks
 
 LEAST_AGE = 14
 VECTORS = {"1": 1, "3": 3, "10": 10, "all": None}

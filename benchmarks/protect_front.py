@@ -29,12 +29,12 @@ from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.threat import UNPROTECTED
 from zeroevidence.evaluation import Options
 from zeroevidence.protect import Roles, assess
-from zeroevidence.protect.assessment.systems import protect
+from zeroevidence.protect.assessment.rows import protect
 from zeroevidence.protect.assessment.verification import verification
 from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS
-from zeroevidence.protect.tradeoff.folds import split_people
-from zeroevidence.protect.tradeoff.quick_attackers import quick_attacks
-from zeroevidence.protect.tradeoff.strengths import Limit, Tradeoff, fit_at_strengths
+from zeroevidence.protect.choice import split_people
+from zeroevidence.protect.quick_attackers import quick_attacks
+from zeroevidence.protect.strengths import Limit, Tradeoff, fit_at_strengths
 
 STRENGTHS = (0.0, 0.4, 0.7, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0)
 # Kind of protector, and parameters.

@@ -47,18 +47,17 @@ import numpy as np
 from draws import people as cut_people
 from timing import best_of_each
 
-from zeroevidence.auditing.inputs.anonymiser_draws import usual_draws
-from zeroevidence.auditing.inputs.left_out import read_usable
-from zeroevidence.auditing.utility.transcription import CachedRecogniser, transcribe
-from zeroevidence.auditing.utility.word_errors import corpus_transcripts, evaluate_word_errors
-from zeroevidence.data.formats.corpora.read import read_corpus
-from zeroevidence.data.speech.audio import load_audio, load_speech
-from zeroevidence.data.speech.corpus import random_key
+from zeroevidence.auditing.protected_speech import read_usable, usual_draws
+from zeroevidence.auditing.speech_utility import CachedRecogniser, transcribe
+from zeroevidence.auditing.word_errors import corpus_transcripts, evaluate_word_errors
+from zeroevidence.data.audio import load_audio, load_speech
+from zeroevidence.data.corpus import random_key
+from zeroevidence.data.formats.corpora import read_corpus
 from zeroevidence.errors import InputError, MissingExtra
 from zeroevidence.evaluation.finding.finding import findings
-from zeroevidence.evaluation.reading.results import read_results, to_json
+from zeroevidence.evaluation.results import read_results, to_json
 from zeroevidence.protect import load_protector
-from zeroevidence.protect.anonymising.release import read_card
+from zeroevidence.protect.release import read_card
 from zeroevidence.protect.voices import VOICE_PROTECTORS
 
 RATE, SECONDS, FLOOR = 16_000, 2.6, "mcadams"

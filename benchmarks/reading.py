@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from timing import best_of_each
 
-from zeroevidence.data.formats.scores.reading.read import diagnose, read_scores
+from zeroevidence.data.formats.scores.read import diagnose, read_scores
 
 
 def main():

@@ -16,10 +16,9 @@ import numpy as np
 from timing import processor_time
 
 from zeroevidence.calibrate.rows import AffineCalibration
-from zeroevidence.measure.search.disclosure import row_evidence
+from zeroevidence.measure.search.disclosure import row_evidence, search_view
+from zeroevidence.measure.search.longitudinal import link_probability, singling_out
 from zeroevidence.measure.search.rank import rank_disclosure
-from zeroevidence.measure.search.singling import link_probability, singling_out
-from zeroevidence.measure.search.view import search_view
 
 
 def measures(scores, mated, calibration):

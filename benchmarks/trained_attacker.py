@@ -40,14 +40,14 @@ def people(speakers: np.ndarray, cut: int) -> tuple[np.ndarray, np.ndarray, np.n
 
 
 def card(encoder: str):
-    from zeroevidence.attack.encoders.inventory import find_encoder
+    from zeroevidence.attack.encoders import find_encoder
 
     return find_encoder(encoder).card
 
 
 def prepare(work: Path, encoder: str, speech: Path, names: list[str]) -> None:
-    from zeroevidence.attack.speech.front_ends import FRONT_ENDS
-    from zeroevidence.data.speech.audio import load_audio
+    from zeroevidence.attack.onnx_cards import FRONT_ENDS
+    from zeroevidence.data.audio import load_audio
     from zeroevidence.protect import load_protector
 
     front_end = FRONT_ENDS[card(encoder).front_end]
@@ -88,7 +88,7 @@ def features(work: Path, encoder: str, name: str) -> list[np.ndarray]:
 
 def network(encoder: str):
     """The encoder, to be trained further."""
-    from zeroevidence.attack.networks.loading import load_onnx
+    from zeroevidence.attack.networks import load_onnx
 
     return load_onnx(card(encoder).file)
 
@@ -109,9 +109,9 @@ def fitted(encoder: str, feats: list[np.ndarray], speakers: np.ndarray, groups, 
     """A network after training on the first group of people, stopped on the second; says how long it took."""
     import torch
 
-    from zeroevidence.attack.training.data.frame_set import FrameSet
+    from zeroevidence.attack.training import TrainingSettings
+    from zeroevidence.attack.training.frame_set import FrameSet
     from zeroevidence.attack.training.loop import train as fit
-    from zeroevidence.attack.training.settings import TrainingSettings
 
     rows = [np.flatnonzero(np.isin(speakers, group)) for group in groups]
     sets = [FrameSet.join([feats[i] for i in some], speakers[some]) for some in rows]
@@ -153,9 +153,9 @@ def _keep(work: Path, encoder: str, name: str, which: str, vectors: np.ndarray) 
 
 def evaluate(work: Path, encoder: str, intervals: int, names: list[str]) -> None:
     import zeroevidence as ze
-    from zeroevidence.attack.attackers.attacker import find_attacker
-    from zeroevidence.attack.ladder.ladder import ladder_steps
-    from zeroevidence.auditing.attacks.step_attack import fit_candidates, run_step
+    from zeroevidence.attack.attackers import find_attacker
+    from zeroevidence.attack.ladder import ladder_steps
+    from zeroevidence.auditing.step_attack import fit_candidates, run_step
 
     with np.load(work / "people.npz") as stored:
         speakers, roles, ids = stored["speaker"], stored["role"], stored["utterance"]

@@ -142,9 +142,8 @@ def _proportional(process: int) -> float:
 
 def measure(corpus: Path, folder: Path, *, epochs: int, device: str | None, scope: str | None, encoder: str) -> Monitor:
     """Train on a corpus, and return what was seen."""
-    from zeroevidence.attack.training import attacker, loop
-    from zeroevidence.attack.training.compute.encoder_passes import EncoderPasses
-    from zeroevidence.attack.training.settings import TrainingSettings
+    from zeroevidence.attack.training import TrainingSettings, attacker, loop
+    from zeroevidence.attack.training.compute import EncoderPasses
 
     settings = TrainingSettings(epochs=epochs, scope=scope, look=epochs)
     shutil.rmtree(folder, ignore_errors=True)

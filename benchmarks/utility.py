@@ -12,8 +12,8 @@ import argparse
 
 import numpy as np
 
-from zeroevidence.evaluation.scores.utility import evaluate_classes, evaluate_transcripts
-from zeroevidence.uncertainty.runs import TrainingRuns, training_spread
+from zeroevidence.evaluation.utility import evaluate_classes, evaluate_transcripts
+from zeroevidence.uncertainty.compare import TrainingRuns, training_spread
 
 _RATES = {"alike": 0.02, "different": 0.1}  # deviation of the error rate between people
 _SPREADS = {"people": (1.0, 0.1), "both": (0.5, 0.3), "trainings": (0.1, 1.0)}

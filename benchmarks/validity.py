@@ -27,18 +27,18 @@ from validity_table import table
 
 from zeroevidence.calibrate.pav import rank
 from zeroevidence.data.matrix import ScoreMatrix
-from zeroevidence.evaluation.comparing.comparison import compare
+from zeroevidence.evaluation.comparison import compare
+from zeroevidence.evaluation.evaluate import evaluate
 from zeroevidence.evaluation.finding.chance import chances
+from zeroevidence.evaluation.people import most_people_above
 from zeroevidence.evaluation.rows.measure_result import MeasureResult
-from zeroevidence.evaluation.scores.evaluate import evaluate
-from zeroevidence.evaluation.search.people import most_people_above
-from zeroevidence.evaluation.tandem.evaluate import evaluate_tandem
+from zeroevidence.evaluation.tandem import evaluate_tandem
 from zeroevidence.measure.measures import MEASURES as REGISTRY
 from zeroevidence.measure.measures import measures_of
-from zeroevidence.measure.pairs.view import ScoreView
+from zeroevidence.measure.pairs.linkability import ScoreView
 from zeroevidence.report.verdict import verdict
+from zeroevidence.uncertainty.groups import find_clusters
 from zeroevidence.uncertainty.null import pair_null
-from zeroevidence.uncertainty.resampling.clusters import find_clusters
 
 EXPOSED = ("exposed_one", "exposed_half")
 MEASURES = ("eer", "cllr_min", "d_ece", "linkability", "alid", "top1", "mean_rank_disclosure")

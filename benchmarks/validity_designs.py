@@ -18,8 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from zeroevidence.data.matrix import ScoreMatrix
-from zeroevidence.data.scores import Pairs, Scores
-from zeroevidence.data.tandem import TandemScores, TrialScores
+from zeroevidence.data.scores import Pairs, Scores, TandemScores, TrialScores
 
 LEAKS = {"none": 0.0, "medium": 1.5, "strong": 5.7}  # shift of mated pairs; medium is an EER of 27 %, strong of 1 %
 RECORDINGS = 10

@@ -10,16 +10,16 @@ from pathlib import Path
 import numpy as np
 
 from zeroevidence import plot
-from zeroevidence.attack.backends.backend import make_backend
+from zeroevidence.attack.backends import make_backend
 from zeroevidence.auditing import EmbeddingSets
 from zeroevidence.data.embeddings import Embeddings, mated_rows
-from zeroevidence.data.formats.scores.reading.read import read_scores
+from zeroevidence.data.formats.scores.read import read_scores
 from zeroevidence.data.matrix import ScoreMatrix, closed_set_search
 from zeroevidence.data.threat import RANDOM, UNPROTECTED, Training, threat_from_sides
 from zeroevidence.errors import UsageError, ZeroEvidenceError
 from zeroevidence.evaluation import About, Evaluation, Options
-from zeroevidence.evaluation.reading.score_files import ScoreFile, evaluate_files
 from zeroevidence.evaluation.rows.measure_result import NO_VALUE
+from zeroevidence.evaluation.score_files import ScoreFile, evaluate_files
 from zeroevidence.sample import sample_rows, sample_sets
 
 _DIMENSIONS = 192  # of random embeddings

@@ -25,7 +25,7 @@ from zeroevidence.measure.measures import compute_family
 from zeroevidence.measure.views import AttributeView
 from zeroevidence.protect import AdversarialAutoencoder, LinearNuller, Roles, ZeroEvidenceFlow, assess
 from zeroevidence.protect.assessment.labels import attribute_labels
-from zeroevidence.protect.assessment.maps import MapMethod, training_curves
+from zeroevidence.protect.assessment.rows import MapMethod, training_curves
 from zeroevidence.sample import sample_sets
 
 _TAGS = "0ABCDEF"

@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 from _shared import Sheet, number, run
 
-from zeroevidence.data.formats.asvspoof.read import read_tandem
-from zeroevidence.data.tandem import TandemScores
-from zeroevidence.evaluation.tandem.evaluate import evaluate_tandem
+from zeroevidence.data.formats.asvspoof import read_tandem
+from zeroevidence.data.scores import TandemScores
+from zeroevidence.evaluation.tandem import evaluate_tandem
 
 
 def make(sheet: Sheet, data: Path | None) -> None:

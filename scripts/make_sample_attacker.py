@@ -15,8 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
-from zeroevidence.attack.extractors.extractor import load_extractor
-from zeroevidence.data.speech.audio import load_audio
+from zeroevidence.attack.extractors import load_extractor
+from zeroevidence.data.audio import load_audio
 
 PROTECTION, ENCODER, CUT = "mcadams+pitch+formant", "campplus", 0
 HOME = Path(__file__).resolve().parents[1] / "src" / "zeroevidence" / "sample"

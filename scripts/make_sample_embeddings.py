@@ -17,9 +17,9 @@ from pathlib import Path
 
 import numpy as np
 
+from zeroevidence.attack.extractors import load_extractor
 from zeroevidence.attack.extractors.extract import extract
-from zeroevidence.attack.extractors.extractor import load_extractor
-from zeroevidence.data.formats.corpora.read import read_corpus, read_segments
+from zeroevidence.data.formats.corpora import read_corpus, read_segments
 from zeroevidence.protect import load_protector
 
 DIGITS = {"enrol": 4, "trial": 2, "train": 2}

@@ -18,8 +18,8 @@ from pathlib import Path
 import numpy as np
 from scipy.signal import fftconvolve, lfilter
 
-from zeroevidence.data.speech.audio import write_audio
-from zeroevidence.data.speech.corpus import Utterance
+from zeroevidence.data.audio import write_audio
+from zeroevidence.data.corpus import Utterance
 from zeroevidence.protect.voices import load_protector
 
 RATE = 16_000

@@ -82,7 +82,7 @@ def _figures_in_one_process() -> Iterator[None]:
     """Where each core has a process of tests, more processes for the figures of a report cost more than they save."""
     with pytest.MonkeyPatch.context() as patch:
         if "PYTEST_XDIST_WORKER" in os.environ:
-            patch.setattr("zeroevidence.report.html.figure_processes.cores", lambda: 1)
+            patch.setattr("zeroevidence.report.html.figures.cores", lambda: 1)
         yield
 
 
@@ -95,7 +95,7 @@ def without_figures(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def shared_demo(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     """Audits of the bundled data are computed by the first test, in whichever process, that asks for them."""
-    from zeroevidence.sample import audits
+    from zeroevidence import sample
 
     home = tmp_path_factory.getbasetemp()
     home = home.parent if "PYTEST_XDIST_WORKER" in os.environ else home
@@ -112,8 +112,8 @@ def shared_demo(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Mo
 
         return audit
 
-    for make in (audits.sample_audit, audits.trained_audit, audits.cascade_audit):
-        monkeypatch.setattr(audits, make.__name__, computed_once(make))
+    for make in (sample.sample_audit, sample.trained_audit, sample.cascade_audit):
+        monkeypatch.setattr(sample, make.__name__, computed_once(make))
 
 
 def pytest_collection_finish() -> None:

@@ -10,8 +10,8 @@ def save_small_encoder(folder: Path) -> Path:
     """Write the encoder, with random weights, and its card; the path of the card."""
     import torch
 
-    from zeroevidence.attack.networks.loading import ARCHITECTURES
-    from zeroevidence.attack.networks.onnx_export import save_onnx
+    from zeroevidence.attack.networks import ARCHITECTURES
+    from zeroevidence.attack.networks.onnx_layers import save_onnx
 
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)

@@ -9,8 +9,8 @@ import pytest
 
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.linkage import LinkSettings, link_resumable
-from zeroevidence.linkage.inputs.pairing import pair
-from zeroevidence.linkage.resuming.checkpoints import BLOCKS
+from zeroevidence.linkage.inputs import pair
+from zeroevidence.linkage.resumable import BLOCKS
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from zeroevidence import evaluate
-from zeroevidence.evaluation.reading.results import save_results
+from zeroevidence.evaluation.results import save_results
 
 
 def loaded_by(code: str) -> set[str]:

@@ -6,13 +6,13 @@ import threading
 
 import pytest
 
-from zeroevidence import interruption
-from zeroevidence.interruption import Interrupted, check_stop, interruptible, obey, uninterrupted
+from zeroevidence import errors
+from zeroevidence.errors import Interrupted, check_stop, interruptible, obey, uninterrupted
 
 
 @pytest.fixture(autouse=True)
 def _patience(monkeypatch):
-    monkeypatch.setattr(interruption, "_REPEATED", 3600.0)
+    monkeypatch.setattr(errors, "_REPEATED", 3600.0)
 
 
 def send(number):

@@ -17,18 +17,17 @@ import pytest
 from tests.effort import repetitions, slow
 from tests.onnx_bytes import model as onnx_model
 from tests.small_encoder import DIM, save_small_encoder
-from zeroevidence.attack.extractors.extractor import load_extractor
-from zeroevidence.data.files.locking import lock_folder
-from zeroevidence.data.files.writing import TEMPORARY_PREFIX, write_atomically
-from zeroevidence.data.speech.audio import write_audio
+from zeroevidence.attack.extractors import load_extractor
+from zeroevidence.data.audio import write_audio
+from zeroevidence.data.writing import TEMPORARY_PREFIX, lock_folder, write_atomically
 from zeroevidence.errors import UsageError
-from zeroevidence.evaluation.reading.results import read_results
+from zeroevidence.evaluation.results import read_results
 from zeroevidence.report.inputs import ReportInputs
 
 KILLS = int(os.environ.get("ZEROEVIDENCE_KILLS") or repetitions(1, 3))
 HOLDS = """
 import sys, time
-from zeroevidence.data.files.locking import lock_folder
+from zeroevidence.data.writing import lock_folder
 with lock_folder(sys.argv[1]):
     print("mine", flush=True)
     time.sleep(3600)

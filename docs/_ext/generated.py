@@ -19,14 +19,13 @@ from typing import TYPE_CHECKING, Any
 
 import zeroevidence
 from zeroevidence import errors
-from zeroevidence.attack.attackers.attacker import ATTACKERS
-from zeroevidence.attack.backends.backend import BACKENDS
+from zeroevidence.attack.attackers import ATTACKERS
+from zeroevidence.attack.backends import BACKENDS
 from zeroevidence.cli import cli
 from zeroevidence.cli.commands.metrics import direction
 from zeroevidence.measure.measures import MEASURES, Measure
 from zeroevidence.plot import KINDS
-from zeroevidence.report.bibliography.bibtex import bibtex_entries
-from zeroevidence.report.bibliography.sentences import sentence
+from zeroevidence.report.bibliography.bibtex import bibtex_entries, sentence
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx

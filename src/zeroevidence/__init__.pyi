@@ -22,8 +22,8 @@ from zeroevidence.auditing import (
     audit_corpora as audit_corpora,
 )
 from zeroevidence.data.embeddings import Embeddings as Embeddings
-from zeroevidence.data.formats.asvspoof.read import read_tandem as read_tandem
-from zeroevidence.data.formats.scores.reading.read import read_scores as read_scores
+from zeroevidence.data.formats.asvspoof import read_tandem as read_tandem
+from zeroevidence.data.formats.scores.read import read_scores as read_scores
 from zeroevidence.data.formats.vectors.read import read_embeddings as read_embeddings
 from zeroevidence.data.matrix import ScoreMatrix as ScoreMatrix
 from zeroevidence.data.scores import (
@@ -32,7 +32,7 @@ from zeroevidence.data.scores import (
 from zeroevidence.data.scores import (
     Scores as Scores,
 )
-from zeroevidence.data.tandem import TandemScores as TandemScores
+from zeroevidence.data.scores import TandemScores as TandemScores
 from zeroevidence.data.threat import ThreatModel as ThreatModel
 from zeroevidence.errors import (
     InputError as InputError,
@@ -85,26 +85,23 @@ from zeroevidence.evaluation import (
 from zeroevidence.evaluation import (
     save_results as save_results,
 )
-from zeroevidence.evaluation.comparing.runs import compare_runs as compare_runs
-from zeroevidence.evaluation.planning.pilot import plan_from_pilot as plan_from_pilot
-from zeroevidence.evaluation.planning.plan import plan as plan
-from zeroevidence.evaluation.planning.result import Plan as Plan
-from zeroevidence.evaluation.reading.linked import link as link
-from zeroevidence.evaluation.scores.threshold import threshold as threshold
-from zeroevidence.evaluation.tandem.evaluate import evaluate_tandem as evaluate_tandem
-from zeroevidence.measure.pairs.devpav import devpav as devpav
-from zeroevidence.measure.pairs.elub import elub as elub
-from zeroevidence.measure.pairs.invariance import invariance_bounds as invariance_bounds
+from zeroevidence.evaluation.compared_files import compare_runs as compare_runs
+from zeroevidence.evaluation.needed import Plan as Plan
+from zeroevidence.evaluation.plan import plan as plan
+from zeroevidence.evaluation.plan import plan_from_pilot as plan_from_pilot
+from zeroevidence.evaluation.results import link as link
+from zeroevidence.evaluation.score_checks import threshold as threshold
+from zeroevidence.evaluation.tandem import evaluate_tandem as evaluate_tandem
 from zeroevidence.measure.pairs.linkability import (
     linkability as linkability,
 )
 from zeroevidence.measure.pairs.linkability import (
     local_linkability as local_linkability,
 )
-from zeroevidence.measure.pairs.norms import (
-    lp_disclosure as lp_disclosure,
-)
-from zeroevidence.measure.pairs.overestimation import llr_overestimation as llr_overestimation
+from zeroevidence.measure.pairs.llrs import devpav as devpav
+from zeroevidence.measure.pairs.llrs import elub as elub
+from zeroevidence.measure.pairs.llrs import invariance_bounds as invariance_bounds
+from zeroevidence.measure.pairs.llrs import llr_overestimation as llr_overestimation
 from zeroevidence.measure.pairs.verification import (
     cllr as cllr,
 )
@@ -132,6 +129,7 @@ from zeroevidence.measure.pairs.zebra import (
 from zeroevidence.measure.pairs.zebra import (
     ece_profile as ece_profile,
 )
+from zeroevidence.measure.pairs.zebra import lp_disclosure as lp_disclosure
 from zeroevidence.measure.pairs.zebra import (
     tag as tag,
 )
@@ -150,8 +148,8 @@ from zeroevidence.measure.similarity import (
 from zeroevidence.measure.similarity import (
     voice_distinctiveness_gain as voice_distinctiveness_gain,
 )
-from zeroevidence.protect.anonymising.anonymise import Anonymised as Anonymised
-from zeroevidence.protect.anonymising.anonymise import anonymise as anonymise
+from zeroevidence.protect.anonymise import Anonymised as Anonymised
+from zeroevidence.protect.anonymise import anonymise as anonymise
 
 __version__: str
 

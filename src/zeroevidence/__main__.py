@@ -2,7 +2,7 @@
 
 import sys
 
-from zeroevidence.interruption import Interrupted, interruptible
+from zeroevidence.errors import Interrupted, interruptible
 
 
 def main() -> None:

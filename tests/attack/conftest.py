@@ -37,8 +37,8 @@ def small(tmp_path_factory):
 def recordings(tmp_path):
     """Write recordings of noise with so many samples each, of three people, and return their utterances."""
     pytest.importorskip("soundfile")
-    from zeroevidence.data.speech.audio import write_audio
-    from zeroevidence.data.speech.corpus import Utterance
+    from zeroevidence.data.audio import write_audio
+    from zeroevidence.data.corpus import Utterance
 
     def write(lengths):
         rng = np.random.default_rng(0)

@@ -5,14 +5,14 @@ import pytest
 
 from tests.effort import slow
 from tests.small_encoder import save_small_encoder
-from zeroevidence.attack.extractors.device_extraction import extract_on_device
+from zeroevidence.attack.extractors.extract import extract_on_device
 from zeroevidence.auditing import audit_corpora
-from zeroevidence.auditing.utility.word_errors import RecogniserOptions
+from zeroevidence.auditing.word_errors import RecogniserOptions
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation import Options
-from zeroevidence.protect.anonymising.anonymise import anonymise
+from zeroevidence.protect.anonymise import anonymise
 from zeroevidence.protect.voices import VOICE_PROTECTORS, ProtectorPart, Spelling, register_voice
-from zeroevidence.protect.voices.recognisers import RECOGNISERS, RecogniserKind, Transcript, load_recogniser
+from zeroevidence.protect.voices.speech_models import RECOGNISERS, RecogniserKind, Transcript, load_recogniser
 
 soundfile = pytest.importorskip("soundfile")
 
@@ -137,7 +137,7 @@ def test_an_audit_measures_word_errors_unasked(voices, audited, tmp_path, monkey
         RecogniserKind("ear", "An ear", "CC0", "1", "recogniser", -1.0, lambda: lambda _: Transcript("a b", 0.0))
     )
     load_recogniser.cache_clear()
-    monkeypatch.setattr("zeroevidence.auditing.utility.word_errors.PREFERRED", ("ear",))
+    monkeypatch.setattr("zeroevidence.auditing.word_errors.PREFERRED", ("ear",))
     try:
         given = {}
         if folder:

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from tests.auditing.people import changed, corpus
-from zeroevidence.attack.attackers.attacker import find_attacker
-from zeroevidence.attack.ladder.adapter import Adapter
+from zeroevidence.attack.attackers import find_attacker
+from zeroevidence.attack.ladder import Adapter
 from zeroevidence.auditing import EmbeddingSets, audit
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.errors import InputError, UsageError

@@ -6,8 +6,7 @@ import pytest
 from tests.auditing.people import joined
 from zeroevidence.attack.backends.cosine import Cosine
 from zeroevidence.auditing import EmbeddingSets
-from zeroevidence.auditing.attacks.step_attack import score_trials
-from zeroevidence.auditing.inputs.embedding_sets import draw_sets
+from zeroevidence.auditing.embedding_sets import draw_sets
 from zeroevidence.auditing.protocols import (
     PROTOCOLS,
     first_recordings,
@@ -16,6 +15,7 @@ from zeroevidence.auditing.protocols import (
     sex_classifier,
     usual_protocol,
 )
+from zeroevidence.auditing.step_attack import score_trials
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.evaluation.rows.about import Protocol
 

@@ -5,16 +5,16 @@ import pytest
 
 from scripts.make_speech import make_recordings
 from tests.effort import slow
-from zeroevidence.attack.cues.cue import CUES
-from zeroevidence.attack.extractors.extractor import load_extractor
+from zeroevidence.attack.cues import CUES
+from zeroevidence.attack.extractors import load_extractor
 from zeroevidence.auditing import EncodedSpeech, audit
-from zeroevidence.auditing.attacks.attack_plan import AttackSettings
+from zeroevidence.auditing.attack_plan import AttackSettings
 from zeroevidence.auditing.embedding_audit import CONTROL, WITHOUT_VOICE, room_control
-from zeroevidence.auditing.inputs.embedding_sets import draw_sets
+from zeroevidence.auditing.embedding_sets import draw_sets
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.evaluation import Options
 from zeroevidence.evaluation.finding.chance import chances
-from zeroevidence.evaluation.reading.results import from_json, to_json
+from zeroevidence.evaluation.results import from_json, to_json
 from zeroevidence.report.verdict import verdict
 
 MOST = "4.25"  # of 19 people

@@ -4,7 +4,7 @@ import pytest
 
 from zeroevidence.calibrate.pav import rank
 from zeroevidence.measure.measures import MEASURES
-from zeroevidence.measure.pairs.view import ScoreView
+from zeroevidence.measure.pairs.linkability import ScoreView
 
 
 @pytest.mark.parametrize("design", ["sessions", "lognormal", "halves", "exposed"])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.fft import dct, idct
 
-from zeroevidence.calibrate.cosines import from_cosines, to_cosines
+from zeroevidence.calibrate.logistic import from_cosines, to_cosines
 
 
 @pytest.mark.parametrize("shape", [(2,), (6,), (2, 5, 1024), (32_768,)])

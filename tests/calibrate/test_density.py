@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from zeroevidence.calibrate.density import atom_cells, best_width, density_shares, mated_shares, rank_cells
+from zeroevidence.calibrate.logistic import atom_cells, best_width, density_shares, mated_shares, rank_cells
 from zeroevidence.calibrate.pav import Counts, rank
 
 CELLS = 1024

@@ -264,7 +264,7 @@ def test_a_lack_of_memory_is_no_failed_gate(run, monkeypatch):
     def exhausted(*_, **__):
         raise MemoryError
 
-    monkeypatch.setattr("zeroevidence.uncertainty.resampling.pairs.find_groups", exhausted)
+    monkeypatch.setattr("zeroevidence.uncertainty.pairs.find_groups", exhausted)
     code, out, err = run("evaluate", rows[0].scores, "--key", rows[0].key)
     assert (code, out) == (5, "")
     assert err.startswith("out of memory; evaluate fewer trials")
@@ -277,8 +277,8 @@ def test_interrupt_leaves_no_file_behind(run, files, tmp_path, monkeypatch):
     def interrupted(*_, **__):
         signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr("zeroevidence.uncertainty.resampling.pairs.find_groups", interrupted)
-    monkeypatch.setattr("zeroevidence.interruption._REPEATED", 0.0)
+    monkeypatch.setattr("zeroevidence.uncertainty.pairs.find_groups", interrupted)
+    monkeypatch.setattr("zeroevidence.errors._REPEATED", 0.0)
     code, out, err = run("evaluate", *files[:1], "--key", files[1], "-o", tmp_path / "out.json")
     assert (code, out, err) == (130, "", "interrupted\n")
     assert sorted(tmp_path.iterdir()) == before

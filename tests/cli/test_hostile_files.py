@@ -20,9 +20,9 @@ import zeroevidence
 from tests.effort import slow
 from zeroevidence.cli import cli, printing
 from zeroevidence.cli.own_inputs import READ, placeholders
-from zeroevidence.data.files.errors import unreadable_reason
-from zeroevidence.data.formats.scores.reading.read import read_scores
-from zeroevidence.data.formats.voiceprivacy.result_folders import find_kit_scores
+from zeroevidence.data.files import unreadable_reason
+from zeroevidence.data.formats.scores.read import read_scores
+from zeroevidence.data.formats.voiceprivacy_folders import find_kit_scores
 from zeroevidence.errors import InputError
 
 LATIN = os.fsdecode(b"lat\xe9")  # a name that is not UTF-8

@@ -56,7 +56,7 @@ def waited(condition):
 def speech(tmp_path):
     pytest.importorskip("soundfile")
     pytest.importorskip("onnxruntime")
-    from zeroevidence.data.speech.audio import write_audio
+    from zeroevidence.data.audio import write_audio
 
     rng = np.random.default_rng(0)
     for person in range(6):

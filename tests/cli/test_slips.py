@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from zeroevidence.data.files.writing import write_atomically
-from zeroevidence.evaluation.reading.score_files import distinct_names
+from zeroevidence.data.writing import write_atomically
+from zeroevidence.evaluation.score_files import distinct_names
 from zeroevidence.sample import sample_rows
 
 LONG = "x" * 300

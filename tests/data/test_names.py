@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from zeroevidence.data.names import find_duplicate, rank_names, row_numbers
+from zeroevidence.data.embeddings import find_duplicate, rank_names, row_numbers
 
 rng = np.random.default_rng(0)
 

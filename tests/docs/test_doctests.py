@@ -25,8 +25,8 @@ NEEDS = {
 }
 # Examples that take seconds of processor time: whole audits and many figures.
 SLOW = (
-    *("zeroevidence.sample.audits", "zeroevidence.auditing.embedding_audit", "zeroevidence.plot.kinds.search"),
-    *("zeroevidence.plot.kinds.pareto_front", "zeroevidence.report.html.figure_processes"),
+    *("zeroevidence.sample", "zeroevidence.auditing.embedding_audit", "zeroevidence.plot.kinds.search"),
+    *("zeroevidence.plot.kinds.protectors", "zeroevidence.report.html.figures"),
 )
 
 

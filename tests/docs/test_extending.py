@@ -37,7 +37,7 @@ results, quick, audit_help = {}, ze.Options(intervals=0, null=0), printed("audit
 text = io.StringIO()
 with contextlib.redirect_stdout(text):
     exec(sys.argv[1])
-from zeroevidence.evaluation.reading.results import to_json
+from zeroevidence.evaluation.results import to_json
 from zeroevidence.report import render
 mated = np.repeat(range(12), 5)
 scores = np.random.default_rng(0).normal(size=(60, 12)) + 2.0 * np.eye(12)[mated]
@@ -63,7 +63,7 @@ audit = ze.audit(
 swapped = audit.rows[-1]
 results["attacker"] = [swapped.about.threat.enrolment, swapped.labels["backend"], swapped["top1"].value > 0.9]
 
-from zeroevidence.attack.extractors.extractor import load_extractor
+from zeroevidence.attack.extractors import load_extractor
 extractor = load_extractor("loudness:4")
 results["extractor"] = [extractor.name, extractor.embed([np.ones(100), np.zeros(80)]).shape]
 

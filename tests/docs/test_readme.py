@@ -11,7 +11,7 @@ import pytest
 from tests.effort import slow
 from zeroevidence.auditing import audit_corpora
 from zeroevidence.cli import cli, main
-from zeroevidence.protect.assessment.classifiers.classifier import CLASSIFIERS
+from zeroevidence.protect.assessment.classifiers import CLASSIFIERS
 from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS
 from zeroevidence.protect.voices import VOICE_PROTECTORS
 from zeroevidence.sample import sample_rows, sample_sets

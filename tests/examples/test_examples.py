@@ -13,7 +13,7 @@ from unittest import mock
 import pytest
 
 from tests.effort import slow
-from zeroevidence.protect.assessment.classifiers.classifier import CLASSIFIERS
+from zeroevidence.protect.assessment.classifiers import CLASSIFIERS
 
 ROOT = Path(__file__).resolve().parents[2]
 GALLERY = ROOT / "docs" / "gallery"

@@ -5,7 +5,7 @@ import numpy as np
 from zeroevidence.calibrate.rows import AffineCalibration
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.linkage import pair
-from zeroevidence.linkage.evidence.trial_evidence import ARRAYS
+from zeroevidence.linkage.evidence import ARRAYS
 from zeroevidence.measure.search.disclosure import row_evidence
 
 

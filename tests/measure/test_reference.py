@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import zeroevidence as ze
-from zeroevidence.data.formats.scores.reading.read import read_scores
+from zeroevidence.data.formats.scores.read import read_scores
 from zeroevidence.data.matrix import closed_set_search
-from zeroevidence.evaluation.search.matrix_search import MatrixSearch
+from zeroevidence.evaluation.searches import MatrixSearch
 from zeroevidence.measure.pairs.linkability import linkability
 from zeroevidence.measure.pairs.verification import cllr, cllr_min, dcf_min, dcf_min_untied, eer
 from zeroevidence.measure.pairs.zebra import d_ece, tag, worst_case

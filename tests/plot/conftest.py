@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import zeroevidence as ze
-from zeroevidence.data.tandem import TandemScores, TrialScores
+from zeroevidence.data.scores import TandemScores, TrialScores
 from zeroevidence.evaluation import Evaluation, Options, Points, add_similarity
-from zeroevidence.evaluation.tandem.evaluate import evaluate_tandem
+from zeroevidence.evaluation.tandem import evaluate_tandem
 
 
 def searched(shift: float, seed: int, **labels: str) -> Evaluation:

@@ -7,7 +7,7 @@ import zeroevidence as ze
 from tests.effort import spread
 from zeroevidence import plot
 from zeroevidence.evaluation import Options
-from zeroevidence.evaluation.reading.results import from_json, to_json
+from zeroevidence.evaluation.results import from_json, to_json
 
 pytest.importorskip("matplotlib")
 

@@ -16,7 +16,7 @@ from zeroevidence.data.threat import ThreatModel
 from zeroevidence.errors import MissingExtra, UsageError
 from zeroevidence.evaluation import About, Curve, Evaluation, MeasureResult, People, Points
 from zeroevidence.plot.canvas import look
-from zeroevidence.plot.names import row_names, shortened
+from zeroevidence.plot.rows import row_names, shortened
 
 mpl = pytest.importorskip("matplotlib")
 Figure = pytest.importorskip("matplotlib.figure").Figure

@@ -7,8 +7,8 @@ import pytest
 
 from tests.protect.people import voices
 from zeroevidence.errors import InputError
-from zeroevidence.protect.applying import protect_embeddings, read_rotation_key, rotate_back, write_rotation_key
 from zeroevidence.protect.fitting import fit
+from zeroevidence.protect.models import protect_embeddings, read_rotation_key, rotate_back, write_rotation_key
 
 
 def test_noise_and_rotation_at_application():

@@ -9,13 +9,13 @@ from tests.protect.people import voices
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.protect import Roles, load_model, save_model
-from zeroevidence.protect.applying import protect_embeddings
 from zeroevidence.protect.fitting import (
     fit,
     fit_protectors,
     shared_boundaries,
     suitable_protectors,
 )
+from zeroevidence.protect.models import protect_embeddings
 
 
 def accented(start=0, dimension=5):

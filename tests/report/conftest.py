@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import zeroevidence as ze
-from zeroevidence.attack.attackers.attacker import RANDOM_VECTORS, UNPROTECTED_SPEECH, find_attacker
+from zeroevidence.attack.attackers import RANDOM_VECTORS, UNPROTECTED_SPEECH, find_attacker
 from zeroevidence.data.threat import threat_from_sides
-from zeroevidence.sample.audits import sample_audit
+from zeroevidence.sample import sample_audit
 
 OPTIONS = ze.Options(intervals=20, null=19)
 THREATS = {

@@ -8,13 +8,13 @@ import pytest
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import Options, findings, read_results
 from zeroevidence.evaluation.rows.flags import flag
-from zeroevidence.protect.card import protector_card, unknown_protector_card
+from zeroevidence.protect.release import protector_card, unknown_protector_card
 from zeroevidence.report import render
 from zeroevidence.report.audit_folder import audit_text, save_audit, summary
 from zeroevidence.report.document import document
 from zeroevidence.report.inputs import ReportInputs
 from zeroevidence.report.verdict import verdict
-from zeroevidence.sample.audits import sample_audit
+from zeroevidence.sample import sample_audit
 
 
 def inputs_of(*audits):

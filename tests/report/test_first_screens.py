@@ -7,7 +7,7 @@ import re
 import pytest
 
 import zeroevidence as ze
-from zeroevidence.evaluation.reading.results import to_json
+from zeroevidence.evaluation.results import to_json
 from zeroevidence.report.html.page import to_html
 
 pytest.importorskip("jinja2")

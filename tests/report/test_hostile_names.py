@@ -12,13 +12,13 @@ import pytest
 
 from benchmarks.hostile_names import HOSTILE, result
 from zeroevidence import compare
-from zeroevidence.data.files.csv_cells import escape_table, unescape_table
-from zeroevidence.data.formats.linked_trials import read_linked
+from zeroevidence.data.csv_cells import escape_table, unescape_table
+from zeroevidence.data.formats.attack_scores import read_linked
 from zeroevidence.evaluation import Flag
-from zeroevidence.evaluation.reading.results import from_json, to_json
+from zeroevidence.evaluation.results import from_json, to_json
 from zeroevidence.report import render
-from zeroevidence.report.tables.comparisons import render_comparisons
-from zeroevidence.report.trial_tables import speaker_table, write_table
+from zeroevidence.report.comparisons import render_comparisons
+from zeroevidence.report.people import speaker_table, write_table
 
 TURNING = re.compile("[\u202a-\u202e\u2066-\u2069]")
 FORMULA = ("=", "+", "@", "\t", "\r")

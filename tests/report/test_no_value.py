@@ -10,12 +10,11 @@ import pytest
 import zeroevidence as ze
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation.finding.gate import Gate
-from zeroevidence.evaluation.reading.results import from_json, to_json
+from zeroevidence.evaluation.results import from_json, to_json
 from zeroevidence.measure.measures import MEASURES
+from zeroevidence.report.evaluations import to_csv, to_latex, to_markdown, to_text
 from zeroevidence.report.html.tables import all_rows
-from zeroevidence.report.layout.formatting import value
-from zeroevidence.report.tables.evaluation_text import to_text
-from zeroevidence.report.tables.evaluations import to_csv, to_latex, to_markdown
+from zeroevidence.report.layout import value
 
 
 @pytest.fixture(scope="module")

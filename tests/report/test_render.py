@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import zeroevidence as ze
-from zeroevidence.data.files.json_values import plain
+from zeroevidence.data.json_values import plain
 from zeroevidence.errors import InputError, UsageError
-from zeroevidence.evaluation.reading.results import from_json, to_json
+from zeroevidence.evaluation.results import from_json, to_json
 from zeroevidence.evaluation.rows.measure_result import RESULT_COLUMNS
 from zeroevidence.measure.measures import MEASURES
 from zeroevidence.report import FORMATS, render

@@ -6,8 +6,7 @@ import pytest
 from tests.effort import slow
 from zeroevidence.evaluation import Options
 from zeroevidence.report.verdict import verdict
-from zeroevidence.sample import cascade_sets, sentence_sets
-from zeroevidence.sample.audits import cascade_audit
+from zeroevidence.sample import cascade_audit, cascade_sets, sentence_sets
 
 
 @pytest.mark.parametrize("kind", ["protected", "trained"])

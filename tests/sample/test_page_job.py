@@ -10,8 +10,7 @@ pytest.importorskip("matplotlib")
 from zeroevidence.evaluation.finding.finding import findings as find
 from zeroevidence.sample import PROTECTIONS
 from zeroevidence.sample.page_job import audit_sample
-from zeroevidence.web.work.progress import JobProgress, job_steps
-from zeroevidence.web.work.request import JobRequest
+from zeroevidence.web.request import JobProgress, JobRequest, job_steps
 
 
 @slow

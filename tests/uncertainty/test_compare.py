@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import zeroevidence as ze
-from zeroevidence.evaluation.comparing.comparison import compare
-from zeroevidence.evaluation.comparing.same_trials import check_same_trials
+from zeroevidence.evaluation.comparable import check_same_trials
+from zeroevidence.evaluation.comparison import compare
 from zeroevidence.uncertainty.compare import POWER, Difference, difference, holm, holm_levels, tie_groups
 from zeroevidence.uncertainty.spread import Spread
 

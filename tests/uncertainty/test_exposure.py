@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from zeroevidence.uncertainty.exposure import exposure_shares, upper_share_limit
+from zeroevidence.uncertainty.spread import exposure_shares, upper_share_limit
 
 
 @pytest.mark.parametrize("people", [1, 7, 30, 400])

@@ -11,11 +11,10 @@ from scipy.sparse import csr_matrix
 import zeroevidence as ze
 from zeroevidence.calibrate.pav import rank
 from zeroevidence.evaluation.finding.chance import chances
-from zeroevidence.evaluation.reading.results import from_json, to_json
-from zeroevidence.uncertainty.lists import ListSimulator, _Effect, people_test
+from zeroevidence.evaluation.results import from_json, to_json
+from zeroevidence.uncertainty.groups import find_clusters
+from zeroevidence.uncertainty.lists import ListSimulator, _Effect, assign_cells, people_test
 from zeroevidence.uncertainty.null import ListNull, PairNull, pair_null
-from zeroevidence.uncertainty.resampling.cells import assign_cells
-from zeroevidence.uncertainty.resampling.clusters import find_clusters
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
 

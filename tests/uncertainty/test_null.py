@@ -14,6 +14,7 @@ from zeroevidence.calibrate.pav import count, pool, pool_laplace
 from zeroevidence.data.scores import Pairs
 from zeroevidence.measure.pairs.verification import eer_of
 from zeroevidence.measure.views import PairSettings
+from zeroevidence.uncertainty.groups import find_clusters
 from zeroevidence.uncertainty.level import alpha
 from zeroevidence.uncertainty.null import (
     ListNull,
@@ -25,8 +26,7 @@ from zeroevidence.uncertainty.null import (
     permutation_p_value,
     permute_mated,
 )
-from zeroevidence.uncertainty.resampling.clusters import find_clusters
-from zeroevidence.uncertainty.search_null import HypotheticalEvidence, SearchNull
+from zeroevidence.uncertainty.search import HypotheticalEvidence, SearchNull
 
 
 def matrix(n_speakers=12, per_speaker=5, separation=0.0, seed=0, digits=9):

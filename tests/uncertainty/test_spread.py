@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from zeroevidence.uncertainty.bias import estimate_bias, is_biased
-from zeroevidence.uncertainty.spread import Spread, effective_number, estimate_spread
+from zeroevidence.uncertainty.spread import Spread, effective_number, estimate_bias, estimate_spread, is_biased
 
 
 def of_mean(sample):

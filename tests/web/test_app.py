@@ -22,14 +22,14 @@ with warnings.catch_warnings():  # newer versions of it prefer another HTTP clie
 
 import zeroevidence as ze
 from tests.effort import slow
-from zeroevidence.data.formats.scores.reading.read import diagnose
-from zeroevidence.data.formats.vectors.write import write_embeddings
+from zeroevidence.data.formats.scores.read import diagnose
+from zeroevidence.data.formats.vectors.read import write_embeddings
 from zeroevidence.plot import KINDS
 from zeroevidence.plot.canvas import FORMATS
 from zeroevidence.report import render
 from zeroevidence.web.app import make_app
 from zeroevidence.web.jobs import MOST_JOBS
-from zeroevidence.web.work.outcome import FIGURES, OUTCOME, REPORT, RESULT
+from zeroevidence.web.outcome import FIGURES, OUTCOME, REPORT, RESULT
 
 ADDRESS = "http://127.0.0.1:8000"
 EVIL = "<script>alert(1)</script>.txt"

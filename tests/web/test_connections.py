@@ -19,7 +19,7 @@ from uvicorn import Config
 from uvicorn.server import ServerState
 
 from benchmarks.slow_connections import Strangers, page_time
-from zeroevidence.web.connections import MOST_CONNECTIONS, LimitedConnection
+from zeroevidence.web.forms import MOST_CONNECTIONS, LimitedConnection
 
 PATIENCE = 300.0  # seconds: ends what hangs
 

@@ -106,7 +106,7 @@ def test_a_killed_server_leaves_nothing_to_the_next(tmp_path):
 
 def test_a_job_that_wants_more_memory_is_refused_it():
     code = (
-        "from zeroevidence.web.work import process; process._limit_memory()\n"
+        "from zeroevidence.web import process; process._limit_memory()\n"
         "try:\n    bytearray(process.MOST_MEMORY)\nexcept MemoryError:\n    print('refused')"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout == b"refused\n"

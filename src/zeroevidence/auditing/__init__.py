@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from zeroevidence.auditing.corpus_audit import audit_corpora
 from zeroevidence.auditing.embedding_audit import Audit, audit
-from zeroevidence.auditing.inputs.embedding_sets import EmbeddingSets
-from zeroevidence.auditing.inputs.encoded_speech import EncodedSpeech, FineTuningHistory
-from zeroevidence.auditing.learning_curve import LearningCurve
+from zeroevidence.auditing.embedding_sets import EmbeddingSets
+from zeroevidence.auditing.encoded_speech import EncodedSpeech, FineTuningHistory, LearningCurve
 
 __all__ = ["Audit", "EmbeddingSets", "EncodedSpeech", "FineTuningHistory", "LearningCurve", "audit", "audit_corpora"]

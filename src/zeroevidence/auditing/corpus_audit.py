@@ -7,60 +7,57 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from zeroevidence.attack.backends.backend import BackendLike
-from zeroevidence.attack.extractors.device_extraction import device_network, extract_on_device, has_gpu
-from zeroevidence.attack.extractors.extract import extract
-from zeroevidence.attack.extractors.extractor import DEFAULT_EXTRACTOR, Extractor, load_extractor
+from zeroevidence.attack.array_store import CachedTransform, RepeatedTransform
+from zeroevidence.attack.backends import BackendLike
+from zeroevidence.attack.extractors import DEFAULT_EXTRACTOR, Extractor, load_extractor
+from zeroevidence.attack.extractors.extract import device_network, extract, extract_on_device, has_gpu
 from zeroevidence.attack.extractors.split_extractor import SplitExtractor, split_extractor, with_trunk
-from zeroevidence.attack.ladder.ladder import Effort
-from zeroevidence.attack.onnx_models.cards import refuse_shared
-from zeroevidence.attack.onnx_models.runtime import SUFFIX, CropExtractor, OnnxExtractor
-from zeroevidence.attack.speech.protection import CachedTransform, RepeatedTransform
+from zeroevidence.attack.ladder import Effort
+from zeroevidence.attack.onnx_cards import refuse_shared
+from zeroevidence.attack.onnx_runtime import SUFFIX, CropExtractor, OnnxExtractor
+from zeroevidence.attack.training import TrainingSettings, usual_scope
 from zeroevidence.attack.training.attacker import training_loop
-from zeroevidence.attack.training.settings import TrainingSettings, usual_scope
-from zeroevidence.auditing.attacks.attack_plan import AttackSettings
-from zeroevidence.auditing.attacks.fine_tuning import FineTuner, too_few
-from zeroevidence.auditing.attacks.row_flags import with_pair_flags, with_refusal_flags
+from zeroevidence.auditing.attack_plan import AttackSettings
 from zeroevidence.auditing.embedding_audit import Audit, audit_folds
-from zeroevidence.auditing.inputs.anonymiser_draws import (
+from zeroevidence.auditing.embedding_sets import EmbeddingSets, check_trainable, sets_of, split_people
+from zeroevidence.auditing.encoded_speech import (
+    CROP_STEPS,
+    EncodedSpeech,
+    encode_further,
+    other_encoders,
+    pools_crops,
+    required_speech,
+    with_crops,
+)
+from zeroevidence.auditing.fine_tuning import FineTuner, too_few
+from zeroevidence.auditing.protected_speech import (
     AnonymiserDraws,
+    LeftOut,
     draw_names,
     further_recordings,
     number_of_draws,
     own_draw_is_closer,
+    read_usable,
+    try_protection,
+    without,
     without_repeats,
 )
-from zeroevidence.auditing.inputs.embedding_sets import EmbeddingSets, check_trainable, sets_of, split_people
-from zeroevidence.auditing.inputs.encoded_speech import EncodedSpeech, required_speech
-from zeroevidence.auditing.inputs.further_encoders import (
-    CROP_STEPS,
-    encode_further,
-    other_encoders,
-    pools_crops,
-    with_crops,
-)
-from zeroevidence.auditing.inputs.left_out import LeftOut, read_usable, try_protection, without
-from zeroevidence.auditing.utility.transcription import CachedRecogniser
-from zeroevidence.auditing.utility.word_errors import (
-    RecogniserOptions,
-    known_parts,
-    measure_word_errors,
-    select_recogniser,
-)
+from zeroevidence.auditing.row_flags import with_pair_flags, with_refusal_flags
+from zeroevidence.auditing.speech_utility import CachedRecogniser
+from zeroevidence.auditing.word_errors import RecogniserOptions, known_parts, measure_word_errors, select_recogniser
+from zeroevidence.data.corpus import Corpus
 from zeroevidence.data.embeddings import Embeddings
-from zeroevidence.data.files.errors import naming_file
-from zeroevidence.data.formats.corpora.pairs import PairReport, examine_speech
-from zeroevidence.data.formats.corpora.read import read_segments
+from zeroevidence.data.files import naming_file
+from zeroevidence.data.formats.corpora import read_segments
+from zeroevidence.data.formats.speech_pairs import PairReport, examine_speech
 from zeroevidence.data.printable import file_name_text
-from zeroevidence.data.speech.corpus import Corpus
 from zeroevidence.data.threat import ThreatModel
 from zeroevidence.errors import InputError, MissingExtra, UsageError
 from zeroevidence.evaluation import Evaluation, Options
 from zeroevidence.forking import cores
-from zeroevidence.protect.anonymising.release import release_card
-from zeroevidence.protect.card import protector_card
+from zeroevidence.protect.release import protector_card, release_card
 from zeroevidence.protect.voices import seeded_protectors
-from zeroevidence.uncertainty.resampling.draws import Progress
+from zeroevidence.uncertainty.groups import Progress
 
 _SHOWN_NOTES = 5  # on the speech; `doctor` lists all
 

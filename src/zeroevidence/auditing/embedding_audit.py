@@ -8,35 +8,33 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from zeroevidence.attack.attackers.card import AttackerCard
-from zeroevidence.attack.backends.backend import BackendLike
-from zeroevidence.attack.ladder.adapter import Adapter
-from zeroevidence.attack.ladder.ladder import Effort
-from zeroevidence.auditing.attacks.attack_plan import AttackPlan, AttackRows, AttackSettings, CalibratedOn
-from zeroevidence.auditing.attacks.protocol_attack import ProtocolResults, try_protocols
-from zeroevidence.auditing.attacks.row_flags import (
+from zeroevidence.attack.attackers import AttackerCard
+from zeroevidence.attack.backends import BackendLike
+from zeroevidence.attack.ladder import Adapter, Effort
+from zeroevidence.auditing.attack_plan import AttackPlan, AttackRows, AttackSettings, CalibratedOn
+from zeroevidence.auditing.embedding_sets import EmbeddingSets, draw_sets
+from zeroevidence.auditing.encoded_speech import ALL_CUES, EncodedSpeech, LearningCurve, check_same_people
+from zeroevidence.auditing.protocol_attack import ProtocolResults, try_protocols
+from zeroevidence.auditing.row_flags import (
     draw_flags,
     failure_flags,
     flag_attacks,
+    pitch_change,
     session_flags,
+    shared_change,
     with_choice_flags,
     with_room_flags,
     with_step_flags,
 )
-from zeroevidence.auditing.attacks.step_attack import FailedAttack
-from zeroevidence.auditing.inputs.embedding_sets import EmbeddingSets, draw_sets
-from zeroevidence.auditing.inputs.encoded_speech import EncodedSpeech, check_same_people
-from zeroevidence.auditing.inputs.further_encoders import ALL_CUES
-from zeroevidence.auditing.inputs.speaker_draws import pitch_change, shared_change
-from zeroevidence.auditing.learning_curve import LearningCurve
+from zeroevidence.auditing.step_attack import FailedAttack
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.formats.attack_scores import AttackScores
 from zeroevidence.data.threat import ThreatModel
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Evaluation, Finding, Options, findings, flag_rows
 from zeroevidence.evaluation.rows.flags import flag
-from zeroevidence.protect.card import ProtectorCard
-from zeroevidence.uncertainty.resampling.draws import Progress
+from zeroevidence.protect.release import ProtectorCard
+from zeroevidence.uncertainty.groups import Progress
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -45,9 +43,9 @@ import time
 import numpy as np
 
 from zeroevidence._typing import FloatArray
-from zeroevidence.attack.attackers.attacker import UNPROTECTED_SPEECH, find_attacker
-from zeroevidence.attack.cues.cue import CUES
-from zeroevidence.attack.ladder.ladder import LADDER
+from zeroevidence.attack.attackers import UNPROTECTED_SPEECH, find_attacker
+from zeroevidence.attack.cues import CUES
+from zeroevidence.attack.ladder import LADDER
 
 WITHOUT_VOICE = ("background", "channel")  # cues in which no voice is heard
 CONTROL = f"cue:{'+'.join(WITHOUT_VOICE)}"
@@ -93,7 +91,7 @@ class Audit:
 
     Examples
     --------
-    >>> from zeroevidence.sample.audits import sample_audit
+    >>> from zeroevidence.sample import sample_audit
     >>> result = sample_audit("pitch", options=Options(intervals=0, null=0))
     >>> [row.about.role for row in result.rows]
     ['control', 'floor', 'attack', 'attack', 'attack']
@@ -145,7 +143,7 @@ class Audit:
         return figure
 
     def _repr_html_(self) -> str:
-        html: str = _shown_by("zeroevidence.report.html.notebook").audit_html(self.rows)
+        html: str = _shown_by("zeroevidence.report.html.page").audit_html(self.rows)
         return html
 
 

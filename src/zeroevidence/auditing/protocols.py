@@ -14,11 +14,11 @@ from typing import TypeAlias
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray, StrArray
-from zeroevidence.auditing.inputs.embedding_sets import EmbeddingSets, rows_of
+from zeroevidence.auditing.embedding_sets import EmbeddingSets, rows_of
 from zeroevidence.calibrate.rows import standardise
+from zeroevidence.data.corpus import random_key
 from zeroevidence.data.embeddings import Embeddings, require_speakers
 from zeroevidence.data.matrix import ScoreMatrix
-from zeroevidence.data.speech.corpus import random_key
 from zeroevidence.evaluation.rows.about import Protocol, SexSource
 from zeroevidence.protect.assessment.classifiers.gaussian import GaussianClassifier
 from zeroevidence.registry import Registry

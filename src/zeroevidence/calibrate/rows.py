@@ -15,8 +15,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
-from zeroevidence.calibrate.density import density_shares
-from zeroevidence.calibrate.logistic import fit_logistic, newton
+from zeroevidence.calibrate.logistic import density_shares, fit_logistic, newton
 from zeroevidence.calibrate.pav import block_lows, pool, pool_laplace, rank
 from zeroevidence.errors import InputError, UsageError
 

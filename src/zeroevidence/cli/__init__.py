@@ -12,8 +12,7 @@ import click
 from zeroevidence._version import __version__
 from zeroevidence.cli.lazy import LazyGroup
 from zeroevidence.cli.printing import echo, echo_usage, prepare_streams
-from zeroevidence.errors import OutOfMemory, OutputError, UsageError, ZeroEvidenceError
-from zeroevidence.interruption import Interrupted, interruptible
+from zeroevidence.errors import Interrupted, OutOfMemory, OutputError, UsageError, ZeroEvidenceError, interruptible
 
 _ORDER = (  # as a newcomer needs them
     *("demo", "audit", "anonymise", "evaluate", "report", "serve", "plot", "compare", "doctor", "plan", "utility"),

@@ -1,13 +1,56 @@
-"""Scores that were read from a file."""
+"""Scores as they were read from files: relaxed rules, scale and pooling."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import log
+from typing import Literal, TypeAlias
 
+import numpy as np
+
+from zeroevidence._typing import StrArray
 from zeroevidence.data.matrix import ScoreMatrix
-from zeroevidence.data.relaxed_rules import RelaxedRule
-from zeroevidence.data.scores import Scores
+from zeroevidence.data.scores import KINDS, Pairs, Scores, TandemScores
+from zeroevidence.errors import InputError
+
+Rule: TypeAlias = Literal["duplicates", "missing", "no-attack", "negated", "llr-base", "pooled", "infinite"]
+
+
+@dataclass(frozen=True, slots=True)
+class RelaxedRule:
+    """One rule that was not applied, or one change to the scores.
+
+    Parameters
+    ----------
+    rule
+        "duplicates" (trials that are scored more than once), "missing" (trials that one of two files lacks),
+        "no-attack" (bona fide speech with a name where others write a dash), "negated" (higher scores spoke against
+        the target), "llr-base" (logarithms to another base than e), "pooled" (groups of people taken together),
+        "infinite" (scores that are).
+    count
+        How many scores were left out, counted again or changed; how many trials were left out, or groups pooled.
+    how
+        What was done with duplicates, the base, or the label that groups differ by.
+    side
+        Whose trials they are where there are several systems: "cm", "asv" or "sasv" of a tandem.
+
+    Examples
+    --------
+    >>> str(RelaxedRule("duplicates", 12, how="keep-last"))
+    'duplicates:keep-last:12'
+    >>> str(RelaxedRule("missing", 3, side="cm"))
+    'cm-missing:3'
+    """
+
+    rule: Rule
+    count: int
+    how: str | None = None
+    side: str | None = None
+
+    def __str__(self) -> str:
+        rule = self.rule if self.side is None else f"{self.side}-{self.rule}"
+        return ":".join([rule, *([] if self.how is None else [self.how]), str(self.count)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,3 +110,148 @@ class LoadedScores:
     key_format: str | None
     relaxed: tuple[RelaxedRule, ...]
     same_session: SameSession | None = None
+
+
+Base: TypeAlias = Literal["e", "2", "10"]
+BASES: dict[Base, float] = {"e": 1.0, "2": log(2.0), "10": log(10.0)}  # factors to natural logarithms
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """A change of the scale of scores after reading.
+
+    Parameters
+    ----------
+    negate
+        Whether higher scores spoke against the target.
+    llr_base
+        The base of the logarithm, for scores that are log-likelihood ratios.
+
+    Examples
+    --------
+    >>> Scale(negate=True, llr_base="10").apply(LoadedScores(Scores([-1.0], [2.0]), "arrays", None, ())).data.target
+    array([2.30258509])
+    """
+
+    negate: bool = False
+    llr_base: Base = "e"
+
+    @property
+    def factor(self) -> float:
+        """What scores are multiplied by."""
+        return (-1.0 if self.negate else 1.0) * BASES[self.llr_base]
+
+    def apply(self, loaded: LoadedScores) -> LoadedScores:
+        """Return the same scores on the usual scale."""
+        data = loaded.data
+        if self.factor == 1.0:
+            return loaded
+        count = len(data) if isinstance(data, Scores) else data.scores.size
+        if isinstance(data, Scores):
+            data = replace(data, target=data.target * self.factor, nontarget=data.nontarget * self.factor)
+        else:
+            data = replace(data, scores=data.scores * self.factor)
+        return replace(loaded, data=data, relaxed=(*loaded.relaxed, *self.relaxed(count)))
+
+    def relaxed(self, count: int, side: str | None = None) -> tuple[RelaxedRule, ...]:
+        """Return the rules that were relaxed for `count` scores of a side."""
+        negated = (RelaxedRule("negated", count, side=side),) if self.negate else ()
+        base = (RelaxedRule("llr-base", count, how=self.llr_base, side=side),) if self.llr_base != "e" else ()
+        return negated + base
+
+
+def scale_tandem(
+    data: TandemScores, negate: Collection[str] = (), llr_base: Base = "e"
+) -> tuple[TandemScores, tuple[RelaxedRule, ...]]:
+    """Return the scores of a tandem on the usual scale, and the rules that were relaxed.
+
+    Parameters
+    ----------
+    data
+        The scores.
+    negate
+        The sides whose higher scores speak against acceptance.
+    llr_base
+        The base of scores that are log-likelihood ratios.
+    """
+    classes = data.classes()
+    rules: list[RelaxedRule] = []
+    for side, kinds in KINDS.items():
+        scale = Scale(side in negate, llr_base)
+        names = [f"{side}_{kind}" for kind in kinds if f"{side}_{kind}" in classes]
+        if scale.factor == 1.0 or not names:
+            continue
+        rules += scale.relaxed(sum(len(classes[name]) for name in names), side)
+        classes |= {name: replace(classes[name], scores=classes[name].scores * scale.factor) for name in names}
+    return TandemScores(**classes), tuple(rules)
+
+
+Side = Literal["enrolment", "trial"]
+
+
+def pool_groups(parts: Sequence[LoadedScores], label: str) -> LoadedScores:
+    """Return the scores of several files as one; identifiers that several files share are the same.
+
+    Parameters
+    ----------
+    parts
+        The scores of each group.
+    label
+        The label that groups differ by.
+
+    Examples
+    --------
+    >>> women = LoadedScores(Scores([2.0], [0.0]), "a", None, ())
+    >>> men = LoadedScores(Scores([1.0], [0.5]), "a", None, ())
+    >>> both = pool_groups([women, men], "sex")
+    >>> both.data.target, str(both.relaxed[0])
+    (array([2., 1.]), 'pooled:sex:2')
+    """
+    scores = [part.data.to_scores() if isinstance(part.data, ScoreMatrix) else part.data for part in parts]
+    target = np.concatenate([group.target for group in scores])
+    nontarget = np.concatenate([group.nontarget for group in scores])
+    relaxed = (RelaxedRule("pooled", len(parts), how=label), *(rule for part in parts for rule in part.relaxed))
+    known = [part.same_session for part in parts if part.same_session is not None]
+    same_session = sum(known[1:], known[0]) if known else None
+    if any(group.target_pairs is None for group in scores):
+        return LoadedScores(Scores(target, nontarget), parts[0].format, parts[0].key_format, relaxed)
+    enrolments, enrolment_speakers, enrolment_places = _identifiers(scores, "enrolment")
+    trials, trial_speakers, trial_places = _identifiers(scores, "trial")
+    target_pairs, nontarget_pairs = (
+        Pairs(
+            np.concatenate([places[part.enrolment] for places, part in zip(enrolment_places, pairs, strict=True)]),
+            np.concatenate([places[part.trial] for places, part in zip(trial_places, pairs, strict=True)]),
+        )
+        for pairs in (
+            [_pairs(group.target_pairs) for group in scores],
+            [_pairs(group.nontarget_pairs) for group in scores],
+        )
+    )
+    speakers = enrolment_speakers, trial_speakers
+    data = Scores(target, nontarget, target_pairs, nontarget_pairs, enrolments, trials, *speakers)
+    return LoadedScores(data, parts[0].format, parts[0].key_format, relaxed, same_session)
+
+
+def _pairs(pairs: Pairs | None) -> Pairs:
+    assert pairs is not None
+    return pairs
+
+
+def _identifiers(scores: Sequence[Scores], side: Side) -> tuple[StrArray, StrArray | None, list[np.ndarray]]:
+    """Return all identifiers of a side, their speakers where known, and the positions of each group's identifiers."""
+    identifiers = [getattr(group, f"{side}s") for group in scores]
+    names, inverse = np.unique(np.concatenate(identifiers), return_inverse=True)
+    places = np.split(inverse, np.cumsum([len(group) for group in identifiers])[:-1])
+    group_speakers = [getattr(group, f"{side}_speakers") for group in scores]
+    if all(group is None for group in group_speakers):
+        return names, None, places
+    speakers = np.full(len(names), "", dtype=object)
+    for part, at in zip(group_speakers, places, strict=True):
+        if part is None:
+            continue
+        other = (speakers[at] != "") & (part != "") & (speakers[at] != part)
+        if other.any():
+            first = int(np.flatnonzero(other)[0])
+            raise InputError(f"{names[at[first]]!s} is {speakers[at[first]]} in one group and {part[first]} in another")
+        speakers[at] = np.where(part == "", speakers[at], part)
+    return names, speakers.astype(np.str_), places

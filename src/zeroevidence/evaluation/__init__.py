@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from zeroevidence.evaluation.comparing.comparison import Comparison, compare
+from zeroevidence.evaluation.comparison import Comparison, compare
+from zeroevidence.evaluation.curves import add_similarity
+from zeroevidence.evaluation.evaluate import evaluate
+from zeroevidence.evaluation.finding.beside import flag_rows
 from zeroevidence.evaluation.finding.finding import Finding, findings
-from zeroevidence.evaluation.finding.row_flags import flag_rows
-from zeroevidence.evaluation.reading.results import read_result, read_results, save_results
+from zeroevidence.evaluation.results import read_result, read_results, save_results
 from zeroevidence.evaluation.rows.about import About
-from zeroevidence.evaluation.rows.curves import Curve, Points, Surface
+from zeroevidence.evaluation.rows.curves import Curve, People, Points, Recordings, Surface, Trials
 from zeroevidence.evaluation.rows.evaluation import Evaluation
 from zeroevidence.evaluation.rows.flags import Flag
-from zeroevidence.evaluation.rows.measure_result import MeasureResult
-from zeroevidence.evaluation.rows.options import Options
-from zeroevidence.evaluation.rows.replicates import Replicates
-from zeroevidence.evaluation.rows.setup import Setup, joint_signature
-from zeroevidence.evaluation.rows.trials import People, Recordings, Trials
-from zeroevidence.evaluation.scores.evaluate import evaluate
-from zeroevidence.evaluation.scores.similarity import add_similarity
+from zeroevidence.evaluation.rows.measure_result import MeasureResult, Replicates
+from zeroevidence.evaluation.rows.setup import Options, Setup, joint_signature
 
 __all__ = [
     "About",

@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 
 from zeroevidence.errors import OutOfMemory
-from zeroevidence.linkage.engines.engine import Engine, EngineSettings
-from zeroevidence.linkage.engines.exponentials import by_torch, powers_of_two
-from zeroevidence.linkage.evidence.plan import SearchPlan
+from zeroevidence.linkage.engines import Engine, EngineSettings
+from zeroevidence.linkage.engines.numpy_blocks import by_torch, powers_of_two
+from zeroevidence.linkage.plan import SearchPlan
 
 _PRODUCTS = 1 << 23  # held by a thread at once
 _TRIAL_BYTES = 200  # of a trial during the search, without its vectors

@@ -2,21 +2,157 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import partial
-from typing import Any
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, fields
+from functools import cached_property, partial
+from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from zeroevidence._typing import FloatArray
+from zeroevidence._typing import FloatArray, IntArray, StrArray
 from zeroevidence.calibrate.rows import RowScaling
-from zeroevidence.linkage.engines.engine import AUTO, Engine, EngineName, EngineSettings, Requirements, Runs, choose
-from zeroevidence.linkage.evidence.plan import SearchPlan, plan_search
-from zeroevidence.linkage.evidence.trial_evidence import TrialEvidence
-from zeroevidence.linkage.inputs.scoring import Scoring
-from zeroevidence.linkage.inputs.vectors import vector_sets
-from zeroevidence.linkage.result import CalibrationFacts, Identities, LinkResult, search_digest
+from zeroevidence.data.embeddings import Embeddings
+from zeroevidence.linkage.engines import AUTO, Engine, EngineName, EngineSettings, Requirements, Runs, choose
+from zeroevidence.linkage.evidence import ARRAYS, TrialEvidence
+from zeroevidence.linkage.inputs import Scoring, vector_sets
+from zeroevidence.linkage.plan import SearchPlan, plan_search
+
+_BLOCK_BYTES = 1 << 24
+
+
+def array_digest(*arrays: NDArray[Any] | None) -> str:
+    """SHA-256 of arrays with their types and shapes, read in blocks so that memory-mapped ones stay on disk.
+
+    Of an array of several blocks the digests of its blocks are hashed, which threads compute.
+    """
+    hasher = hashlib.sha256()
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        for array in arrays:
+            if array is None:
+                hasher.update(b"none")
+                continue
+            hasher.update(f"{array.dtype.str}{array.shape}".encode())
+            blocks = list(_blocks(array))
+            if len(blocks) == 1:
+                hasher.update(_bytes(blocks[0]))
+                continue
+            for digest in pool.map(lambda block: hashlib.sha256(_bytes(block)).digest(), blocks):
+                hasher.update(digest)
+    return hasher.hexdigest()
+
+
+def _blocks(array: NDArray[Any]) -> Iterator[NDArray[Any]]:
+    step = max(1, _BLOCK_BYTES // max(1, array.itemsize * (array.shape[1] if array.ndim > 1 else 1)))
+    for start in range(0, len(array), step):
+        yield array[start : start + step]
+
+
+def _bytes(block: NDArray[Any]) -> memoryview:
+    return np.ascontiguousarray(block).data.cast("B")
+
+
+CalibrationMethod: TypeAlias = Literal["logistic", "given"]
+
+
+@dataclass(frozen=True, slots=True)
+class CalibrationFacts:
+    """Method by which a search was calibrated."""
+
+    method: CalibrationMethod  # fitted to pairs of other speakers, or given by the caller
+    cross_fitted: bool = False  # each speaker's trials calibrated on those of the other speakers
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Identities:
+    """Names of trials and people; a trial or person without a name is called by its number."""
+
+    mated: IntArray  # row of each trial's true identity
+    ids: StrArray | None = None  # of the trials
+    speakers: StrArray | None = None  # of the trials
+    people: StrArray | None = None  # of the enrolled, one per row
+
+    @classmethod
+    def of(cls, trial_vectors: Any, enrol_vectors: Any, mated: IntArray) -> Identities:
+        """Return the names in `Embeddings`; arrays and addresses have none."""
+        ids = speakers = people = None
+        if isinstance(trial_vectors, Embeddings):
+            ids, speakers = trial_vectors.ids, trial_vectors.speakers
+        if isinstance(enrol_vectors, Embeddings):
+            people = enrol_vectors.ids if enrol_vectors.speakers is None else enrol_vectors.speakers
+        return cls(mated, ids, speakers, people)
+
+
+# without slots, because names and digest are computed when first asked for, and kept
+@dataclass(frozen=True, eq=False)
+class LinkResult(TrialEvidence):
+    """Evidence of a whole search with everything that an evaluation needs."""
+
+    names: Identities
+    scoring: Scoring
+    ddof: int
+    calibration: CalibrationFacts
+    not_enrolled: int  # trials left out because their speaker is not enrolled
+    data: Callable[[], str]  # computes the digest
+    row_scaling: RowScaling = "standardise"
+
+    @classmethod
+    def build(
+        cls,
+        evidence: TrialEvidence,
+        plan: SearchPlan,
+        names: Identities,
+        *,
+        scoring: Scoring,
+        calibration: CalibrationFacts,
+        not_enrolled: int = 0,
+        data: Callable[[], str],
+    ) -> Self:
+        """Return the result of a search; `data` computes its digest when asked for."""
+        return cls(
+            identities=evidence.identities,
+            **{name: getattr(evidence, name) for name in ARRAYS},
+            names=names,
+            scoring=scoring,
+            ddof=plan.ddof,
+            calibration=calibration,
+            not_enrolled=not_enrolled,
+            data=data,
+            row_scaling=plan.row_scaling,
+        )
+
+    @classmethod
+    def of(cls, other: LinkResult) -> Self:
+        """Return the same result as an instance of a subclass that adds methods."""
+        return cls(**{field.name: getattr(other, field.name) for field in fields(LinkResult)})
+
+    @cached_property
+    def trial(self) -> StrArray:
+        """Identifier of each trial, its number where none was given."""
+        return np.arange(len(self)).astype(np.str_) if self.names.ids is None else self.names.ids
+
+    @cached_property
+    def speaker(self) -> StrArray:
+        """Speaker of each trial: as the trial has it, else the name or number of its true identity."""
+        names = self.names
+        if names.speakers is not None:
+            return names.speakers
+        return names.mated.astype(np.str_) if names.people is None else names.people[names.mated]
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 that identifies the search; the vectors must not have changed since."""
+        return self.data()
+
+
+def search_digest(plan: SearchPlan, names: Identities, dtype: np.dtype[Any] | None) -> str:
+    """SHA-256 of vectors, names, calibration and the precision that was asked for; engines do not enter it."""
+    calibrated = plan.trial.vectors, plan.enrol.vectors, plan.mated, plan.weight, plan.bias
+    precision = None if dtype is None else np.array([dtype.name])
+    return array_digest(*calibrated, names.ids, names.speakers, names.people, plan.threshold, precision)
 
 
 def link(

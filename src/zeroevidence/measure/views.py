@@ -1,20 +1,20 @@
-"""Views: the input of measures, from a set of scores, from the scores without some people or from a permutation.
-
-Measures are functions of a view, so that one definition serves the value, its interval and its null.
-"""
+"""Views: the input of measures, and the check of the arguments of public ones."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Literal, TypeAlias
+from functools import cached_property, wraps
+from typing import Concatenate, Literal, ParamSpec, TypeAlias, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from zeroevidence._typing import FloatArray, IntArray, StrArray
 from zeroevidence.calibrate.logistic import LogisticFit
 from zeroevidence.calibrate.pav import Blocks, Counts, pool, pool_laplace
+from zeroevidence.data.scores import read_only_scores
 
 LinkabilityMethod: TypeAlias = Literal["density", "pav", "histogram"]  # see `linkability`
 
@@ -175,3 +175,23 @@ class SimilarityView:
     original: FloatArray
     compared: FloatArray
     enrolment: str  # of the compared ones: original or anonymised
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def takes_scores(
+    function: Callable[Concatenate[FloatArray, FloatArray, P], T],
+) -> Callable[Concatenate[ArrayLike, ArrayLike, P], T]:
+    """Let a measure of target and non-target arrays take lists, arrays, series and tensors.
+
+    NaN, strings, empty arrays and more than one dimension are refused; infinite scores are accepted.
+    """
+
+    @wraps(function)
+    def checked(target: ArrayLike, nontarget: ArrayLike, *args: P.args, **options: P.kwargs) -> T:
+        tar, non = read_only_scores(target, "target"), read_only_scores(nontarget, "nontarget")
+        return function(tar, non, *args, **options)
+
+    return checked  # type: ignore[return-value]  # a wrapper is a callable of the same arguments

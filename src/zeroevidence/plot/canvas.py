@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from zeroevidence.errors import InputError, MissingExtra
-from zeroevidence.plot.names import text_width
+from zeroevidence.plot.rows import text_width
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

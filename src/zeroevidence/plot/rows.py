@@ -1,14 +1,17 @@
-"""Rows of a figure: results or two arrays of scores, and a choice among them by number and label."""
+"""Rows of a figure: a choice among them, and the names of rows, classes and measures."""
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from numpy.typing import ArrayLike
 
+from zeroevidence.data.printable import printable
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Evaluation, evaluate
+from zeroevidence.measure.measures import MEASURES
 
 Results = Evaluation | Sequence[Evaluation]
 
@@ -78,3 +81,103 @@ def label_matches(row: Evaluation, label: str, value: str) -> bool:
     """Whether a label of a row has this value; an attacker may also be named by its threat model."""
     threat = row.about.threat
     return value in (row.labels.get(label), None if label != "attacker" or threat is None else threat.name)
+
+
+# In the order in which they are tried as names of rows.
+_LABELS = ("system", "attacker", "attack", "backend", "dataset", "split", "sex", "enrolment", "trial")
+
+_LONG = 40  # letters of a name from which labels that are not needed are left out
+
+
+def row_names(rows: Sequence[Evaluation]) -> list[str]:
+    """Short names, made of labels, that tell rows apart; rows with the same labels are numbered."""
+    if len(rows) == 1:
+        return [label_of(rows[0], "system") or "these scores"]
+    further = sorted({label for row in rows for label in row.labels} - set(_LABELS))
+    chosen: list[str] = []
+    for label in (*_LABELS, *further):
+        if _count_distinct(rows, [*chosen, label]) > _count_distinct(rows, chosen):
+            chosen.append(label)
+        if _count_distinct(rows, chosen) == len(rows):
+            break
+    names = _join_labels(rows, chosen)
+    for label in sorted(chosen, key=lambda label: -max(len(label_of(row, label)) for row in rows)):
+        rest = [other for other in chosen if other != label]
+        if max(map(len, names)) > _LONG and _count_distinct(rows, rest) == _count_distinct(rows, chosen):
+            chosen, names = rest, _join_labels(rows, rest)
+    return [
+        name if name and names.count(name) == 1 else f"{name} ({number})".strip()
+        for number, name in enumerate(names, 1)
+    ]
+
+
+def _count_distinct(rows: Sequence[Evaluation], labels: Sequence[str]) -> int:
+    return len({tuple(label_of(row, label) for label in labels) for row in rows})
+
+
+def _join_labels(rows: Sequence[Evaluation], labels: Sequence[str]) -> list[str]:
+    parts = ([label_of(row, label) for label in labels] for row in rows)
+    return [", ".join(filter(None, part)) or label_of(row, "system") for part, row in zip(parts, rows, strict=True)]
+
+
+def class_names(rows: Sequence[Evaluation]) -> tuple[str, str]:
+    """Names of target and non-target scores: mated and non-mated pairs, or classes of an attribute."""
+    if not all("attribute" in row.labels for row in rows):
+        return "mated", "non-mated"
+    named = {(row.labels.get("class") or row.about.target_class, row.about.other_class) for row in rows}
+    target, other = named.pop() if len(named) == 1 else (None, None)
+    if target is None:
+        return "one class", "other class"
+    return shortened(target, 40), "other classes" if other is None else shortened(other, 40)
+
+
+def text_width(text: str) -> int:
+    """How much room text takes, in letters; those of some scripts are twice as wide."""
+    return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)
+
+
+def shortened(name: str, most: int = 24) -> str:
+    """A name as it can be written beside an axis: one line, not too long, and no control characters."""
+    clean = printable(name).replace("\n", " ").replace("\t", " ")
+    if text_width(clean) <= most:
+        return clean
+    while text_width(clean) > most - 1:
+        clean = clean[:-1]
+    return f"{clean}…"
+
+
+def label_of(row: Evaluation, label: str) -> str:
+    """A label as figures write it: an attacker by name alone."""
+    threat = row.about.threat
+    return shortened(threat.name if label == "attacker" and threat is not None else row.labels.get(label, ""), 60)
+
+
+def measure_value(row: Evaluation, name: str) -> float | None:
+    """A measure as a number, None where the row has no such number."""
+    return row.metrics[name].number if name in row.metrics else None
+
+
+def measure_text(row: Evaluation, name: str) -> str:
+    """A measure with its title and unit, "" where the row has none."""
+    value = measure_value(row, name)
+    if value is None:
+        return ""
+    entry = MEASURES[name]
+    if entry.unit == "rate":
+        return f"{entry.title} {100 * value:.3g} %"
+    unit = {"bit": " bit", "dB": " dB"}.get(entry.unit, "")
+    return f"{entry.title} {value:.3g}{unit}"
+
+
+def axis_title(name: str) -> str:
+    """The title of a measure with its unit, for an axis."""
+    entry = MEASURES[name]
+    unit = {"rate": " (%)", "bit": " (bits)", "dB": " (dB)", "log10 LR": " (log10 LR)"}.get(entry.unit, "")
+    return f"{entry.title}{unit}"
+
+
+def join_parts(*parts: str) -> str:
+    """Parts that are not empty, with a colon after the first and commas between the others."""
+    first, *rest = parts
+    details = ", ".join(part for part in rest if part)
+    return f"{first}: {details}" if first and details else first or details

@@ -49,14 +49,14 @@ def render(
     """
     check_format(format)
     if format == "text":
-        from zeroevidence.report.tables.evaluation_text import to_text
+        from zeroevidence.report.evaluations import to_text
 
         return to_text(rows, signatures=signatures, measures=measures, estimate=estimate)
     if format == "json":
-        from zeroevidence.evaluation.reading.results import to_json
+        from zeroevidence.evaluation.results import to_json
 
         return to_json(rows)
-    from zeroevidence.report.tables import evaluations as tables
+    from zeroevidence.report import evaluations as tables
 
     write = {"md": tables.to_markdown, "latex": tables.to_latex, "csv": tables.to_csv}[format]
     return write(rows, measures, estimate=estimate)

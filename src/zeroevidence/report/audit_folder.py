@@ -1,4 +1,4 @@
-"""The folder of an audit: all results, in files that other commands read."""
+"""Audits as folders of files and as text."""
 
 from __future__ import annotations
 
@@ -8,18 +8,22 @@ from pathlib import Path
 from typing import Any
 
 from zeroevidence.auditing import Audit
-from zeroevidence.data.files.writing import write_atomically
 from zeroevidence.data.formats.attack_scores import write_attack_scores
+from zeroevidence.data.writing import write_atomically
 from zeroevidence.errors import UsageError
-from zeroevidence.evaluation.reading.results import to_json
+from zeroevidence.evaluation.finding.chance import strongest_row
+from zeroevidence.evaluation.finding.finding import SystemAttackers, attackers_by_system
+from zeroevidence.evaluation.results import to_json
 from zeroevidence.report.document import document
+from zeroevidence.report.evaluations import to_text
 from zeroevidence.report.inputs import ReportInputs
-from zeroevidence.report.layout.flags import raised_flags
-from zeroevidence.report.tables.evaluation_text import to_text
-from zeroevidence.report.text.terminal import terminal_console, wrap
-from zeroevidence.report.trial_tables import speaker_table, trial_table, write_table
+from zeroevidence.report.layout import bounds, interval_title, raised_flags, value
+from zeroevidence.report.people import speaker_table, trial_table, write_table
+from zeroevidence.report.rendering import render_grids
+from zeroevidence.report.table import Grid
+from zeroevidence.report.text import terminal_console, wrap
 from zeroevidence.report.verdict import verdict
-from zeroevidence.report.verdict.next_steps import NEXT_COMMANDS
+from zeroevidence.report.verdict.summary import NEXT_COMMANDS, short_sentence
 
 _RESULT = "result.json"
 
@@ -124,3 +128,53 @@ def _json(value: object) -> str:
 
 def _write(path: Path, text: str) -> None:
     write_atomically(path, lambda temporary: temporary.write_text(text, encoding="utf-8", newline=""))
+
+
+_HEADINGS = ("protection", "who only compares", "who trained", "unprotected", "guessing")
+
+
+def overview_text(audits: Sequence[Audit], following: Sequence[str]) -> str:
+    """Return the verdict of each audit in two lines, the shares of right names as a table, and what comes next.
+
+    Parameters
+    ----------
+    audits
+        Audits that are searches through known people.
+    following
+        Lines at the end: what to run next.
+    """
+    lead = []
+    for audit in audits:
+        system = audit.strongest.labels.get("system", "")
+        lead += [f"{system}: {verdict(audit.rows).headline}.", short_sentence(audit.rows, audit.finding), " "]
+    level = audits[0].strongest.setup.level
+    title = f"Recordings that get the right name [%], with {interval_title(level)}"
+    grid = Grid(title, _HEADINGS, tuple(map(_line, audits)), 1)
+    return render_grids([grid], "text", lead=lead[:-1], notes=following)
+
+
+def _line(audit: Audit) -> tuple[str, ...]:
+    (system, *_), rows = attackers_by_system(audit.rows, audit.finding), audit.rows
+    guess = f"{100.0 / rows[system.counting].counts['identities']:.3g}"
+    name = rows[system.counting].labels.get("system", "")
+    compares, trained = (_best(audit, system, trained=learned) for learned in (False, True))
+    return (name, *(_cell(audit, number) for number in (compares, trained, system.control)), guess)
+
+
+def _best(audit: Audit, system: SystemAttackers, *, trained: bool) -> int | None:
+    """The attacker of those who learned from protected speech, or of those who did not."""
+    numbers = [
+        i
+        for i in system.attempts
+        if (threat := audit.rows[i].about.threat) is not None and (threat.trained_on == "anonymised") == trained
+    ]
+    return strongest_row(audit.rows, numbers, audit.finding.chance) if numbers else None
+
+
+def _cell(audit: Audit, number: int | None) -> str:
+    """The share of right names with its interval."""
+    if number is None or "top1" not in audit.rows[number].metrics:
+        return "–"
+    result = audit.rows[number].metrics["top1"]
+    interval = bounds(result)
+    return f"{value(result)} {interval}" if interval else value(result)

@@ -16,7 +16,7 @@ def assessment_text(inputs: ReportInputs) -> str:
 
     Results that are not about who somebody is have no such paragraph; theirs is the conclusion with its reasons.
     """
-    from zeroevidence.report.html.comparison import comparison_verdict
+    from zeroevidence.report.comparisons import comparison_verdict
     from zeroevidence.report.verdict import verdict
 
     conclusion = verdict(inputs.rows) if inputs.rows else comparison_verdict(inputs.comparisons)
@@ -73,7 +73,7 @@ def document(
     if format not in DOCUMENT_FORMATS:
         raise UsageError(f"unknown format {format!r}; expected one of {', '.join(DOCUMENT_FORMATS)}")
     from zeroevidence.report import render
-    from zeroevidence.report.tables.comparisons import render_comparisons
+    from zeroevidence.report.comparisons import render_comparisons
 
     parts = [render(inputs.rows, format, measures=measures, estimate=estimate)] if inputs.rows else []
     parts += [render_comparisons(inputs.comparisons, format)] if inputs.comparisons else []

@@ -7,16 +7,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from zeroevidence.attack.attackers.card import AttackerCard
-from zeroevidence.data.files.errors import is_file, reading_file
-from zeroevidence.data.files.json_values import load_json, read_json, typed
-from zeroevidence.data.formats.voiceprivacy.published_tables import summaries
+from zeroevidence.attack.attackers import AttackerCard
+from zeroevidence.data.files import is_file, reading_file
+from zeroevidence.data.formats.voiceprivacy_tables import summaries
+from zeroevidence.data.json_values import load_json, read_json, typed
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation import Comparison, Evaluation
-from zeroevidence.evaluation.reading.published import read_published
-from zeroevidence.evaluation.reading.results import from_json, result_text
-from zeroevidence.protect.anonymising.release import read_card
-from zeroevidence.report.tables.comparisons import SCHEMA, comparisons_from_json
+from zeroevidence.evaluation.results import from_json, read_published, result_text
+from zeroevidence.protect.release import read_card
+from zeroevidence.report.comparisons import SCHEMA, comparisons_from_json
 
 if TYPE_CHECKING:
     from zeroevidence.auditing import Audit

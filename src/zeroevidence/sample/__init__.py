@@ -1,16 +1,23 @@
-"""Real scores and embeddings that come with the package; their data card is README.md beside this file."""
+"""Real scores and embeddings that come with the package, with their audits; README.md is their data card."""
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from zeroevidence.auditing import EmbeddingSets
+from zeroevidence.auditing import Audit, EmbeddingSets, EncodedSpeech, FineTuningHistory, audit
 from zeroevidence.data.embeddings import Embeddings
+from zeroevidence.data.formats.vectors.read import write_embeddings
 from zeroevidence.data.threat import Material, threat_from_sides
-from zeroevidence.evaluation import About
-from zeroevidence.evaluation.reading.score_files import ScoreFile
+from zeroevidence.errors import UsageError
+from zeroevidence.evaluation import About, Options
+from zeroevidence.evaluation.score_files import ScoreFile
+from zeroevidence.protect.release import protector_card
+from zeroevidence.uncertainty.groups import Progress
 
 _HOME = Path(__file__).parent / "scores"
 _EMBEDDINGS = Path(__file__).parent / "audiomnist_ecapa.npz"
@@ -72,3 +79,119 @@ def _sets(file: Path, kind: str, only: np.ndarray | None = None) -> EmbeddingSet
         vectors, sex = data[kind][at].astype(np.float32), data["sex"][at]
         embeddings = Embeddings(vectors, data["utterance"][at], data["speaker"][at], {"sex": sex})
         return EmbeddingSets.from_roles(embeddings, data["split"][at], data["role"][at])
+
+
+DEMO_OPTIONS = Options(intervals=400, null=100)  # done in seconds
+
+
+def sample_audit(
+    protection: str = "mcadams", *, options: Options | None = None, progress: Progress | None = None
+) -> Audit:
+    """Return the audit of the bundled embeddings, protected by one of `PROTECTIONS`, with every attacker."""
+    result = audit(
+        sample_sets("original"),
+        sample_sets(protection),
+        backends=("cosine",),
+        options=options,
+        system=PROTECTIONS[protection],
+        dataset="audiomnist",
+        extractor=EXTRACTOR,
+        progress=progress,
+    )
+    return replace(result, protector=protector_card(PROTECTIONS[protection]))
+
+
+def trained_audit(*, options: Options | None = None, progress: Progress | None = None) -> Audit:
+    """Return the audit of sentences under three voice changes, with a pretrained and a fine-tuned encoder.
+
+    Examples
+    --------
+    >>> result = trained_audit(options=Options(intervals=0, null=0))
+    >>> lazy = max(row.number("top1") for row in result.rows if row.about.threat.name == "lazy-informed")
+    >>> result.strongest.about.threat.name, result.strongest.number("top1") > 1.5 * lazy
+    ('semi-informed', True)
+    """
+    history = FineTuningHistory(people=60, recordings=480, epochs=30)
+    return _sentences_audit(sentence_sets, THREEFOLD, history, options, progress)
+
+
+def cascade_audit(*, options: Options | None = None, progress: Progress | None = None) -> Audit:
+    """Return the audit of the same sentences as a cascade reads them, with the same attackers.
+
+    Examples
+    --------
+    >>> result = cascade_audit(options=Options(intervals=0, null=0))
+    >>> result.strongest.number("alid") < 0.25
+    True
+    """
+    history = FineTuningHistory(people=59, recordings=389, epochs=8)
+    return _sentences_audit(cascade_sets, CASCADE, history, options, progress)
+
+
+def _sentences_audit(
+    sets: Callable[[str], EmbeddingSets],
+    protection: str,
+    history: FineTuningHistory,
+    options: Options | None,
+    progress: Progress | None,
+) -> Audit:
+    trained = EncodedSpeech("campplus-trained", None, sets("trained"), trained_on="anonymised", learned=history)
+    result = audit(
+        sets("original"),
+        sets("protected"),
+        encoders=[trained],
+        effort="quick",
+        options=options,
+        system=protection,
+        dataset="speechocean762",
+        extractor="campplus",
+        progress=progress,
+    )
+    return replace(result, protector=protector_card(protection))
+
+
+ORIGINAL = "original"
+
+
+def write_sample(folder: str | Path, *, overwrite: bool = False) -> list[str]:
+    """Write the bundled scores with their keys, and the embeddings of each part; return lines that describe the files.
+
+    A folder that holds anything is refused unless `overwrite`; then the bundled files in it are replaced, others stay.
+    """
+    home = Path(folder)
+    if home.exists() and not home.is_dir():
+        raise UsageError(f"{folder}: is a file; expected a folder")
+    if home.is_dir() and any(home.iterdir()) and not overwrite:
+        raise UsageError(f"{folder}: is not empty; --overwrite replaces the bundled files in it")
+    try:
+        _scores(home)
+        parts = _embeddings(home)
+    except OSError as error:
+        raise UsageError(f"{folder}: cannot be written: {error.strerror or error}") from None
+    conditions = ", ".join(Path(row.scores).stem for row in sample_rows())
+    kinds = ",".join((ORIGINAL, *PROTECTIONS))
+    return [
+        f"{home}/scores/{{{','.join(SPLITS)}}}: trials (the key) and the scores {conditions} "
+        "(original or anonymised enrolment against original or anonymised trials)",
+        f"{home}/embeddings/{{{kinds}}}: {', '.join(parts)} (.npz with vectors, utterance, speaker, sex)",
+    ]
+
+
+def _scores(home: Path) -> None:
+    for split in SPLITS:
+        target = home / "scores" / split
+        target.mkdir(parents=True, exist_ok=True)
+        for row in sample_rows(split):
+            for path in (row.scores, str(row.key)):
+                shutil.copyfile(path, target / Path(path).name)
+
+
+def _embeddings(home: Path) -> list[str]:
+    """Write the embeddings, and return the names of their parts."""
+    for kind in (ORIGINAL, *PROTECTIONS):
+        target = home / "embeddings" / kind
+        target.mkdir(parents=True, exist_ok=True)
+        parts = sample_sets(kind).parts()
+        for name, part in parts.items():
+            write_embeddings(part, target / f"{name}.npz", overwrite=True)
+    return list(parts)

@@ -8,13 +8,11 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from zeroevidence.sample import CASCADE, PROTECTIONS
-from zeroevidence.sample.audits import DEMO_OPTIONS, cascade_audit, sample_audit
-from zeroevidence.web.work.audits import audit_findings
-from zeroevidence.web.work.outcome import Findings
-from zeroevidence.web.work.process import main
-from zeroevidence.web.work.progress import JobProgress
-from zeroevidence.web.work.request import Kind
+from zeroevidence.sample import CASCADE, DEMO_OPTIONS, PROTECTIONS, cascade_audit, sample_audit
+from zeroevidence.web.audits import audit_findings
+from zeroevidence.web.outcome import Findings
+from zeroevidence.web.process import main
+from zeroevidence.web.request import JobProgress, Kind
 
 
 def audit_sample(kind: Kind, home: Path, progress: JobProgress) -> Findings:

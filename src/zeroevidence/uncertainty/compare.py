@@ -1,4 +1,4 @@
-"""Differences between systems, paired by leaving the same people out."""
+"""Differences between systems, between their trainings, and between people."""
 
 from __future__ import annotations
 
@@ -8,9 +8,75 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import stdtrit
 
-from zeroevidence._typing import FloatArray
+from zeroevidence._typing import FloatArray, IntArray
+from zeroevidence.uncertainty.groups import generator
 from zeroevidence.uncertainty.level import LEVEL, alpha
 from zeroevidence.uncertainty.spread import Spread, estimate_spread
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingRuns:
+    """A measure of several trainings: its value, and its values without each group of people, a row per training."""
+
+    values: FloatArray
+    left_out: FloatArray
+
+    @property
+    def mean(self) -> float:
+        """Mean of all trainings."""
+        return float(self.values.mean())
+
+
+@dataclass(frozen=True, slots=True)
+class SpreadSources:
+    """Spread of a mean, or of a difference of two, over people and over trainings."""
+
+    people: Spread
+    trainings: Spread
+
+    @property
+    def both(self) -> Spread:
+        """Both together, by Welch and Satterthwaite."""
+        return self.people.combine(self.trainings)
+
+
+def training_spread(
+    systems: Sequence[TrainingRuns], shares: FloatArray, people: float, unseen: Sequence[float] = ()
+) -> SpreadSources | None:
+    """Return the spread of the mean of one system, or of the difference of two means; None where it is unknown.
+
+    Parameters
+    ----------
+    systems
+        One or two systems on the same trials, each with at least two trainings.
+    shares
+        As in `estimate_spread`.
+    people
+        As in `estimate_spread`.
+    unseen
+        As in `estimate_spread`.
+
+    Examples
+    --------
+    >>> people = np.array([0.1, 0.2, 0.3, 0.4])
+    >>> values = np.stack([people, people + 0.1])  # a person's value in two trainings
+    >>> without = (values.sum(axis=1, keepdims=True) - values) / 3
+    >>> spread = training_spread([TrainingRuns(values.mean(axis=1), without)], np.full(4, 0.25), 4.0)
+    >>> round(spread.people.error, 4), round(spread.trainings.error, 4)
+    (0.0645, 0.05)
+    """
+    first, *second = systems
+    mean = first.mean - sum(runs.mean for runs in second)
+    with np.errstate(invalid="ignore"):
+        left_out = first.left_out.mean(axis=0) - sum(runs.left_out.mean(axis=0) for runs in second)
+    over_people = estimate_spread(mean, np.asarray(left_out), shares, people, unseen)
+    if over_people is None:
+        return None
+    errors = ((float(runs.values.std(ddof=1) / np.sqrt(len(runs.values))), len(runs.values)) for runs in systems)
+    each = [Spread(error, people, number - 1.0, 0.0, 0.0) for error, number in errors]
+    over_trainings = each[0] if len(each) == 1 else each[0].combine(each[1])
+    return SpreadSources(over_people, over_trainings) if np.isfinite(over_trainings.error) else None
+
 
 POWER = 0.8  # with which a detectable difference is seen
 
@@ -184,3 +250,78 @@ def tie_groups(order: Sequence[int], significant: set[frozenset[int]]) -> list[i
             number += 1
         groups.append(number)
     return groups
+
+
+_TIMES = 999
+_MOST_VALUES = 20_000_000  # drawn values of all permutations together
+_FEWEST = 99
+
+
+@dataclass(frozen=True, slots=True)
+class VariationBetweenPeople:
+    """Variation of a measure between people.
+
+    Parameters
+    ----------
+    deviation
+        Standard deviation between people, less what their few recordings explain; 0 where these explain all.
+    p_value
+        How often people differ as much when recordings are dealt to them at random.
+    people
+        Number of people.
+    recordings
+        Number of their recordings.
+    """
+
+    deviation: float
+    p_value: float
+    people: int
+    recordings: int
+
+
+def variation_between_people(values: FloatArray, whose: IntArray, *, seed: int = 0) -> VariationBetweenPeople | None:
+    """Test the sum of squares between people of values of recordings by permutation.
+
+    Parameters
+    ----------
+    values
+        A value of each recording.
+    whose
+        The person of each recording.
+    seed
+        Seed of the permutations.
+
+    Returns
+    -------
+    VariationBetweenPeople or None
+        None where fewer than two people have values, or everybody has one only.
+
+    Examples
+    --------
+    >>> variation = variation_between_people(np.array([0.0, 0.1, 5.0, 5.1, 9.0, 9.2]), np.array([0, 0, 1, 1, 2, 2]))
+    >>> round(variation.deviation, 1), variation.p_value < 0.1
+    (4.5, True)
+    """
+    names, person = np.unique(whose, return_inverse=True)
+    counts = np.bincount(person)
+    people, recordings = len(names), len(values)
+    if people < 2 or recordings <= people:
+        return None
+    # On a scale of their own, so that no sum of squares is too large or too small for a number.
+    spread = float(np.abs(values - values.mean()).max())
+    scaled = np.zeros(recordings) if spread == 0.0 else (values - values.mean()) / spread
+    between = _between(scaled, person, counts)
+    within = float((scaled**2).sum()) - between
+    usual = (recordings - float((counts**2).sum()) / recordings) / (people - 1)
+    variance = (between / (people - 1) - within / (recordings - people)) / usual
+    times = int(np.clip(_MOST_VALUES // recordings, _FEWEST, _TIMES))
+    rng = generator(seed, 5, 0)
+    drawn = np.array([_between(rng.permutation(scaled), person, counts) for _ in range(times)])
+    as_large = int(np.count_nonzero(drawn >= between * (1.0 - 1e-12)))
+    deviation = spread * float(np.sqrt(max(0.0, variance)))
+    return VariationBetweenPeople(deviation, (1.0 + as_large) / (1.0 + times), people, recordings)
+
+
+def _between(values: FloatArray, person: IntArray, counts: IntArray) -> float:
+    """Sum of squares between people of values whose mean is 0."""
+    return float((np.bincount(person, weights=values) ** 2 / counts).sum())

@@ -23,10 +23,8 @@ from zeroevidence.data.scores import Scores
 from zeroevidence.measure.measures import Family, Measure, measures_of
 from zeroevidence.measure.pairs.linkability import linkability, linkability_of_counts
 from zeroevidence.measure.views import PairSettings, PairView
-from zeroevidence.uncertainty.lists import ListSimulator, people_test
-from zeroevidence.uncertainty.resampling.cells import ScoreCells, assign_cells
-from zeroevidence.uncertainty.resampling.clusters import Clusters, find_owners
-from zeroevidence.uncertainty.resampling.draws import generator
+from zeroevidence.uncertainty.groups import Clusters, find_owners, generator
+from zeroevidence.uncertainty.lists import ListSimulator, ScoreCells, assign_cells, people_test
 
 # exchanged: the p-value counts permutations of this measure; area: it is that of the area under the ROC of a list, or
 # the share of simulated lists where these often reach the value

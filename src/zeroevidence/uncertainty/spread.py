@@ -1,22 +1,16 @@
-"""Spread of a value over other people like these.
-
-Three things are combined. The standard error comes from values without one person at a time (both as enrolled and as
-heard), with a t quantile for the number of people. That number is an effective one: a few people who speak most of
-the time count as few. And people of a kind that nobody in the sample is are allowed for, as Clopper and Pearson do for
-rates: if none of n people is of that kind, up to 1 - tail^(1/n) of all people may be. Such people are recognised in
-every recording, or not at all. So where no error was seen, or nobody recognised, the interval is not a point.
-"""
+"""Spread, bias and limits of estimates from few people."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import stdtr, stdtrit
+from scipy.special import betaincinv, stdtr, stdtrit
 
-from zeroevidence._typing import FloatArray
+from zeroevidence._typing import FloatArray, IntArray
+from zeroevidence.measure.measures import IntervalRule
 from zeroevidence.uncertainty.level import LEVEL
 
 _LEAST_TAIL = 1e-12
@@ -217,3 +211,82 @@ def _concentration(values: FloatArray) -> float:
     if total <= 1e-20 * max(1.0, float(np.abs(values).max()) ** 2):
         return 1.0
     return float(np.sqrt(min(1.0, _KURTOSIS * float((squares**2).sum()) / total**2)))
+
+
+_RATES = {"oracle": 3.0 / 4.0, "kernel": 1.0 / 2.0, "entropy": 1.0}
+
+
+def is_biased(rule: IntervalRule) -> bool:
+    """Whether values of measures with this rule are corrected."""
+    return rule in _RATES
+
+
+def estimate_bias(value: float, halves: FloatArray, rule: IntervalRule) -> float:
+    """Return by how much a value is too large, from its values on halves of the people; 0 for rules without a bias.
+
+    Examples
+    --------
+    >>> round(estimate_bias(1.0, np.array([1.2, 1.4]), "entropy"), 6)
+    0.3
+    """
+    finite = halves[np.isfinite(halves)]
+    if rule not in _RATES or len(finite) == 0 or not np.isfinite(value):
+        return 0.0
+    growth: float = 2.0 ** _RATES[rule] - 1.0
+    return float(finite.mean() - value) / growth
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ExposureShares:
+    """Shares of people above each level.
+
+    Parameters
+    ----------
+    level
+        The exposures of the people that were measured, each once, in ascending order.
+    share
+        Share of these people above the level.
+    bound
+        Upper limit of the share of people like these above it, at the confidence level, for any one exposure.
+    """
+
+    level: FloatArray
+    share: FloatArray
+    bound: FloatArray
+
+
+def upper_share_limit(observed: FloatArray | int, people: int, level: float = LEVEL) -> FloatArray:
+    """Return the upper limit of the share of people of a kind, given how many of a sample are.
+
+    Examples
+    --------
+    >>> round(float(upper_share_limit(0, 30)), 3)
+    0.095
+    >>> float(upper_share_limit(30, 30))
+    1.0
+    """
+    count = np.asarray(observed, dtype=np.float64)
+    rest = np.maximum(people - count, 1.0)
+    return np.asarray(np.where(count >= people, 1.0, betaincinv(count + 1.0, rest, level)))
+
+
+def exposure_shares(
+    exposure: FloatArray, choose: Callable[[int], IntArray] | None = None, *, confidence: float = LEVEL
+) -> ExposureShares:
+    """Return the shares of people above each level, and their upper limits, from the exposure of each person.
+
+    `choose` selects among so many levels; all are kept without it.
+
+    Examples
+    --------
+    >>> shares = exposure_shares(np.array([0.1, 0.2, 0.2, 3.0]))
+    >>> shares.level.tolist(), shares.share.tolist(), shares.bound.round(2).tolist()
+    ([0.1, 0.2, 3.0], [0.75, 0.25, 0.0], [0.99, 0.75, 0.53])
+    """
+    level, counts = np.unique(exposure, return_counts=True)
+    above = len(exposure) - np.cumsum(counts)
+    if choose is not None:
+        selected = choose(len(level))
+        level, above = level[selected], above[selected]
+    bound = upper_share_limit(above.astype(np.float64), len(exposure), confidence)
+    return ExposureShares(level, above / len(exposure), bound)

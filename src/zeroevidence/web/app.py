@@ -18,15 +18,14 @@ from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Redire
 from starlette.routing import Route
 
 from zeroevidence._version import __version__
-from zeroevidence.data.speech.folds import LEAST_PEOPLE
+from zeroevidence.data.folds import LEAST_PEOPLE
 from zeroevidence.report.html.page import policy as report_policy
 from zeroevidence.report.html.page import template_text, templates
 from zeroevidence.web import MAX_BYTES, MOST_FILES, TIMEOUT
-from zeroevidence.web.forms import SentForm, receive_form
-from zeroevidence.web.guard import HOSTS, Guard
+from zeroevidence.web.forms import HOSTS, Guard, SentForm, receive_form
 from zeroevidence.web.jobs import JobQueue, ReportJob
-from zeroevidence.web.work.outcome import FIGURES, REPORT, RESULT
-from zeroevidence.web.work.request import FLAGS, MOST_PROBLEMS, JobRequest, Kind, ProblemList
+from zeroevidence.web.outcome import FIGURES, REPORT, RESULT
+from zeroevidence.web.request import FLAGS, MOST_PROBLEMS, JobRequest, Kind, ProblemList
 
 _HERE = Path(__file__).parent / "templates"
 _SIDES = {"original": "original", "anonymised": "anonymised", "second": ""}  # of speech; the last is not needed

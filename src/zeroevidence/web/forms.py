@@ -1,19 +1,97 @@
-"""Forms as browsers send them: Starlette parses them, and their files are stored under generated names."""
+"""What browsers send, each within limits: connections, where requests come from, and forms."""
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from starlette.concurrency import run_in_threadpool
-from starlette.datastructures import FormData
+from starlette.datastructures import FormData, Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.types import Message, Receive
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from zeroevidence.web import MOST_FILES
-from zeroevidence.web.work.request import Upload
+from zeroevidence.web.request import Upload
+
+MOST_CONNECTIONS = 128  # some systems allow a process 256 files
+
+
+class LimitedConnection(H11Protocol):
+    """One connection; when there are more than `MOST_CONNECTIONS`, the oldest gives way to it.
+
+    Connections whose request has not come, or was answered, go first. uvicorn has no time limit for headers, bodies and
+    readers, and beyond its `limit_concurrency` it refuses everybody, so that slow strangers would block the page.
+    """
+
+    opened = 0.0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Make room for this connection."""
+        super().connection_made(transport)
+        self.opened = self.loop.time()
+        if len(self.connections) > MOST_CONNECTIONS:
+            others = [other for other in self.connections if isinstance(other, LimitedConnection) and other is not self]
+            oldest = min(others, key=lambda other: (other.is_busy, other.opened))
+            self.connections.discard(oldest)
+            oldest.transport.abort()
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a request has come that is not answered yet."""
+        return self.cycle is not None and not self.cycle.response_complete
+
+
+HOSTS = ("127.0.0.1", "localhost")
+_HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+    "X-Frame-Options": "DENY",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+}
+
+
+class Guard:
+    """Take posts from this page only, and set the headers of every answer.
+
+    Browsers say in Sec-Fetch-Site and Origin which page a post comes from. A page elsewhere can also point its own name
+    at 127.0.0.1 (DNS rebinding); its requests carry that name in the Host header. Starlette refuses all but `HOSTS`.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Check, then pass on."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+
+        async def sent(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in _HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        if scope["method"] in ("GET", "HEAD") or _is_from_this_page(Headers(scope=scope)):
+            await self.app(scope, receive, sent)
+        else:
+            await PlainTextResponse("this request comes from another page\n", 403)(scope, receive, sent)
+
+
+def _is_from_this_page(headers: Headers) -> bool:
+    # Browsers send "null" for forms of pages without a referrer, as ours; the token in the address then decides.
+    own_origin = headers.get("origin", "null") in ("null", f"http://{headers.get('host', '')}")
+    return own_origin and headers.get("sec-fetch-site", "same-origin") in ("same-origin", "none")
+
 
 FOLDER = "_folder"  # ends the names of fields that take a folder
 _ENDINGS = (".csv", ".tsv", ".pt")  # formats of embeddings that are recognised by the file name

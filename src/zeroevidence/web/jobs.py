@@ -14,15 +14,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from zeroevidence.data.files.json_values import load_json, typed
-from zeroevidence.web.work.outcome import OUTCOME, Outcome
-from zeroevidence.web.work.process import PROBLEMS
-from zeroevidence.web.work.progress import job_steps
-from zeroevidence.web.work.request import BUNDLED, JobRequest, ProblemList
+from zeroevidence.data.json_values import load_json, typed
+from zeroevidence.web.outcome import OUTCOME, Outcome
+from zeroevidence.web.process import PROBLEMS
+from zeroevidence.web.request import BUNDLED, JobRequest, ProblemList, job_steps
 
 State = Literal["waiting", "running", "done", "problems", "failed", "cancelled", "timed-out"]
 MOST_JOBS = 16
-_MODULE = "zeroevidence.web.work.process"
+_MODULE = "zeroevidence.web.process"
 _SAMPLE_MODULE = "zeroevidence.sample.page_job"
 
 
@@ -109,7 +108,7 @@ class JobQueue:
         with contextlib.suppress(TimeoutError):
             async with self._drawing, asyncio.timeout(self.timeout):
                 if not path.is_file():
-                    await self._work(job, "zeroevidence.web.work.figure_files", name)
+                    await self._work(job, "zeroevidence.web.figure_files", name)
         return path if path.is_file() else None
 
     async def cancel(self, job: ReportJob) -> None:

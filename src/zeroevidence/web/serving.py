@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from zeroevidence.data.files.locking import lock_folder
+from zeroevidence.data.writing import lock_folder
 from zeroevidence.errors import MissingExtra, UsageError, ZeroEvidenceError
 from zeroevidence.web import MAX_BYTES, PORT, TIMEOUT
 
@@ -47,7 +47,7 @@ def serve(
         import uvicorn
 
         from zeroevidence.web.app import make_app
-        from zeroevidence.web.connections import LimitedConnection
+        from zeroevidence.web.forms import LimitedConnection
     except ImportError as error:
         if isinstance(error, MissingExtra):
             raise

@@ -5,14 +5,14 @@ from dataclasses import replace
 
 import pytest
 
-from zeroevidence.attack.attackers.attacker import (
+from zeroevidence.attack.attackers import (
     ATTACKERS,
     RANDOM_VECTORS,
     UNPROTECTED_SPEECH,
+    attacker_card,
     find_attacker,
     usual_attackers,
 )
-from zeroevidence.attack.attackers.card import attacker_card
 
 SETTING = {"backend": "plda", "extractor": "ecapa", "identities": 20, "train_speakers": 30, "dev_speakers": 10}
 MODELS = {

@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from zeroevidence.attack.backends.backend import BACKENDS, Backend, make_backend
-from zeroevidence.attack.backends.cosine import Cosine
+from zeroevidence.attack.backends import BACKENDS, Backend, make_backend
+from zeroevidence.attack.backends.cosine import Cosine, ScoreNorm
 from zeroevidence.attack.backends.plda import Plda
-from zeroevidence.attack.backends.score_norm import ScoreNorm
 from zeroevidence.errors import InputError, UsageError
 
 

@@ -10,11 +10,10 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from zeroevidence.attack.backends.backend import BACKENDS
-from zeroevidence.attack.backends.cosine import Cosine
+from zeroevidence.attack.backends import BACKENDS
+from zeroevidence.attack.backends.cosine import Cosine, ScoreNorm
 from zeroevidence.attack.backends.plda import Plda
-from zeroevidence.attack.backends.score_norm import ScoreNorm
-from zeroevidence.attack.ladder.adapter import Adapter
+from zeroevidence.attack.ladder import Adapter
 
 MADE = {name: kind.make for name, kind in BACKENDS.items()} | {
     "cosine without centre": lambda: Cosine(centre=False),

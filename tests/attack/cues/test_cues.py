@@ -12,12 +12,12 @@ from scipy.signal import lfilter
 from tests.effort import slow
 from zeroevidence.attack.backends.cosine import Cosine
 from zeroevidence.attack.backends.plda import covariances, diagonalise
-from zeroevidence.attack.cues.cue import CUES, cue_values
-from zeroevidence.attack.cues.spectrum import EDGES
+from zeroevidence.attack.cues import CUES, cue_values
+from zeroevidence.attack.cues.recording import EDGES
 from zeroevidence.attack.cues.speech_signal import SpeechSignal
-from zeroevidence.attack.extractors.extractor import load_extractor
-from zeroevidence.data.formats.corpora.read import read_corpus
-from zeroevidence.data.speech.audio import load_audio
+from zeroevidence.attack.extractors import load_extractor
+from zeroevidence.data.audio import load_audio
+from zeroevidence.data.formats.corpora import read_corpus
 from zeroevidence.errors import InputError, UsageError
 
 RATE = 16000

@@ -10,12 +10,19 @@ from pathlib import Path
 import pytest
 
 from zeroevidence.attack import encoders
-from zeroevidence.attack.encoders.adding import add_encoder
-from zeroevidence.attack.encoders.checking import ALIKE, check_encoders, check_wave, examine
-from zeroevidence.attack.encoders.inventory import BUNDLED, find_encoder, inventory
-from zeroevidence.attack.extractors.extractor import load_extractor
-from zeroevidence.attack.onnx_models.cards import read_card
-from zeroevidence.attack.onnx_models.runtime import OnnxExtractor
+from zeroevidence.attack.encoders import (
+    ALIKE,
+    BUNDLED,
+    add_encoder,
+    check_encoders,
+    check_wave,
+    examine,
+    find_encoder,
+    inventory,
+)
+from zeroevidence.attack.extractors import load_extractor
+from zeroevidence.attack.onnx_cards import read_card
+from zeroevidence.attack.onnx_runtime import OnnxExtractor
 from zeroevidence.errors import InputError, UsageError
 
 pytest.importorskip("soundfile")
@@ -69,8 +76,8 @@ def refuse(event, arguments):
 sys.addaudithook(refuse)
 for name in ("torch", "resemblyzer", "speechbrain"):
     sys.modules[name] = None
-from zeroevidence.attack.encoders.checking import examine
-from zeroevidence.attack.extractors.extractor import load_extractor
+from zeroevidence.attack.encoders import examine
+from zeroevidence.attack.extractors import load_extractor
 print(examine(load_extractor("campplus")))
 """
     ran = subprocess.run(

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from zeroevidence.attack.encoders.inventory import find_card, find_encoder
-from zeroevidence.attack.onnx_models.cards import (
+from zeroevidence.attack.encoders import find_card, find_encoder
+from zeroevidence.attack.onnx_cards import (
     card_text,
     person_digest,
     read_card,

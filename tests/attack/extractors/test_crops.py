@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from zeroevidence.attack.extractors.extractor import load_extractor
-from zeroevidence.attack.onnx_models.runtime import FRAMES, CropExtractor, crop_starts
+from zeroevidence.attack.extractors import load_extractor
+from zeroevidence.attack.onnx_runtime import FRAMES, CropExtractor, crop_starts
 
 pytest.importorskip("onnxruntime")
 

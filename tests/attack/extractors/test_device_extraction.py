@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 
 from tests.effort import slow
-from zeroevidence.attack.extractors.device_extraction import device_network, extract_on_device, has_gpu
-from zeroevidence.attack.extractors.extract import extract
-from zeroevidence.attack.extractors.extractor import load_extractor
-from zeroevidence.attack.onnx_models.runtime import CropExtractor
-from zeroevidence.data.speech.audio import write_audio
-from zeroevidence.data.speech.corpus import Utterance
+from zeroevidence.attack.extractors import load_extractor
+from zeroevidence.attack.extractors.extract import device_network, extract, extract_on_device, has_gpu
+from zeroevidence.attack.onnx_runtime import CropExtractor
+from zeroevidence.data.audio import write_audio
+from zeroevidence.data.corpus import Utterance
 from zeroevidence.errors import InputError
 from zeroevidence.protect import load_protector
 

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from tests.effort import repetitions, slow
+from zeroevidence.attack.array_store import CachedTransform
+from zeroevidence.attack.extractors import load_extractor
 from zeroevidence.attack.extractors.extract import extract
-from zeroevidence.attack.extractors.extractor import load_extractor
-from zeroevidence.attack.speech.protection import CachedTransform
-from zeroevidence.data.speech.audio import load_audio, write_audio
-from zeroevidence.data.speech.corpus import Utterance
+from zeroevidence.data.audio import load_audio, write_audio
+from zeroevidence.data.corpus import Utterance
 from zeroevidence.errors import InputError, MissingExtra
 from zeroevidence.protect import load_protector
 

@@ -11,11 +11,11 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
 
-from zeroevidence.attack.extractors.extractor import load_extractor  # noqa: E402
+from zeroevidence.attack.extractors import load_extractor  # noqa: E402
 from zeroevidence.attack.extractors.split_extractor import SplitExtractor, split_extractor, with_trunk  # noqa: E402
-from zeroevidence.attack.networks.loading import load_network  # noqa: E402
-from zeroevidence.attack.networks.onnx_export import save_onnx  # noqa: E402
-from zeroevidence.attack.training.data.frame_set import FrameSet, frames_digest  # noqa: E402
+from zeroevidence.attack.networks import load_network  # noqa: E402
+from zeroevidence.attack.networks.onnx_layers import save_onnx  # noqa: E402
+from zeroevidence.attack.training.frame_set import FrameSet, frames_digest  # noqa: E402
 
 RATE = 16_000
 

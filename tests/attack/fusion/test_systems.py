@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 import zeroevidence as ze
-from zeroevidence.attack.fusion.systems import evaluate_fused, fuse
-from zeroevidence.attack.fusion.weights import fit_weights
-from zeroevidence.data.formats.scores.reading.read import read_scores
+from zeroevidence.attack.fusion import evaluate_fused, fit_weights, fuse
+from zeroevidence.data.formats.scores.read import read_scores
 from zeroevidence.errors import InputError, UsageError
-from zeroevidence.evaluation.reading.score_files import score_files
+from zeroevidence.evaluation.score_files import score_files
 
 
 def matrix(seed, gap, prefix="p", order=None):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from zeroevidence.attack.backends.cosine import Cosine
-from zeroevidence.attack.ladder.adapter import Adapter
+from zeroevidence.attack.ladder import Adapter
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.measure.pairs.verification import eer
 

@@ -39,7 +39,7 @@ def sizes(architecture: str) -> dict[str, Any]:
 def make(architecture: str, sizes: dict[str, Any]) -> Callable[..., Any]:
     """Makes a small network whose normalisations do something."""
     torch = pytest.importorskip("torch")
-    from zeroevidence.attack.networks.loading import ARCHITECTURES
+    from zeroevidence.attack.networks import ARCHITECTURES
     from zeroevidence.attack.networks.speaker_network import FixedBatchNorm
 
     def made(seed: int = 0) -> Any:
@@ -65,7 +65,7 @@ def network(make: Callable[..., Any]) -> Any:
 @pytest.fixture
 def export(architecture: str, network: Any, tmp_path: Path) -> Callable[..., Path]:
     """Writes the file of the small network; the export itself, which takes long, is done once."""
-    from zeroevidence.attack.networks.onnx_export import save_onnx
+    from zeroevidence.attack.networks.onnx_layers import save_onnx
 
     def written(half: bool = True) -> Path:
         path = tmp_path / f"network-{half}.onnx"

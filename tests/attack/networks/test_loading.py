@@ -10,9 +10,12 @@ onnx = pytest.importorskip("onnx")
 onnxruntime = pytest.importorskip("onnxruntime")
 
 from tests.effort import slow  # noqa: E402
-from zeroevidence.attack.networks.loading import ARCHITECTURES, load_onnx, recognise  # noqa: E402
-from zeroevidence.attack.networks.onnx_export import halved, save_onnx  # noqa: E402
-from zeroevidence.attack.networks.onnx_layers import read_layers  # noqa: E402
+from zeroevidence.attack.networks import ARCHITECTURES, load_onnx, recognise  # noqa: E402
+from zeroevidence.attack.networks.onnx_layers import (  # noqa: E402
+    halved,
+    read_layers,
+    save_onnx,
+)
 from zeroevidence.errors import InputError  # noqa: E402
 
 

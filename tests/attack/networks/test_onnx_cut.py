@@ -8,7 +8,7 @@ onnx = pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
 
 from zeroevidence.attack.networks.onnx_layers import cut_onnx  # noqa: E402
-from zeroevidence.attack.onnx_models.runtime import open_session  # noqa: E402
+from zeroevidence.attack.onnx_runtime import open_session  # noqa: E402
 
 
 @pytest.fixture

@@ -17,9 +17,9 @@ pytest.importorskip("onnxruntime")
 soundfile = pytest.importorskip("soundfile")
 
 from tests.effort import FULL, slow  # noqa: E402
-from zeroevidence.attack.extractors.families.onnx import OnnxExtractor, read_card  # noqa: E402
-from zeroevidence.attack.networks.loading import load_onnx  # noqa: E402
-from zeroevidence.attack.networks.onnx_export import save_onnx  # noqa: E402
+from zeroevidence.attack.extractors.families import OnnxExtractor, read_card  # noqa: E402
+from zeroevidence.attack.networks import load_onnx  # noqa: E402
+from zeroevidence.attack.networks.onnx_layers import save_onnx  # noqa: E402
 
 FEW = [0, 1, -2, -1]  # utterances of other lengths, the longest and the shortest among them
 

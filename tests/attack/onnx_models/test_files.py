@@ -5,9 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zeroevidence.attack.onnx_models.cards import EncoderCard
-from zeroevidence.attack.onnx_models.files import external_files
-from zeroevidence.attack.onnx_models.runtime import OnnxExtractor
+from zeroevidence.attack.onnx_cards import EncoderCard
+from zeroevidence.attack.onnx_runtime import OnnxExtractor, external_files
 from zeroevidence.errors import InputError
 
 

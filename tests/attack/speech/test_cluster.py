@@ -2,10 +2,10 @@
 
 import pytest
 
-from zeroevidence.attack.encoders.inventory import find_card
-from zeroevidence.attack.speech.cluster import on_cluster
-from zeroevidence.attack.training.data.features import read_features
-from zeroevidence.data.speech.corpus import Utterance
+from zeroevidence.attack.encoders import find_card
+from zeroevidence.attack.parallel import on_cluster
+from zeroevidence.attack.training.features import read_features
+from zeroevidence.data.corpus import Utterance
 from zeroevidence.errors import InputError, UsageError, ZeroEvidenceError
 
 pytest.importorskip("soundfile")

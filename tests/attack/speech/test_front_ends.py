@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from zeroevidence.attack.speech.front_ends import FRONT_ENDS, _speechbrain_filters, kaldi_fbank, speechbrain_fbank
-from zeroevidence.data.speech.audio import load_audio
+from zeroevidence.attack.onnx_cards import FRONT_ENDS, _speechbrain_filters, kaldi_fbank, speechbrain_fbank
+from zeroevidence.data.audio import load_audio
 from zeroevidence.errors import InputError
 
 

@@ -5,8 +5,7 @@ from functools import partial
 
 import pytest
 
-from zeroevidence.attack.speech.batches import compute_ahead
-from zeroevidence.attack.speech.processes import in_processes
+from zeroevidence.attack.parallel import compute_ahead, in_processes
 from zeroevidence.errors import InputError, ZeroEvidenceError
 
 

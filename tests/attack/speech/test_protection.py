@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from zeroevidence.attack.speech.protection import CachedTransform, RepeatedTransform
-from zeroevidence.data.speech.corpus import Utterance
+from zeroevidence.attack.array_store import CachedTransform, RepeatedTransform
+from zeroevidence.data.corpus import Utterance
 
 
 class Counting:

@@ -15,15 +15,18 @@ pytest.importorskip("onnxruntime")
 
 from tests.effort import slow  # noqa: E402
 from tests.small_encoder import DIM  # noqa: E402
-from zeroevidence.attack.encoders.inventory import find_card  # noqa: E402
-from zeroevidence.attack.extractors.extractor import load_extractor  # noqa: E402
-from zeroevidence.attack.onnx_models.cards import read_card, shared_people  # noqa: E402
-from zeroevidence.attack.speech.front_ends import FRONT_ENDS  # noqa: E402
+from zeroevidence.attack.encoders import find_card  # noqa: E402
+from zeroevidence.attack.extractors import load_extractor  # noqa: E402
+from zeroevidence.attack.onnx_cards import (  # noqa: E402
+    FRONT_ENDS,
+    read_card,
+    shared_people,
+)
+from zeroevidence.attack.training import TrainingSettings  # noqa: E402
 from zeroevidence.attack.training.attacker import train_attacker  # noqa: E402
-from zeroevidence.attack.training.data.features import read_features  # noqa: E402
-from zeroevidence.attack.training.settings import TrainingSettings  # noqa: E402
-from zeroevidence.data.formats.corpora.read import read_corpus  # noqa: E402
-from zeroevidence.data.speech.audio import load_audio  # noqa: E402
+from zeroevidence.attack.training.features import read_features  # noqa: E402
+from zeroevidence.data.audio import load_audio  # noqa: E402
+from zeroevidence.data.formats.corpora import read_corpus  # noqa: E402
 from zeroevidence.errors import InputError, UsageError  # noqa: E402
 
 
@@ -111,7 +114,7 @@ def test_reading_that_was_cut_off_goes_on(speech, tmp_path, monkeypatch):
 def test_processes_read_what_threads_do(speech, tmp_path, monkeypatch):
     utterances, card = list(read_corpus(speech, draw=False)), find_card("campplus")
     threads, _ = read_features(utterances, card, workers=2)
-    monkeypatch.setattr("zeroevidence.attack.training.data.features._MANY", len(utterances))
+    monkeypatch.setattr("zeroevidence.attack.training.features._MANY", len(utterances))
     processes, _ = read_features(utterances, card, store=tmp_path / "store", workers=2)
     assert len(list((tmp_path / "store").glob("*.frames"))) == 2  # one of each process
     assert processes.digest == threads.digest

@@ -12,14 +12,20 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("safetensors")
 
 from tests.effort import slow, spread  # noqa: E402
-from zeroevidence.attack.training.angular_margin import AngularMargin  # noqa: E402
-from zeroevidence.attack.training.compute import encoder_passes  # noqa: E402
-from zeroevidence.attack.training.compute import threads as cores  # noqa: E402
-from zeroevidence.attack.training.data import crops  # noqa: E402
-from zeroevidence.attack.training.data.frame_set import FrameSet  # noqa: E402
-from zeroevidence.attack.training.duration import estimate_seconds  # noqa: E402
-from zeroevidence.attack.training.loop import TrainingRun, train  # noqa: E402
-from zeroevidence.attack.training.settings import SCOPES, TrainingSettings  # noqa: E402
+from zeroevidence.attack.training import (  # noqa: E402
+    SCOPES,
+    TrainingSettings,
+    compute,
+    crops,
+)
+from zeroevidence.attack.training import compute as cores  # noqa: E402
+from zeroevidence.attack.training.frame_set import FrameSet  # noqa: E402
+from zeroevidence.attack.training.loop import (  # noqa: E402
+    AngularMargin,
+    TrainingRun,
+    estimate_seconds,
+    train,
+)
 from zeroevidence.errors import InputError, UsageError  # noqa: E402
 
 BANDS = 12
@@ -225,7 +231,7 @@ def test_a_schedule_whose_first_part_is_one_step(data):
 def test_the_number_of_cores_changes_nothing(data, monkeypatch):
     found = []
     for number in (1, 3):
-        for module in (cores, encoder_passes):
+        for module in (cores, compute):
             monkeypatch.setattr(module, "cores", lambda number=number: number)
         cores._pool.cache_clear()
         found.append(weights(train(Toy(), *data, replace(QUICK, epochs=2), device="cpu").network))
@@ -243,7 +249,7 @@ def test_one_utterance_that_does_not_fit_is_the_end(data):
 @pytest.mark.parametrize("scope", SCOPES)
 def test_the_time_is_estimated_and_nothing_is_learned_meanwhile(data, scope, monkeypatch):
     clock = [0.0]
-    monkeypatch.setattr("zeroevidence.attack.training.duration.time", SimpleNamespace(perf_counter=lambda: clock[0]))
+    monkeypatch.setattr("zeroevidence.attack.training.loop.time", SimpleNamespace(perf_counter=lambda: clock[0]))
 
     class Slow(Toy):
         def pooled(self, frames, lengths=None):

@@ -5,8 +5,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from zeroevidence.attack.training.rounds import train_within
-from zeroevidence.attack.training.settings import TrainingSettings
+from zeroevidence.attack.training import TrainingSettings
+from zeroevidence.attack.training.history import train_within
 from zeroevidence.errors import InputError
 
 BASE = TrainingSettings(scope="all", epochs=4, batch=8, crop=20, learning_rate=0.3)

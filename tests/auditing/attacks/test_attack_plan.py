@@ -7,10 +7,9 @@ import pytest
 
 from tests.auditing.people import joined
 from tests.effort import slow
-from zeroevidence.auditing import EmbeddingSets, audit
-from zeroevidence.auditing.attacks import attack_plan
-from zeroevidence.auditing.attacks.step_attack import FailedAttack
-from zeroevidence.auditing.inputs.embedding_sets import draw_sets
+from zeroevidence.auditing import EmbeddingSets, attack_plan, audit
+from zeroevidence.auditing.embedding_sets import draw_sets
+from zeroevidence.auditing.step_attack import FailedAttack
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.errors import InputError

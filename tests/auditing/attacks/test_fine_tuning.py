@@ -8,13 +8,13 @@ import pytest
 
 from tests.effort import slow
 from tests.small_encoder import DIM, save_small_encoder
-from zeroevidence.attack.extractors.extractor import load_extractor
-from zeroevidence.attack.onnx_models.cards import person_digest
-from zeroevidence.attack.training.settings import TrainingSettings
+from zeroevidence.attack.extractors import load_extractor
+from zeroevidence.attack.onnx_cards import person_digest
+from zeroevidence.attack.training import TrainingSettings
 from zeroevidence.auditing import audit_corpora
-from zeroevidence.auditing.attacks import fine_tuning as finetuning
-from zeroevidence.auditing.attacks.fine_tuning import FineTuner
-from zeroevidence.data.speech.corpus import Utterance
+from zeroevidence.auditing import fine_tuning as finetuning
+from zeroevidence.auditing.fine_tuning import FineTuner
+from zeroevidence.data.corpus import Utterance
 from zeroevidence.errors import InputError, MissingExtra
 from zeroevidence.evaluation import Options
 

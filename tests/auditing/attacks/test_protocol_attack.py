@@ -10,7 +10,7 @@ from zeroevidence.auditing import audit
 from zeroevidence.auditing.protocols import PROTOCOLS, ProtocolChoice, ProtocolOption
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.evaluation import Options
-from zeroevidence.evaluation.reading.results import from_json, to_json
+from zeroevidence.evaluation.results import from_json, to_json
 from zeroevidence.evaluation.rows.about import Protocol
 from zeroevidence.report.audit_folder import audit_text
 

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from zeroevidence.attack.attackers.attacker import find_attacker
-from zeroevidence.auditing.attacks.row_flags import with_choice_flags, with_step_flags
+from zeroevidence.attack.attackers import find_attacker
 from zeroevidence.auditing.embedding_audit import with_curve
-from zeroevidence.auditing.learning_curve import LearningCurve
+from zeroevidence.auditing.encoded_speech import LearningCurve
+from zeroevidence.auditing.row_flags import with_choice_flags, with_step_flags
 from zeroevidence.evaluation import About, Evaluation, MeasureResult, findings
 
 ABOUT = About.against(find_attacker("semi-informed"))

@@ -9,10 +9,10 @@ import pytest
 
 from tests.auditing.people import changed, corpus
 from zeroevidence.auditing import EmbeddingSets, audit, audit_corpora
-from zeroevidence.auditing.inputs.anonymiser_draws import number_of_draws, own_draw_is_closer
+from zeroevidence.auditing.protected_speech import number_of_draws, own_draw_is_closer
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import Options
-from zeroevidence.evaluation.reading.results import from_json, to_json
+from zeroevidence.evaluation.results import from_json, to_json
 
 soundfile = pytest.importorskip("soundfile")
 
@@ -83,9 +83,9 @@ def test_further_draws_are_of_the_same_recordings():
 
 
 def test_how_often_the_anonymiser_is_run(monkeypatch):
-    monkeypatch.setattr("zeroevidence.auditing.inputs.anonymiser_draws.has_gpu", lambda: False)
+    monkeypatch.setattr("zeroevidence.auditing.protected_speech.has_gpu", lambda: False)
     assert [number_of_draws(None, 0, effort) for effort in ("quick", "standard", "full")] == [1, 2, 10]
-    monkeypatch.setattr("zeroevidence.auditing.inputs.anonymiser_draws.has_gpu", lambda: True)
+    monkeypatch.setattr("zeroevidence.auditing.protected_speech.has_gpu", lambda: True)
     assert number_of_draws(None, 0, "standard") == 5
     assert number_of_draws(3, 0, "quick") == 3
     assert [number_of_draws(asked, 4, "full") for asked in (None, 2)] == [4, 2]

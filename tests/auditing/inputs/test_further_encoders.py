@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from tests.auditing.people import changed, corpus
-from zeroevidence.attack.attackers.attacker import find_attacker
-from zeroevidence.attack.cues.cue import CUES
+from zeroevidence.attack.attackers import find_attacker
+from zeroevidence.attack.cues import CUES
 from zeroevidence.auditing import EmbeddingSets, EncodedSpeech, FineTuningHistory, LearningCurve, audit
-from zeroevidence.auditing.attacks.step_attack import FoldResult, disclosure, fuse
-from zeroevidence.auditing.inputs.further_encoders import encode_further, pools_crops
+from zeroevidence.auditing.encoded_speech import encode_further, pools_crops
+from zeroevidence.auditing.step_attack import FoldResult, disclosure, fuse
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.evaluation import Options
-from zeroevidence.evaluation.reading.results import from_json, to_json
+from zeroevidence.evaluation.results import from_json, to_json
 from zeroevidence.evaluation.rows.about import TrainingEffort
 
 FAST = Options(intervals=0, null=0, linkability="pav")
@@ -75,7 +75,7 @@ def test_cues_join_in_together_and_one_at_a_time():
 
 @pytest.mark.parametrize("gpu", [False, True])
 def test_crops_are_pooled_with_full_effort_or_a_gpu(monkeypatch, gpu):
-    monkeypatch.setattr("zeroevidence.auditing.inputs.further_encoders.has_gpu", lambda: gpu)
+    monkeypatch.setattr("zeroevidence.auditing.encoded_speech.has_gpu", lambda: gpu)
     assert [pools_crops(effort) for effort in ("quick", "standard", "full")] == [False, gpu, True]
 
 

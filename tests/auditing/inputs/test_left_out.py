@@ -5,10 +5,10 @@ import json
 import numpy as np
 import pytest
 
-from zeroevidence.auditing.inputs.left_out import find_left_out, read_usable
-from zeroevidence.data.formats.corpora.read import read_corpus
+from zeroevidence.auditing.protected_speech import find_left_out, read_usable
+from zeroevidence.data.formats.corpora import read_corpus
 from zeroevidence.errors import InputError
-from zeroevidence.protect.anonymising.anonymise import anonymise
+from zeroevidence.protect.anonymise import anonymise
 
 soundfile = pytest.importorskip("soundfile")
 

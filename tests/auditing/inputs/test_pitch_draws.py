@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 
 from tests.effort import repetitions
-from zeroevidence.attack.cues.cue import CUES
-from zeroevidence.auditing.attacks.row_flags import draw_flags
-from zeroevidence.auditing.inputs.embedding_sets import EmbeddingSets
-from zeroevidence.auditing.inputs.encoded_speech import EncodedSpeech
-from zeroevidence.auditing.inputs.speaker_draws import PitchChange, SharedChange, pitch_change
+from zeroevidence.attack.cues import CUES
+from zeroevidence.auditing.embedding_sets import EmbeddingSets
+from zeroevidence.auditing.encoded_speech import EncodedSpeech
+from zeroevidence.auditing.row_flags import PitchChange, SharedChange, draw_flags, pitch_change
 from zeroevidence.data.embeddings import Embeddings
 
 SEEDS = range(repetitions(3, 20))

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from tests.effort import repetitions
-from zeroevidence.auditing.inputs.embedding_sets import EmbeddingSets
-from zeroevidence.auditing.inputs.encoded_speech import EncodedSpeech
-from zeroevidence.auditing.inputs.speaker_draws import SharedChange, shared_change
+from zeroevidence.auditing.embedding_sets import EmbeddingSets
+from zeroevidence.auditing.encoded_speech import EncodedSpeech
+from zeroevidence.auditing.row_flags import SharedChange, shared_change
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.sample import sample_sets, sentence_sets
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from zeroevidence.auditing import EmbeddingSets, audit
-from zeroevidence.auditing.inputs.embedding_sets import draw_sets, noise_like
+from zeroevidence.auditing.embedding_sets import draw_sets, noise_like
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import Options
-from zeroevidence.evaluation.finding.choosing import row_chosen_on_development as chosen_row
-from zeroevidence.evaluation.reading.results import from_json, to_json
+from zeroevidence.evaluation.finding.chance import row_chosen_on_development as chosen_row
+from zeroevidence.evaluation.results import from_json, to_json
 
 OPTIONS = Options(intervals=10, null=39, linkability="pav")
 PLAIN = Options(intervals=0, null=0, linkability="pav")

@@ -7,9 +7,9 @@ import tempfile
 import numpy as np
 import pytest
 
-from zeroevidence.auditing.utility.transcription import run_recogniser
-from zeroevidence.data.speech.audio import write_audio
-from zeroevidence.data.speech.corpus import Utterance
+from zeroevidence.auditing.speech_utility import run_recogniser
+from zeroevidence.data.audio import write_audio
+from zeroevidence.data.corpus import Utterance
 
 pytest.importorskip("soundfile")
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from zeroevidence.auditing.utility import word_errors
-from zeroevidence.auditing.utility.transcription import CachedRecogniser
-from zeroevidence.auditing.utility.word_errors import (
+from zeroevidence.auditing import word_errors
+from zeroevidence.auditing.speech_utility import CachedRecogniser
+from zeroevidence.auditing.word_errors import (
     RecogniserOptions,
     closest_words,
     corpus_transcripts,
@@ -15,12 +15,12 @@ from zeroevidence.auditing.utility.word_errors import (
     spoken_words,
     with_spelling_flag,
 )
-from zeroevidence.data.formats.corpora.read import read_corpus
+from zeroevidence.data.formats.corpora import read_corpus
 from zeroevidence.errors import InputError, MissingExtra, UsageError
 from zeroevidence.evaluation import Options
-from zeroevidence.evaluation.scores.utility import evaluate_transcripts
+from zeroevidence.evaluation.utility import evaluate_transcripts
 from zeroevidence.protect.voices import ProtectorPart
-from zeroevidence.protect.voices.recognisers import RECOGNISERS, RecogniserKind, Transcript, load_recogniser
+from zeroevidence.protect.voices.speech_models import RECOGNISERS, RecogniserKind, Transcript, load_recogniser
 
 pytest.importorskip("jiwer")
 soundfile = pytest.importorskip("soundfile")

@@ -8,7 +8,7 @@ import pytest
 from scipy.signal import lfilter
 
 from tests.effort import slow
-from zeroevidence.attack.training.settings import TrainingSettings
+from zeroevidence.attack.training import TrainingSettings
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import read_results
 from zeroevidence.report.verdict import verdict

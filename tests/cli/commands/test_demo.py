@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from zeroevidence.data.formats.scores.reading.read import read_scores
+from zeroevidence.data.formats.scores.read import read_scores
 from zeroevidence.data.formats.vectors.read import read_embeddings
 from zeroevidence.sample import sample_rows, sample_sets
 

@@ -9,8 +9,8 @@ import pytest
 
 import zeroevidence as ze
 from tests.effort import slow
-from zeroevidence.data.formats.scores.reading.read import read_scores
-from zeroevidence.evaluation.reading.results import from_json
+from zeroevidence.data.formats.scores.read import read_scores
+from zeroevidence.evaluation.results import from_json
 
 QUICK = ("--intervals", "20", "--null", "0")
 PAPER = {"d_ece": "0.58", "worst_case": "3.98"}  # of unprotected women, with the tag C [Nautsch et al. 2020]

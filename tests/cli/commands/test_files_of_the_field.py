@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from tests.fuzz.oracle import eer as reference_eer
-from zeroevidence.data.formats.corpora.read import read_corpus
+from zeroevidence.data.formats.corpora import read_corpus
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation import read_results
 

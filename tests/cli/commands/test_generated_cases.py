@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tests.effort import slow
-from zeroevidence.data.speech.audio import load_audio, write_audio
+from zeroevidence.data.audio import load_audio, write_audio
 from zeroevidence.errors import MissingExtra
 from zeroevidence.evaluation import read_results
 

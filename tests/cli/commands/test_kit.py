@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from zeroevidence.data.formats.voiceprivacy.result_folders import find_kit_scores
+from zeroevidence.data.formats.voiceprivacy_folders import find_kit_scores
 from zeroevidence.data.threat import ThreatModel, threat_from_sides
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation import read_results

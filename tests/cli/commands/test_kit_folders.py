@@ -9,7 +9,7 @@ import pytest
 
 from tests.effort import slow
 from zeroevidence.evaluation import Options, read_results
-from zeroevidence.evaluation.reading.score_files import evaluate_files, score_files
+from zeroevidence.evaluation.score_files import evaluate_files, score_files
 
 TABLE = Path(__file__).resolve().parents[3] / "examples" / "voiceprivacy2020.tsv"
 DATE = "results-2020-01-02-03-04-05"

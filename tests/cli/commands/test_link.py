@@ -9,9 +9,9 @@ import pytest
 
 from zeroevidence.calibrate.rows import fit_rows
 from zeroevidence.data.matrix import ScoreMatrix
-from zeroevidence.evaluation.reading.results import from_json
-from zeroevidence.evaluation.rows.options import Options
-from zeroevidence.evaluation.search.matrix_search import MatrixSearch
+from zeroevidence.evaluation.results import from_json
+from zeroevidence.evaluation.rows.setup import Options
+from zeroevidence.evaluation.searches import MatrixSearch
 
 
 @pytest.fixture

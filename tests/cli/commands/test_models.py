@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from zeroevidence.attack.encoders.inventory import BUNDLED
-from zeroevidence.attack.extractors.extractor import EXTRACTORS
+from zeroevidence.attack.encoders import BUNDLED
+from zeroevidence.attack.extractors import EXTRACTORS
 
 HOME = BUNDLED / "campplus"
 MODEL = HOME / "campplus_zh_en.onnx"

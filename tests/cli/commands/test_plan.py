@@ -8,10 +8,10 @@ import pytest
 
 import zeroevidence as ze
 from tests.effort import slow
-from zeroevidence.evaluation.planning.pilot import plan_from_pilot
-from zeroevidence.evaluation.planning.result import Expected, Plan, Requirement, Simulation
-from zeroevidence.evaluation.planning.simulated import Design, simulated
-from zeroevidence.report.tables.plans import render_plan
+from zeroevidence.evaluation.needed import Expected, Plan, Requirement, Simulation
+from zeroevidence.evaluation.plan import plan_from_pilot
+from zeroevidence.evaluation.simulated import Design, simulated
+from zeroevidence.report.plans import render_plan
 from zeroevidence.uncertainty.planning import PeopleNeeded
 
 QUICK = ("plan", "--people", 12, "--utterances", 3, "--simulations", 2)

@@ -10,9 +10,9 @@ import pytest
 
 import zeroevidence as ze
 from tests.effort import slow
-from zeroevidence.attack.attackers.attacker import find_attacker
+from zeroevidence.attack.attackers import find_attacker
 from zeroevidence.evaluation import Options
-from zeroevidence.evaluation.reading.results import to_json
+from zeroevidence.evaluation.results import to_json
 from zeroevidence.plot import KINDS
 
 pytest.importorskip("matplotlib")

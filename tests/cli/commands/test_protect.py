@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from zeroevidence.evaluation.reading.results import read_results
+from zeroevidence.evaluation.results import read_results
 from zeroevidence.protect import load_model
 
 pytest.importorskip("torch")

@@ -75,7 +75,7 @@ def test_hidden_people(run, result, tmp_path, without_figures):
 
 def test_audit_folder_with_cards(run, tmp_path, without_figures):
     from zeroevidence.report.audit_folder import save_audit
-    from zeroevidence.sample.audits import sample_audit
+    from zeroevidence.sample import sample_audit
 
     home = tmp_path / "out"
     files = save_audit(sample_audit(options=Options(intervals=0, null=0)), home)
@@ -144,7 +144,7 @@ def test_options_that_make_no_sense(run, result, sample):
 
 
 def test_demo_leads_to_a_report(run, tmp_path, monkeypatch, without_figures):
-    monkeypatch.setattr("zeroevidence.sample.audits.DEMO_OPTIONS", Options(intervals=0, null=0))
+    monkeypatch.setattr("zeroevidence.sample.DEMO_OPTIONS", Options(intervals=0, null=0))
     monkeypatch.setenv("COLUMNS", "120")
     out = tmp_path / "report.html"
     code, shown, err = run("demo", "--report", out)

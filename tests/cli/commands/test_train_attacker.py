@@ -4,10 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from zeroevidence.attack.training import attacker
+from zeroevidence.attack.training import TrainingSettings, attacker
 from zeroevidence.attack.training.attacker import TrainedAttacker
 from zeroevidence.attack.training.history import DevelopmentScore, Epoch
-from zeroevidence.attack.training.settings import TrainingSettings
 
 
 @pytest.fixture

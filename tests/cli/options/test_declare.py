@@ -9,16 +9,16 @@ import click
 import pytest
 
 from tests.effort import slow
-from zeroevidence.attack.attackers.attacker import ATTACKERS, usual_attackers
-from zeroevidence.attack.extractors.extractor import EXTRACTORS
-from zeroevidence.attack.ladder.ladder import EFFORTS
+from zeroevidence.attack.attackers import ATTACKERS, usual_attackers
+from zeroevidence.attack.extractors import EXTRACTORS
+from zeroevidence.attack.ladder import EFFORTS
 from zeroevidence.calibrate.rows import CalibrationMethod
 from zeroevidence.cli import cli
 from zeroevidence.cli.options.declare import derived_option, field_default, option_group
 from zeroevidence.data.formats.scores.score_format import format_names
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Options
-from zeroevidence.evaluation.tandem.evaluate import evaluate_tandem
+from zeroevidence.evaluation.tandem import evaluate_tandem
 from zeroevidence.measure.tandem.cost import PRESETS
 from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS
 from zeroevidence.report.document import DOCUMENT_FORMATS

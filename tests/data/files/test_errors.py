@@ -7,10 +7,10 @@ from typing import Any, Literal
 import polars as pl
 import pytest
 
-from zeroevidence.data.files.errors import naming_file, reading_file
-from zeroevidence.data.files.json_values import read_json, typed
-from zeroevidence.data.formats.linked_trials import read_linked
+from zeroevidence.data.files import naming_file, reading_file
+from zeroevidence.data.formats.attack_scores import read_linked
 from zeroevidence.data.formats.vectors.read import read_embeddings
+from zeroevidence.data.json_values import read_json, typed
 from zeroevidence.errors import InputError, UsageError
 
 

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from zeroevidence.data.files.locking import lock_folder
+from zeroevidence.data.writing import lock_folder
 
 
 def everything(folder):

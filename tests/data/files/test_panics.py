@@ -8,7 +8,7 @@ from contextlib import suppress
 import polars as pl
 import pytest
 
-from zeroevidence.data.files.panics import silent_panics
+from zeroevidence.data.files import silent_panics
 from zeroevidence.data.formats.input_file import InputFile, load_parquet
 from zeroevidence.errors import InputError
 

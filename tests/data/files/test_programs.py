@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from zeroevidence.attack.speech.batches import in_batches
-from zeroevidence.data.files.programs import fill_in, run_program
-from zeroevidence.data.speech.corpus import Utterance
-from zeroevidence.interruption import Interrupted, interruptible
+from zeroevidence.attack.parallel import in_batches
+from zeroevidence.data.corpus import Utterance
+from zeroevidence.data.programs import fill_in, run_program
+from zeroevidence.errors import Interrupted, interruptible
 
 
 def test_names_of_files_are_filled_in_once():

@@ -10,8 +10,8 @@ import pytest
 from benchmarks.bombs import BOMBS, both
 from tests.effort import spread
 from tests.fuzz.seeds.target import run
-from zeroevidence.data.files.size_limits import LIMIT_VARIABLE, unpack_limit
-from zeroevidence.data.formats.linked_trials import read_linked
+from zeroevidence.data.files import LIMIT_VARIABLE, unpack_limit
+from zeroevidence.data.formats.attack_scores import read_linked
 from zeroevidence.data.formats.vectors.read import read_embeddings
 from zeroevidence.errors import InputError, UsageError
 

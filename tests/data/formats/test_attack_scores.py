@@ -5,7 +5,6 @@ import json
 import numpy as np
 import pytest
 
-from zeroevidence.data.folded_scores import FoldedScores
 from zeroevidence.data.formats.attack_scores import (
     FILE,
     AttackScores,
@@ -13,7 +12,7 @@ from zeroevidence.data.formats.attack_scores import (
     read_attack_scores,
     write_attack_scores,
 )
-from zeroevidence.data.matrix import ScoreMatrix
+from zeroevidence.data.matrix import FoldedScores, ScoreMatrix
 from zeroevidence.errors import InputError
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from zeroevidence.data.preparing import name_order as order
-from zeroevidence.data.preparing.name_order import sort_by_name
+from zeroevidence.data import preparing as order
+from zeroevidence.data.preparing import sort_by_name
 from zeroevidence.data.scores import Pairs, Scores
 
 

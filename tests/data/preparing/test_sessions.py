@@ -5,7 +5,7 @@ import pytest
 
 import zeroevidence as ze
 from zeroevidence.data.loaded_scores import SameSession
-from zeroevidence.data.preparing.sessions import leave_out_same_session
+from zeroevidence.data.preparing import leave_out_same_session
 from zeroevidence.data.scores import Pairs, Scores
 from zeroevidence.errors import InputError
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from zeroevidence.data.speech import audio
-from zeroevidence.data.speech.audio import inspect_audio, load_audio, write_audio
-from zeroevidence.data.speech.corpus import Utterance
+from zeroevidence.data import audio
+from zeroevidence.data.audio import inspect_audio, load_audio, write_audio
+from zeroevidence.data.corpus import Utterance
 from zeroevidence.errors import InputError, MissingExtra
 
 sf = pytest.importorskip("soundfile")
@@ -188,7 +188,7 @@ def test_channels_that_cancel_each_other_in_a_part_are_said(tmp_path):
 def test_facts_do_not_depend_on_where_a_file_is_cut_into_pieces(tmp_path, monkeypatch, at):
     """Three samples at full scale on either side of the end of a piece, beside a channel that is nearly silent."""
     soundfile = pytest.importorskip("soundfile")
-    monkeypatch.setattr("zeroevidence.data.speech.audio._PIECE", 100)
+    monkeypatch.setattr("zeroevidence.data.audio._PIECE", 100)
     samples = np.zeros((250, 2), dtype=np.float32)
     samples[100 + at : 103 + at, 0] = 1.0
     soundfile.write(tmp_path / "a.wav", samples, 16000, subtype="FLOAT")

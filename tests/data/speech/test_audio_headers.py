@@ -8,8 +8,8 @@ import struct
 import numpy as np
 import pytest
 
-from zeroevidence.data.speech.audio import audio_rate_and_seconds, inspect_audio, load_audio
-from zeroevidence.data.speech.audio_headers import repaired_stream, sample_bytes
+from zeroevidence.data.audio import audio_rate_and_seconds, inspect_audio, load_audio
+from zeroevidence.data.waves import repaired_stream, sample_bytes
 from zeroevidence.errors import InputError
 
 sf = pytest.importorskip("soundfile")

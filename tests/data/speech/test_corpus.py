@@ -8,11 +8,10 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from zeroevidence.data.formats.corpora.checks import examine_corpus
-from zeroevidence.data.formats.corpora.pairs import examine_pairs, examine_speech
-from zeroevidence.data.formats.corpora.read import read_corpus, read_segments
-from zeroevidence.data.speech.audio import write_audio
-from zeroevidence.data.speech.corpus import Corpus, Utterance
+from zeroevidence.data.audio import write_audio
+from zeroevidence.data.corpus import Corpus, Utterance
+from zeroevidence.data.formats.corpora import examine_corpus, read_corpus, read_segments
+from zeroevidence.data.formats.speech_pairs import examine_pairs, examine_speech
 from zeroevidence.errors import InputError
 
 pytest.importorskip("soundfile")

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from zeroevidence.data.speech.corpus import Corpus, Utterance
-from zeroevidence.data.speech.folds import FEW_PEOPLE, default_folds, draw_folds
+from zeroevidence.data.corpus import Corpus, Utterance
+from zeroevidence.data.folds import FEW_PEOPLE, default_folds, draw_folds
 from zeroevidence.errors import UsageError
 
 

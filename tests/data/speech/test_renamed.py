@@ -4,7 +4,7 @@ from pathlib import PurePath
 
 import pytest
 
-from zeroevidence.data.speech.renamed import Affix, find_affix
+from zeroevidence.data.corpus import Affix, find_affix
 
 NAMES = [PurePath("ann/one"), PurePath("ann/two"), PurePath("bob/one")]
 

@@ -4,10 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from zeroevidence.data.formats.corpora.checks import examine_corpus
-from zeroevidence.data.formats.corpora.read import read_corpus
-from zeroevidence.data.speech.corpus import Corpus, Utterance, session_of
-from zeroevidence.data.speech.folds import default_folds, draw_folds
+from zeroevidence.data.corpus import Corpus, Utterance, session_of
+from zeroevidence.data.folds import default_folds, draw_folds
+from zeroevidence.data.formats.corpora import examine_corpus, read_corpus
 from zeroevidence.errors import InputError, UsageError
 
 

@@ -9,11 +9,10 @@ import zeroevidence as ze
 from zeroevidence.cli import main
 from zeroevidence.data.formats.attack_scores import AttackScores, read_attack_scores, write_attack_scores
 from zeroevidence.errors import InputError, UsageError
-from zeroevidence.evaluation.comparing.audits import compare_audits
-from zeroevidence.evaluation.comparing.comparison import COUNTING
-from zeroevidence.evaluation.comparing.files import compare_results
+from zeroevidence.evaluation.compared_files import compare_audits, compare_results
+from zeroevidence.evaluation.comparison import COUNTING
 from zeroevidence.report.audit_folder import save_audit
-from zeroevidence.report.tables.comparisons import render_comparisons
+from zeroevidence.report.comparisons import render_comparisons
 
 OPTIONS = ze.Options(intervals=12, null=19)
 PEOPLE, EACH = 36, 2

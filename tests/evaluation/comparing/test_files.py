@@ -7,16 +7,10 @@ import pytest
 
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import Options
-from zeroevidence.evaluation.comparing.files import compare_files, compare_results
-from zeroevidence.evaluation.reading.results import save_results
-from zeroevidence.evaluation.reading.score_files import (
-    ScoreFile,
-    distinct_names,
-    evaluate_files,
-    pool_files,
-    score_files,
-)
-from zeroevidence.report.tables.comparisons import comparisons_from_json, render_comparisons
+from zeroevidence.evaluation.compared_files import compare_files, compare_results
+from zeroevidence.evaluation.results import save_results
+from zeroevidence.evaluation.score_files import ScoreFile, distinct_names, evaluate_files, pool_files, score_files
+from zeroevidence.report.comparisons import comparisons_from_json, render_comparisons
 from zeroevidence.sample import sample_rows
 
 QUICK = Options(intervals=20, null=0)

@@ -8,9 +8,9 @@ from scipy.stats import t
 
 import zeroevidence as ze
 from zeroevidence.errors import UsageError
-from zeroevidence.evaluation.comparing.runs import compare_runs, runs_systems
-from zeroevidence.report.tables.comparisons import comparisons_from_json
-from zeroevidence.uncertainty.runs import TrainingRuns, training_spread
+from zeroevidence.evaluation.compared_files import compare_runs, runs_systems
+from zeroevidence.report.comparisons import comparisons_from_json
+from zeroevidence.uncertainty.compare import TrainingRuns, training_spread
 
 PEOPLE = 20
 

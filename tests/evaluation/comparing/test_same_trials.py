@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from zeroevidence import InputError, Options, ScoreMatrix, compare, evaluate
-from zeroevidence.evaluation.comparing.same_trials import check_same_search
-from zeroevidence.evaluation.rows.replicates import SearchedTrials
+from zeroevidence.evaluation.comparable import check_same_search
+from zeroevidence.evaluation.rows.measure_result import SearchedTrials
 
 QUICK = Options(intervals=20, null=0)
 PEOPLE = np.array([f"p{i:02d}" for i in range(12)])

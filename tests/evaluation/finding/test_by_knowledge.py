@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import zeroevidence as ze
 from tests.report.verdict.made import developed, search_row
-from zeroevidence.attack.attackers.attacker import RANDOM_VECTORS, UNPROTECTED_SPEECH, find_attacker
+from zeroevidence.attack.attackers import RANDOM_VECTORS, UNPROTECTED_SPEECH, find_attacker
 from zeroevidence.evaluation import findings
-from zeroevidence.evaluation.finding.by_knowledge import attackers_by_system, further_rows
+from zeroevidence.evaluation.finding.finding import attackers_by_system, further_rows
 
 CONTROL, FLOOR = ze.About.against(UNPROTECTED_SPEECH), ze.About.against(RANDOM_VECTORS)
 IGNORANT, LAZY, INFORMED = (

@@ -7,11 +7,10 @@ import pytest
 
 import zeroevidence as ze
 from tests.effort import slow
-from zeroevidence.attack.attackers.attacker import RANDOM_VECTORS, UNPROTECTED_SPEECH, find_attacker
+from zeroevidence.attack.attackers import RANDOM_VECTORS, UNPROTECTED_SPEECH, find_attacker
 from zeroevidence.evaluation import MeasureResult, Setup, findings, flag_rows
-from zeroevidence.evaluation.finding.chance import chances
-from zeroevidence.evaluation.finding.choosing import strongest_row
-from zeroevidence.evaluation.reading.results import from_json, to_json
+from zeroevidence.evaluation.finding.chance import chances, strongest_row
+from zeroevidence.evaluation.results import from_json, to_json
 from zeroevidence.report.verdict import verdict
 from zeroevidence.uncertainty.compare import holm
 from zeroevidence.uncertainty.level import LEVEL, alpha

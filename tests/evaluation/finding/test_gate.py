@@ -4,8 +4,8 @@ import pytest
 
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Evaluation, MeasureResult
+from zeroevidence.evaluation.finding.beside import flag_row
 from zeroevidence.evaluation.finding.gate import Gate
-from zeroevidence.evaluation.finding.row_flags import flag_row
 from zeroevidence.evaluation.rows.flags import FLAGS, flag
 from zeroevidence.evaluation.rows.setup import Resampling, Setup
 

@@ -11,9 +11,9 @@ from scipy.stats import norm
 
 import zeroevidence as ze
 from tests.effort import repetitions, slow, spread
-from zeroevidence.evaluation.planning.needed import SimulatedLimits, one_sided_limits
-from zeroevidence.evaluation.planning.pilot import strongest_attack
-from zeroevidence.evaluation.planning.simulated import SCENARIOS, Design, shift_of, simulated, truth
+from zeroevidence.evaluation.needed import SimulatedLimits, one_sided_limits
+from zeroevidence.evaluation.plan import strongest_attack
+from zeroevidence.evaluation.simulated import SCENARIOS, Design, shift_of, simulated, truth
 from zeroevidence.measure.measures import MEASURES
 from zeroevidence.uncertainty.level import LEAST_PEOPLE
 from zeroevidence.uncertainty.spread import effective_number

@@ -9,7 +9,7 @@ import pytest
 import zeroevidence as ze
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation import People
-from zeroevidence.evaluation.reading.results import LARGEST_TEXT, MOST_ROWS, from_json, read_results, to_json
+from zeroevidence.evaluation.results import LARGEST_TEXT, MOST_ROWS, from_json, read_results, to_json
 
 
 @pytest.fixture(scope="module")

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import zeroevidence as ze
-from zeroevidence.evaluation.reading.results import to_json
-from zeroevidence.evaluation.rows.frames import records, to_frame
+from zeroevidence.evaluation.results import to_json
+from zeroevidence.evaluation.rows.evaluation import records, to_frame
 from zeroevidence.evaluation.rows.measure_result import RESULT_COLUMNS, MeasureResult
 from zeroevidence.measure.measures import MEASURES
 from zeroevidence.report import render

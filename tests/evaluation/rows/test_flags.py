@@ -8,12 +8,12 @@ import pytest
 
 import zeroevidence as ze
 from tests.effort import slow
-from zeroevidence.data.relaxed_rules import RelaxedRule
+from zeroevidence.data.loaded_scores import RelaxedRule
 from zeroevidence.data.scores import Pairs
 from zeroevidence.data.threat import threat_from_sides
 from zeroevidence.evaluation import About, MeasureResult, flag_rows
 from zeroevidence.evaluation.rows.flags import FLAGS, Flag, flag
-from zeroevidence.protect.assessment.bits import negative_bits_flags
+from zeroevidence.protect.assessment.rows import negative_bits_flags
 from zeroevidence.uncertainty.spread import Spread
 
 QUICK = ze.Options(intervals=20, null=20, linkability="pav")

@@ -5,9 +5,9 @@ import warnings
 import numpy as np
 
 from zeroevidence import evaluate
-from zeroevidence.data.formats.scores.reading.read import read_scores
-from zeroevidence.evaluation.reading.results import to_json
-from zeroevidence.evaluation.scores import evaluate as measuring
+from zeroevidence.data.formats.scores.read import read_scores
+from zeroevidence.evaluation import evaluate as measuring
+from zeroevidence.evaluation.results import to_json
 
 
 def test_results_do_not_depend_on_what_runs_abreast(tmp_path, monkeypatch):

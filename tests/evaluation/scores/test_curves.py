@@ -9,9 +9,9 @@ from hypothesis.extra.numpy import arrays
 import zeroevidence as ze
 from zeroevidence.calibrate.pav import pav_llrs, pool, rank
 from zeroevidence.evaluation import Options, add_similarity
-from zeroevidence.evaluation.reading.results import from_json, to_json
+from zeroevidence.evaluation.curves import one_to_one_curves
+from zeroevidence.evaluation.results import from_json, to_json
 from zeroevidence.evaluation.rows.curves import POINTS, bin_edges, histograms
-from zeroevidence.evaluation.scores.curves import one_to_one_curves
 from zeroevidence.measure.pairs.linkability import local_linkability
 from zeroevidence.measure.pairs.zebra import D_ECE_MAX, LN10, ece_profile
 from zeroevidence.measure.search.rank import rank_disclosure

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import zeroevidence as ze
-from zeroevidence.data.tandem import TandemScores, TrialScores
-from zeroevidence.evaluation.tandem.evaluate import evaluate_tandem
+from zeroevidence.data.scores import TandemScores, TrialScores
+from zeroevidence.evaluation.tandem import evaluate_tandem
 
 PEOPLE = [f"p{i:02d}" for i in range(14)]
 QUICK = ze.Options(intervals=0, null=0)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import zeroevidence as ze
-from zeroevidence.data.relaxed_rules import RelaxedRule
+from zeroevidence.data.loaded_scores import RelaxedRule
 from zeroevidence.evaluation import add_similarity, joint_signature
 from zeroevidence.measure.measures import MEASURES
 
@@ -77,7 +77,7 @@ def test_results_cannot_be_changed():
 
 
 def test_similarity_is_added_beside_the_original_row():
-    from zeroevidence.data.formats.scores.reading.read import read_scores
+    from zeroevidence.data.formats.scores.read import read_scores
     from zeroevidence.sample import sample_rows
 
     rows = []

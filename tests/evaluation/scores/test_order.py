@@ -11,10 +11,10 @@ from tests.effort import slow
 from tests.fuzz.seeds.target import run
 from zeroevidence import EmbeddingSets, Options, ScoreMatrix, Scores, audit, evaluate, read_scores
 from zeroevidence.data.embeddings import Embeddings
-from zeroevidence.data.formats.linked_trials import read_linked
-from zeroevidence.data.preparing.name_order import sort_by_name
-from zeroevidence.evaluation.reading.results import read_results, to_json
-from zeroevidence.evaluation.search.matrix_search import average_disclosure
+from zeroevidence.data.formats.attack_scores import read_linked
+from zeroevidence.data.preparing import sort_by_name
+from zeroevidence.evaluation.results import read_results, to_json
+from zeroevidence.evaluation.searches import average_disclosure
 
 
 def shuffled(path, into, seed):

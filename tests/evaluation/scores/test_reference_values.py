@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import zeroevidence as ze
-from zeroevidence.data.formats.scores.reading.read import read_scores
-from zeroevidence.data.tandem import TandemScores
+from zeroevidence.data.formats.scores.read import read_scores
+from zeroevidence.data.scores import TandemScores
 from zeroevidence.evaluation import Options
-from zeroevidence.evaluation.tandem.evaluate import evaluate_tandem
+from zeroevidence.evaluation.tandem import evaluate_tandem
 
 # With few groups of people, intervals are quick and wide; values must not depend on them.
 OPTIONS = [Options(intervals=0, null=0), Options(intervals=8, null=0)]

@@ -11,10 +11,10 @@ import zeroevidence as ze
 from tests.effort import slow
 from zeroevidence.calibrate.pav import pav_llrs
 from zeroevidence.data.scores import Pairs
-from zeroevidence.evaluation.scores.speakers import people_differ, speaker_columns, speaker_errors
+from zeroevidence.evaluation.people import people_differ, speaker_columns, speaker_errors
 from zeroevidence.measure.pairs.zebra import tag_of
-from zeroevidence.report.trial_tables import differing_lines, speaker_table
-from zeroevidence.uncertainty.variation import variation_between_people
+from zeroevidence.report.people import differing_lines, speaker_table
+from zeroevidence.uncertainty.compare import variation_between_people
 
 
 def matrix(gaps, trials=10, seed=0):

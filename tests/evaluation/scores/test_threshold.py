@@ -7,9 +7,9 @@ import pytest
 
 import zeroevidence as ze
 from zeroevidence.cli import main
-from zeroevidence.evaluation.reading.results import from_json, to_json
-from zeroevidence.evaluation.scores.threshold import threshold
-from zeroevidence.report.tables.thresholds import threshold_sentence
+from zeroevidence.evaluation.results import from_json, to_json
+from zeroevidence.evaluation.score_checks import threshold
+from zeroevidence.report.evaluations import threshold_sentence
 
 RNG = np.random.default_rng(0)
 TARGET, NONTARGET = RNG.normal(2.0, 2.0, 4000), RNG.normal(-2.0, 2.0, 4000)  # LLRs: variance is twice the mean

@@ -8,10 +8,10 @@ import pytest
 
 import zeroevidence as ze
 from tests.effort import slow
-from zeroevidence.data.formats.lists.transcripts import read_classes, read_transcripts
+from zeroevidence.data.formats.lists import read_classes, read_transcripts
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation import read_results, save_results
-from zeroevidence.evaluation.scores.utility import evaluate_classes, evaluate_lengths, evaluate_transcripts
+from zeroevidence.evaluation.utility import evaluate_classes, evaluate_lengths, evaluate_transcripts
 
 SPEECHOCEAN = Path(__file__).resolve().parents[4] / "shared" / "data" / "speechocean"
 
@@ -159,7 +159,7 @@ def test_files(tmp_path, read, content, message):
 def test_lengths(tmp_path, start, end, expected):
     """Of whole recordings, and of segments, whose files may be longer."""
     soundfile = pytest.importorskip("soundfile")
-    from zeroevidence.data.speech.corpus import Corpus, Utterance
+    from zeroevidence.data.corpus import Corpus, Utterance
 
     for name, length in (("short", 16_000), ("long", 32_000 if end else 17_600)):
         soundfile.write(tmp_path / f"{name}.wav", 0.1 * np.sin(np.arange(length) / 9), 16_000)
@@ -200,8 +200,8 @@ def voices(tmp_path):
 
 
 def test_the_melody_is_kept_or_turned(voices):
-    from zeroevidence.auditing.utility.pitch import evaluate_pitch
-    from zeroevidence.data.formats.corpora.read import read_corpus
+    from zeroevidence.auditing.speech_utility import evaluate_pitch
+    from zeroevidence.data.formats.corpora import read_corpus
 
     original = read_corpus(voices / "original", draw=False)
     same = evaluate_pitch(original, original)
@@ -219,9 +219,9 @@ def test_pitch_of_real_speech():
         pytest.skip("the speech of speechocean762 is not here")
     pytest.importorskip("soundfile")
     from zeroevidence.attack.cues.speech_signal import SpeechSignal
-    from zeroevidence.auditing.utility.pitch import pitch_correlation
-    from zeroevidence.data.speech.audio import load_audio
-    from zeroevidence.data.speech.corpus import Utterance
+    from zeroevidence.auditing.speech_utility import pitch_correlation
+    from zeroevidence.data.audio import load_audio
+    from zeroevidence.data.corpus import Utterance
     from zeroevidence.protect import PitchShift
 
     rng, tracks, noisy, raised = np.random.default_rng(0), [], [], []
@@ -254,8 +254,8 @@ def test_a_program_that_fails(tmp_path, command, reason):
     pytest.importorskip("soundfile")
     import sys
 
-    from zeroevidence.auditing.utility.transcription import run_recogniser
-    from zeroevidence.data.speech.corpus import Utterance
+    from zeroevidence.auditing.speech_utility import run_recogniser
+    from zeroevidence.data.corpus import Utterance
     from zeroevidence.errors import ZeroEvidenceError
 
     speak(tmp_path / "u1.wav", lambda time: 140.0 + 0.0 * time)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import zeroevidence as ze
-from zeroevidence.evaluation.search.development import development_flags, sex_flags
+from zeroevidence.evaluation.score_checks import development_flags, sex_flags
 
 QUICK = ze.Options(intervals=0, null=0)
 CODES = {"development-size", "development-spread", "development-sex"}

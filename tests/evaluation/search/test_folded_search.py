@@ -8,12 +8,12 @@ import pytest
 
 import zeroevidence as ze
 from tests.effort import slow
-from zeroevidence.data.folded_scores import FoldedScores
+from zeroevidence.data.matrix import FoldedScores
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation import Options
-from zeroevidence.evaluation.reading.results import from_json, to_json
-from zeroevidence.evaluation.search.folded_search import FoldedSearch
-from zeroevidence.measure.search.named import join_names
+from zeroevidence.evaluation.results import from_json, to_json
+from zeroevidence.evaluation.searches import FoldedSearch
+from zeroevidence.measure.search.rank import join_names
 
 FAST = Options(intervals=0, null=199, linkability="pav")
 QUICK = Options(intervals=0, null=60, linkability="pav")

@@ -8,10 +8,10 @@ import pytest
 
 import zeroevidence as ze
 from zeroevidence.calibrate.rows import fit_rows
-from zeroevidence.data.formats.scores.reading.read import read_scores
+from zeroevidence.data.formats.scores.read import read_scores
 from zeroevidence.data.matrix import closed_set_search
 from zeroevidence.data.scores import Pairs
-from zeroevidence.evaluation.search.matrix_search import MatrixSearch
+from zeroevidence.evaluation.searches import MatrixSearch
 
 QUICK = ze.Options(intervals=0, null=0)
 LID_MEASURES = ("alid", "pdr", "ndr", "lid_pos", "lid_neg", "lid_max", "top1", "mean_rank_disclosure",

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from tests.effort import slow
-from zeroevidence.data.formats.asvspoof.read import read_tandem
-from zeroevidence.data.tandem import TandemScores, TrialScores
+from zeroevidence.data.formats.asvspoof import read_tandem
+from zeroevidence.data.scores import TandemScores, TrialScores
 from zeroevidence.errors import InputError
-from zeroevidence.evaluation.tandem.evaluate import evaluate_tandem
+from zeroevidence.evaluation.tandem import evaluate_tandem
 from zeroevidence.measure.measures import MEASURES
 from zeroevidence.measure.pairs.verification import eer
 from zeroevidence.measure.tandem.cost import CostModel, adcf_min, cm_cllr, cm_dcf, cm_dcf_min, cm_eer

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from zeroevidence.data.tandem import TandemScores, TrialScores
-from zeroevidence.evaluation.tandem.classes import ALL, trial_classes
-from zeroevidence.evaluation.tandem.intervals import tandem_spreads
+from zeroevidence.data.scores import TandemScores, TrialScores
+from zeroevidence.evaluation.tandem import ALL, tandem_spreads, trial_classes
 from zeroevidence.measure.tandem.cost import CostModel, cm_eer
 from zeroevidence.uncertainty.spread import estimate_spread
 

@@ -8,12 +8,11 @@ from pathlib import Path
 import numpy as np
 
 from tests.fuzz.seeds.target import Target, read_files
-from zeroevidence.data.folded_scores import FoldedScores
 from zeroevidence.data.formats.attack_scores import AttackScores, write_attack_scores
-from zeroevidence.data.matrix import ScoreMatrix
+from zeroevidence.data.matrix import FoldedScores, ScoreMatrix
 from zeroevidence.evaluation import Options
 from zeroevidence.report.audit_folder import save_audit
-from zeroevidence.sample.audits import sample_audit
+from zeroevidence.sample import sample_audit
 
 _PEOPLE = "abcdef"
 

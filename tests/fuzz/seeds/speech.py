@@ -31,7 +31,7 @@ def encoder_targets(home: Path) -> list[Target]:
 
 def corpus_targets(home: Path) -> list[Target]:
     """A few seconds of buzzing: a table, a Kaldi folder and a tree of the same recordings."""
-    from zeroevidence.data.speech.audio import write_audio
+    from zeroevidence.data.audio import write_audio
 
     rng = np.random.default_rng(4)
     time = np.arange(5600) / 16_000

@@ -14,7 +14,7 @@ import numpy as np
 from tests.fuzz.seeds.audits import audit_targets
 from tests.fuzz.seeds.speech import corpus_targets, encoder_targets
 from tests.fuzz.seeds.target import Target, done, target_of
-from zeroevidence.evaluation.reading.results import read_results
+from zeroevidence.evaluation.results import read_results
 from zeroevidence.plot.kind import available
 from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS
 
@@ -300,7 +300,7 @@ def _board(home: Path) -> Target:
 
 def _kit_speech(home: Path) -> Target:
     """One set of a kit, and its anonymised version."""
-    from zeroevidence.data.speech.audio import write_audio
+    from zeroevidence.data.audio import write_audio
 
     original, anonymised = (f"kit/data/a_dev_enrolls{suffix}" for suffix in ("", "_x"))
     for folder, pitch in ((original, 0.05), (anonymised, 0.07)):

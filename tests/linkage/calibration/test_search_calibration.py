@@ -5,9 +5,9 @@ import pytest
 
 from tests.linkage.searches import draw_pairing
 from zeroevidence.calibrate.rows import fit_rows, speaker_folds
-from zeroevidence.linkage.calibration.search_calibration import SearchCalibration, calibrate_search
-from zeroevidence.linkage.result import CalibrationFacts
-from zeroevidence.measure.search.singling import firing_threshold
+from zeroevidence.linkage.calibration import SearchCalibration, calibrate_search
+from zeroevidence.linkage.search import CalibrationFacts
+from zeroevidence.measure.search.longitudinal import firing_threshold
 
 
 def matrix(search, scoring):

@@ -6,8 +6,8 @@ import pytest
 from tests.linkage.searches import draw, read_x_vectors
 from zeroevidence.calibrate.rows import fit_rows
 from zeroevidence.linkage import PairStatistics, fit_link, pair_statistics
-from zeroevidence.linkage.calibration import statistics as module
-from zeroevidence.measure.search.singling import firing_threshold
+from zeroevidence.linkage import calibration as module
+from zeroevidence.measure.search.longitudinal import firing_threshold
 
 
 @pytest.mark.parametrize(

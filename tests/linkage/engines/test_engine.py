@@ -10,14 +10,7 @@ import pytest
 from tests.linkage.searches import draw, same
 from zeroevidence.errors import MissingExtra, UsageError
 from zeroevidence.linkage import engine_names, engines, link
-from zeroevidence.linkage.engines.engine import (
-    ENGINES,
-    EngineSettings,
-    Requirements,
-    best,
-    choose,
-    register,
-)
+from zeroevidence.linkage.engines import ENGINES, EngineSettings, Requirements, best, choose, register
 from zeroevidence.linkage.engines.numpy_blocks import NumpyEngine
 
 SINGLE = Requirements(dim=8, double=False, function=False)

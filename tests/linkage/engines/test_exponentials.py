@@ -6,7 +6,7 @@ import pytest
 from tests.linkage.searches import check, draw
 from zeroevidence.linkage import link
 from zeroevidence.linkage.engines import numpy_blocks
-from zeroevidence.linkage.engines.exponentials import LARGEST_ERROR, by_exp, by_exp2, by_torch
+from zeroevidence.linkage.engines.numpy_blocks import LARGEST_ERROR, by_exp, by_exp2, by_torch
 
 pytest.importorskip("torch")
 

@@ -21,7 +21,7 @@ from tests.linkage.searches import by_matrix, draw
 
 from zeroevidence.linkage.engines.triton_blocks import TritonLinker
 from zeroevidence.linkage.gpu.kernels import HopperKernel, TritonTile, TritonKernel
-from zeroevidence.linkage.evidence.plan import plan_search
+from zeroevidence.linkage.plan import plan_search
 
 warnings.filterwarnings("ignore", category=RuntimeWarning, module="triton")
 

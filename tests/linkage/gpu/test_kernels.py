@@ -12,7 +12,7 @@ import pytest
 
 from tests.effort import slow
 from zeroevidence.linkage.gpu import kernels
-from zeroevidence.linkage.gpu.cuda_code import CudaError
+from zeroevidence.linkage.gpu.kernels import CudaError
 
 
 def test_both_kernels_take_what_work_holds_in_its_order():

@@ -5,7 +5,7 @@ import pytest
 
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.errors import InputError
-from zeroevidence.linkage.inputs.pairing import check_other_people, pair, read_pairing
+from zeroevidence.linkage.inputs import check_other_people, pair, read_pairing
 
 
 def drawn(people, each, seed, dim=6):

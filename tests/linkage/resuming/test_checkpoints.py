@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from zeroevidence.errors import UsageError
-from zeroevidence.linkage.resuming.checkpoints import Checkpoints, open_work_folder
+from zeroevidence.linkage.resumable import Checkpoints, open_work_folder
 
 
 def test_checkpoints_of_other_work_are_not_read(tmp_path):

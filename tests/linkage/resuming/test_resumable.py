@@ -5,9 +5,9 @@ import pytest
 from tests.linkage.searches import draw_pairing, same
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.linkage import LinkSettings, calibrate_search, link, link_resumable
-from zeroevidence.linkage.engines.engine import ENGINES
+from zeroevidence.linkage.engines import ENGINES
 from zeroevidence.linkage.engines.numpy_blocks import NumpyEngine
-from zeroevidence.linkage.result import CalibrationFacts
+from zeroevidence.linkage.search import CalibrationFacts
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def test_what_was_done_before_an_interruption_is_not_done_again(search, counting
         link_resumable(search, tmp_path / "out", settings, progress=interrupt_at(4))
     assert counting.trials == list(range(40))
     said, seen = [], []
-    monkeypatch.setattr("zeroevidence.linkage.resuming.resumable.calibrate_search", None)  # kept as well
+    monkeypatch.setattr("zeroevidence.linkage.resumable.calibrate_search", None)  # kept as well
     found = link_resumable(
         search, tmp_path / "out", settings, say=said.append, progress=lambda *done: seen.append(done)
     )

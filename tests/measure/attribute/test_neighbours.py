@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from zeroevidence.measure.attribute.neighbours import information_by_column
+from zeroevidence.measure.attribute import information_by_column
 
 reference = pytest.importorskip("sklearn.feature_selection").mutual_info_classif
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import zeroevidence as ze
 from tests.effort import repetitions, slow
-from zeroevidence.data.formats.scores.reading.read import read_scores
+from zeroevidence.data.formats.scores.read import read_scores
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.data.scores import Pairs
 from zeroevidence.report import render

@@ -7,9 +7,8 @@ import pytest
 
 import zeroevidence as ze
 from zeroevidence.calibrate.logistic import fit_logistic
-from zeroevidence.data.formats.scores.reading.read import read_scores
-from zeroevidence.measure.pairs.devpav import devpav
-from zeroevidence.measure.pairs.elub import elub
+from zeroevidence.data.formats.scores.read import read_scores
+from zeroevidence.measure.pairs.llrs import devpav, elub
 
 LN10 = np.log(10.0)
 VOXSRC = Path(__file__).resolve().parents[4] / "shared" / "data" / "scores" / "voxsrc2021_dev"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import zeroevidence as ze
-from zeroevidence.measure.pairs.elub import elub
+from zeroevidence.measure.pairs.llrs import elub
 
 STEP = 1e-4
 

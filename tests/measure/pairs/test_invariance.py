@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import zeroevidence as ze
-from zeroevidence.measure.pairs.invariance import invariance_bounds
+from zeroevidence.measure.pairs.llrs import invariance_bounds
 
 LN10 = np.log(10.0)
 STEP = 4e-3

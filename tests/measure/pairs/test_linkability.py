@@ -18,8 +18,8 @@ from zeroevidence.measure.pairs.linkability import (
 )
 from zeroevidence.measure.pairs.verification import cllr_min
 from zeroevidence.measure.views import PairSettings
-from zeroevidence.uncertainty.resampling.clusters import find_clusters
-from zeroevidence.uncertainty.resampling.pairs import PairResampler
+from zeroevidence.uncertainty.groups import find_clusters
+from zeroevidence.uncertainty.pairs import PairResampler
 
 METHODS = ("density", "pav", "histogram")
 few_values = st.lists(st.integers(-4, 4).map(float), min_size=1, max_size=40).map(np.array)

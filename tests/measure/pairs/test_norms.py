@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import zeroevidence as ze
 from zeroevidence.calibrate.pav import pav_llrs
 from zeroevidence.errors import UsageError
-from zeroevidence.measure.pairs.norms import lp_disclosure
+from zeroevidence.measure.pairs.zebra import lp_disclosure
 
 scores = st.lists(st.integers(-4, 4).map(float), min_size=1, max_size=12)
 orders = st.one_of(st.floats(1.0, 60.0), st.just(inf))

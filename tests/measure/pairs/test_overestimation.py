@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from zeroevidence.measure.pairs import overestimation
-from zeroevidence.measure.pairs.overestimation import POINTS, llr_overestimation, overestimation_curve
+from zeroevidence.measure.pairs import llrs
+from zeroevidence.measure.pairs.llrs import POINTS, llr_overestimation, overestimation_curve
 
 LN10 = np.log(10.0)
 
@@ -55,7 +55,7 @@ def test_where_there_is_none():
 def test_many_scores_are_counted_in_bins(monkeypatch):
     target, nontarget = calibrated(3000)
     exact = overestimation_curve(target, nontarget)[1]
-    monkeypatch.setattr(overestimation, "_COUNTED_FROM", 100)
+    monkeypatch.setattr(llrs, "_COUNTED_FROM", 100)
     assert overestimation_curve(target, nontarget)[1] == pytest.approx(exact, abs=1e-3)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from zeroevidence.calibrate.pav import rank
-from zeroevidence.measure.pairs.view import ScoreView
+from zeroevidence.measure.pairs.linkability import ScoreView
 from zeroevidence.measure.pairs.zebra import LLRS_LIMIT
 
 

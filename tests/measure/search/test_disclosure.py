@@ -15,8 +15,7 @@ from zeroevidence.calibrate.rows import (
 )
 from zeroevidence.errors import InputError
 from zeroevidence.measure.measures import MEASURES
-from zeroevidence.measure.search.disclosure import RowEvidence, by_speaker, ccdf, row_evidence
-from zeroevidence.measure.search.view import search_view
+from zeroevidence.measure.search.disclosure import RowEvidence, by_speaker, ccdf, row_evidence, search_view
 
 matrices = arrays(np.float64, st.tuples(st.integers(1, 8), st.integers(2, 8)), elements=st.integers(-3, 3).map(float))
 

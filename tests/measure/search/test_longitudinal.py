@@ -11,8 +11,8 @@ from zeroevidence.measure.search.longitudinal import (
     make_nondecreasing,
     recording_counts,
     shrinkage,
+    singling_out,
 )
-from zeroevidence.measure.search.singling import singling_out
 
 KS = (1, 2, 3, 5, 10)
 

@@ -5,12 +5,7 @@ import pytest
 from scipy.stats import binom, binomtest
 
 import zeroevidence as ze
-from zeroevidence.measure.search.named import (
-    count_names,
-    first_identity,
-    named_by_guessing,
-    named_people,
-)
+from zeroevidence.measure.search.rank import count_names, first_identity, named_by_guessing, named_people
 
 PEOPLE, RECORDINGS = 30, 5
 

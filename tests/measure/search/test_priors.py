@@ -6,7 +6,7 @@ from scipy import integrate
 
 import zeroevidence as ze
 from zeroevidence.errors import InputError
-from zeroevidence.measure.search.priors import PRIOR_FREE_MAX, lid_at, log_ratio_from_lid, prior_free, total_lid_at
+from zeroevidence.measure.search.disclosure import PRIOR_FREE_MAX, lid_at, log_ratio_from_lid, prior_free, total_lid_at
 
 
 def test_likelihood_ratio_by_hand():

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from zeroevidence.errors import InputError
-from zeroevidence.measure.search import singling
-from zeroevidence.measure.search.singling import (
+from zeroevidence.measure.search import longitudinal
+from zeroevidence.measure.search.longitudinal import (
     firing_threshold,
     link_curve,
     link_probability,
@@ -69,7 +69,7 @@ def test_large_arrays_find_the_same_threshold(monkeypatch):
 def test_independent_scores_are_singled_out_once_in_e():
     rng = np.random.default_rng(0)
     value = singling_out(rng.normal(size=(20_000, 50)), rng.normal(size=(20_000, 50)))
-    assert value == pytest.approx(singling.singling_out_by_chance(50), abs=0.01)
+    assert value == pytest.approx(longitudinal.singling_out_by_chance(50), abs=0.01)
 
 
 @pytest.mark.parametrize("n", [2, 4, 8])

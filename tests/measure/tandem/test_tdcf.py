@@ -16,7 +16,6 @@ from scipy.stats import norm
 
 from zeroevidence.errors import InputError
 from zeroevidence.measure.tandem import thresholds
-from zeroevidence.measure.tandem.actual import tdcf_act
 from zeroevidence.measure.tandem.cost import PRESETS, CostModel, adcf, adcf_min, cm_cllr, cm_dcf, cm_dcf_min, cm_eer
 from zeroevidence.measure.tandem.tdcf import (
     AsvRates,
@@ -27,6 +26,7 @@ from zeroevidence.measure.tandem.tdcf import (
     tdcf_surface,
     tdcf_weights,
 )
+from zeroevidence.measure.tandem.teer import tdcf_act
 
 INF = math.inf
 few = st.lists(st.sampled_from([-INF, -2.0, -1.0, 0.0, 0.5, 1.0, 2.0, INF]), min_size=1, max_size=14)

@@ -7,13 +7,12 @@ import subprocess
 import numpy as np
 import pytest
 
-from zeroevidence.data.formats.corpora.read import read_corpus
-from zeroevidence.data.speech.audio import load_audio
+from zeroevidence.data.audio import load_audio
+from zeroevidence.data.formats.corpora import read_corpus
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.protect import McAdams, load_protector
-from zeroevidence.protect.anonymising.anonymise import anonymise
-from zeroevidence.protect.anonymising.release import read_card, refused_recordings, release_card
-from zeroevidence.protect.card import RefusedRecording
+from zeroevidence.protect.anonymise import anonymise
+from zeroevidence.protect.release import RefusedRecording, read_card, refused_recordings, release_card
 from zeroevidence.protect.voices import VOICE_PROTECTORS, register_voice
 
 soundfile = pytest.importorskip("soundfile")

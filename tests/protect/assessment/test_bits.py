@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from zeroevidence import Embeddings, Options
-from zeroevidence.measure.attribute.classes import ClassView, attribute_bits
+from zeroevidence.measure.attribute import ClassView, attribute_bits
 from zeroevidence.protect import Leace, LinearNuller, Roles, assess
 
 CORNERS = 2.0 / np.sqrt(3.0) * np.array([[1.0, 0.0], [-0.5, np.sqrt(0.75)], [-0.5, -np.sqrt(0.75)]])

@@ -9,12 +9,11 @@ from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import Options, findings
 from zeroevidence.protect import LinearNuller, Roles, assess
 from zeroevidence.protect.assessment.class_attacks import attribute_scores
-from zeroevidence.protect.assessment.classifiers.classifier import CLASSIFIERS
-from zeroevidence.protect.assessment.maps import project_to_plane
-from zeroevidence.protect.assessment.systems import zero_entry_flags
-from zeroevidence.report.tables.attribute_classes import render_attribute_classes
+from zeroevidence.protect.assessment.classifiers import CLASSIFIERS
+from zeroevidence.protect.assessment.rows import project_to_plane, zero_entry_flags
+from zeroevidence.report.attributes import render_attribute_classes
+from zeroevidence.uncertainty.groups import find_clusters, find_owners
 from zeroevidence.uncertainty.null import PairNull
-from zeroevidence.uncertainty.resampling.clusters import find_clusters, find_owners
 
 OPTIONS = Options(intervals=20, null=20)
 

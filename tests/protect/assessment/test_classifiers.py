@@ -14,14 +14,14 @@ from tests.effort import slow
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Evaluation, MeasureResult, Options, findings
-from zeroevidence.evaluation.finding.choosing import row_chosen_on_development
+from zeroevidence.evaluation.finding.chance import row_chosen_on_development
 from zeroevidence.measure.pairs.zebra import LN2, evidence_gain
 from zeroevidence.protect import Roles, assess
-from zeroevidence.protect.assessment.choice import add_choice_flags
 from zeroevidence.protect.assessment.class_learning import ClassSample, speaker_folds, train_classifiers
-from zeroevidence.protect.assessment.classifiers.classifier import CLASSIFIERS
+from zeroevidence.protect.assessment.classifiers import CLASSIFIERS
+from zeroevidence.protect.assessment.classifiers.combinations import LogLinear
 from zeroevidence.protect.assessment.classifiers.gaussian import GaussianClassifier
-from zeroevidence.protect.assessment.classifiers.log_linear import LogLinear
+from zeroevidence.protect.assessment.rows import add_choice_flags
 from zeroevidence.report.verdict import verdict
 
 POINT = Options(intervals=0, null=0)

@@ -9,13 +9,13 @@ from tests.protect.attributes import classes
 from tests.protect.people import voices
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import Options, evaluate
-from zeroevidence.evaluation.reading.results import from_json, to_json
+from zeroevidence.evaluation.results import from_json, to_json
 from zeroevidence.measure.pairs.verification import cllr, cllr_min
 from zeroevidence.protect import LinearNuller, Roles, ZeroEvidenceFlow, assess
 from zeroevidence.protect.assessment.class_attacks import attribute_scores
-from zeroevidence.protect.attributes.flows.latent import LatentClasses, simplex
+from zeroevidence.protect.attributes.flows import LatentClasses, simplex
 from zeroevidence.protect.attributes.flows.linear_map import LinearMap
-from zeroevidence.protect.attributes.shared.labelled import LabelledVectors
+from zeroevidence.protect.attributes.moments import LabelledVectors
 
 torch = pytest.importorskip("torch")
 

@@ -9,15 +9,15 @@ from sklearn.linear_model import LogisticRegression
 from zeroevidence import Embeddings
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.protect import Leace, Transport
-from zeroevidence.protect.attributes.shared.discriminants import (
+from zeroevidence.protect.attributes.discriminants import (
     _MIXTURES,
     _mixture_log_likelihoods,
+    classifier_directions,
     fit_gaussian_classes,
+    regression_directions,
 )
-from zeroevidence.protect.attributes.shared.labelled import LabelledVectors
-from zeroevidence.protect.attributes.shared.moments import barycentre, shrinkage_share, shrunk, transport_map
-from zeroevidence.protect.attributes.shared.nullspace import classifier_directions, regression_directions
-from zeroevidence.protect.tradeoff.quick_attackers import quick_attacks
+from zeroevidence.protect.attributes.moments import LabelledVectors, barycentre, shrinkage_share, shrunk, transport_map
+from zeroevidence.protect.quick_attackers import quick_attacks
 
 
 def covariance(rng, d):

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from zeroevidence.data.embeddings import Embeddings
-from zeroevidence.protect.attributes.shared.noise import person_rotation
-from zeroevidence.protect.tradeoff.quick_attackers import ATTACKERS, attacks_by_count, quick_attacks
+from zeroevidence.protect.attributes.protector import person_rotation
+from zeroevidence.protect.quick_attackers import ATTACKERS, attacks_by_count, quick_attacks
 
 
 def spoken(seed, noise=0.0, offset=0.0, spread=1.0, shift=0.0, people=60, each=12):

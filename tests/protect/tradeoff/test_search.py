@@ -14,13 +14,12 @@ from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import Options
 from zeroevidence.protect import Transport, default_protector, load_model, save_model
-from zeroevidence.protect.assessment.systems import protect
+from zeroevidence.protect.assessment.rows import protect
 from zeroevidence.protect.assessment.verification import verification
+from zeroevidence.protect.choice import LEVELS, search, split_people
 from zeroevidence.protect.fitting import DEFAULT_LIMIT, MANY_PEOPLE, default_candidates, fit, why_not_verified
-from zeroevidence.protect.tradeoff.folds import split_people
-from zeroevidence.protect.tradeoff.search import LEVELS, search
-from zeroevidence.protect.tradeoff.strengths import Limit
-from zeroevidence.report.tables.protector_choice import choice_sentence, render_protector_choice
+from zeroevidence.protect.strengths import Limit
+from zeroevidence.report.attributes import choice_sentence, render_protector_choice
 
 KINDS = ("leace", "transport")
 

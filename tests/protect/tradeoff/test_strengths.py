@@ -8,11 +8,11 @@ import pytest
 from tests.protect.people import voices
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Options
-from zeroevidence.evaluation.finding.pareto import front_points, on_front
-from zeroevidence.evaluation.reading.results import from_json, to_json
+from zeroevidence.evaluation.finding.beside import front_points, on_front
+from zeroevidence.evaluation.results import from_json, to_json
 from zeroevidence.protect import Roles
-from zeroevidence.protect.tradeoff.strengths import STRENGTHS, Limit, assess_strengths, fit_at_strengths, set_strength
-from zeroevidence.report.tables.pareto_front import render_pareto_front
+from zeroevidence.protect.strengths import STRENGTHS, Limit, assess_strengths, fit_at_strengths, set_strength
+from zeroevidence.report.attributes import render_pareto_front
 
 
 @pytest.fixture(scope="module")

@@ -5,18 +5,20 @@ import pytest
 
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.protect import load_protector
-from zeroevidence.protect.anonymising.anonymise import anonymise
+from zeroevidence.protect.anonymise import anonymise
 from zeroevidence.protect.voices.cascade import Cascade, unclear_reason, with_transcripts
-from zeroevidence.protect.voices.recognisers import (
+from zeroevidence.protect.voices.speech_models import (
     RATE,
     RECOGNISERS,
+    SYNTHETIC_VOICES,
     RecogniserKind,
+    SyntheticVoice,
     Transcript,
     cut_quietly,
     load_recogniser,
+    load_voice,
     recognise,
 )
-from zeroevidence.protect.voices.synthesis import SYNTHETIC_VOICES, SyntheticVoice, load_voice
 
 WORDS = {"quiet": "We call it bear.", "loud": "They are so deep in talent."}
 

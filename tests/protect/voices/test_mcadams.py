@@ -6,7 +6,7 @@ from scipy.linalg import solve_toeplitz
 from scipy.signal import lfilter
 
 from zeroevidence.protect import McAdams
-from zeroevidence.protect.voices.mcadams import linear_prediction, move_resonances, moved_poles
+from zeroevidence.protect.voices.shift import linear_prediction, move_resonances, moved_poles
 
 
 @pytest.fixture

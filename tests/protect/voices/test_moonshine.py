@@ -5,7 +5,7 @@ import importlib.util
 import pytest
 
 from zeroevidence.errors import InputError
-from zeroevidence.protect.voices.recognisers.moonshine_tiny import moonshine_file
+from zeroevidence.protect.voices.speech_models.recognisers import moonshine_file
 
 INSTALLED = importlib.util.find_spec("moonshine_voice") is not None
 

@@ -9,7 +9,6 @@ import pytest
 from zeroevidence.errors import InputError, MissingExtra, UsageError
 from zeroevidence.protect import load_protector
 from zeroevidence.protect.voices import onevoice, protector_parts
-from zeroevidence.protect.voices.onevoice import protector, runtime
 
 pytest.importorskip("onnxruntime", reason="needs the extra 'speech'")
 needs_wheel = pytest.mark.skipif(
@@ -20,7 +19,7 @@ needs_wheel = pytest.mark.skipif(
 @pytest.fixture(scope="module")
 def networks():
     """The networks, of which only the bundled decoder is loaded."""
-    return runtime.load_networks()
+    return onevoice.load_networks()
 
 
 @pytest.fixture
@@ -32,23 +31,23 @@ def hears_levels(networks, monkeypatch):
 
         @staticmethod
         def encode(wave, size):
-            frames = np.pad(wave, (0, -len(wave) % runtime.HOP)).reshape(-1, runtime.HOP)
+            frames = np.pad(wave, (0, -len(wave) % onevoice.HOP)).reshape(-1, onevoice.HOP)
             return (np.abs(frames).mean(axis=1) > 0.1).astype(np.int64)
 
-    monkeypatch.setattr(protector, "load_networks", lambda: StandIn)
+    monkeypatch.setattr(onevoice, "load_networks", lambda: StandIn)
 
 
 def test_a_spectrum_is_turned_back_into_its_waveform():
     wave = np.random.default_rng(0).normal(size=128 * 40)
-    parts = runtime._spectrum(wave)
+    parts = onevoice._spectrum(wave)
     spectrum = parts[:, :257] + 1j * parts[:, 257:]
     output = np.concatenate([np.log(np.abs(spectrum)), np.angle(spectrum)], axis=1)
-    np.testing.assert_allclose(runtime._waveform(output), wave, atol=1e-9)
+    np.testing.assert_allclose(onevoice._waveform(output), wave, atol=1e-9)
 
 
 def test_pulses_have_the_pitch_that_is_asked_for():
     for hertz in (120.0, 215.0):
-        power = np.abs(np.fft.rfft(runtime._pulses(np.full(125, hertz)) * np.hanning(16_000)))
+        power = np.abs(np.fft.rfft(onevoice._pulses(np.full(125, hertz)) * np.hanning(16_000)))
         assert abs(int(power[60 : int(1.5 * hertz)].argmax()) + 60 - hertz) <= 1.0
 
 
@@ -56,16 +55,16 @@ def test_speech_has_the_length_of_its_codes_and_is_the_same_in_pieces(networks, 
     codes = np.random.default_rng(0).integers(0, 64, 90)
     pitch = np.full(270, 180.0)
     whole = networks.decode(codes, pitch, 64)
-    assert len(whole) == 90 * runtime.HOP
+    assert len(whole) == 90 * onevoice.HOP
     assert np.isfinite(whole).all()
     assert np.abs(whole).max() > 0.01
-    monkeypatch.setattr(runtime, "_PIECE", 40)
+    monkeypatch.setattr(onevoice, "_PIECE", 40)
     np.testing.assert_allclose(networks.decode(codes, pitch, 64), whole, atol=1e-4)
 
 
 def test_the_output_depends_on_codes_alone(hears_levels, voice):
     rng = np.random.default_rng(0)
-    loud = np.repeat(rng.integers(0, 2, 40), runtime.HOP)
+    loud = np.repeat(rng.integers(0, 2, 40), onevoice.HOP)
     waves = [
         np.where(loud, 0.5 * np.sign(rng.normal(size=len(loud))), 0.01 * rng.normal(size=len(loud))) for _ in range(2)
     ]
@@ -88,19 +87,19 @@ def test_length_and_rate_are_kept_unless_the_rate_is_even(hears_levels, utteranc
 
 def test_the_pitch_contour_says_neither_how_high_nor_how_wide_a_voice_was(voice):
     low, high, wide = (
-        protector.coarse_pitch(voice.vowel(glide, seconds=2.0), 83) for glide in ((90, 135), (200, 300), (150, 300))
+        onevoice.coarse_pitch(voice.vowel(glide, seconds=2.0), 83) for glide in ((90, 135), (200, 300), (150, 300))
     )
     assert low[-1] > 1.4 * low[0]  # a glide stays one
     assert np.abs(np.log2(low / high)).max() < 1.0 / 12
     assert wide.max() / wide.min() == pytest.approx(low.max() / low.min(), rel=0.06)
-    assert protector.coarse_pitch(np.zeros(32_000, np.float32), 83).tolist() == [1.0] * 83
+    assert onevoice.coarse_pitch(np.zeros(32_000, np.float32), 83).tolist() == [1.0] * 83
 
 
 def test_the_loudness_contour_does_not_say_how_loud_a_recording_was(voice):
     swelling = voice.vowel(120, seconds=2.0) * np.linspace(0.2, 1.0, 32_000, dtype=np.float32)
-    contour = protector.coarse_loudness(swelling, 83)
+    contour = onevoice.coarse_loudness(swelling, 83)
     assert contour[-10] > 1.5 * contour[10]
-    np.testing.assert_allclose(contour, protector.coarse_loudness(0.1 * swelling, 83), rtol=1e-6)
+    np.testing.assert_allclose(contour, onevoice.coarse_loudness(0.1 * swelling, 83), rtol=1e-6)
 
 
 def test_names_are_read_as_they_are_written():
@@ -116,9 +115,9 @@ def test_names_are_read_as_they_are_written():
 
 def test_other_weights_are_refused(tmp_path):
     folder = tmp_path / "weights"
-    shutil.copytree(runtime.WEIGHTS.folder, folder)
-    weights = runtime.Weights(folder)
-    assert weights.read("content.onnx") == runtime.WEIGHTS.read("content.onnx")
+    shutil.copytree(onevoice.WEIGHTS.folder, folder)
+    weights = onevoice.Weights(folder)
+    assert weights.read("content.onnx") == onevoice.WEIGHTS.read("content.onnx")
     (folder / "content.onnx").write_bytes(b"other")
     with pytest.raises(InputError, match=r"content\.onnx: is not the file that its card names"):
         weights.read("content.onnx")
@@ -126,8 +125,8 @@ def test_other_weights_are_refused(tmp_path):
 
 def test_without_the_wheel_the_extra_is_named(monkeypatch, utterance):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    runtime.load_networks.cache_clear()
-    runtime.moonshine_file.cache_clear()
+    onevoice.load_networks.cache_clear()
+    onevoice.moonshine_file.cache_clear()
     with pytest.raises(MissingExtra, match="onevoice"):
         load_protector("onevoice")(np.ones(1600, np.float32), 16_000, utterance)
 

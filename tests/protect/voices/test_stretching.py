@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.signal import resample_poly
 
-from zeroevidence.protect.voices.stretching import repitched, resampled, stretched
+from zeroevidence.protect.voices.processing import repitched, resampled, stretched
 
 RATE = 16000
 

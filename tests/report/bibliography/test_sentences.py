@@ -1,7 +1,6 @@
 """References as sentences."""
 
-from zeroevidence.report.bibliography.bibtex import bibtex_entries
-from zeroevidence.report.bibliography.sentences import references, sentence
+from zeroevidence.report.bibliography.bibtex import bibtex_entries, references, sentence
 
 
 def test_every_reference_is_a_sentence():

@@ -11,7 +11,7 @@ import pytest
 
 from zeroevidence import evaluate
 from zeroevidence.errors import InputError
-from zeroevidence.report.html.figure_processes import Each, figure_processes
+from zeroevidence.report.html.figures import Each, figure_processes
 from zeroevidence.report.html.page import to_html
 
 pytest.importorskip("jinja2")

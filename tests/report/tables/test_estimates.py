@@ -3,8 +3,7 @@
 import pytest
 
 from zeroevidence.evaluation import About, Evaluation, MeasureResult
-from zeroevidence.report.tables.attribute_classes import render_attribute_classes
-from zeroevidence.report.tables.pareto_front import render_pareto_front
+from zeroevidence.report.attributes import render_attribute_classes, render_pareto_front
 
 ATTACK = Evaluation(
     {

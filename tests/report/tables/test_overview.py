@@ -2,8 +2,8 @@
 
 import json
 
-from zeroevidence.evaluation.reading.results import to_json
-from zeroevidence.report.tables.overview import overview_text
+from zeroevidence.evaluation.results import to_json
+from zeroevidence.report.audit_folder import overview_text
 from zeroevidence.report.verdict import verdict
 
 

@@ -8,7 +8,7 @@ import zeroevidence as ze
 from zeroevidence.evaluation import About, Flag, MeasureResult
 from zeroevidence.report import render
 from zeroevidence.report.html.page import to_html
-from zeroevidence.report.tables.utility_rows import utility_lines, utility_notes
+from zeroevidence.report.utility import utility_lines, utility_notes
 
 
 def useful(name, value, speech="anonymised", *, flags=(), **labels):

@@ -9,7 +9,7 @@ from rich.cells import cell_len
 
 from zeroevidence.data.threat import ThreatModel
 from zeroevidence.evaluation import About, Evaluation, Flag, MeasureResult, Setup
-from zeroevidence.evaluation.reading.results import from_json
+from zeroevidence.evaluation.results import from_json
 from zeroevidence.measure.measures import MEASURES, headline_measures
 from zeroevidence.report import render
 from zeroevidence.uncertainty.null import Null

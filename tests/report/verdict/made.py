@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import zeroevidence as ze
 from tests.report.conftest import THREATS
 from zeroevidence.evaluation import MeasureResult, Setup
+from zeroevidence.evaluation.rows.curves import People
 from zeroevidence.evaluation.rows.setup import Resampling
-from zeroevidence.evaluation.rows.trials import People
 from zeroevidence.report.verdict import verdict
 from zeroevidence.uncertainty.null import Null
 

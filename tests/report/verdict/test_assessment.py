@@ -4,10 +4,10 @@ import json
 from dataclasses import replace
 
 from tests.report.verdict.made import check_sides, search_row
-from zeroevidence.evaluation.reading.results import to_json
+from zeroevidence.evaluation.results import to_json
 from zeroevidence.evaluation.rows.about import TrainingEffort
 from zeroevidence.report.verdict import verdict
-from zeroevidence.report.verdict.short import short_sentence
+from zeroevidence.report.verdict.summary import short_sentence
 
 
 def paragraph(*rows):

@@ -5,9 +5,8 @@ from itertools import combinations
 
 import pytest
 
-from zeroevidence.evaluation.comparing.comparison import Comparison, PairwiseDifference, RankedSystem
-from zeroevidence.report.html.comparison import comparison_tables, comparison_verdict
-from zeroevidence.report.tables.comparisons import comparison_notes, render_comparisons
+from zeroevidence.evaluation.comparison import Comparison, PairwiseDifference, RankedSystem
+from zeroevidence.report.comparisons import comparison_notes, comparison_tables, comparison_verdict, render_comparisons
 from zeroevidence.report.verdict.comparison import comparison_sentence
 from zeroevidence.uncertainty.compare import Difference
 

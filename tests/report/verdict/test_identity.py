@@ -18,7 +18,7 @@ from tests.report.verdict.made import (
     text,
 )
 from zeroevidence.evaluation import MeasureResult
-from zeroevidence.evaluation.rows.trials import Recordings
+from zeroevidence.evaluation.rows.curves import Recordings
 from zeroevidence.report.verdict import verdict
 
 ROOM = "Whether it is the voice or the room and the microphone that gives people away was not tested."

@@ -9,7 +9,7 @@ from zeroevidence.evaluation import Curve
 from zeroevidence.evaluation.rows.about import TrainingEffort
 from zeroevidence.evaluation.rows.flags import flag
 from zeroevidence.report.html.tables import effort_table
-from zeroevidence.report.verdict.learning_curves import learning_curves, rising_sentences
+from zeroevidence.report.verdict.phrases import learning_curves, rising_sentences
 
 ABOUT = replace(AGAINST.informed, development=1.5, spent=TrainingEffort(40, 7, 12, 320))
 ROW = search_row(0.4, 1.6, about=ABOUT, system="pitch", backend="whitened", encoder="campplus-trained")

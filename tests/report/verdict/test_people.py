@@ -20,7 +20,7 @@ from tests.report.verdict.made import (
 from zeroevidence.evaluation import MeasureResult
 from zeroevidence.evaluation.rows.about import TrainingEffort
 from zeroevidence.report.verdict import verdict
-from zeroevidence.report.verdict.people import exposed_share, most_exposed, named_for_everybody, named_people
+from zeroevidence.report.verdict.details import exposed_share, most_exposed, named_for_everybody, named_people
 from zeroevidence.uncertainty.null import Null
 
 NAMED = listed_people([1.0] * 2 + [0.0] * 18, named=(True,) * 2 + (False,) * 18)

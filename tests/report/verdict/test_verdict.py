@@ -7,7 +7,7 @@ from scipy.stats import binom
 
 import zeroevidence as ze
 from tests.report.verdict.made import AGAINST, attribute_row, check_own_rows, search_row, text
-from zeroevidence.attack.attackers.attacker import ATTACKERS
+from zeroevidence.attack.attackers import ATTACKERS
 from zeroevidence.evaluation.finding.chance import chances
 from zeroevidence.measure.pairs.zebra import D_ECE_MAX
 from zeroevidence.report.verdict import verdict

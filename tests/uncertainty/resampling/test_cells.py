@@ -7,10 +7,10 @@ import zeroevidence as ze
 from zeroevidence.calibrate.pav import Counts, count, pool, rank
 from zeroevidence.measure.pairs.verification import eer_of
 from zeroevidence.measure.pairs.zebra import d_ece_of
-from zeroevidence.uncertainty.resampling import cells, tables
-from zeroevidence.uncertainty.resampling.cells import assign_cells, cell_starts, certain_runs
-from zeroevidence.uncertainty.resampling.clusters import find_clusters
-from zeroevidence.uncertainty.resampling.pairs import PairResampler
+from zeroevidence.uncertainty import groups, lists
+from zeroevidence.uncertainty.groups import find_clusters
+from zeroevidence.uncertainty.lists import assign_cells, cell_starts, certain_runs
+from zeroevidence.uncertainty.pairs import PairResampler
 
 
 def cells_of(counts, most):
@@ -44,9 +44,9 @@ def test_equal_scores_are_in_one_cell():
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("kind", ["normal", "heavy", "tied", "infinite", "equal"])
 def test_many_scores_are_placed_as_by_a_search(kind, dtype, monkeypatch):
-    monkeypatch.setattr(cells, "_BUCKETS", 1 << 10)
-    monkeypatch.setattr(cells, "_BUCKETED_FROM", 1 << 10)
-    monkeypatch.setattr(cells, "_BLOCK", 300)
+    monkeypatch.setattr(lists, "_BUCKETS", 1 << 10)
+    monkeypatch.setattr(lists, "_BUCKETED_FROM", 1 << 10)
+    monkeypatch.setattr(lists, "_BLOCK", 300)
     rng = np.random.default_rng(5)
     drawn = {
         "normal": rng.normal(size=5000),
@@ -57,7 +57,7 @@ def test_many_scores_are_placed_as_by_a_search(kind, dtype, monkeypatch):
     }
     scores = drawn[kind].astype(dtype)
     lows = np.unique(np.append(rng.choice(scores, 200), scores.min()))
-    assert (cells._places(lows, scores) == np.searchsorted(lows, scores, "right") - 1).all()
+    assert (lists._places(lows, scores) == np.searchsorted(lows, scores, "right") - 1).all()
 
 
 def test_neighbours_of_one_class_are_put_together():
@@ -126,7 +126,7 @@ def test_a_person_is_left_out_whatever_is_counted_at_a_time(scores, monkeypatch)
     data = ze.ScoreMatrix(np.random.default_rng(0).normal(size=(60, 6)), np.repeat(np.arange(6), 10)).to_scores()
     ranked = rank(data.target, data.nontarget)
     expected = PairResampler(data, ranked, clusters=find_clusters(data)).left_out(0, 6)
-    monkeypatch.setattr(tables, "_COUNTED", 1)
-    monkeypatch.setattr(tables, "BATCH", 4)
+    monkeypatch.setattr(groups, "_COUNTED", 1)
+    monkeypatch.setattr(groups, "BATCH", 4)
     found = PairResampler(data, ranked, clusters=find_clusters(data)).left_out(0, 6)
     assert all((found[name] == values).all() for name, values in expected.items())

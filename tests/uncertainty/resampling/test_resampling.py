@@ -14,13 +14,12 @@ from zeroevidence.calibrate.rows import AffineCalibration
 from zeroevidence.data.scores import Pairs
 from zeroevidence.measure.pairs.verification import eer_atom_costs
 from zeroevidence.measure.search.disclosure import RowEvidence, row_evidence
+from zeroevidence.measure.search.longitudinal import link_probability
 from zeroevidence.measure.search.rank import rank_disclosure
-from zeroevidence.measure.search.singling import link_probability
 from zeroevidence.measure.views import PairSettings
-from zeroevidence.uncertainty.resampling.clusters import find_clusters
-from zeroevidence.uncertainty.resampling.draws import batches, draw_groups, draw_halves, run_batches
-from zeroevidence.uncertainty.resampling.pairs import PairResampler, _Subset
-from zeroevidence.uncertainty.resampling.search import IdentityEvidence, SearchResampler
+from zeroevidence.uncertainty.groups import batches, draw_groups, draw_halves, find_clusters, run_batches
+from zeroevidence.uncertainty.pairs import PairResampler, _Subset
+from zeroevidence.uncertainty.search import IdentityEvidence, SearchResampler
 
 
 def matrix(n_speakers=6, per_speaker=4, seed=0, ties=False):

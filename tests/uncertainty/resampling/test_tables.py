@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from zeroevidence.data.scores import Pairs
-from zeroevidence.uncertainty.resampling import tables
-from zeroevidence.uncertainty.resampling.clusters import compact_codes
-from zeroevidence.uncertainty.resampling.tables import GroupTables, Places
+from zeroevidence.uncertainty import groups
+from zeroevidence.uncertainty.groups import GroupTables, Places, compact_codes
 
 
 def some_tables(own: str, n: int = 700, number: int = 9) -> GroupTables:
@@ -25,9 +24,9 @@ def some_tables(own: str, n: int = 700, number: int = 9) -> GroupTables:
 @pytest.mark.parametrize("held", [1, 1 << 23])
 def test_scores_of_groups(own, held, monkeypatch):
     """In one table of all groups, and in several."""
-    monkeypatch.setattr(tables, "_COUNTED", held)
-    monkeypatch.setattr(tables, "BATCH", 4)
-    monkeypatch.setattr(tables, "_BLOCK", 64)
+    monkeypatch.setattr(groups, "_COUNTED", held)
+    monkeypatch.setattr(groups, "BATCH", 4)
+    monkeypatch.setattr(groups, "_BLOCK", 64)
     found = some_tables(own)
     one, other, of = found.groups.enrolment, found.groups.trial, found.places.of
     for first, last in ((0, 4), (4, 8), (8, 9), (2, 7)):
@@ -38,7 +37,7 @@ def test_scores_of_groups(own, held, monkeypatch):
 @pytest.mark.parametrize("own", ["some", "all", "none"])
 @pytest.mark.parametrize("pairs", [1, 3, 16, 31])
 def test_scores_of_halves_and_their_complements(own, pairs, monkeypatch):
-    monkeypatch.setattr(tables, "_BLOCK", 64)
+    monkeypatch.setattr(groups, "_BLOCK", 64)
     found = some_tables(own)
     one, other, of = found.groups.enrolment, found.groups.trial, found.places.of
     halves = np.random.default_rng(0).random((pairs, found.number)) < 0.5

@@ -6,9 +6,8 @@ pytest.importorskip("jinja2")
 pytest.importorskip("matplotlib")
 
 from zeroevidence.errors import InputError
-from zeroevidence.web.work.audits import audit_embeddings
-from zeroevidence.web.work.progress import JobProgress, job_steps
-from zeroevidence.web.work.request import JobRequest, Upload
+from zeroevidence.web.audits import audit_embeddings
+from zeroevidence.web.request import JobProgress, JobRequest, Upload, job_steps
 
 
 def test_lists_of_archives_are_refused(tmp_path, capsys):

@@ -11,17 +11,16 @@ import pytest
 
 import zeroevidence
 from zeroevidence.errors import InputError, Problem
-from zeroevidence.web.messages import on_the_page
-from zeroevidence.web.work.request import JobRequest, ProblemList, Upload
+from zeroevidence.web.request import JobRequest, ProblemList, Upload, on_the_page
 
 pytest.importorskip("jinja2")
 pytest.importorskip("matplotlib")
 
 from zeroevidence.evaluation import read_results
 from zeroevidence.report.verdict import verdict
-from zeroevidence.web.work.outcome import FIGURES, OUTCOME, RESULT, Outcome
-from zeroevidence.web.work.progress import COMPARING, DRAWING, READING, JobProgress, job_steps
-from zeroevidence.web.work.score_files import score_problems
+from zeroevidence.web.outcome import FIGURES, OUTCOME, RESULT, Outcome
+from zeroevidence.web.request import COMPARING, DRAWING, READING, JobProgress, job_steps
+from zeroevidence.web.score_files import score_problems
 
 # Columns of tables, pairs of files and verifiers behind countermeasures are for the command line.
 COLUMNS, PAIRS, TANDEMS = (
@@ -71,7 +70,7 @@ def test_every_option_in_messages_about_scores_has_a_place_on_the_page():
 
 def test_the_process_ends_when_its_server_does():
     code = (
-        "import time; from zeroevidence.web.work import process as work; work._limit_memory = lambda: None; "
+        "import time; from zeroevidence.web import process as work; work._limit_memory = lambda: None; "
         "work.guard_process(); time.sleep(600)"
     )
     done = subprocess.run([sys.executable, "-P", "-c", code], stdin=subprocess.DEVNULL, timeout=300, check=False)
@@ -80,7 +79,7 @@ def test_the_process_ends_when_its_server_does():
 
 def run_module(name, *arguments):
     """Run a module as the server does; return the exit code and what was printed."""
-    command = [sys.executable, "-P", "-m", f"zeroevidence.web.work.{name}", *map(str, arguments)]
+    command = [sys.executable, "-P", "-m", f"zeroevidence.web.{name}", *map(str, arguments)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         lines = process.stdout.readlines()
         return process.wait(600), lines

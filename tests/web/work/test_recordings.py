@@ -7,10 +7,9 @@ import zipfile
 import pytest
 
 from zeroevidence.errors import InputError
-from zeroevidence.web import MOST_FILES
-from zeroevidence.web.work import recordings
-from zeroevidence.web.work.recordings import place_recordings
-from zeroevidence.web.work.request import Upload
+from zeroevidence.web import MOST_FILES, audits
+from zeroevidence.web.audits import place_recordings
+from zeroevidence.web.request import Upload
 
 LIMIT = 10_000
 TREE = {"speech/ada/1.wav": b"a1", "speech/ada/2.wav": b"a2", "speech/bob/1.flac": b"b1"}
@@ -122,7 +121,7 @@ def test_a_size_that_is_announced_too_small_is_refused(tmp_path):
 
 
 def test_too_many_files_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(recordings, "MOST_FILES", 2)
+    monkeypatch.setattr(audits, "MOST_FILES", 2)
     with pytest.raises(InputError, match="3 files; expected at most 2"):
         place(tmp_path, zipped(tmp_path, TREE))
     assert MOST_FILES > 1000

@@ -1,9 +1,138 @@
-"""Back-ends: from embeddings to scores, higher meaning more alike.
+"""Back-ends, from embeddings to scores: their interface, their registry, and checks of vectors."""
 
-All have one small interface: ``fit(vectors, speakers)`` on other people's embeddings, then ``score(enrol, trial)`` of
-N profiles against T trials as a T x N array. The profile of an enrolled speaker is the mean of the speaker's
-embeddings [Šterns et al., sec. 3.2].
+from __future__ import annotations
 
-`BACKENDS` is the table of those that have a name. Every module in this folder is imported with the package, and enters
-its back-ends into the table.
-"""
+from collections.abc import Callable
+from dataclasses import dataclass
+from inspect import signature
+from typing import Any, Protocol, Self, TypeAlias, runtime_checkable
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils.metadata_routing import UNUSED
+
+from zeroevidence._typing import FloatArray, IntArray, StrArray
+from zeroevidence.errors import InputError, UsageError
+from zeroevidence.registry import Registry
+
+
+@runtime_checkable
+class Backend(Protocol):
+    """Compares trials with enrolled identities."""
+
+    @property
+    def name(self) -> str:
+        """Name in tables."""
+
+    def fit(self, vectors: FloatArray, speakers: StrArray) -> Self:
+        """Learn from the embeddings (n x d) of training speakers."""
+
+    def score(self, enrol: FloatArray, trial: FloatArray) -> FloatArray:
+        """Return the scores, T x N, of T trials against N profiles."""
+
+
+BackendLike: TypeAlias = str | Backend
+
+
+@dataclass(frozen=True, slots=True)
+class BackendKind:
+    """A registered back-end."""
+
+    name: str
+    title: str
+    learns: tuple[str, ...]  # what `fit` estimates on the training speakers; empty where it needs no training
+    make: Callable[[], Backend]  # the class, or a function that needs no arguments
+
+    @property
+    def trains(self) -> bool:
+        """Whether it must be fitted before it scores."""
+        return bool(self.learns)
+
+
+BACKENDS: Registry[BackendKind] = Registry(
+    "back-end", package="zeroevidence.attack.backends", order=lambda kind: kind.name
+)
+
+
+def make_backend(backend: BackendLike) -> Backend:
+    """Return a new, unfitted back-end: by name, or with the parameters of the given one.
+
+    An object that is no scikit-learn estimator is copied as it is.
+
+    Examples
+    --------
+    >>> from zeroevidence.attack.backends import make_backend
+    >>> make_backend("plda")
+    Plda()
+    >>> make_backend("cosine-snorm")
+    ScoreNorm(backend=Cosine())
+    >>> make_backend("svm")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    zeroevidence.errors.UsageError: unknown back-end 'svm'; expected cosine, cosine-snorm, ...
+    """
+    if isinstance(backend, str):
+        return BACKENDS.find(backend).make()
+    if isinstance(backend, type) or not isinstance(backend, Backend):
+        raise UsageError(f"expected the name of a back-end or an object with name, fit and score, got {backend!r}")
+    copy: Backend = clone(backend, safe=False)
+    return copy
+
+
+class VectorEstimator(BaseEstimator):  # type: ignore[misc]
+    """A scikit-learn estimator that learns from vectors and their speakers.
+
+    It can be cloned, printed, pickled, and its parameters read and set as scikit-learn does. The constructor stores
+    parameters and `fit` checks them. `score` of a back-end compares profiles with trials and is no measure of quality,
+    so back-ends are not for scikit-learn's model selection. The arguments of the methods are the data itself, whatever
+    they are called, and no metadata that scikit-learn should route.
+    """
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        for method in ("fit", "score", "transform"):
+            if method in vars(cls):
+                _self, *data = signature(vars(cls)[method]).parameters
+                setattr(cls, f"__metadata_request__{method}", dict.fromkeys(data, UNUSED))
+        super().__init_subclass__(**options)
+
+
+def unit(vectors: FloatArray) -> FloatArray:
+    """Return vectors divided by their lengths; a zero vector stays zero.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from zeroevidence.attack.backends import unit
+    >>> unit(np.array([[3.0, 4.0], [0.0, 0.0]])).tolist()
+    [[0.6, 0.8], [0.0, 0.0]]
+    """
+    length = np.linalg.norm(vectors, axis=1, keepdims=True)
+    scaled: FloatArray = vectors / np.where(length > 0.0, length, 1.0)
+    return scaled
+
+
+def as_matrix(vectors: FloatArray, dimension: int | None = None) -> FloatArray:
+    """Return vectors in double precision, checked to be a finite n x d array of the dimension of training."""
+    x = np.asarray(vectors, dtype=np.float64)
+    if x.ndim != 2 or 0 in x.shape:
+        raise InputError(f"vectors: expected one vector per row, got shape {x.shape}")
+    if dimension is not None and x.shape[1] != dimension:
+        raise InputError(f"vectors have {x.shape[1]} dimensions; expected {dimension}, as in training")
+    if not np.isfinite(x).all():
+        raise InputError(f"row {int(np.argmin(np.isfinite(x).all(axis=1)))}: expected finite numbers")
+    return x
+
+
+def grouped(vectors: FloatArray, speakers: StrArray) -> tuple[FloatArray, IntArray, IntArray, FloatArray]:
+    """Return vectors in double precision, the speaker number of each, utterances per speaker, and speakers' means."""
+    x = as_matrix(vectors)
+    names = np.asarray(speakers)
+    if names.shape != (len(x),):
+        raise InputError(f"speakers: expected {len(x)}, one per vector, got shape {names.shape}")
+    _, index = np.unique(names, return_inverse=True)
+    counts = np.bincount(index).astype(np.int64)
+    if len(counts) < 2:
+        raise InputError("a back-end is trained on at least two speakers, got one")
+    sums = np.zeros((len(counts), x.shape[1]))
+    np.add.at(sums, index, x)
+    return x, index.astype(np.int64), counts, sums / counts[:, None]

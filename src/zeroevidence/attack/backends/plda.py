@@ -13,8 +13,7 @@ from typing import Literal, Self, TypeAlias
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray, StrArray
-from zeroevidence.attack.backends.backend import BACKENDS, BackendKind
-from zeroevidence.attack.backends.vectors import VectorEstimator, as_matrix, grouped, unit
+from zeroevidence.attack.backends import BACKENDS, BackendKind, VectorEstimator, as_matrix, grouped, unit
 from zeroevidence.errors import InputError, UsageError
 
 Shrinkage: TypeAlias = float | Literal["auto"]

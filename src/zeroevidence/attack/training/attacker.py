@@ -14,25 +14,23 @@ from typing import Any
 import numpy as np
 
 from zeroevidence._typing import StrArray
-from zeroevidence.attack.encoders.inventory import find_card
-from zeroevidence.attack.extractors.extractor import DEFAULT_EXTRACTOR
-from zeroevidence.attack.networks.loading import load_network
-from zeroevidence.attack.networks.onnx_export import save_onnx
-from zeroevidence.attack.onnx_models.cards import CARD, EncoderCard, card_text, person_digest
-from zeroevidence.attack.speech.array_store import EncoderOutputs
-from zeroevidence.attack.training.data.features import read_features
-from zeroevidence.attack.training.data.frame_set import FrameSet
-from zeroevidence.attack.training.history import TrainedNetwork
-from zeroevidence.attack.training.rounds import train_within
-from zeroevidence.attack.training.settings import LEAST_PEOPLE, TrainingSettings, usual_scope
-from zeroevidence.data.files.errors import naming_file
-from zeroevidence.data.files.locking import lock_folder
-from zeroevidence.data.files.writing import refuse_used_folder, write_atomically
-from zeroevidence.data.formats.corpora.read import read_corpus
-from zeroevidence.data.speech.corpus import Utterance
+from zeroevidence.attack.array_store import EncoderOutputs
+from zeroevidence.attack.encoders import find_card
+from zeroevidence.attack.extractors import DEFAULT_EXTRACTOR
+from zeroevidence.attack.networks import load_network
+from zeroevidence.attack.networks.onnx_layers import save_onnx
+from zeroevidence.attack.onnx_cards import CARD, EncoderCard, card_text, person_digest
+from zeroevidence.attack.training import LEAST_PEOPLE, TrainingSettings, usual_scope
+from zeroevidence.attack.training.features import read_features
+from zeroevidence.attack.training.frame_set import FrameSet
+from zeroevidence.attack.training.history import TrainedNetwork, train_within
+from zeroevidence.data.corpus import Utterance
+from zeroevidence.data.files import naming_file
+from zeroevidence.data.formats.corpora import read_corpus
+from zeroevidence.data.writing import lock_folder, refuse_used_folder, write_atomically
 from zeroevidence.errors import InputError, MissingExtra, UsageError
 from zeroevidence.linkage.estimate import format_duration
-from zeroevidence.uncertainty.resampling.draws import Progress
+from zeroevidence.uncertainty.groups import Progress
 
 MODEL = "attacker.onnx"
 _DEVELOPMENT = 0.25  # share of the people that training stops on
@@ -126,7 +124,7 @@ def train_attacker(
         raise UsageError(f"hours: expected more than 0, got {hours:g}")
     home = Path(folder)
     _, place = training_loop(device)
-    from zeroevidence.attack.training.compute.distributed import joined_processes
+    from zeroevidence.attack.training.compute import joined_processes
 
     with ExitStack() as stack:
         group, place = stack.enter_context(joined_processes(place))
@@ -318,7 +316,7 @@ def estimate_text(
     outputs: EncoderOutputs | None = None,
 ) -> str:
     """Return a sentence on what will be trained, and how long it takes at most; the arguments are those of `train`."""
-    from zeroevidence.attack.training.duration import estimate_seconds
+    from zeroevidence.attack.training.loop import estimate_seconds
 
     people = len(np.unique(training.speakers))
     minutes = float(training.length.sum() + development.length.sum()) / 6000.0

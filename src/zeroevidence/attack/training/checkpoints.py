@@ -12,11 +12,11 @@ from typing import Any, Protocol
 
 import torch
 
+from zeroevidence.attack.training import TrainingSettings
 from zeroevidence.attack.training.history import DevelopmentScore, Epoch, TrainedNetwork
-from zeroevidence.attack.training.settings import TrainingSettings
-from zeroevidence.data.files.errors import reading_file
-from zeroevidence.data.files.json_values import plain, read_json, typed
-from zeroevidence.data.files.writing import write_atomically
+from zeroevidence.data.files import reading_file
+from zeroevidence.data.json_values import plain, read_json, typed
+from zeroevidence.data.writing import write_atomically
 from zeroevidence.errors import InputError
 from zeroevidence.linkage.optional import optional
 

@@ -1,16 +1,26 @@
-"""The history of a training, epoch by epoch."""
+"""What trainings came to: development scores by epoch, and rounds of several settings with a report."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+import json
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, Protocol
 
 import numpy as np
 
 from zeroevidence._typing import FloatArray, StrArray
+from zeroevidence.attack.training import TrainingSettings
+from zeroevidence.data.files import naming_file
+from zeroevidence.data.json_values import load_typed, plain
 from zeroevidence.data.matrix import ScoreMatrix
+from zeroevidence.data.writing import write_atomically
 from zeroevidence.errors import InputError
-from zeroevidence.evaluation.search.matrix_search import average_disclosure
+from zeroevidence.evaluation.searches import average_disclosure
+from zeroevidence.linkage.estimate import format_duration
 from zeroevidence.measure.pairs.verification import eer
 
 
@@ -73,3 +83,179 @@ class TrainedNetwork:
         """Disclosure of development people to the weights of the best epoch."""
         scores = {epoch.number: epoch.development for epoch in self.epochs if epoch.development is not None}
         return scores.get(self.best)
+
+
+_RATES = (1.0, 3.0, 1.0 / 3.0)
+_GAIN = 0.05  # bits that twice the epochs must add
+_FILE = "rounds.json"
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingRound:
+    """A training that ended: its epochs as allowed, its rate, the disclosure that it reached, and its time."""
+
+    epochs: int
+    learning_rate: float
+    bits: float
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class RoundHistory:
+    """The settings of the first, the trainings that ended, and the seconds that the one in progress has taken."""
+
+    settings: Mapping[str, Any]
+    rounds: tuple[TrainingRound, ...] = ()
+    begun: float = 0.0
+
+    @property
+    def seconds(self) -> float:
+        """The time that was spent."""
+        return sum(each.seconds for each in self.rounds) + self.begun
+
+
+class TrainRound(Protocol):
+    """Trains with settings, keeping its state in a folder, until it ends or a function says so after an epoch."""
+
+    def __call__(self, settings: TrainingSettings, folder: Path, stop: Callable[[], bool], /) -> TrainedNetwork:
+        """Train."""
+
+
+def next_round(rounds: Sequence[TrainingRound], settings: TrainingSettings) -> TrainingSettings | None:
+    """Return the settings of the next training, or None once twice the epochs did not add 0.05 bits.
+
+    Examples
+    --------
+    >>> base = TrainingSettings(epochs=10, learning_rate=1e-3)
+    >>> tried = [TrainingRound(10, rate, bits, 9.0) for rate, bits in ((1e-3, 3.0), (3e-3, 3.2), (3e-4, 2.5))]
+    >>> further = next_round(tried, base)
+    >>> further.epochs, further.learning_rate
+    (20, 0.003)
+    >>> next_round([*tried, TrainingRound(20, 3e-3, 3.21, 18.0)], base) is None
+    True
+    """
+    if len(rounds) < len(_RATES):
+        return replace(settings, learning_rate=settings.learning_rate * _RATES[len(rounds)])
+    best = max(rounds[: len(_RATES)], key=lambda each: each.bits)
+    longer = rounds[len(_RATES) :]
+    if longer and longer[-1].bits < (longer[-2].bits if len(longer) > 1 else best.bits) + _GAIN:
+        return None
+    last = longer[-1] if longer else best
+    return replace(settings, learning_rate=best.learning_rate, epochs=2 * last.epochs)
+
+
+def train_within(
+    hours: float,
+    settings: TrainingSettings,
+    folder: Path,
+    train_round: TrainRound,
+    *,
+    agreed: Callable[[Any], Any] = lambda value: value,
+    save: bool = True,
+    say: Callable[[str], None] = lambda _: None,
+    clock: Callable[[], float] = time.monotonic,
+) -> tuple[TrainedNetwork, TrainingSettings]:
+    """Return the training to which development people disclosed most, and its settings.
+
+    The result depends on how fast the machine is. An interrupted one continues, and time spent before counts.
+
+    Parameters
+    ----------
+    hours
+        Time that is allowed; the epoch in which it ends is finished. A training is begun only if there is time for it,
+        by what the epochs before took.
+    settings
+        Settings of the first training, with nothing left open.
+    folder
+        Holds the state of each training.
+    train_round
+        Trains.
+    agreed
+        Makes a value that of the first of several processes, which decides for all.
+    save
+        Whether this process writes the history.
+    say
+        Called with a message after each training, and with the reason of the end.
+    clock
+        Seconds from any moment on.
+    """
+    allowed = 3600.0 * hours
+    history = _read(folder / _FILE, settings)
+    best: TrainedNetwork | None = None  # of the trainings that were not done before
+    while True:
+        changed = next_round(history.rounds, settings)
+        if changed is None:
+            say(f"twice the epochs add less than {_GAIN} bits: the curve over epochs has levelled off")
+            break
+        slowest = max((each.seconds / each.epochs for each in history.rounds), default=0.0)
+        if history.rounds and agreed(history.seconds + slowest * changed.epochs > allowed):
+            spent = format_duration(history.seconds)
+            say(f"no time for {changed.epochs} more epochs: {spent} of {hours:g} h are spent")
+            break
+        history, result = _train(changed, history, allowed, folder, train_round, agreed, save, clock)
+        ended = history.rounds[-1]
+        if _best(history) == len(history.rounds) - 1:
+            best = result
+        say(
+            f"training {len(history.rounds)}, {ended.epochs} epochs at most, learning rate {ended.learning_rate:.2g}: "
+            f"development people disclose {ended.bits:.2f} bits"
+        )
+    at = _best(history)
+    chosen = replace(settings, epochs=history.rounds[at].epochs, learning_rate=history.rounds[at].learning_rate)
+    return best or train_round(chosen, _home(folder, at), lambda: True), chosen
+
+
+def _best(history: RoundHistory) -> int:
+    """Return the number of the training to which development people disclosed most, the first of several."""
+    return max(range(len(history.rounds)), key=lambda number: history.rounds[number].bits)
+
+
+def _train(
+    settings: TrainingSettings,
+    history: RoundHistory,
+    allowed: float,
+    folder: Path,
+    train_round: TrainRound,
+    agreed: Callable[[Any], Any],
+    save: bool,
+    clock: Callable[[], float],
+) -> tuple[RoundHistory, TrainedNetwork]:
+    """Return the history after one more training, and what it gave."""
+    began, before = clock() - history.begun, history.seconds - history.begun
+
+    def stop() -> bool:
+        spent = clock() - began
+        if save:
+            _write(folder / _FILE, replace(history, begun=spent))
+        return bool(agreed(before + spent >= allowed))
+
+    result = train_round(settings, _home(folder, len(history.rounds)), stop)
+    assert result.best_score is not None
+    ended = TrainingRound(settings.epochs, settings.learning_rate, result.best_score.bits, clock() - began)
+    after = RoundHistory(history.settings, (*history.rounds, ended))
+    if save:
+        _write(folder / _FILE, after)
+    return after, result
+
+
+def _home(folder: Path, number: int) -> Path:
+    return folder / f"training-{number + 1}"
+
+
+def _write(file: Path, history: RoundHistory) -> None:
+    text = json.dumps(plain(asdict(history))) + "\n"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(file, lambda path: path.write_text(text, encoding="utf-8"))
+
+
+def _read(file: Path, settings: TrainingSettings) -> RoundHistory:
+    """Return the history in a file; an empty one where there is no file."""
+    if not file.is_file():
+        return RoundHistory(settings.to_dict())
+    with naming_file(file):
+        history = load_typed(RoundHistory, file, "history")
+        if history.settings != settings.to_dict():
+            raise InputError("is of a training with other settings; give another folder or remove it")
+        if any(each.epochs < 1 or not math.isfinite(each.bits) or each.seconds < 0 for each in history.rounds):
+            raise InputError("history.rounds: expected epochs, finite bits and seconds")
+    return history

@@ -1,33 +1,62 @@
-"""The training loop: angular margin over the training people, stopped by the disclosure of development people."""
+"""The training loop of speaker networks, with its loss and an estimate of how long it takes."""
 
 from __future__ import annotations
 
 import contextlib
+import copy
 import math
+import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial, reduce
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
 from torch import nn
+from torch.nn import functional
 
 from zeroevidence._typing import IntArray
-from zeroevidence.attack.speech.array_store import EncoderOutputs
-from zeroevidence.attack.speech.batches import torch_threads
-from zeroevidence.attack.training.angular_margin import AngularMargin
+from zeroevidence.attack.array_store import EncoderOutputs
+from zeroevidence.attack.parallel import torch_threads
+from zeroevidence.attack.training import LEAST_PEOPLE, TrainingSettings
 from zeroevidence.attack.training.checkpoints import load_checkpoint, save_checkpoint
-from zeroevidence.attack.training.compute.cuda_graph import RecordedStep
-from zeroevidence.attack.training.compute.distributed import current_group
-from zeroevidence.attack.training.compute.encoder_passes import EncoderPasses, precision
-from zeroevidence.attack.training.compute.memory import AdaptiveBatchSize
-from zeroevidence.attack.training.compute.threads import on_cores
-from zeroevidence.attack.training.data.crops import StepDraws, augment, draw_epoch
-from zeroevidence.attack.training.data.frame_set import FrameSet
+from zeroevidence.attack.training.compute import (
+    AdaptiveBatchSize,
+    EncoderPasses,
+    RecordedStep,
+    current_group,
+    on_cores,
+    precision,
+)
+from zeroevidence.attack.training.crops import StepDraws, augment, draw_epoch
+from zeroevidence.attack.training.frame_set import FrameSet
 from zeroevidence.attack.training.history import DevelopmentScore, Epoch, TrainedNetwork, development_score
-from zeroevidence.attack.training.settings import LEAST_PEOPLE, TrainingSettings
 from zeroevidence.errors import InputError, UsageError
+from zeroevidence.forking import cores
+
+
+class AngularMargin(nn.Module):
+    """Cosines to class vectors, the true one made harder by an angle [Deng et al. 2019]."""
+
+    def __init__(self, centres: torch.Tensor, margin: float, scale: float) -> None:
+        super().__init__()
+        self.centres = nn.Parameter(functional.normalize(centres, dim=1))
+        self.margin, self.scale = margin, scale
+
+    def forward(self, vectors: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        """Return the mean loss of a batch."""
+        cosine = functional.normalize(vectors.float(), dim=1) @ functional.normalize(self.centres, dim=1).T
+        cosine = cosine.clamp(-1.0 + 1e-6, 1.0 - 1e-6)
+        true = cosine.gather(1, labels[:, None])
+        # cos(a + m) falls with a up to pi - m; beyond, a straight line goes on falling
+        harder = true * math.cos(self.margin) - torch.sqrt(1.0 - true**2) * math.sin(self.margin)
+        beyond = true < -math.cos(self.margin)
+        harder = torch.where(beyond, true - self.margin * math.sin(self.margin), harder)
+        logits = self.scale * cosine.scatter(1, labels[:, None], harder)
+        return functional.cross_entropy(logits, labels)
+
 
 _HEAD_RATE = 10.0  # the head starts at class means and may move faster than the encoder
 _WARM_UP = 0.1  # share of the steps in which the rate rises
@@ -295,3 +324,56 @@ class TrainingRun:
 
 def _copy(network: nn.Module) -> dict[str, torch.Tensor]:
     return {name: value.detach().clone() for name, value in network.state_dict().items()}
+
+
+Result = TypeVar("Result")
+
+
+def estimate_seconds(
+    network: Any,
+    training: FrameSet,
+    development: FrameSet,
+    settings: TrainingSettings | None = None,
+    *,
+    device: str | None = None,
+    outputs: EncoderOutputs | None = None,
+) -> float:
+    """Return the seconds that `train` takes at most, from the time that a few utterances take.
+
+    The arguments are those of `train`. The network is left as it is.
+    """
+    settings = (settings or TrainingSettings()).filled()
+    check_people(training, development)
+    place = find_device(device)
+    # Without a GPU the cost grows with the number of utterances, so a few show it; a GPU takes a whole batch at once.
+    on_gpu = place.type == "cuda"
+    sample = _typical(training, settings.batch if on_gpu else min(settings.batch, PART * cores()))
+    passed, development_sample = sample if on_gpu else _typical(training, cores()), _typical(development, 2)
+    short = replace(settings, epochs=3)
+    with reproducible(settings.seed, place):
+        untrained = copy.deepcopy(network).to(place)
+        running = TrainingRun(untrained, sample, development_sample, short, place, outputs=outputs)
+        if on_gpu:
+            running.epoch()  # the first of everything is slower
+        source, prepared = _timed(place, lambda: running.passes.source(passed))
+        _, embedded = _timed(place, lambda: running.passes.embed(source))
+        _, learned = _timed(place, running.epoch)
+    to_learn, to_look, timed = (float(data.length.sum()) for data in (training, development, passed))
+    looks = 1 + settings.epochs // settings.look
+    once = (prepared * (to_learn + to_look) + embedded * to_learn) / timed
+    return once + looks * embedded * to_look / timed + settings.epochs * learned * len(training) / len(sample)
+
+
+def _typical(data: FrameSet, count: int) -> FrameSet:
+    """Return so many utterances, from the shortest to the longest."""
+    order = np.argsort(data.length, kind="stable")
+    at = np.linspace(0, len(order) - 1, min(count, len(order))).round().astype(np.int64)
+    return data.take(order[np.unique(at)])
+
+
+def _timed(place: torch.device, compute: Callable[[], Result]) -> tuple[Result, float]:
+    start = time.perf_counter()
+    result = compute()
+    if place.type == "cuda":
+        torch.cuda.synchronize(place)
+    return result, time.perf_counter() - start

@@ -9,9 +9,9 @@ import click
 from zeroevidence.cli.options import shared
 from zeroevidence.cli.options.output import terminal_progress
 from zeroevidence.cli.printing import echo, echo_lines
-from zeroevidence.data.speech.audio import RATES
+from zeroevidence.data.audio import RATES
 from zeroevidence.errors import InputError
-from zeroevidence.protect.anonymising.anonymise import FORMATS, anonymise
+from zeroevidence.protect.anonymise import FORMATS, anonymise
 from zeroevidence.protect.voices import spelling_help
 
 

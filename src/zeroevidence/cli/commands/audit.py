@@ -9,22 +9,22 @@ from typing import Any
 
 import click
 
-from zeroevidence.attack.attackers.attacker import ATTACKERS, usual_attackers
-from zeroevidence.attack.backends.backend import BACKENDS
-from zeroevidence.attack.extractors.extractor import DEFAULT_EXTRACTOR, expected_names
-from zeroevidence.attack.training.settings import TrainingSettings
+from zeroevidence.attack.attackers import ATTACKERS, usual_attackers
+from zeroevidence.attack.backends import BACKENDS
+from zeroevidence.attack.extractors import DEFAULT_EXTRACTOR, expected_names
+from zeroevidence.attack.training import TrainingSettings
 from zeroevidence.auditing.corpus_audit import TrialSegments, audit_corpora
-from zeroevidence.auditing.inputs.left_out import read_usable
-from zeroevidence.auditing.utility.word_errors import NO_RECOGNISER, RecogniserOptions
+from zeroevidence.auditing.protected_speech import read_usable
+from zeroevidence.auditing.word_errors import NO_RECOGNISER, RecogniserOptions
+from zeroevidence.cli.commands.utility import RecognitionInputs, evaluate_sound, recognition_options
 from zeroevidence.cli.options import shared
 from zeroevidence.cli.options.declare import assignments_option, derived_option, option_group
 from zeroevidence.cli.options.measuring import RESAMPLING, measuring_options
 from zeroevidence.cli.options.output import measure_option, print_written, terminal_progress, working
-from zeroevidence.cli.options.utility import RecognitionInputs, evaluate_sound, recognition_options
 from zeroevidence.cli.printing import echo, echo_lines
-from zeroevidence.data.files.errors import naming_file
-from zeroevidence.data.files.writing import refuse_existing
-from zeroevidence.data.speech.folds import FEW_PEOPLE, FOLDS
+from zeroevidence.data.files import naming_file
+from zeroevidence.data.folds import FEW_PEOPLE, FOLDS
+from zeroevidence.data.writing import refuse_existing
 from zeroevidence.errors import MissingExtra, UsageError
 from zeroevidence.evaluation import Evaluation, Options
 from zeroevidence.protect.voices import spelling_help
@@ -137,7 +137,7 @@ def command(
     zeroevidence audit original/ --anonymised anonymised/ --anonymised again/ -o out/
     zeroevidence audit original/ --protect mcadams -o out/
     """  # noqa: D301 (\b is a control character here)
-    from zeroevidence.data.files.locking import lock_folder
+    from zeroevidence.data.writing import lock_folder
     from zeroevidence.report.audit_folder import audit_text, check_folder, save_audit, save_report
 
     home = check_folder(folder, overwrite=overwrite)

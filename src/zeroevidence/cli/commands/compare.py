@@ -14,7 +14,7 @@ from zeroevidence.cli.options.output import Output, measure_option, output_to, t
 from zeroevidence.cli.options.score_files import ScoreInputs, file_progress, files_abreast, score_inputs
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Options
-from zeroevidence.evaluation.comparing.comparison import USUAL
+from zeroevidence.evaluation.comparison import USUAL
 
 _RUNS = "--runs"
 
@@ -70,9 +70,8 @@ def command(inputs: ScoreInputs, runs: tuple[int, ...], options: Options, worker
     zeroevidence compare ours/exp theirs/exp --system ours --system theirs
     zeroevidence compare --runs a1.scores a2.scores a3.scores --runs b1.scores b2.scores b3.scores --key trials
     """  # noqa: D301 (\b is a control character here)
-    from zeroevidence.evaluation.comparing.files import compare_files, compare_results
-    from zeroevidence.evaluation.comparing.runs import runs_systems
-    from zeroevidence.report.tables.comparisons import render_comparisons
+    from zeroevidence.evaluation.compared_files import compare_files, compare_results, runs_systems
+    from zeroevidence.report.comparisons import render_comparisons
 
     if options.intervals < 2:
         raise UsageError("a comparison needs intervals: --intervals of at least 2")
@@ -92,7 +91,7 @@ def command(inputs: ScoreInputs, runs: tuple[int, ...], options: Options, worker
 
 def _refuse_finished(inputs: ScoreInputs) -> None:
     """Refuse finished results among files of scores: they are not on trials that the scores could be paired with."""
-    from zeroevidence.data.formats.voiceprivacy.published_tables import summaries
+    from zeroevidence.data.formats.voiceprivacy_tables import summaries
 
     if not inputs.finished:
         return

@@ -45,12 +45,18 @@ def command(files: str | None, verbose: bool, report: str | None, output: Output
 
 def _audit(report: str | None, output: Output, *, verbose: bool) -> str:
     """Audit the bundled embeddings, write the report where one is wanted, and return what is to be printed."""
-    from zeroevidence.report.audit_folder import audit_text
+    from zeroevidence.report.audit_folder import audit_text, overview_text
     from zeroevidence.report.document import document
     from zeroevidence.report.inputs import ReportInputs
-    from zeroevidence.report.tables.overview import overview_text
-    from zeroevidence.sample import CASCADE, PROTECTIONS, THREEFOLD
-    from zeroevidence.sample.audits import DEMO_OPTIONS, cascade_audit, sample_audit, trained_audit
+    from zeroevidence.sample import (
+        CASCADE,
+        DEMO_OPTIONS,
+        PROTECTIONS,
+        THREEFOLD,
+        cascade_audit,
+        sample_audit,
+        trained_audit,
+    )
 
     content = ReportInputs()
     audits = [
@@ -75,7 +81,7 @@ def _audit(report: str | None, output: Output, *, verbose: bool) -> str:
 
 
 def _write_files(folder: str, report: str | None, output: Output) -> None:
-    from zeroevidence.sample.files import write_sample
+    from zeroevidence.sample import write_sample
 
     if report is not None or output.path is not None or output.format != "text":
         raise UsageError("--files only writes the bundled data; expected no --report, -o or -f with it")

@@ -8,13 +8,13 @@ import click
 
 from zeroevidence.cli.options import shared
 from zeroevidence.cli.options.output import terminal_progress
-from zeroevidence.cli.options.problems import exit_if_problems, print_problems
 from zeroevidence.cli.options.score_files import ScoreInputs, files_to_check
+from zeroevidence.cli.printing import exit_if_problems, print_problems
 from zeroevidence.errors import InputError, Problem, UsageError
 
 if TYPE_CHECKING:
-    from zeroevidence.auditing.inputs.left_out import LeftOut
-    from zeroevidence.data.formats.corpora.checks import CorpusReport
+    from zeroevidence.auditing.protected_speech import LeftOut
+    from zeroevidence.data.formats.corpora import CorpusReport
 
 
 @click.command("doctor")
@@ -62,7 +62,7 @@ def _result_problems(path: str) -> list[Problem]:
 
 def _check_speech(corpus: str, anonymised: str | None, limit: int) -> int:
     """Print the problems of a corpus, and of its anonymised utterances, and return how many there are."""
-    from zeroevidence.data.formats.corpora.pairs import examine_speech
+    from zeroevidence.data.formats.speech_pairs import examine_speech
     from zeroevidence.forking import cores
 
     refused = _refused(corpus, anonymised)
@@ -75,8 +75,8 @@ def _check_speech(corpus: str, anonymised: str | None, limit: int) -> int:
 
 def _refused(corpus: str, anonymised: str | None) -> LeftOut:
     """Return what an audit would leave out; nothing of a corpus that cannot be read, whose problems are listed."""
-    from zeroevidence.auditing.inputs.left_out import LeftOut, read_usable
-    from zeroevidence.protect.anonymising.release import refused_recordings
+    from zeroevidence.auditing.protected_speech import LeftOut, read_usable
+    from zeroevidence.protect.release import refused_recordings
 
     if anonymised is None or not refused_recordings(anonymised):
         return LeftOut()

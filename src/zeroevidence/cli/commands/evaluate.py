@@ -15,7 +15,7 @@ from zeroevidence.cli.options.output import Output, evaluation_options, write_fr
 from zeroevidence.cli.options.score_files import ScoreInputs, file_progress, files_abreast, score_inputs
 from zeroevidence.cli.printing import echo
 from zeroevidence.evaluation import Evaluation, Options
-from zeroevidence.evaluation.scores.threshold import threshold as threshold_of
+from zeroevidence.evaluation.score_checks import threshold as threshold_of
 
 
 @click.command("evaluate")
@@ -98,7 +98,7 @@ def _write_tables(rows: list[Evaluation], per_trial: str | None, per_speaker: st
     """Make both tables before either is written."""
     if per_trial is None and per_speaker is None:
         return
-    from zeroevidence.report.trial_tables import differing_lines, speaker_table, trial_table
+    from zeroevidence.report.people import differing_lines, speaker_table, trial_table
 
     tables = ((trial_table, per_trial), (speaker_table, per_speaker))
     for frame, path in [(table(rows), path) for table, path in tables if path is not None]:
@@ -112,11 +112,11 @@ def _evaluate(
     inputs: ScoreInputs, options: Options, prior_path: str | None, workers: int, *, fuse: bool
 ) -> list[Evaluation]:
     """Return the rows of score files, folders and finished results."""
-    from zeroevidence.data.formats.lists.prior import read_prior
+    from zeroevidence.data.formats.lists import read_prior
     from zeroevidence.evaluation import read_results
-    from zeroevidence.evaluation.finding.row_flags import flag_rows
-    from zeroevidence.evaluation.reading.kits import without_copies
-    from zeroevidence.evaluation.reading.score_files import evaluate_files
+    from zeroevidence.evaluation.finding.beside import flag_rows
+    from zeroevidence.evaluation.score_files import evaluate_files
+    from zeroevidence.evaluation.utility import without_copies
 
     finished = [row for path in inputs.finished for row in read_results(path)]
     if inputs.all_finished:
@@ -127,7 +127,7 @@ def _evaluate(
     with files_abreast(files, workers) as each:
         rows = evaluate_files(files, inputs.reading, **settings, progress=file_progress(files), each=each)
     if fuse:
-        from zeroevidence.attack.fusion.systems import evaluate_fused  # imports scikit-learn, which takes a second
+        from zeroevidence.attack.fusion import evaluate_fused  # imports scikit-learn, which takes a second
 
         rows.append(evaluate_fused(files, inputs.reading, **settings))
     return flag_rows([*rows, *inputs.utility(options), *finished])

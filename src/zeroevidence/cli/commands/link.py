@@ -14,13 +14,13 @@ from zeroevidence.cli.options.declare import derived_option
 from zeroevidence.cli.printing import echo
 from zeroevidence.data.printable import file_name_text
 from zeroevidence.errors import UsageError
-from zeroevidence.linkage.engines.engine import engine_names
-from zeroevidence.linkage.resuming.resumable import LinkSettings, Precision, link_resumable
+from zeroevidence.linkage.engines import engine_names
+from zeroevidence.linkage.resumable import LinkSettings, Precision, link_resumable
 from zeroevidence.uncertainty.level import LEVEL
 
 if TYPE_CHECKING:
-    from zeroevidence.linkage.inputs.pairing import Pairing
-    from zeroevidence.linkage.result import LinkResult
+    from zeroevidence.linkage.inputs import Pairing
+    from zeroevidence.linkage.search import LinkResult
 
 TableFormat: TypeAlias = Literal["parquet", "csv"]
 _TABLES: tuple[TableFormat, ...] = get_args(TableFormat)
@@ -88,7 +88,7 @@ def command(output: str, overwrite: bool, **values: Any) -> None:
     zeroevidence link --enrol e.npy --trial t.npy --dev-enrol de.npz --dev-trial dt.npz --engine triton -o out/
     """  # noqa: D301 (\b is a control character here)
     from zeroevidence.cli.options.output import terminal_progress, working
-    from zeroevidence.data.files.errors import naming_file
+    from zeroevidence.data.files import naming_file
 
     settings = LinkSettings(**{field.name: values[field.name] for field in fields(LinkSettings)})
     labels = {
@@ -119,7 +119,7 @@ def command(output: str, overwrite: bool, **values: Any) -> None:
 
 def _read_pairings(values: dict[str, Any]) -> tuple[Pairing, Pairing | None]:
     """Return the embeddings of the search, and those to calibrate on."""
-    from zeroevidence.linkage.inputs.pairing import read_pairing
+    from zeroevidence.linkage.inputs import read_pairing
 
     if (values["dev_enrol"] is None) != (values["dev_trial"] is None):
         raise UsageError("--dev-enrol and --dev-trial belong together; expected both")
@@ -136,8 +136,7 @@ def _write(search: Pairing, folder: Path, labels: dict[str, str], seed: int, lin
 
     from zeroevidence.cli.options.output import write_frame, write_text
     from zeroevidence.evaluation import Options
-    from zeroevidence.evaluation.reading.linked import linked_evaluation
-    from zeroevidence.evaluation.reading.results import to_json
+    from zeroevidence.evaluation.results import linked_evaluation, to_json
 
     table = pl.DataFrame(
         {

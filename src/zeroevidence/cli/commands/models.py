@@ -38,7 +38,7 @@ def add(arguments: tuple[str, ...], card: str | None, name: str | None, overwrit
 
     FILE is the model, or its card. Published encoders that are known by NAME need no card.
     """
-    from zeroevidence.attack.encoders.adding import PUBLISHED_ENCODERS, add_encoder
+    from zeroevidence.attack.encoders import PUBLISHED_ENCODERS, add_encoder
 
     if len(arguments) > 2:
         raise UsageError(f"{len(arguments)} arguments; expected a file, or the name of a published encoder and a file")
@@ -59,7 +59,7 @@ def check(names: tuple[str, ...]) -> None:
     Where the right embedding is known, its cosine to the computed one is printed. Exits with 3 if an encoder fails,
     with 0 if none does.
     """
-    from zeroevidence.attack.encoders.checking import check_encoders
+    from zeroevidence.attack.encoders import check_encoders
 
     failed = 0
     for result in check_encoders(names):
@@ -72,8 +72,8 @@ def check(names: tuple[str, ...]) -> None:
 
 def _list() -> None:
     """Print the installed encoders, and the names of extractors with what each needs."""
-    from zeroevidence.attack.encoders.inventory import inventory
-    from zeroevidence.attack.extractors.extractor import DEFAULT_EXTRACTOR, EXTRACTORS
+    from zeroevidence.attack.encoders import inventory
+    from zeroevidence.attack.extractors import DEFAULT_EXTRACTOR, EXTRACTORS
 
     installed = inventory()
     for encoder in installed.encoders:

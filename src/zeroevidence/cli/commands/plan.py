@@ -10,10 +10,9 @@ from click.core import ParameterSource
 from zeroevidence.cli.options import shared
 from zeroevidence.cli.options.declare import derived_option, option_group
 from zeroevidence.cli.options.output import Output, output_to, terminal_progress
-from zeroevidence.data.files.errors import naming_file
+from zeroevidence.data.files import naming_file
 from zeroevidence.errors import UsageError
-from zeroevidence.evaluation.planning.pilot import plan_from_pilot, strongest_attack
-from zeroevidence.evaluation.planning.plan import plan
+from zeroevidence.evaluation.plan import plan, plan_from_pilot, strongest_attack
 from zeroevidence.measure.measures import MEASURES
 from zeroevidence.uncertainty.level import LEVEL
 
@@ -119,7 +118,7 @@ def command(
     zeroevidence plan --leak 0.1 --difference 0.05
     zeroevidence plan --pilot result.json --people 100 --show-at-least eer=0.3
     """  # noqa: D301 (\b is a control character here)
-    from zeroevidence.report.tables.plans import render_plan
+    from zeroevidence.report.plans import render_plan
 
     if (pilot is None) == (leak is None):
         raise UsageError("expected either a true value, as --leak 0.2, or a --pilot")
@@ -147,6 +146,6 @@ def _refuse_simulation_options(*names: str) -> None:
 
 
 def _strongest(path: str) -> Evaluation:
-    from zeroevidence.evaluation.reading.results import read_results
+    from zeroevidence.evaluation.results import read_results
 
     return strongest_attack(read_results(path))

@@ -11,14 +11,13 @@ import click
 from zeroevidence.cli.options import shared
 from zeroevidence.cli.options.output import write_atomically
 from zeroevidence.cli.printing import echo
-from zeroevidence.data.files.errors import naming_file
-from zeroevidence.data.files.writing import refuse_existing
+from zeroevidence.data.files import naming_file
+from zeroevidence.data.writing import refuse_existing
 from zeroevidence.errors import InputError, UsageError
-from zeroevidence.evaluation.finding.by_knowledge import first_look
+from zeroevidence.evaluation.finding.finding import first_look
 from zeroevidence.plot.canvas import FORMATS, need_matplotlib
 from zeroevidence.plot.figures import needs_panels, to_bytes
-from zeroevidence.plot.kind import KINDS, available, rows_with
-from zeroevidence.plot.painter import FigureOption
+from zeroevidence.plot.kind import KINDS, FigureOption, available, rows_with
 from zeroevidence.plot.rows import choose_rows
 
 if TYPE_CHECKING:
@@ -154,7 +153,7 @@ def _rows(paths: Sequence[str]) -> list[Evaluation]:
 def _read(path: str) -> list[Evaluation]:
     """Return the rows of one RESULT."""
     from zeroevidence.evaluation import read_results
-    from zeroevidence.evaluation.reading.results import is_result
+    from zeroevidence.evaluation.results import is_result
 
     if path == _DEMO and not Path(path).exists():
         return _demo()
@@ -171,6 +170,6 @@ def _read(path: str) -> list[Evaluation]:
 def _demo() -> list[Evaluation]:
     """Return the rows of the bundled data; only these import attackers, which takes longer than a figure."""
     from zeroevidence.evaluation import Options
-    from zeroevidence.sample.audits import sample_audit
+    from zeroevidence.sample import sample_audit
 
     return list(sample_audit(options=Options(intervals=0, null=0)).rows)  # figures need neither

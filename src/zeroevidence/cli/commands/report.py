@@ -51,9 +51,9 @@ def command(
     zeroevidence report a.json b.json --hide-ids -o report.html
     zeroevidence report out/ --paragraph
     """  # noqa: D301 (\b is a control character here)
-    from zeroevidence.data.files.errors import naming_file
-    from zeroevidence.evaluation.reading.kits import without_copies
-    from zeroevidence.evaluation.reading.score_files import evaluate_files
+    from zeroevidence.data.files import naming_file
+    from zeroevidence.evaluation.score_files import evaluate_files
+    from zeroevidence.evaluation.utility import without_copies
     from zeroevidence.report.document import assessment_text, document
     from zeroevidence.report.inputs import ReportInputs
 

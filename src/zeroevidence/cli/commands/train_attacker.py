@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from zeroevidence.attack.extractors.extractor import DEFAULT_EXTRACTOR
-from zeroevidence.attack.training.settings import TrainingSettings
+from zeroevidence.attack.extractors import DEFAULT_EXTRACTOR
+from zeroevidence.attack.training import TrainingSettings
 from zeroevidence.cli.options import shared
 from zeroevidence.cli.options.declare import settings_options
 from zeroevidence.cli.options.output import terminal_progress, working

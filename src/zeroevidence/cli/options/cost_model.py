@@ -8,7 +8,7 @@ import click
 
 from zeroevidence.cli.options.declare import derived_option, option_group
 from zeroevidence.errors import InputError, UsageError
-from zeroevidence.evaluation.tandem.evaluate import evaluate_tandem
+from zeroevidence.evaluation.tandem import evaluate_tandem
 from zeroevidence.measure.tandem.cost import PRESETS, CostModel
 
 _HELP = {

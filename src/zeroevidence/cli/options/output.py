@@ -16,8 +16,8 @@ import click
 from zeroevidence.cli.options import shared
 from zeroevidence.cli.options.declare import Decorator, option_group
 from zeroevidence.cli.printing import echo, echo_lines, echo_progress
-from zeroevidence.data.files.writing import refuse_existing
-from zeroevidence.data.files.writing import write_atomically as write_silently
+from zeroevidence.data.writing import refuse_existing
+from zeroevidence.data.writing import write_atomically as write_silently
 from zeroevidence.measure.measures import MEASURES
 from zeroevidence.report import FORMATS, render
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from zeroevidence.evaluation import Evaluation
-    from zeroevidence.uncertainty.resampling.draws import Progress
+    from zeroevidence.uncertainty.groups import Progress
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +193,7 @@ def write_text(text: str, path: str | Path) -> None:
 
 def write_frame(frame: pl.DataFrame, path: str) -> None:
     """Write a table as Parquet where the name of the file says so, as CSV otherwise."""
-    from zeroevidence.report.trial_tables import write_table
+    from zeroevidence.report.people import write_table
 
     write_table(frame, path)
     print_written(path)

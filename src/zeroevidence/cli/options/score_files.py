@@ -13,15 +13,15 @@ import click
 from zeroevidence.cli.options import shared
 from zeroevidence.cli.options.declare import Decorator, derived_option, option_group
 from zeroevidence.cli.options.output import terminal_progress
-from zeroevidence.data.formats.scores.reading.join import Duplicates
-from zeroevidence.data.formats.scores.reading.read import Infinite
+from zeroevidence.data.formats.scores.join import Duplicates
+from zeroevidence.data.formats.scores.read import Infinite
 from zeroevidence.data.formats.scores.score_format import format_names
-from zeroevidence.data.preparing.scale import Base, Scale
-from zeroevidence.evaluation.reading.kits import utility_in_folders
-from zeroevidence.evaluation.reading.results import is_result, refuse_unfinished
-from zeroevidence.evaluation.reading.score_files import Reading, ScoreFile, distinct_names, pool_files, score_files
+from zeroevidence.data.loaded_scores import Base, Scale
+from zeroevidence.evaluation.results import is_result, refuse_unfinished
+from zeroevidence.evaluation.score_files import Reading, ScoreFile, distinct_names, pool_files, score_files
+from zeroevidence.evaluation.utility import utility_in_folders
 from zeroevidence.forking import Each, forked_map
-from zeroevidence.uncertainty.resampling.draws import Progress
+from zeroevidence.uncertainty.groups import Progress
 
 if TYPE_CHECKING:
     from zeroevidence.evaluation import Evaluation, Options

@@ -17,9 +17,7 @@ from io import BufferedReader, BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from zeroevidence.data.files.errors import is_folder, reading_file
-from zeroevidence.data.files.panics import silent_panics
-from zeroevidence.data.files.size_limits import check_size, unpack_limit
+from zeroevidence.data.files import check_size, is_folder, reading_file, silent_panics, unpack_limit
 from zeroevidence.errors import InputError
 
 if TYPE_CHECKING:

@@ -1,12 +1,125 @@
-"""Utility beside privacy: what speech is still good for, in the rows of the attackers on the same speech."""
+"""What rows say beside each other: flags, utility beside privacy, and the front of both."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
 
 from zeroevidence.data.threat import UNPROTECTED
+from zeroevidence.evaluation.finding.chance import Chance, chances
+from zeroevidence.evaluation.finding.finding import same_people, same_setting
 from zeroevidence.evaluation.rows.evaluation import Evaluation
+from zeroevidence.evaluation.rows.flags import Flag, flag, is_above_half
 from zeroevidence.evaluation.rows.measure_result import MeasureResult
+from zeroevidence.uncertainty.compare import Difference, difference, unpaired_difference
+
+_COMPARISONS_PER_PERSON = 4  # that count as independent: scores of people who are not told apart vary about as much
+_OF_CHANCE = ("attacker-at-chance", "control-failed", "too-few-to-test")
+_OF_OTHER_ROWS = ("no-positive-control", "weaker-than-cheaper")
+_COMPARED = ("top1", "alid", "d_ece")  # the first that both rows have
+
+
+def flag_row(row: Evaluation) -> Evaluation:
+    """Return a row with the flags that follow from it alone."""
+    flags = [flag for flag in row.flags if flag.code not in _OF_CHANCE]
+    eer = row.metrics.get("eer")
+    if eer is not None and row.about.role != "floor" and is_above_half(eer, _independent_comparisons(row)):
+        kind = "the class" if row.about.question == "attribute" else "the same speaker"
+        flags.insert(0, flag("eer-above-half", measure="EER", kind=kind))
+    return replace(row, flags=(*flags, *_chance_flags(row, chances([row])[0])))
+
+
+def _independent_comparisons(row: Evaluation) -> int:
+    """Return how many comparisons count as independent where there is no interval: a few of each person."""
+    fewest = min(row.counts.get(name, 0) for name in ("target", "nontarget"))
+    return min(fewest, _COMPARISONS_PER_PERSON * row.counts.get("speakers", fewest))
+
+
+def flag_rows(rows: Sequence[Evaluation]) -> list[Evaluation]:
+    """Return rows with the flags that need all of them: chance, a positive control, attackers by what they know."""
+    chance = chances(rows)
+    return [
+        replace(
+            row,
+            flags=(
+                *(flag for flag in row.flags if flag.code not in (*_OF_CHANCE, *_OF_OTHER_ROWS)),
+                *_chance_flags(row, chance[i]),
+                *_flags_beside(row, [other for other in rows if same_people(row, other)]),
+            ),
+        )
+        for i, row in enumerate(rows)
+    ]
+
+
+def _chance_flags(row: Evaluation, chance: Chance) -> list[Flag]:
+    if chance.too_few and chance.beaten is None:
+        return [flag("too-few-to-test", people=row.counts["speakers"])]
+    if chance.p_value is None or chance.beaten is not False or row.about.role not in ("attack", "control"):
+        return []
+    control = row.about.role == "control" and row.about.question == "identity"
+    return [flag("attacker-at-chance"), *([flag("control-failed")] if control else [])]
+
+
+def _flags_beside(row: Evaluation, other_rows: Sequence[Evaluation]) -> list[Flag]:
+    threat = row.about.threat
+    if threat is None or not threat.is_named_attacker or row.about.question != "identity":
+        return []
+    if row.about.role in ("room", "protocol"):
+        return []
+    flags = []
+    if not any(other.about.role == "control" for other in other_rows):
+        flags.append(flag("no-positive-control"))
+    cheaper = dict.fromkeys(
+        other.about.threat.name
+        for other in other_rows
+        if other.about.threat is not None
+        and other.about.threat.is_named_attacker
+        and other.about.role != "protocol"
+        and same_setting(other, row)
+        and other.about.threat.knowledge < threat.knowledge
+        and other.labels.get("system") == row.labels.get("system")
+        and learns_less(row, other)
+    )
+    return [*flags, *(flag("weaker-than-cheaper", cheaper=name) for name in cheaper)]
+
+
+def learns_less(row: Evaluation, other: Evaluation) -> bool:
+    """Return whether the attacker of a row learns less than another one, beyond the interval of the difference.
+
+    They are compared by top-1 where both rows have it, else by ALID, else by D_ECE. The difference is paired where the
+    same people were left out of both; of results from files it rests on both spreads. Without either it is False.
+    """
+    name = next((name for name in _COMPARED if all(part.number(name) is not None for part in (row, other))), None)
+    if name is None:
+        return False
+    gap = _paired(row, other, name) or _unpaired(row, other, name)
+    return gap is not None and gap.value < 0.0 and gap.high < 0.0
+
+
+def _paired(row: Evaluation, other: Evaluation, name: str) -> Difference | None:
+    first, second = row.replicates, other.replicates
+    if first is None or second is None or any(name not in part.left_out for part in (first, second)):
+        return None
+    if (row.setup.intervals, row.setup.seed) != (other.setup.intervals, other.setup.seed):
+        return None
+    people = first.people[name]
+    if first.speakers is None or first.speakers != second.speakers:
+        return None
+    if not np.array_equal(people.shares, second.people[name].shares):
+        return None
+    left_out = first.left_out[name], second.left_out[name]
+    return difference(float(row[name]), float(other[name]), left_out, people.shares, people.effective, row.setup.level)
+
+
+def _unpaired(row: Evaluation, other: Evaluation, name: str) -> Difference | None:
+    first, second = row.metrics[name].spread, other.metrics[name].spread
+    if first is None or second is None:
+        return None
+    return unpaired_difference(float(row[name]), float(other[name]), first, second, row.setup.level)
+
 
 _DATA = ("dataset", "split")
 
@@ -61,3 +174,42 @@ def _fitting(row: Evaluation, utility: Sequence[Evaluation]) -> list[Evaluation]
 def _names(trial: str) -> tuple[str, ...]:
     """What original speech is called, whichever system is attacked."""
     return (UNPROTECTED,) if trial == "original" else ()
+
+
+def on_front(points: Sequence[tuple[float, float]]) -> list[bool]:
+    """For pairs of which less is better, whether no other is as good in both and better in one.
+
+    Examples
+    --------
+    >>> on_front([(0.0, 3.0), (1.0, 1.0), (1.0, 2.0), (2.0, 1.0)])
+    [True, True, False, False]
+    """
+    return [not any(o[0] <= p[0] and o[1] <= p[1] and o != p for o in points) for p in points]
+
+
+@dataclass(frozen=True, slots=True)
+class FrontPoint:
+    """A protector at one strength, by the rows of `assess_strengths`: its strongest attacker, and verification."""
+
+    protector: str
+    strength: float
+    attack: Evaluation
+    utility: Evaluation
+    on_front: bool = False
+
+
+def front_points(rows: Sequence[Evaluation], *, utility: Literal["eer", "top1"] = "eer") -> list[FrontPoint]:
+    """Points of rows, in their order; of several attackers the first counts, as `assess` orders them."""
+    attacks: dict[tuple[str, float], Evaluation] = {}
+    verified: dict[tuple[str, float], Evaluation] = {}
+    for row in rows:
+        if row.about.protector is None or row.about.strength is None or row.about.role == "training":
+            continue
+        side = verified if row.about.role == "utility" else attacks
+        side.setdefault((row.about.protector, row.about.strength), row)
+    keys = [key for key in attacks if key in verified]
+    sign = -1.0 if utility == "top1" else 1.0
+    pairs = [(sign * float(verified[key][utility]), float(attacks[key]["d_ece"])) for key in keys]
+    return [
+        FrontPoint(*key, attacks[key], verified[key], best) for key, best in zip(keys, on_front(pairs), strict=True)
+    ]

@@ -1,25 +1,163 @@
-"""A row of results: everything that was measured of one set of scores."""
+"""A row of results: everything that was measured of one set of scores, as values, JSON and data frames."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
+from html import escape
+from math import isfinite, isnan
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from zeroevidence.data.scores import Scores
+from zeroevidence.data.writing import refuse_existing, write_atomically
+from zeroevidence.errors import MissingExtra, UsageError
 from zeroevidence.evaluation.rows.about import About
-from zeroevidence.evaluation.rows.columns import NOT_STORED
-from zeroevidence.evaluation.rows.curves import Curve, Points, Surface
+from zeroevidence.evaluation.rows.curves import Curve, People, Points, Recordings, Surface, Threshold, Trials
 from zeroevidence.evaluation.rows.flags import Flag
-from zeroevidence.evaluation.rows.frames import to_frame, to_html_table
-from zeroevidence.evaluation.rows.measure_result import MeasureResult
-from zeroevidence.evaluation.rows.records import results_text, to_record, write_text
-from zeroevidence.evaluation.rows.replicates import Replicates
-from zeroevidence.evaluation.rows.setup import Setup, signature
-from zeroevidence.evaluation.rows.threshold import Threshold
-from zeroevidence.evaluation.rows.trials import People, Recordings, Trials
+from zeroevidence.evaluation.rows.measure_result import NO_VALUE, NOT_STORED, RESULT_COLUMNS, MeasureResult, Replicates
+from zeroevidence.evaluation.rows.setup import Setup, joint_signature, signature
 from zeroevidence.measure.measures import MEASURES, headline_measures
+from zeroevidence.uncertainty.level import percent
+
+SCHEMA = "zeroevidence/evaluation/3"
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+
+
+def to_record(value: Any) -> Any:
+    """Return a value as JSON can hold it: dataclasses and mappings as objects, sequences as lists.
+
+    Infinities are the texts "inf" and "-inf", NaN is null. Fields at their default, and those that are marked as
+    not stored, are left out.
+
+    Examples
+    --------
+    >>> from zeroevidence.evaluation.rows.measure_result import MeasureResult
+    >>> to_record(MeasureResult(float("inf"), "bit", high=2.0))
+    {'value': 'inf', 'unit': 'bit', 'high': 2.0}
+    """
+    if isinstance(value, float):
+        return value if isfinite(value) else None if isnan(value) else str(value)
+    if is_dataclass(value):
+        stored = ((item, getattr(value, item.name)) for item in fields(value) if item.metadata.get("stored", True))
+        return {item.name: to_record(part) for item, part in stored if not _is_default(part, item.default)}
+    if isinstance(value, Mapping):
+        return {str(name): to_record(part) for name, part in value.items()}
+    if isinstance(value, (tuple, list)):
+        return [to_record(part) for part in value]
+    return value
+
+
+def _is_default(value: Any, default: Any) -> bool:
+    """Whether a field says nothing; 0.0 equals False, but says something."""
+    return default is not MISSING and type(value) is type(default) and value == default
+
+
+def results_text(records: Sequence[Mapping[str, Any]], signatures: Sequence[str]) -> str:
+    """Return the text of a result file: one object with schema, signature and rows."""
+    document = {"schema": SCHEMA, "signature": joint_signature(signatures), "rows": list(records)}
+    return _indented(document) + "\n"
+
+
+def write_text(text: str, path: str | Path, *, overwrite: bool) -> None:
+    """Write a file whole or not at all; one that exists is kept unless `overwrite`."""
+    refuse_existing(path, overwrite)
+    write_atomically(Path(path), lambda temporary: temporary.write_text(text, encoding="utf-8", newline=""))
+
+
+def _indented(value: Any, inset: str = "") -> str:
+    """A value as indented JSON with lists of numbers on one line: people read these files too."""
+    deeper = f"{inset} "
+    if isinstance(value, dict) and value:
+        lines = [f"{deeper}{_encode(str(name))}: {_indented(part, deeper)}" for name, part in value.items()]
+        return "{\n" + ",\n".join(lines) + f"\n{inset}}}"
+    if isinstance(value, list) and any(isinstance(part, (dict, list)) for part in value):
+        return "[\n" + ",\n".join(f"{deeper}{_indented(part, deeper)}" for part in value) + f"\n{inset}]"
+    return _encode(value)
+
+
+# The labels of tables in their usual order; others follow.
+LABELS = (
+    *("system", "dataset", "attribute", "class", "split", "sex"),
+    *("enrolment", "trial", "attacker", "encoder", "backend", "protocol"),
+)
+_NUMBERS = tuple(column.name for column in RESULT_COLUMNS if column.format != "text")
+
+
+def used_labels(rows: Sequence[Evaluation]) -> list[str]:
+    """Labels that at least one row carries, in the usual order, others after them."""
+    present = {name for row in rows for name in row.labels}
+    return [name for name in LABELS if name in present] + sorted(present - set(LABELS))
+
+
+def records(rows: Sequence[Evaluation]) -> Iterator[dict[str, Any]]:
+    """One record per row and measure; a measure with several values gets one for each, under `key`. NaN is None."""
+    labels = used_labels(rows)
+    for row in rows:
+        shared = {name: row.labels.get(name) for name in labels}
+        flags = " ".join(flag.code for flag in row.flags) or None
+        for name, result in row.metrics.items():
+            values = result.value if isinstance(result.value, Mapping) else {None: result.value}
+            columns = {column.name: getattr(result, column.name) for column in RESULT_COLUMNS}
+            for key, value in values.items():
+                number = {"value": None if value != value else value}
+                identity = {**shared, "measure": name, "key": key}
+                yield {**identity, **columns, **number, "flags": flags, "signature": row.signature}
+
+
+def to_frame(rows: Sequence[Evaluation], *, backend: str = "polars") -> Any:
+    """The records as a data frame of the backend; categories stand in a column of their own beside the numbers."""
+    import narwhals
+
+    lines = []
+    for record in records(rows):
+        value = record["value"]
+        is_category = isinstance(value, str)
+        number = None if is_category or value is None else float(value)
+        lines.append({**record, "value": number, "category": value if is_category else None})
+    columns = {name: [line[name] for line in lines] for name in (lines[0] if lines else ())}
+    schema = {name: narwhals.Float64() if name in _NUMBERS else narwhals.String() for name in columns}
+    try:
+        return narwhals.from_dict(columns, schema, backend=backend).to_native()  # type: ignore[arg-type]
+    except ModuleNotFoundError:
+        raise MissingExtra(backend, f"a data frame of {backend}") from None
+    except (ValueError, TypeError) as error:
+        raise UsageError(f"a data frame of {backend!r} cannot be made: {error}") from None
+
+
+def to_html_table(row: Evaluation) -> str:
+    """A small table of the measures that are single values, for notebooks."""
+    lines = []
+    for name, result in row.metrics.items():
+        if isinstance(result.value, Mapping):
+            continue
+        title, meaning = (MEASURES[name].title, MEASURES[name].meaning) if name in MEASURES else (name, "")
+        cells = "".join(f"<td>{escape(text)}</td>" for text in (_value_text(result), *_beside_value(result)))
+        lines.append(f'<tr><th title="{escape(meaning)}">{escape(title)}</th>{cells}</tr>')
+    levels = sorted({result.level for result in row.metrics.values() if result.level is not None})
+    interval = f"{percent(levels[0])} interval" if len(levels) == 1 else "interval"
+    labels = escape(", ".join(f"{name}: {value}" for name, value in row.labels.items()))
+    flags = "".join(f"<li><b>{escape(flag.code)}</b>: {escape(flag.sentence)}</li>" for flag in row.flags)
+    head = "".join(f"<th>{name}</th>" for name in ("measure", "value", interval, "p", "unit"))
+    caption = f"<caption>{labels}</caption>" if labels else ""
+    return (
+        f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
+        f"{f'<ul>{flags}</ul>' if flags else ''}<code>{escape(row.signature)}</code>"
+    )
+
+
+def _value_text(result: MeasureResult) -> str:
+    if result.number is None:
+        return str(result.value)
+    return NO_VALUE if result.number != result.number else f"{result.number:.4g}"
+
+
+def _beside_value(result: MeasureResult) -> tuple[str, str, str]:
+    """Interval, p-value and unit."""
+    interval = "" if result.low is None or result.high is None else f"{result.low:.4g} to {result.high:.4g}"
+    return interval, "" if result.p_value is None else f"{result.p_value:.2g}", result.unit
+
 
 V = TypeVar("V")
 

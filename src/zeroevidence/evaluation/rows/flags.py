@@ -6,12 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
-from zeroevidence.data.loaded_scores import SameSession
-from zeroevidence.data.relaxed_rules import RelaxedRule
+from zeroevidence.data.loaded_scores import RelaxedRule, SameSession
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation.rows.measure_result import MeasureResult
-from zeroevidence.uncertainty.exposure import upper_share_limit
 from zeroevidence.uncertainty.level import LEAST_PEOPLE, LEVEL
+from zeroevidence.uncertainty.spread import upper_share_limit
 
 # fault: the number does not mean what it seems to; warning: read it with care; note: good to know
 Severity: TypeAlias = Literal["fault", "warning", "note"]

@@ -1,16 +1,64 @@
-"""The result of one measure: its value, and the numbers that stand beside it."""
+"""The result of one measure: its value, the numbers beside it, and the replicates that its interval is made of."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from math import isnan, nan
-from typing import TypeAlias
+from typing import Any, Literal, TypeAlias
 
-from zeroevidence.evaluation.rows.columns import Column, column, columns
-from zeroevidence.measure.measures import MEASURES
+import numpy as np
+
+from zeroevidence._typing import FloatArray, IntArray, StrArray
+from zeroevidence.data.scores import Scores
+from zeroevidence.measure.measures import MEASURES, Direction, IntervalRule
+from zeroevidence.uncertainty.level import LEAST_PEOPLE
 from zeroevidence.uncertainty.null import Null
-from zeroevidence.uncertainty.spread import Spread
+from zeroevidence.uncertainty.spread import Spread, estimate_bias, estimate_spread, is_biased, upper_share_limit
+
+# number: in the unit of the measure; share: a probability or level; text: as it is
+ColumnFormat: TypeAlias = Literal["number", "share", "text"]
+_KEY = "column"
+NOT_STORED: Mapping[str, Any] = {"stored": False}  # metadata of a field that files do not hold
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of the tables of results.
+
+    Parameters
+    ----------
+    name
+        The field's name, which is also the column's in CSV files and data frames.
+    title
+        The heading that people read.
+    format
+        How a value is written.
+    in_report
+        Whether the table of an HTML report has the column.
+    description
+        One sentence about it, shown where the heading is explained.
+    """
+
+    name: str
+    title: str
+    format: ColumnFormat = "number"
+    in_report: bool = False
+    description: str = ""
+
+
+def column(
+    title: str, format: ColumnFormat = "number", *, in_report: bool = False, description: str = ""
+) -> Mapping[str, Any]:
+    """Metadata of a dataclass field that is a column."""
+    return {_KEY: (title, format, in_report, description)}
+
+
+def columns(kind: type) -> tuple[Column, ...]:
+    """The columns that the fields of a dataclass declare, in their order."""
+    declared = ((item.name, item.metadata[_KEY]) for item in fields(kind) if _KEY in item.metadata)
+    return tuple(Column(name, *rest) for name, rest in declared)
+
 
 NO_VALUE = "–"  # what people read where there is no number
 Value: TypeAlias = float | int | str | Mapping[str, float | int]
@@ -117,3 +165,220 @@ class MeasureResult:
 
 
 RESULT_COLUMNS: tuple[Column, ...] = columns(MeasureResult)
+
+
+def measure_range(name: str, most_bits: float = np.inf) -> tuple[float, float]:
+    """Return the lowest and the highest value of a measure; that of a search is at most `most_bits`."""
+    entry = MEASURES[name]
+    return entry.low, min(entry.high, most_bits) if entry.unit == "bit" else entry.high
+
+
+def with_limits(
+    result: MeasureResult,
+    name: str,
+    spread: Spread | None,
+    level: float,
+    *,
+    centre: float | None = None,
+    most_bits: float = np.inf,
+    bound: bool = True,
+    method: str | None = None,
+) -> MeasureResult:
+    """Return the result of a measure with interval, bound and level.
+
+    Interval and bound are for people like these: they lie around the value corrected for few people, are widened to
+    reach the value, and are cut at the ends of the measure's range.
+
+    Parameters
+    ----------
+    result
+        The value of the measure.
+    name
+        The measure.
+    spread
+        Standard error and degrees of freedom; without it the result has no limits.
+    level
+        Confidence level.
+    centre
+        The value corrected for few people, where the measure is biased; reported where the measure has an estimate.
+    most_bits
+        What a search through these identities can tell at most.
+    bound
+        Whether the one-sided bound is given.
+    method
+        What to say about how the interval was made, in place of the method of the result.
+    """
+    if spread is None:
+        return result
+    scale = measure_range(name, most_bits)
+    value = float(result)
+    middle = value if centre is None else centre
+    low, high = np.clip(spread.limits(middle, level), *scale)
+    limit = one_sided_limit(spread, middle, level, MEASURES[name].discloses, scale) if bound else None
+    if limit is not None:
+        limit = max(limit, value) if MEASURES[name].discloses == "up" else min(limit, value)
+    return replace(
+        result,
+        method=method or result.method,
+        estimate=centre if MEASURES[name].estimated else None,
+        low=min(float(low), value),
+        high=max(float(high), value),
+        bound=limit,
+        level=level,
+        spread=spread,
+    )
+
+
+def with_share_limits(result: MeasureResult, people: int, level: float) -> MeasureResult:
+    """Return a share of people with the limits of Clopper and Pearson.
+
+    Examples
+    --------
+    >>> result = with_share_limits(MeasureResult(0.0, "rate"), 30, 0.95)
+    >>> [round(x, 3) for x in (result.low, result.high, result.bound)]
+    [0.0, 0.116, 0.095]
+    """
+    count, side = float(result) * people, (1.0 + level) / 2.0
+    return replace(
+        result,
+        low=1.0 - float(upper_share_limit(round(people - count), people, side)),
+        high=float(upper_share_limit(round(count), people, side)),
+        bound=float(upper_share_limit(round(count), people, level)),
+        level=level,
+    )
+
+
+def one_sided_limit(
+    spread: Spread, value: float, level: float, discloses: Direction, scale: tuple[float, float]
+) -> float | None:
+    """Return the one-sided limit on the side of the attacker, within the scale; None without a direction."""
+    if discloses == "none":
+        return None
+    limit = spread.at_most(value, level) if discloses == "up" else spread.at_least(value, level)
+    return float(np.clip(limit, *scale))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SampledPeople:
+    """The people that a family of measures is computed from.
+
+    Parameters
+    ----------
+    clusters
+        Number of people who have targets, or trials of a search.
+    effective
+        Number of people of equal size who would count as much.
+    shares
+        The share of the data that each group of people brings.
+    most_bits
+        What a search can tell at most.
+    """
+
+    clusters: int
+    effective: float
+    shares: FloatArray
+    most_bits: float = np.inf
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SearchedTrials:
+    """The trials of a search that started from embeddings, whose they are, and how many identities were searched."""
+
+    trials: StrArray
+    speakers: IntArray | StrArray
+    identities: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Replicates:
+    """Values of every scalar measure on fewer people.
+
+    Parameters
+    ----------
+    unit
+        What was left out: speakers, identifiers, scores.
+    rules
+        By measure: how its interval is made.
+    people
+        By measure: the people of its family.
+    left_out
+        By measure: values without each group of people.
+    halves
+        By measure: values on halves of the people.
+    unseen
+        By measure: its changes, per share of people, if some people are not recognised at all or in every recording.
+    scores
+        What was measured: two systems are paired only where it was the same trials.
+    search
+        The same for a search that started from embeddings.
+    """
+
+    unit: str
+    rules: Mapping[str, IntervalRule]
+    people: Mapping[str, SampledPeople]
+    left_out: Mapping[str, FloatArray]
+    halves: Mapping[str, FloatArray]
+    unseen: Mapping[str, tuple[float, ...]]
+    scores: Scores | None = None
+    search: SearchedTrials | None = None
+
+    @property
+    def speakers(self) -> tuple[str | int, ...] | None:
+        """The people of the data, in the order of their names; None where nobody is named."""
+        if self.search is not None:
+            return tuple(np.unique(np.asarray(self.search.speakers)).tolist())
+        speakers = None if self.scores is None else self.scores.speakers
+        return None if speakers is None else tuple(speakers.tolist())
+
+    @property
+    def groups(self) -> int:
+        """Number of groups that were left out in turn."""
+        return max(len(values) for values in self.left_out.values())
+
+    @property
+    def fewest(self) -> SampledPeople:
+        """The people of the family of measures with the fewest people."""
+        return min(self.people.values(), key=lambda people: people.effective)
+
+    def corrected(self, name: str, value: float) -> float | None:
+        """The value less its bias on few people, within the range of the measure; None where it is not corrected."""
+        if name not in self.halves or not is_biased(self.rules[name]):
+            return None
+        bias = estimate_bias(value, self.halves[name], self.rules[name])
+        return float(np.clip(value - bias, *measure_range(name, self.people[name].most_bits)))
+
+    def _refitted(self, name: str) -> float:
+        """Return the standard deviation over halves, whose model was fitted again; it is about the standard error."""
+        values = self.halves[name][~np.isnan(self.halves[name])] if name in self.halves else np.empty(0)
+        return float(values.std()) if len(values) else 0.0
+
+    def with_interval(self, result: MeasureResult, name: str, level: float) -> MeasureResult:
+        """Return the result of a measure with its estimate, interval and bound, where people are enough for them."""
+        people, rule = self.people[name], self.rules[name]
+        if people.clusters < LEAST_PEOPLE:
+            return result
+        if rule == "extreme":
+            return _with_extreme_interval(result, self.halves.get(name), level)
+        value = float(result)
+        centre = self.corrected(name, value)
+        spread = estimate_spread(
+            value,
+            self.left_out[name],
+            people.shares,
+            people.effective,
+            self.unseen.get(name, ()),
+            # What is left of the bias of a density is of the order of the correction.
+            model_error=float(np.hypot(self._refitted(name), value - centre))
+            if centre is not None and rule == "kernel"
+            else 0.0,
+        )
+        return with_limits(result, name, spread, level, centre=centre, most_bits=people.most_bits)
+
+
+def _with_extreme_interval(result: MeasureResult, halves: FloatArray | None, level: float) -> MeasureResult:
+    """Return the interval of a maximum: from what halves of the people show to what was seen."""
+    finite = np.empty(0) if halves is None else halves[~np.isnan(halves)]
+    if len(finite) == 0:
+        return result
+    low = float(np.quantile(finite, (1.0 - level) / 2.0, method="inverted_cdf"))
+    return replace(result, low=min(low, float(result)), high=float(result), level=level)

@@ -1,20 +1,119 @@
-"""How a row was computed, and the one line that makes its numbers reproducible."""
+"""How a row is computed, and the one line that makes its numbers reproducible."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, get_args
+
+import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray, StrArray
 from zeroevidence._version import __version__
-from zeroevidence.calibrate.rows import RowCalibration
-from zeroevidence.data.loaded_scores import SameSession
-from zeroevidence.data.relaxed_rules import RelaxedRule
-from zeroevidence.evaluation.rows.options import Options
+from zeroevidence.calibrate.rows import CalibrationMethod, RowCalibration, RowScalingChoice
+from zeroevidence.data.loaded_scores import RelaxedRule, SameSession
+from zeroevidence.data.matrix import ScoreMatrix
+from zeroevidence.data.scores import Scores
+from zeroevidence.errors import UsageError
 from zeroevidence.measure.measures import Family
-from zeroevidence.measure.views import LinkabilityMethod
+from zeroevidence.measure.views import LinkabilityMethod, PairSettings
 from zeroevidence.uncertainty.level import LEVEL
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to measure; all of it is in the signature.
+
+    Parameters
+    ----------
+    linkability
+        Estimator of linkability.
+    omega
+        Ratio of the priors of mated and non-mated pairs that linkability supposes.
+    dcf_prior
+        Prior of a target for the detection costs.
+    calibration
+        Method of the calibration of a search.
+    ddof
+        Divisor of the row deviation: 0 population, 1 sample.
+    l2
+        Penalty of the logistic fit.
+    balanced
+        Whether classes have equal weight in the logistic fit.
+    row_scaling
+        What is done to each row of a search before it is calibrated: ``standardise``, ``centre`` or ``none``, or
+        ``auto`` for the one with the least log-loss on other people.
+    intervals
+        How many groups of people are left out in turn at most, 0 for no intervals. Fewer people are left out one by
+        one.
+    level
+        Confidence level of intervals, bounds and tests, and of the quantile of the null.
+    null
+        Permutations of the null, 0 for none.
+    seed
+        Of all random choices.
+
+    Examples
+    --------
+    >>> Options(intervals=0, linkability="pav").linkability
+    'pav'
+    >>> Options(dcf_prior=2.0)
+    Traceback (most recent call last):
+    ...
+    zeroevidence.errors.UsageError: dcf_prior: expected a number between 0 and 1, got 2.0
+    """
+
+    linkability: LinkabilityMethod = "density"
+    omega: float = 1.0
+    dcf_prior: float = 0.05
+    calibration: CalibrationMethod = "logistic"
+    ddof: int = 0
+    l2: float = 0.0
+    balanced: bool = False
+    row_scaling: RowScalingChoice = "standardise"
+    intervals: int = 200
+    level: float = LEVEL
+    null: int = 200
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name, choices in (
+            ("linkability", get_args(LinkabilityMethod)),
+            ("calibration", get_args(CalibrationMethod)),
+            ("ddof", (0, 1)),
+            ("balanced", (False, True)),
+            ("row_scaling", get_args(RowScalingChoice)),
+        ):
+            if getattr(self, name) not in choices:
+                expected = ", ".join(map(str, choices))
+                raise UsageError(f"{name}: expected one of {expected}, got {getattr(self, name)!r}")
+        for name in ("intervals", "null", "seed"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+                raise UsageError(f"{name}: expected a whole number from 0 on, got {value!r}")
+        for name in ("dcf_prior", "level"):
+            value = getattr(self, name)
+            if not isinstance(value, (int, float)) or not 0.0 < value < 1.0:
+                raise UsageError(f"{name}: expected a number between 0 and 1, got {value!r}")
+        if not isinstance(self.omega, (int, float)) or not 0.0 < self.omega < float("inf"):
+            raise UsageError(f"omega: expected a positive, finite number, got {self.omega!r}")
+        if not isinstance(self.l2, (int, float)) or not 0.0 <= self.l2 < float("inf"):
+            raise UsageError(f"l2: expected a finite number from 0 on, got {self.l2!r}")
+
+    def changed(self, settings: Mapping[str, Any]) -> Options:
+        """Return the options with some fields changed."""
+        names = [field.name for field in fields(self)]
+        unknown = [name for name in settings if name not in names]
+        if unknown:
+            raise UsageError(f"unknown option {unknown[0]!r}; expected one of {', '.join(names)}")
+        return replace(self, **settings) if settings else self
+
+    @property
+    def pairs(self) -> PairSettings:
+        """Return the settings of the one-to-one measures."""
+        return PairSettings(self.linkability, self.dcf_prior, self.seed, omega=self.omega)
+
 
 _DIGITS = 16  # of a digest that a signature shows
 _COUNTED = ("target", "nontarget", "spoof")
@@ -258,3 +357,39 @@ def digest(arrays: Iterable[FloatArray | IntArray | StrArray | None]) -> str:
             part = values[start : start + (1 << 16)].astype("<f8") + 0.0  # -0.0 and 0.0 are one score
             hasher.update(part.data)
     return hasher.hexdigest()
+
+
+def score_digest(*parts: Scores | ScoreMatrix, prior: FloatArray | None = None) -> str:
+    """SHA-256 of scores, of who was compared with whom, and of the names, whose order decides about folds and halves.
+
+    Parameters
+    ----------
+    parts
+        Scores in the order of their names; those without names are put in ascending order here.
+    prior
+        Probability of each identity before the trial is heard, where it is not the same for all.
+
+    Examples
+    --------
+    >>> from zeroevidence.data.scores import Pairs
+    >>> pairs = Pairs([0], [0]), Pairs([1], [0])
+    >>> of = lambda *people: score_digest(Scores([2.0], [1.0], *pairs, enrolments=list(people), trials=["t"]))
+    >>> of("ann", "bob") == of("ann", "bob"), of("ann", "bob") == of("eve", "bob")
+    (True, False)
+    """
+    return digest(_arrays(parts, prior))
+
+
+def _arrays(
+    parts: tuple[Scores | ScoreMatrix, ...], prior: FloatArray | None
+) -> Iterator[FloatArray | IntArray | StrArray | None]:
+    yield prior
+    for part in parts:
+        scores = part.to_scores() if isinstance(part, ScoreMatrix) else part
+        for values, pairs in ((scores.target, scores.target_pairs), (scores.nontarget, scores.nontarget_pairs)):
+            if pairs is None or scores.trials is None:
+                yield np.sort(values)
+            else:
+                yield values
+                yield pairs.enrolment * len(scores.trials) + pairs.trial
+        yield from (scores.enrolments, scores.trials, scores.enrolment_speakers, scores.trial_speakers)

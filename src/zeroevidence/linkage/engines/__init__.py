@@ -1,1 +1,157 @@
-"""Engines of a search, one module each, and what they share."""
+"""Engines: classes that compute the evidence of runs of trials, and the choice of one for a search."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar
+
+import numpy as np
+
+from zeroevidence._typing import IntArray
+from zeroevidence.errors import MissingExtra, UsageError
+from zeroevidence.linkage.evidence import TrialEvidence
+from zeroevidence.linkage.inputs import VectorSet
+from zeroevidence.linkage.optional import present
+from zeroevidence.linkage.plan import EnrolmentMoments, SearchPlan, enrolment_moments
+from zeroevidence.registry import Registry
+
+EngineName: TypeAlias = str  # of a registered engine, or AUTO
+Runs: TypeAlias = Sequence[tuple[int, int]]  # of trials: from, up to
+AUTO = "auto"
+_RUN_BYTES = 1 << 26
+
+
+@dataclass(frozen=True, slots=True)
+class Requirements:
+    """Properties of a search that an engine must be able to handle."""
+
+    dim: int
+    double: bool  # single precision would lose digits of the vectors, or double was asked for
+    function: bool  # scores come from a function, not from a dot product
+
+
+@dataclass(frozen=True, slots=True)
+class EngineSettings:
+    """Settings of an engine that the caller may choose; None leaves the choice to the engine."""
+
+    dtype: np.dtype[Any] | None = None  # of the products' inputs
+    device: str | None = None
+    threads: int | None = None
+    scheduler: Any = None
+
+
+class Linker(Protocol):
+    """Computes runs of trials of one search, and keeps between calls what it prepared."""
+
+    def rows(self, rows: IntArray) -> TrialEvidence:
+        """Return the evidence of some trials."""
+
+
+class Engine(ABC):
+    """One way to compute a search."""
+
+    name: ClassVar[EngineName]
+    needs: ClassVar[str] = "nothing"  # in words, for tables
+    modules: ClassVar[tuple[str, ...]] = ()  # that it imports
+    extra: ClassVar[str | None] = None  # optional part of this package that brings them
+    precisions: ClassVar[tuple[str, ...]] = ("float32", "float64")  # of the products' inputs
+    sums: ClassVar[type[np.floating[Any]] | None] = None  # precision of the products, if it is always the same
+    functions: ClassVar[bool] = False  # whether it takes any scoring function
+
+    def available(self) -> bool:
+        """Return whether the modules that it imports are installed."""
+        return all(present(module) for module in self.modules)
+
+    def moments(self, enrol: VectorSet, settings: EngineSettings) -> EnrolmentMoments | None:  # noqa: ARG002
+        """Moments of the enrolment, computed where this engine needs them; None if it does without."""
+        return enrolment_moments(enrol)
+
+    def run_trials(self, dim: int) -> int:
+        """Trials computed together unless the caller chooses: their vectors fit a modest memory."""
+        return max(1024, _RUN_BYTES // (8 * dim))
+
+    def device_rate(self, dim: int, settings: EngineSettings) -> float | None:  # noqa: ARG002
+        """Operations per second of products on a device, None where the processor multiplies."""
+        return None
+
+    @abstractmethod
+    def run(self, plan: SearchPlan, runs: Runs, settings: EngineSettings) -> Iterator[tuple[int, TrialEvidence]]:
+        """Yield the evidence of runs of trials with their index in `runs`, in the order in which they are done."""
+
+
+class LocalEngine(Engine):
+    """An engine of this machine, which computes one run of trials after the other."""
+
+    @abstractmethod
+    def priority(self, requirements: Requirements) -> int:
+        """Rank among the engines of this machine for such a search, the fastest highest; 0: only if named."""
+
+    @abstractmethod
+    def linker(self, plan: SearchPlan, settings: EngineSettings) -> Linker:
+        """Return the linker of one search."""
+
+    def run(self, plan: SearchPlan, runs: Runs, settings: EngineSettings) -> Iterator[tuple[int, TrialEvidence]]:
+        """Yield the evidence of runs of trials, in their order."""
+        linker = self.linker(plan, settings)
+        for index, (start, stop) in enumerate(runs):
+            yield index, linker.rows(np.arange(start, stop))
+
+
+ENGINES: Registry[Engine] = Registry("engine", package="zeroevidence.linkage.engines", order=lambda engine: engine.name)
+_E = TypeVar("_E", bound=type[Engine])
+
+
+def register(engine: _E) -> _E:
+    """Register an engine; a decorator of its class."""
+    ENGINES.add(engine())
+    return engine
+
+
+def engine_names() -> tuple[EngineName, ...]:
+    """Names that may be asked for: "auto", or that of an engine."""
+    return AUTO, *ENGINES
+
+
+def choose(name: EngineName, requirements: Requirements, settings: EngineSettings) -> Engine:
+    """Return the engine of that name, or the best one here; an error says why it cannot do this search."""
+    if name == AUTO:
+        return best(requirements, settings)
+    engine = ENGINES.find(name)
+    reason = refusal(engine, requirements, settings)
+    if reason is not None:
+        raise UsageError(reason)
+    if not engine.available():
+        if engine.extra is not None:
+            raise MissingExtra(engine.extra, f"the engine {name}")
+        raise UsageError(f"the engine {name} needs {engine.needs}")
+    return engine
+
+
+def best(requirements: Requirements, settings: EngineSettings) -> LocalEngine:
+    """Return the fastest engine of this machine that keeps the precision."""
+    refusals = {name: refusal(engine, requirements, settings) for name, engine in ENGINES.items()}
+    priorities = {
+        engine: engine.priority(requirements)
+        for name, engine in ENGINES.items()
+        if isinstance(engine, LocalEngine) and refusals[name] is None and engine.available()
+    }
+    engine = max(priorities, key=priorities.__getitem__, default=None)
+    if engine is not None and priorities[engine] > 0:
+        return engine
+    raise UsageError(next(filter(None, refusals.values()), "no engine of this machine suits this search; name one"))
+
+
+def refusal(engine: Engine, requirements: Requirements, settings: EngineSettings) -> str | None:
+    """Return why an engine cannot do such a search on any machine, None if it can."""
+    if requirements.function and not engine.functions:
+        able = " and ".join(name for name, other in ENGINES.items() if other.functions)
+        return f"a scoring function works with the engines {able}, not {engine.name}"
+    if settings.dtype is None or settings.dtype.name in engine.precisions:
+        return None
+    able = " or ".join(name for name, other in ENGINES.items() if settings.dtype.name in other.precisions)
+    if able:
+        return f"products of {settings.dtype} inputs need the engine {able}"
+    precisions = sorted({precision for other in ENGINES.values() for precision in other.precisions})
+    return f"expected products of {' or '.join(precisions)} inputs, got {settings.dtype}"

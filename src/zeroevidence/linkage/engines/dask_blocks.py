@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from zeroevidence.errors import ZeroEvidenceError
-from zeroevidence.linkage.engines.engine import Engine, EngineSettings, Linker, Requirements, Runs, best, register
-from zeroevidence.linkage.evidence.plan import SearchPlan
-from zeroevidence.linkage.evidence.trial_evidence import TrialEvidence
+from zeroevidence.linkage.engines import Engine, EngineSettings, Linker, Requirements, Runs, best, register
+from zeroevidence.linkage.evidence import TrialEvidence
 from zeroevidence.linkage.optional import optional
+from zeroevidence.linkage.plan import SearchPlan
 
 _ATTEMPTS = 5
 _PATIENCE = 60.0  # seconds without a worker before the search ends; a restarted worker takes some

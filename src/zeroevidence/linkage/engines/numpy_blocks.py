@@ -1,8 +1,4 @@
-"""Engine `numpy`: products by BLAS, then everything else while they are in cache, by threads over blocks of trials.
-
-Each thread multiplies its block of trials with a run of enrolment vectors; groups of rows of the products, small enough
-for a cache, are then compared, counted, exponentiated and summed. Only a few numbers per trial remain.
-"""
+"""Engines on NumPy: `numpy` multiplies blocks of trials and identities, `rows` takes any scoring function."""
 
 from __future__ import annotations
 
@@ -16,14 +12,109 @@ from functools import partial
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
-from zeroevidence.linkage.engines.engine import EngineSettings, Linker, LocalEngine, Requirements, register
-from zeroevidence.linkage.engines.exponentials import by_exp2, powers_of_two
-from zeroevidence.linkage.engines.whole_rows import WholeRowLinker
-from zeroevidence.linkage.evidence.plan import SearchPlan
-from zeroevidence.linkage.evidence.row_terms import OtherIdentities, finish, row_terms
-from zeroevidence.linkage.evidence.trial_evidence import LN2, TrialEvidence
-from zeroevidence.linkage.inputs.vectors import VectorSet
-from zeroevidence.linkage.optional import one_blas_thread
+from zeroevidence.linkage.engines import EngineSettings, Linker, LocalEngine, Requirements, register
+from zeroevidence.linkage.evidence import (
+    LN2,
+    OtherIdentities,
+    TrialEvidence,
+    calibrated_slope,
+    centred,
+    check_range,
+    finish,
+    removed_level,
+    row_terms,
+    score_rows,
+)
+from zeroevidence.linkage.inputs import VectorSet
+from zeroevidence.linkage.optional import one_blas_thread, optional, present
+from zeroevidence.linkage.plan import EnrolmentMoments, SearchPlan
+from zeroevidence.measure.softplus import HAS_EXP, HAS_EXP2, by_exp, by_exp2, powers_by_numpy
+
+__all__ = ["LARGEST_ERROR", "by_exp", "by_exp2", "by_torch", "powers_of_two"]
+
+LARGEST_ERROR = 4e-6  # relative, for numbers from -60 to 60, of any of these methods
+_LN2 = np.float32(np.log(2.0))
+_TORCH_BLOCK = 1 << 14  # few enough for torch not to start threads of its own
+_PAYS = 1 << 30  # exponentials that are worth importing torch
+_VECTORISED = HAS_EXP or HAS_EXP2
+
+
+def powers_of_two(count: float) -> Callable[[FloatArray], None]:
+    """Return a function that replaces the numbers of a contiguous array by powers of two; `count` are expected in all.
+
+    The choice depends on processor, installed packages and `count` alone, so that the same search gives the same
+    digits.
+    """
+    return by_torch if not _VECTORISED and count >= _PAYS and present("torch") else powers_by_numpy()
+
+
+def by_torch(powers: FloatArray) -> None:
+    """By torch's exponential."""
+    torch = optional("torch", "torch", "exponentials")
+    powers *= _LN2
+    flat = torch.from_numpy(powers.reshape(-1))
+    for start in range(0, len(flat), _TORCH_BLOCK):
+        flat[start : start + _TORCH_BLOCK].exp_()
+
+
+class WholeRowLinker:
+    """Computes runs of trials of one search with any scoring."""
+
+    def __init__(self, plan: SearchPlan) -> None:
+        self.plan = plan
+
+    def rows(self, rows: IntArray) -> TrialEvidence:
+        """Return the evidence of some trials."""
+        return TrialEvidence.join([self._block(rows[part], scores) for part, scores in score_rows(self.plan, rows)])
+
+    @np.errstate(over="ignore", invalid="ignore")
+    def _block(self, rows: IntArray, scores: FloatArray) -> TrialEvidence:
+        plan = self.plan
+        index, mated = np.arange(len(rows)), plan.mated[rows]
+        score = scores[index, mated]
+        greater = (scores > score[:, None]).sum(axis=1)
+        equal = (scores == score[:, None]).sum(axis=1) - 1
+        top = scores.argmax(axis=1)
+        fires = np.full(len(rows), -1)
+        if plan.threshold is not None:
+            fires = (scores > plan.threshold[rows][:, None]).sum(axis=1)
+        scores[index, mated] = -np.inf
+        best = scores.max(axis=1)
+        scores[index, mated] = score
+        mean, deviation = centred(scores, plan.ddof)
+        slope = calibrated_slope(plan, plan.weight[rows], deviation)
+        scores *= slope[:, None]
+        high = scores.max(axis=1)
+        log_sum = high + np.log(np.exp(scores - high[:, None]).sum(axis=1))
+        lid = np.where(slope == 0.0, 0.0, (scores[index, mated] - log_sum + np.log(plan.identities)) / LN2)
+        log_sum += plan.bias[rows] + removed_level(plan, slope, mean)
+        evidence = TrialEvidence(
+            plan.identities, score, mean, deviation, log_sum, lid, greater, equal, best, top, fires
+        )
+        return check_range(plan, rows, evidence)
+
+
+@register
+class WholeRowEngine(LocalEngine):
+    """Every score of a row at once; slow, and takes any scoring function."""
+
+    name = "rows"
+    precisions = ("float64",)
+    sums = np.float64
+    functions = True
+
+    def priority(self, requirements: Requirements) -> int:
+        """Return a priority above NumPy's for scoring functions."""
+        return 20 if requirements.function else 0
+
+    def moments(self, enrol: VectorSet, settings: EngineSettings) -> EnrolmentMoments | None:  # noqa: ARG002
+        """Return None: mean and deviation follow from the scores."""
+        return None
+
+    def linker(self, plan: SearchPlan, settings: EngineSettings) -> WholeRowLinker:  # noqa: ARG002
+        """Return the linker of one search."""
+        return WholeRowLinker(plan)
+
 
 _ROWS = 1024  # trials multiplied at once, at most
 _SHARES = 4  # parts of blocks for each thread, at least, so that all have work until the end

@@ -15,16 +15,25 @@ import numpy as np
 
 from zeroevidence._typing import IntArray
 from zeroevidence.errors import UsageError
-from zeroevidence.linkage.engines.engine import EngineSettings, LocalEngine, Requirements, Runs, register
-from zeroevidence.linkage.engines.torch_blocks import TorchLinker, cuda_present, product_rate, torch_moments
-from zeroevidence.linkage.evidence.moments import EnrolmentMoments
-from zeroevidence.linkage.evidence.plan import SearchPlan
-from zeroevidence.linkage.evidence.row_terms import TERMS, OtherIdentities, RowTerms, finish
-from zeroevidence.linkage.evidence.trial_evidence import ARRAYS, LN2, TrialEvidence
+from zeroevidence.linkage.engines import EngineSettings, LocalEngine, Requirements, Runs, register
+from zeroevidence.linkage.engines.torch_blocks import (
+    TorchLinker,
+    cuda_present,
+    doubled,
+    fetched,
+    load_torch,
+    on_device,
+    parts,
+    product_rate,
+    sent,
+    staged,
+    torch_moments,
+)
+from zeroevidence.linkage.evidence import ARRAYS, LN2, TERMS, OtherIdentities, RowTerms, TrialEvidence, finish
 from zeroevidence.linkage.gpu.kernels import Kernel, KernelArguments, pick_kernel
-from zeroevidence.linkage.gpu.staging import doubled, fetched, load_torch, on_device, parts, sent, staged
-from zeroevidence.linkage.inputs.vectors import VectorSet, as_slice
+from zeroevidence.linkage.inputs import VectorSet, as_slice
 from zeroevidence.linkage.optional import optional
+from zeroevidence.linkage.plan import EnrolmentMoments, SearchPlan
 
 _SAFE = 100.0  # exponents up to here sum without overflow in single precision
 _LARGEST_SHIFT = 60.0  # of exponents: a larger one would make the term of the row's mean, 2**0, vanish

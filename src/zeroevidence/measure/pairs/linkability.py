@@ -1,19 +1,4 @@
-r"""Linkability of mated pairs [Gomez-Barrero et al. 2018; Maouche et al. 2020].
-
-Local linkability of a score is how much more likely a mated pair is behind it than a non-mated one,
-
-.. math:: D(s) = \max\left(0, \frac{\omega LR(s) - 1}{\omega LR(s) + 1}\right),
-
-and the global one is its mean over mated scores. The likelihood ratio has to be estimated, in three ways:
-
-``density``
-    No shape assumed, cross-fitted: scores of no evidence come out near 0 (the default).
-``pav``
-    Exact when the ratio rises with the score; no bins, no parameters; never negative, so biased upwards on few scores.
-``histogram``
-    As the VoicePrivacy 2020 and 2022 tools, for comparison with their tables. It reports 0.05 to 0.12 where 500
-    mated scores carry no evidence, and 0.5 for two separated constants.
-"""
+"""Linkability of mated pairs, and all scores of both classes as a view."""
 
 from __future__ import annotations
 
@@ -23,12 +8,11 @@ from typing import get_args
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
-from zeroevidence.calibrate.density import atom_cells, best_width, density_shares, rank_cells, split_folds
+from zeroevidence.calibrate.logistic import atom_cells, best_width, density_shares, rank_cells, split_folds
 from zeroevidence.calibrate.pav import Blocks, Counts, RankedScores, block_lows, pool, rank
 from zeroevidence.errors import UsageError
-from zeroevidence.measure.inputs import takes_scores
-from zeroevidence.measure.measures import IntervalRule, pair_measure
-from zeroevidence.measure.views import LinkabilityMethod, PairSettings, PairView
+from zeroevidence.measure.measures import MEASURES, IntervalRule, pair_measure
+from zeroevidence.measure.views import LinkabilityMethod, PairSettings, PairView, takes_scores
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -328,3 +312,40 @@ def _linkability(view: PairView) -> float:
 def _linkability_nonmated(view: PairView) -> float | None:
     """How reliably a non-mated pair can be recognised as one; 0 means that mated and non-mated pairs look alike."""
     return view.nonmated_linkability()
+
+
+class ScoreView(PairView):
+    """All scores of both classes."""
+
+    def __init__(
+        self, ranked: RankedScores, settings: PairSettings | None = None, closed_set: Counts | None = None
+    ) -> None:
+        super().__init__(ranked.counts, settings or PairSettings(), closed_set)
+        self.ranked = ranked
+
+    def class_means(self, name: str) -> tuple[float, float] | None:
+        """Means over all scores of each class."""
+        cost = MEASURES[name].per_score
+        target, nontarget = self.ranked.target, self.ranked.nontarget
+        if cost is None or len(target) + len(nontarget) > cost.most:
+            return None
+        if cost.mean is not None:
+            return cost.mean(target, nontarget, self.settings)
+        return (
+            float(np.mean(cost.target(target, self.settings))),
+            float(np.mean(cost.nontarget(nontarget, self.settings))),
+        )
+
+    def linkability(self) -> float:
+        """Linkability of the scores."""
+        settings = self.settings
+        return linkability_of(
+            self.ranked, self.blocks, method=settings.linkability, omega=settings.omega, seed=settings.seed
+        )
+
+    def nonmated_linkability(self) -> float | None:
+        """Linkability of non-mated pairs."""
+        settings = self.settings
+        return nonmated_linkability_of(
+            self.ranked, method=settings.linkability, omega=settings.omega, seed=settings.seed
+        )

@@ -15,10 +15,9 @@ import numpy as np
 from zeroevidence._typing import BoolArray, FloatArray
 from zeroevidence.calibrate.pav import Blocks, Counts, count, pool
 from zeroevidence.errors import UsageError
-from zeroevidence.measure.inputs import takes_scores
 from zeroevidence.measure.measures import ScoreCost, pair_measure
 from zeroevidence.measure.softplus import LN2, mean_softplus, softplus, softplus_blockwise
-from zeroevidence.measure.views import PairSettings, PairView
+from zeroevidence.measure.views import PairSettings, PairView, takes_scores
 
 FPR_LEVELS = (1e-2, 1e-3, 1e-4)
 _CHORD = 2.0  # standard errors of the difference of both error rates, either way: how far the slope of a ROC is taken

@@ -1,23 +1,19 @@
-"""ZEBRA: expected and worst-case disclosure of evidence [Nautsch et al. 2020, The Privacy ZEBRA].
-
-An adversary with an unknown prior sees oracle-calibrated scores. Expected disclosure (D_ECE) is the area between the
-empirical cross-entropy of no evidence and of these scores, over all priors; worst-case disclosure is the strongest
-LLR that any score carries.
-"""
+"""Disclosure of evidence: ZEBRA's expected and worst case, and the Lp norms in between."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf
 
 import numpy as np
 
 from zeroevidence._typing import FloatArray
 from zeroevidence.calibrate.pav import Blocks, RankedScores, block_lows, count, pool, pool_laplace
-from zeroevidence.measure.inputs import takes_scores
+from zeroevidence.errors import UsageError
 from zeroevidence.measure.measures import ScoreCost, pair_measure
 from zeroevidence.measure.softplus import LN2, mean_softplus_shifted, softplus
-from zeroevidence.measure.views import PairView
+from zeroevidence.measure.views import PairView, takes_scores
 
 LN10 = float(np.log(10.0))
 D_ECE_MAX = 0.5 / LN2  # classes fully separated
@@ -354,3 +350,43 @@ def _tag(view: PairView) -> str:
 def _tag_counts(view: PairView) -> dict[str, int]:
     """Number of comparisons whose evidence is of each category."""
     return tag_counts_of(view.laplace)
+
+
+INVERSE_ORDERS: FloatArray = np.linspace(1.0, 0.0, 41)  # 1 / p, from the mean to the worst case
+INVERSE_ORDERS.flags.writeable = False
+
+
+@takes_scores
+def lp_disclosure(target: FloatArray, nontarget: FloatArray, *, p: float = 2.0) -> float:
+    """Lp norm of the evidence in log10 of the likelihood ratio, after Laplace's rule: 1 the mean, infinity the worst.
+
+    Parameters
+    ----------
+    target
+        Target scores.
+    nontarget
+        Non-target scores.
+    p
+        Order of the norm, from 1 to infinity: the larger, the more strong evidence counts.
+
+    Examples
+    --------
+    >>> scores = [2.0, 3.0, 4.0, 5.0], [0.0, 1.0, 1.5, 3.5]
+    >>> [round(lp_disclosure(*scores, p=p), 3) for p in (1, 2, 10, float("inf"))]
+    [0.458, 0.476, 0.549, 0.602]
+    """
+    return lp_disclosure_of(pool_laplace(pool(count(target, nontarget))), p)
+
+
+def lp_disclosure_of(laplace: Blocks, p: float) -> float:
+    """The same of blocks pooled with Laplace's rule."""
+    if not p >= 1.0:
+        raise UsageError(f"p: expected a number from 1 on, or infinity, got {p!r}")
+    worst = worst_case_of(laplace)
+    if p == inf or worst == 0.0:
+        return worst
+    share = 0.5 * laplace.target / laplace.target.sum() + 0.5 * laplace.nontarget / laplace.nontarget.sum()
+    # Over the worst case, so that no power overflows; what is left of the sum is at least its share.
+    with np.errstate(under="ignore"):
+        powers = (np.abs(laplace.llr) / (worst * LN10)) ** p
+    return float(worst * (share @ powers) ** (1.0 / p))

@@ -1,8 +1,4 @@
-"""Local Information Disclosure (LID) of a trial in a search among N identities [Šterns et al.].
-
-The attacker's posterior over identities is the softmax of the calibrated row; LID is the gain, in bits, of the
-true identity over its prior. Everything that is needed from a row is computed in one pass over the matrix.
-"""
+"""Local Information Disclosure (LID) of a trial in a search, for uniform and other priors."""
 
 from __future__ import annotations
 
@@ -25,12 +21,12 @@ from zeroevidence.calibrate.rows import (
     row_llrs,
     row_sums,
 )
-from zeroevidence.data.names import rank_names
+from zeroevidence.data.embeddings import rank_names
 from zeroevidence.errors import InputError
-from zeroevidence.measure.exponentials import by_exp2, powers_by_numpy
 from zeroevidence.measure.measures import search_measure
-from zeroevidence.measure.softplus import LN2
-from zeroevidence.measure.views import SearchView
+from zeroevidence.measure.search.rank import rank_distribution
+from zeroevidence.measure.softplus import LN2, by_exp2, powers_by_numpy
+from zeroevidence.measure.views import NameCounts, SearchView
 
 _LARGEST_EXPONENT = 115.0  # a power of two that, with a sum of such, is within single precision
 
@@ -265,3 +261,121 @@ def _lid_neg(view: SearchView) -> FloatArray:
 def _lid_max(view: SearchView) -> FloatArray:
     """Disclosure of the worst utterance: each bit doubles the attacker's chance of naming its speaker."""
     return view.highest
+
+
+PRIOR_FREE_MAX = 1.0 / LN2  # the true person is certain
+_NEAR = 1e-4
+_FAR = 600.0  # natural logarithms whose exponentials are sure to be finite
+_BLOCK = 1 << 14  # trials that stay in the cache together
+
+
+def log_ratio_from_lid(lid: FloatArray, prior: FloatArray | float) -> FloatArray:
+    """Natural log of the likelihood ratio R of the true identity against the others, from LID at a prior.
+
+    Examples
+    --------
+    >>> np.exp(log_ratio_from_lid(np.array([1.0]), 0.25)).round(9).tolist()  # 1/4 becomes 1/2
+    [3.0]
+    """
+    lid, prior = np.asarray(lid, dtype=np.float64), np.asarray(prior, dtype=np.float64)
+    if not ((prior > 0.0) & (prior < 1.0)).all():
+        raise InputError("expected priors between 0 and 1")
+    with np.errstate(divide="ignore", over="ignore"):
+        after = np.minimum(np.exp2(lid) * prior, 1.0)  # rounding may go beyond
+        ratio: FloatArray = lid * LN2 + np.log1p(-prior) - np.log1p(-after)
+    return ratio
+
+
+def lid_at(log_ratio: FloatArray, log_odds: FloatArray) -> FloatArray:
+    """LID in bits of each trial (row) at each prior log-odds (column).
+
+    Examples
+    --------
+    >>> lid_at(np.log([3.0]), np.log([1.0 / 3.0])).round(12).tolist()
+    [[1.0]]
+    """
+    r, prior = np.asarray(log_ratio)[:, None], 1.0 / (1.0 + np.exp(-np.asarray(log_odds)[None, :]))
+    # ln R - ln(pi R + 1 - pi), as minus ln(pi + (1 - pi) / R), which an infinite R leaves finite
+    with np.errstate(over="ignore", divide="ignore"):
+        bits: FloatArray = -np.logaddexp(np.log(prior), np.log1p(-prior) - r) / LN2
+    return bits
+
+
+def total_lid_at(log_ratio: FloatArray, log_odds: FloatArray) -> FloatArray:
+    """Sum over trials of their LID in bits at each prior log-odds, without a matrix of them.
+
+    Examples
+    --------
+    >>> total_lid_at(np.log([3.0, 1.0]), np.log([1.0 / 3.0])).round(12).tolist()
+    [1.0]
+    """
+    odds = np.asarray(log_odds)
+    prior, rest = 1.0 / (1.0 + np.exp(-odds)), 1.0 / (1.0 + np.exp(odds))
+    total = np.zeros(len(odds))
+    for start in range(0, len(log_ratio), _BLOCK):
+        r = log_ratio[start : start + _BLOCK]
+        near = np.abs(r) < _FAR
+        inverse = np.exp(-r[near])
+        total -= [np.log2(p + q * inverse).sum() for p, q in zip(prior, rest, strict=True)]
+        if not near.all():
+            total += lid_at(r[~near], odds).sum(axis=0)
+    return total
+
+
+def prior_free(log_ratio: FloatArray) -> FloatArray:
+    r"""LID of each trial, averaged over all priors, in bits.
+
+    .. math:: \int_0^1 LID(\pi)\,d\pi = \frac{1}{\ln 2} \left(1 - \frac{\ln R}{R - 1}\right)
+
+    Examples
+    --------
+    >>> prior_free(np.array([np.log(2.0), 0.0, np.inf])).round(4).tolist()
+    [0.4427, 0.0, 1.4427]
+    """
+    r = np.asarray(log_ratio, dtype=np.float64)
+    near = np.abs(r) < _NEAR
+    far = np.where(near | np.isinf(r), 1.0, r)
+    with np.errstate(over="ignore"):
+        value = 1.0 - far / np.expm1(far)
+    small = np.where(near, r, 0.0)
+    value = np.where(near, small / 2.0 - small**2 / 12.0, value)
+    value = np.where(r == np.inf, 1.0, np.where(r == -np.inf, -np.inf, value))
+    bits: FloatArray = value / LN2
+    return bits
+
+
+@search_measure(
+    "lid_prior_free",
+    "prior-free LID",
+    unit="bit",
+    limits=(-np.inf, PRIOR_FREE_MAX),
+    place=65,
+    references=("sterns2026", "nautsch2020"),
+)
+def _lid_prior_free(view: SearchView) -> FloatArray | None:
+    """What one utterance reveals about its speaker, averaged over all priors; 0 is nothing and 1.44 everything."""
+    return None if view.prior_free is None else view.prior_free / view.trials
+
+
+def search_view(evidence: RowEvidence, singled: IntArray | None = None, names: NameCounts | None = None) -> SearchView:
+    """Return the view of all trials of a search; `singled` and `names` are None where these were not counted."""
+    columns = trial_columns(evidence, singled)
+    sums = {name: np.array([column.sum()], dtype=np.float64) for name, column in columns.items()}
+    ranks = rank_distribution(evidence.greater, evidence.equal, evidence.identities)[None, :]
+    return SearchView(evidence.identities, highest=np.array([evidence.lid.max()]), ranks=ranks, names=names, **sums)
+
+
+def trial_columns(evidence: RowEvidence, singled: IntArray | None) -> dict[str, FloatArray]:
+    """Return what each trial adds to the sums of a `SearchView`, by the name of the sum."""
+    lid = evidence.lid
+    positive = lid > 0.0
+    columns = {
+        "trials": np.ones(len(lid)),
+        "lid": lid,
+        "positive": positive.astype(np.float64),
+        "lid_positive": np.where(positive, lid, 0.0),
+        "first": np.where(evidence.greater == 0, 1.0 / (evidence.equal + 1.0), 0.0),
+        "linked": ((evidence.greater == 0) & (evidence.equal == 0)).astype(np.float64),
+        "prior_free": prior_free(log_ratio_from_lid(lid, 1.0 / evidence.identities)),
+    }
+    return columns if singled is None else columns | {"singled": singled.astype(np.float64)}

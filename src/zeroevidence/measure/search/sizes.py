@@ -12,8 +12,7 @@ import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.calibrate.rows import RowCalibration, row_llrs
-from zeroevidence.measure.search.longitudinal import lid_of_llrs
-from zeroevidence.measure.search.singling import SizeCurve, check_sizes
+from zeroevidence.measure.search.longitudinal import SizeCurve, check_sizes, lid_of_llrs
 
 MATRIX_LIMIT = 2_000_000  # scores; beyond, drawing subsets of every row takes too long
 _DRAWN = 512  # searches of each size at least: of few trials, several subsets of each

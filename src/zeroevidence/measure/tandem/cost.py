@@ -25,6 +25,7 @@ from zeroevidence.measure.measures import tandem_measure
 from zeroevidence.measure.pairs.verification import eer
 from zeroevidence.measure.tandem.thresholds import (
     Convention,
+    TandemView,
     accepted_share,
     cheapest_threshold,
     check_convention,
@@ -33,7 +34,6 @@ from zeroevidence.measure.tandem.thresholds import (
     rejected_share,
     sorted_scores,
 )
-from zeroevidence.measure.tandem.view import TandemView
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

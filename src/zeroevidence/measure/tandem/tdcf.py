@@ -23,6 +23,7 @@ from zeroevidence.measure.measures import tandem_measure
 from zeroevidence.measure.tandem.cost import CostModel, as_model, cost_weights, relative_cost
 from zeroevidence.measure.tandem.thresholds import (
     Convention,
+    TandemView,
     accepted_share,
     cheapest_threshold,
     cheapest_thresholds,
@@ -34,7 +35,6 @@ from zeroevidence.measure.tandem.thresholds import (
     sorted_scores,
     spaced_indices,
 )
-from zeroevidence.measure.tandem.view import TandemView
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

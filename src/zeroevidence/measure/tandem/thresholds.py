@@ -1,26 +1,63 @@
-"""Threshold sweeps that the tandem measures share: sort once, then search, never loop over thresholds.
-
-One decision rule everywhere: a score is **accepted when it is at least the threshold**. Equal scores are one
-atom, so an operating point is the state between two distinct scores, named by the lowest accepted one; the
-threshold ``inf`` rejects everything.
-
-For a minimum, only the scores of the accepted class (targets, bona fide speech) are candidates:
-raising a threshold up to the next such score misses nobody more and accepts no impostor more. Most of them
-are ruled out block by block before anything is counted, because a block of consecutive candidates cannot
-cost less than its own lowest miss rate together with its own lowest false-alarm rates.
-"""
+"""Scores of a tandem as views, and the sweeps of thresholds that its measures share."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
-from typing import Literal, NamedTuple, TypeAlias, get_args
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from zeroevidence._typing import BoolArray, FloatArray, IntArray
 from zeroevidence.errors import InputError
+
+T = TypeVar("T")
+ScoreTriple: TypeAlias = tuple[FloatArray, FloatArray, FloatArray]
+
+
+class TandemView:
+    """Scores of each kind of trial (``asv_target``, ``cm_spoof``, ...) and the costs.
+
+    Parameters
+    ----------
+    scores
+        Ascending scores by kind of trial.
+    model
+        Priors, costs and conventions: a `CostModel`.
+    """
+
+    def __init__(self, scores: Mapping[str, FloatArray], model: Any) -> None:
+        self.scores, self.model = scores, model
+        self._cache: dict[str, Any] = {}
+
+    def cached(self, name: str, compute: Callable[[], T]) -> T:
+        """Return a value that several measures need, computed once."""
+        if name not in self._cache:
+            self._cache[name] = compute()
+        value: T = self._cache[name]
+        return value
+
+    @property
+    def asv(self) -> ScoreTriple | None:
+        """Targets, non-targets and spoofs of the verifier behind the countermeasure."""
+        return self._triple("asv")
+
+    @property
+    def sasv(self) -> ScoreTriple | None:
+        """Targets, non-targets and spoofs of a single spoofing-robust verifier."""
+        return self._triple("sasv")
+
+    def _triple(self, side: str) -> ScoreTriple | None:
+        if f"{side}_spoof" not in self.scores:
+            return None
+        return self.scores[f"{side}_target"], self.scores[f"{side}_nontarget"], self.scores[f"{side}_spoof"]
+
+    @property
+    def cm(self) -> tuple[FloatArray, FloatArray] | None:
+        """Bona fide and spoofed speech of the countermeasure."""
+        return (self.scores["cm_bonafide"], self.scores["cm_spoof"]) if "cm_spoof" in self.scores else None
+
 
 Convention: TypeAlias = Literal["pooled", "challenge"]
 

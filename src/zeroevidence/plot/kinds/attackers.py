@@ -1,19 +1,33 @@
-"""What the best attacker of each kind achieves, beside guessing and unprotected speech."""
+"""Figures of what attackers achieve and believe, and of what the training of protectors leaves them."""
 
 from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from zeroevidence.attack.attackers.attacker import ATTACKERS
+import numpy as np
+
+from zeroevidence.attack.attackers import ATTACKERS
 from zeroevidence.evaluation import Evaluation, findings
-from zeroevidence.evaluation.finding.by_knowledge import SystemAttackers, attackers_by_system
+from zeroevidence.evaluation.finding.finding import SystemAttackers, attackers_by_system
 from zeroevidence.measure.pairs.zebra import D_ECE_MAX
-from zeroevidence.plot.canvas import BLACK, BLUE, GREY, SKY, legend_below
+from zeroevidence.plot.canvas import (
+    BLACK,
+    BLUE,
+    GREY,
+    SKY,
+    VERMILION,
+    decimal_ticks,
+    legend,
+    legend_below,
+    percent_ticks,
+    plain_ticks,
+)
 from zeroevidence.plot.kind import figure
-from zeroevidence.plot.names import shortened
+from zeroevidence.plot.marks import curve_arrays, draw_chance, has_curves, named_looks
+from zeroevidence.plot.rows import join_parts, measure_text, measure_value, shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -162,3 +176,174 @@ def _who(row: Evaluation) -> str:
         return "noise"
     title = ATTACKERS[threat.name].title if threat.name in ATTACKERS else shortened(threat.name, 60)
     return f"{title} (adapter network)" if threat.adapter else title
+
+
+_POSTERIOR_BINS = 20
+_NEEDS = "a search through several people"
+
+
+@figure(
+    "Belief in the true person",
+    place=210,
+    needs=_NEEDS,
+    caption="How sure the attacker is of the right person, recording by recording from the least to the most exposed: "
+    "above the dotted line they do better than guessing.",
+    has=has_curves("posterior"),
+)
+def posterior(
+    rows: Sequence[Evaluation],
+    ax: Axes,
+    *,
+    form: Annotated[
+        Literal["sorted", "histogram"], "Trials from the least to the most exposed, or a histogram of them."
+    ] = "sorted",
+) -> None:
+    """Posterior probability of the true identity over sorted trials or as a histogram, against chance.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import zeroevidence as ze
+    >>> result = ze.evaluate(ze.ScoreMatrix(3 * np.eye(4) + np.arange(4), [0, 1, 2, 3]))
+    >>> ax = ze.plot.posterior(result)
+    >>> ax.get_ylabel()
+    'probability of the true identity'
+    """
+    if form == "histogram":
+        _posterior_histogram(rows, ax)
+        return
+    drawn: set[Any] = set()
+    for row, name, look in named_looks(rows):
+        curve = row.curves["posterior"]
+        share, probability = curve_arrays(curve)
+        ax.plot(share, probability, **look.curve, label=join_parts(name, measure_text(row, "pdr")))
+        levels = set(curve.baseline or ())
+        draw_chance(ax, curve, drawn, label=f"chance {min(levels):.2g}" if len(levels) == 1 else "prior")
+    ax.set_yscale("log")
+    ax.set(xlabel="trials, least to most exposed (%)", ylabel="probability of the true identity", xlim=(0.0, 1.0))
+    ax.set_ylim(top=1.2)
+    decimal_ticks(ax.yaxis)
+    percent_ticks(ax.xaxis)
+    legend(ax, most_inside=2)
+
+
+def _posterior_histogram(rows: Sequence[Evaluation], ax: Axes) -> None:
+    """Draw the share of trials around each probability of the true identity, and chance."""
+    top = min(1.0, 1.05 * max(max(row.curves["posterior"].y) for row in rows))
+    edges = np.linspace(0.0, top, _POSTERIOR_BINS + 1)
+    guesses: set[float] = set()
+    for row, name, look in named_looks(rows):
+        curve = row.curves["posterior"]
+        share, probability = curve_arrays(curve)
+        # each point stands for the trials since the one before
+        trials = np.histogram(np.clip(probability, 0.0, top), edges, weights=np.diff(share, prepend=0.0))[0]
+        if len(rows) == 1:
+            ax.stairs(trials, edges, fill=True, facecolor=look.colour, alpha=0.25, lw=0.0)
+        ax.stairs(trials, edges, **look.curve, lw=1.0, label=join_parts(name, measure_text(row, "pdr")))
+        levels = set(curve.baseline or ())
+        guesses |= levels if len(levels) == 1 else set()
+    for guess in sorted(guesses):
+        ax.axvline(guess, color=VERMILION, ls=":", lw=1.0, label=f"chance, 1/{round(1.0 / guess)}")
+    ax.set(xlabel="probability of the true identity", ylabel="trials (%)", xlim=(0.0, top))
+    ax.set_ylim(bottom=0.0)
+    percent_ticks(ax.yaxis)
+    legend(ax, most_inside=0)
+
+
+@figure(
+    "Disclosure over prior beliefs",
+    place=238,
+    needs=_NEEDS,
+    caption="What an attacker learns on average from a recording, over the prior probability of the right person: who "
+    "is sure already learns nothing more.",
+    has=has_curves("lid_over_priors"),
+)
+def lid_over_priors(rows: Sequence[Evaluation], ax: Axes) -> None:
+    """ALID over the prior log-odds of the true identity; dots are at one in the number of identities.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import zeroevidence as ze
+    >>> result = ze.evaluate(ze.ScoreMatrix(3 * np.eye(4) + np.arange(4), [0, 1, 2, 3]))
+    >>> ax = ze.plot.lid_over_priors(result)
+    >>> ax.get_ylabel()
+    'ALID (bits)'
+    """
+    for row, name, look in named_looks(rows):
+        log_odds, bits = curve_arrays(row.curves["lid_over_priors"])
+        ax.plot(log_odds, bits, **look.curve, label=join_parts(name, measure_text(row, "lid_prior_free")))
+        at, mean = -np.log(row.counts.get("identities", 1) - 1.0 or 1.0), measure_value(row, "alid")
+        if mean is not None and log_odds[0] <= at <= log_odds[-1]:
+            ax.plot([at], [mean], look.marker, color=look.colour, mec="white", mew=0.4, ms=5.0)
+    ax.axhline(0.0, color=GREY, lw=0.8, ls=":")
+    ax.set(xlabel="prior log-odds of the true person (natural log)", ylabel="ALID (bits)")
+    legend(ax, most_inside=0)
+
+
+_CURVE = "d_ece_over_people"
+_MU = "mu_over_epochs"
+
+
+@figure(
+    "Remaining disclosure over the number of people in the fit",
+    place=620,
+    needs="protectors that were fitted on fewer people too",
+    caption="How much of the attribute is left when the protector is fitted on more people: where a line still falls, "
+    "more people would help; where it is level, they would not.",
+    has=lambda row: _CURVE in row.curves,
+)
+def over_training(rows: Sequence[Evaluation], ax: Axes) -> None:
+    """D_ECE of an attribute over the number of people that the protector was fitted on.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> import zeroevidence as ze
+    >>> from zeroevidence.evaluation import Curve
+    >>> curve = Curve((8.0, 16.0, 32.0), (0.6, 0.5, 0.4))
+    >>> result = replace(ze.evaluate([2.1, 1.7], [0.9, 0.2]), curves={"d_ece_over_people": curve})
+    >>> ze.plot.over_training(result).get_xlabel()
+    'people that the protector was fitted on'
+    """
+    for row, name, look in named_looks(rows):
+        curve = row.curves[_CURVE]
+        ax.plot(curve.x, curve.y, **look.marked_curve, label=name)
+        null = row.metrics["d_ece"].null
+        if null is not None:
+            ax.axhline(null.mean, color=GREY, ls=":", lw=0.9, label="chance" if row is rows[0] else None)
+    ax.set_xscale("log", base=2)
+    plain_ticks(ax.xaxis)
+    ax.set(xlabel="people that the protector was fitted on", ylabel="D_ECE (bits)")
+    ax.set_ylim(bottom=0.0)
+    legend(ax, most_inside=3)
+
+
+@figure(
+    "Mean evidence of a flow over its training",
+    place=630,
+    needs="a flow that was trained for these results",
+    caption="The flow's estimate of the mean evidence, epoch by epoch: where lines from several starts meet, the start "
+    "does not matter.",
+    has=lambda row: _MU in row.curves,
+)
+def over_epochs(rows: Sequence[Evaluation], ax: Axes) -> None:
+    """Mean evidence (mu, the mean of the LLR) before training and after each epoch.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> import zeroevidence as ze
+    >>> from zeroevidence.evaluation import Curve
+    >>> curve = Curve((0.0, 1.0, 2.0), (10.0, 7.0, 6.0))
+    >>> result = replace(ze.evaluate([2.1, 1.7], [0.9, 0.2]), curves={"mu_over_epochs": curve})
+    >>> ze.plot.over_epochs(result).get_xlabel()
+    'epochs'
+    """
+    for row, name, look in named_looks(rows):
+        curve = row.curves[_MU]
+        ax.plot(curve.x, curve.y, **look.curve, label=name)
+    ax.set_yscale("log")
+    decimal_ticks(ax.yaxis)
+    ax.set(xlabel="epochs", ylabel="mu (nats)")
+    legend(ax, most_inside=4)

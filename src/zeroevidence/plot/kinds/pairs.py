@@ -1,4 +1,4 @@
-"""Figures of one-to-one scores: evidence of a single comparison."""
+"""Figures of one-to-one scores: evidence of single comparisons, and which people sound alike."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from scipy.special import expit, ndtri
 from zeroevidence._typing import FloatArray
 from zeroevidence.evaluation import Evaluation
 from zeroevidence.measure.pairs.zebra import tag_odds
-from zeroevidence.plot.canvas import BLACK, GREY, MATED, NONMATED, VERMILION, legend, percent_ticks
-from zeroevidence.plot.curves import bin_edges, curve_arrays, draw_density, finite_curve, has_curves, named_looks
+from zeroevidence.plot.canvas import BLACK, GREY, MATED, NONMATED, VERMILION, colour_bar, legend, percent_ticks
 from zeroevidence.plot.kind import figure
-from zeroevidence.plot.names import class_names, join_parts, measure_text, measure_value
+from zeroevidence.plot.marks import bin_edges, curve_arrays, draw_density, finite_curve, has_curves, named_looks
+from zeroevidence.plot.rows import class_names, join_parts, measure_text, measure_value, shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -321,3 +321,47 @@ def linkability(row: Evaluation, ax: Axes) -> None:
     ax.plot([], [], color=VERMILION, label=join_parts("D(s)", measure_text(row, "linkability")))
     ax.set_xlim(*ends)
     legend(ax, inside="upper left")
+
+
+_NAMED = 24  # people whose names fit beside the axes
+
+
+@figure(
+    "Who sounds like whom",
+    place=410,
+    needs="pairs of known speakers (at most 100)",
+    caption="How alike any two people sound: a bright diagonal on a dark ground means that all can be told apart. A "
+    "cell is white where two people were not compared, as where they were evaluated in different folds.",
+    has=lambda row: "similarity" in row.surfaces,
+    together=False,
+    height=3.1,
+)
+def similarity(
+    row: Evaluation, ax: Axes, *, hide: Annotated[bool, "Number people instead of naming them."] = False
+) -> None:
+    """Voice similarity matrix: probability, at even odds, that two speakers are the same person.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> import zeroevidence as ze
+    >>> from zeroevidence.evaluation import Surface
+    >>> matrix = Surface(("ann", "bob"), ("ann", "bob"), ((0.9, 0.2), (0.2, 0.8)))
+    >>> result = replace(ze.evaluate(ze.Scores([2.1, 1.7], [0.9, 0.2])), surfaces={"similarity": matrix})
+    >>> ax = ze.plot.similarity(result)
+    >>> [tick.get_text() for tick in ax.get_xticklabels()]
+    ['ann', 'bob']
+    """
+    surface = row.surfaces["similarity"]
+    drawn = ax.imshow(np.array(surface.z), cmap="cividis", vmin=0.0, vmax=1.0, interpolation="nearest")
+    for axis, names in ((ax.yaxis, surface.x), (ax.xaxis, surface.y)):
+        place = np.arange(len(names))
+        if len(names) > _NAMED:
+            step = 10 if len(names) <= 60 else 20
+            axis.set_ticks(place[step - 1 :: step], labels=[str(number) for number in place[step - 1 :: step] + 1])
+            continue
+        labels = [str(number + 1) if hide else shortened(str(name), 16) for number, name in enumerate(names)]
+        turned = 90 if axis is ax.xaxis and len(labels) * max(map(len, labels)) > 30 else 0
+        axis.set_ticks(place, labels=labels, fontsize=5.5, rotation=turned, parse_math=False)
+    ax.set(xlabel="speaker of the trial", ylabel="enrolled speaker")
+    colour_bar(ax, drawn, "similarity")

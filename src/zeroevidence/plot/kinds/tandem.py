@@ -10,9 +10,9 @@ import numpy as np
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Evaluation
 from zeroevidence.plot.canvas import BLACK, GREY, MATED, NONMATED, VERMILION, colour_bar, legend
-from zeroevidence.plot.curves import draw_density, finite_curve, has_curves, named_looks
 from zeroevidence.plot.kind import figure
-from zeroevidence.plot.names import join_parts, measure_text
+from zeroevidence.plot.marks import draw_density, finite_curve, has_curves, named_looks
+from zeroevidence.plot.rows import join_parts, measure_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,8 +34,8 @@ def t_dcf(rows: Sequence[Evaluation], ax: Axes) -> None:
     Examples
     --------
     >>> import zeroevidence as ze
-    >>> from zeroevidence.data.tandem import TandemScores, TrialScores
-    >>> from zeroevidence.evaluation.tandem.evaluate import evaluate_tandem
+    >>> from zeroevidence.data.scores import TandemScores, TrialScores
+    >>> from zeroevidence.evaluation.tandem import evaluate_tandem
     >>> scores = TandemScores(
     ...     asv_target=TrialScores([3.1, 2.4, 1.9]),
     ...     asv_nontarget=TrialScores([0.2, -0.4, 1.1]),
@@ -75,8 +75,8 @@ def t_dcf_surface(row: Evaluation, ax: Axes) -> None:
     Examples
     --------
     >>> import zeroevidence as ze
-    >>> from zeroevidence.data.tandem import TandemScores, TrialScores
-    >>> from zeroevidence.evaluation.tandem.evaluate import evaluate_tandem
+    >>> from zeroevidence.data.scores import TandemScores, TrialScores
+    >>> from zeroevidence.evaluation.tandem import evaluate_tandem
     >>> scores = TandemScores(
     ...     asv_target=TrialScores([3.1, 2.4, 1.9]),
     ...     asv_nontarget=TrialScores([0.2, -0.4, 1.1]),
@@ -142,8 +142,8 @@ def tandem_scores(
     Examples
     --------
     >>> import zeroevidence as ze
-    >>> from zeroevidence.data.tandem import TandemScores
-    >>> from zeroevidence.evaluation.tandem.evaluate import evaluate_tandem
+    >>> from zeroevidence.data.scores import TandemScores
+    >>> from zeroevidence.evaluation.tandem import evaluate_tandem
     >>> scores = TandemScores.of(cm_bonafide=[2.0, 1.2, 0.7], cm_spoof=[0.9, 0.1, -0.6])
     >>> ax = ze.plot.tandem_scores(evaluate_tandem(scores, intervals=0))
     >>> ax.get_xlabel()

@@ -19,8 +19,6 @@ from zeroevidence.evaluation.rows.flags import flag
 from zeroevidence.evaluation.rows.measure_result import MeasureResult
 from zeroevidence.measure.measures import MEASURES, compute_family
 from zeroevidence.measure.views import AttributeView
-from zeroevidence.protect.assessment.bits import measure_class_bits, negative_bits_flags
-from zeroevidence.protect.assessment.choice import add_choice_flags, order_by_strength
 from zeroevidence.protect.assessment.class_learning import (
     ClassSample,
     TrainedClassifier,
@@ -30,11 +28,19 @@ from zeroevidence.protect.assessment.class_learning import (
     speaker_folds,
     train_classifiers,
 )
-from zeroevidence.protect.assessment.classifiers.classifier import CLASSIFIERS, ClassifierKind
-from zeroevidence.protect.assessment.labels import attribute_labels, number_class_flags
-from zeroevidence.protect.assessment.maps import FigureData, MapMethod, figure_data
-from zeroevidence.protect.assessment.roles import Roles
-from zeroevidence.protect.assessment.systems import protect, zero_entry_flags
+from zeroevidence.protect.assessment.classifiers import CLASSIFIERS, ClassifierKind
+from zeroevidence.protect.assessment.labels import Roles, attribute_labels, number_class_flags
+from zeroevidence.protect.assessment.rows import (
+    FigureData,
+    MapMethod,
+    add_choice_flags,
+    figure_data,
+    measure_class_bits,
+    negative_bits_flags,
+    order_by_strength,
+    protect,
+    zero_entry_flags,
+)
 from zeroevidence.protect.assessment.verification import verification as verify
 
 

@@ -12,10 +12,9 @@ import numpy as np
 
 from zeroevidence._typing import BoolArray, FloatArray, IntArray
 from zeroevidence.measure.pairs.zebra import d_ece
-from zeroevidence.protect.assessment.attacker import training_environment
-from zeroevidence.protect.assessment.classifiers.classifier import Classifier, ClassifierKind
-from zeroevidence.protect.assessment.classifiers.log_linear import LogLinear
-from zeroevidence.protect.attributes.shared.labelled import balanced_weights
+from zeroevidence.protect.assessment.classifiers import Classifier, ClassifierKind, training_environment
+from zeroevidence.protect.assessment.classifiers.combinations import LogLinear
+from zeroevidence.protect.attributes.moments import balanced_weights
 
 _FOLDS = 5
 

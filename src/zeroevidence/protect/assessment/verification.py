@@ -11,7 +11,7 @@ from zeroevidence._typing import BoolArray, FloatArray
 from zeroevidence.attack.backends.plda import Plda
 from zeroevidence.data.embeddings import Embeddings, mated_rows, require_speakers
 from zeroevidence.data.matrix import ScoreMatrix
-from zeroevidence.data.preparing.name_order import sort_by_name
+from zeroevidence.data.preparing import sort_by_name
 from zeroevidence.evaluation import About, Evaluation, Options, evaluate
 from zeroevidence.measure.pairs.verification import eer
 

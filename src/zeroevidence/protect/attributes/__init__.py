@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from zeroevidence.registry import Registry
 
 if TYPE_CHECKING:
-    from zeroevidence.protect.attributes.shared.protector import EmbeddingProtector
+    from zeroevidence.protect.attributes.protector import EmbeddingProtector
 
 P = TypeVar("P", bound="type[EmbeddingProtector]")
 

@@ -15,9 +15,8 @@ import numpy as np
 
 from zeroevidence._typing import BoolArray, FloatArray
 from zeroevidence.protect.attributes import register_protector
-from zeroevidence.protect.attributes.shared.evidence import evidence
-from zeroevidence.protect.attributes.shared.labelled import LabelledVectors, held_out_rows
-from zeroevidence.protect.attributes.shared.networks import (
+from zeroevidence.protect.attributes.moments import LabelledVectors, evidence, held_out_rows
+from zeroevidence.protect.attributes.networks import (
     EXTRA,
     OnDevice,
     choose_device,
@@ -27,7 +26,7 @@ from zeroevidence.protect.attributes.shared.networks import (
     state_arrays,
     stored_state,
 )
-from zeroevidence.protect.attributes.shared.protector import EmbeddingProtector, check_scale
+from zeroevidence.protect.attributes.protector import EmbeddingProtector, check_scale
 
 _CODE = 128
 _BLOCK = 65536

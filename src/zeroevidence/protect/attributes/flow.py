@@ -16,14 +16,14 @@ import numpy as np
 from zeroevidence._typing import FloatArray
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.protect.attributes import register_protector
-from zeroevidence.protect.attributes.flows.latent import LatentClasses, class_log_likelihoods
-from zeroevidence.protect.attributes.flows.linear_map import LinearMap, LinearMapKind
-from zeroevidence.protect.attributes.flows.orbits import ClassGaussians
-from zeroevidence.protect.attributes.flows.settings import (
+from zeroevidence.protect.attributes.flows import ClassGaussians, LatentClasses, class_log_likelihoods
+from zeroevidence.protect.attributes.flows.linear_map import (
     FEW_PEOPLE,
     MANY,
     PAPER,
     Covariances,
+    LinearMap,
+    LinearMapKind,
     Precision,
     Weights,
     batch_size,
@@ -40,8 +40,8 @@ from zeroevidence.protect.attributes.flows.training import (
     TrainingHistory,
     train,
 )
-from zeroevidence.protect.attributes.shared.labelled import LabelledVectors, held_out_rows
-from zeroevidence.protect.attributes.shared.networks import (
+from zeroevidence.protect.attributes.moments import LabelledVectors, held_out_rows
+from zeroevidence.protect.attributes.networks import (
     EXTRA,
     OnDevice,
     choose_device,
@@ -50,7 +50,7 @@ from zeroevidence.protect.attributes.shared.networks import (
     state_arrays,
     stored_state,
 )
-from zeroevidence.protect.attributes.shared.protector import EmbeddingProtector, check_scale
+from zeroevidence.protect.attributes.protector import EmbeddingProtector, check_scale
 
 _INVERTED = 1e-5  # of the standard deviation: beyond it the flow runs in double precision
 _LOST = 1e-2  # of the standard deviation, in double precision: no training that went well gets near it

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from zeroevidence.data.files.programs import fill_in, run_to_files, split_command, with_last_line
+from zeroevidence.data.programs import fill_in, run_to_files, split_command, with_last_line
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.protect.voices import Spelling, register_voice
 from zeroevidence.protect.voices.processing import UtteranceInfo, Wave, fit_length, limit_peak
@@ -80,7 +80,7 @@ class External:
 
     def __call__(self, wave: NDArray[Any], rate: int, utterance: UtteranceInfo) -> Wave:
         """Return the output of the program, at the same rate and of the same length."""
-        from zeroevidence.data.speech.audio import load_audio, write_audio
+        from zeroevidence.data.audio import load_audio, write_audio
 
         wave = np.asarray(wave)
         if wave.ndim != 1 or not np.issubdtype(wave.dtype, np.floating) or not np.isfinite(wave).all():

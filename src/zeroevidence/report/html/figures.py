@@ -1,20 +1,25 @@
-"""Figures of a report as inline SVG, and the values of their curves for reading off."""
+"""Figures of a report: which rows each shows, drawn side by side, as markup of the page and as files."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import multiprocessing
+import signal
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from zeroevidence.evaluation import Evaluation, Finding
-from zeroevidence.evaluation.finding.by_knowledge import FEW_ROWS, further_rows
-from zeroevidence.evaluation.finding.choosing import row_chosen_on_development
-from zeroevidence.evaluation.finding.finding import same_setting
-from zeroevidence.forking import Each
+from zeroevidence.evaluation import Evaluation, Finding, findings
+from zeroevidence.evaluation.finding.chance import row_chosen_on_development
+from zeroevidence.evaluation.finding.finding import FEW_ROWS, further_rows, same_setting
+from zeroevidence.forking import Each, cores
 from zeroevidence.plot import KINDS, available, draw
-from zeroevidence.plot.canvas import style, svg_text
-from zeroevidence.plot.names import row_names
-from zeroevidence.report.html.readable_curves import Panel, ReadableCurve, readable_panels
+from zeroevidence.plot.canvas import file_bytes, prepare_drawing, style, svg_text
+from zeroevidence.plot.figures import Panel, ReadableCurve, readable_panels
+from zeroevidence.plot.rows import row_names
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -235,3 +240,115 @@ def plain_panels(readoff: dict[str, list[Panel]]) -> dict[str, Any]:
 def _plain(record: Panel | ReadableCurve) -> dict[str, Any]:
     """The fields of a panel or curve; `asdict` would look at every number."""
     return {field.name: getattr(record, field.name) for field in fields(record)}
+
+
+@dataclass(frozen=True, slots=True)
+class FigureFile:
+    """One figure: the name of its kind, and the content of a file in each format."""
+
+    kind: str
+    content: dict[str, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictPicture:
+    """The picture beside a verdict: `svg` is markup of ours, everything else is text."""
+
+    id: str
+    title: str
+    caption: str
+    svg: str
+
+
+def figure_titles(rows: Sequence[Evaluation]) -> dict[str, str]:
+    """Return the kinds of figures in the report on these rows, and the title of each."""
+    return {job.kind: KINDS[job.kind].title for job in _jobs(rows)}
+
+
+def draw_files(
+    rows: Sequence[Evaluation], formats: Sequence[str], *, kinds: Sequence[str] | None = None, each: Each = map
+) -> list[FigureFile]:
+    """Return figures of the report on these rows as files.
+
+    Parameters
+    ----------
+    rows
+        The results.
+    formats
+        Some of `zeroevidence.plot.canvas.FORMATS`.
+    kinds
+        Only these kinds of figures; all unless given.
+    each
+        Applies a function to every figure, as `map` does.
+    """
+    jobs = [job for job in _jobs(rows) if kinds is None or job.kind in kinds]
+    return list(each(partial(_files, formats=tuple(formats)), jobs))
+
+
+def _jobs(rows: Sequence[Evaluation]) -> list[FigureJob]:
+    return figure_jobs(rows, findings(rows)[0]) if rows else []
+
+
+def _files(job: FigureJob, formats: tuple[str, ...]) -> FigureFile:
+    figure = job.draw()
+    return FigureFile(job.kind, {format: file_bytes(figure, format) for format in formats})
+
+
+def verdict_picture(rows: Sequence[Evaluation], name: str) -> VerdictPicture | None:
+    """Return the picture beside the verdict on these rows; None where they have none.
+
+    Parameters
+    ----------
+    rows
+        The results.
+    name
+        Of the picture on its page, where several of them may stand.
+    """
+    job = next((job for job in _jobs(rows) if job.kind == PICTURE), None)
+    if job is None:
+        return None
+    kind = KINDS[PICTURE]
+    return VerdictPicture(name, kind.title, kind.caption, svg_text(job.draw(), name=name, title=kind.title))
+
+
+_MOST_PROCESSES = 4  # processes: a report has about ten figures
+
+
+@contextmanager
+def figure_processes(number: int | None = None) -> Iterator[Each]:
+    """Provide a `map` that divides the work among processes that live as long as the block.
+
+    They are started at once. On a machine with one core there are none. What killed processes leave undone is done
+    here, so results and errors are those of `map`.
+
+    Examples
+    --------
+    >>> with figure_processes() as each:
+    ...     list(each(abs, [-2, -3]))
+    [2, 3]
+    """
+    number = min(_MOST_PROCESSES, cores()) if number is None else number
+    if number == 1:
+        yield map
+        return
+    fresh = multiprocessing.get_context("spawn")  # a fork would copy locks that threads of this process hold
+    pool = ProcessPoolExecutor(number, mp_context=fresh, initializer=_prepare)
+    try:
+        for _ in range(number):
+            pool.submit(int)  # each job starts one more process
+        yield lambda work, jobs: _distributed(pool, work, list(jobs))
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _distributed(pool: ProcessPoolExecutor, work: Callable[[Any], Any], jobs: Iterable[Any]) -> list[Any]:
+    """The result of `work` for each job, in order."""
+    try:
+        return list(pool.map(work, jobs))
+    except BrokenProcessPool:
+        return list(map(work, jobs))
+
+
+def _prepare() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is for the process that waits
+    prepare_drawing()

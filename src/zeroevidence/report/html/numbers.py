@@ -1,16 +1,15 @@
-"""The headline numbers of an HTML report, as plain values for its template."""
+"""Headline numbers of an HTML report, and the methods that they were computed with."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import isfinite, log2
 
 from zeroevidence.evaluation import Evaluation, Finding, MeasureResult
-from zeroevidence.evaluation.rows.columns import Column
-from zeroevidence.evaluation.rows.measure_result import RESULT_COLUMNS
+from zeroevidence.evaluation.rows.measure_result import RESULT_COLUMNS, Column
 from zeroevidence.measure.measures import MEASURES, headline_measures
-from zeroevidence.report.layout.formatting import (
+from zeroevidence.report.layout import (
     bounds,
     chance_value,
     chosen_measures,
@@ -22,7 +21,7 @@ from zeroevidence.report.layout.formatting import (
     value,
 )
 from zeroevidence.report.verdict.phrases import unbroken
-from zeroevidence.uncertainty.level import percent
+from zeroevidence.uncertainty.level import alpha, percent
 
 REPORT_COLUMNS = tuple(column for column in RESULT_COLUMNS if column.in_report)
 # What people ask first, first; measures that are not here follow in the order of the tables.
@@ -176,3 +175,115 @@ def _range(name: str, result: MeasureResult, row: Evaluation) -> tuple[float, fl
     if not (isfinite(measure.low) and isfinite(measure.high)) or result.unit == "relative cost":
         return None
     return (measure.low, measure.high) if measure.discloses == "up" else (measure.high, measure.low)
+
+
+_ATTRIBUTES = (
+    "Attributes: classifiers learned to tell the classes from recordings protected in the same way, of people "
+    "whom the protection had not seen, and were tested on yet other people. Their scores for one class against the "
+    "rest are turned into likelihood ratios by the calibration that suits the attacker best (pool adjacent "
+    "violators). Expected disclosure (D_ECE) is the evidence of a recording about the class, averaged over all prior "
+    "beliefs."
+)
+_CHOICE = (
+    "The attacker whose numbers are reported was chosen on the people that attackers learned from, each of whom was "
+    "held out in turn; so were the settings of each attacker. The tested people had no part in any choice. Stronger "
+    "attackers than these may exist."
+)
+_PAIRS = (
+    "Comparisons one at a time: scores of pairs of one person (target) and of two (nontarget) are turned into "
+    "likelihood ratios by the calibration that suits the attacker best (pool adjacent violators), equal scores "
+    "always taken together. Expected disclosure (D_ECE) is the evidence of a comparison, averaged over all prior "
+    "beliefs; the worst case and its tag are about the comparison with the strongest evidence."
+)
+_LLRS = (
+    "Likelihood ratios: scores were turned into them by a logistic calibration that was fitted on other data. Cllr, "
+    "devPAV and the bounds within which they are supported by the data (ELUB) are about these; Tippett curves show "
+    "them as they are."
+)
+_SPOOFING = (
+    "Spoofing: a countermeasure decides first which speech is real, a verifier then who speaks. The tandem cost "
+    "(t-DCF) weighs the errors of both by their priors and costs; its minimum is over the countermeasure's "
+    "threshold, and 1 is the cost with a useless countermeasure."
+)
+_NULL = (  # with the level and how often a test may be wrong
+    "The value if nothing leaked (the null) is that of the same measure after permuting the identities of speakers, "
+    "many times: its mean, the value that {level} of these repetitions stay below, and p, the share that reach the "
+    "observed value. "
+    "The verdict tests all attackers together, so the chance that it calls anything a leak where nothing leaks is "
+    "at most {alpha}."
+)
+_BOUNDS = {
+    "control": "unprotected speech shows that the attack works at all",
+    "floor": "noise in the place of voices shows the result of the same search where there is nothing to find",
+    "room": "pauses and channel alone show how much is found in the recordings without any voice",
+}
+_PROTOCOLS = (
+    "Protocols: unless a row names another one, all enrolled recordings of a person make a profile, a trial is one "
+    "recording, and it is searched among everybody. Rows with a protocol are the strongest attacker once more, who "
+    "enrols fewer recordings, tries recordings together that are known to be of one person, or searches for people of "
+    "the same sex; development people chose. The released recordings are the same."
+)
+_CORRECTED = (
+    " Measures after the best calibration favour the attacker on few people: their intervals are corrected for it, and "
+    "where they would leave the value out, they are widened to reach it."
+)
+
+
+def describe_methods(rows: Sequence[Evaluation], names: Sequence[str]) -> list[str]:
+    """Return paragraphs on the methods that the rows were computed with."""
+    return list(_paragraphs(rows, names))
+
+
+def _paragraphs(rows: Sequence[Evaluation], names: Sequence[str]) -> Iterator[str]:
+    if any(row.about.question == "attribute" for row in rows):
+        yield _ATTRIBUTES
+        if any(row.about.question == "attribute" and row.about.development is not None for row in rows):
+            yield _CHOICE
+    paired = {name for row in rows for name in row.metrics if row.about.question == "identity"} if rows else set(names)
+    if any(MEASURES[name].family == "one-to-one" for name in paired if name in MEASURES):
+        yield _PAIRS
+    if any(row.setup.llr is not None for row in rows):
+        yield _LLRS
+    if any(MEASURES[name].family == "search" for name in names if name in MEASURES):
+        yield _search(rows)
+    if "tdcf_min" in names:
+        yield _SPOOFING
+    results = [result for row in rows for result in row.metrics.values()]
+    if any(result.low is not None for result in results):
+        yield _intervals(rows)
+    if any(result.null is not None for result in results):
+        levels = sorted({row.setup.level for row in rows})
+        yield _NULL.format(level=_listed(levels), alpha=_listed([alpha(level) for level in levels]))
+    bounds = [text for role, text in _BOUNDS.items() if any(row.about.role == role for row in rows)]
+    if bounds:
+        yield f"Bounds: {', '.join(bounds)}."
+    if any(row.about.role == "protocol" for row in rows):
+        yield _PROTOCOLS
+    seeds = sorted({row.setup.seed for row in rows if row.setup.recorded is None})
+    if seeds:
+        named = ", ".join(f"seed {seed}" for seed in seeds)
+        yield f"Random choices are fixed ({named}); the same input gives the same numbers."
+
+
+def _listed(levels: Sequence[float]) -> str:
+    return " or ".join(map(percent, levels))
+
+
+def _search(rows: Sequence[Evaluation]) -> str:
+    how = sorted({str(row.setup.search) for row in rows if row.setup.search is not None})
+    calibration = f" (calibration: {'; '.join(how)})" if how else ""
+    return (
+        "Search: each recording is compared with every known person, its scores become probabilities over these "
+        f"people{calibration}, and Local Information Disclosure is how many bits the right person's probability "
+        "gained over what it was before. A negative value misleads the attacker."
+    )
+
+
+def _intervals(rows: Sequence[Evaluation]) -> str:
+    units = sorted({row.setup.intervals.unit for row in rows if row.setup.intervals is not None})
+    by = f" by {' or '.join(unit.replace('-', ' ') for unit in units)}" if units else ""  # older files do not say
+    return (
+        f"Intervals cover {_listed(sorted({row.setup.level for row in rows}))} and come from resampling{by}: "
+        "recordings of one person are alike, so where people are known, people are drawn and not single scores."
+        + (_CORRECTED if any(result.estimate is not None for row in rows for result in row.metrics.values()) else "")
+    )

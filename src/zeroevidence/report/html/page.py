@@ -1,9 +1,4 @@
-"""Results as one self-contained HTML file: the verdict first, then the numbers, figures and methods behind it.
-
-The page loads nothing. Its only script is inlined and named by its hash in the content security policy, so no other
-can run; every string from outside is escaped by the template engine, and data for the script are JSON in which ``<`` is
-written as an escape.
-"""
+"""Results as one self-contained HTML file: the verdict first, then the numbers, figures and methods behind it."""
 
 from __future__ import annotations
 
@@ -13,7 +8,9 @@ import json
 import platform
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import cache
+from html import escape
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,32 +19,61 @@ from zeroevidence._version import __version__
 from zeroevidence.data.printable import printable
 from zeroevidence.errors import MissingExtra, UsageError
 from zeroevidence.evaluation import Comparison, Evaluation
-from zeroevidence.evaluation.finding.by_knowledge import FEW_ROWS, further_rows
+from zeroevidence.evaluation.finding.finding import FEW_ROWS, further_rows
+from zeroevidence.evaluation.rows.curves import Points, Surface
 from zeroevidence.forking import Each
 from zeroevidence.plot.canvas import prepare_drawing
-from zeroevidence.plot.names import row_names
-from zeroevidence.protect.card import shown_fields
-from zeroevidence.report.bibliography.sentences import references
+from zeroevidence.plot.rows import row_names
+from zeroevidence.protect.release import shown_fields
+from zeroevidence.report.bibliography.bibtex import references
+from zeroevidence.report.comparisons import comparison_notes, comparison_tables, comparison_verdict
 from zeroevidence.report.html import tables
-from zeroevidence.report.html.comparison import comparison_tables, comparison_verdict
 from zeroevidence.report.html.figures import PICTURE, draw_figures, plain_panels
-from zeroevidence.report.html.methods import describe_methods
-from zeroevidence.report.html.numbers import REPORT_COLUMNS, headline_numbers, report_measures
-from zeroevidence.report.html.pseudonyms import hidden
+from zeroevidence.report.html.numbers import REPORT_COLUMNS, describe_methods, headline_numbers, report_measures
 from zeroevidence.report.inputs import Card
-from zeroevidence.report.layout.flags import raised_flags
-from zeroevidence.report.layout.formatting import common_level, interval_title
-from zeroevidence.report.layout.labels import label_text
-from zeroevidence.report.tables.comparisons import comparison_notes
-from zeroevidence.report.tables.several_recordings import NOTE, untried_numbers
-from zeroevidence.report.tables.utility_rows import utility_notes
+from zeroevidence.report.layout import common_level, interval_title, label_text, raised_flags
+from zeroevidence.report.utility import NOTE, untried_numbers, utility_notes
 from zeroevidence.report.verdict import Verdict, verdict
-from zeroevidence.report.verdict.groups import system_text
-from zeroevidence.report.verdict.learning_curves import learning_curves
-from zeroevidence.report.verdict.next_steps import NEXT_COMMANDS
+from zeroevidence.report.verdict.phrases import learning_curves, system_text
+from zeroevidence.report.verdict.summary import NEXT_COMMANDS
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+
+
+def hidden(rows: Sequence[Evaluation]) -> list[Evaluation]:
+    """The same rows with people as numbers, one number for one person in all rows, the most exposed first."""
+    numbers: dict[str, str] = {}
+    for row in rows:
+        names = list(row.people.speaker) if row.people is not None else []
+        for surface in row.surfaces.values():
+            names += [name for name in (*surface.x, *surface.y) if isinstance(name, str)]
+        for name in names:
+            numbers.setdefault(name, f"person {len(numbers) + 1}")
+    return [_renamed(row, numbers) for row in rows]
+
+
+def _renamed(row: Evaluation, numbers: dict[str, str]) -> Evaluation:
+    people = row.people
+    return replace(
+        row,
+        trials=None,
+        people=None if people is None else replace(people, speaker=tuple(numbers[name] for name in people.speaker)),
+        surfaces={name: _surface(surface, numbers) for name, surface in row.surfaces.items()},
+        maps={name: _map(points, numbers) for name, points in row.maps.items()},
+    )
+
+
+def _surface(surface: Surface, numbers: dict[str, str]) -> Surface:
+    x, y = (
+        tuple(numbers[value] if isinstance(value, str) else value for value in axis) for axis in (surface.x, surface.y)
+    )
+    return Surface(x, y, surface.z)
+
+
+def _map(points: Points, numbers: dict[str, str]) -> Points:
+    return replace(points, label=tuple(numbers.get(label, label) for label in points.label))
+
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _TEMPLATE = "report.html"
@@ -330,3 +356,22 @@ def _sections(context: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("reproduce", "Reproduce", True),
     )
     return [(anchor, title) for anchor, title, present in names if present]
+
+
+def audit_html(rows: Sequence[Evaluation]) -> str:
+    """Return headline, summary and picture as HTML that needs no style sheet."""
+    conclusion = verdict(rows)
+    headline, summary = (escape(printable(text)) for text in (conclusion.headline, " ".join(conclusion.summary)))
+    return f"<div><strong>{headline}</strong><p>{summary}</p>{_picture(rows)}</div>"
+
+
+def _picture(rows: Sequence[Evaluation]) -> str:
+    from zeroevidence.plot import KINDS
+    from zeroevidence.plot.figures import to_svg
+
+    if not KINDS["attackers"].of(rows):
+        return ""
+    try:
+        return to_svg("attackers", rows)
+    except MissingExtra:
+        return ""

@@ -9,14 +9,31 @@ from typing import TypeAlias
 
 from zeroevidence.evaluation import Evaluation, Finding, MeasureResult
 from zeroevidence.evaluation.finding.finding import PEOPLE_LABELS
-from zeroevidence.evaluation.search.people import hubs
+from zeroevidence.evaluation.people import hubs
 from zeroevidence.measure.measures import MEASURES
 from zeroevidence.measure.pairs.zebra import tag_of
 from zeroevidence.report.html.numbers import measure_title
-from zeroevidence.report.layout.formatting import bounds, heading, meaning, size, unit_sign, value
-from zeroevidence.report.layout.labels import RowLabels, row_labels, without_implied
-from zeroevidence.report.tables.several_recordings import MEASURES_SHOWN, places_held, with_recordings
-from zeroevidence.report.tables.utility_rows import is_utility, label_columns, side_results, size_text, utility_lines
+from zeroevidence.report.layout import (
+    RowLabels,
+    bounds,
+    heading,
+    meaning,
+    row_labels,
+    size,
+    unit_sign,
+    value,
+    without_implied,
+)
+from zeroevidence.report.utility import (
+    MEASURES_SHOWN,
+    is_utility,
+    label_columns,
+    places_held,
+    side_results,
+    size_text,
+    utility_lines,
+    with_recordings,
+)
 
 MOST_PEOPLE = 200
 _ROW = ("row", "Number of the row")

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from zeroevidence.evaluation import Evaluation, findings
-from zeroevidence.report.verdict.attribute import attribute_verdict
-from zeroevidence.report.verdict.description import other_verdict
 from zeroevidence.report.verdict.identity import identity_verdict
+from zeroevidence.report.verdict.others import attribute_verdict, other_verdict
 from zeroevidence.report.verdict.phrases import Verdict
 
 __all__ = ["Verdict", "verdict"]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from zeroevidence.evaluation.comparing.comparison import Comparison
+from zeroevidence.evaluation.comparison import Comparison
 from zeroevidence.measure.measures import MEASURES
-from zeroevidence.report.layout.formatting import one_line, p_text, unit_sign
+from zeroevidence.report.layout import one_line, p_text, unit_sign
 from zeroevidence.uncertainty.level import percent
 
 

@@ -14,24 +14,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import inf, log2
 
-from zeroevidence.attack.attackers.attacker import ATTACKERS
+from zeroevidence.attack.attackers import ATTACKERS
 from zeroevidence.evaluation import Evaluation, Finding
 from zeroevidence.evaluation.finding.chance import Chance
 from zeroevidence.evaluation.finding.finding import Level
+from zeroevidence.evaluation.resampling import SHOWN
 from zeroevidence.evaluation.rows.evaluation import number_or_none
-from zeroevidence.evaluation.scores.recordings import SHOWN
 from zeroevidence.measure.pairs.zebra import D_ECE_MAX, tag_odds, tag_of
-from zeroevidence.report.verdict.assessment import assessment
-from zeroevidence.report.verdict.groups import group_labels, group_text, system_text
-from zeroevidence.report.verdict.learning_curves import rising_sentences
-from zeroevidence.report.verdict.next_steps import next_commands
-from zeroevidence.report.verdict.people import (
+from zeroevidence.report.verdict.details import (
     ON_AVERAGE,
     exposed_share,
     most_exposed,
     named_beyond_chance,
     named_for_everybody,
     named_people,
+    protocol_sentences,
+    room_sentences,
 )
 from zeroevidence.report.verdict.phrases import (
     LimitedValue,
@@ -41,20 +39,22 @@ from zeroevidence.report.verdict.phrases import (
     caution_sentence,
     chance_sentence,
     chosen_attempt,
+    group_labels,
+    group_text,
     limited_value,
     most_given_away,
     named_share,
     paragraph,
     percent,
     removed_share,
+    rising_sentences,
     rounded_power,
     said_bound,
+    system_text,
     unbroken,
     vacuous_limit,
 )
-from zeroevidence.report.verdict.protocols import protocol_sentences
-from zeroevidence.report.verdict.room import room_sentences
-from zeroevidence.report.verdict.summary import summary
+from zeroevidence.report.verdict.summary import assessment, next_commands, summary
 
 _UNPROTECTED: dict[Level, str] = {
     "recognised": "Unprotected recordings are recognised; no protection was measured",

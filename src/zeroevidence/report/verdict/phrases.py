@@ -1,4 +1,4 @@
-"""A verdict, and the phrases that several verdicts share. Numbers have few digits, and limits where there are some."""
+"""A verdict, and the phrases that several verdicts share."""
 
 from __future__ import annotations
 
@@ -9,14 +9,102 @@ from math import log10
 
 from zeroevidence.evaluation import Evaluation, Finding
 from zeroevidence.evaluation.finding.chance import Chance
-from zeroevidence.evaluation.finding.finding import Choice, Level, same_setting
+from zeroevidence.evaluation.finding.finding import PEOPLE_LABELS, Choice, Level, same_setting
 from zeroevidence.measure.measures import MEASURES
 from zeroevidence.measure.pairs.zebra import D_ECE_MAX
-from zeroevidence.report.layout.formatting import interval_title, p_text
-from zeroevidence.report.verdict.groups import group_labels, group_text, system_text
-from zeroevidence.report.verdict.learning_curves import rising_sentences
+from zeroevidence.report.layout import interval_title, p_text
 from zeroevidence.uncertainty.level import LEAST_PEOPLE, LEVEL
 from zeroevidence.uncertainty.level import percent as level_text
+
+
+def group_labels(rows: Sequence[Evaluation], finding: Finding) -> list[str]:
+    """Labels that tell groups of people apart, where there are several."""
+    compared = [rows[i].labels for i in finding.by_system]
+    return [name for name in PEOPLE_LABELS if len({labels.get(name) for labels in compared}) > 1]
+
+
+def system_text(name: str) -> str:
+    """The name of a system within a sentence; one without letters, such as that of a folder, gets a noun.
+
+    Examples
+    --------
+    >>> system_text("mcadams"), system_text("1")
+    ('mcadams', 'system 1')
+    """
+    return name if any(map(str.isalpha, name)) else f"system {name}"
+
+
+def group_text(row: Evaluation, names: Sequence[str]) -> str:
+    """The group of a row, in brackets."""
+    group = ", ".join(row.labels[name] for name in names if name in row.labels)
+    return f" ({group})" if group else ""
+
+
+# the curve of a result, its abscissa, and the warning that it has not levelled off
+_CURVES = (
+    ("alid_over_training_people", "training people", "still-rising"),
+    ("alid_over_epochs", "epochs of training", "training-pays"),
+    ("alid_over_draws", "runs of the anonymiser", "draws-pay"),
+    ("alid_over_enrolment", "enrolled recordings of each person", "enrolment-pays"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ReportedLearningCurve:
+    """The disclosure to an attacker who learned from more and more.
+
+    Parameters
+    ----------
+    over
+        What the amounts count.
+    amount
+        How much the attacker learned from.
+    bits
+        Mean disclosure with each amount.
+    rising
+        Whether the curve has not levelled off.
+    """
+
+    over: str
+    amount: tuple[float, ...]
+    bits: tuple[float, ...]
+    rising: bool
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """Amounts and bits as they are shown."""
+        return [(f"{amount:g}", f"{bits:.2f}") for amount, bits in zip(self.amount, self.bits, strict=True)]
+
+    @property
+    def sentence(self) -> str:
+        """Whether it has levelled off, and its last step.
+
+        Examples
+        --------
+        >>> ReportedLearningCurve("training people", (15, 30, 60), (1.0, 1.8, 2.5), True).sentence
+        'With 60 training people instead of 30 it learned 0.70 bits more; this has not levelled off.'
+        """
+        last, before = (f"{self.amount[i]:g}" for i in (-1, -2))
+        gain = self.bits[-1] - self.bits[-2]
+        change = f"{abs(gain):.2f} bits {'more' if gain >= 0.0 else 'less'}"
+        level = "this has not levelled off" if self.rising else "this has levelled off"
+        return f"With {last} {self.over} instead of {before} it learned {change}; {level}."
+
+
+def learning_curves(row: Evaluation) -> list[ReportedLearningCurve]:
+    """The learning curves of an attacker, where it was trained in several steps."""
+    codes = {flag.code for flag in row.flags}
+    return [
+        ReportedLearningCurve(over, row.curves[name].x, row.curves[name].y, code in codes)
+        for name, over, code in _CURVES
+        if name in row.curves and len(row.curves[name].x) > 1
+    ]
+
+
+def rising_sentences(row: Evaluation) -> list[str]:
+    """Sentences on the learning curves that have not levelled off."""
+    return [curve.sentence for curve in learning_curves(row) if curve.rising]
+
 
 _P_VALUE = re.compile(r"\bp ([=<]) ")
 _ROUNDING = 1e-6

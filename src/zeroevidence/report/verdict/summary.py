@@ -1,35 +1,78 @@
-"""A few sentences for a reader who knows none of the measures.
-
-They say what was tried, by whom, what the attacker learned, which people are named, how sure that is, and what to do
-next. They use no bits and no names of measures, and claim nothing beyond the numbers.
-"""
+"""A finding for a reader who knows none of the measures: a few sentences, one, or a paragraph that stands by itself."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from zeroevidence.attack.attackers.attacker import ATTACKERS
-from zeroevidence.data.speech.folds import FEW_PEOPLE
+from zeroevidence.attack.attackers import ATTACKERS, usual_attackers
+from zeroevidence.data.folds import FEW_PEOPLE
 from zeroevidence.evaluation import Evaluation, Finding
+from zeroevidence.evaluation.finding.finding import attackers_by_system
 from zeroevidence.evaluation.rows.evaluation import number_or_none
 from zeroevidence.measure.pairs.zebra import D_ECE_MAX
-from zeroevidence.report.verdict.groups import group_labels, group_text, system_text
-from zeroevidence.report.verdict.next_steps import wanted_people
-from zeroevidence.report.verdict.people import ON_AVERAGE, named_beyond_chance, named_people, people_used
+from zeroevidence.report.layout import one_line
+from zeroevidence.report.verdict.details import (
+    ON_AVERAGE,
+    find_control,
+    named_beyond_chance,
+    named_people,
+    people_used,
+    short_room_sentence,
+)
 from zeroevidence.report.verdict.phrases import (
     LimitedValue,
     capitalise,
     chance_sentence,
     chosen_attempt,
     control_works,
+    group_labels,
+    group_text,
     limited_value,
     most_given_away,
     named_share,
     percent,
     removed_share,
+    system_text,
     unbroken,
 )
-from zeroevidence.report.verdict.room import short_room_sentence
+
+NEXT_COMMANDS = "Next, with your own names of folders:"
+_AUDIT = "zeroevidence audit ORIGINAL --anonymised ANONYMISED -o OUT"
+
+
+def wanted_people(rows: Sequence[Evaluation], finding: Finding) -> int | None:
+    """Return how many people bring the limit half-way to what was measured; None where that is not known."""
+    name, most = ("top1", 1.0) if rows[finding.strongest].is_search else ("d_ece", D_ECE_MAX)
+    if name not in rows[finding.strongest].metrics:  # of an attribute that is a number
+        return None
+    return limited_value(rows, finding, name, most).people
+
+
+def untried_attackers(rows: Sequence[Evaluation], finding: Finding) -> list[str]:
+    """Return the usual attackers of whom there is no attempt, by name."""
+    tried = {rows[i].about.threat for i in finding.attempts or (finding.strongest,)}
+    names = {threat.name for threat in tried if threat is not None}
+    return [name for name in usual_attackers() if name not in names]
+
+
+def trained_encoders(rows: Sequence[Evaluation], finding: Finding) -> bool:
+    """Return whether some attempt has a speaker encoder that was trained on protected speech."""
+    efforts = [rows[i].about.spent for i in finding.attempts]
+    return any(effort is not None and effort.encoder_trained_on == "anonymised" for effort in efforts)
+
+
+def next_commands(rows: Sequence[Evaluation], finding: Finding) -> tuple[str, ...]:
+    """Return the commands that come next where no leak was found: stronger attackers, and a plan for more people."""
+    row = rows[finding.strongest]
+    if finding.level != "not-found" or row.about.threat is None:
+        return ()
+    untried = untried_attackers(rows, finding)
+    effort = "full" if trained_encoders(rows, finding) else "standard"
+    attackers = "".join(f" --attacker {name}" for name in untried) if untried else ""
+    people = wanted_people(rows, finding)
+    plan = () if people is None else (f"zeroevidence plan --pilot OUT/result.json --people {people}",)
+    return (f"{_AUDIT}{attackers} --effort {effort}", *plan)
+
 
 _MORE_PEOPLE = f"Measure again with at least {FEW_PEOPLE} people."
 
@@ -178,3 +221,88 @@ def _next(rows: Sequence[Evaluation], finding: Finding) -> str:
         more = "more people" if people is None else f"{people} people, with whom the limit would be half as far away"
         return f"Before release, try stronger attackers and {more}: that this one failed is no proof."
     return "First show that the attack works on unprotected speech; without that its failure means nothing."
+
+
+def short_sentence(rows: Sequence[Evaluation], finding: Finding) -> str:
+    """Return what the attacker that counts learns, beside guessing and unprotected speech, as it was measured."""
+    row = rows[finding.strongest]
+    plain = None if finding.control is None else rows[finding.control]
+    if row.is_search:
+        guess, measured = 1.0 / row.counts["identities"], row.number("top1") or 0.0
+        before = number_or_none(plain, "top1")
+        learned = f"The right one of {row.counts['identities']} people is named in {percent(measured)} of recordings"
+    else:
+        guess, measured = 0.0, (row.number("d_ece") or 0.0) / D_ECE_MAX
+        before = None if (evidence := number_or_none(plain, "d_ece")) is None else evidence / D_ECE_MAX
+        learned = f"The doubt whether two recordings are of one person shrinks by {percent(measured)}"
+    without = "" if before is None else f", unprotected {percent(before)}"
+    return unbroken(f"{learned}; guessing {percent(guess)}{without}.")
+
+
+def assessment(rows: Sequence[Evaluation], finding: Finding) -> str:
+    """Return the paragraph on how well people are recognised; it stands by itself, without the report."""
+    row = rows[finding.strongest]
+    tried, *others, after = summary(rows, finding)
+    used = [unbroken(sentence) for sentence in people_used(row)]
+    measured = [sentence for sentence in others if sentence not in used]
+    sentences = [
+        *_data(row),
+        tried,
+        *used[:1],
+        *_attackers(rows, finding),
+        *measured,
+        _not_tested(rows, finding),
+        after,
+        "Another attacker, other people or other recordings may give another result.",
+    ]
+    return unbroken(" ".join(sentences))
+
+
+def _data(row: Evaluation) -> list[str]:
+    """The names of the data and of the protection, where there are some."""
+    dataset, system = (row.labels.get(name) for name in ("dataset", "system"))
+    data = f" ({one_line(dataset)})" if dataset else ""
+    if not system:
+        return []
+    if row.about.is_bound:
+        return [f"Recordings{data} were tested without protection."]
+    protection = system_text(one_line(system))
+    return [f"Recordings{data} were protected with {protection}, and the protection was tested by attacking it."]
+
+
+def _attackers(rows: Sequence[Evaluation], finding: Finding) -> list[str]:
+    """Who attacked, and with what."""
+    system = attackers_by_system(rows, finding)[0]
+    kinds = [threat.name for i in system.best if (threat := rows[i].about.threat) is not None]
+    known = [ATTACKERS[name].title for name in dict.fromkeys(kinds) if name in ATTACKERS]
+    if not known or rows[finding.strongest].about.is_bound:
+        return []
+    several = "Attackers of these kinds were tried: one who" if len(known) > 1 else "The attacker"
+    tools = [f"{noun} {', '.join(names)}" for noun, names in _tools(rows, system.attempts) if names]
+    with_what = f" They used the {' and the '.join(tools)}." if tools else ""
+    return [capitalise(f"{several} {'; one who '.join(known)}.{with_what}")]
+
+
+def _tools(rows: Sequence[Evaluation], attempts: Sequence[int]) -> list[tuple[str, list[str]]]:
+    def distinct(label: str) -> list[str]:
+        names = [name for i in attempts for name in rows[i].labels.get(label, "").split("+")]
+        return [one_line(name) for name in dict.fromkeys(names) if name and name not in ("fusion", "chosen")]
+
+    parts = [("speaker encoders", distinct("encoder")), ("scoring methods", distinct("backend"))]
+    return [(noun.removesuffix("s") if len(names) == 1 else noun, names) for noun, names in parts]
+
+
+def _not_tested(rows: Sequence[Evaluation], finding: Finding) -> str:
+    """What the attackers did not try."""
+    row = rows[finding.strongest]
+    missing = []
+    untried = [] if row.about.threat is None or row.about.is_bound else untried_attackers(rows, finding)
+    missing += [f"somebody who {ATTACKERS[name].title}" for name in untried]
+    if not row.about.is_bound and not trained_encoders(rows, finding):
+        missing.append("an attacker who trains a speaker encoder on protected speech")
+    if row.recordings is None:
+        missing.append("several recordings of one person together")
+    if not find_control(rows, finding).rows:
+        missing.append("what rooms and microphones give away")
+    missing.append("what is said, which may name a person whatever the voice")
+    return f"Not tested: {'; '.join(missing)}."

@@ -5,11 +5,10 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from zeroevidence.attack.encoders.inventory import find_encoder  # noqa: E402
-from zeroevidence.attack.networks.loading import load_onnx  # noqa: E402
-from zeroevidence.attack.training import loop  # noqa: E402
-from zeroevidence.attack.training.data.frame_set import FrameSet  # noqa: E402
-from zeroevidence.attack.training.settings import TrainingSettings  # noqa: E402
+from zeroevidence.attack.encoders import find_encoder  # noqa: E402
+from zeroevidence.attack.networks import load_onnx  # noqa: E402
+from zeroevidence.attack.training import TrainingSettings, loop  # noqa: E402
+from zeroevidence.attack.training.frame_set import FrameSet  # noqa: E402
 
 
 def people(first, number):

@@ -17,16 +17,16 @@ if not torch.distributed.is_available():
     pytest.skip("torch without processes", allow_module_level=True)
 
 from tests.attack.training.test_loop import Toy, speech, weights  # noqa: E402
-from zeroevidence.attack.training.compute.distributed import ProcessGroup, current_group  # noqa: E402
+from zeroevidence.attack.training import SCOPES, TrainingSettings  # noqa: E402
+from zeroevidence.attack.training.compute import ProcessGroup, current_group  # noqa: E402
 from zeroevidence.attack.training.loop import train  # noqa: E402
-from zeroevidence.attack.training.settings import SCOPES, TrainingSettings  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[4]
 PROGRAM = """
 import sys
 import numpy as np
 from tests.attack.training.compute.test_distributed import trained
-from zeroevidence.attack.training.compute.distributed import joined_processes
+from zeroevidence.attack.training.compute import joined_processes
 
 with joined_processes("cpu") as (group, _):
     assert group.size == 2

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from zeroevidence.attack.training.data.feature_store import FeatureStore
+from zeroevidence.attack.training.features import FeatureStore
 
 BANDS = 4
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from zeroevidence.data.formats.asvspoof.read import diagnose_tandem, read_tandem
-from zeroevidence.evaluation.tandem.conditions import evaluate_conditions
+from zeroevidence.data.formats.asvspoof import diagnose_tandem, read_tandem
+from zeroevidence.evaluation.tandem import evaluate_conditions
 
 CODECS = ("alaw", "none", "opus")
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from zeroevidence.data.formats.asvspoof.read import diagnose_tandem, read_tandem
-from zeroevidence.data.relaxed_rules import RelaxedRule
-from zeroevidence.data.tandem import TandemScores, TrialScores
+from zeroevidence.data.formats.asvspoof import diagnose_tandem, read_tandem
+from zeroevidence.data.loaded_scores import RelaxedRule
+from zeroevidence.data.scores import TandemScores, TrialScores
 from zeroevidence.errors import InputError
 
 CM19 = "u1 - bonafide 2.5\nu2 - bonafide 1e0\nu3 A07 spoof -1\nu4 A08 spoof -2.5\n"

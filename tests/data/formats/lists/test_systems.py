@@ -2,7 +2,7 @@
 
 import pytest
 
-from zeroevidence.data.formats.lists.systems import read_systems
+from zeroevidence.data.formats.lists import read_systems
 from zeroevidence.data.threat import threat_from_sides
 from zeroevidence.errors import InputError
 

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from zeroevidence.data.formats.scores.reading.read import diagnose, read_scores
+from zeroevidence.data.formats.scores.read import diagnose, read_scores
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.errors import InputError
 

@@ -5,9 +5,9 @@ import struct
 import numpy as np
 import pytest
 
-from zeroevidence.data.formats.scores.reading.read import diagnose, read_scores
+from zeroevidence.data.formats.scores.read import diagnose, read_scores
 from zeroevidence.errors import InputError
-from zeroevidence.evaluation.reading.score_files import Reading, ScoreFile
+from zeroevidence.evaluation.score_files import Reading, ScoreFile
 
 
 @pytest.fixture

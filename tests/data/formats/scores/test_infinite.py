@@ -5,8 +5,8 @@ import polars as pl
 import pytest
 
 import zeroevidence as ze
-from zeroevidence.data.formats.scores.reading.read import diagnose, read_scores
-from zeroevidence.data.relaxed_rules import RelaxedRule
+from zeroevidence.data.formats.scores.read import diagnose, read_scores
+from zeroevidence.data.loaded_scores import RelaxedRule
 
 LINES = "a u1 inf target\na u2 -1 nontarget\nb u1 -Infinity nontarget\nb u2 2 target\nb u3 x target\n"
 ADVICE = "expected a finite number (--infinite accept takes infinite ones)"

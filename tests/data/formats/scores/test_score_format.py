@@ -8,10 +8,10 @@ import polars as pl
 import pytest
 
 from zeroevidence.data.formats.input_file import Container
-from zeroevidence.data.formats.scores.reading.read import diagnose, read_scores
-from zeroevidence.data.formats.scores.reading.table import Table
+from zeroevidence.data.formats.scores.layout import Table
+from zeroevidence.data.formats.scores.read import diagnose, read_scores
 from zeroevidence.data.formats.scores.score_format import SCORE_FORMATS, Binary, Columns, ScoreFormat, format_names
-from zeroevidence.data.formats.vectors.vector_format import VECTOR_FORMATS
+from zeroevidence.data.formats.vectors.read import VECTOR_FORMATS
 from zeroevidence.errors import UsageError
 
 DOCS = Path(__file__).resolve().parents[4] / "docs" / "formats.md"

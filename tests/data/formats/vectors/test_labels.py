@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 
 from zeroevidence.data.embeddings import Embeddings
-from zeroevidence.data.formats.vectors.labels import read_labelled
-from zeroevidence.data.formats.vectors.read import read_embeddings
-from zeroevidence.data.formats.vectors.write import write_embeddings
+from zeroevidence.data.formats.vectors.read import read_embeddings, read_labelled, write_embeddings
 from zeroevidence.errors import InputError, UsageError
 
 VECTORS = np.arange(6, dtype=np.float32).reshape(3, 2)

@@ -5,7 +5,7 @@ import shutil
 import numpy as np
 import pytest
 
-from zeroevidence.data.formats.voiceprivacy.data_folders import check_kit
+from zeroevidence.data.formats.speech_pairs import check_kit
 from zeroevidence.errors import InputError
 
 soundfile = pytest.importorskip("soundfile")

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from zeroevidence.data.formats.voiceprivacy.published_tables import read_summary
-from zeroevidence.data.formats.voiceprivacy.result_folders import find_kit_scores
+from zeroevidence.data.formats.voiceprivacy_folders import find_kit_scores
+from zeroevidence.data.formats.voiceprivacy_tables import read_summary
 from zeroevidence.data.threat import ThreatModel
 from zeroevidence.errors import InputError
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from zeroevidence.protect.attributes.flows.latent import LatentClasses
+from zeroevidence.protect.attributes.flows import LatentClasses
 
 torch = pytest.importorskip("torch")
 

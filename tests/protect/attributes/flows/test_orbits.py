@@ -10,10 +10,10 @@ from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.scores import Scores
 from zeroevidence.evaluation import Options, evaluate
 from zeroevidence.protect import Leace, ZeroEvidenceFlow, load_model, new_model, save_model
+from zeroevidence.protect.attributes.flows import ClassGaussians
 from zeroevidence.protect.attributes.flows.linear_map import LinearMap
-from zeroevidence.protect.attributes.flows.orbits import ClassGaussians
-from zeroevidence.protect.attributes.shared.labelled import LabelledVectors
-from zeroevidence.protect.tradeoff.quick_attackers import quick_attacks
+from zeroevidence.protect.attributes.moments import LabelledVectors
+from zeroevidence.protect.quick_attackers import quick_attacks
 
 MEANS = np.array([[0.0, 0.0, 0.0, 0.0, 0.0, 0.0], [1.0, 1.0, 0.0, 0.0, 0.5, 0.0]])
 SPREADS = np.array([[1.0, 1.0, 1.0, 1.0, 1.0, 1.0], [2.0, 0.6, 1.5, 0.7, 1.0, 1.0]])

@@ -9,9 +9,9 @@ from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.protect import Leace, make_protector
 from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS
-from zeroevidence.protect.attributes.shared.noise import person_rotation
-from zeroevidence.protect.tradeoff.quick_attackers import quick_attacks
-from zeroevidence.protect.tradeoff.strengths import set_strength
+from zeroevidence.protect.attributes.protector import person_rotation
+from zeroevidence.protect.quick_attackers import quick_attacks
+from zeroevidence.protect.strengths import set_strength
 
 
 @pytest.fixture(scope="module")

@@ -7,9 +7,8 @@ import click
 from zeroevidence.cli.options import shared
 from zeroevidence.cli.options.declare import derived_option
 from zeroevidence.cli.options.output import terminal_progress
-from zeroevidence.cli.options.problems import exit_if_problems, print_problems
-from zeroevidence.cli.printing import echo
-from zeroevidence.data.formats.voiceprivacy.data_folders import check_kit
+from zeroevidence.cli.printing import echo, exit_if_problems, print_problems
+from zeroevidence.data.formats.speech_pairs import check_kit
 
 
 @click.command("check")

@@ -10,7 +10,7 @@ from zeroevidence.cli.options import shared
 from zeroevidence.cli.options.output import print_written
 from zeroevidence.cli.printing import echo
 from zeroevidence.data.embeddings import require_speakers
-from zeroevidence.data.files.writing import refuse_existing
+from zeroevidence.data.writing import refuse_existing
 from zeroevidence.errors import UsageError
 
 
@@ -60,10 +60,9 @@ def command(
 
     Identifiers, speakers and other columns stay; the column of the attribute is removed.
     """
-    from zeroevidence.data.files.errors import naming_file
-    from zeroevidence.data.formats.vectors.read import read_embeddings
-    from zeroevidence.data.formats.vectors.write import check_name, write_embeddings
-    from zeroevidence.protect import applying
+    from zeroevidence.data.files import naming_file
+    from zeroevidence.data.formats.vectors.read import check_name, read_embeddings, write_embeddings
+    from zeroevidence.protect import models
     from zeroevidence.protect.models import load_model
 
     check_name(output)
@@ -75,7 +74,7 @@ def command(
     fitted, data = load_model(model), read_embeddings(embeddings)
     with naming_file(embeddings):
         if rotate_back:
-            made = applying.rotate_back(fitted, data, applying.read_rotation_key(str(rotation_key)))
+            made = models.rotate_back(fitted, data, models.read_rotation_key(str(rotation_key)))
         else:
             usual = not no_rotation and llr is None and data.speakers is not None and fitted.protector.noise > 0.0
             secret = None
@@ -83,13 +82,13 @@ def command(
                 path = Path(rotation_key or f"{model.rstrip('/')}.key")
                 if not path.exists():
                     require_speakers(data)
-                    applying.write_rotation_key(path)
+                    models.write_rotation_key(path)
                     print_written(path)
                     echo("whoever has this key can rotate the vectors back: keep it from whoever gets them", err=True)
-                secret = applying.read_rotation_key(path)
+                secret = models.read_rotation_key(path)
             if claims and secret is None:
                 raise UsageError("--claims: name the --rotation-key that enrolled people were rotated by")
-            made = applying.protect_embeddings(
+            made = models.protect_embeddings(
                 fitted, data, llr=llr, rotation_key=secret, claims=claims, noise_seed=noise_seed
             )
             if secret is not None:

@@ -6,28 +6,28 @@ from typing import Any, get_args
 
 import click
 
-from zeroevidence.cli.options import shared
-from zeroevidence.cli.options.declare import derived_option
-from zeroevidence.cli.options.labelled_embeddings import (
+from zeroevidence.cli.commands.protect.fit import (
     LabelledInputs,
     labelled_inputs,
     paper_option,
     parameter_options,
     refuse_with,
 )
+from zeroevidence.cli.options import shared
+from zeroevidence.cli.options.declare import derived_option
 from zeroevidence.cli.options.measuring import RESAMPLING, measuring_options
 from zeroevidence.cli.options.output import Output, output_to, terminal_progress
-from zeroevidence.data.files.errors import naming_file
+from zeroevidence.data.files import naming_file
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Options
 from zeroevidence.protect.assessment.class_attacks import assess
-from zeroevidence.protect.assessment.classifiers.classifier import CLASSIFIERS
-from zeroevidence.protect.assessment.maps import MapMethod
-from zeroevidence.protect.assessment.roles import Roles
+from zeroevidence.protect.assessment.classifiers import CLASSIFIERS
+from zeroevidence.protect.assessment.labels import Roles
+from zeroevidence.protect.assessment.rows import MapMethod
 from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS
 from zeroevidence.protect.fitting import fit_protectors, protectors_that_keep, shared_boundaries, suitable_protectors
 from zeroevidence.protect.models import load_model
-from zeroevidence.protect.tradeoff.strengths import assess_strengths, quick_protectors
+from zeroevidence.protect.strengths import assess_strengths, quick_protectors
 
 
 @click.command("evaluate")
@@ -91,8 +91,7 @@ def command(
     the people who are tested choose nothing. With --model the first third only trains the PLDA of the verification; the
     model must not have been trained on anybody in the other two thirds.
     """
-    from zeroevidence.report.tables.attribute_classes import render_attribute_classes
-    from zeroevidence.report.tables.pareto_front import render_pareto_front
+    from zeroevidence.report.attributes import render_attribute_classes, render_pareto_front
 
     if models:
         refuse_with("--model", protector=kinds, paper=paper, set=parameters, classes=inputs.wanted_classes)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from zeroevidence.cli.options import shared
-from zeroevidence.cli.options.problems import exit_if_problems, print_problems
 from zeroevidence.cli.options.tandem_files import TandemInputs, tandem_inputs
+from zeroevidence.cli.printing import exit_if_problems, print_problems
 
 
 @click.command("check")

@@ -12,7 +12,7 @@ from zeroevidence.cli.options.gates import Gates, gate_option
 from zeroevidence.cli.options.measuring import measuring_options
 from zeroevidence.cli.options.output import Output, table_options
 from zeroevidence.cli.options.tandem_files import TandemInputs, tandem_inputs
-from zeroevidence.data.files.errors import naming_file
+from zeroevidence.data.files import naming_file
 from zeroevidence.evaluation import Options
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def command(
     zeroevidence tandem evaluate --cm sasv.tsv --key key.tsv --preset asvspoof5
     zeroevidence tandem evaluate --sasv scores.txt --preset adcf
     """  # noqa: D301 (\b is a control character here)
-    from zeroevidence.evaluation.tandem.conditions import evaluate_conditions
+    from zeroevidence.evaluation.tandem import evaluate_conditions
 
     loaded = inputs.read()
     with naming_file(inputs.scores):

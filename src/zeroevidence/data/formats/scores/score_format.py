@@ -11,9 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from zeroevidence.data.formats.input_file import Container, InputFile
-from zeroevidence.data.formats.lists.speakers import SpeakerList
-from zeroevidence.data.formats.scores.reading.layout import Layout, Lines, Role
-from zeroevidence.data.formats.scores.reading.table import Table
+from zeroevidence.data.formats.lists import SpeakerList
+from zeroevidence.data.formats.scores.layout import Layout, Lines, Role, Table
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.registry import Registry
 

@@ -13,8 +13,7 @@ import numpy as np
 from zeroevidence._typing import FloatArray
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.formats.input_file import InputFile
-from zeroevidence.data.formats.vectors.id_lists import read_list
-from zeroevidence.data.formats.vectors.vector_format import VECTOR_FORMATS, VectorFormat
+from zeroevidence.data.formats.vectors.read import VECTOR_FORMATS, VectorFormat, read_list
 from zeroevidence.errors import InputError
 
 _OFFSET = re.compile("[0-9]{1,18}")  # ASCII digits alone

@@ -1,18 +1,88 @@
-"""Reading embeddings from a file of any format, here or at an address, and labels for them."""
+"""Reading and writing embeddings, and the formats that there are."""
 
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from zeroevidence._typing import FloatArray
 from zeroevidence.data.embeddings import Embeddings
-from zeroevidence.data.files.errors import reading_file
-from zeroevidence.data.formats.input_file import InputFile, open_input, refuse_pickle
-from zeroevidence.data.formats.vectors.id_lists import read_list, with_names
-from zeroevidence.data.formats.vectors.vector_format import VECTOR_FORMATS
-from zeroevidence.errors import InputError, MissingExtra
+from zeroevidence.data.files import reading_file
+from zeroevidence.data.formats.input_file import Container, InputFile, open_input, refuse_pickle
+from zeroevidence.data.writing import refuse_existing, write_atomically
+from zeroevidence.errors import InputError, MissingExtra, UsageError
+from zeroevidence.registry import Registry
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VectorFormat:
+    """One format of embedding files.
+
+    Parameters
+    ----------
+    name
+        What lists and messages call it.
+    description
+        One line for documentation.
+    read
+        Returns the embeddings of a file.
+    suffix
+        How the name of a file ends.
+    containers
+        The kinds of binary files that are read; a format without suffix and containers takes any file.
+    place
+        Position in the order in which formats are tried; new ones come before the one that takes any file.
+    """
+
+    name: str
+    description: str
+    read: Callable[[InputFile], Embeddings]
+    suffix: str = ""
+    containers: tuple[Container, ...] = ()
+    place: int = 100
+
+    def recognises(self, file: InputFile) -> bool:
+        """Return whether a file looks like one of this format."""
+        if not self.suffix and not self.containers:
+            return True
+        named = self.suffix != "" and file.name.endswith(self.suffix)
+        return named or any(map(file.is_in, self.containers))
+
+
+VECTOR_FORMATS: Registry[VectorFormat] = Registry(
+    "embedding format",
+    package="zeroevidence.data.formats.vectors",
+    order=lambda format: (format.place, format.name),
+)
+
+
+def read_list(path: Path) -> list[tuple[str, str | None]]:
+    """Return both columns of each line, None for the second where a line has one column."""
+    lines: list[tuple[str, str | None]] = []
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot be read as text: {error}", path=path) from None
+    for number, line in enumerate(text.splitlines(), 1):
+        cells = line.split()
+        if len(cells) not in (1, 2):
+            reason = f"{len(cells)} columns; expected `utterance` or `utterance speaker`"
+            raise InputError(reason, path=path, line=number)
+        lines.append((cells[0], cells[1] if len(cells) == 2 else None))
+    return lines
+
+
+def with_names(vectors: FloatArray, path: Path) -> Embeddings:
+    """Return vectors with the identifiers and speakers of a text file, line by line."""
+    lines = read_list(path)
+    if len(lines) != len(vectors):
+        raise InputError(f"{len(lines)} lines for {len(vectors)} vectors; expected one line per vector", path=path)
+    ids, speakers = zip(*lines, strict=True)
+    return Embeddings(vectors, np.array(ids), None if None in speakers else np.array(speakers, dtype=np.str_))
 
 
 def read_embeddings(path: str | Path, *, ids: str | Path | None = None) -> Embeddings:
@@ -86,3 +156,64 @@ def _with_speakers(embeddings: Embeddings, ids: str | Path | None) -> Embeddings
         missing = str(embeddings.ids[speakers.index(None)])
         raise InputError(f"{missing!r} is not in {path} with a speaker; expected every utterance")
     return Embeddings(embeddings.vectors, embeddings.ids, np.array(speakers), embeddings.attributes)
+
+
+def read_labelled(
+    path: str | Path, attribute: str, *, labels: str | Path | None = None, speakers: str | Path | None = None
+) -> Embeddings:
+    """Return embeddings with an attribute.
+
+    Parameters
+    ----------
+    path
+        The embeddings.
+    attribute
+        What the labels are called.
+    labels
+        Lines of `utterance label` or `speaker label`, where the embeddings do not have the attribute.
+    speakers
+        Lines of `utterance speaker`, where the embeddings do not name speakers.
+    """
+    data = read_embeddings(path, ids=speakers)
+    if labels is None:
+        return data
+    by_name = read_labels(labels)
+    people = data.ids if data.speakers is None else data.speakers
+    values = [by_name.get(ids[0], by_name.get(ids[1])) for ids in zip(data.ids.tolist(), people.tolist(), strict=True)]
+    if None in values:
+        utterance = str(data.ids[values.index(None)])
+        raise InputError(f"no label for {utterance!r}; expected its name or its speaker's", path=labels)
+    return Embeddings(data.vectors, data.ids, data.speakers, {**data.attributes, attribute: np.array(values)})
+
+
+def write_embeddings(embeddings: Embeddings, path: str | Path, *, overwrite: bool = False) -> None:
+    """Write vectors, identifiers, speakers and attributes as NumPy npz, whole or not at all.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import zeroevidence as ze
+    >>> made = ze.Embeddings(np.eye(2), ["u1", "u2"], ["ada", "bob"], {"sex": ["f", "m"]})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_embeddings(made, f"{folder}/made.npz")
+    ...     read = ze.read_embeddings(f"{folder}/made.npz")
+    >>> read.speakers.tolist(), read.attributes["sex"].tolist()
+    (['ada', 'bob'], ['f', 'm'])
+    """
+    check_name(path)
+    refuse_existing(path, overwrite)
+    arrays = {"vectors": np.asarray(embeddings.vectors), "utterance": embeddings.ids, **embeddings.attributes}
+    if embeddings.speakers is not None:
+        arrays["speaker"] = embeddings.speakers
+
+    def write(place: Path) -> None:
+        with place.open("wb") as file:  # an open file: a name without .npz would get it added
+            np.savez(file, allow_pickle=False, **arrays)
+
+    write_atomically(Path(path), write)
+
+
+def check_name(path: str | Path) -> None:
+    """Refuse a file name that does not end in ``.npz``."""
+    if Path(path).suffix != ".npz":
+        raise UsageError(f"{path}: embeddings are written as NumPy npz; expected a name that ends in .npz")

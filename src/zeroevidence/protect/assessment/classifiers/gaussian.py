@@ -1,12 +1,19 @@
-"""Gaussian classes with one shrunk covariance, or one for each class; registers no classifier."""
+"""Attackers with Gaussian classes: linear and quadratic discriminant analysis, also after sphering."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
-from zeroevidence.protect.assessment.attacker import Standardiser, sphering
-from zeroevidence.protect.assessment.classifiers.classifier import log_normalise
+from zeroevidence.protect.assessment.classifiers import (
+    Classifier,
+    Standardiser,
+    log_normalise,
+    register_classifier,
+    sphering,
+)
 
 _RIDGE = (
     1e-6  # of the mean variance: entries that do not vary within a class give no evidence instead of infinite evidence
@@ -82,3 +89,26 @@ def _centred(z: FloatArray, y: IntArray, weights: FloatArray) -> FloatArray:
         mean = np.average(z[members], axis=0, weights=weights[members])
         rows[members] = np.sqrt(weights[members])[:, None] * (z[members] - mean)
     return rows
+
+
+@register_classifier("lda", "linear discriminant analysis with one shrunk covariance")
+def lda(seed: int) -> Sequence[Classifier]:  # noqa: ARG001 (it draws nothing)
+    """Return new classifiers."""
+    return [GaussianClassifier(shared=True, shrinkage=share) for share in (None, 0.3, 0.7, 0.95)]
+
+
+@register_classifier("qda", "quadratic discriminant analysis with a shrunk covariance for each class")
+def qda(seed: int) -> Sequence[Classifier]:  # noqa: ARG001 (it draws nothing)
+    """Return new classifiers."""
+    return [GaussianClassifier(shrinkage=share) for share in (None, 0.1, 0.3, 0.7)]
+
+
+_ALL = 1 << 30
+# Few components whose covariances are estimated well, or more of them shrunk towards the shared covariance.
+_SPHERED = ((32, None), (8, None), (32, 0.5), (128, 0.5), (_ALL, 0.9))
+
+
+@register_classifier("sphered", "quadratic discriminant analysis after sphering the shared covariance")
+def sphered(seed: int) -> Sequence[Classifier]:  # noqa: ARG001 (it draws nothing)
+    """Return new classifiers."""
+    return [GaussianClassifier(components=count, shrinkage=share) for count, share in _SPHERED]

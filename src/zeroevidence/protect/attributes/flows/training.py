@@ -16,9 +16,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from zeroevidence._typing import IntArray
-from zeroevidence.protect.attributes.flows.latent import LatentClasses
-from zeroevidence.protect.attributes.flows.orbits import ClassGaussians
-from zeroevidence.protect.attributes.shared.networks import copy_state, need_torch
+from zeroevidence.protect.attributes.flows import ClassGaussians, LatentClasses
+from zeroevidence.protect.attributes.networks import copy_state, need_torch
 
 _WARM_UP = 3  # steps before a graph is captured
 _PAPER_BATCH = 64  # vectors per batch for which the rate of the moving averages is given

@@ -1,7 +1,341 @@
-"""One voice for all: what is said, in few codes, spoken by one synthetic voice.
+"""One voice for all: what is said, in few codes, spoken by one synthetic voice."""
 
-The encoder of a speech recogniser hears a recording; a small network reduces each of its frames to one code of a short
-list; a decoder that has learned from a synthetic voice alone turns codes into speech. Words and timing stay.
-"""
+from __future__ import annotations
 
-from zeroevidence.protect.voices.onevoice.protector import OneVoice as OneVoice
+import hashlib
+import json
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, lru_cache, partial
+from io import BytesIO
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
+
+from zeroevidence._typing import FloatArray, IntArray
+from zeroevidence.attack.cues.speech_signal import SpeechSignal
+from zeroevidence.data.json_values import load_json
+from zeroevidence.errors import InputError, UsageError
+from zeroevidence.protect.voices import ProtectorPart, Spelling, register_voice
+from zeroevidence.protect.voices.processing import UtteranceInfo, Wave, check_wave, fit_length, limit_peak, resampled
+from zeroevidence.protect.voices.speech_models import one_thread_session
+from zeroevidence.protect.voices.speech_models.recognisers import WHEEL, moonshine_file
+
+RATE = 16_000
+SIZES = (32, 64, 128, 256, 512, 1024)
+HOP = 384  # samples of a code
+STEPS_PER_CODE = 3
+_FIRST_CENTRE = 447  # samples: the middle of the first frame of the content encoder
+_STEP, _WINDOW = 128, 512  # samples of a frame of the decoder, and of its spectrum
+_BINS = _WINDOW // 2 + 1
+_LOUDEST = 6.0  # of logarithmic magnitudes
+_PIECE, _BESIDE = 1250, 50  # codes that are computed at a time, half a minute; codes heard beside them
+_EXCITATION = 0.1
+_EXTRA = "onevoice"
+
+
+_load = partial(one_thread_session, extra=_EXTRA, needed_for="onevoice")
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """The files of the weights with what their card says of them."""
+
+    folder: Path
+
+    @property
+    def card(self) -> dict[str, Any]:
+        """What they were made from, their licence and digests."""
+        card: dict[str, Any] = load_json(self.folder / "card.json")
+        return card
+
+    @property
+    def digest(self) -> str:
+        """A digest of all files, as the card has them."""
+        return hashlib.sha256(json.dumps(self.card["sha256"], sort_keys=True).encode()).hexdigest()
+
+    def read(self, name: str) -> bytes:
+        """Return a file, checked by its digest."""
+        data = (self.folder / name).read_bytes()
+        if hashlib.sha256(data).hexdigest() != self.card["sha256"][name]:
+            raise InputError("is not the file that its card names", path=self.folder / name)
+        return data
+
+
+WEIGHTS = Weights(Path(__file__).parent / "weights")
+
+
+@lru_cache
+def load_networks() -> Networks:
+    """Return the networks, loaded once; the content encoder comes with a wheel."""
+    return Networks()
+
+
+class Networks:
+    """Content encoder, reduction to codes, and decoder, each with one thread; each is loaded when it is first used."""
+
+    @cached_property
+    def _encoder(self) -> Any:
+        return _load(str(moonshine_file("encoder", extra=_EXTRA, needed_for="onevoice")))
+
+    @cached_property
+    def _content(self) -> Any:
+        return _load(WEIGHTS.read("content.onnx"))
+
+    @cached_property
+    def _decoder(self) -> Any:
+        return _load(WEIGHTS.read("decoder.onnx"))
+
+    @cached_property
+    def _books(self) -> dict[int, FloatArray]:
+        with np.load(BytesIO(WEIGHTS.read("codebooks.npz")), allow_pickle=False) as data:
+            return {size: data[f"codes_{size}"] for size in SIZES}
+
+    def decode(self, codes: IntArray, pitch: FloatArray, size: int) -> FloatArray:
+        """Return the waveform of codes, with a pitch in hertz for each of three frames of a code."""
+        vectors, excitation = self._books[size][codes], _spectrum(_pulses(pitch))
+        outputs = []
+        for first in range(0, len(codes), _PIECE):
+            start, stop = max(0, first - _BESIDE), first + _PIECE + _BESIDE
+            fine = slice(start * STEPS_PER_CODE, stop * STEPS_PER_CODE)
+            given = {"vectors": vectors[None, start:stop], "excitation": excitation[None, fine].astype(np.float32)}
+            (output,) = self._decoder.run(None, given)
+            skipped = (first - start) * STEPS_PER_CODE
+            outputs.append(output[0, skipped : skipped + _PIECE * STEPS_PER_CODE])
+        return _waveform(np.concatenate(outputs))
+
+    def encode(self, wave: Wave, size: int) -> IntArray:
+        """Return the codes of speech at 16 kHz; code k is of samples 384 k to 384 (k + 1)."""
+        book, parts = self._books[size], []
+        total = max(1, -(-len(wave) // HOP))
+        for first in range(0, total, _PIECE):
+            start, stop = max(0, first - _BESIDE), min(total, first + _PIECE + _BESIDE)
+            vectors = self._vectors(wave[start * HOP : stop * HOP], stop - start)
+            vectors = vectors[first - start : first - start + _PIECE]
+            parts.append(((book**2).sum(axis=1) - 2.0 * vectors @ book.T).argmin(axis=1))
+        return np.concatenate(parts)
+
+    def _vectors(self, wave: Wave, number: int) -> FloatArray:
+        before = _FIRST_CENTRE - HOP // 2
+        size = HOP * (number - 1) + 2 * _FIRST_CENTRE + 1
+        padded = np.zeros((1, size), np.float32)
+        padded[0, before : before + len(wave)] = wave[: size - before]
+        (features,) = self._encoder.run(None, {"input_values": padded, "attention_mask": np.ones((1, size), np.int64)})
+        (vectors,) = self._content.run(None, {"features": features[:, :number]})
+        result: FloatArray = vectors[0]
+        return result
+
+
+def _pulses(pitch: FloatArray) -> FloatArray:
+    """Return a train of band-limited pulses of a pitch that is given every 128 samples."""
+    hertz = np.interp(np.arange(len(pitch) * _STEP), (np.arange(len(pitch)) + 0.5) * _STEP - 0.5, pitch)
+    angle = 2.0 * np.pi * (np.cumsum(hertz / RATE) % 1.0)
+    harmonics = np.floor(0.5 * RATE / hertz) - 1.0
+    half = np.sin(angle / 2.0)
+    on_pulse = np.abs(half) < 1e-4
+    kernel = np.sin((2.0 * harmonics + 1.0) * angle / 2.0) / np.where(on_pulse, 1.0, half)
+    kernel = np.where(on_pulse, 2.0 * harmonics + 1.0, kernel)
+    pulses: FloatArray = (kernel - 1.0) / np.sqrt(2.0 * harmonics) * _EXCITATION
+    return pulses
+
+
+def _window() -> FloatArray:
+    return 0.5 - 0.5 * np.cos(2.0 * np.pi * np.arange(_WINDOW) / _WINDOW)
+
+
+def _spectrum(wave: FloatArray) -> FloatArray:
+    """Return real, then imaginary parts of each frame of 128 samples, seen through 512 samples around it."""
+    beside = (_WINDOW - _STEP) // 2
+    frames = sliding_window_view(np.pad(wave, beside), _WINDOW)[::_STEP] * _window()
+    spectrum = np.fft.rfft(frames, axis=1)
+    return np.concatenate([spectrum.real, spectrum.imag], axis=1)
+
+
+def _waveform(output: FloatArray) -> FloatArray:
+    """Return the waveform of logarithmic magnitudes and phases, by weighted overlap-add."""
+    magnitude = np.exp(np.minimum(output[:, :_BINS], _LOUDEST))
+    frames = np.fft.irfft(magnitude * np.exp(1j * output[:, _BINS:]), _WINDOW, axis=1) * _window()
+    pieces, beside = _WINDOW // _STEP, (_WINDOW - _STEP) // 2
+    total, weight = np.zeros((2, (len(frames) + pieces - 1) * _STEP))
+    squares = _window() ** 2
+    for piece in range(pieces):
+        part = slice(piece * _STEP, (piece + 1) * _STEP)
+        place = slice(piece * _STEP, (piece + len(frames)) * _STEP)
+        total[place] += frames[:, part].ravel()
+        weight[place] += np.tile(squares[part], len(frames))
+    length = len(frames) * _STEP
+    result: FloatArray = (total / np.maximum(weight, 1e-3))[beside : beside + length]
+    return result
+
+
+Rate: TypeAlias = Literal["keep", "even"]
+Pitch: TypeAlias = Literal["none", "coarse"]
+Loudness: TypeAlias = Literal["flat", "contour"]
+
+_VERSION = 1  # of what is computed between the networks: enters cache keys
+_PITCH = 180.0  # hertz, of the voice where nothing is kept
+_PEAK = 0.5  # peak to which recordings and the output are scaled
+_SMOOTHED = 13  # codes, a third of a second, over which contours are averaged
+_LEVELS = 2  # of pitch to either side of the middle
+_PITCH_STEP = 2 ** (2 / 12)  # ratio of two levels of pitch: two semitones
+_DECIBELS, _DEEPEST = 3.0, 9.0  # of a step of loudness, and to either side of the middle
+_CHANGES = 0.42  # changes of the code per frame that an even rate has
+_FASTEST = 2.0  # the rate is changed by no more than that factor
+
+
+@dataclass(frozen=True, slots=True)
+class OneVoice:
+    """Speech by one voice, from codes of what is said.
+
+    Parameters
+    ----------
+    codes
+        Size of the codebook, the main dial: fewer codes keep less of the speaker, and fewer words.
+    rate
+        Keep the timing, or speak all recordings at one rate: of another length, then.
+    pitch
+        No contour, or a coarse one that is normalised over the recording.
+    loudness
+        As the voice speaks, or with the coarse contour of the recording.
+
+    Examples
+    --------
+    >>> OneVoice(64, pitch="coarse").name
+    'onevoice:64,pitch=coarse'
+    """
+
+    codes: int = 128
+    rate: Rate = "keep"
+    pitch: Pitch = "none"
+    loudness: Loudness = "flat"
+
+    def __post_init__(self) -> None:
+        """Refuse unknown settings, before any audio is read."""
+        if self.codes not in SIZES:
+            raise UsageError(f"onevoice: expected one of {', '.join(map(str, SIZES))} codes, got {self.codes}")
+        for name, (_, kinds) in _DIALS.items():
+            if getattr(self, name) not in kinds:
+                raise UsageError(f"onevoice: {name}: expected {' or '.join(kinds)}, got {getattr(self, name)!r}")
+
+    @property
+    def name(self) -> str:
+        """As `load_protector` reads it."""
+        changed = [
+            f"{name}={getattr(self, name)}" for name, (usual, _) in _DIALS.items() if getattr(self, name) != usual
+        ]
+        return "onevoice:" + ",".join([str(self.codes), *changed])
+
+    @property
+    def fingerprint(self) -> str:
+        """Enters cache keys."""
+        return f"{self.name}/{_VERSION}({WEIGHTS.digest[:16]}, {WHEEL.version})"
+
+    def __call__(self, wave: NDArray[Any], rate: int, utterance: UtteranceInfo) -> Wave:
+        """Return what is said, by the one voice."""
+        speech = check_wave(wave, rate, utterance)
+        heard = resampled(speech, Fraction(RATE, rate)).astype(np.float32)
+        peak = float(np.abs(heard).max(initial=0.0))
+        if peak == 0.0:
+            return np.zeros(len(speech), np.float32)
+        heard = heard / peak * _PEAK
+        networks = load_networks()
+        codes = networks.encode(heard, self.codes)
+        place = np.arange(len(codes)) if self.rate == "keep" else even_places(codes)
+        fine = np.repeat(place, STEPS_PER_CODE)
+        pitch = np.full(len(fine), _PITCH)
+        if self.pitch == "coarse":
+            pitch = pitch * coarse_pitch(heard, len(codes))[fine]
+        spoken = networks.decode(codes[place], pitch, self.codes)
+        if self.loudness == "contour":
+            level = coarse_loudness(heard, len(codes))[place]
+            spoken = spoken * np.interp(np.linspace(0, len(level) - 1, len(spoken)), np.arange(len(level)), level)
+        spoken = resampled(spoken * (_PEAK / max(float(np.abs(spoken).max(initial=0.0)), 1e-9)), Fraction(rate, RATE))
+        return limit_peak(fit_length(spoken, len(speech)) if self.rate == "keep" else spoken)
+
+
+_DIALS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "rate": ("keep", get_args(Rate)),
+    "pitch": ("none", get_args(Pitch)),
+    "loudness": ("flat", get_args(Loudness)),
+}
+
+
+def _parts(_: str) -> tuple[ProtectorPart, ...]:
+    return (
+        ProtectorPart("encoder", "moonshine", "encoder of Moonshine tiny, English", "MIT"),
+        ProtectorPart("voice", "slt", "a small decoder that learned from Flite's voice slt", "MIT; Flite: BSD-like"),
+    )
+
+
+@register_voice(
+    "onevoice",
+    "Reduces speech to codes of what is said, and lets one synthetic voice speak them.",
+    Spelling("onevoice", "128 codes"),
+    Spelling("onevoice:64"),
+    Spelling("onevoice:512,pitch=coarse"),
+    keeps="Timing, and words as far as few codes can tell them apart; the voice is that of a synthesiser.",
+    needs="The encoder of a speech recogniser, trained on speech of others.",
+    parts=_parts,
+)
+def onevoice(text: str, _: int) -> OneVoice:
+    """Return the protector of a number of codes and of dials, separated by commas."""
+    number, *settings = text.split(",") if text else ["128"]
+    dials = dict(setting.split("=") for setting in settings)
+    if not set(dials) <= set(_DIALS):
+        raise ValueError(f"expected {', '.join(_DIALS)}, got {', '.join(dials)}")
+    return OneVoice(int(number), **dials)  # type: ignore[arg-type]  # checked there
+
+
+def _smooth(values: FloatArray) -> FloatArray:
+    padded = np.pad(values, _SMOOTHED // 2, mode="edge")
+    return np.convolve(padded, np.full(_SMOOTHED, 1.0 / _SMOOTHED), mode="valid")
+
+
+def _at_codes(values: FloatArray, number: int) -> FloatArray:
+    """Return values of frames at the middle of as many codes."""
+    return np.interp((np.arange(number) + 0.5) / number, (np.arange(len(values)) + 0.5) / len(values), values)
+
+
+def coarse_pitch(wave: Wave, number: int) -> FloatArray:
+    """Return the ratio of the pitch to that of the voice, for each of a number of codes.
+
+    It has five levels; middle and spread of the recording are taken out, so that neither says whose pitch it was.
+    """
+    pitch = SpeechSignal(wave).pitch
+    voiced = np.flatnonzero(np.isfinite(pitch))
+    if len(voiced) < 2:
+        return np.ones(number)
+    logs = np.log(pitch[voiced])
+    spread = float(np.subtract(*np.percentile(logs, [75, 25]))) or 1.0
+    normalised = np.interp(np.arange(len(pitch)), voiced, (logs - np.median(logs)) / spread)
+    level = np.rint(_smooth(_at_codes(normalised, number)) * _LEVELS).clip(-_LEVELS, _LEVELS)
+    return _smooth(_PITCH_STEP**level)
+
+
+def coarse_loudness(wave: Wave, number: int) -> FloatArray:
+    """Return a factor for each of a number of codes: the level of the recording in steps, against its middle."""
+    signal = SpeechSignal(wave)
+    if not signal.speech.any():
+        return np.ones(number)
+    decibels = signal.levels - float(np.median(signal.levels[signal.speech]))
+    steps = np.rint(_smooth(_at_codes(decibels, number)) / _DECIBELS) * _DECIBELS
+    return _smooth(10.0 ** (steps.clip(-_DEEPEST, _DEEPEST) / 20.0))
+
+
+def even_places(codes: IntArray) -> IntArray:
+    """Return which code to speak at each frame, so that codes change equally often in all recordings.
+
+    Examples
+    --------
+    >>> len(even_places(np.repeat(np.arange(50), 5))), len(even_places(np.arange(100)))
+    (125, 200)
+    """
+    if len(codes) < 2:
+        return np.arange(len(codes))
+    changes = float(np.mean(codes[1:] != codes[:-1]))
+    factor = min(max(changes / _CHANGES, 1.0 / _FASTEST), _FASTEST)
+    length = max(1, round(len(codes) * factor))
+    return ((np.arange(length) + 0.5) * len(codes) / length).astype(np.int64)

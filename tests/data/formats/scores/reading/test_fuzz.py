@@ -14,11 +14,10 @@ from tests.effort import repetitions, spread
 from tests.fuzz.damage.anything import damaged
 from tests.fuzz.oracle import COLUMNS, naive
 from zeroevidence.data.formats.input_file import InputFile
-from zeroevidence.data.formats.scores.reading import line_reader
-from zeroevidence.data.formats.scores.reading.detect import detect
-from zeroevidence.data.formats.scores.reading.line_reader import BLOCKS, read_text
-from zeroevidence.data.formats.scores.reading.polars_reader import column_types, parse_lines
-from zeroevidence.data.formats.scores.reading.read import diagnose, read_scores
+from zeroevidence.data.formats.scores import text_reader
+from zeroevidence.data.formats.scores.detect import detect
+from zeroevidence.data.formats.scores.read import diagnose, read_scores
+from zeroevidence.data.formats.scores.text_reader import BLOCKS, column_types, parse_lines, read_text
 from zeroevidence.errors import InputError
 
 
@@ -122,7 +121,7 @@ def test_blocks_parsed_by_polars_are_what_the_line_reader_reads(form, monkeypatc
         file = InputFile.holding("s", scores)
         found = read_text(file, layout, rng.choice([BLOCKS, (1,), (20,), (60,), (100, 20), (200, 1)]))
         with monkeypatch.context() as patch:
-            patch.setattr(line_reader, "parse_lines", lambda *_: None)
+            patch.setattr(text_reader, "parse_lines", lambda *_: None)
             expected = read_text(file, layout)
         assert found.problems == expected.problems
         assert found.frame.cast({pl.Categorical: pl.String}).equals(expected.frame.cast({pl.Categorical: pl.String}))

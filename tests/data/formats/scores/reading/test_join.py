@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from zeroevidence.data.formats.scores.reading.read import diagnose, read_scores
-from zeroevidence.data.relaxed_rules import RelaxedRule
+from zeroevidence.data.formats.scores.read import diagnose, read_scores
+from zeroevidence.data.loaded_scores import RelaxedRule
 
 KEY = ["a u1 target", "a u2 nontarget", "b u1 nontarget", "b u2 target", "b u3 nontarget", "a u3 nontarget"]
 SCORES = [f"{line.rsplit(' ', 1)[0]} {i}.5" for i, line in enumerate(KEY)]

@@ -2,8 +2,8 @@
 
 import pytest
 
-from zeroevidence.data.formats.scores.reading.layout import HEAD
-from zeroevidence.data.formats.scores.reading.read import diagnose, read_scores
+from zeroevidence.data.formats.scores.layout import HEAD
+from zeroevidence.data.formats.scores.read import diagnose, read_scores
 from zeroevidence.data.formats.text import TOO_LONG
 from zeroevidence.errors import InputError
 

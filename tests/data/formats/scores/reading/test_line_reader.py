@@ -3,8 +3,8 @@
 import pytest
 
 from zeroevidence.data.formats.input_file import InputFile
-from zeroevidence.data.formats.scores.reading.layout import Layout
-from zeroevidence.data.formats.scores.reading.line_reader import read_text
+from zeroevidence.data.formats.scores.layout import Layout
+from zeroevidence.data.formats.scores.text_reader import read_text
 
 TABLE = Layout("table", ("enrol", "trial", "score"), ",", 1)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from zeroevidence.data.formats.scores.reading.read import diagnose, read_scores
+from zeroevidence.data.formats.scores.read import diagnose, read_scores
 from zeroevidence.data.formats.scores.score_format import format_names
 from zeroevidence.data.loaded_scores import LoadedScores
 from zeroevidence.data.scores import Scores
@@ -313,7 +313,7 @@ def test_files_that_cannot_be_read(tmp_path):
 
 
 def test_a_wrong_file_of_many_lines_stays_readable(tmp_path, monkeypatch):
-    monkeypatch.setattr("zeroevidence.data.formats.problems.LIMIT", 3)
+    monkeypatch.setattr("zeroevidence.data.formats.text.LIMIT", 3)
     found = problems(tmp_path, SCORES, KEY.replace("target", "tgt"))
     assert found[-1] == "k: 2 further problems are not listed"
     assert len(found) == 4

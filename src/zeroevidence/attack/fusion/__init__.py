@@ -1,1 +1,0 @@
-"""Fusion of the scores of several attackers or systems."""

@@ -1,1 +1,0 @@
-"""How a training step is computed: CUDA graphs, threads, and batches that fit into memory."""

@@ -1,0 +1,424 @@
+"""The plan of an audit: which attackers are tried with which encoders and steps, and the rows of results."""
+
+from __future__ import annotations
+
+import importlib.util
+import time
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.linalg import LinAlgError
+
+from zeroevidence.attack.attackers import (
+    RANDOM_VECTORS,
+    UNPROTECTED_SPEECH,
+    AttackerCard,
+    attacker_card,
+    find_attacker,
+    usual_attackers,
+)
+from zeroevidence.attack.backends import BackendLike, make_backend
+from zeroevidence.attack.ladder import Adapter, Effort, LadderStep, ladder_steps
+from zeroevidence.attack.parallel import compute_ahead, in_processes
+from zeroevidence.auditing.embedding_sets import noise_like
+from zeroevidence.auditing.encoded_speech import (
+    EncodedSpeech,
+    LearningCurve,
+    LearningCurves,
+    draw_curve,
+    learning_curve,
+    required_speech,
+)
+from zeroevidence.auditing.protocols import usual_protocol
+from zeroevidence.auditing.step_attack import (
+    AttackResult,
+    FailedAttack,
+    FittedBackend,
+    FoldResult,
+    Sides,
+    adapt,
+    choose_per_fold,
+    fit_candidates,
+    fuse,
+    run_step,
+)
+from zeroevidence.data.threat import ThreatModel, Training
+from zeroevidence.errors import InputError, UsageError
+from zeroevidence.evaluation import About, Evaluation, Options, add_similarity, evaluate
+from zeroevidence.evaluation.rows.about import Protocol, TrainingEffort
+from zeroevidence.evaluation.rows.flags import flag
+from zeroevidence.uncertainty.groups import Progress
+
+CalibratedOn: TypeAlias = Literal["attacker", "matched"]
+_MANY = 4000  # permutations of all rows together, from which on starting processes pays
+RowTask: TypeAlias = partial[Evaluation]  # `evaluate` with the scores of an attack, which lacks `workers`
+
+
+@dataclass(frozen=True, slots=True)
+class AttackSettings:
+    """Settings of the attacks of an audit; see `audit` for each."""
+
+    attackers: Sequence[str | ThreatModel] | None = None
+    effort: Effort = "standard"
+    backends: Sequence[BackendLike] | None = None
+    options: Options = field(default_factory=Options)
+    seed: int = 0
+    system: str = "anonymised"
+    dataset: str = ""
+    adapter: Adapter | None = None
+    calibration: CalibratedOn = "matched"
+    workers: int = 1
+    row_processes: int = 1  # that evaluate many rows side by side
+    deterministic: bool = False  # whether a second run of the anonymiser gave the same speech
+
+    def threat_models(self) -> list[ThreatModel]:
+        """Return the threat models of the attackers, each with its calibration."""
+        attackers = usual_attackers() if self.attackers is None else self.attackers
+        models = [find_attacker(attacker) for attacker in attackers]
+        if self.calibration == "matched":
+            models = [replace(model, calibration="matched") for model in models]
+        _check_names("attacker", [str(model) for model in models])
+        return models
+
+    def steps(self, people: int) -> tuple[list[LadderStep], tuple[str, ...]]:
+        """Return the steps of the ladder to try, and those that cannot be tried, with the reason.
+
+        Parameters
+        ----------
+        people
+            Number of training people.
+        """
+        if self.backends is None:
+            reasons = {step.name: _obstacle(step, people) for step in ladder_steps(self.effort)}
+            possible = [step for step in ladder_steps(self.effort) if reasons[step.name] is None]
+            return possible, tuple(f"{name}: {reason}" for name, reason in reasons.items() if reason is not None)
+        backends = [make_backend(backend) for backend in self.backends]
+        _check_names("back-end", [backend.name for backend in backends])
+        return [
+            LadderStep(backend.name, "", cost, "quick", lambda _p, _d, backend=backend: [make_backend(backend)])  # type: ignore[misc]
+            for cost, backend in enumerate(backends, 1)
+        ], ()
+
+
+def _check_names(noun: str, names: list[str]) -> None:
+    if not names:
+        raise UsageError("an audit needs at least one attacker and one back-end")
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise UsageError(f"{noun} {twice[0]!r} is named more than once")
+
+
+def _obstacle(step: LadderStep, people: int) -> str | None:
+    """Return why a step cannot be tried: an optional part of the package is missing, or training people are."""
+    if step.extra is not None and importlib.util.find_spec(step.extra) is None:
+        return f"needs pip install 'zeroevidence[{step.extra}]'"
+    return None if people >= step.people else f"{people} training people; it learns from at least {step.people}"
+
+
+@dataclass(frozen=True, slots=True)
+class AttackRows:
+    """Rows with the card and the scores of each, and attacks that could not be carried out."""
+
+    rows: list[Evaluation] = field(default_factory=list)
+    cards: list[AttackerCard] = field(default_factory=list)
+    attacks: list[AttackResult] = field(default_factory=list)
+    failed: list[FailedAttack] = field(default_factory=list)
+
+    def add(self, row: Evaluation, card: AttackerCard, result: AttackResult) -> None:
+        """Add one row."""
+        self.rows.append(row)
+        self.cards.append(card)
+        self.attacks.append(result)
+
+
+@dataclass(frozen=True, slots=True)
+class AttackPlan:
+    """The attacks of an audit."""
+
+    folds: list[list[EncodedSpeech]]  # for each fold of people the same encoders in the same order
+    steps: list[LadderStep]
+    models: list[ThreatModel]
+    settings: AttackSettings
+    fitted: dict[tuple[int, str, str, str, bool], tuple[Sides, list[FittedBackend]]] = field(default_factory=dict)
+
+    @property
+    def encoders(self) -> list[EncodedSpeech]:
+        """The encoders with the speech of the first fold of people."""
+        return self.folds[0]
+
+    @property
+    def protocol(self) -> Protocol:
+        """The protocol of all rows."""
+        return Protocol(max(usual_protocol(encoders[0].anonymised).enrolled for encoders in self.folds))
+
+    def attacks(self) -> Iterator[tuple[int, LadderStep, ThreatModel]]:
+        """Yield the number of an encoder, step and threat model of each attack, bounds first."""
+        for number, encoder in enumerate(self.encoders):
+            for step in self.steps:
+                if encoder.serves(UNPROTECTED_SPEECH, step.name) and not step.adapts:
+                    yield number, step, UNPROTECTED_SPEECH
+                    if number == 0 and step is self.steps[0]:
+                        yield number, step, RANDOM_VECTORS
+                for model in self.models:
+                    fits = not step.adapts or (required_speech(model) == {"anonymised"} and not model.adapter)
+                    if fits and encoder.serves(model, step.name):
+                        yield number, step, model
+
+    def run(self, progress: Progress | None) -> AttackRows:
+        """Carry out all attacks; the rows of fusions, and of what folds chose, come last.
+
+        An attack that cannot be carried out on these vectors is left out and named.
+
+        Raises
+        ------
+        InputError
+            Where none can be carried out on protected speech.
+        """
+        attacks = list(self.attacks())
+        repeated = [model for model in self.models if sum(attack[2] == model for attack in attacks) > 1]
+        total = len(attacks) + len(repeated) * (1 if len(self.folds) == 1 else 2)
+        groups: dict[ThreatModel, list[AttackResult]] = {model: [] for _, _, model in attacks}
+        results = AttackRows()
+        carried_out: deque[tuple[ThreatModel, AttackResult]] = deque()
+
+        def task(model: ThreatModel, result: AttackResult | None, since: float) -> Iterator[RowTask]:
+            if result is not None:
+                result = replace(result, seconds=time.perf_counter() - since)
+                groups[model].append(result)
+                carried_out.append((model, result))
+                yield self.task(model, result)
+
+        def tasks() -> Iterator[RowTask]:
+            for number, step, model in attacks:
+                started = time.perf_counter()
+                result = self.attack(number, step, model)
+                if isinstance(result, FailedAttack):
+                    results.failed.append(result)
+                yield from task(model, result if isinstance(result, AttackResult) else None, started)
+            if not any(groups[model] for model in self.models):
+                raise InputError(_none_left(results.failed))
+            for model in repeated:
+                started = time.perf_counter()
+                parts = zip(*(result.folds for result in groups[model] if self._is_whole(result)), strict=True)
+                fused = [fuse(part, seed=self.settings.seed) for part in parts if len(part) > 1]
+                yield from task(model, AttackResult.of(fused) if fused else None, started)
+            for model in repeated if len(self.folds) > 1 else ():
+                chosen = choose_per_fold(groups[model]) if len(groups[model]) > 1 else None
+                yield from task(model, chosen, time.perf_counter())
+
+        settings = self.settings
+        running = {"workers": settings.workers, "processes": max(settings.workers, settings.row_processes)}
+        with closing(evaluate_tasks(tasks(), total, settings.options, **running)) as evaluated:
+            for row, seconds in evaluated:
+                model, result = carried_out.popleft()
+                result = replace(result, seconds=result.seconds + seconds)
+                results.add(self.with_model_flags(model, row), self.card(model, result), result)
+                if progress is not None:
+                    progress(len(results.rows), total)
+        if progress is not None:
+            for done in range(len(results.rows), total):
+                progress(done + 1, total)  # what failed, or was not to be chosen among, makes no row
+        scores = [result.scores.to_scores() for result in results.attacks]
+        return replace(results, rows=add_similarity(list(zip(results.rows, scores, strict=True))))
+
+    def attack(self, number: int, step: LadderStep, model: ThreatModel) -> AttackResult | FailedAttack:
+        """Carry out an attack in all folds; one that fails in a fold has failed."""
+        try:
+            return AttackResult.of([self._attack(fold, number, step, model) for fold in range(len(self.folds))])
+        except (InputError, LinAlgError) as error:
+            reason = error.reason if isinstance(error, InputError) else str(error)
+            return FailedAttack(model.name, self.encoders[number].name, step.name, reason)
+
+    def _attack(self, fold: int, number: int, step: LadderStep, model: ThreatModel) -> FoldResult:
+        adapts, encoder = step.adapts or model.adapter, self.folds[fold][number]
+        key = fold, encoder.name, step.name, model.trained_on, adapts
+        if key not in self.fitted:  # threat models that learn from the same speech share what they learn
+            sides = self._sides(encoder, fold)
+            if adapts:
+                unfitted = self.settings.adapter
+                sides = adapt(
+                    sides, Adapter(random_state=self.settings.seed) if unfitted is None else deepcopy(unfitted)
+                )
+            self.fitted[key] = sides, fit_candidates(step, sides[model.trained_on])
+        sides, candidates = self.fitted[key]
+        return run_step(model, step.name, encoder.name, sides, candidates)
+
+    def _sides(self, encoder: EncodedSpeech, fold: int = 0) -> Sides:
+        """Return what may be compared: both kinds of speech, and noise."""
+        sides = encoder.sides()
+        if encoder.original is None:
+            return sides
+        return {**sides, "noise": noise_like(encoder.original, self.settings.seed, fold)}
+
+    def compared(self, number: int, model: ThreatModel, fold: FoldResult) -> Sides:
+        """Return the speech that an attack of one encoder compared in a fold of people, adapted where the step does."""
+        adapts = model.adapter or any(step.adapts for step in self.steps if step.name == fold.step)
+        return self.fitted[number, fold.encoders[0], fold.step, model.trained_on, adapts][0]
+
+    def row(self, model: ThreatModel, result: AttackResult) -> Evaluation:
+        """Return the row of an attack."""
+        return self.with_model_flags(model, evaluate_task(self.task(model, result), self.settings.workers)[0])
+
+    def task(self, model: ThreatModel, result: AttackResult) -> RowTask:
+        """Return what is evaluated of an attack."""
+        labels = {
+            "system": model.name if model.is_bound else self.settings.system,
+            "dataset": self.settings.dataset,
+            "split": "eval",
+            "encoder": result.encoder if len(self.encoders) > 1 else "",
+            "backend": result.step,
+        }
+        named = {name: value for name, value in labels.items() if value}
+        about, options = self._about(model, result), self.settings.options
+        return partial(evaluate, result.scores, dev=result.dev, labels=named, about=about, options=options)
+
+    def with_model_flags(self, model: ThreatModel, row: Evaluation) -> Evaluation:
+        """Return the row with a flag where the calibration of its threat model misleads."""
+        alid = row.number("alid")
+        if model.development != (model.enrolment, model.trial) and alid is not None and alid < 0.0:
+            row = row.with_flags(flag("calibration-misled"))
+        return row
+
+    def _about(self, model: ThreatModel, result: AttackResult) -> About:
+        about = replace(About.against(model), protocol=self.protocol)
+        if model.is_bound:
+            return about
+        spent = TrainingEffort(
+            self._fewest("train"),
+            result.settings,
+            development_people=self._fewest("dev"),
+            folds=len(self.folds),
+            encoder_trained_on=self._encoder_training(result),
+        )
+        if model.enrolment == "anonymised":
+            runs = 1 + len(self.encoders[0].anonymised.draws)
+            draws = replace(result.draws, runs=runs, deterministic=self.settings.deterministic)
+            spent = replace(spent, draws=draws)
+        tunings = [encoder.learned for encoder in self._used(result) if encoder.learned is not None]
+        if tunings:
+            longest = max(tunings, key=lambda tuning: tuning.epochs)
+            spent = replace(spent, epochs=longest.epochs, recordings=longest.recordings)
+        return replace(
+            about, development=result.development, development_error=result.error, fused=result.fused, spent=spent
+        )
+
+    def _fewest(self, split: str) -> int:
+        """Return the number of people of a split, in the fold that has fewest."""
+        return min(len(encoders[0].anonymised.speakers(split)) for encoders in self.folds)
+
+    def _is_whole(self, result: AttackResult) -> bool:
+        return all(encoder.part_of is None for encoder in self._used(result))
+
+    def _used(self, result: AttackResult) -> list[EncodedSpeech]:
+        return [encoder for encoder in self.encoders if encoder.name in result.encoders]
+
+    def _encoder_training(self, result: AttackResult) -> Training:
+        """Return the speech that the encoder, or one of several, was trained on."""
+        trained_on = {encoder.trained_on for encoder in self._used(result)}
+        return "anonymised" if "anonymised" in trained_on else "original"
+
+    def card(self, model: ThreatModel, result: AttackResult, protocol: Protocol | None = None) -> AttackerCard:
+        """Return the card of its attacker, where another protocol than the usual one is given under that one."""
+        return attacker_card(
+            model,
+            backend=result.step,
+            extractor=result.encoder,
+            identities=result.identities,
+            train_speakers=self._fewest("train"),
+            dev_speakers=self._fewest("dev"),
+            folds=len(self.folds),
+            extractor_trained_on="anonymised" if self._encoder_training(result) == "anonymised" else None,
+            spent=self._about(model, result).spent,
+            protocol=protocol,
+        )
+
+    def curves(self, results: AttackRows, strongest: int) -> LearningCurves:
+        """Return disclosure to an attacker over training people, epochs of its encoder's training, and draws.
+
+        The first two are not known where people were cross-validated: folds of few people leave nobody to take away.
+        """
+        model = results.rows[strongest].about.threat
+        if model is None:
+            return LearningCurves()
+        result = results.attacks[strongest]
+        if result.folds[0].backend is None:  # of a fusion, its strongest part
+            parts = [
+                part
+                for row, part in zip(results.rows, results.attacks, strict=True)
+                if row.about.threat == model and part.folds[0].backend is not None
+            ]
+            result = max(parts, key=lambda part: part.development)
+        draws = self._draw_curve(model, result)
+        if len(self.folds) > 1:
+            return LearningCurves(draws=draws)
+        encoder, (fold,) = self._used(result)[0], result.folds
+        if encoder.learned is not None:
+            return LearningCurves(encoder.learned.over_people, encoder.learned.over_epochs, draws)
+        adapts = model.adapter or any(step.adapts for step in self.steps if step.name == fold.step)
+        if fold.backend is None or adapts or encoder.trained_on != "original":
+            return LearningCurves(draws=draws)
+        sides = self._sides(encoder)
+        people = learning_curve(model, fold.backend, sides, fold.draws, seed=self.settings.seed)
+        return LearningCurves(people, draws=draws)
+
+    def _draw_curve(self, model: ThreatModel, result: AttackResult) -> LearningCurve | None:
+        """Return disclosure over draws of the anonymiser, averaged over folds of people."""
+        curves = []
+        for number, fold in enumerate(result.folds):
+            if fold.backend is None:
+                return None
+            curves.append(draw_curve(model, fold.backend, self.compared(number, model, fold), fold.draws))
+        known = [curve for curve in curves if curve is not None]
+        if len(known) < len(curves):
+            return None
+        return LearningCurve(known[0].amount, tuple(np.mean([curve.bits for curve in known], axis=0).tolist()))
+
+
+def _none_left(failed: Sequence[FailedAttack]) -> str:
+    """Return the message where no attack on protected speech could be carried out."""
+    names = dict.fromkeys(f"{attack.encoder}, {attack.step}" for attack in failed)
+    reasons = dict.fromkeys(attack.reason for attack in failed)
+    return f"no attack on protected speech could be carried out ({'; '.join(names)}): {'; '.join(reasons)}"
+
+
+def evaluate_task(task: RowTask, workers: int = 1) -> tuple[Evaluation, float]:
+    """Return the row of a task, and the seconds that its evaluation took."""
+    started = time.perf_counter()
+    row = task(workers=workers)
+    return row, time.perf_counter() - started
+
+
+def evaluate_tasks(
+    tasks: Iterable[RowTask], number: int, options: Options, *, workers: int, processes: int
+) -> Generator[tuple[Evaluation, float], None, None]:
+    """Yield the rows of tasks, in order; a task is asked for as soon as it can be begun.
+
+    Parameters
+    ----------
+    tasks
+        The tasks.
+    number
+        How many there are, or nearly.
+    options
+        How to measure.
+    workers
+        Processes for the resampling of a row, where rows are evaluated one after the other.
+    processes
+        Processes of which each evaluates a row at a time; with one, and of few rows, they are evaluated here.
+    """
+    if processes == 1 or number * options.null < _MANY:
+        yield from (evaluate_task(task, workers) for task in tasks)
+        return
+    with in_processes(_evaluator) as compute, closing(compute_ahead(compute, tasks, processes)) as rows:
+        yield from rows
+
+
+def _evaluator() -> Callable[[RowTask], tuple[Evaluation, float]]:
+    """Return the function of a process."""
+    return evaluate_task

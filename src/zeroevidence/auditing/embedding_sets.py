@@ -1,0 +1,242 @@
+"""Embeddings of one kind of speech, split into the groups of people that an audit needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from zeroevidence._typing import FloatArray, IntArray, StrArray
+from zeroevidence.data.corpus import Corpus, Utterance
+from zeroevidence.data.embeddings import Embeddings, require_speakers
+from zeroevidence.data.folds import LEAST_PEOPLE, default_folds, draw_folds
+from zeroevidence.data.preparing import name_ranks, sort_by_name
+from zeroevidence.errors import InputError
+
+_SPLITS = {"train": ("train",), "dev": ("dev_enrol", "dev_trial"), "eval": ("eval_enrol", "eval_trial")}
+_PARTS = tuple(name for names in _SPLITS.values() for name in names)
+_DRAWN = ("train", "dev_enrol", "eval_enrol")  # trials are not drawn again: what was released is attacked
+
+# The sets of recordings that the anonymiser was run on once more, by name.
+FurtherDraw: TypeAlias = Mapping[str, Embeddings]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EmbeddingSets:
+    """Embeddings of one kind of speech: training speakers, and enrolment and trials of development and evaluation.
+
+    The three groups of speakers must not overlap, all vectors have one dimension, every set names its speakers, and no
+    utterance is both enrolment and trial. Each set is put in the order of speakers and identifiers, so that the order
+    in which they are given changes no number; identifiers that were not given are row numbers, which change with it.
+    `draws` has the same training and enrolment recordings from further runs of the anonymiser.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from zeroevidence import Embeddings
+    >>> names = np.repeat(["a", "b", "c", "d", "e", "f"], 2)
+    >>> vectors = Embeddings(np.random.default_rng(0).normal(size=(12, 4)), np.arange(12).astype(str), names)
+    >>> split = np.repeat(["train", "dev", "eval"], 4)
+    >>> sets = EmbeddingSets.from_roles(vectors, split, np.tile(["enrol", "trial"], 6))
+    >>> sets.speakers("eval").tolist()
+    ['e', 'f']
+    """
+
+    train: Embeddings
+    dev_enrol: Embeddings
+    dev_trial: Embeddings
+    eval_enrol: Embeddings
+    eval_trial: Embeddings
+    draws: tuple[FurtherDraw, ...] = ()
+
+    def __post_init__(self) -> None:
+        dimension = self.train.vectors.shape[1]
+        for name, part in self.parts().items():
+            if part.speakers is None:
+                raise InputError(f"{name}: speakers are not known; an audit needs the speaker of every embedding")
+            if part.vectors.shape[1] != dimension:
+                raise InputError(f"{name}: {part.vectors.shape[1]} dimensions, but train has {dimension}")
+        titles = {"train": "training", "dev": "development", "eval": "evaluation"}
+        people = [(title, self.speakers(split)) for split, title in titles.items()]
+        for (first, here), (second, there) in combinations(people, 2):
+            common = np.intersect1d(here, there)
+            if len(common):
+                raise InputError(
+                    f"{first} and {second} share {len(common)} speaker(s), among them {str(common[0])!r}; an attacker "
+                    "trained or calibrated on the evaluated people looks stronger than one is"
+                )
+        for split in ("dev", "eval"):
+            enrol, trial = self.parts()[f"{split}_enrol"], self.parts()[f"{split}_trial"]
+            common = np.intersect1d(enrol.ids, trial.ids)
+            if len(common):
+                raise InputError(f"{split}: utterance {str(common[0])!r} is both enrolment and trial")
+            if len(np.unique(require_speakers(enrol))) < 2:
+                raise InputError(f"{split}: a search needs at least two enrolled speakers, got one")
+            if not np.isin(require_speakers(trial), require_speakers(enrol)).any():
+                raise InputError(f"{split}: no trial is of an enrolled speaker")
+        for name, part in self.parts().items():
+            object.__setattr__(self, name, sort_by_name(part))
+        object.__setattr__(self, "draws", tuple(self._checked_draw(draw) for draw in self.draws))
+
+    def _checked_draw(self, draw: FurtherDraw) -> FurtherDraw:
+        """Return a further draw in the order of the sets; refused where it is not of the same recordings."""
+        parts = {name: sort_by_name(part) for name, part in draw.items()}
+        for name, part in parts.items():
+            own = getattr(self, name)
+            if part.vectors.shape[1] != own.vectors.shape[1] or not np.array_equal(part.ids, own.ids):
+                raise InputError(f"{name}: a further draw has other recordings or dimensions; expected the same")
+        return parts
+
+    @classmethod
+    def from_roles(cls, embeddings: Embeddings, split: StrArray, role: StrArray) -> EmbeddingSets:
+        """Return the sets of a table with a split (train, dev, eval) and, where not train, a role (enrol, trial)."""
+        splits, roles = np.asarray(split, dtype=np.str_), np.asarray(role, dtype=np.str_)
+
+        def part(field: str) -> Embeddings:
+            name, _, side = field.partition("_")
+            chosen = (splits == name) & (roles == side) if side else splits == name
+            if not chosen.any():
+                raise InputError(f"no embedding is of {field.replace('_', ', ')}")
+            return embeddings.take(chosen)
+
+        parts: dict[str, Any] = {name: part(name) for name in _PARTS}
+        return cls(**parts)
+
+    def parts(self) -> dict[str, Embeddings]:
+        """Return the five sets by name."""
+        return {name: getattr(self, name) for name in _PARTS}
+
+    def with_draws(self, draws: Iterable[Embeddings]) -> EmbeddingSets:
+        """Return the sets with further draws.
+
+        Parameters
+        ----------
+        draws
+            For each draw, embeddings that hold the recordings to train on and to enrol under the same identifiers.
+        """
+        return replace(self, draws=tuple(self._further_draw(embeddings) for embeddings in draws))
+
+    def _further_draw(self, embeddings: Embeddings) -> FurtherDraw:
+        draw = {}
+        for name in _DRAWN:
+            part: Embeddings = getattr(self, name)
+            vectors = embeddings.vectors[rows_of(embeddings, part.ids.tolist(), " in a further draw")]
+            draw[name] = Embeddings(vectors, part.ids, part.speakers, part.attributes)
+        return draw
+
+    def part_draws(self, name: str) -> tuple[Embeddings, ...]:
+        """Return training or enrolment recordings in every draw, the released one first."""
+        return (getattr(self, name), *(draw[name] for draw in self.draws))
+
+    def training(self, draws: int | None = None) -> tuple[FloatArray, StrArray]:
+        """Return the vectors to train on, in double precision, and who speaks: of all draws, or of the first few."""
+        parts = self.part_draws("train")[:draws]
+        vectors = np.concatenate([np.asarray(part.vectors, dtype=np.float64) for part in parts])
+        return vectors, np.tile(require_speakers(self.train), len(parts))
+
+    def speakers(self, split: str) -> StrArray:
+        """Return the distinct speakers of train, dev or eval."""
+        return np.unique(np.concatenate([require_speakers(getattr(self, name)) for name in _SPLITS[split]]))
+
+    def mapped(self, change: Callable[[Embeddings], FloatArray]) -> EmbeddingSets:
+        """Return the same people and utterances with other vectors."""
+
+        def changed(parts: Mapping[str, Embeddings]) -> dict[str, Any]:
+            return {
+                name: Embeddings(change(part), part.ids, part.speakers, part.attributes) for name, part in parts.items()
+            }
+
+        return EmbeddingSets(**changed(self.parts()), draws=tuple(changed(draw) for draw in self.draws))
+
+    def with_enrolment(self, change: Callable[[Embeddings], Embeddings]) -> EmbeddingSets:
+        """Return the sets with other enrolments of development and evaluation, in every draw."""
+
+        def changed(parts: Mapping[str, Embeddings]) -> dict[str, Any]:
+            return {name: change(parts[name]) for name in ("dev_enrol", "eval_enrol")}
+
+        return replace(self, **changed(self.parts()), draws=tuple({**draw, **changed(draw)} for draw in self.draws))
+
+    def with_trials(self, change: Callable[[Embeddings], Embeddings]) -> EmbeddingSets:
+        """Return the sets with other trials of development and evaluation."""
+        return replace(self, dev_trial=change(self.dev_trial), eval_trial=change(self.eval_trial))
+
+
+def rows_of(embeddings: Embeddings, names: Sequence[str], where: str = "") -> IntArray:
+    """Return the rows of utterances by their names; an utterance that is missing is refused."""
+    place = {name: at for at, name in enumerate(embeddings.ids.tolist())}
+    missing = next((name for name in names if name not in place), None)
+    if missing is not None:
+        raise InputError(f"utterance {missing!r} has no embedding{where}")
+    return np.array([place[name] for name in names], dtype=np.int64)
+
+
+def check_pair(original: EmbeddingSets, anonymised: EmbeddingSets) -> None:
+    """Refuse two sets that are not of the same people and extractor."""
+    for name, part in original.parts().items():
+        other = anonymised.parts()[name]
+        if part.vectors.shape[1] != other.vectors.shape[1]:
+            raise InputError(
+                f"{name}: {part.vectors.shape[1]} dimensions in original and {other.vectors.shape[1]} in protected "
+                "speech; expected one extractor"
+            )
+        missing = np.setxor1d(require_speakers(part), require_speakers(other))
+        if len(missing):
+            raise InputError(f"{name}: speaker {str(missing[0])!r} is in only one of original and protected speech")
+
+
+def noise_like(sets: EmbeddingSets, seed: int, fold: int = 0) -> EmbeddingSets:
+    """Return independent normal vectors in place of embeddings, with the mean and deviation of the training vectors."""
+    rng = np.random.default_rng([seed, 0x6E6F6973, *([fold] if fold else [])])  # other noise in every fold
+    mean, deviation = sets.train.vectors.mean(axis=0, dtype=float), sets.train.vectors.std(axis=0, dtype=float)
+    return sets.mapped(lambda part: mean + deviation * rng.standard_normal(part.vectors.shape)[name_ranks(part.ids)])
+
+
+def split_people(corpus: Corpus, folds: int | None, seed: int) -> tuple[Corpus, ...]:
+    """Return the corpus with roles and splits for each fold of people; 0 folds for one split."""
+    number = default_folds(corpus) if folds is None else folds
+    return draw_folds(corpus, number, seed) if number else (corpus.assign(seed),)
+
+
+def sets_of(embeddings: Embeddings, corpus: Corpus) -> EmbeddingSets:
+    """Return embeddings by the roles that a corpus gives to their utterances."""
+    utterances = list(corpus)
+    split = np.array(["train" if utterance.role == "train" else str(utterance.split) for utterance in utterances])
+    role = np.array([str(utterance.role) for utterance in utterances])
+    rows = rows_of(embeddings, [utterance.id for utterance in utterances])
+    return EmbeddingSets.from_roles(embeddings.take(rows), split, role)
+
+
+def draw_sets(
+    original: Embeddings, anonymised: Embeddings, folds: int | None, seed: int
+) -> list[tuple[EmbeddingSets, EmbeddingSets]]:
+    """Return both kinds of speech in each fold of people; each embedding counts as a recording of its own."""
+    only_one = np.setxor1d(original.ids, anonymised.ids)
+    if len(only_one):
+        raise InputError(f"utterance {str(only_one[0])!r} is in only one of original and protected speech")
+    attributes = [
+        {name: str(values[at]) for name, values in original.attributes.items()} for at in range(len(original))
+    ]
+    rows = zip(original.ids.tolist(), require_speakers(original).tolist(), attributes, strict=True)
+    corpus = Corpus(tuple(Utterance(name, speaker, Path(name), attributes=values) for name, speaker, values in rows))
+    return [(sets_of(original, fold), sets_of(anonymised, fold)) for fold in split_people(corpus, folds, seed)]
+
+
+def check_trainable(corpus: Corpus, path: str | Path) -> None:
+    """Refuse a corpus without training people before hours of work."""
+    people = {utterance.speaker for utterance in corpus.select("train")}
+    if not people:
+        raise InputError(
+            "every utterance has a role and none is train, so attackers have nobody to learn from; give some speakers "
+            "the role train, or leave the roles out and they are drawn",
+            path=path,
+        )
+    if len(people) < 2:
+        raise InputError(
+            f"{len(corpus.speakers)} speakers leave one to train attackers on, who learn from at least two; an audit "
+            f"needs at least {LEAST_PEOPLE} speakers with two recordings each",
+            path=path,
+        )

@@ -1,0 +1,236 @@
+"""Fine-tuning for an audit: an encoder is trained on protected speech of the audit's training people.
+
+Training is stopped on development people. Trained encoders are cached beside the embeddings, by what they were trained
+from, so that an interrupted audit continues and a second one does not train again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from math import ceil, sqrt
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from zeroevidence.attack.array_store import EncoderOutputs, VoiceTransform
+from zeroevidence.attack.extractors import Extractor
+from zeroevidence.attack.ladder import Effort
+from zeroevidence.attack.networks import load_network
+from zeroevidence.attack.onnx_cards import CARD, EncoderCard
+from zeroevidence.attack.onnx_runtime import OnnxExtractor
+from zeroevidence.attack.training import LEAST_PEOPLE, Scope, TrainingSettings, usual_scope
+from zeroevidence.attack.training.attacker import estimate_text, fine_tune, training_loop
+from zeroevidence.attack.training.features import read_features
+from zeroevidence.attack.training.frame_set import FrameSet
+from zeroevidence.auditing.encoded_speech import FineTuningHistory, LearningCurve
+from zeroevidence.data.corpus import Utterance
+from zeroevidence.data.json_values import load_typed, plain
+from zeroevidence.data.writing import write_atomically
+from zeroevidence.errors import InputError, MissingExtra
+from zeroevidence.uncertainty.groups import Progress
+
+_HISTORY = "learned.json"
+_SHARES = (0.25, 0.5)
+
+
+@dataclass(frozen=True, slots=True)
+class FineTuningResult:
+    """A fine-tuned encoder, by its card, with its history; or the reason why there is none."""
+
+    card: Path | None = None
+    learned: FineTuningHistory | None = None
+    reason: str = ""
+    further: str = ""  # what more effort would do
+
+
+@dataclass(frozen=True, slots=True)
+class _EncoderTraining:
+    """An encoder, what it is trained on, and how."""
+
+    card: EncoderCard
+    network: Any
+    training: FrameSet
+    development: FrameSet
+    settings: TrainingSettings
+    place: str
+    outputs: EncoderOutputs | None
+
+    def estimate(self, settings: TrainingSettings) -> str:
+        """Return a sentence on how long a training takes."""
+        return estimate_text(self.network, self.training, self.development, settings, self.place, self.outputs)
+
+    def digest(self) -> str:
+        """Return a digest of everything that the result depends on."""
+        encoder = hashlib.sha256(Path(self.card.file).read_bytes()).hexdigest()
+        facts = [encoder, self.training.digest, self.development.digest, self.settings.to_dict()]
+        return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True, slots=True)
+class FineTuner:
+    """Fine-tunes encoders for an audit.
+
+    Parameters
+    ----------
+    utterances
+        Protected speech with roles, of which that of training and development people is used.
+    transform
+        Protects each waveform, where the utterances are not protected yet.
+    home
+        Folder for features, checkpoints and encoders.
+    effort
+        ``standard`` trains what is usual for the machine, the last layers without a GPU; ``full`` trains every weight,
+        and again on fewer people and for fewer epochs, to see whether more would help.
+    settings
+        Settings of the training; what they leave open follows from effort and machine.
+    workers
+        Threads that read speech.
+    progress
+        Called with the number of recordings read and of all.
+    say
+        Called with messages.
+    fold
+        Number of the fold of people, from 1, and how many there are: each trains anew.
+    draws
+        How many draws of the anonymiser `utterances` has of each training recording. An epoch passes over all of them,
+        so there are fewer epochs, unless they were set: as many as usual over the square root of the draws.
+    """
+
+    utterances: Sequence[Utterance]
+    transform: VoiceTransform | None
+    home: Path
+    effort: Effort
+    settings: TrainingSettings = field(default_factory=TrainingSettings)
+    workers: int = 1
+    progress: Progress | None = None
+    say: Callable[[str], None] = lambda _: None
+    fold: tuple[int, int] = (1, 1)
+    draws: int = 1
+
+    def __call__(self, extractor: Extractor, outputs: EncoderOutputs | None = None) -> FineTuningResult:
+        """Fine-tune an encoder; what it made of utterances may be known."""
+        reason = too_few(len({utterance.speaker for utterance in self.utterances if utterance.role == "train"}))
+        if reason is not None:
+            return FineTuningResult(reason=reason)
+        if not isinstance(extractor, OnnxExtractor):
+            return FineTuningResult(reason="it is no ONNX file, which could be trained further here")
+        try:
+            _, place = training_loop(None)
+            network = load_network(extractor.card)
+        except (MissingExtra, InputError) as error:
+            return FineTuningResult(reason=str(error))
+        settings = self._filled("all" if self.effort == "full" else usual_scope(place))
+        encoder = _EncoderTraining(extractor.card, network, *self._features(extractor.card), settings, place, outputs)
+        further = ""
+        if settings.scope == "last":
+            further = f"--effort full: {encoder.estimate(self._filled('all'))}"
+            further += "" if self.fold[1] == 1 else f", in each of {self.fold[1]} folds"
+        return replace(self._train(encoder), further=further)
+
+    def _filled(self, scope: Scope) -> TrainingSettings:
+        """Return the settings for a scope, with fewer epochs where there are several draws."""
+        filled = self.settings.filled(scope)
+        if self.settings.epochs is not None:
+            return filled
+        return replace(filled, epochs=ceil(filled.epochs / sqrt(self.draws)))
+
+    def _features(self, card: EncoderCard) -> tuple[FrameSet, FrameSet]:
+        """Return the features of training people and of development people."""
+        utterances = [each for each in self.utterances if each.role == "train" or each.split == "dev"]
+        frames, conversions = read_features(
+            utterances,
+            card,
+            transform=self.transform,
+            store=self.home / "features",
+            workers=self.workers,
+            progress=self.progress,
+        )
+        for sentence in conversions:
+            self.say(sentence)
+        trains = np.array([utterance.role == "train" for utterance in utterances])
+        return frames.take(trains), frames.take(~trains)
+
+    def _train(self, encoder: _EncoderTraining) -> FineTuningResult:
+        home = self.home / "trained" / encoder.digest()
+        if (home / CARD).is_file() and (history := _read(home / _HISTORY)) is not None:
+            if self.effort != "full" or history.over_epochs is not None:
+                return FineTuningResult(home / CARD, history)
+        else:
+            fold = "" if self.fold[1] == 1 else f", fold {self.fold[0]} of {self.fold[1]}"
+            self.say(f"fine-tuning {encoder.card.name}{fold}: {encoder.estimate(encoder.settings)}")
+        # the checkpoint makes a second call with a finished training a matter of seconds
+        trained = fine_tune(
+            encoder.card,
+            encoder.training,
+            encoder.development,
+            home,
+            encoder.settings,
+            device=encoder.place,
+            on_epoch=self._show_epoch,
+            say=self.say,
+            outputs=encoder.outputs,
+        )
+        history = FineTuningHistory(trained.people, len(encoder.training), trained.epochs)
+        if self.effort == "full":
+            history = self._with_curves(history, trained.after, encoder, home)
+        text = json.dumps(plain(asdict(history)), indent=1) + "\n"
+        write_atomically(home / _HISTORY, lambda path: path.write_text(text, encoding="utf-8"))
+        if self.effort == "full":  # nothing is left to train, and checkpoints are large
+            from zeroevidence.attack.training.checkpoints import remove_checkpoints
+
+            remove_checkpoints(home)
+        return FineTuningResult(home / CARD, history)
+
+    def _with_curves(
+        self, history: FineTuningHistory, bits: float, encoder: _EncoderTraining, home: Path
+    ) -> FineTuningHistory:
+        """Train again on fewer people, and for fewer epochs, and return the history with both learning curves."""
+        loop, place = training_loop(None)
+        training, settings = encoder.training, encoder.settings
+
+        def retrain(data: FrameSet, changed: TrainingSettings, title: str) -> float:
+            self.say(f"again, {title}")
+            network, checkpoint = load_network(encoder.card), home / title.replace(" ", "-")
+            kept = {"checkpoint": checkpoint, "outputs": encoder.outputs}
+            result = loop.train(network, data, encoder.development, changed, device=place, **kept)
+            return float(result.best_score.bits)
+
+        people = np.random.default_rng(settings.seed).permutation(np.unique(training.speakers))
+        sizes = [n for share in _SHARES if (n := round(share * len(people))) >= LEAST_PEOPLE]
+        fewer = [retrain(training.take(np.isin(training.speakers, people[:n])), settings, f"{n} people") for n in sizes]
+        lengths = [n for share in _SHARES if (n := round(share * settings.epochs)) >= 1]
+        shorter = [retrain(training, replace(settings, epochs=n), f"{n} epochs") for n in lengths]
+        return replace(
+            history,
+            over_people=LearningCurve((*sizes, len(people)), (*fewer, bits)) if sizes else None,
+            over_epochs=LearningCurve((*lengths, settings.epochs), (*shorter, bits)) if lengths else None,
+        )
+
+    def _show_epoch(self, epoch: Any) -> None:
+        if epoch.development is not None:
+            self.say(
+                f"epoch {epoch.number}: development people disclose {epoch.development.bits:.2f} bits, EER "
+                f"{100 * epoch.development.eer:.1f} %"
+            )
+
+
+def too_few(people: int) -> str | None:
+    """Return why so many training people are too few to train an encoder on; None where they are enough."""
+    if people >= LEAST_PEOPLE:
+        return None
+    return f"{people} training people; an encoder needs at least {LEAST_PEOPLE} to learn"
+
+
+def _read(file: Path) -> FineTuningHistory | None:
+    """Return the history of an earlier training, or None where it cannot be used: the encoder is then trained anew."""
+    try:
+        history = load_typed(FineTuningHistory, file, "training")
+    except InputError:
+        return None
+    curves = [curve for curve in (history.over_people, history.over_epochs) if curve is not None]
+    complete = all(len(curve.amount) == len(curve.bits) > 1 and np.isfinite(curve.bits).all() for curve in curves)
+    return history if complete and min(history.people, history.recordings, history.epochs) >= 0 else None

@@ -1,1 +1,0 @@
-"""What an audit works on: embeddings by role, encoders, folds of speakers."""

@@ -1,0 +1,321 @@
+"""What a protection gives of a corpus: further draws of the anonymiser, and recordings that it refused."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from zeroevidence._typing import FloatArray
+from zeroevidence.attack.array_store import VoiceTransform, protect
+from zeroevidence.attack.backends import unit
+from zeroevidence.attack.extractors.extract import has_gpu
+from zeroevidence.attack.ladder import Effort
+from zeroevidence.attack.parallel import compute_ahead
+from zeroevidence.auditing.embedding_sets import EmbeddingSets, rows_of
+from zeroevidence.data.audio import load_speech
+from zeroevidence.data.corpus import Corpus, Utterance
+from zeroevidence.data.embeddings import Embeddings, mated_rows, require_speakers
+from zeroevidence.data.formats.corpora import read_corpus
+from zeroevidence.data.waves import Wave
+from zeroevidence.errors import InputError, UsageError
+from zeroevidence.protect.release import CARD, refused_recordings
+from zeroevidence.uncertainty.groups import Progress
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """What an audit leaves out on both sides.
+
+    Parameters
+    ----------
+    refused
+        Identifiers of recordings that the protection refused: of which there is no anonymised file.
+    unmatched
+        Identifiers of trials whose speakers have no enrolment without these.
+    total
+        Number of recordings of the corpus, these included.
+    listed
+        Whether a card lists them.
+
+    Examples
+    --------
+    >>> print(LeftOut(frozenset(["u1"]), frozenset(["u2", "u3"]), 8))
+    1 of 8 recordings was refused by the protection, as protector.json lists, and is left out on both sides, and so \
+are 2 trials of people who are not enrolled without it
+    >>> print(LeftOut(frozenset(["u1", "u2"]), total=8, listed=False))
+    2 of 8 recordings were refused by the protection and are left out on both sides
+    """
+
+    refused: frozenset[str] = frozenset()
+    unmatched: frozenset[str] = frozenset()
+    total: int = 0
+    listed: bool = True
+
+    @property
+    def names(self) -> frozenset[str]:
+        """All identifiers that are left out."""
+        return self.refused | self.unmatched
+
+    def __bool__(self) -> bool:
+        return bool(self.refused)
+
+    def __str__(self) -> str:
+        one, count, where = len(self.refused) == 1, len(self.unmatched), f", as {CARD} lists," if self.listed else ""
+        sentence = (
+            f"{len(self.refused)} of {self.total} recordings {'was' if one else 'were'} refused by the protection"
+            f"{where} and {'is' if one else 'are'} left out on both sides"
+        )
+        if not count:
+            return sentence
+        trials = "is 1 trial" if count == 1 else f"are {count} trials"
+        return f"{sentence}, and so {trials} of people who are not enrolled without {'it' if one else 'them'}"
+
+
+def read_usable(path: str | Path, folders: Sequence[str | Path]) -> tuple[Corpus, LeftOut]:
+    """Return a corpus without what the protection refused, and what that is.
+
+    Parameters
+    ----------
+    path
+        The original speech.
+    folders
+        Folders of its anonymised speech; what one of them lists as refused and does not hold is left out.
+    """
+    corpus = read_corpus(path, draw=False)
+    left_out = find_left_out(corpus, folders)
+    return without(corpus, left_out), left_out
+
+
+def without(corpus: Corpus, left_out: LeftOut) -> Corpus:
+    """Return a corpus without what is left out."""
+    return corpus.only(each for each in corpus if each.id not in left_out.names) if left_out else corpus
+
+
+def try_protection(
+    corpus: Corpus, transform: VoiceTransform, rate: int, workers: int, progress: Progress | None
+) -> LeftOut:
+    """Return what a protector refuses of a corpus, by running it on every recording.
+
+    Parameters
+    ----------
+    corpus
+        The original speech.
+    transform
+        The protector; what it gives should be cached, as it is asked for again.
+    rate
+        Sampling rate at which speech is protected.
+    workers
+        Threads.
+    progress
+        Called with the number of recordings that are done, and of all.
+    """
+
+    def refuses(utterance: Utterance) -> bool:
+        wave = load_speech(utterance, rate).wave
+        try:
+            protect(wave, rate, utterance, transform)
+        except InputError:
+            return True
+        return False
+
+    refused = set()
+    for number, (utterance, is_refused) in enumerate(
+        zip(corpus, compute_ahead(refuses, corpus, workers), strict=True), start=1
+    ):
+        if is_refused:
+            refused.add(utterance.id)
+        if progress is not None:
+            progress(number, len(corpus))
+    return _left_out(corpus, refused, listed=False)
+
+
+def find_left_out(corpus: Corpus, folders: Sequence[str | Path]) -> LeftOut:
+    """Return what an audit of these folders leaves out of a corpus; a file that no card lists as refused is missed."""
+    refused: set[str] = set()
+    for folder in folders:
+        listed = {each.utterance for each in refused_recordings(folder)}
+        if listed:
+            there, _ = corpus.counterparts(folder)
+            refused |= {each.id for each in corpus if each.id in listed and each.id not in there}
+    return _left_out(corpus, refused, listed=True)
+
+
+def _left_out(corpus: Corpus, refused: set[str], *, listed: bool) -> LeftOut:
+    """Return what was refused, and trials whose people are no longer enrolled."""
+    if not refused:
+        return LeftOut(total=len(corpus))
+    enrolled = [{_person(each) for each in corpus.select("enrol") if each.id not in gone} for gone in ((), refused)]
+    lost = enrolled[0] - enrolled[1]
+    unmatched = {each.id for each in corpus.select("trial") if each.id not in refused and _person(each) in lost}
+    return LeftOut(frozenset(refused), frozenset(unmatched), len(corpus), listed)
+
+
+def _person(utterance: Utterance) -> tuple[str, str | None]:
+    return utterance.speaker, utterance.split
+
+
+_COMPARED = 5  # recordings whose first two draws are compared, to see whether draws differ
+_ERRORS = 3.0  # standard errors over people by which enrolment of the released draw must match trials better
+
+
+@dataclass(frozen=True, slots=True)
+class AnonymiserDraws:
+    """Further draws of the anonymiser beside the released one.
+
+    Parameters
+    ----------
+    recordings
+        For each further draw, the recordings to train on and to enrol by their identifiers in the released speech.
+    deterministic
+        Whether a second draw gave the same samples, so that there are no further ones.
+    """
+
+    recordings: tuple[Mapping[str, Utterance], ...] = ()
+    deterministic: bool = False
+
+    @property
+    def number(self) -> int:
+        """How often the anonymiser was run, the release included."""
+        return 1 + len(self.recordings)
+
+    def training(self, corpus: Corpus) -> list[Utterance]:
+        """Return the training recordings of a corpus in all further draws."""
+        training = corpus.select("train")
+        return [replace(draw[each.id], role="train", split=None) for draw in self.recordings for each in training]
+
+    def embeddings(self, embedded: Embeddings) -> tuple[Embeddings, ...]:
+        """Return the embeddings of each further draw under the identifiers of the released speech."""
+        draws = []
+        for recordings in self.recordings:
+            part = embedded.take(rows_of(embedded, [utterance.id for utterance in recordings.values()]))
+            draws.append(Embeddings(part.vectors, np.array(list(recordings)), part.speakers, part.attributes))
+        return tuple(draws)
+
+
+def usual_draws(effort: Effort) -> int:
+    """Return how often an effort runs the anonymiser: once, twice without a GPU and five times with one, or ten times.
+
+    Examples
+    --------
+    >>> usual_draws("quick"), usual_draws("full")
+    (1, 10)
+    """
+    return {"quick": 1, "standard": 5 if has_gpu() else 2, "full": 10}[effort]
+
+
+def draw_names(recordings: Sequence[Mapping[str, Utterance]]) -> dict[str, tuple[int, str]]:
+    """Return, by the identifier of a recording of a further draw, the draw's number and the released identifier."""
+    return {each.id: (draw, name) for draw, speech in enumerate(recordings, 1) for name, each in speech.items()}
+
+
+def number_of_draws(asked: int | None, folders: int, effort: Effort) -> int:
+    """Return how many draws there are to be, the release included.
+
+    Parameters
+    ----------
+    asked
+        What the user asked for; None for what is usual.
+    folders
+        Number of folders of anonymised speech; 0 where the anonymiser can be run.
+    effort
+        Effort of the attackers.
+    """
+    if not folders:
+        return usual_draws(effort) if asked is None else asked
+    if asked is not None and asked > folders:
+        raise UsageError(
+            f"{asked} draws of {folders} folder{'s'[: folders > 1]} of anonymised speech; expected a folder for each "
+            "draw, or a protector that can be run"
+        )
+    return folders if asked is None else asked
+
+
+def further_recordings(
+    folds: Sequence[Corpus], number: int, folders: Sequence[str | Path]
+) -> tuple[Mapping[str, Utterance], ...]:
+    """Return the recordings of each further draw, with identifiers of their own.
+
+    Parameters
+    ----------
+    folds
+        The original speech with the roles of each fold of people.
+    number
+        How many draws there are, the release included.
+    folders
+        Further folders of anonymised speech; none where a protector makes it of the original.
+    """
+    needed = {each.id: each for fold in folds for each in fold if each.role in ("train", "enrol")}
+    draws = []
+    for draw in range(1, number):
+        speech = needed
+        if folders:
+            replaced = folds[0].only(needed.values()).replaced(folders[draw - 1])
+            speech = {each.id: each for each in replaced}
+        draws.append({name: replace(each, id=f"{name}, draw {draw + 1}") for name, each in speech.items()})
+    return tuple(draws)
+
+
+def without_repeats(
+    released: Corpus,
+    recordings: tuple[Mapping[str, Utterance], ...],
+    transform: VoiceTransform | None,
+    rate: int,
+) -> AnonymiserDraws:
+    """Return the further draws; none where the second one of a few recordings has the samples of the first.
+
+    Parameters
+    ----------
+    released
+        The speech of the release, or the original where `transform` makes it.
+    recordings
+        The further draws.
+    transform
+        Protects the waveforms of all draws, where they are not protected yet.
+    rate
+        Rate at which they are compared.
+    """
+    if not recordings:
+        return AnonymiserDraws()
+
+    def wave(utterance: Utterance) -> Wave:
+        return protect(load_speech(utterance, rate).wave, rate, utterance, transform)
+
+    one_each = {each.speaker: each for each in released if each.id in recordings[0]}.values()
+    compared = sorted(one_each, key=lambda each: each.id)[:_COMPARED]
+    try:
+        repeats = all(np.array_equal(wave(each), wave(recordings[0][each.id])) for each in compared)
+    except InputError:  # the extraction names all recordings that cannot be used
+        repeats = False
+    return AnonymiserDraws(deterministic=True) if repeats else AnonymiserDraws(recordings)
+
+
+def own_draw_is_closer(sets: EmbeddingSets) -> bool:
+    """Return whether development trials are closer to enrolment of their own draw than to that of further draws.
+
+    This is so where something is drawn for each speaker: recordings of the release share it. An encoder that learned to
+    recognise the same person in all draws would not use it. Compared is the cosine with the own person's profile less
+    those with the others', by person; the released draw must be closer by three standard errors.
+    """
+    if not sets.draws:
+        return False
+    centre = sets.train.vectors.mean(axis=0, dtype=float)
+    released, *further = (_margins(enrol, sets.dev_trial, centre) for enrol in sets.part_draws("dev_enrol"))
+    closer = released - np.mean(further, axis=0)
+    speakers = require_speakers(sets.dev_trial)
+    people = np.array([np.nanmean(closer[speakers == name]) for name in np.unique(speakers[~np.isnan(closer)])])
+    if len(people) < 3:
+        return False
+    return bool(people.mean() > _ERRORS * people.std(ddof=1) / np.sqrt(len(people)) + 1e-9)
+
+
+def _margins(enrol: Embeddings, trial: Embeddings, centre: FloatArray) -> FloatArray:
+    """Return by how much the cosine of each trial with its own person exceeds those with others; NaN of strangers."""
+    profiles = enrol.profiles()
+    x, y = (unit(part.vectors - centre) for part in (trial, profiles))
+    cosines, mated = x @ y.T, mated_rows(trial, profiles)
+    own = cosines[np.arange(len(x)), mated]
+    result: FloatArray = np.where(mated < 0, np.nan, own - (cosines.sum(axis=1) - own) / (cosines.shape[1] - 1))
+    return result

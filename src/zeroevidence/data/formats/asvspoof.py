@@ -1,0 +1,339 @@
+"""Reading the scores of a countermeasure and of the verifier behind it, with their keys."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import polars as pl
+
+from zeroevidence._typing import StrArray
+from zeroevidence.data.formats.asvspoof_sides import (
+    CONDITION,
+    JoinedSide,
+    Side,
+    TandemDuplicates,
+    TandemRequest,
+    disagreements,
+    has_scores_of,
+    join_side,
+    read_side,
+    side_columns,
+    with_speakers,
+)
+from zeroevidence.data.formats.input_file import InputFile, open_input
+from zeroevidence.data.formats.scores.layout import Role, Table
+from zeroevidence.data.formats.scores.score_format import format_names
+from zeroevidence.data.formats.scores.text_formats import ASVSPOOF5
+from zeroevidence.data.loaded_scores import Base, RelaxedRule, scale_tandem
+from zeroevidence.data.scores import KINDS, TandemScores, TrialScores
+from zeroevidence.errors import InputError, Problem, UsageError
+
+_UNUSABLE = ("trial", "key", "score", "enrol")
+_SPOOF = pl.col("key") == "spoof"
+
+
+def divide(sides: Mapping[Side, JoinedSide]) -> dict[str, dict[Side, pl.DataFrame]]:
+    """Return the trials of each side by the values of the column; a side without the column is whole in all parts."""
+    main = sides.get("cm") or sides["sasv"]
+    shared = _is_shared(main.frame)
+    frame = main.frame if shared else main.frame.filter(_SPOOF)
+    return {
+        value: {side: _part(joined.frame, value, shared) for side, joined in sides.items()}
+        for value in sorted(frame[CONDITION].unique())
+    }
+
+
+def _is_shared(frame: pl.DataFrame) -> bool:
+    """Return whether spoofs and other trials have a value in common."""
+    return not set(frame.filter(_SPOOF)[CONDITION]).isdisjoint(frame.filter(~_SPOOF)[CONDITION])
+
+
+def _part(frame: pl.DataFrame, value: str, shared: bool) -> pl.DataFrame:
+    if CONDITION not in frame.columns:
+        return frame
+    here = pl.col(CONDITION) == value
+    return frame.filter(here if shared else here | ~_SPOOF)
+
+
+def division_problems(sides: Mapping[Side, JoinedSide], by: str) -> list[Problem]:
+    """Return why trials cannot be divided: no such column, or a part without some kind of trial."""
+    main = sides.get("cm") or sides.get("sasv")
+    if main is None:
+        return []
+    if CONDITION not in main.frame.columns or by in _UNUSABLE:
+        columns = ", ".join(column for column in main.columns if column not in _UNUSABLE) or "none"
+        reason = f"no column {by!r} to divide trials by (there is: {columns}); expected a key that has it"
+        return [Problem(main.table.name, None, reason)]
+    problems = []
+    for value, frames in divide(sides).items():
+        for side, frame in frames.items():
+            for kind in sorted(set(KINDS[side]) - set(frame["key"]), key=KINDS[side].index):
+                reason = f"no {kind} trials with {by} {value!r}; expected {', '.join(KINDS[side])}"
+                problems.append(Problem(sides[side].table.name, None, reason))
+    return problems
+
+
+Phase = Literal["eval", "progress", "hidden", "all"]  # parts of a key of 2021
+
+TANDEM_FORMATS = format_names("cm", "asv")
+_SIDES: tuple[Side, ...] = get_args(Side)
+_FILES = ("cm", "asv", "sasv", "key", "asv_key")
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedTandem:
+    """Scores of a tandem that were read from files.
+
+    Parameters
+    ----------
+    data
+        The scores.
+    formats
+        How each file was understood.
+    phase
+        Which part of a key was evaluated, None where the key has no parts.
+    relaxed
+        The rules that were relaxed.
+    parts
+        The same trials by the values of the column `by`.
+    """
+
+    data: TandemScores
+    formats: dict[str, str]
+    phase: str | None
+    relaxed: tuple[RelaxedRule, ...]
+    parts: dict[str, TandemScores] = field(default_factory=dict)
+
+
+def read_tandem(
+    cm: str | Path | None = None,
+    asv: str | Path | None = None,
+    *,
+    sasv: str | Path | None = None,
+    key: str | Path | None = None,
+    asv_key: str | Path | None = None,
+    format: str = "auto",
+    duplicates: TandemDuplicates = "error",
+    allow_missing: bool = False,
+    phase: str = "eval",
+    by: str | None = None,
+    negate: Collection[Side] = (),
+    llr_base: Base = "e",
+) -> LoadedTandem:
+    r"""Return the scores of a tandem, a countermeasure or a single spoofing-robust verifier, from ASVspoof files.
+
+    Parameters
+    ----------
+    cm
+        Scores of the countermeasure ("-" is standard input). A table of ASVspoof 5 gives each side that it has.
+    asv
+        Scores of the verifier behind it.
+    sasv
+        Scores of a single system that does both.
+    key
+        Labels of the countermeasure's utterances; a key of ASVspoof 5 serves the verifier too.
+    asv_key
+        Labels of the verifier's trials, or the protocol beside its scores of 2019.
+    format
+        How to understand the score files, one of `TANDEM_FORMATS`.
+    duplicates
+        "keep-last" takes the later score of a trial that occurs twice, "keep-all" counts each line of files that
+        carry their own labels.
+    allow_missing
+        Evaluate what scores and key have in common.
+    phase
+        Which part of a key of 2021 to evaluate: eval, progress, hidden, or all.
+    by
+        A column of the key, such as codec, to divide trials by. Where it applies to spoofs only, all other trials
+        belong to each part.
+    negate
+        The sides whose higher scores speak against acceptance.
+    llr_base
+        The base of scores that are log-likelihood ratios.
+
+    Raises
+    ------
+    InputError
+        ``file:line: reason`` of the first problem, and how many more there are.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "cm").write_text("u1 - bonafide 2.5\nu2 A07 spoof -1.5\nu3 A08 spoof 0.5\n")
+    >>> loaded = read_tandem(folder / "cm")
+    >>> loaded.data, loaded.formats, loaded.relaxed
+    (TandemScores(1 cm_bonafide, 2 cm_spoof), {'cm': '2019'}, ())
+    >>> loaded.data.cm_spoof.attacks.tolist()
+    ['A07', 'A08']
+    """
+    request = TandemRequest(cm, asv, sasv, key, asv_key, format, duplicates, allow_missing, phase, by)
+    loaded, problems = _attempt(request)
+    if loaded is None:
+        raise InputError.of(problems, "zeroevidence tandem check")
+    data, rules = scale_tandem(loaded.data, negate, llr_base)
+    parts = {value: scale_tandem(part, negate, llr_base)[0] for value, part in loaded.parts.items()}
+    return replace(loaded, data=data, parts=parts, relaxed=(*loaded.relaxed, *rules))
+
+
+def diagnose_tandem(cm: str | Path | None = None, asv: str | Path | None = None, **options: Any) -> list[Problem]:
+    """Return every problem that `read_tandem` would meet with these arguments; empty when it would succeed."""
+    return _attempt(TandemRequest(cm, asv, **options))[1]
+
+
+def _attempt(request: TandemRequest) -> tuple[LoadedTandem | None, list[Problem]]:
+    """Return the scores, or every reason why there are none."""
+    if request.format not in TANDEM_FORMATS:
+        raise UsageError(f"unknown format {request.format!r}; expected one of {', '.join(TANDEM_FORMATS)}")
+    if request.duplicates not in get_args(TandemDuplicates):
+        rules = ", ".join(get_args(TandemDuplicates))
+        raise UsageError(f"unknown rule for duplicates {request.duplicates!r}; expected one of {rules}")
+    paths = {name: path for name in _FILES if (path := getattr(request, name)) is not None}
+    if [str(path) for path in paths.values()].count("-") > 1:
+        raise UsageError("standard input can be only one of the files")
+    if "cm" not in paths and "sasv" not in paths:
+        raise UsageError("expected the scores of a countermeasure (--cm), or of a single system (--sasv)")
+    reading = _Reading(request)
+    for name, path in paths.items():
+        with reading.problems_of_files():
+            reading.files[name] = open_input(path)
+    return (None, reading.problems) if reading.problems else reading.result()
+
+
+class _Reading:
+    """One pass over the files, collecting what is wrong with them."""
+
+    def __init__(self, request: TandemRequest) -> None:
+        self.request = request
+        self.files: dict[str, InputFile] = {}
+        self.problems: list[Problem] = []
+        self.tables: dict[str, Table | None] = {}
+
+    @contextmanager
+    def problems_of_files(self) -> Iterator[None]:
+        """Context in which an error about a file is one of the problems."""
+        try:
+            yield
+        except InputError as error:
+            self.problems.append(error.problem)
+
+    def result(self) -> tuple[LoadedTandem | None, list[Problem]]:
+        """Return the scores, or everything in the way."""
+        joined = {side: self.joined(side, table) for side, table in self.sides().items()}
+        unused = [name for name in ("key", "asv_key") if name in self.files and name not in self.tables]
+        if unused and not self.problems:
+            raise UsageError(f"--{unused[0].replace('_', '-')}: none of the scores needs it")
+        complete = {side: trials for side, trials in joined.items() if trials is not None}
+        if not self.problems:
+            self.problems += disagreements(complete)
+        if self.request.by is not None and not self.problems:
+            self.problems += division_problems(complete, self.request.by)
+        # Sides that share a file share its problems.
+        problems = list(dict.fromkeys(self.problems))
+        return (None, problems) if problems else (self.built(complete), [])
+
+    def sides(self) -> dict[Side, Table]:
+        """Return the table of each side: its own file, or a table of ASVspoof 5 that has its scores too."""
+        given = {side: self.table(side, "cm" if side == "cm" else "asv") for side in _SIDES if side in self.files}
+        sides = {side: table for side, table in given.items() if table is not None}
+        for table in list(sides.values()):
+            for side in _SIDES if table.format == ASVSPOOF5 else ():
+                if side not in self.files and side not in sides and has_scores_of(table, side):
+                    sides[side] = table
+        cm = sides.get("cm")
+        if cm is not None and cm.format == ASVSPOOF5 and "sasv" in sides and not has_scores_of(cm, "cm"):
+            del sides["cm"]  # a single system's table; its other columns are there and empty
+        if "cm" not in sides and "cm" not in given and "asv" in sides:
+            if "asv" in given:
+                raise UsageError("--asv: expected the countermeasure in front of it too (--cm)")
+            del sides["asv"]
+        return sides
+
+    def table(self, name: str, role: Role) -> Table | None:
+        """Return one file, read once; None where it cannot be understood at all."""
+        if name not in self.tables:
+            self.tables[name] = None
+            with self.problems_of_files():
+                self.tables[name] = read_side(self.files[name], role, self.request)
+        return self.tables[name]
+
+    def key_table(self, side: Side) -> tuple[bool, Table | None]:
+        """Return whether this side has a key, and its table."""
+        if side != "cm" and "asv_key" in self.files:
+            return True, self.table("asv_key", "asv_key")
+        if "key" not in self.files:
+            return False, None
+        table = self.table("key", "cm_key" if "cm" in self.files else "asv_key")
+        # Only a table with a header has the labels of both; any other key is the countermeasure's own.
+        own = side == "cm" or "cm" not in self.files or table is None or table.format == ASVSPOOF5
+        return own, table if own else None
+
+    def joined(self, side: Side, scores: Table) -> JoinedSide | None:
+        """Return the trials of one side with their labels."""
+        keyed, key = self.key_table(side)
+        if keyed and key is None:
+            return None
+        checked: list[tuple[Table, int]] = []
+        for table in (scores, key):
+            if table is not None:
+                with self.problems_of_files():
+                    checked.append(side_columns(table, side, key=table is not scores))
+        self.problems += [problem for table, _ in checked for problem in table.problems]
+        tables = [table for table, _ in checked]
+        if len(tables) < 1 + keyed or any(table.problems or table.frame.is_empty() for table in tables):
+            return None
+        trials: JoinedSide | None = None
+        with self.problems_of_files():
+            trials, problems = join_side(tables[0], tables[1] if keyed else None, side, self.request)
+            self.problems += problems
+        if trials is None:
+            return None
+        lacking = [kind for kind in KINDS[side] if not (trials.frame["key"] == kind).any()]
+        if lacking:
+            reason = f"no {lacking[0]} trials; expected {', '.join(KINDS[side])}"
+            self.problems.append(Problem(tables[-1].name, None, reason))
+            return None
+        unnamed = sum(number for _, number in checked)
+        relaxed = (RelaxedRule("no-attack", unnamed),) if unnamed else ()
+        return replace(trials, relaxed=(*trials.relaxed, *relaxed))
+
+    def built(self, sides: dict[Side, JoinedSide]) -> LoadedTandem:
+        """Return the result; a countermeasure's speakers may be known from the verifier's protocol."""
+        if "cm" in sides and "asv" in sides and (sides["cm"].frame["speaker"] == "").all():
+            sides = {**sides, "cm": with_speakers(sides["cm"], sides["asv"].frame)}
+        parts = {} if self.request.by is None else divide(sides)
+        return LoadedTandem(
+            _scores({side: trials.frame for side, trials in sides.items()}),
+            {name: table.format for name, table in self.tables.items() if table is not None},
+            self.request.phase if any(trials.phased for trials in sides.values()) else None,
+            tuple(replace(rule, side=side) for side, trials in sides.items() for rule in trials.relaxed),
+            {value: _scores(frames) for value, frames in parts.items()},
+        )
+
+
+def _scores(frames: Mapping[Side, pl.DataFrame]) -> TandemScores:
+    """Return the scores of each kind of trial."""
+    return TandemScores(
+        **{
+            f"{side}_{kind}": _trial_scores(frame.filter(pl.col("key") == kind), kind)
+            for side, frame in frames.items()
+            for kind in KINDS[side]
+        }
+    )
+
+
+def _trial_scores(frame: pl.DataFrame, kind: str) -> TrialScores:
+    def values(column: str) -> StrArray | None:
+        return None if (frame[column] == "").all() else frame[column].to_numpy().astype(str)
+
+    return TrialScores(
+        frame["score"].to_numpy(),
+        speakers=values("speaker"),
+        utterances=values("trial"),
+        attacks=values("attack") if kind == "spoof" else None,
+    )

@@ -1,1 +1,0 @@
-"""Score files, keys and protocols of the ASVspoof challenges."""

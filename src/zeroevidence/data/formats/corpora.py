@@ -1,0 +1,288 @@
+"""Reading and checking corpora of speech."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias, TypeVar
+
+from zeroevidence.data.audio import inaudible_reason, inspect_audio, load_speech
+from zeroevidence.data.corpus import SEGMENT_RATE, Corpus, session_of
+from zeroevidence.data.files import is_file, naming_file, unreadable_reason
+from zeroevidence.data.formats.corpus_files import SAMPLES, CorpusRows, UtteranceRow, read_files
+from zeroevidence.data.formats.corpus_tables import table_rows
+from zeroevidence.data.formats.input_file import open_input
+from zeroevidence.data.formats.text import FileProblems
+from zeroevidence.errors import InputError, Problem
+
+
+def read_corpus(path: str | Path, *, seed: int = 0, draw: bool = True) -> Corpus:
+    """Return the corpus of a folder or table. Audio files must exist, but are not opened.
+
+    Parameters
+    ----------
+    path
+        The folder or table.
+    seed
+        Decides the roles and splits that are drawn.
+    draw
+        Whether roles and splits that the corpus does not give are drawn (`Corpus.assign`); without it, roles are not
+        checked.
+
+    Raises
+    ------
+    InputError
+        On a line that cannot be used, an utterance named twice, contradictory people, or a missing file.
+    """
+    rows = read_files(path)
+    problems = row_problems(rows)
+    if problems:
+        raise InputError.of(problems)
+    if not rows.rows:
+        raise InputError("no utterances; expected at least one", path=path)
+    utterances = (row.utterance for row in unique_rows(rows))
+    # by names: what is learned from speech must not depend on the order of the lines that list it
+    corpus = Corpus(tuple(sorted(utterances, key=lambda utterance: (utterance.speaker, utterance.id))), rows.root)
+    with naming_file(path):
+        return corpus.assign(seed) if draw else corpus
+
+
+def read_segments(path: str | Path) -> dict[str, list[tuple[int, int]]]:
+    """Return the segments of each utterance: a table with utt (or utterance), start and end in samples at 16 kHz."""
+    problems = FileProblems(str(path))
+    segments: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    for number, cells in table_rows(open_input(path), ("utterance", "start", "end"), problems):
+        start, end = cells["start"], cells["end"]
+        if not (SAMPLES.fullmatch(start) and SAMPLES.fullmatch(end) and int(start) < int(end)):
+            problems.add(number, f"start {start!r}, end {end!r}; expected samples at 16 kHz, start < end")
+        else:
+            segments[cells["utterance"]].append((int(start), int(end)))
+    problems.check()
+    return {name: sorted(pieces) for name, pieces in segments.items()}
+
+
+def row_problems(corpus: CorpusRows) -> list[Problem]:
+    """Return the problems of lines, of identifiers and speakers that stand for two, and of missing files."""
+    several = _repetitions(corpus) + _contradictions(corpus) + _missing_sessions(corpus)
+    return corpus.problems + several + _missing_files(corpus)
+
+
+def unique_rows(corpus: CorpusRows) -> list[UtteranceRow]:
+    """Return each identifier once: folders of one corpus repeat utterances."""
+    first: dict[str, UtteranceRow] = {}
+    for row in corpus.rows:
+        first.setdefault(row.utterance.id, row)
+    return list(first.values())
+
+
+def _identity(row: UtteranceRow) -> tuple[object, ...]:
+    utterance = row.utterance
+    return utterance.speaker, utterance.path, utterance.role, utterance.split, utterance.start, utterance.end
+
+
+def _repetitions(corpus: CorpusRows) -> list[Problem]:
+    """Return the problems of identifiers that stand for different utterances."""
+    first: dict[str, UtteranceRow] = {}
+    problems = []
+    for row in corpus.rows:
+        before = first.setdefault(row.utterance.id, row)
+        if before is row or (before.name != row.name and _identity(before) == _identity(row)):
+            continue
+        where = str(before.utterance.path) if before.line is None else f"{before.name}:{before.line}"
+        reason = f"utterance {row.utterance.id!r} occurs twice (also {where}); expected each identifier once"
+        problems.append(Problem(str(row.utterance.path) if row.line is None else row.name, row.line, reason))
+    return problems
+
+
+def _contradictions(corpus: CorpusRows) -> list[Problem]:
+    """Return the problems of speakers whose sex changes between rows: two people with one name."""
+    first: dict[str, UtteranceRow] = {}
+    problems, reported = [], set()
+    for row in corpus.rows:
+        speaker, sex = row.utterance.speaker, row.utterance.attributes.get("sex")
+        if not sex:
+            continue
+        before = first.setdefault(speaker, row)
+        if before.utterance.attributes["sex"] != sex and speaker not in reported:
+            reported.add(speaker)
+            there = f"{before.utterance.attributes['sex']} at {before.name}:{before.line}"
+            reason = f"speaker {speaker!r} has sex {sex} here and {there}; are they two speakers with one name?"
+            problems.append(Problem(row.name, row.line, reason))
+    return problems
+
+
+def _missing_sessions(corpus: CorpusRows) -> list[Problem]:
+    """Return the problems of utterances without a session where others have one; those to learn from need none."""
+    if not any(session_of(row.utterance) for row in corpus.rows):
+        return []
+    rows = (row for row in corpus.rows if row.utterance.role != "train" and not session_of(row.utterance))
+    reason = "has no session, but others have one; expected one for each"
+    return [Problem(row.name, row.line, f"utterance {row.utterance.id!r} {reason}") for row in rows]
+
+
+def _missing_files(corpus: CorpusRows) -> list[Problem]:
+    reasons = ((row, unreadable_reason(row.utterance.path, "audio")) for row in corpus.rows)
+    return [row.problem(reason) for row, reason in reasons if reason]
+
+
+Progress: TypeAlias = Callable[[int, int], None]  # called with the number of files done and their total
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusReport:
+    """The problems of a corpus, which stand in the way of an audit, and notes, which do not."""
+
+    problems: tuple[Problem, ...] = ()
+    notes: tuple[Problem, ...] = ()
+
+
+def examine_corpus(
+    path: str | Path, *, left_out: Collection[str] = (), workers: int = 1, progress: Progress | None = None
+) -> CorpusReport:
+    """Read every line and every audio file of a corpus and return problems and notes.
+
+    Problems: lines that cannot be used; an utterance named twice; a speaker described in two ways; a speaker in dev and
+    eval; a trial whose speaker is not enrolled (a note where lists of trials were given); audio that is missing,
+    unreadable, empty, cut off, silent or too short. Notes: a speaker of one recording, or of one session where these
+    are known, where roles are to be drawn; stereo, other rates than 16 kHz, clipped audio, and what was left out.
+
+    Parameters
+    ----------
+    path
+        The folder or table.
+    left_out
+        Identifiers of utterances that are not looked at.
+    workers
+        Threads that read audio; the result does not depend on it.
+    progress
+        Called with the number of files done and of all.
+    """
+    try:
+        rows = read_files(path)
+    except InputError as error:
+        return CorpusReport((error.problem,))
+    problems = row_problems(rows)
+    rows.rows = [row for row in unique_rows(rows) if row.utterance.id not in left_out]
+    problems += _overlaps(rows)
+    notes = list(rows.notes) + _single_recordings(rows) + _single_sessions(rows)
+    (notes if rows.trial_lists else problems).extend(_not_enrolled(rows))
+    files: dict[Path, list[UtteranceRow]] = defaultdict(list)
+    for row in rows.rows:
+        files[row.utterance.path].append(row)
+    for report in in_threads(lambda file: _check_file(*file), list(files.items()), workers, progress):
+        problems += report.problems
+        notes += report.notes
+    if not rows.rows and not problems:
+        problems.append(Problem(str(path), None, "no utterances; expected at least one"))
+    return CorpusReport(tuple(problems), tuple(notes))
+
+
+def in_threads(
+    compute: Callable[[Item], Result], items: Sequence[Item], workers: int, progress: Progress | None
+) -> list[Result]:
+    """Return the result of a function for each item, in their order, computed by so many threads."""
+    results = []
+    with ThreadPoolExecutor(workers) as pool:
+        for done, result in enumerate(map(compute, items) if workers == 1 else pool.map(compute, items), 1):
+            results.append(result)
+            if progress is not None:
+                progress(done, len(items))
+    return results
+
+
+def _overlaps(corpus: CorpusRows) -> list[Problem]:
+    splits: dict[str, dict[str, UtteranceRow]] = defaultdict(dict)
+    for row in corpus.rows:
+        place = "train" if row.utterance.role == "train" else row.utterance.split
+        if place is not None:
+            splits[row.utterance.speaker].setdefault(place, row)
+    return [
+        Problem(row.name, row.line, f"speaker {name!r} is in {' and in '.join(rows)}; expected speakers in one of them")
+        for name, rows in splits.items()
+        if len(rows) > 1
+        for row in [list(rows.values())[-1]]
+    ]
+
+
+def _not_enrolled(corpus: CorpusRows) -> list[Problem]:
+    enrolled = {(row.utterance.speaker, row.utterance.split) for row in corpus.rows if row.utterance.role == "enrol"}
+    missing: dict[tuple[str, str | None], list[UtteranceRow]] = defaultdict(list)
+    for row in corpus.rows:
+        who = row.utterance.speaker, row.utterance.split
+        if row.utterance.role == "trial" and who not in enrolled:
+            missing[who].append(row)
+    return [
+        Problem(rows[0].name, rows[0].line, f"{_count(rows, 'trial')} of speaker {name!r} without enrolment")
+        for (name, _), rows in missing.items()
+    ]
+
+
+def _single_recordings(corpus: CorpusRows) -> list[Problem]:
+    files: dict[str, dict[Path, UtteranceRow]] = defaultdict(dict)
+    for row in corpus.rows:
+        if row.utterance.role is None:
+            files[row.utterance.speaker].setdefault(row.utterance.path, row)
+    reason = "cannot be both enrolled and tried; is used for training alone"
+    return [
+        Problem(row.name, row.line, f"speaker {name!r} has one utterance ({row.utterance.id!r}): {reason}")
+        for name, rows in files.items()
+        if len(rows) == 1
+        for row in rows.values()
+    ]
+
+
+def _single_sessions(corpus: CorpusRows) -> list[Problem]:
+    """Return notes on speakers of one session: one for all of them where nobody has two."""
+    sessions: dict[str, dict[str, UtteranceRow]] = defaultdict(dict)
+    for row in corpus.rows:
+        if row.utterance.role is None and session_of(row.utterance):
+            sessions[row.utterance.speaker].setdefault(session_of(row.utterance), row)
+    once = [(name, row) for name, rows in sessions.items() if len(rows) == 1 for row in rows.values()]
+    if once and len(once) == len(sessions):
+        reason = "nobody was recorded in two sessions, so an audit cannot tell the room from the voice"
+        return [Problem(once[0][1].name, None, reason)]
+    reason = "cannot be enrolled and tried in different ones; is used for training alone"
+    return [
+        Problem(row.name, row.line, f"speaker {name!r} has one session ({session_of(row.utterance)!r}): {reason}")
+        for name, row in once
+    ]
+
+
+def _check_file(path: Path, rows: Sequence[UtteranceRow]) -> CorpusReport:
+    """Return problems and notes of an audio file, and of the utterances in it."""
+    if not is_file(path):  # a problem of its line
+        return CorpusReport()
+    try:
+        facts = inspect_audio(path)
+    except InputError as error:
+        return CorpusReport((rows[0].problem(error.reason),))
+    problems, notes = [], []
+    length = facts.samples * SEGMENT_RATE // facts.rate
+    for row in rows:
+        end = row.utterance.end or (row.utterance.start or 0) + 1
+        if end > length + 1:
+            problems.append(row.problem(f"{length} samples at 16 kHz; expected at least {end}"))
+        elif not facts.silent and (row.utterance.start, row.utterance.end) != (None, None):
+            try:
+                load_speech(row.utterance)
+            except InputError as error:
+                problems.append(row.problem(error.reason))
+    reason = inaudible_reason(length / SEGMENT_RATE, facts.silent, cancelled=facts.cancelled)
+    if reason:
+        problems.append(rows[0].problem(reason))
+    if facts.channels > 1:
+        notes.append(rows[0].problem(f"{facts.channels} channels; they are averaged"))
+    if facts.rate != SEGMENT_RATE:
+        notes.append(rows[0].problem(f"{facts.rate} Hz; it is resampled to what the extractor needs"))
+    if facts.clipped:
+        notes.append(rows[0].problem("clipped: samples stay at full scale"))
+    return CorpusReport(tuple(problems), tuple(notes))
+
+
+def _count(rows: Sequence[UtteranceRow], word: str) -> str:
+    return f"{len(rows)} {word}{'s' if len(rows) > 1 else ''}"

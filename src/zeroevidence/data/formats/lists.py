@@ -1,0 +1,296 @@
+"""Lists of text: speakers, sessions, priors, transcripts, classes and systems."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import TypeGuard, get_args
+
+from zeroevidence.data.formats import text
+from zeroevidence.data.formats.input_file import TEXT, InputFile, open_input
+from zeroevidence.data.formats.text import FileProblems
+from zeroevidence.data.threat import ThreatModel, Training, threat_from_sides
+from zeroevidence.errors import InputError, Problem
+
+
+@dataclass(frozen=True, slots=True)
+class SpeakerList:
+    """The speaker of each utterance.
+
+    Parameters
+    ----------
+    name
+        The file that lists them.
+    speakers
+        The speaker of each utterance.
+    """
+
+    name: str
+    speakers: Mapping[str, str]
+
+    def missing(self, ids: Iterable[str], kind: str) -> list[Problem]:
+        """Return a problem for each identifier without a speaker; `kind` is what messages call the identifiers."""
+        problems = FileProblems(self.name)
+        for name in ids:
+            if name not in self.speakers:
+                problems.add(None, f"no speaker for {kind} {name!r}; expected a line for every {kind}")
+        return problems.all()
+
+
+def read_speakers(file: InputFile) -> tuple[SpeakerList, list[Problem]]:
+    """Return the speakers of a Kaldi ``utt2spk`` file, `utterance speaker` on each line, and its problems."""
+    speakers: dict[str, str] = {}
+    lines: dict[str, int] = {}
+    problems = FileProblems(file.name)
+    for number, utterance, speaker in text.two_columns(file, problems, "utterance speaker"):
+        if speakers.setdefault(utterance, speaker) != speaker:
+            earlier = f"{speakers[utterance]!r} (line {lines[utterance]})"
+            problems.add(number, f"{utterance!r} belongs to {speaker!r} here but to {earlier}; expected one speaker")
+        else:
+            lines.setdefault(utterance, number)
+    if not speakers and not problems:
+        problems.add(None, "empty; expected one line per utterance: utterance speaker")
+    return SpeakerList(file.name, speakers), problems.all()
+
+
+def read_sessions(path: str | Path) -> dict[str, frozenset[str]]:
+    r"""Return the sessions of each identifier; an enrolment that was made from several sessions has a line for each.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> file = Path(tempfile.mkdtemp()) / "sessions"
+    >>> _ = file.write_text("ada-1 monday\nada monday\nada friday\n")
+    >>> {name: sorted(sessions) for name, sessions in read_sessions(file).items()}
+    {'ada-1': ['monday'], 'ada': ['friday', 'monday']}
+    """
+    file = open_input(path)
+    problems = FileProblems(file.name)
+    sessions: dict[str, set[str]] = defaultdict(set)
+    for _, identifier, session in text.two_columns(file, problems, "identifier session"):
+        sessions[identifier].add(session)
+    if not sessions and not problems:
+        problems.add(None, "empty; expected one line per identifier: identifier session")
+    problems.check()
+    return {identifier: frozenset(names) for identifier, names in sessions.items()}
+
+
+def read_prior(path: str | Path) -> dict[str, float]:
+    r"""Return the probability of each identity; they must be positive and sum to 1.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> file = Path(tempfile.mkdtemp()) / "prior"
+    >>> _ = file.write_text("ada 0.75\nbob 0.25\n")
+    >>> read_prior(file)
+    {'ada': 0.75, 'bob': 0.25}
+    """
+    file = open_input(path)
+    problems = FileProblems(file.name)
+    prior: dict[str, float] = {}
+    for number, identity, written in text.two_columns(file, problems, "identity probability"):
+        value = text.parse_score(written)
+        if isinstance(value, str) or not 0.0 < value <= 1.0:
+            problems.add(number, f"{written!r} is not a probability; expected a number above 0, at most 1")
+        elif identity in prior:
+            problems.add(number, f"{identity!r} occurs twice; expected one probability for each identity")
+        else:
+            prior[identity] = value
+    problems.check()
+    total = math.fsum(prior.values())
+    if abs(total - 1.0) > 1e-6:
+        raise InputError(f"the probabilities sum to {total:g}; expected 1", path=file.name)
+    return prior
+
+
+def read_transcripts(path: str | Path) -> dict[str, str]:
+    r"""Return the transcript of each utterance, `utterance word word ...` on each line; "" where nothing was heard.
+
+    Raises
+    ------
+    InputError
+        ``file:line: reason`` of the first problem.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "text"
+    >>> _ = file.write_text("u1 we call  it bear\nu2\n")
+    >>> read_transcripts(file)
+    {'u1': 'we call it bear', 'u2': ''}
+    """
+    file = open_input(path)
+    if file.kind != TEXT:
+        raise InputError(f"is a {file.kind} file; expected text: utterance word word ...", path=file.name)
+    problems = FileProblems(file.name)
+    lines = ((number, line.split() or [""]) for number, line in text.full_lines(file.read(), problems))
+    return _each_once(((number, cells[0], " ".join(cells[1:])) for number, cells in lines), problems)
+
+
+def read_classes(path: str | Path) -> dict[str, str]:
+    """Return the class of each utterance, such as an emotion, `utterance class` on each line."""
+    file = open_input(path)
+    problems = FileProblems(file.name)
+    return _each_once(text.two_columns(file, problems, "utterance class"), problems)
+
+
+def _each_once(lines: Iterable[tuple[int, str, str]], problems: FileProblems) -> dict[str, str]:
+    """Return the second column by the first, in which every utterance occurs once."""
+    values: dict[str, str] = {}
+    for number, name, value in lines:
+        if name in values:
+            problems.add(number, f"{name!r} occurs twice; expected each utterance once")
+        values[name] = value
+    if not values and not problems:
+        problems.add(None, "empty; expected one utterance per line")
+    problems.check()
+    return values
+
+
+_FILES = ("scores", "key", "speakers")
+_LABELS = ("system", "dataset", "split", "sex")
+_SIDES = ("enrolment", "trial", "trained_on")
+_COLUMNS = (*_FILES, *_LABELS, *_SIDES)
+_REQUIRED = ("scores", "system")
+_NAMES = ("systems.tsv", "systems.csv")
+
+
+@dataclass(frozen=True, slots=True)
+class SystemScores:
+    """A line of such a table.
+
+    Parameters
+    ----------
+    scores
+        The score file.
+    key
+        Its key; None where the table names none.
+    speakers
+        Its list of speakers; None where the table names none.
+    labels
+        System, data set, split and sex, where they are given.
+    threat
+        The attacker; None where the table does not describe one.
+    line
+        Line of the table.
+    """
+
+    scores: Path
+    key: Path | None
+    speakers: Path | None
+    labels: dict[str, str]
+    threat: ThreatModel | None
+    line: int
+
+
+def find_systems(folder: str | Path) -> Path | None:
+    """Return the table of systems that lies in a folder, None where there is none."""
+    return next((table for name in _NAMES if (table := Path(folder) / name).is_file()), None)
+
+
+def read_systems(path: str | Path) -> list[SystemScores]:
+    r"""Return the lines of a table of systems, with tabs or commas between the columns.
+
+    Parameters
+    ----------
+    path
+        The table. Its columns are ``scores`` and ``system``, and where they are known ``key``, ``speakers``,
+        ``dataset``, ``split``, ``sex``, and of the attacker ``enrolment``, ``trial`` and ``trained_on``, each
+        ``original`` or ``anonymised``. Files are named by their paths within the folder of the table.
+
+    Raises
+    ------
+    InputError
+        When a column is missing or not known, a cell is not what it should be, or a file is not there.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "a.scores").write_text("ada u1 2.1 target\n")
+    >>> _ = (folder / "systems.csv").write_text("scores,system,sex\na.scores,A,f\n")
+    >>> [(row.scores.name, row.labels) for row in read_systems(folder / "systems.csv")]
+    [('a.scores', {'system': 'A', 'sex': 'f'})]
+    """
+    source = open_input(path)
+    if source.kind != TEXT:
+        raise InputError(f"is a {source.kind} file; expected text", path=source.name)
+    problems = FileProblems(source.name)
+    rows: list[SystemScores] = []
+    for number, cells in _cells(text.full_lines(source.read(), problems), problems):
+        row = _row(cells, Path(path).parent, number)
+        if isinstance(row, str):
+            problems.add(number, row)
+        else:
+            rows.append(row)
+    if not rows and not problems:
+        problems.add(None, f"no lines; expected a heading with {' and '.join(_REQUIRED)}, and a line for each file")
+    problems.check("")
+    return rows
+
+
+def _cells(lines: Iterator[tuple[int, str]], problems: FileProblems) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield number and cells by column of each line below the heading."""
+    columns: list[str] = []
+    separator = ","
+    for number, line in lines:
+        if not columns:
+            separator = "\t" if "\t" in line else ","
+        cells = text.split(line, separator)
+        if isinstance(cells, str):
+            problems.add(number, cells)
+        elif not columns:
+            columns = cells
+            if wrong := _wrong_heading(columns):
+                problems.add(number, wrong)
+                return
+        elif len(cells) != len(columns):
+            problems.add(number, f"{len(cells)} column(s); expected {len(columns)}: {', '.join(columns)}")
+        else:
+            yield number, {column: cell for column, cell in zip(columns, cells, strict=True) if cell}
+
+
+def _wrong_heading(columns: list[str]) -> str:
+    """Return what is wrong with the names of the columns; empty where nothing is."""
+    unknown = next((column for column in columns if column not in _COLUMNS), None)
+    if unknown is not None:
+        return f"column {unknown!r}; expected {', '.join(_COLUMNS)}"
+    missing = next((column for column in _REQUIRED if column not in columns), None)
+    if missing is not None:
+        return f"no column {missing!r}; found {', '.join(columns)}"
+    twice = next((column for column in columns if columns.count(column) > 1), None)
+    return "" if twice is None else f"column {twice!r} occurs twice; expected it once"
+
+
+def _row(cells: dict[str, str], folder: Path, line: int) -> SystemScores | str:
+    """Return a line as a value, or the reason why it is none."""
+    missing = next((column for column in _REQUIRED if column not in cells), None)
+    if missing is not None:
+        return f"no {missing}; expected one on every line"
+    files = {column: cells[column] for column in _FILES if column in cells}
+    for column, name in files.items():
+        if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
+            return f"{column} {name!r}; expected a path within the folder"
+        if not (folder / name).exists():
+            return f"{column} {name!r}: no such file in {folder}"
+    sides = [cells.get(column, "") for column in _SIDES]
+    if any(sides) and not all(map(_is_training, sides)):
+        allowed = " or ".join(get_args(Training))
+        return f"attacker {', '.join(sides)}; expected {allowed} for each of {', '.join(_SIDES)}, or nothing for all"
+    places = {column: folder / name for column, name in files.items()}
+    enrolment, trial, trained_on = sides
+    threat = None
+    if _is_training(enrolment) and _is_training(trial) and _is_training(trained_on):
+        threat = threat_from_sides(enrolment, trial, trained_on)
+    labels = {name: cells[name] for name in _LABELS if name in cells}
+    return SystemScores(places["scores"], places.get("key"), places.get("speakers"), labels, threat, line)
+
+
+def _is_training(word: str) -> TypeGuard[Training]:
+    return word in get_args(Training)

@@ -1,1 +1,0 @@
-"""Text files of one line per name: speakers, priors, transcripts and classes."""

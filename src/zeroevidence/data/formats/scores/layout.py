@@ -1,0 +1,211 @@
+"""Columns of a score file, and the table of its rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Literal, TypeAlias
+
+import numpy as np
+import polars as pl
+
+from zeroevidence._typing import BoolArray, IntArray
+from zeroevidence.data.formats import text
+from zeroevidence.data.formats.text import FileProblems
+from zeroevidence.errors import InputError, Problem
+
+SAMPLE = 1000
+HEAD = text.LONGEST_LINE  # bytes that lines are sampled from
+
+# Single trials and their key; of a tandem, scores and keys of the countermeasure and of the verifier behind it.
+Role = Literal["scores", "key", "cm", "asv", "cm_key", "asv_key"]
+TANDEM_ROLES: tuple[Role, ...] = ("cm", "asv", "cm_key", "asv_key")
+Lines: TypeAlias = list[tuple[int, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnNames:
+    """Names of columns of a table, where they are given; None where they are to be recognised.
+
+    Parameters
+    ----------
+    score
+        The column of scores.
+    label
+        The column of labels, in the key where there is one.
+    """
+
+    score: str | None = None
+    label: str | None = None
+
+    def of(self, role: Role, *, with_key: bool) -> ColumnNames:
+        """Return the names that concern the scores or the key; a key has the labels."""
+        if role == "key":
+            return ColumnNames(None, self.label)
+        return ColumnNames(self.score, None if with_key else self.label)
+
+    @property
+    def given(self) -> dict[str, str]:
+        """The names by what the columns hold."""
+        return {meaning: name for meaning in ("score", "label") if (name := getattr(self, meaning)) is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The columns of a text file.
+
+    Parameters
+    ----------
+    format
+        The format that it is in.
+    columns
+        What each column holds; "" is ignored.
+    separator
+        What separates columns; a blank stands for any run of blanks and tabs.
+    header
+        The line of the header, None where there is none.
+    titles
+        What the header calls the columns, where it is that of a table.
+    """
+
+    format: str
+    columns: tuple[str, ...]
+    separator: str = " "
+    header: int | None = None
+    titles: tuple[str, ...] = ()
+
+    @property
+    def expected(self) -> str:
+        """The columns as messages show them."""
+        return " ".join(column or "..." for column in self.columns)
+
+
+def sample_lines(data: bytes, name: str) -> Lines:
+    """Return the first lines that are not blank, numbered; other encodings and empty files are refused."""
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        raise InputError("encoded in UTF-16; expected text in UTF-8", path=name, line=1)
+    sample = _sample(data, name)
+    if not sample:
+        raise InputError("empty; expected one trial per line", path=name)
+    return sample
+
+
+def first_text(data: bytes) -> int:
+    """Return the position of the first line that is not blank."""
+    mark = len(data) - len(text.without_mark(data))
+    blank = len(data) - mark - len(data[mark:].lstrip(b" \t\r\n"))
+    return data.rfind(b"\n", 0, mark + blank) + 1
+
+
+def _sample(data: bytes, name: str) -> Lines:
+    # Cutting a head off first avoids splitting millions of lines.
+    start, end = first_text(data), len(data)
+    first = 1 + data.count(b"\n", 0, start)
+    if end > start + HEAD:
+        end = data.rfind(b"\n", start, start + HEAD + 1) + 1
+        if not end:
+            raise InputError(text.TOO_LONG, path=name, line=first)
+    lines = text.numbered_lines(data[start:end], first)
+    full = ((number, line) for number, line in lines if not text.is_blank(line))
+    return [(number, line.decode("utf-8", "replace")) for number, line in islice(full, SAMPLE)]
+
+
+_LABELS = ("label", "key", "attack")
+_WORDS = {True: "target", False: "nontarget"}
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The content of one file, row by row.
+
+    Parameters
+    ----------
+    name
+        The file as the user wrote it.
+    format
+        How it was understood.
+    frame
+        Columns among enrol, trial, enrol_speaker, trial_speaker (String or Categorical), score (Float64), label
+        (Boolean); of a tandem, key, attack and further columns of text. A null score or label is listed in `problems`.
+    lines
+        The line of each row; None where the file has no lines.
+    problems
+        What is wrong with the file.
+    titles
+        What the columns are called in the file, where they have names.
+    """
+
+    name: str
+    format: str
+    frame: pl.DataFrame
+    lines: IntArray | range | None
+    problems: tuple[Problem, ...] = ()
+    titles: tuple[str, ...] = ()
+
+    def has(self, column: str) -> bool:
+        """Return whether the file has this column."""
+        return column in self.frame.columns
+
+    @property
+    def columns_text(self) -> str:
+        """The columns of the file, for messages."""
+        return ", ".join(filter(None, self.titles or self.frame.columns)) or "none that is known"
+
+    def line(self, row: int) -> int | None:
+        """Return the line of a row."""
+        return None if self.lines is None else int(self.lines[row])
+
+    def where(self, row: int) -> str:
+        """Return file and line of a row, for messages about another file."""
+        line = self.line(row)
+        return self.name if line is None else f"{self.name}:{line}"
+
+    def earlier(self, row: int) -> str:
+        """Return the line of an earlier row, for messages about a later one of the same trial."""
+        line = self.line(row)
+        return "" if line is None else f" (first on line {line})"
+
+    def pair(self, row: int) -> str:
+        """Return the identifiers of a row, for messages."""
+        names = (str(self.frame[column][row]) for column in ("enrol", "trial") if self.has(column))
+        return " ".join(filter(None, names))
+
+    def labels(self, rows: IntArray) -> pl.DataFrame:
+        """Return what some rows are labelled as, in words, "" where that is unknown."""
+        labels = {column: self.frame[column][rows] for column in _LABELS if self.has(column)}
+        frame = pl.DataFrame(labels or {"label": pl.repeat("", len(rows), eager=True)})
+        return frame.with_columns(pl.col(pl.Boolean).replace_strict(_WORDS, default="", return_dtype=pl.String))
+
+
+def labels_differ(ours: pl.DataFrame, theirs: pl.DataFrame) -> BoolArray:
+    """Return which rows have different labels; an unknown one differs from none."""
+    differ = np.zeros(len(ours), bool)
+    for left, right in ((ours[column], theirs[column]) for column in ours.columns if column in theirs.columns):
+        differ |= ((left != right) & (left != "") & (right != "")).to_numpy()
+    return differ
+
+
+def label_text(labels: pl.DataFrame, row: int) -> str:
+    """Return the label of a row, for messages."""
+    return " ".join(filter(None, labels.row(row)))
+
+
+def with_infinite_problems(table: Table, advice: str) -> Table:
+    """Return the table with a problem for each infinite score; `advice` ends its message."""
+    if not table.has("score"):
+        return table
+    scores = table.frame["score"].to_numpy()
+    rows = np.flatnonzero(np.isinf(scores))
+    if not len(rows):
+        return table
+    problems = FileProblems(table.name)
+
+    def reason(at: int) -> str:
+        row = int(rows[at])
+        unlined = f" of '{table.pair(row)}'" if table.has("enrol") else f" at position {row}"
+        where = unlined if table.lines is None else ""
+        return f"score '{scores[row]}'{where} is not finite; expected a finite number{advice}"
+
+    problems.add_rows(table, rows, reason)
+    ordered = sorted((*table.problems, *problems.all()), key=lambda item: (item.line is None, item.line or 0))
+    return replace(table, problems=tuple(ordered))

@@ -1,0 +1,304 @@
+"""Reading scores with their key."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias, TypedDict, Unpack, get_args
+
+import numpy as np
+
+from zeroevidence._typing import FloatArray
+from zeroevidence.data.files import is_folder
+from zeroevidence.data.formats.input_file import EXPORT, NPY, InputFile, open_input, refuse_pickle
+from zeroevidence.data.formats.lists import SpeakerList, read_speakers
+from zeroevidence.data.formats.scores.detect import read_table
+from zeroevidence.data.formats.scores.join import Duplicates, build_scores, join, one_class_problem
+from zeroevidence.data.formats.scores.layout import ColumnNames, Table, with_infinite_problems
+from zeroevidence.data.formats.scores.matrices import not_finite
+from zeroevidence.data.formats.scores.score_format import AUTO, SCORE_FORMATS, ScoreFormat, binary_format, format_names
+from zeroevidence.data.formats.text import refuse_binary
+from zeroevidence.data.loaded_scores import LoadedScores, RelaxedRule
+from zeroevidence.data.matrix import ScoreMatrix
+from zeroevidence.data.scores import Scores
+from zeroevidence.errors import InputError, Problem, UsageError
+
+Infinite: TypeAlias = Literal["refuse", "accept"]
+
+ACCEPT = " (--infinite accept takes infinite ones)"
+_TWO_READINGS = (
+    "{rows} x 2 scores with a key of 0 and 1: a search through two identities (--input-format matrix reads it), or two "
+    "log-posteriors for each trial (np.savez('scores.npz', scores=x[:, 1] - x[:, 0], labels=key)); expected one of them"
+)
+
+
+class ReadingOptions(TypedDict, total=False):
+    """The options of `read_scores`."""
+
+    format: str
+    duplicates: Duplicates
+    allow_missing: bool
+    speakers: str | Path | None
+    infinite: Infinite
+    score_column: str | None
+    label_column: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """The files to read and the options of `read_scores`, checked."""
+
+    path: str | Path
+    key: str | Path | None
+    format: str = AUTO
+    duplicates: Duplicates = "error"
+    allow_missing: bool = False
+    speakers: str | Path | None = None
+    infinite: Infinite = "refuse"
+    score_column: str | None = None
+    label_column: str | None = None
+
+    @property
+    def names(self) -> ColumnNames:
+        """The names of columns that the user gave."""
+        return ColumnNames(self.score_column, self.label_column)
+
+    def __post_init__(self) -> None:
+        if self.format not in format_names():
+            raise UsageError(f"unknown format {self.format!r}; expected one of {', '.join(format_names())}")
+        for subject, value, rules in (
+            ("duplicates", self.duplicates, get_args(Duplicates)),
+            ("infinite scores", self.infinite, get_args(Infinite)),
+        ):
+            if value not in rules:
+                raise UsageError(f"unknown rule for {subject} {value!r}; expected {' or '.join(rules)}")
+        if [str(path) for path in (self.path, self.key, self.speakers)].count("-") > 1:
+            raise UsageError("standard input can be only one of scores, key and speakers")
+
+
+def read_scores(
+    path: str | Path,
+    key: str | Path | None = None,
+    *,
+    format: str = AUTO,
+    duplicates: Duplicates = "error",
+    allow_missing: bool = False,
+    speakers: str | Path | None = None,
+    infinite: Infinite = "refuse",
+    score_column: str | None = None,
+    label_column: str | None = None,
+) -> LoadedScores:
+    r"""Return the scores of a file, joined with their key on (enrolment, trial).
+
+    Parameters
+    ----------
+    path
+        The score file; "-" is standard input.
+    key
+        Labels of the trials: a file, or a Kaldi data folder with ``trials`` and perhaps ``utt2spk``.
+    format
+        How to understand the scores, one of `format_names`.
+    duplicates
+        "keep-last" takes the later score of a pair that occurs twice.
+    allow_missing
+        Evaluate what scores and key have in common.
+    speakers
+        A Kaldi ``utt2spk`` file, or a folder that holds one.
+    infinite
+        "accept" takes infinite scores, which LLRs may be.
+    score_column
+        Name of the column of scores, for a table whose columns have other names than usual.
+    label_column
+        Name of the column of labels, in the key where there is one.
+
+    Raises
+    ------
+    InputError
+        ``file:line: reason`` of the first problem, and how many more there are.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "scores").write_text("ada u1 2.1\nbob u1 0.3\nada u1 2.5\n")
+    >>> _ = (folder / "trials").write_text("ada u1 target\nbob u1 nontarget\nbob u2 target\n")
+    >>> loaded = read_scores(folder / "scores", folder / "trials", duplicates="keep-last", allow_missing=True)
+    >>> loaded.data.target, loaded.data.nontarget, loaded.format
+    (array([2.5]), array([0.3]), 'kaldi')
+    >>> [str(rule) for rule in loaded.relaxed]
+    ['duplicates:keep-last:1', 'missing:1']
+    """
+    request = _Request(path, key, format, duplicates, allow_missing, speakers, infinite, score_column, label_column)
+    loaded, problems = _attempt(request)
+    if loaded is None:
+        raise InputError.of(problems)
+    return loaded
+
+
+def diagnose(path: str | Path, key: str | Path | None = None, **options: Unpack[ReadingOptions]) -> list[Problem]:
+    """Return every problem that `read_scores` would meet with these files and options; empty when it would succeed."""
+    return _attempt(_Request(path, key, **options))[1]
+
+
+def _attempt(request: _Request) -> tuple[LoadedScores | None, list[Problem]]:
+    """Return the scores, or every reason why there are none."""
+    scores, key, speaker_file, problems = _open_files(request)
+    if scores is None or problems:
+        return None, problems
+    speakers = None
+    if speaker_file is not None:
+        try:
+            speakers, problems = read_speakers(speaker_file)
+        except InputError as error:
+            problems = [error.problem]
+        speakers = None if problems else speakers
+    format = _matrix_format(scores, request.format)
+    if format is None:
+        loaded, more = _read_trials(scores, key, request, speakers)
+    else:
+        loaded, more = _read_matrix(format, scores, key, request, speakers)
+    return (None if problems else loaded), more + problems
+
+
+def _open_files(request: _Request) -> tuple[InputFile | None, InputFile | None, InputFile | None, list[Problem]]:
+    """Open scores, key and speakers, those of a Kaldi data folder by their names in it; list those that are missing."""
+    key, speakers = request.key, request.speakers
+    if speakers is not None and is_folder(speakers):
+        speakers = Path(speakers) / "utt2spk"
+    if key is not None and is_folder(key):
+        folder = Path(key)
+        key = folder / "trials"
+        if speakers is None and (folder / "utt2spk").is_file():
+            speakers = folder / "utt2spk"
+    files: list[InputFile | None] = []
+    problems: list[Problem] = []
+    for path, expected in ((request.path, "scores"), (key, "a key"), (speakers, "lines of utterance and speaker")):
+        try:
+            file = None if path is None else open_input(path)
+            if file is not None:
+                refuse_pickle(file, EXPORT)
+                if binary_format(file, AUTO) is None:
+                    refuse_binary(file, expected)
+            files.append(file)
+        except InputError as error:
+            files.append(None)
+            problems.append(error.problem)
+    return files[0], files[1], files[2], problems
+
+
+def _matrix_format(scores: InputFile, asked: str) -> ScoreFormat | None:
+    """Return the format of a matrix: what the file is, or else what was asked for; None for single trials."""
+    format = binary_format(scores, asked)
+    if format is not None and format.matrix is not None:
+        return format
+    return None if asked == AUTO or SCORE_FORMATS[asked].matrix is None else SCORE_FORMATS[asked]
+
+
+def _read_matrix(
+    format: ScoreFormat, scores: InputFile, key: InputFile | None, request: _Request, speakers: SpeakerList | None
+) -> tuple[LoadedScores | None, list[Problem]]:
+    """Return the matrix of a whole search, or why there is none."""
+    assert format.matrix is not None
+    if request.format not in (AUTO, format.name):
+        reason = f"is a {format.files} {format.kind(scores)} file; expected {request.format}"
+        return None, [Problem(scores.name, None, reason)]
+    try:
+        matrix = format.matrix.read(scores, key, speakers)
+    except InputError as error:
+        return None, [error.problem]
+    if request.format == AUTO and key is not None and key.kind == NPY.name and _may_be_posteriors(matrix):
+        return None, [Problem(scores.name, None, _TWO_READINGS.format(rows=len(matrix.scores)))]
+    infinite = np.isinf(matrix.scores)
+    if infinite.any() and request.infinite == "refuse":
+        return None, [Problem(scores.name, None, f"{not_finite(matrix.scores, infinite)}{ACCEPT}")]
+    key_format = None if key is None else format.name
+    return LoadedScores(matrix, format.name, key_format, infinite_rule(matrix.scores)), []
+
+
+def _read_trials(
+    scores: InputFile, key: InputFile | None, request: _Request, speakers: SpeakerList | None
+) -> tuple[LoadedScores | None, list[Problem]]:
+    """Return one-to-one scores, or every problem of both files."""
+    problems: list[Problem] = []
+    key_table = None
+    if key is not None:
+        key_table = read_table(key, "key", AUTO, request.names.of("key", with_key=True), problems)
+    names = request.names.of("scores", with_key=key is not None)
+    score_table = read_table(scores, "scores", request.format, names, problems, key=key_table)
+    if score_table is not None and request.infinite == "refuse":
+        score_table = with_infinite_problems(score_table, ACCEPT)
+    tables = [table for table in (score_table, key_table) if table is not None]
+    listed = [problem for table in tables for problem in table.problems]
+    if score_table is None or (key is not None and key_table is None):
+        return None, problems + listed
+    loaded, problems = _combine(score_table, key_table, request, speakers)
+    return (None if listed or problems else loaded), listed + problems
+
+
+def _combine(
+    scores: Table, key: Table | None, request: _Request, speakers: SpeakerList | None
+) -> tuple[LoadedScores | None, list[Problem]]:
+    """Join scores with their key and build the result, or return the problems in the way."""
+    problem = _missing_column(scores, key)
+    if problem:
+        return None, [problem]
+    if scores.frame.is_empty() or (key is not None and key.frame.is_empty()):
+        return None, []
+    if not scores.has("enrol"):
+        if scores.problems:
+            return None, []
+        label, score = scores.frame["label"].to_numpy(), scores.frame["score"].to_numpy()
+        problem = one_class_problem(scores.name, label)
+        if problem:
+            return None, [problem]
+        return LoadedScores(Scores(score[label], score[~label]), scores.format, None, infinite_rule(score)), []
+    joined, problems = join(scores, key, request.duplicates, request.allow_missing)
+    if joined is None or scores.problems or (key is not None and key.problems):
+        return None, problems
+    data, problems = build_scores(joined, scores, key, speakers)
+    if data is None:
+        return None, problems
+    relaxed = (*joined.relaxed, *infinite_rule(data.target, data.nontarget))
+    return LoadedScores(data, scores.format, None if key is None else key.format, relaxed), problems
+
+
+def infinite_rule(*scores: FloatArray) -> tuple[RelaxedRule, ...]:
+    """Return the rule that was relaxed where scores are infinite."""
+    count = sum(int(np.isinf(part).sum()) for part in scores)
+    return (RelaxedRule("infinite", count),) if count else ()
+
+
+def _missing_column(scores: Table, key: Table | None) -> Problem | None:
+    """Return the problem of a column that is needed and not there."""
+    columns, named = scores.columns_text, bool(scores.titles)
+    if not scores.has("score"):
+        reason = f"no column named score (found: {columns}); expected one"
+        reason += ", or --score-column with its name" if named else ""
+    elif scores.has("enrol") != scores.has("trial"):
+        reason = f"enrol without trial, or trial without enrol (found: {columns}); expected both"
+    elif key is None and not scores.has("label"):
+        reason = _unlabelled(scores)
+    elif key is not None and not all(map(key.has, ("enrol", "trial", "label"))):
+        columns = key.columns_text
+        return Problem(key.name, None, f"not a key (found columns: {columns}); expected enrol, trial and label")
+    elif key is not None and not scores.has("enrol"):
+        instead = ", or no key (it has its own labels)" if scores.has("label") else ""
+        reason = f"no enrol and trial columns to join with {key.name}; expected them{instead}"
+    else:
+        return None
+    return Problem(scores.name, None, reason)
+
+
+def _unlabelled(scores: Table) -> str:
+    """Return what is said of scores without labels and without a key."""
+    if scores.titles:
+        return f"no labels (found: {scores.columns_text}); expected a key (--key KEY), or --label-column with its name"
+    if scores.has("enrol") and not scores.problems and scores.frame["score"].is_in([0.0, 1.0]).all():
+        return "a key without scores: where they should be there are 1 and 0 alone; expected scores, and this as --key"
+    return "no labels; expected a key (--key KEY) or a label column"
+
+
+def _may_be_posteriors(matrix: ScoreMatrix) -> bool:
+    """Return whether two columns may be two classes as well as two identities: nothing names them."""
+    return matrix.scores.shape[1] == 2 and matrix.enrolments is None and bool((matrix.mated >= 0).all())

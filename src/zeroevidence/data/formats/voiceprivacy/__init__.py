@@ -1,1 +1,0 @@
-"""Folders of the VoicePrivacy Challenges: data, scores, transcripts and published tables."""

@@ -1,0 +1,281 @@
+"""Tables of results that the VoicePrivacy Challenges publish, privacy and utility."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from zeroevidence.data.formats import text
+from zeroevidence.data.formats.input_file import TEXT, InputFile, open_input, uncompressed_name
+from zeroevidence.data.formats.voiceprivacy_folders import collected_results, dataset_and_sex, is_collected, kit_files
+from zeroevidence.data.threat import UNPROTECTED, ThreatModel, Training, threat_from_sides
+from zeroevidence.errors import InputError
+
+_KEYS = ("dataset", "split")
+_PRIVACY, _SIDES = "EER", ("enrollment", "trial")
+_UTILITY = {"WER": ("wer", "asr"), "UAR": ("uar", "ser")}  # the measure, and the column for the kind of speech
+_OF_ONE_CLASS = "ACC_"
+_RANKING = "result_for_rank"
+_KITS = (_RANKING, "asr_results", "ser_results", "asv_results", "results")
+_SPEECH: dict[str, Training] = {
+    "original": "original",
+    "orig": "original",
+    "anon": "anonymised",
+    "anonymized": "anonymised",
+}
+_HEAD = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryRow:
+    """One line of a published table.
+
+    Parameters
+    ----------
+    labels
+        System, dataset, split and sex, where they are given; ``emotion`` where the line is about one.
+    measures
+        Its values, rates as fractions: ``eer``, ``wer``, ``uar``, or ``recall`` of one emotion; of 2020 and 2022 more.
+    threat
+        The attacker of an equal error rate.
+    speech
+        Whether the utility is that of original or of anonymised speech.
+    line
+        Its line.
+    """
+
+    labels: dict[str, str]
+    measures: Mapping[str, float]
+    threat: ThreatModel | None
+    speech: Training | None
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """The cells of a line by column, the training of the attacker, the system, and file and line."""
+
+    cells: dict[str, str]
+    training: Training
+    system: str
+    file: str
+    number: int
+
+    def rate(self, column: str, most: float = 100.0) -> float:
+        """Return a percentage as a fraction."""
+        value = text.parse_score(self.cells[column])
+        if isinstance(value, str) or not 0 <= value <= most:
+            expected = "a percentage from 0 to 100" if most == 100.0 else "a percentage"
+            raise InputError(f"{column} {self.cells[column]!r}; expected {expected}", path=self.file, line=self.number)
+        return value / 100
+
+    def speech(self, column: str) -> Training:
+        """Return whether a column is original or anonymised."""
+        cell = self.cells.get(column, "")
+        if cell not in _SPEECH:
+            raise InputError(f"{column} {cell!r}; expected original or anon", path=self.file, line=self.number)
+        return _SPEECH[cell]
+
+
+def is_summary(path: str | Path) -> bool:
+    """Return whether a file is such a table, by its content, or by its name where it is damaged."""
+    file = Path(path)
+    try:
+        if not file.is_file():
+            return False
+        with file.open("rb") as stream:
+            head = stream.read(_HEAD).decode("utf-8", "replace")
+    except (OSError, ValueError):
+        return False
+    if file.name.startswith(_RANKING):
+        return True
+    lines = head.split("\n")
+    if is_collected(lines[0]):
+        return True
+    # the search for keys avoids a look at each line of a score file
+    return all(key in head for key in _KEYS) and any(_columns(line) for line in lines)
+
+
+def summaries(path: str | Path) -> list[Path]:
+    """Return the tables behind a path: the file itself, or the ranking files of a folder without scores; else none."""
+    place = Path(path)
+    try:
+        if place.is_dir():
+            tables = sorted(file for file in place.glob(f"{_RANKING}*") if file.is_file())
+            return [] if tables and any(file.name == "scores" for file in kit_files(place)) else tables
+    except (OSError, ValueError):
+        return []
+    return [place] if is_summary(place) else []
+
+
+def read_summary(path: str | Path) -> list[SummaryRow]:
+    r"""Return the rows of a published table: equal error rates, word error rates and recall of emotions, in its order.
+
+    Raises
+    ------
+    InputError
+        When there is no such table, or a row does not fit its columns.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> summary = Path(tempfile.mkdtemp()) / "result_for_rank_x"
+    >>> _ = summary.write_text("dataset split gender enrollment trial EER\nlibri dev f original anon 12.5\n")
+    >>> [(row.line, row.measures) for row in read_summary(summary)]
+    [(2, {'eer': 0.125})]
+    """
+    source = open_input(path)
+    if source.kind != TEXT:
+        raise InputError(f"is a {source.kind} file; expected text", path=source.name)
+    if is_collected(_first_line(source)):
+        return [SummaryRow(*entry) for entry in collected_results(source)]
+    rows = [row for line in _lines(source) for row in _rows(line)]
+    if not rows:
+        needed = "dataset split and EER, WER or UAR"
+        raise InputError(f"no table of results; expected one with the columns {needed}", path=source.name)
+    return rows
+
+
+def _first_line(source: InputFile) -> str:
+    return source.read().partition(b"\n")[0].decode("utf-8", "replace")
+
+
+def _columns(line: str) -> list[str]:
+    """Return the columns that a heading names; none where the line is no heading."""
+    cells = _split(line)
+    measured = {_PRIVACY, *_UTILITY} & set(cells)
+    return cells if set(_KEYS) <= set(cells) and measured else []
+
+
+def _split(line: str) -> list[str]:
+    return [cell.strip() for cell in line.split(",")] if "," in line else line.split()
+
+
+def _lines(source: InputFile) -> Iterator[_Line]:
+    system = _system(uncompressed_name(source.path.name))
+    columns: list[str] = []
+    training: Training = "anonymised" if source.path.absolute().parent.name.startswith("asv_anon") else "original"
+    for number, raw in text.numbered_lines(source.read()):
+        line, wrong = text.decode(raw)
+        if wrong:
+            raise InputError(wrong, path=source.name, line=number)
+        cells = _split(line)
+        if not any(cells) or cells[0].startswith("----"):
+            columns = []
+            training = "anonymised" if "^anon" in line else training if not any(cells) else "original"
+        elif heading := _columns(line):
+            columns = heading
+        elif columns and not set(cells) <= {"", "mean"}:  # the second line of a heading is about averages over folds
+            yield _Line(_by_column(cells, columns, source.name, number), training, system, source.name, number)
+
+
+def _system(name: str) -> str:
+    """Return the suffix of the anonymised speech, which is in the file's name."""
+    prefix = next((kit for kit in _KITS if name.startswith(kit)), "")
+    return name.removeprefix(prefix).removesuffix(".csv").removeprefix("_") if prefix else ""
+
+
+def _by_column(cells: list[str], columns: list[str], name: str, number: int) -> dict[str, str]:
+    """Return the cells of a line by column."""
+    if columns[0] and cells[0].isdigit():  # the index that pandas prints in front, without a heading
+        cells = cells[1:]
+    if len(cells) != len(columns):
+        expected = " ".join(filter(None, columns))
+        raise InputError(f"{len(cells)} columns; expected {len(columns)}: {expected}", path=name, line=number)
+    return dict(zip(columns, cells, strict=True))
+
+
+def _rows(line: _Line) -> Iterator[SummaryRow]:
+    """Yield the rows of one line; the recall of each emotion is a row of its own."""
+    sex, _, part = line.cells.get("gender", "").partition("_")
+    people = dataset_and_sex(line.cells["dataset"], sex or None, part or None)
+    data = {"dataset": people.pop("dataset"), "split": line.cells["split"], **people}
+    if "fold" in line.cells:
+        data["fold"] = line.cells["fold"]
+    if _PRIVACY in line.cells:
+        enrolment, trial = (line.speech(side) for side in _SIDES)
+        labels = {"system": line.system, **data} if line.system else data
+        threat = threat_from_sides(enrolment, trial, line.training)
+        yield SummaryRow(labels, {"eer": line.rate(_PRIVACY)}, threat, None, line.number)
+    for column, (name, side) in _UTILITY.items():
+        if column not in line.cells:
+            continue
+        speech = line.speech(side)
+        system = UNPROTECTED if speech == "original" else line.system
+        labels = {"system": system, **data} if system else data
+        most = float("inf") if column == "WER" else 100.0
+        yield SummaryRow(labels, {name: line.rate(column, most)}, None, speech, line.number)
+        for cell in line.cells if column == "UAR" else ():
+            if cell.startswith(_OF_ONE_CLASS):
+                emotion = {"emotion": cell.removeprefix(_OF_ONE_CLASS)}
+                yield SummaryRow({**labels, **emotion}, {"recall": line.rate(cell)}, None, speech, line.number)
+
+
+_SET = re.compile(r"(?P<set>(?P<dataset>[^_]+)_(?P<split>[^_]+)(?:_asr)?)(?P<suffix>(?:_.+)?)")
+_TABLE = re.compile(r"result_for_rank.*|results.*\.csv|results\.txt")
+
+
+@dataclass(frozen=True, slots=True)
+class KitTranscripts:
+    """Transcripts of one set.
+
+    Parameters
+    ----------
+    heard
+        What the recogniser wrote.
+    said
+        The reference transcripts.
+    speakers
+        ``utt2spk`` beside the reference, None where there is none.
+    labels
+        System, data set and split, from the names of folders.
+    speech
+        Whether the speech is original or anonymised.
+    """
+
+    heard: Path
+    said: Path
+    speakers: Path | None
+    labels: dict[str, str]
+    speech: Training
+
+
+def find_kit_transcripts(folder: str | Path, *, key: str | Path | None = None) -> list[KitTranscripts]:
+    """Return the recogniser's transcripts under a kit's folder whose references are there.
+
+    Parameters
+    ----------
+    folder
+        The folder of the kit.
+    key
+        The ``data`` folder; otherwise ``data`` is looked for upwards.
+    """
+    transcripts = []
+    for heard in kit_files(Path(folder)):
+        if heard.name != "text" or not heard.parent.parent.name.startswith("asr"):
+            continue
+        match = _SET.fullmatch(heard.parent.name)
+        said = None if match is None else _transcripts(heard, key, (heard.parent.name, match["set"]))
+        if match is None or said is None:
+            continue
+        speakers = said.parent / "utt2spk"
+        system = match["suffix"].removeprefix("_") or UNPROTECTED
+        labels = {"system": system, "dataset": match["dataset"], "split": match["split"]}
+        speech: Training = "anonymised" if match["suffix"] else "original"
+        transcripts.append(KitTranscripts(heard, said, speakers if speakers.is_file() else None, labels, speech))
+    return transcripts
+
+
+def find_tables(folder: str | Path) -> list[Path]:
+    """Return the tables of results under a kit's folder."""
+    return [file for file in kit_files(Path(folder)) if _TABLE.fullmatch(file.name) and is_summary(file)]
+
+
+def _transcripts(heard: Path, key: str | Path | None, names: tuple[str, ...]) -> Path | None:
+    homes = (
+        [Path(key), Path(key) / "data"] if key is not None else [folder / "data" for folder in heard.absolute().parents]
+    )
+    files = (home / name / "text" for home in homes for name in names)
+    return next((file for file in files if file.is_file()), None)

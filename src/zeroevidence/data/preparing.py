@@ -1,0 +1,339 @@
+"""Scores and embeddings prepared for measuring: direction, order of names, sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeAlias, overload
+
+import numpy as np
+
+from zeroevidence._typing import BoolArray, FloatArray, IntArray, StrArray
+from zeroevidence.data.embeddings import Embeddings, rank_names, row_numbers
+from zeroevidence.data.loaded_scores import LoadedScores, SameSession
+from zeroevidence.data.matrix import ScoreMatrix, complete_rows
+from zeroevidence.data.scores import Pairs, Scores
+from zeroevidence.errors import InputError
+
+FEWEST = 10  # of either class; fewer can be reversed by chance
+
+
+def are_distances(data: Scores | ScoreMatrix) -> bool:
+    """Return whether three quarters of the targets score below three quarters of the non-targets.
+
+    No protection does that to similarities: where nothing is recognised, both classes score alike.
+
+    Examples
+    --------
+    >>> near, far = [0.1 * i for i in range(10)], [2.0 + i for i in range(10)]
+    >>> are_distances(Scores(near, far)), are_distances(Scores(far, near)), are_distances(Scores(near, near))
+    (True, False, False)
+    """
+    scores = data.to_scores() if isinstance(data, ScoreMatrix) else data
+    if min(len(scores.target), len(scores.nontarget)) < FEWEST:
+        return False
+    return bool(_quantile(scores.target, 0.75) < _quantile(scores.nontarget, 0.25))
+
+
+def _quantile(values: FloatArray, share: float) -> float:
+    """Return the score that this share of scores does not exceed; it may be infinite."""
+    at = round(share * (len(values) - 1))
+    return float(np.partition(values, at)[at])
+
+
+def check_direction(data: Scores | ScoreMatrix, path: str | Path) -> None:
+    """Refuse a file of distances."""
+    if are_distances(data):
+        raise InputError(
+            "targets score lower than nontargets, as distances do; expected higher scores for targets, or --negate to "
+            "turn the scores round",
+            path=path,
+        )
+
+
+_BITS = 63  # of a number that is not negative
+_BLOCK = 1 << 16  # scores that stay in the cache together
+
+
+@overload
+def sort_by_name(data: Scores) -> Scores: ...
+
+
+@overload
+def sort_by_name(data: ScoreMatrix) -> ScoreMatrix: ...
+
+
+@overload
+def sort_by_name(data: Scores | ScoreMatrix) -> Scores | ScoreMatrix: ...
+
+
+@overload
+def sort_by_name(data: Embeddings) -> Embeddings: ...
+
+
+def sort_by_name(data: Scores | ScoreMatrix | Embeddings) -> Scores | ScoreMatrix | Embeddings:
+    """Return the same data with identifiers sorted, and scores or vectors in their order.
+
+    Examples
+    --------
+    >>> ordered = sort_by_name(ScoreMatrix([[1.0, 2.0], [4.0, 3.0]], [1, 0], enrolments=["bob", "ann"]))
+    >>> ordered.scores.tolist(), ordered.mated.tolist(), ordered.enrolments.tolist()
+    ([[2.0, 1.0], [3.0, 4.0]], [0, 1], ['ann', 'bob'])
+    """
+    if isinstance(data, Embeddings):
+        return _embeddings(data)
+    return _matrix(data) if isinstance(data, ScoreMatrix) else _scores(data)
+
+
+def name_ranks(names: StrArray) -> IntArray:
+    """Return the rank of each name among the sorted distinct names.
+
+    Examples
+    --------
+    >>> name_ranks(np.array(["eve", "ann", "eve", "bob"])).tolist()
+    [2, 0, 2, 1]
+    """
+    return rank_names(names)[1]
+
+
+def order_of_appearance(names: StrArray, some: StrArray) -> IntArray:
+    """Return the order that brings some of the names into the order in which they appear among all names.
+
+    Examples
+    --------
+    >>> some = np.array(["ann", "bob"])
+    >>> some[order_of_appearance(np.array(["eve", "bob", "ann"]), some)].tolist()
+    ['bob', 'ann']
+    """
+    return np.argsort(row_numbers(names, some))
+
+
+def _embeddings(data: Embeddings) -> Embeddings:
+    """Sort by speaker and identifier; vectors whose identifiers are their numbers keep their positions."""
+    rows = np.arange(len(data))
+    if np.array_equal(data.ids, rows.astype(np.str_)):
+        return data
+    order = np.lexsort((data.ids,) if data.speakers is None else (data.ids, data.speakers))
+    return data if np.array_equal(order, rows) else data.take(order)
+
+
+def _matrix(matrix: ScoreMatrix) -> ScoreMatrix:
+    rows = _sorting(matrix.trials, matrix.trial_speakers)
+    columns = _sorting(matrix.enrolments, matrix.enrolment_speakers)
+    if rows is None and columns is None:
+        return matrix
+    scores, mated = matrix.scores, matrix.mated
+    if columns is not None:
+        place = np.append(np.argsort(columns), -1)  # the last is for those who are not enrolled
+        scores, mated = scores[:, columns], place[mated]
+    if rows is not None:
+        scores, mated = scores[rows], mated[rows]
+    trials, trial_speakers = (_taken(names, rows) for names in (matrix.trials, matrix.trial_speakers))
+    enrolments, speakers = (_taken(names, columns) for names in (matrix.enrolments, matrix.enrolment_speakers))
+    return ScoreMatrix(scores, mated, trials, enrolments, trial_speakers, speakers)
+
+
+def _scores(scores: Scores) -> Scores:
+    if scores.target_pairs is None or scores.nontarget_pairs is None:
+        return scores
+    enrolments, trials = _sorting(scores.enrolments), _sorting(scores.trials)
+    ranks = _inverse(enrolments), _inverse(trials)
+    target, target_pairs = _in_pair_order(scores.target, scores.target_pairs, *ranks)
+    nontarget, nontarget_pairs = _in_pair_order(scores.nontarget, scores.nontarget_pairs, *ranks)
+    return Scores(
+        target,
+        nontarget,
+        target_pairs,
+        nontarget_pairs,
+        enrolments=_taken(scores.enrolments, enrolments),
+        trials=_taken(scores.trials, trials),
+        enrolment_speakers=_taken(scores.enrolment_speakers, enrolments),
+        trial_speakers=_taken(scores.trial_speakers, trials),
+    )
+
+
+def _inverse(order: IntArray | None) -> IntArray | None:
+    """Return the new position of each old one."""
+    if order is None:
+        return None
+    places = np.empty_like(order)
+    places[order] = np.arange(len(order))
+    return places
+
+
+def _in_pair_order(
+    values: FloatArray, pairs: Pairs, enrolments: IntArray | None, trials: IntArray | None
+) -> tuple[FloatArray, Pairs]:
+    """Sort the scores of one class by enrolment and trial, and by score where a pair was compared more than once.
+
+    `enrolments` and `trials` are the new positions of identifiers, None where they stay.
+    """
+    n = len(values)
+    bits = [int(most).bit_length() for most in (_highest(pairs.trial, trials), n - 1)]
+    if _highest(pairs.enrolment, enrolments).bit_length() + sum(bits) > _BITS:
+        return _by_columns(values, *(_placed(*side) for side in ((pairs.enrolment, enrolments), (pairs.trial, trials))))
+    # enrolment, trial and place of a score in one number: sorting these is far quicker than sorting places by them
+    keys = np.empty(n, dtype=np.int64)
+    for start in range(0, n, _BLOCK):
+        span = slice(start, start + _BLOCK)
+        key = keys[span]
+        np.left_shift(_placed(pairs.enrolment[span], enrolments), bits[0], out=key)
+        key |= _placed(pairs.trial[span], trials)
+        key <<= bits[1]
+        key |= np.arange(start, start + len(key))
+    if (keys[1:] <= keys[:-1]).any():
+        keys.sort()
+    return _unpacked(values, keys, *bits)
+
+
+def _unpacked(values: FloatArray, keys: IntArray, bits_trial: int, bits_score: int) -> tuple[FloatArray, Pairs]:
+    """Return scores and pairs in the order of sorted keys."""
+    ordered = np.empty_like(values)
+    enrolment, trial = np.empty_like(keys), np.empty_like(keys)
+    again = False
+    for start in range(0, len(keys), _BLOCK):
+        span = slice(start, start + _BLOCK)
+        key = keys[span]
+        ordered[span] = values[key & ((1 << bits_score) - 1)]
+        pair = keys[max(start - 1, 0) : start + len(key)] >> bits_score
+        again = again or bool((pair[1:] == pair[:-1]).any())
+        pair = pair[-len(key) :]
+        np.bitwise_and(pair, (1 << bits_trial) - 1, out=trial[span])
+        np.right_shift(pair, bits_trial, out=enrolment[span])
+    return _by_columns(ordered, enrolment, trial) if again else (ordered, Pairs(enrolment, trial))
+
+
+def _by_columns(values: FloatArray, enrolment: IntArray, trial: IntArray) -> tuple[FloatArray, Pairs]:
+    """Sort column by column, which works for any numbers, and for pairs that were compared more than once."""
+    order = np.lexsort((values, trial, enrolment))
+    return values[order], Pairs(enrolment[order], trial[order])
+
+
+def _highest(side: IntArray, places: IntArray | None) -> int:
+    return int(side.max()) if places is None else len(places) - 1
+
+
+def _placed(side: IntArray, places: IntArray | None) -> IntArray:
+    return side if places is None else places[side]
+
+
+def _sorting(*candidates: StrArray | None) -> IntArray | None:
+    """Return the order that sorts the first names that are known; None where none are or they are sorted already."""
+    for names in candidates:
+        if names is not None:
+            order = np.argsort(names, kind="stable")
+            return None if bool((np.diff(order) > 0).all()) else order
+    return None
+
+
+def _taken(names: StrArray | None, order: IntArray | None) -> StrArray | None:
+    return names if names is None or order is None else names[order]
+
+
+Sessions: TypeAlias = Mapping[str, str | Collection[str]]
+
+
+def leave_out_same_session(scores: Scores | ScoreMatrix | LoadedScores, sessions: Sessions) -> LoadedScores:
+    """Return the scores without comparisons of one session, and how many these were.
+
+    Sessions of one name are one session, whoever was recorded in them.
+
+    Parameters
+    ----------
+    scores
+        Scores with the identifiers of enrolments and trials.
+    sessions
+        The session, or the sessions, that each enrolment and each trial was recorded in.
+
+    Raises
+    ------
+    InputError
+        Where an identifier has no session, or where all target or all non-target pairs are of one session.
+
+    Examples
+    --------
+    >>> scores = ScoreMatrix([[2.0, 0.0], [1.5, 0.5]], [0, 0], trials=["a1", "a2"], enrolments=["ann", "bob"])
+    >>> loaded = leave_out_same_session(scores, {"ann": "monday", "a1": "monday", "a2": "friday", "bob": "sunday"})
+    >>> loaded.data, loaded.same_session
+    (Scores(1 target, 2 nontarget), SameSession(target=1, nontarget=0, trials=1))
+    """
+    loaded = scores if isinstance(scores, LoadedScores) else LoadedScores(scores, "arrays", None, ())
+    data = loaded.data
+    if data.trials is None or data.enrolments is None:
+        raise InputError("the scores do not name what was compared; sessions need identifiers of enrolments and trials")
+    codes: dict[str, int] = {}
+    enrolments = _session_codes(data.enrolments, sessions, "enrolment", codes)
+    trials = _session_codes(data.trials, sessions, "trial", codes)
+    pairs = data.to_scores() if isinstance(data, ScoreMatrix) else data
+    assert pairs.target_pairs is not None
+    assert pairs.nontarget_pairs is not None
+    same = [_share_session(side, enrolments, trials) for side in (pairs.target_pairs, pairs.nontarget_pairs)]
+    numbers = [int(np.count_nonzero(side)) for side in same]
+    for side, number, kind in zip(same, numbers, ("target", "non-target"), strict=True):
+        if number == len(side):
+            raise InputError(
+                f"all {number} {kind} pairs are of one session each, so the room cannot be told from the voice; "
+                "expected enrolments and trials of different sessions"
+            )
+    if not any(numbers):
+        return replace(loaded, same_session=SameSession(0, 0))
+    kept = _without(pairs, *same)
+    lost = _complete_trials(data) & set(_names(kept.trials).tolist()) - _complete_trials(kept)
+    return replace(loaded, data=kept, same_session=SameSession(numbers[0], numbers[1], len(lost)))
+
+
+def _session_codes(names: StrArray, sessions: Sessions, kind: str, codes: dict[str, int]) -> IntArray:
+    """Return the numbers of the sessions of each identifier in a row, filled up with its first one."""
+    rows: list[list[int]] = []
+    for name in names.tolist():
+        of_name = sessions.get(name, ())
+        held = [of_name] if isinstance(of_name, str) else sorted(of_name)
+        if not held:
+            raise InputError(f"no session for {kind} {name!r}; expected one for every enrolment and every trial")
+        rows.append([codes.setdefault(session, len(codes)) for session in held])
+    most = max(map(len, rows))
+    return np.array([row + row[:1] * (most - len(row)) for row in rows])
+
+
+def _share_session(pairs: Pairs, enrolments: IntArray, trials: IntArray) -> BoolArray:
+    """Return which pairs have a session on both sides."""
+    same = np.zeros(len(pairs), dtype=bool)
+    for of_enrolment in enrolments.T:
+        for of_trial in trials.T:
+            same |= of_enrolment[pairs.enrolment] == of_trial[pairs.trial]
+    return same
+
+
+def _without(scores: Scores, target: BoolArray, nontarget: BoolArray) -> Scores:
+    """Return scores without some targets and non-targets, and without identifiers that have no score left."""
+    assert scores.target_pairs is not None
+    assert scores.nontarget_pairs is not None
+    sides = ((scores.target_pairs, ~target), (scores.nontarget_pairs, ~nontarget))
+    kept = [Pairs(pairs.enrolment[stays], pairs.trial[stays]) for pairs, stays in sides]
+    enrolments, new_enrolments = np.unique(np.concatenate([pairs.enrolment for pairs in kept]), return_inverse=True)
+    trials, new_trials = np.unique(np.concatenate([pairs.trial for pairs in kept]), return_inverse=True)
+    n_target = len(kept[0])
+    return Scores(
+        scores.target[~target],
+        scores.nontarget[~nontarget],
+        Pairs(new_enrolments[:n_target], new_trials[:n_target]),
+        Pairs(new_enrolments[n_target:], new_trials[n_target:]),
+        enrolments=_names(scores.enrolments)[enrolments],
+        trials=_names(scores.trials)[trials],
+        enrolment_speakers=None if scores.enrolment_speakers is None else scores.enrolment_speakers[enrolments],
+        trial_speakers=None if scores.trial_speakers is None else scores.trial_speakers[trials],
+    )
+
+
+def _complete_trials(data: Scores | ScoreMatrix) -> set[str]:
+    """Return the trials that were compared with every enrolment, none where the scores do not form rows."""
+    if isinstance(data, ScoreMatrix):
+        return set(data.trial_names.tolist())
+    rows = complete_rows(data)
+    return set() if rows is None else set(rows[0].trial_names.tolist())
+
+
+def _names(names: StrArray | None) -> StrArray:
+    assert names is not None
+    return names

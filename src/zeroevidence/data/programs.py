@@ -1,0 +1,122 @@
+"""External programs that the user names, run without a shell."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shlex
+import signal
+import subprocess
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO
+
+from zeroevidence.errors import UsageError, check_stop, uninterrupted
+
+_POLL = 0.1  # seconds between checks for an interruption
+
+
+def split_command(command: str) -> list[str]:
+    """Return program and arguments of a command that is quoted as in a shell."""
+    try:
+        arguments = shlex.split(command)
+    except ValueError as error:
+        raise UsageError(f"the command {command!r} cannot be split into arguments: {error}") from None
+    if not arguments:
+        raise UsageError("the command is empty; expected a program and its arguments")
+    return arguments
+
+
+def fill_in(arguments: list[str], files: Mapping[str, Path | str]) -> list[str]:
+    """Return the program and its arguments with files in the places of their names, such as ``{input}``.
+
+    Names are looked for once, so the path of a file may contain them.
+
+    Examples
+    --------
+    >>> fill_in(["sox", "{input}", "--to={output}"], {"{input}": Path("a {output}.wav"), "{output}": Path("b.wav")})
+    ['sox', 'a {output}.wav', '--to=b.wav']
+    """
+    names = re.compile("|".join(map(re.escape, files)))
+    program, *rest = arguments
+    return [program, *(names.sub(lambda name: str(files[name[0]]), argument) for argument in rest)]
+
+
+def run_program(
+    arguments: list[str], errors: IO[bytes], timeout: float, output: IO[bytes] | int = subprocess.DEVNULL
+) -> int:
+    """Run a program to its end and return its exit status; else end it, and whatever it has started.
+
+    Output goes to files and not to pipes, which a grandchild could keep open.
+
+    Parameters
+    ----------
+    arguments
+        The program and its arguments.
+    errors
+        Where its standard error goes.
+    timeout
+        Seconds that it may take.
+    output
+        Where its standard output goes.
+
+    Raises
+    ------
+    OSError
+        When there is no such program.
+    subprocess.TimeoutExpired
+        When it did not end in time.
+    KeyboardInterrupt
+        When this process, or the work of this thread, was asked to end.
+    """
+    check_stop()
+    process, deadline = None, time.monotonic() + timeout
+    try:
+        with uninterrupted():  # an interruption here would leave a program that is never ended
+            process = subprocess.Popen(
+                arguments, stdin=subprocess.DEVNULL, stdout=output, stderr=errors, start_new_session=True
+            )
+        while True:
+            try:
+                return process.wait(min(_POLL, max(deadline - time.monotonic(), 0.0)))
+            except subprocess.TimeoutExpired:
+                if time.monotonic() >= deadline:
+                    raise
+            check_stop()
+    except BaseException:
+        if process is not None:
+            _end(process)
+        raise
+
+
+def run_to_files(
+    arguments: list[str], folder: Path, timeout: float, output: IO[bytes] | int = subprocess.DEVNULL
+) -> str:
+    """Run a program as `run_program` does, and return why it failed; empty where it did not.
+
+    Its standard error goes to a file in a folder, whose last line the reason ends with.
+    """
+    errors = folder / "stderr"
+    try:
+        with errors.open("wb") as stream:
+            status = run_program(arguments, stream, timeout, output)
+    except OSError as error:
+        return f"cannot be run: {error.strerror or error}"
+    except subprocess.TimeoutExpired:
+        return with_last_line(f"did not end within {timeout:g} s", errors)
+    return with_last_line(f"ended with status {status}", errors) if status else ""
+
+
+def with_last_line(reason: str, errors: Path) -> str:
+    """Return a reason, followed by the last line that a program wrote to its standard error, if any."""
+    lines = errors.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+    return f"{reason}: {lines[-1].strip()}" if lines else reason
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a program with its process group."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()

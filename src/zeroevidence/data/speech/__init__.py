@@ -1,1 +1,0 @@
-"""Corpora of speech: utterances with speakers, roles and splits, audio files, and folds of speakers."""

@@ -1,1 +1,0 @@
-"""Systems compared on the same trials."""

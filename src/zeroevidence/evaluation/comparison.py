@@ -1,0 +1,364 @@
+"""Several systems on the same trials: differences, ranking, tie groups."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+
+from zeroevidence.data.matrix import ScoreMatrix
+from zeroevidence.data.scores import Scores
+from zeroevidence.errors import InputError, UsageError
+from zeroevidence.evaluation.comparable import (
+    ComparedGroup,
+    check_same_people,
+    check_same_search,
+    check_same_trials,
+    matched,
+)
+from zeroevidence.evaluation.evaluate import evaluate
+from zeroevidence.evaluation.rows.evaluation import Evaluation
+from zeroevidence.evaluation.rows.measure_result import MeasureResult, Replicates
+from zeroevidence.evaluation.rows.setup import joint_signature
+from zeroevidence.measure.measures import MEASURES
+from zeroevidence.uncertainty.compare import (
+    POWER,
+    Difference,
+    difference,
+    holm,
+    holm_levels,
+    tie_groups,
+    unpaired_difference,
+)
+from zeroevidence.uncertainty.level import LEVEL, alpha
+
+USUAL = (
+    "eer",
+    "d_ece",
+    "linkability",
+    "alid",
+    "top1",
+    "link_probability",
+)  # what is compared unless measures are named
+_MOST_USUAL = 4
+COUNTING = "the attacker that counts"  # label of a comparison of audits, in place of the name of an attacker
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Standard errors of a mean over trainings: what other people, and what other trainings, would change."""
+
+    people: float
+    trainings: float
+
+    @property
+    def mostly(self) -> str:
+        """Which of the two is larger."""
+        return "trainings" if self.trainings > self.people else "people"
+
+
+@dataclass(frozen=True, slots=True)
+class RankedSystem:
+    """One system in the ranking of a measure; systems of one group are not told apart by these trials.
+
+    Of several trainings the value is their mean, and `sources` say what its interval is made of.
+    """
+
+    system: str
+    value: float
+    low: float | None
+    high: float | None
+    group: int
+    runs: int = 1
+    sources: Sources | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PairwiseDifference:
+    """One pair of systems; `p_holm` and the interval of the difference are corrected for the number of pairs.
+
+    The interval is of the level at which Holm's procedure tests the pair, so it excludes 0 exactly where `p_holm` is
+    below one minus the level of the comparison.
+    """
+
+    first: str
+    second: str
+    difference: Difference
+    p_holm: float
+    sources: Sources | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """One measure over all systems, the one that discloses least first.
+
+    Parameters
+    ----------
+    measure
+        The measure that was compared.
+    ranking
+        The systems, the one that discloses least first.
+    pairs
+        The difference of every pair of systems.
+    signature
+        One line that makes the numbers reproducible.
+    labels
+        What the systems were compared on, where there are several such comparisons.
+    paired
+        Whether the trials were paired.
+    level
+        Confidence level of the intervals of systems and of groups; where no systems differ, of all differences
+        together.
+    power
+        Probability with which a difference of the size `detectable` of a pair would be seen.
+
+    Examples
+    --------
+    >>> least = RankedSystem("a", 0.1, 0.05, 0.2, 1)
+    >>> Comparison("d_ece", (least, RankedSystem("b", 0.4, 0.3, 0.5, 2)), (), "ZE").ranking[0].system
+    'a'
+    """
+
+    measure: str
+    ranking: tuple[RankedSystem, ...]
+    pairs: tuple[PairwiseDifference, ...]
+    signature: str
+    labels: Mapping[str, str] = field(default_factory=dict)
+    paired: bool = True
+    level: float = LEVEL
+    power: float = POWER
+
+    def tells_apart(self, one: str, other: str) -> bool:
+        """Whether the difference of two systems is more than chance explains."""
+        pair = self.pair_of(one, other)
+        return pair is not None and pair.p_holm < alpha(self.level)
+
+    def pair_of(self, one: str, other: str) -> PairwiseDifference | None:
+        """The difference of two systems, in either order; None where there is none."""
+        return next((pair for pair in self.pairs if {pair.first, pair.second} == {one, other}), None)
+
+    @property
+    def is_first_told_apart(self) -> bool:
+        """Whether the system that discloses least is told apart from each of the others."""
+        first, *others = (system.system for system in self.ranking)
+        return all(self.tells_apart(first, other) for other in others)
+
+
+def compare(
+    results: Sequence[Evaluation | Scores | ScoreMatrix],
+    measures: Sequence[str] | None = None,
+    *,
+    sources: Sequence[str] = (),
+) -> list[Comparison]:
+    """Compare systems on the same data; rows about several data sets, groups of people or attackers group by group.
+
+    Systems that were evaluated on the same trials with the same options and seed are paired: what trials have in
+    common cancels. Results from files hold no values without single people, and trials without names cannot be paired:
+    differences then rest on both intervals, which finds less, and `Comparison.paired` is False.
+
+    Parameters
+    ----------
+    results
+        Evaluations with intervals, or scores, which are evaluated here; the label ``system`` names each, its number
+        where there is none. Other labels and the attacker say which rows belong together.
+    measures
+        Names of the measures; the usual ones that all results have unless given.
+    sources
+        Where each result came from, which names systems with one label.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from zeroevidence import ScoreMatrix, evaluate
+    >>> scores = np.random.default_rng(0).normal(size=(40, 8)) + 3.0 * np.eye(8)[np.arange(40) % 8]
+    >>> noisy = scores + np.random.default_rng(1).normal(size=(40, 8))
+    >>> mated = np.arange(40) % 8
+    >>> a, b = (
+    ...     evaluate(ScoreMatrix(s, mated), intervals=100, null=0, labels={"system": name})
+    ...     for name, s in (("a", scores), ("b", noisy))
+    ... )
+    >>> (found,) = compare([a, b], ["eer"])
+    >>> [one.system for one in found.ranking]
+    ['b', 'a']
+    """
+    if len(results) < 2:
+        raise UsageError(f"expected at least two systems to compare, got {len(results)}")
+    rows = [row if isinstance(row, Evaluation) else evaluate(row, null=0) for row in results]
+    origins = list(sources) or [""] * len(rows)
+    groups = matched([row.labels for row in rows], [row.about for row in rows], origins)
+    return [
+        comparison
+        for group in groups
+        for comparison in compare_group(group, [rows[place] for place in group.places], measures)
+    ]
+
+
+def compare_group(
+    group: ComparedGroup, results: Sequence[Evaluation], measures: Sequence[str] | None
+) -> list[Comparison]:
+    """The comparisons of one group: paired where trials can be, from intervals where all rows are from files."""
+    drawn_values = [row.replicates for row in results if row.replicates is not None]
+    unnamed = any(_is_unnamed(values) for values in drawn_values)
+    if drawn_values and not unnamed:
+        drawn = paired_replicates(results, group.names)
+        comparable = [set(replicates.left_out) for replicates in drawn]
+    else:
+        drawn = []
+        if not unnamed:
+            _check_counts(results, group.names)
+        comparable = [{name for name, result in row.metrics.items() if result.spread is not None} for row in results]
+    return [_compared(group, results, drawn, name) for name in measures or usual_measures(comparable)]
+
+
+def _is_unnamed(replicates: Replicates) -> bool:
+    """Whether nobody said who was compared with whom."""
+    scores = replicates.scores
+    return replicates.search is None and (scores is None or scores.enrolments is None or scores.trials is None)
+
+
+def usual_measures(comparable: Sequence[set[str]]) -> list[str]:
+    """What is compared unless measures are named, of those that every system can be compared by."""
+    names = [name for name in USUAL if all(name in measures for measures in comparable)][:_MOST_USUAL]
+    if not names:
+        raise UsageError(
+            "nothing to compare by; expected results with intervals, which published tables do not have: compare the "
+            "scores (`zeroevidence compare A B --key KEY`), or show all rows (`zeroevidence evaluate A B`)"
+        )
+    return names
+
+
+def _check_counts(results: Sequence[Evaluation], names: Sequence[str]) -> None:
+    """Refuse results from files that cannot be about the same trials."""
+    for row, name in zip(results[1:], names[1:], strict=True):
+        if dict(row.counts) != dict(results[0].counts):
+            raise InputError(f"{name} and {names[0]} count other trials; expected the same trials in all systems")
+
+
+def _replicates(row: Evaluation, name: str) -> Replicates:
+    if row.replicates is None:
+        raise UsageError(
+            f"{name}: has no values without single people, which a comparison rests on (a file holds none); evaluate "
+            "the scores again, with intervals"
+        )
+    return row.replicates
+
+
+def paired_replicates(results: Sequence[Evaluation], names: Sequence[str]) -> list[Replicates]:
+    """The values on fewer people of each result; refused where they are not paired: other trials, options or seeds."""
+    drawn = [_replicates(row, name) for row, name in zip(results, names, strict=True)]
+    first = results[0].setup
+    for row, name in zip(results[1:], names[1:], strict=True):
+        if (row.setup.intervals, row.setup.seed, row.setup.level) != (first.intervals, first.seed, first.level):
+            raise UsageError(
+                f"{name} and {names[0]} left out other people; expected the same intervals, level and seed"
+            )
+    with_scores = [
+        (name, replicates.scores)
+        for name, replicates in zip(names, drawn, strict=True)
+        if replicates.scores is not None
+    ]
+    searches = [
+        (name, replicates.search)
+        for name, replicates in zip(names, drawn, strict=True)
+        if replicates.search is not None
+    ]
+    if with_scores and searches:
+        raise UsageError(f"{with_scores[0][0]} rests on scores and {searches[0][0]} on embeddings; expected one kind")
+    check_same_trials(with_scores)
+    check_same_people(with_scores)
+    check_same_search(searches)
+    return drawn
+
+
+def _compared(
+    group: ComparedGroup, results: Sequence[Evaluation], drawn: Sequence[Replicates], name: str
+) -> Comparison:
+    MEASURES.find(name)
+    systems = group.names
+    metrics = [value_of(row, name, system) for row, system in zip(results, systems, strict=True)]
+    pairs = list(combinations(range(len(results)), 2))
+    level = results[0].setup.level
+    differences = [
+        _paired(metrics, drawn, name, i, j, level) if drawn else _unpaired(metrics, name, i, j, level) for i, j in pairs
+    ]
+    how = ("holm",) if drawn else ("holm", "unpaired")
+    return ranked(
+        name,
+        [
+            RankedSystem(system, float(result), result.low, result.high, 0)
+            for system, result in zip(systems, metrics, strict=True)
+        ],
+        [
+            PairwiseDifference(systems[i], systems[j], difference, difference.p_value)
+            for (i, j), difference in zip(pairs, differences, strict=True)
+        ],
+        signature=joint_signature([row.signature for row in results], f"compare:{name}", *how),
+        labels=group.labels,
+        paired=bool(drawn),
+        level=level,
+    )
+
+
+def value_of(row: Evaluation, name: str, system: str) -> MeasureResult:
+    """A measure that a system must have."""
+    if name not in row.metrics or row.metrics[name].value != row.metrics[name].value:
+        raise UsageError(f"{system} has no {name}")
+    return row.metrics[name]
+
+
+def ranked(
+    name: str,
+    placed: Sequence[RankedSystem],
+    pairs: Sequence[PairwiseDifference],
+    *,
+    signature: str,
+    labels: Mapping[str, str],
+    level: float,
+    paired: bool = True,
+) -> Comparison:
+    """Systems in the order of what they disclose, the least first, in groups that are told apart.
+
+    P-values and intervals of differences are corrected for the number of pairs by Holm.
+    """
+    p_values = [pair.difference.p_value for pair in pairs]
+    adjusted = holm(p_values)
+    sign = -1.0 if MEASURES.find(name).discloses == "down" else 1.0
+    order = sorted(range(len(placed)), key=lambda i: sign * placed[i].value)
+    places = {entry.system: place for place, entry in enumerate(placed)}
+    significant = {
+        frozenset((places[pair.first], places[pair.second]))
+        for pair, p in zip(pairs, adjusted, strict=True)
+        if p < alpha(level)
+    }
+    groups = tie_groups(order, significant)
+    return Comparison(
+        name,
+        tuple(replace(placed[i], group=group) for i, group in zip(order, groups, strict=True)),
+        tuple(
+            replace(pair, p_holm=p, difference=pair.difference.at_level(tested))
+            for pair, p, tested in zip(pairs, adjusted, holm_levels(p_values, level), strict=True)
+        ),
+        signature,
+        labels,
+        paired,
+        level,
+    )
+
+
+def _paired(
+    metrics: Sequence[MeasureResult], drawn: Sequence[Replicates], name: str, i: int, j: int, level: float
+) -> Difference:
+    """The difference from values of both systems without the same people."""
+    if any(name not in drawn[place].left_out for place in (i, j)):
+        raise UsageError(f"{name} is not a measure that can be compared")
+    whose = drawn[0].people[name]
+    left_out = drawn[i].left_out[name], drawn[j].left_out[name]
+    return difference(float(metrics[i]), float(metrics[j]), left_out, whose.shares, whose.effective, level)
+
+
+def _unpaired(metrics: Sequence[MeasureResult], name: str, i: int, j: int, level: float) -> Difference:
+    """The difference from the intervals of both systems."""
+    first, second = metrics[i].spread, metrics[j].spread
+    if first is None or second is None:
+        raise UsageError(f"{name} has no interval in these results; expected a measure that can be compared")
+    return unpaired_difference(float(metrics[i]), float(metrics[j]), first, second, level)

@@ -1,0 +1,384 @@
+"""Curves of pairs, searches and tandems, and matrices of similarity with their measures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+from scipy.special import ndtr
+
+from zeroevidence._typing import FloatArray, IntArray
+from zeroevidence.calibrate.pav import Blocks, RankedScores, block_lows, pool_laplace
+from zeroevidence.calibrate.rows import METHODS, fit_rows
+from zeroevidence.data.scores import KINDS, Scores
+from zeroevidence.evaluation.rows.curves import POINTS, Curve, Surface, as_curve, bin_edges, binned, histograms, thinned
+from zeroevidence.evaluation.rows.evaluation import Evaluation
+from zeroevidence.evaluation.rows.measure_result import MeasureResult, with_limits
+from zeroevidence.evaluation.rows.setup import Options, Setup
+from zeroevidence.evaluation.search_task import Fold, mean_over_folds
+from zeroevidence.measure.measures import compute_family
+from zeroevidence.measure.pairs.linkability import local_linkability_of
+from zeroevidence.measure.pairs.verification import roc
+from zeroevidence.measure.pairs.zebra import (
+    INVERSE_ORDERS,
+    LLRS_LIMIT,
+    LN10,
+    LOG_ODDS_GRID,
+    ece_actual,
+    ece_default,
+    ece_min_of,
+    lp_disclosure_of,
+)
+from zeroevidence.measure.search.disclosure import RowEvidence, ccdf, log_ratio_from_lid, total_lid_at
+from zeroevidence.measure.search.longitudinal import SizeCurve, link_curve
+from zeroevidence.measure.search.rank import cmc, rank_disclosure
+from zeroevidence.measure.search.sizes import MATRIX_LIMIT, alid_curve
+from zeroevidence.measure.similarity import similarity_matrix
+from zeroevidence.measure.tandem.cost import adcf_min
+from zeroevidence.measure.tandem.tdcf import constrained_rates, tdcf_curve, tdcf_min, tdcf_surface, view_rates
+from zeroevidence.measure.tandem.thresholds import TandemView
+from zeroevidence.measure.views import PairSettings, SimilarityView
+from zeroevidence.uncertainty.groups import draw_groups
+from zeroevidence.uncertainty.level import LEAST_PEOPLE
+from zeroevidence.uncertainty.spread import estimate_spread
+
+_DEVIATES: FloatArray = np.linspace(-5.0, 5.0, 101)
+
+
+def one_to_one_curves(ranked: RankedScores, blocks: Blocks, settings: PairSettings | None = None) -> dict[str, Curve]:
+    """Profiles that show what the one-to-one measures sum up.
+
+    ``ece`` (prior log-odds, bits; baseline: no evidence), ``ece_actual`` of the scores as LLRs, ``det``
+    (false alarms, misses), ``tippett_target`` and ``tippett_nontarget`` (log10 LR, after PAV unless the scores are
+    LLRs, share of scores whose LR is larger), ``lp_disclosure`` (1 / p from 1, the mean, to 0, the worst case; the Lp
+    norm of log10 LR, after PAV and Laplace's rule), ``pav`` (score from which on an LLR holds, natural-log LLR),
+    ``histogram_target`` and ``histogram_nontarget`` (bin centre, density) and ``local_linkability`` (score from which
+    on a value holds, value).
+    """
+    settings = settings or PairSettings()
+    curves = {"ece": as_curve(LOG_ODDS_GRID, ece_min_of(blocks), ece_default())}
+    size = len(ranked.target) + len(ranked.nontarget)
+    if size <= LLRS_LIMIT:
+        actual = ece_actual(settings.llrs(ranked.target), settings.llrs(ranked.nontarget))
+        curves["ece_actual"] = as_curve(LOG_ODDS_GRID, actual, ece_default())
+    curves["det"] = _det(ranked)
+    curves |= _tippett_of_llrs(ranked) if settings.llr else _tippett(blocks)
+    curves["lp_disclosure"] = _norms(blocks)
+    curves["pav"] = _pav(ranked, blocks)
+    curves |= histograms({"target": ranked.target, "nontarget": ranked.nontarget})
+    local = local_linkability_of(ranked, blocks, method=settings.linkability, omega=settings.omega)
+    keep = thinned(len(local.score))
+    curves["local_linkability"] = as_curve(local.score[keep], local.value[keep])
+    return curves
+
+
+def _det(ranked: RankedScores) -> Curve:
+    miss, false_alarm = roc(ranked.counts)
+    # Even on the probit axes that a DET is drawn on, for either rate.
+    levels = ndtr(_DEVIATES)
+    chosen = np.concatenate((np.searchsorted(miss, levels), np.searchsorted(-false_alarm, -levels)))
+    crossing = int(np.argmax(miss >= false_alarm))  # so that the equal error rate lies on the line that is drawn
+    keep = np.unique(np.clip(np.concatenate((chosen, [0, crossing - 1, crossing])), 0, len(miss) - 1))
+    return as_curve(false_alarm[keep], miss[keep])
+
+
+def _tippett(blocks: Blocks) -> dict[str, Curve]:
+    keep = thinned(len(blocks.llr))
+    curves = {}
+    for name, held in (("target", blocks.target), ("nontarget", blocks.nontarget)):
+        above = 1.0 - np.cumsum(held) / held.sum()
+        curves[f"tippett_{name}"] = as_curve(blocks.llr[keep] / LN10, above[keep])
+    return curves
+
+
+def _tippett_of_llrs(ranked: RankedScores) -> dict[str, Curve]:
+    """The same of LLRs as they are, on levels that suit both classes."""
+    classes = {"target": ranked.target, "nontarget": ranked.nontarget}
+    levels = np.unique(np.concatenate([scores[thinned(len(scores))] for scores in classes.values()]))
+    return {
+        f"tippett_{name}": as_curve(levels / LN10, 1.0 - np.searchsorted(scores, levels, "right") / len(scores))
+        for name, scores in classes.items()
+    }
+
+
+def _norms(blocks: Blocks) -> Curve:
+    laplace = pool_laplace(blocks)
+    with np.errstate(divide="ignore"):
+        orders = 1.0 / INVERSE_ORDERS
+    return as_curve(INVERSE_ORDERS, np.array([lp_disclosure_of(laplace, float(p)) for p in orders]))
+
+
+def _pav(ranked: RankedScores, blocks: Blocks) -> Curve:
+    lows = block_lows(ranked, blocks)
+    keep = thinned(len(lows), POINTS - 1)
+    highest = max(ranked.target[-1], ranked.nontarget[-1])
+    return as_curve(np.append(lows[keep], highest), np.append(blocks.llr[keep], blocks.llr[-1]))
+
+
+_LEAST_BITS = 0.2
+
+
+def evidence_curves(evidence: RowEvidence, prior: FloatArray | None = None) -> dict[str, Curve]:
+    """Curves that follow from what is known of each trial, without the scores.
+
+    `prior` is what each trial's true identity had before the trial was heard; one in the number of them unless given.
+    """
+    identities = evidence.identities
+    levels, share = ccdf(evidence.lid)
+    keep = thinned(len(levels))
+    ranks = np.arange(1, identities + 1)
+    if identities > POINTS:
+        ranks = np.unique(np.geomspace(1, identities, POINTS).round().astype(int))
+    link = link_curve(evidence.greater, evidence.equal, identities)
+    return {
+        "lid_ccdf": as_curve(levels[keep], share[keep]),
+        "lid_histogram": _lid_histogram(evidence.lid),
+        "posterior": _posterior(evidence, prior),
+        "lid_over_priors": _over_priors(evidence, prior),
+        "cmc": as_curve(ranks, cmc(evidence.greater, evidence.equal, identities)[ranks - 1], ranks / identities),
+        "rank_disclosure": _rank_disclosure(evidence, ranks),
+        "link_probability_over_identities": as_curve(link.x, link.y, link.baseline),
+    }
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SearchedFold:
+    """Trials that share one calibration, with their scores.
+
+    Parameters
+    ----------
+    scores
+        Scores of the trials against the identities that they are searched among.
+    mated
+        The column of each trial's true identity.
+    fold
+        Their calibration, and the scores of the people whom it was fitted on.
+    mated_elsewhere
+        The mated columns of those.
+    """
+
+    scores: FloatArray
+    mated: IntArray
+    fold: Fold
+    mated_elsewhere: IntArray
+
+
+def alid_over_identities(
+    size: int, parts: Iterable[SearchedFold], options: Options, prior: FloatArray | None = None
+) -> dict[str, Curve]:
+    """``alid_over_identities`` of so many scores, where they are few enough to draw smaller searches from."""
+    if size > MATRIX_LIMIT:
+        return {}
+    curves = [(len(part.mated), _sizes(part, options, prior)) for part in parts]
+    return {"alid_over_identities": mean_over_folds(curves)}
+
+
+def _sizes(part: SearchedFold, options: Options, prior: FloatArray | None) -> SizeCurve:
+    fold = part.fold
+    fit = partial(
+        fit_rows,
+        method=next(method for method in METHODS if fold.calibration.name.endswith(method)),  # also after "auto:"
+        scaling=fold.calibration.scaling,
+        ddof=options.ddof,
+        l2=options.l2,
+        balanced=options.balanced,
+        seed=options.seed,
+    )
+    return alid_curve(
+        part.scores,
+        part.mated,
+        fold.calibration,
+        (fold.threshold_scores, part.mated_elsewhere),
+        fit,
+        ddof=options.ddof,
+        prior=prior,
+        seed=options.seed,
+    )
+
+
+def _lid_histogram(lid: FloatArray) -> Curve:
+    """Share of trials around each level in bits."""
+    ordered = np.sort(lid)
+    finite = ordered[np.isfinite(ordered)]
+    edges = bin_edges([finite]) if len(finite) else None
+    if edges is None:
+        return as_curve(np.empty(0), np.empty(0))
+    if edges[-1] - edges[0] < _LEAST_BITS:  # as good as all equal
+        edges = (edges[0] + edges[-1]) / 2.0 + np.linspace(-0.5, 0.5, 21)
+    # An edge at 0, so that no bin holds both what points to the person and what misleads.
+    width = edges[1] - edges[0]
+    edges = width * np.arange(np.floor(edges[0] / width), np.floor(edges[-1] / width) + 2.0)
+    return as_curve((edges[1:] + edges[:-1]) / 2.0, binned(finite, edges) / len(lid))
+
+
+def _posterior(evidence: RowEvidence, prior: FloatArray | None) -> Curve:
+    """Probability of the true identity, trials from the least to the most exposed (x is their share), and before."""
+    before = np.full(len(evidence.lid), 1.0 / evidence.identities) if prior is None else prior
+    after = np.exp2(evidence.lid) * before
+    order = np.argsort(after, kind="stable")
+    keep = thinned(len(order))
+    return as_curve((keep + 1.0) / len(order), after[order][keep], before[order][keep])
+
+
+def _over_priors(evidence: RowEvidence, prior: FloatArray | None) -> Curve:
+    """ALID over the prior log-odds of the true identity, the others sharing the rest; a prior tells nothing at all."""
+    before = 1.0 / evidence.identities if prior is None else prior
+    ratio = log_ratio_from_lid(evidence.lid, before)
+    mean = total_lid_at(ratio, LOG_ODDS_GRID) / len(ratio)
+    return as_curve(LOG_ODDS_GRID, mean, np.zeros(len(LOG_ODDS_GRID)))
+
+
+def _rank_disclosure(evidence: RowEvidence, ranks: IntArray) -> Curve:
+    """Bits that each rank discloses; ranks where no trial stands are left out, those that disclose most are not."""
+    gamma = rank_disclosure(evidence.greater, evidence.equal, evidence.identities).gamma
+    chosen = np.union1d(ranks, [int(gamma.argmax()) + 1])
+    chosen = chosen[gamma[chosen - 1] > 0.0]
+    return as_curve(chosen, np.log2(evidence.identities * gamma[chosen - 1]))
+
+
+_SURFACE_POINTS = 60
+
+
+def tandem_curves(view: TandemView) -> dict[str, Curve]:
+    """Cost of the tandem over the countermeasure's threshold, its minimum among the points."""
+    rates = constrained_rates(view)
+    if rates is None or view.cm is None:
+        return {}
+    cost = tdcf_curve(*view.cm, rates, view.model)
+    keep = np.union1d(thinned(len(cost.tdcf)), [int(cost.tdcf.argmin())])
+    return {"t_dcf": as_curve(cost.threshold[keep], cost.tdcf[keep])}
+
+
+def tandem_surfaces(view: TandemView) -> dict[str, Surface]:
+    """Cost over both thresholds, the countermeasure's (x) and the verifier's (y)."""
+    if view.asv is None or view.cm is None:
+        return {}
+    surface = tdcf_surface(*view.asv, *view.cm, view.model, points=_SURFACE_POINTS)
+    cm, asv = tuple(surface.threshold_cm.tolist()), tuple(surface.threshold_asv.tolist())
+    return {"t_dcf": Surface(cm, asv, tuple(tuple(line) for line in surface.tdcf.tolist()))}
+
+
+def tandem_profiles(view: TandemView) -> dict[str, Curve]:
+    """Densities ``histogram_SIDE_KIND`` on common bins of a side, and ``threshold_SIDE`` with the rates there.
+
+    A threshold is the one that was set beforehand, else that of the measures: the equal-error point of a verifier, the
+    best of a countermeasure or a single system. The curve has one point for each kind of trial: the threshold, and the
+    share of such trials that is accepted.
+    """
+    curves: dict[str, Curve] = {}
+    for side, kinds in KINDS.items():
+        if f"{side}_spoof" not in view.scores:
+            continue
+        classes = {f"{side}_{kind}": view.scores[f"{side}_{kind}"] for kind in kinds}
+        curves |= histograms(classes)
+        threshold = _threshold(view, side)
+        if threshold is not None:
+            shares = tuple(float((scores >= threshold).mean()) for scores in classes.values())
+            curves[f"threshold_{side}"] = Curve((threshold,) * len(shares), shares)
+    return curves
+
+
+def _threshold(view: TandemView, side: str) -> float | None:
+    if side == "asv":
+        tandem_rates = view_rates(view)
+        return None if tandem_rates is None else tandem_rates.threshold
+    if side == "sasv":
+        return None if view.sasv is None else adcf_min(*view.sasv, view.model).threshold
+    rates = constrained_rates(view)
+    if view.model.cm_threshold is not None or rates is None or view.cm is None:
+        threshold: float | None = view.model.cm_threshold
+        return threshold
+    return tdcf_min(*view.cm, rates, view.model).threshold
+
+
+_DRAWN_SPEAKERS = 100  # more cells than that are no picture
+_DRAWN_SCORES = 2_000_000  # a matrix that nothing is compared with is not worth sorting more scores
+
+
+def add_similarity(rows: Sequence[tuple[Evaluation, Scores]]) -> list[Evaluation]:
+    """DeID on original-against-anonymised rows and G_VD on anonymised-against-anonymised ones; matrices for figures.
+
+    Each is compared with the original-against-original row that agrees in all labels except enrolment, trial
+    and the attacker's name; a row without such a partner, or without speakers, gets neither. The matrix itself goes
+    along as the surface ``similarity`` where it is small enough to look at.
+    """
+    threats = [row.about.threat for row, _ in rows]
+    original = {
+        _setting(row): number
+        for number, (row, _) in enumerate(rows)
+        if (threat := threats[number]) is not None and (threat.enrolment, threat.trial) == ("original", "original")
+    }
+    compared = {
+        number: original[_setting(row)]
+        for number, (row, _) in enumerate(rows)
+        if (threat := threats[number]) is not None and threat.trial == "anonymised" and _setting(row) in original
+    }
+    wanted = {*compared, *compared.values()}
+    matrices = [_matrix(scores, drawn_only=number not in wanted) for number, (_, scores) in enumerate(rows)]
+    result = []
+    for number, (row, _) in enumerate(rows):
+        after = matrices[number]
+        before = matrices[compared[number]] if number in compared else None
+        threat = threats[number]
+        if before is not None and after is not None and before[1] == after[1] and threat is not None:
+            view = SimilarityView(before[0], after[0], threat.enrolment)
+            row = row.with_metrics(_measured(view, row.setup))
+        if after is not None and len(after[1]) <= _DRAWN_SPEAKERS:
+            row = replace(row, surfaces={**row.surfaces, "similarity": _surface(*after)})
+        result.append(row)
+    return result
+
+
+def _measured(view: SimilarityView, setup: Setup) -> dict[str, MeasureResult]:
+    """The measures of a view, with intervals from the matrices without each person; they are not calibrated again."""
+    values = compute_family("similarity", view)
+    plain = {name: MeasureResult.of(name, value, None) for name, value in values.items()}
+    people = len(view.original)
+    if setup.intervals is None or people < LEAST_PEOPLE or not all(map(_has_diagonal, (view.original, view.compared))):
+        return plain
+    group = draw_groups(people, setup.intervals.times, setup.seed or 0)
+    without = []
+    for number in range(int(group.max()) + 1):
+        remaining = np.ix_(group != number, group != number)
+        fewer = replace(view, original=view.original[remaining], compared=view.compared[remaining])
+        without.append(compute_family("similarity", fewer))
+    shares = np.bincount(group) / people
+    return {
+        name: _with_interval(result, name, [fewer.get(name) for fewer in without], shares, setup.level)
+        for name, result in plain.items()
+    }
+
+
+def _has_diagonal(similarity: FloatArray) -> bool:
+    """Whether everybody was compared with themselves."""
+    return bool(np.isfinite(np.diagonal(similarity)).all())
+
+
+def _with_interval(
+    result: MeasureResult, name: str, without: Sequence[float | None], shares: FloatArray, level: float
+) -> MeasureResult:
+    left_out = np.array([np.nan if value is None else value for value in without])
+    spread = estimate_spread(float(result), left_out, shares, float(len(shares)))
+    return with_limits(result, name, spread, level, bound=False, method="interval by speaker")
+
+
+def _surface(similarity: FloatArray, names: list[str]) -> Surface:
+    return Surface(tuple(names), tuple(names), tuple(tuple(line) for line in similarity.tolist()))
+
+
+def _setting(row: Evaluation) -> tuple[str | None, ...]:
+    """Return the labels that agree in rows of the same people under the same verifier."""
+    trained_on = None if row.about.threat is None else row.about.threat.trained_on
+    return (*(row.labels.get(name) for name in ("dataset", "split", "sex")), trained_on)
+
+
+def _matrix(scores: Scores, *, drawn_only: bool) -> tuple[FloatArray, list[str]] | None:
+    """Return the similarity matrix and its speakers; None where there is none, or it is only drawn and too large."""
+    if scores.target_pairs is None or scores.enrolment_speakers is None or scores.trial_speakers is None:
+        return None
+    if drawn_only and len(scores) > _DRAWN_SCORES:
+        return None
+    speakers = len(set(scores.enrolment_speakers.tolist()) & set(scores.trial_speakers.tolist()) - {""})
+    return None if speakers < 2 or (drawn_only and speakers > _DRAWN_SPEAKERS) else similarity_matrix(scores)

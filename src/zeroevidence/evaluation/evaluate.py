@@ -1,0 +1,391 @@
+"""One call: scores in, an `Evaluation` out, with the signature that makes its numbers reproducible."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from dataclasses import dataclass, fields, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from zeroevidence._typing import FloatArray
+from zeroevidence.calibrate.logistic import fit_logistic
+from zeroevidence.calibrate.pav import count, rank
+from zeroevidence.data.loaded_scores import LoadedScores, RelaxedRule, SameSession
+from zeroevidence.data.matrix import FoldedScores, ScoreMatrix, closed_set_search
+from zeroevidence.data.preparing import order_of_appearance, sort_by_name
+from zeroevidence.data.scores import Scores
+from zeroevidence.errors import InputError
+from zeroevidence.evaluation.curves import one_to_one_curves
+from zeroevidence.evaluation.finding.beside import flag_row
+from zeroevidence.evaluation.people import exposed_curves, exposure_by_person, with_named_limits, with_worst_cases
+from zeroevidence.evaluation.resampling import (
+    PreparedScores,
+    Running,
+    StartedNull,
+    begin_null,
+    replicate,
+    several_recordings,
+    with_intervals,
+    with_nulls,
+)
+from zeroevidence.evaluation.rows.about import About
+from zeroevidence.evaluation.rows.curves import Trials
+from zeroevidence.evaluation.rows.evaluation import Evaluation
+from zeroevidence.evaluation.rows.flags import Flag, flag, relaxed_flags, resampling_flags, session_flags
+from zeroevidence.evaluation.rows.measure_result import MeasureResult, Replicates
+from zeroevidence.evaluation.rows.setup import Options, Resampling, Setup, score_digest
+from zeroevidence.evaluation.score_checks import ScoreCalibration, base_flags, fit_calibration, repetition_flags
+from zeroevidence.evaluation.search_task import SearchResult, SearchTask, check_disjoint
+from zeroevidence.evaluation.searches import FoldedSearch, MatrixSearch
+from zeroevidence.measure.measures import measures_of
+from zeroevidence.measure.pairs.linkability import ScoreView
+from zeroevidence.measure.views import PairSettings
+from zeroevidence.uncertainty.groups import Progress
+from zeroevidence.uncertainty.null import MatrixParts
+
+_ABREAST = 1 << 24  # scores up to which the null begins while intervals are computed; more take too much memory at once
+
+
+def evaluate(
+    scores: Scores | ScoreMatrix | FoldedScores | LoadedScores | ArrayLike,
+    nontarget: ArrayLike | None = None,
+    *,
+    dev: Scores | ScoreMatrix | LoadedScores | None = None,
+    calibrate: Scores | ScoreMatrix | LoadedScores | None = None,
+    prior: Mapping[str, float] | None = None,
+    labels: Mapping[str, str] | None = None,
+    about: About | None = None,
+    options: Options | None = None,
+    relaxed: Sequence[RelaxedRule] = (),
+    workers: int = 1,
+    progress: Progress | None = None,
+    resampled: Collection[str] | None = None,
+    **settings: Any,
+) -> Evaluation:
+    """Measure what an attacker learns from scores: one comparison at a time and, where they form rows, by search.
+
+    Every scalar comes with an interval at the confidence `level`, by leaving out speakers where speakers are known.
+    Disclosures come with their null: the same measure when speakers are exchanged.
+
+    Parameters
+    ----------
+    scores
+        Two classes of scores, a matrix of trials against identities, or what `read_scores` returned; or the target
+        scores, with `nontarget` beside them. Scores form rows when they say who was compared with whom and most trials
+        were compared with every enrolment. `FoldedScores` are searches of a cross-validation over people, with their
+        development scores.
+    nontarget
+        Non-target scores, where `scores` are target scores.
+    dev
+        Scores of other speakers, to fit the calibrations on: that of the search, which is cross-fitted over speakers
+        without them, and that of single scores for `d_ece_actual`, which takes scores as LLRs without them.
+    calibrate
+        Scores of other speakers that turn the scores into LLRs, by logistic calibration: Cllr is then that of these
+        LLRs, and there are bounds of what they may say (ELUB) and their distance from calibrated ones (devPAV).
+    prior
+        Probability of each enrolled identity before the trial is heard; uniform unless given.
+    labels
+        What the scores are of: system, dataset, split, sex.
+    about
+        What kind of row it is, and the attacker.
+    options
+        How to measure.
+    **settings
+        Fields of `Options` by name, as in ``intervals=0``.
+    relaxed
+        Rules that were relaxed to read the scores; they enter the signature.
+    workers
+        Processes for the resampling; their number changes no result.
+    progress
+        Called with the number of replicates done and wanted.
+    resampled
+        Names of the one-to-one measures that get intervals; all of them unless given.
+
+    Examples
+    --------
+    >>> result = evaluate([2.0, 3.0, 1.5], [0.0, 1.0, 1.7], intervals=0, null=0)
+    >>> round(float(result["d_ece"]), 4), result["tag"].value
+    (0.4809, 'A')
+    """
+    task = _task(scores, nontarget, dev, calibrate, prior, relaxed, (options or Options()).changed(settings))
+    row = task.evaluate(labels or {}, about or About(), Running(workers, progress, resampled))
+    data = scores.data if isinstance(scores, LoadedScores) else scores
+    if row.trials is None or not isinstance(data, (Scores, ScoreMatrix)) or data.trials is None:
+        return row
+    return replace(row, trials=_in_order_of(row.trials, data.trials))
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """What is evaluated, and how.
+
+    Parameters
+    ----------
+    scores
+        All comparisons, one at a time.
+    view
+        The scores as the one-to-one measures see them.
+    rows
+        The matrices that the scores form, where they do.
+    search
+        The search, where these are of several people.
+    options
+        How to measure.
+    development
+        Scores of development people, one at a time.
+    llr
+        How the scores became LLRs, where they were calibrated on other data.
+    left_out
+        Trials that the search leaves out, by reason.
+    closed_set
+        The comparisons of the search, where it leaves out some.
+    relaxed
+        Rules that were relaxed to read the scores.
+    same_session
+        What was left out because it is of one session, where sessions are known.
+    """
+
+    scores: Scores
+    view: ScoreView
+    rows: MatrixParts | None
+    search: SearchTask | None
+    options: Options
+    development: Scores | None
+    llr: ScoreCalibration | None
+    left_out: Mapping[str, int]
+    closed_set: Scores | None
+    relaxed: tuple[RelaxedRule, ...]
+    same_session: SameSession | None = None
+
+    @np.errstate(over="ignore")  # the cost of scores taken as LLRs that are beyond all measure is infinite
+    def evaluate(self, labels: Mapping[str, str], about: About, running: Running) -> Evaluation:
+        """Measure the scores and the search, with intervals and nulls."""
+        view = self.view
+        result = None if self.search is None else self.search.run(self.options)
+        metrics, replicates, null = self._measure(result, running)
+        curves = one_to_one_curves(view.ranked, view.blocks, view.settings)
+        people = recordings = None
+        if self.search is not None and result is not None:
+            curves |= self.search.curves(result, self.options) | exposed_curves(result.trials, self.options.level)
+            people = with_worst_cases(exposure_by_person(result.trials, result.names), self.scores, view)
+            recordings = several_recordings(self.search, result, metrics, self.options)
+        row = Evaluation(
+            metrics=metrics,
+            counts=self._counts(result),
+            setup=self._setup(result, replicates, null),
+            labels=labels,
+            about=about,
+            flags=(*self._flags(replicates), *self._base_flags(metrics)),
+            curves=curves,
+            trials=None if result is None else result.trials,
+            people=people,
+            recordings=recordings,
+            replicates=replicates,
+            scores=self.scores,
+        )
+        return flag_row(row)
+
+    def _measure(
+        self, result: SearchResult | None, running: Running
+    ) -> tuple[dict[str, MeasureResult], Replicates | None, Resampling | None]:
+        """All measures with intervals and nulls, and what these rest on."""
+        view, options = self.view, self.options
+        metrics: dict[str, MeasureResult] = {}
+        for measure in measures_of("one-to-one"):
+            value = measure.compute(view)
+            if value is not None:
+                metrics[measure.name] = MeasureResult.of(measure.name, value, measure.method_of(view))
+        if result is not None:
+            metrics |= result.metrics
+        search = None if self.search is None or result is None else (self.search, result)
+        replicates, null, prepared = None, None, PreparedScores(self.scores, view.ranked)
+        begun: Callable[[], StartedNull] = partial(begin_null, prepared, self.rows, options)
+        with ThreadPoolExecutor(1) as executor:
+            if options.null and options.intervals and running.workers == 1 and len(self.scores) <= _ABREAST:
+                prepared.prepare()
+                begun = executor.submit(copy_context().run, begun).result
+            if options.intervals:
+                replicates = replicate(prepared, view, search, self.closed_set, options, running)
+                metrics = with_intervals(metrics, replicates, options.level)
+                if result is not None:
+                    metrics = with_named_limits(metrics, result.names, options.level)
+            if options.null:
+                metrics, null = with_nulls(metrics, begun(), search, options, running)
+        return metrics, replicates, null
+
+    def _counts(self, result: SearchResult | None) -> dict[str, int]:
+        counts = {"target": len(self.scores.target), "nontarget": len(self.scores.nontarget)}
+        if self.scores.speakers is not None:
+            counts["speakers"] = len(self.scores.speakers)
+        if result is not None:
+            counts |= {"trials": len(result.evidence.lid), "identities": result.evidence.identities, **self.left_out}
+        return counts
+
+    def _setup(self, result: SearchResult | None, replicates: Replicates | None, null: Resampling | None) -> Setup:
+        """How the row was computed."""
+        options = self.options
+        development: tuple[Scores | ScoreMatrix, ...] = self.search.development if self.search else ()
+        if self.development is not None:
+            development = (self.development,)
+        prior = self.search.prior if isinstance(self.search, MatrixSearch) else None
+        return Setup(
+            families=("one-to-one",) if result is None else ("one-to-one", "search"),
+            linkability=options.linkability,
+            dcf_prior=options.dcf_prior,
+            omega=None if options.omega == 1.0 else options.omega,
+            search=None if result is None else result.setup,
+            intervals=None if replicates is None else Resampling(replicates.unit, replicates.groups),
+            level=options.level,
+            null=null,
+            seed=options.seed,
+            relaxed=self.relaxed,
+            data=score_digest(self.scores, prior=prior),
+            dev=score_digest(*development) if development else None,
+            llr=None if self.llr is None else self.llr.setup,
+            same_session=self.same_session,
+        )
+
+    def _flags(self, replicates: Replicates | None) -> list[Flag]:
+        """Warnings that follow from how the row was computed."""
+        flags = []
+        if replicates is not None:
+            fewest = replicates.fewest
+            flags += resampling_flags(replicates.unit, fewest.clusters, fewest.effective)
+        if self.scores.target_pairs is None:
+            flags += repetition_flags(self.scores.target, self.scores.nontarget)
+        if self.search is not None and self.left_out.get("incomplete"):
+            flags.append(flag("incomplete-rows", trials=self.left_out["incomplete"]))
+        if self.closed_set is not None and self.left_out.get("not_enrolled"):
+            flags.append(flag("not-enrolled", trials=self.left_out["not_enrolled"]))
+        development, scores = self.development, self.scores
+        unknown = development is not None and (development.speakers is None or scores.speakers is None)
+        if unknown or (self.llr is not None and not self.llr.checked):
+            flags.append(flag("overlap-unchecked"))
+        flags += session_flags(self.same_session)
+        return [*flags, *(self.search.flags if self.search else ()), *relaxed_flags(self.relaxed)]
+
+    def _base_flags(self, metrics: Mapping[str, MeasureResult]) -> list[Flag]:
+        """A warning on the base of the logarithm, unless it was named."""
+        if any(rule.rule == "llr-base" for rule in self.relaxed):
+            return []
+        return base_flags(self.view.ranked.target, self.view.ranked.nontarget, metrics)
+
+
+def _task(
+    scores: Scores | ScoreMatrix | FoldedScores | LoadedScores | ArrayLike,
+    nontarget: ArrayLike | None,
+    dev: Scores | ScoreMatrix | LoadedScores | None,
+    calibrate: Scores | ScoreMatrix | LoadedScores | None,
+    prior: Mapping[str, float] | None,
+    relaxed: Sequence[RelaxedRule],
+    options: Options,
+) -> _Task:
+    """Return the task for the arguments of `evaluate`, validated and in the order of names."""
+    if isinstance(scores, FoldedScores):
+        if any(part is not None for part in (nontarget, dev, calibrate, prior)):
+            raise InputError("folds of people have development scores of their own; expected nothing beside them")
+        folds, lost = scores.enrolled_trials()
+        left_out = {"not_enrolled": lost} if lost else {}
+        pairs = folds.to_scores()
+        view = ScoreView(rank(pairs.target, pairs.nontarget), options.pairs)
+        return _Task(pairs, view, folds, FoldedSearch(folds), options, None, None, left_out, None, tuple(relaxed))
+    loaded = _loaded(scores, nontarget, relaxed)
+    llr = None if calibrate is None else fit_calibration(loaded.data, calibrate)
+    data = sort_by_name(loaded.data)
+    matrix, left_out = closed_set_search(data)
+    if loaded.same_session is not None and matrix is not None:
+        left_out = loaded.same_session.apart(left_out)
+    if any(rule.rule == "infinite" for rule in loaded.relaxed):
+        matrix, left_out = None, {}
+    pairs = _as_pairs(data)
+    dev_matrix, development = _development(dev, matrix, pairs)
+    search: SearchTask | None = None
+    if matrix is not None and (dev_matrix is not None or len(np.unique(matrix.mated)) > 1):
+        # The search compares scores with each other and with those of development people: all stay as they came.
+        search = MatrixSearch(matrix, dev_matrix, _prior(prior, matrix))
+    if llr is not None:
+        data = llr.as_llrs(data)
+        pairs, matrix = _as_pairs(data), None if matrix is None else closed_set_search(data)[0]
+    closed_set = matrix.to_scores() if matrix is not None and search is not None and left_out else None
+    view = ScoreView(
+        rank(pairs.target, pairs.nontarget),
+        _settings(development, options, llr),
+        None if closed_set is None else count(closed_set.target, closed_set.nontarget),
+    )
+    if pairs.target_pairs is None:  # nobody is named, so that only the scores themselves can put them in order
+        pairs = Scores(view.ranked.target, view.ranked.nontarget)
+    read = loaded.relaxed, loaded.same_session
+    return _Task(pairs, view, matrix, search, options, development, llr, left_out, closed_set, *read)
+
+
+def _loaded(
+    scores: Scores | ScoreMatrix | LoadedScores | ArrayLike,
+    nontarget: ArrayLike | None,
+    relaxed: Sequence[RelaxedRule],
+) -> LoadedScores:
+    """Return the arguments as validated scores, with the rules that were relaxed to read them."""
+    if isinstance(scores, (Scores, ScoreMatrix, LoadedScores)):
+        if nontarget is not None:
+            raise InputError("expected scores, or target and nontarget scores, not both")
+        if isinstance(scores, LoadedScores):
+            return replace(scores, relaxed=(*scores.relaxed, *relaxed))
+        return LoadedScores(scores, "arrays", None, tuple(relaxed))
+    if nontarget is None:
+        raise InputError("expected nontarget scores beside the target scores, or a Scores or ScoreMatrix")
+    return LoadedScores(Scores(scores, nontarget), "arrays", None, tuple(relaxed))  # type: ignore[arg-type]
+
+
+def _as_pairs(data: Scores | ScoreMatrix) -> Scores:
+    """All comparisons, one at a time."""
+    return data.to_scores() if isinstance(data, ScoreMatrix) else data
+
+
+def _in_order_of(trials: Trials, names: Any) -> Trials:
+    """The table of trials in the caller's order."""
+    order = order_of_appearance(names, trials.trial)
+    return Trials(*(getattr(trials, field.name)[order] for field in fields(Trials)))
+
+
+def _development(
+    dev: Scores | ScoreMatrix | LoadedScores | None, rows: ScoreMatrix | None, pairs: Scores
+) -> tuple[ScoreMatrix | None, Scores | None]:
+    """Scores of other people as rows, which a search is calibrated on, and as pairs."""
+    if dev is None:
+        return None, None
+    data = sort_by_name(dev.data if isinstance(dev, LoadedScores) else dev)
+    development = _as_pairs(data)
+    check_disjoint(pairs, development)
+    if rows is None:
+        return None, development
+    matrix, _ = closed_set_search(data)
+    if matrix is None:
+        raise InputError("the development scores do not form rows: expected each trial against every enrolment")
+    return matrix, development
+
+
+def _settings(development: Scores | None, options: Options, llr: ScoreCalibration | None) -> PairSettings:
+    """Return the settings of the one-to-one measures; scores are LLRs unless development pairs calibrate them."""
+    if llr is not None:
+        return replace(options.pairs, llr=True)
+    if development is None:
+        return options.pairs
+    fit = fit_logistic(development.target, development.nontarget, l2=options.l2, balanced=options.balanced)
+    return replace(options.pairs, calibration=fit)
+
+
+def _prior(prior: Mapping[str, float] | None, rows: ScoreMatrix) -> FloatArray | None:
+    if prior is None:
+        return None
+    names = rows.enrolment_names
+    missing = [str(name) for name in names if name not in prior]
+    if missing:
+        raise InputError(f"prior: {missing[0]!r} is enrolled but has no probability")
+    unknown = sorted(set(prior) - set(names.tolist()))
+    if unknown:
+        raise InputError(f"prior: {unknown[0]!r} has a probability but is not enrolled")
+    return np.array([prior[str(name)] for name in names])

@@ -1,0 +1,375 @@
+"""What a plan of a recording says: expected intervals, and how many people a bound needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+import numpy as np
+
+from zeroevidence._typing import FloatArray
+from zeroevidence.calibrate.pav import rank
+from zeroevidence.data.matrix import ScoreMatrix
+from zeroevidence.data.preparing import sort_by_name
+from zeroevidence.evaluation.evaluate import evaluate
+from zeroevidence.evaluation.resampling import IN_PROCESS, PreparedScores, replicate, with_intervals
+from zeroevidence.evaluation.rows.measure_result import MeasureResult
+from zeroevidence.evaluation.rows.setup import Options
+from zeroevidence.evaluation.simulated import SCENARIOS, Design, Scenario, shift_of, simulated, truth
+from zeroevidence.measure.measures import MEASURES
+from zeroevidence.measure.pairs.linkability import ScoreView
+from zeroevidence.uncertainty.groups import Progress, run_jobs
+from zeroevidence.uncertainty.level import LEVEL
+from zeroevidence.uncertainty.planning import PeopleNeeded, confirmed_people, guessed_people
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What to expect of one measure, or of the difference of two systems in it.
+
+    Parameters
+    ----------
+    measure
+        Name of the measure.
+    truth
+        Its value in the population; of a pilot, the pilot's estimate.
+    value
+        Mean value.
+    low
+        Mean lower end of the interval.
+    high
+        Mean upper end of the interval.
+    length
+        Mean length of the interval.
+    limit
+        Mean one-sided limit on the side of the attacker: upper, or lower where the measure falls with what
+        attackers learn. Of a difference, the mean end of its interval that is nearer to 0.
+    power
+        How often the test finds a leak, or a difference; None where the measure is not tested.
+    bound
+        The bound to be shown; None where there is none.
+    shown
+        How often the limit shows it.
+    length_error
+        Standard error of the mean length over simulations.
+    """
+
+    measure: str
+    truth: float
+    value: float
+    low: float
+    high: float
+    length: float
+    limit: float
+    power: float | None = None
+    bound: float | None = None
+    shown: float | None = None
+    length_error: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """A bound to be shown of a measure, and the number of people that it takes.
+
+    Parameters
+    ----------
+    measure
+        Name of the measure.
+    bound
+        The bound; of a comparison 0, which the interval of the difference must exclude.
+    needed
+        The number of people; of several scenarios the one that takes most.
+    scenarios
+        By scenario of what people are like, the number of people; empty for a pilot and for a comparison.
+    """
+
+    measure: str
+    bound: float
+    needed: PeopleNeeded
+    scenarios: Mapping[Scenario, PeopleNeeded] = field(default_factory=dict)
+
+    @property
+    def worst(self) -> Scenario | None:
+        """The scenario that takes most people; None where there are no scenarios."""
+        return next((name for name, needed in self.scenarios.items() if needed == self.needed), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Simulation:
+    """What a plan was simulated from.
+
+    Parameters
+    ----------
+    design
+        The people.
+    measure
+        The measure that states the leak.
+    leak
+        Its true value; of two systems, that of the one that leaks less.
+    shift
+        By how much scores of mated pairs are higher.
+    times
+        Number of recordings that were simulated for each number of people.
+    seed
+        Seed of the simulations.
+    difference
+        True value of the other system less `leak`; None where one system is planned for.
+    shared
+        Share of the variance of scores that two systems have in common.
+    """
+
+    design: Design
+    measure: str
+    leak: float
+    shift: float
+    times: int
+    seed: int
+    difference: float | None = None
+    shared: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Pilot:
+    """What a plan was extrapolated from: people of the pilot, how many they count as, and what it was of."""
+
+    people: int
+    effective: float
+    labels: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to expect of a recording before it is made.
+
+    Parameters
+    ----------
+    people
+        Number of people in the recording.
+    expected
+        What to expect of each measure; of a comparison, of the difference.
+    requirements
+        Bounds to be shown, and how many people that takes.
+    power
+        The probability with which they are to be shown.
+    basis
+        Where the numbers come from.
+    detected
+        How often the finding will be a leak, or two systems are told apart; None where that was not simulated.
+    level
+        Confidence level of intervals, limits and tests.
+
+    Examples
+    --------
+    >>> eer = Expected("eer", truth=0.4, value=0.4, low=0.35, high=0.45, length=0.1, limit=0.36)
+    >>> Plan(30, (eer,), (), 0.8, Pilot(12, 12.0, {}))["eer"].length
+    0.1
+    """
+
+    people: int
+    expected: tuple[Expected, ...]
+    requirements: tuple[Requirement, ...]
+    power: float
+    basis: Simulation | Pilot
+    detected: float | None = None
+    level: float = LEVEL
+
+    def __getitem__(self, name: str) -> Expected:
+        for expected in self.expected:
+            if expected.measure == name:
+                return expected
+        raise KeyError(f"{name!r} is not planned; there is {', '.join(expected.measure for expected in self.expected)}")
+
+
+_SIZES = (12, 24, 48, 96)  # numbers of people that two systems are simulated for
+_SEARCH_SIZES = (12, 24, 48, 96, 192)  # where the truth of a search is computed; it changes little beyond
+_MOST_SCORES = 2_000_000  # of each of these
+_MOST_CONFIRMED = 500_000  # scores up to which a number of people is confirmed
+_CONFIRM_FACTOR = 5  # as many simulations to confirm a number as to guess it
+_LEAST_FACTOR = 2  # the same where people are many
+_CONFIRM_SCORES = 20_000_000  # of all simulations that confirm one number
+_TRUTH_ERROR = 1e-4  # relative
+_NEAR_LARGEST = 0.8  # of the largest guess: scenarios from there on are confirmed
+T = TypeVar("T")
+
+
+def sizes_to_simulate(design: Design) -> tuple[int, ...]:
+    """Return the numbers of people to simulate, to find the one that is needed."""
+    return tuple(n for n in _SIZES if replace(design, people=n).scores <= _MOST_SCORES)
+
+
+def sign_of_leak(name: str) -> float:
+    """Return 1 for a measure that rises with what attackers learn, -1 for one that falls."""
+    return -1.0 if MEASURES[name].discloses == "down" else 1.0
+
+
+def true_by_people(design: Design, shift: float, name: str) -> Callable[[FloatArray], FloatArray]:
+    """Return the truth of a measure by number of people: that of a search depends on how many are searched."""
+    sizes = _SEARCH_SIZES if MEASURES[name].family == "search" else _SEARCH_SIZES[:1]
+    truths = [truth(replace(design, people=n), shift)[name] for n in sizes]
+    return lambda people: np.interp(np.log(people), np.log(sizes), truths)
+
+
+class SimulationRunner:
+    """Runs simulations in one process or several, and reports how many are done and begun."""
+
+    def __init__(self, workers: int, progress: Progress | None) -> None:
+        self.workers, self.progress, self.done, self.begun = workers, progress, 0, 0
+
+    def run(self, trial: Callable[..., T], jobs: Sequence[tuple[int, ...]]) -> list[T]:
+        """Return the outcomes of `trial(*job)` in the order of the jobs."""
+        self.begun += len(jobs)
+        outcomes = []
+        for outcome in run_jobs(trial, jobs, workers=self.workers):
+            outcomes.append(outcome)
+            self.done += 1
+            if self.progress is not None:
+                self.progress(self.done, self.begun)
+        return outcomes
+
+
+def find_requirements(
+    basis: Simulation, bounds: Mapping[str, float], power: float, level: float, runner: SimulationRunner
+) -> tuple[Requirement, ...]:
+    """Return how many people each bound takes: of all scenarios, the largest number.
+
+    Parameters
+    ----------
+    basis
+        The people but for their number and what they are like, the leak, and how many recordings are simulated for each
+        number of people of a guess; up to five times as many are for the number that is quoted.
+    bounds
+        By measure, what is to be shown.
+    power
+        The probability with which it is to be shown.
+    level
+        Confidence level of limits.
+    runner
+        Runs the simulations.
+    """
+    # The user's numbers of recordings stay where these are known to be uneven.
+    scenarios = [name for name in SCENARIOS if not (basis.design.uneven and name == "unequal")] if bounds else []
+    searches: dict[Scenario, _Search] = {}
+    for scenario in scenarios:
+        design = replace(basis.design, scenario=scenario)
+        shift = shift_of(design, basis.measure, basis.leak)
+        limits = SimulatedLimits(design, shift, basis.seed, tuple(bounds), level)
+        searches[scenario] = _Search(limits, basis.times, runner)
+    return tuple(_requirement(name, bound, searches, power) for name, bound in bounds.items())
+
+
+def _requirement(name: str, bound: float, searches: Mapping[Scenario, _Search], power: float) -> Requirement:
+    """Return the number of people for each scenario, confirmed where it is near the largest."""
+    guesses = {scenario: search.guess(name, bound, power) for scenario, search in searches.items()}
+    largest = max(guess.people or 0 for guess in guesses.values())
+    numbers = {
+        scenario: guess
+        if guess.people is None or guess.people < _NEAR_LARGEST * largest
+        else searches[scenario].confirm(name, bound, power, guess.people)
+        for scenario, guess in guesses.items()
+    }
+    return Requirement(name, bound, max(numbers.values(), key=_order), numbers)
+
+
+def _order(needed: PeopleNeeded) -> tuple[bool, bool, int]:
+    """Return the sort key of numbers of people: bounds that are never shown come last, before them too many people."""
+    return needed.unreachable == "never", needed.people is None, needed.people or 0
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedLimits:
+    """Simulates recordings of so many people, and computes the one-sided limits that `evaluate` gives them.
+
+    Parameters
+    ----------
+    design
+        The people, but for their number.
+    shift
+        By how much scores of mated pairs are higher.
+    seed
+        Seed of the simulations.
+    names
+        The measures.
+    level
+        Confidence level of the limits.
+
+    Examples
+    --------
+    >>> draw = SimulatedLimits(Design(30), 1.0, 0, ("d_ece",), 0.95)
+    >>> 0.1 < draw(12, 0)["d_ece"] < 0.7
+    True
+    """
+
+    design: Design
+    shift: float
+    seed: int
+    names: tuple[str, ...]
+    level: float
+
+    def __call__(self, people: int, number: int) -> dict[str, float]:
+        """Return limits by measure of one recording; `number` tells the simulations of a seed apart."""
+        data = simulated(replace(self.design, people=people), self.shift, self.seed, number)
+        return one_sided_limits(data, self.names, self.level)
+
+
+def one_sided_limits(data: ScoreMatrix, names: Sequence[str], level: float) -> dict[str, float]:
+    """Return the limits on the side of the attacker as `evaluate` does, without what else it computes."""
+    options = Options(level=level, null=0, linkability="density" if "linkability" in names else "pav")
+    metrics: Mapping[str, MeasureResult]
+    if any(MEASURES[name].family == "search" for name in names):
+        metrics = evaluate(data, options=options).metrics
+    else:
+        scores = sort_by_name(data).to_scores()
+        view = ScoreView(rank(scores.target, scores.nontarget), options.pairs)
+        prepared = PreparedScores(scores, view.ranked)
+        values = {name: MeasureResult.of(name, float(MEASURES[name].compute(view))) for name in names}
+        metrics = with_intervals(values, replicate(prepared, view, None, None, options, IN_PROCESS), level)
+    limits = {name: metrics[name].bound for name in names}
+    return {name: limit for name, limit in limits.items() if limit is not None}
+
+
+class _Search:
+    """Searches for numbers of people in one scenario; what was simulated for one bound serves the others."""
+
+    def __init__(self, draw: SimulatedLimits, simulations: int, runner: SimulationRunner) -> None:
+        self.draw, self.simulations, self.runner = draw, simulations, runner
+        self._simulated: dict[tuple[int, bool], list[dict[str, float]]] = {}
+        self._truths: dict[str, Callable[[FloatArray], FloatArray]] = {}
+
+    def guess(self, name: str, bound: float, power: float) -> PeopleNeeded:
+        """About how many people a bound takes."""
+        true = sign_of_leak(name) * self._truth(name)(np.array(_SEARCH_SIZES, dtype=np.float64))
+        above = sign_of_leak(name) * bound - true
+        if (above <= _TRUTH_ERROR * np.abs(true)).all():  # a truth that was solved for is never quite exact
+            return PeopleNeeded(None, None, None, "never")
+        return guessed_people(lambda people: self._excess(name, bound, people), power)
+
+    def confirm(self, name: str, bound: float, power: float, guess: int) -> PeopleNeeded:
+        """How many people a bound takes, from many simulations of numbers near a guess."""
+        most = int(np.sqrt(_MOST_CONFIRMED / self.draw.design.utterances))
+        return confirmed_people(guess, lambda people: self._excess(name, bound, people, confirming=True), power, most)
+
+    def _truth(self, name: str) -> Callable[[FloatArray], FloatArray]:
+        if name not in self._truths:
+            self._truths[name] = true_by_people(self.draw.design, self.draw.shift, name)
+        return self._truths[name]
+
+    def _excess(self, name: str, bound: float, people: int, *, confirming: bool = False) -> FloatArray:
+        """How far limits lie beyond the truth, as a share of how far the bound does."""
+        limits, sign = self._limits(name, people, confirming=confirming), sign_of_leak(name)
+        true = sign * self._truth(name)(np.array([people], dtype=np.float64))
+        room = float(sign * bound - true[0])
+        return (sign * limits - true) / room if room > 0.0 else np.full(len(limits), np.inf)
+
+    def _limits(self, name: str, people: int, *, confirming: bool = False) -> FloatArray:
+        """Limits of simulated recordings; those that confirm a number are others than those of a guess."""
+        if (people, confirming) not in self._simulated:
+            times = self._times(people) if confirming else self.simulations
+            jobs = [(people, self.simulations * confirming + number) for number in range(times)]
+            self._simulated[people, confirming] = self.runner.run(self.draw, jobs)
+        return np.array([outcome[name] for outcome in self._simulated[people, confirming]])
+
+    def _times(self, people: int) -> int:
+        """Return how often a number of people is simulated to confirm it."""
+        affordable = _CONFIRM_SCORES // replace(self.draw.design, people=people).scores
+        return int(np.clip(affordable, _LEAST_FACTOR * self.simulations, _CONFIRM_FACTOR * self.simulations))

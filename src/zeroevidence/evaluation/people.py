@@ -1,0 +1,373 @@
+"""What is learned about each person, by pairs and by a search."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.special import betaincinv, stdtrit
+
+from zeroevidence._typing import BoolArray, FloatArray, IntArray, StrArray
+from zeroevidence.calibrate.pav import Blocks, RankedScores, pool, pool_laplace, rank
+from zeroevidence.calibrate.rows import row_blocks
+from zeroevidence.data.embeddings import row_numbers
+from zeroevidence.data.matrix import ScoreMatrix
+from zeroevidence.data.scores import Scores
+from zeroevidence.evaluation.rows.curves import Curve, People, Trials, as_curve, thinned
+from zeroevidence.evaluation.rows.evaluation import Evaluation
+from zeroevidence.evaluation.rows.measure_result import MeasureResult, with_share_limits
+from zeroevidence.measure.pairs.linkability import ScoreView
+from zeroevidence.measure.pairs.verification import eer
+from zeroevidence.measure.pairs.zebra import strength_of, tag_of
+from zeroevidence.measure.search.rank import count_names, countable_people, first_identity, named_people
+from zeroevidence.measure.views import NameCounts
+from zeroevidence.uncertainty.compare import VariationBetweenPeople, variation_between_people
+from zeroevidence.uncertainty.groups import Clusters, find_clusters
+from zeroevidence.uncertainty.level import LEVEL
+from zeroevidence.uncertainty.spread import exposure_shares
+
+_COLUMNS = (
+    *("trials", "lid_mean", "lid_low", "lid_high", "lid_max", "share_positive"),
+    *("targets", "nontargets", "eer", "eer_low", "eer_high", "worst_case", "tag"),
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SpeakerErrors:
+    """The equal error rate of each speaker's own comparisons.
+
+    Parameters
+    ----------
+    speaker
+        Name of the speaker.
+    targets
+        Number of mated comparisons of the speaker.
+    nontargets
+        Number of non-mated comparisons that involve the speaker, on either side.
+    eer
+        EER of the speaker's comparisons.
+    low
+        Lower end of its interval, for other recordings of the same speaker.
+    high
+        Upper end of that interval.
+    passed
+        For each target, the share of its speaker's non-mated comparisons that score as high.
+    whose
+        For each target, the position of its speaker.
+    """
+
+    speaker: StrArray
+    targets: IntArray
+    nontargets: IntArray
+    eer: FloatArray
+    low: FloatArray
+    high: FloatArray
+    passed: FloatArray
+    whose: IntArray
+
+
+def speaker_errors(scores: Scores, level: float = LEVEL) -> SpeakerErrors | None:
+    """EERs by speaker; None where nobody said who was compared with whom.
+
+    The interval is Clopper and Pearson's for as many trials as there are targets, as though a speaker's recordings were
+    independent: of the other comparisons there are many more.
+
+    Examples
+    --------
+    >>> from zeroevidence.data.scores import Pairs
+    >>> people = ["ann", "bob"]
+    >>> targets, others = Pairs([0, 0, 1, 1], [0, 1, 2, 3]), Pairs([0, 0, 1, 1], [2, 3, 0, 1])
+    >>> found = speaker_errors(Scores([3.0, 2.0, 1.0, 0.5], [0.0, 0.7, 0.1, 0.2], targets, others, people, list("wxyz"),
+    ...                           people, ["ann", "ann", "bob", "bob"]))
+    >>> found.speaker.tolist(), found.eer.round(2).tolist(), found.passed.tolist()
+    (['ann', 'bob'], [0.0, 0.25], [0.0, 0.0, 0.0, 0.25])
+    """
+    clusters = find_clusters(scores)
+    if clusters is None:
+        return None
+    target = _sorted(clusters.target.enrolment, scores.target)
+    # a comparison of two people is one of each
+    sides = np.concatenate((clusters.nontarget.enrolment, clusters.nontarget.trial))
+    twice = np.concatenate((scores.nontarget, scores.nontarget))
+    apart = clusters.nontarget.enrolment != clusters.nontarget.trial
+    once = np.concatenate((np.ones(len(apart), dtype=bool), apart))
+    nontarget = _sorted(sides[once], twice[once])
+    speakers = sorted(set(target) & set(nontarget))
+    rates = np.array([eer(target[speaker], nontarget[speaker]) for speaker in speakers])
+    numbers = np.array([len(target[speaker]) for speaker in speakers])
+    low, high = _limits(rates, numbers, (1.0 - level) / 2.0)
+    passed = [_passed(scores.target, clusters.target.enrolment, speaker, nontarget[speaker]) for speaker in speakers]
+    return SpeakerErrors(
+        _person_names(scores, clusters)[speakers],
+        numbers,
+        np.array([len(nontarget[speaker]) for speaker in speakers]),
+        rates,
+        low,
+        high,
+        np.concatenate(passed) if passed else np.empty(0),
+        np.repeat(np.arange(len(speakers)), numbers),
+    )
+
+
+def worst_cases(scores: Scores, ranked: RankedScores, laplace: Blocks) -> dict[str, float] | None:
+    """Worst case of the comparisons that involve each speaker; None where nobody said who was compared with whom.
+
+    The scores of all speakers were calibrated together, so the largest of these is the worst case of all. An LLR rises
+    with its score: a speaker's strongest evidence is at their highest or at their lowest score.
+
+    Parameters
+    ----------
+    scores
+        All comparisons.
+    ranked
+        The same, sorted.
+    laplace
+        Their PAV blocks, pooled with Laplace's rule.
+
+    Examples
+    --------
+    >>> from zeroevidence.calibrate.pav import pool, pool_laplace, rank
+    >>> from zeroevidence.data.scores import Pairs
+    >>> people, both = ["ann", "bob"], Pairs([0, 1], [0, 1])
+    >>> scores = Scores([9.0, 1.0], [0.0, 2.0], both, Pairs([0, 1], [1, 0]), people, ["x", "y"], people, people)
+    >>> ranked = rank(scores.target, scores.nontarget)
+    >>> worst_cases(scores, ranked, pool_laplace(pool(ranked.counts)))["ann"].__round__(3)
+    0.301
+    """
+    clusters = find_clusters(scores)
+    if clusters is None:
+        return None
+    lowest, highest = np.full(len(clusters.names), np.inf), np.full(len(clusters.names), -np.inf)
+    for pairs, values in ((clusters.target, scores.target), (clusters.nontarget, scores.nontarget)):
+        for side in (pairs.enrolment, pairs.trial):
+            np.minimum.at(lowest, side, values)
+            np.maximum.at(highest, side, values)
+    compared = np.flatnonzero(highest >= lowest)
+    worst = np.maximum(*(strength_of(ends[compared], ranked, laplace) for ends in (lowest, highest)))
+    return dict(zip(_person_names(scores, clusters)[compared].tolist(), worst.tolist(), strict=True))
+
+
+def with_worst_cases(people: People, scores: Scores, view: ScoreView) -> People:
+    """People with the worst case of each, where all of them are known among the comparisons."""
+    worst = worst_cases(scores, view.ranked, view.laplace) or {}
+    if not all(name in worst for name in people.speaker):
+        return people
+    return replace(people, worst_case=tuple(worst[name] for name in people.speaker))
+
+
+def speaker_columns(row: Evaluation) -> dict[str, list[object]] | None:
+    """One line per speaker, the most exposed first: disclosure in a search, EER and worst case; None without names."""
+    errors = None if row.scores is None else speaker_errors(row.scores, row.setup.level)
+    lines: dict[str, dict[str, object]] = {}
+    if row.trials is not None:
+        risk = row.trials.by_speaker
+        error = _mean_errors(row.trials.lid, row.trials.speaker, (1.0 - row.setup.level) / 2.0)
+        for i, name in enumerate(risk.speaker.tolist()):
+            mean, half = float(risk.mean[i]), error[name]
+            lines[name] = {
+                "trials": int(risk.trials[i]),
+                "lid_mean": mean,
+                "lid_low": None if half is None else mean - half,
+                "lid_high": None if half is None else mean + half,
+                "lid_max": float(risk.max[i]),
+                "share_positive": float(risk.share_positive[i]),
+            }
+    if errors is not None:
+        order = np.argsort(errors.eer, kind="stable")
+        for i in order:
+            line = lines.setdefault(str(errors.speaker[i]), {})
+            line |= {
+                "targets": int(errors.targets[i]),
+                "nontargets": int(errors.nontargets[i]),
+                "eer": float(errors.eer[i]),
+            }
+            line |= {"eer_low": float(errors.low[i]), "eer_high": float(errors.high[i])}
+    if row.scores is not None and lines:
+        ranked = rank(row.scores.target, row.scores.nontarget)
+        worst = worst_cases(row.scores, ranked, pool_laplace(pool(ranked.counts))) or {}
+        for name in lines.keys() & worst.keys():
+            lines[name] |= {"worst_case": worst[name], "tag": tag_of(worst[name])}
+    if not lines:
+        return None
+    return {"speaker": list(lines), **{name: [line.get(name) for line in lines.values()] for name in _COLUMNS}}
+
+
+def people_differ(row: Evaluation, *, seed: int = 0) -> dict[str, VariationBetweenPeople]:
+    """Whether people differ more than chance, by measure: in what a trial discloses, and in who passes for them.
+
+    ``alid`` is of the LID of each trial. ``eer`` is of each target, the share of its speaker's other comparisons that
+    score as high; the mean of these over a speaker's targets is one minus the area under the speaker's own ROC.
+    """
+    variation: dict[str, VariationBetweenPeople | None] = {}
+    if row.trials is not None:
+        _, whose = np.unique(row.trials.speaker, return_inverse=True)
+        variation["alid"] = variation_between_people(row.trials.lid, whose, seed=seed)
+    errors = None if row.scores is None else speaker_errors(row.scores, row.setup.level)
+    if errors is not None:
+        variation["eer"] = variation_between_people(errors.passed, errors.whose, seed=seed)
+    return {name: value for name, value in variation.items() if value is not None}
+
+
+def _person_names(scores: Scores, clusters: Clusters) -> StrArray:
+    """Names of people; where only recordings are named, a person is called by their first enrolment, as in a search."""
+    if clusters.unit == "speaker" or scores.enrolments is None or scores.target_pairs is None:
+        return clusters.names
+    names, enrolments = clusters.names.copy(), scores.enrolments[scores.target_pairs.enrolment]
+    names[clusters.target.enrolment[::-1]] = enrolments[::-1]
+    return names
+
+
+def _sorted(whose: IntArray, values: FloatArray) -> dict[int, FloatArray]:
+    """The values of each, ascending."""
+    order = np.lexsort((values, whose))
+    names, starts = np.unique(whose[order], return_index=True)
+    return dict(zip(names.tolist(), np.split(values[order].astype(np.float64), starts[1:]), strict=True))
+
+
+def _passed(values: FloatArray, whose: IntArray, speaker: int, nontarget: FloatArray) -> FloatArray:
+    target = values[whose == speaker]
+    passed: FloatArray = 1.0 - np.searchsorted(nontarget, target, "left") / len(nontarget)
+    return passed
+
+
+def _limits(rates: FloatArray, numbers: IntArray, tail: float) -> tuple[FloatArray, FloatArray]:
+    """Clopper and Pearson's limits of rates over numbers of trials."""
+    errors = rates * numbers
+    with np.errstate(invalid="ignore"):
+        low = np.where(errors > 0.0, betaincinv(np.maximum(errors, 1e-9), numbers - errors + 1.0, tail), 0.0)
+        rest = np.maximum(numbers - errors, 1e-9)
+        high = np.where(errors < numbers, betaincinv(errors + 1.0, rest, 1.0 - tail), 1.0)
+    return low, high
+
+
+def _mean_errors(lid: FloatArray, speakers: StrArray, tail: float) -> Mapping[str, float | None]:
+    """Half the width of the interval of each speaker's mean; None of a single trial."""
+    names, whose = np.unique(speakers, return_inverse=True)
+    held = np.bincount(whose)
+    mean = np.bincount(whose, weights=lid) / held
+    squares = np.bincount(whose, weights=(lid - mean[whose]) ** 2)
+    halves: list[float | None] = []
+    for n, total in zip(held.tolist(), squares.tolist(), strict=True):
+        halves.append(None if n < 2 else float(-stdtrit(n - 1, tail) * np.sqrt(total / (n - 1) / n)))
+    return dict(zip(names.tolist(), halves, strict=True))
+
+
+_MOST_PEOPLE = 1000
+_HUB_SHARE = 0.1
+_HUB_TIMES = 3.0
+
+
+def names_on_top(matrix: ScoreMatrix) -> StrArray:
+    """For each trial the person who scored strictly above all others, "" where nobody did."""
+    names = matrix.enrolment_names if matrix.enrolment_speakers is None else matrix.enrolment_speakers
+    best = np.zeros(len(matrix.mated), dtype=names.dtype)
+    for rows in row_blocks(*matrix.scores.shape):
+        best[rows] = first_names(matrix.scores[rows], names)
+    return best
+
+
+def first_names(rows: FloatArray, names: StrArray) -> StrArray:
+    """The name that scores strictly above all others in each row, "" where none does.
+
+    Parameters
+    ----------
+    rows
+        Scores, trials x identities.
+    names
+        The name of each column, or of each score.
+    """
+    first = first_identity(rows)
+    best = names[first] if names.ndim == 1 else np.take_along_axis(names, first[:, None], axis=1)[:, 0]
+    return np.where(first >= 0, best, "")
+
+
+def count_by_person(trials: Trials, on_top: StrArray, compared: Mapping[str, int] | None = None) -> NameCounts:
+    """How often the name of each speaker came first, in the order of `Trials.by_speaker`.
+
+    Parameters
+    ----------
+    trials
+        What each trial disclosed.
+    on_top
+        Whose name came up for each trial, "" for nobody's.
+    compared
+        With how many trials of others each person was compared; with all of them unless given.
+    """
+    risk = trials.by_speaker
+    other_trials = None if compared is None else np.array([compared.get(str(name), 0) for name in risk.speaker])
+    people = np.arange(len(risk.speaker))
+    return count_names(risk.whose, row_numbers(risk.speaker, on_top), people, other_trials)
+
+
+def exposure_by_person(trials: Trials, names: NameCounts | None = None) -> People:
+    """What the search learned about each speaker, the most exposed first and at most a thousand of them.
+
+    Parameters
+    ----------
+    trials
+        What each trial disclosed.
+    names
+        How often the name of each speaker came first.
+    """
+    risk = trials.by_speaker
+    linked = np.bincount(risk.whose, weights=trials.linked) / risk.trials
+    falsely = None if names is None else names.falsely / np.maximum(names.compared, 1)
+    first = slice(_MOST_PEOPLE)
+    return People(
+        tuple(risk.speaker[first].tolist()),
+        tuple(risk.trials[first].tolist()),
+        tuple(risk.mean[first].tolist()),
+        tuple(risk.max[first].tolist()),
+        tuple(linked[first].tolist()),
+        None if falsely is None else tuple(falsely[first].tolist()),
+        None if names is None else tuple(named_people(names)[first].tolist()),
+    )
+
+
+def with_named_limits(
+    metrics: Mapping[str, MeasureResult], names: NameCounts, level: float
+) -> dict[str, MeasureResult]:
+    """The measures, with limits of the share of people who are named."""
+    if "people_named" not in metrics:
+        return dict(metrics)
+    people = int(np.count_nonzero(countable_people(names)))
+    return {**metrics, "people_named": with_share_limits(metrics["people_named"], people, level)}
+
+
+def exposed_curves(trials: Trials, level: float) -> dict[str, Curve]:
+    """Share of people about whom a recording tells more than each level of bits on average: seen, and at most."""
+    exposure = exposure_shares(trials.by_speaker.mean, choose=thinned, confidence=level)
+    return {
+        "people_above": as_curve(exposure.level, exposure.share),
+        "people_above_bound": as_curve(exposure.level, exposure.bound),
+    }
+
+
+def most_people_above(row: Evaluation, level: float) -> float | None:
+    """Upper limit of the share of people like these who are exposed to more than a number of bits.
+
+    Examples
+    --------
+    >>> from zeroevidence.evaluation.rows.curves import Curve
+    >>> row = Evaluation({}, curves={"people_above_bound": Curve((0.1, 0.2, 3.0), (0.99, 0.75, 0.53))})
+    >>> [most_people_above(row, level) for level in (0.0, 1.0, 3.0)]
+    [1.0, 0.75, 0.53]
+    """
+    if "people_above_bound" not in row.curves:
+        return None
+    curve = row.curves["people_above_bound"]
+    at = int(np.searchsorted(curve.x, level, "right")) - 1
+    return 1.0 if at < 0 else curve.y[at]
+
+
+def hubs(people: People, identities: int) -> BoolArray:
+    """Whose names come up for everybody: for a tenth of the others' trials, and three times as often as by guessing.
+
+    Examples
+    --------
+    >>> hubs(People(("a", "b"), (4, 4), (1.0, 0.5), (2.0, 2.0), (0.8, 0.7), (0.01, 0.4)), 29).tolist()
+    [False, True]
+    """
+    falsely = np.zeros(len(people.speaker)) if people.falsely is None else np.array(people.falsely)
+    return np.asarray(falsely >= max(_HUB_SHARE, min(1.0, _HUB_TIMES / identities)))

@@ -1,0 +1,371 @@
+"""Plans of recordings: by simulation of one system or two, or from a pilot."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.special import ndtr
+
+from zeroevidence.data.matrix import ScoreMatrix
+from zeroevidence.errors import InputError, UsageError
+from zeroevidence.evaluation.comparison import compare
+from zeroevidence.evaluation.evaluate import evaluate
+from zeroevidence.evaluation.finding.chance import chances
+from zeroevidence.evaluation.finding.finding import findings
+from zeroevidence.evaluation.needed import (
+    Expected,
+    Pilot,
+    Plan,
+    Requirement,
+    Simulation,
+    SimulationRunner,
+    find_requirements,
+    sign_of_leak,
+    sizes_to_simulate,
+    true_by_people,
+)
+from zeroevidence.evaluation.rows.evaluation import Evaluation
+from zeroevidence.evaluation.rows.measure_result import MeasureResult, measure_range, one_sided_limit
+from zeroevidence.evaluation.simulated import Design, plannable, shift_of, simulated, simulated_systems, truth
+from zeroevidence.measure.measures import MEASURES, headline_measures
+from zeroevidence.uncertainty.groups import Progress
+from zeroevidence.uncertainty.level import LEAST_PEOPLE, LEVEL, alpha
+from zeroevidence.uncertainty.null import ROWS_LIMIT
+from zeroevidence.uncertainty.planning import needed_from_limits, needed_from_spread
+from zeroevidence.uncertainty.spread import Spread
+
+_PERMUTATIONS = 99
+_MOST_COMPARED = 48  # people simulated beside those asked for: two systems take twice as long
+
+
+def plan(
+    people: int = 30,
+    utterances: int = 10,
+    *,
+    leak: float,
+    measure: str = "d_ece",
+    show: Mapping[str, float] | None = None,
+    difference: float | None = None,
+    shared: float = 0.5,
+    power: float = 0.8,
+    between: float = 0.5,
+    uneven: bool = False,
+    simulations: int = 20,
+    level: float = LEVEL,
+    seed: int = 0,
+    workers: int = 1,
+    progress: Progress | None = None,
+) -> Plan:
+    """What to expect of a recording of so many people, from simulated ones whose truth is known.
+
+    With a `difference`, two systems are simulated on the same recordings and compared as by `compare`.
+
+    Parameters
+    ----------
+    people
+        Number of people; every recording is compared with everybody.
+    utterances
+        Recordings of each person.
+    leak
+        True value of `measure`; of two systems, that of the one that leaks less.
+    measure
+        The measure that states the leak.
+    show
+        By measure, what is to be shown: that it is at most so large, or at least where it falls with what attackers
+        learn (EER). The number of people that this takes is searched for in several scenarios of what people are like,
+        and the largest is quoted.
+    difference
+        By how much `measure` differs between two systems to be compared, without a sign; excludes `show`.
+    shared
+        Share of the variance of scores that two systems have in common: more makes a difference easier to see.
+    power
+        The probability with which a bound or the difference is to be shown.
+    between
+        How much people differ, as in `Design`.
+    uneven
+        Whether people have different numbers of recordings, as in `Design`.
+    simulations
+        How many recordings are simulated; up to five times as many for the number of people that a bound takes.
+    level
+        Confidence level of intervals, limits and tests.
+    seed
+        Seed of the simulations.
+    workers
+        Processes; their number changes no result.
+    progress
+        Called with the number of simulations done and begun.
+
+    Examples
+    --------
+    >>> found = plan(12, 4, leak=0.2, simulations=2)
+    >>> found["d_ece"].truth, found["d_ece"].low < found["d_ece"].value < found["d_ece"].high
+    (0.2, True)
+    """
+    check_plan(people, power, simulations, seed)
+    design = Design(people, utterances, between, uneven)
+    _check_size(design)
+    bounds = {plannable(name).name: checked_bound(name, bound) for name, bound in (show or {}).items()}
+    _check_comparison(difference, shared, bounds)
+    runner = SimulationRunner(workers, progress)
+    shift = shift_of(design, measure, leak)
+    if difference is None:
+        basis = Simulation(design, measure, float(leak), shift, simulations, seed)
+        true = truth(design, shift) | {measure: float(leak)}
+        names = tuple(name for name in dict.fromkeys([*headline_measures(), measure, *bounds]) if name in true)
+        trial = _Trial(basis, (shift,), names, level)
+        outcomes = trial.run([people], runner)
+        requirements = find_requirements(basis, bounds, power, level, runner)
+    else:
+        signed = sign_of_leak(measure) * float(difference)
+        basis = Simulation(design, measure, float(leak), shift, simulations, seed, signed, shared)
+        shifts = shift, shift_of(design, measure, leak + signed)
+        true, names = {measure: signed}, (measure,)
+        trial = _Trial(basis, shifts, names, level)
+        sizes = [size for size in sizes_to_simulate(design) if size <= _MOST_COMPARED and size != people]
+        outcomes = trial.run([people, *sizes], runner)
+        requirements = (_people_to_tell_apart(basis, shifts, outcomes, power, level),)
+    measured = outcomes[people]
+    return Plan(
+        people,
+        tuple(
+            _expected(name, [outcome.measures[name] for outcome in measured], true[name], bounds, level)
+            for name in names
+        ),
+        requirements,
+        power,
+        basis,
+        float(np.mean([outcome.detected for outcome in measured])),
+        level,
+    )
+
+
+def check_plan(people: int, power: float, simulations: int = 2, seed: int = 0) -> None:
+    """Raise UsageError for numbers that nothing can be planned with."""
+    for name, value, least in (("people", people, LEAST_PEOPLE), ("simulations", simulations, 2), ("seed", seed, 0)):
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            why = ", because fewer give no intervals" if name == "people" else ""
+            raise UsageError(f"{name}: expected a whole number from {least} on{why}, got {value!r}")
+    if not 0.5 <= power < 1.0:
+        raise UsageError(f"power: expected a number from 0.5 to below 1, got {power!r}")
+
+
+def checked_bound(name: str, bound: float) -> float:
+    """Return a bound within the range of its measure."""
+    measure = MEASURES.find(name)
+    if measure.discloses == "none" or not measure.low <= bound <= measure.high:
+        raise UsageError(f"{name}: expected a bound from {measure.range}, got {bound:g}")
+    return float(bound)
+
+
+def _check_size(design: Design) -> None:
+    """Raise UsageError for people whose scores are too many to simulate."""
+    if design.scores > ROWS_LIMIT:
+        raise UsageError(
+            f"{design.people} people with {design.utterances} utterances each are {design.scores} scores to simulate; "
+            f"expected at most {ROWS_LIMIT} (lengths fall with the square root of the number of people)"
+        )
+
+
+def _check_comparison(difference: float | None, shared: float, bounds: Mapping[str, float]) -> None:
+    """Raise UsageError for two systems that cannot be simulated."""
+    if not 0.0 <= shared < 1.0:
+        raise UsageError(f"shared: expected a number from 0 to below 1, got {shared!r}")
+    if difference is None:
+        return
+    if bounds:
+        raise UsageError("expected either a difference or a bound to show")
+    if not difference > 0.0:
+        raise UsageError(f"difference: expected a number above 0, got {difference!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class _SimulatedResult:
+    """A measure in one simulation, or the difference of two systems in it."""
+
+    value: float
+    low: float
+    high: float
+    limit: float
+    p_value: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    """One simulation: its measures, and whether a leak was found or the systems were told apart."""
+
+    measures: Mapping[str, _SimulatedResult]
+    detected: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Trial:
+    """Simulates a recording with one system or two, of which the second leaks more, and evaluates it."""
+
+    basis: Simulation
+    shifts: tuple[float, ...]
+    names: tuple[str, ...]
+    level: float
+
+    def run(self, sizes: Sequence[int], runner: SimulationRunner) -> dict[int, list[_Outcome]]:
+        """Return the outcomes of all simulations by number of people."""
+        times = self.basis.times
+        outcomes = runner.run(self, [(size, number) for size in sizes for number in range(times)])
+        return {size: outcomes[i * times : (i + 1) * times] for i, size in enumerate(sizes)}
+
+    def __call__(self, people: int, number: int) -> _Outcome:
+        design, seed = replace(self.basis.design, people=people), self.basis.seed
+        if self.basis.shared is not None:
+            return self._compare(simulated_systems(design, self.shifts, self.basis.shared, seed, number))
+        data = simulated(design, self.shifts[0], seed, number)
+        row = evaluate(data, null=_PERMUTATIONS, seed=number, level=self.level)
+        measures = {name: _simulated_result(row.metrics[name]) for name in self.names}
+        return _Outcome(measures, chances([row])[0].beaten is True)
+
+    def _compare(self, systems: Sequence[ScoreMatrix]) -> _Outcome:
+        less, more = (
+            evaluate(data, null=0, labels={"system": name}, level=self.level)
+            for name, data in zip(("less", "more"), systems, strict=True)
+        )
+        (comparison,) = compare([more, less], list(self.names))
+        found = comparison.pairs[0].difference
+        nearer = found.low if sign_of_leak(comparison.measure) > 0 else found.high
+        result = _SimulatedResult(found.value, found.low, found.high, nearer, found.p_value)
+        return _Outcome({comparison.measure: result}, found.p_value <= alpha(self.level))
+
+
+def _simulated_result(result: MeasureResult) -> _SimulatedResult:
+    assert result.low is not None
+    assert result.high is not None
+    assert result.bound is not None
+    return _SimulatedResult(float(result), result.low, result.high, result.bound, result.p_value)
+
+
+def _expected(
+    name: str, results: Sequence[_SimulatedResult], true: float, bounds: Mapping[str, float], level: float
+) -> Expected:
+    value, low, high, limit = (
+        float(np.mean([getattr(result, field) for result in results])) for field in ("value", "low", "high", "limit")
+    )
+    p_values = [result.p_value for result in results if result.p_value is not None]
+    power = float(np.mean([p <= alpha(level) for p in p_values])) if p_values else None
+    bound, shown = bounds.get(name), None
+    if bound is not None:
+        shown = float(np.mean([sign_of_leak(name) * result.limit <= sign_of_leak(name) * bound for result in results]))
+    error = float(np.std([result.high - result.low for result in results], ddof=1) / np.sqrt(len(results)))
+    return Expected(name, true, value, low, high, high - low, limit, power, bound, shown, error)
+
+
+def _people_to_tell_apart(
+    basis: Simulation,
+    shifts: tuple[float, float],
+    outcomes: Mapping[int, Sequence[_Outcome]],
+    power: float,
+    level: float,
+) -> Requirement:
+    """Return how many people it takes until the interval of the difference excludes 0."""
+    name, sign = basis.measure, sign_of_leak(basis.measure)
+    less, more = (true_by_people(basis.design, shift, name) for shift in shifts)
+    # what is asked for is an upper limit below 0: that of the less leaking system minus the other
+    limits = {
+        size: np.array([-sign * outcome.measures[name].limit for outcome in simulations])
+        for size, simulations in outcomes.items()
+    }
+    needed = needed_from_limits(limits, lambda n: sign * (less(n) - more(n)), 0.0, power, basis.seed, level)
+    return Requirement(name, 0.0, needed)
+
+
+def plan_from_pilot(
+    pilot: Evaluation, people: int | None = None, *, show: Mapping[str, float] | None = None, power: float = 0.8
+) -> Plan:
+    """What to expect of more people who are recorded as those of a pilot were.
+
+    Parameters
+    ----------
+    pilot
+        A result with intervals over people.
+    people
+        How many there will be; as many as in the pilot unless given.
+    show
+        As in `plan`.
+    power
+        As in `plan`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> mated = np.repeat(np.arange(12), 4)
+    >>> from zeroevidence import ScoreMatrix, evaluate
+    >>> speakers = np.char.add("s", np.arange(12).astype(str))
+    >>> scores = rng.normal(size=(48, 12)) + 1.5 * np.eye(12)[mated]
+    >>> data = ScoreMatrix(scores, mated, trial_speakers=speakers[mated], enrolment_speakers=speakers)
+    >>> found = plan_from_pilot(evaluate(data, null=0), 48)
+    >>> found.people, found["d_ece"].length < found["d_ece"].truth
+    (48, True)
+    """
+    measured, number = _spreads(pilot)
+    level = pilot.setup.level
+    people = number if people is None else people
+    check_plan(people, power)
+    bounds = {MEASURES.find(name).name: checked_bound(name, bound) for name, bound in (show or {}).items()}
+    for name in bounds:
+        if name not in measured:
+            raise InputError(f"the pilot has no interval of {name}; expected one of {', '.join(measured)}")
+    names = [name for name in dict.fromkeys([*headline_measures(), *bounds]) if name in measured]
+    expected, requirements = [], []
+    for name in names:
+        value, spread = measured[name]
+        expected.append(
+            _extrapolated(
+                name, value, spread.of_people(spread.people * people / number), people, bounds.get(name), level
+            )
+        )
+    for name, bound in bounds.items():
+        value, spread = measured[name]
+        sign = sign_of_leak(name)
+        turned = spread if sign > 0 else replace(spread, below=spread.above, above=spread.below)
+        needed = needed_from_spread(sign * value, turned, number, sign * bound, power, level)
+        requirements.append(Requirement(name, bound, needed))
+    effective = min(spread.people for _, spread in measured.values())
+    return Plan(
+        people, tuple(expected), tuple(requirements), power, Pilot(number, effective, pilot.labels), level=level
+    )
+
+
+def _extrapolated(name: str, value: float, spread: Spread, people: int, bound: float | None, level: float) -> Expected:
+    scale = measure_range(name, float(np.log2(people)) if MEASURES[name].family == "search" else np.inf)
+    low, high = (float(np.clip(end, *scale)) for end in spread.limits(value, level))
+    limit, shown = one_sided_limit(spread, value, level, MEASURES[name].discloses, scale), None
+    assert limit is not None  # measures without a direction are not planned for
+    if bound is not None:
+        room = sign_of_leak(name) * (bound - limit)
+        shown = float(ndtr(room / spread.error)) if spread.error > 0.0 else float(room >= 0.0)
+    return Expected(name, value, value, low, high, high - low, limit, None, bound, shown)
+
+
+def _spreads(pilot: Evaluation) -> tuple[dict[str, tuple[float, Spread]], int]:
+    """Value and spread of each measure of a pilot, and its number of people; refuses pilots that tell nothing."""
+    number = pilot.counts.get("speakers")
+    if number is None or (pilot.setup.intervals is not None and pilot.setup.intervals.unit != "speaker"):
+        raise InputError("the pilot does not say whose the recordings are; evaluate it with speakers")
+    if number < LEAST_PEOPLE:
+        raise InputError(
+            f"the pilot has {number} people, too few to plan from; expected at least {LEAST_PEOPLE}, or a simulation"
+        )
+    if pilot.setup.tandem is not None:
+        raise InputError("the pilot is a tandem, whose intervals rest on attacks too; expected scores of people")
+    spreads = {
+        name: (result.corrected, result.spread)
+        for name, result in pilot.metrics.items()
+        if name in MEASURES and MEASURES[name].discloses != "none" and result.spread is not None
+    }
+    if not spreads:
+        raise InputError("the pilot has no intervals to plan from; evaluate its scores again, with intervals")
+    return spreads, number
+
+
+def strongest_attack(rows: Sequence[Evaluation]) -> Evaluation:
+    """The row of a pilot to plan from: the one that its finding is about."""
+    return rows[findings(rows)[0].strongest]

@@ -1,1 +1,0 @@
-"""How many people an evaluation needs."""

@@ -1,1 +1,0 @@
-"""Files in, rows of results out: score files, kits of challenges, results, linked searches."""

@@ -1,0 +1,386 @@
+"""Intervals and nulls for the measures of an evaluation, also over several recordings of one person."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from zeroevidence._typing import FloatArray, IntArray, StrArray
+from zeroevidence.calibrate.pav import RankedScores, rank
+from zeroevidence.data.scores import Scores
+from zeroevidence.evaluation.rows.curves import Recordings
+from zeroevidence.evaluation.rows.measure_result import MeasureResult, Replicates, SampledPeople, SearchedTrials
+from zeroevidence.evaluation.rows.setup import Options, Resampling
+from zeroevidence.evaluation.search_task import SearchResult, SearchTask, search_metrics, search_rules
+from zeroevidence.measure.measures import MEASURES
+from zeroevidence.measure.pairs.linkability import ScoreView
+from zeroevidence.measure.search.disclosure import RowEvidence
+from zeroevidence.measure.search.longitudinal import FusedEvidence, make_nondecreasing
+from zeroevidence.uncertainty.groups import Clusters, Progress, find_clusters, run_batches
+from zeroevidence.uncertainty.lists import ScoreCells, assign_cells
+from zeroevidence.uncertainty.null import (
+    ROWS_LIMIT,
+    ListNull,
+    MatrixParts,
+    Null,
+    PairNull,
+    list_null,
+    pair_null,
+    permutation_p_value,
+)
+from zeroevidence.uncertainty.pairs import PairResampler
+from zeroevidence.uncertainty.search import SearchNull, SearchResampler
+
+_HALVES = 16  # and their complements
+# Simulated lists, whose mean and quantile are shown; the p-value does not come from them. Fewer are enough, but never
+# fewer than a quantile needs, where chance moves their mean by less than a share of the interval. A maximum is not
+# waited for: chance decides what it is.
+_LISTS, _LEAST_LISTS, _LISTS_AT_ONCE = 50, 20, 10
+_PRECISE = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """How the work is carried out; it does not affect the results.
+
+    Parameters
+    ----------
+    workers
+        Processes for the resampling.
+    progress
+        Called with the number of replicates done and wanted.
+    resampled
+        Names of the one-to-one measures that get intervals; all of them unless given.
+    """
+
+    workers: int = 1
+    progress: Progress | None = None
+    resampled: Collection[str] | None = None
+
+
+IN_PROCESS = Running()
+
+
+class PreparedScores:
+    """Scores with the people behind each and the cell that each lies in, computed when first asked for."""
+
+    def __init__(self, scores: Scores, ranked: RankedScores) -> None:
+        self.scores, self.ranked = scores, ranked
+
+    def prepare(self) -> None:
+        """Compute both now, before several threads ask."""
+        _ = self.clusters, self.cells
+
+    @cached_property
+    def clusters(self) -> Clusters | None:
+        """The people behind each score."""
+        return find_clusters(self.scores)
+
+    @cached_property
+    def cells(self) -> ScoreCells:
+        """The cell of each score."""
+        return assign_cells(self.scores.target, self.scores.nontarget, self.ranked)
+
+
+def replicate(
+    prepared: PreparedScores,
+    view: ScoreView,
+    search: tuple[SearchTask, SearchResult] | None,
+    closed_set: Scores | None,
+    options: Options,
+    running: Running,
+) -> Replicates:
+    """Values of all measures on fewer people: without each of them, and on halves of them.
+
+    Parameters
+    ----------
+    prepared
+        All comparisons.
+    view
+        The same as the one-to-one measures see them.
+    search
+        The search, where there is one.
+    closed_set
+        The comparisons of the search, where it leaves out some.
+    options
+        How to measure.
+    running
+        How the work is carried out.
+    """
+    pairs = PairResampler(
+        prepared.scores,
+        view.ranked,
+        view.settings,
+        most=options.intervals,
+        clusters=prepared.clusters,
+        placed=prepared.cells,
+        names=running.resampled,
+    )
+    groups = pairs.groups
+    sampled = SampledPeople(groups.clusters, groups.people, groups.shares)
+    left_out = _gathered(pairs.left_out, groups.number, running)
+    people, halves, unseen = dict.fromkeys(left_out, sampled), pairs.halves(_HALVES), pairs.unseen()
+    rules = {measure.name: rule for measure, rule in pairs.measures}
+    if closed_set is not None:
+        ranked = rank(closed_set.target, closed_set.nontarget)
+        clusters = find_clusters(closed_set)
+        pairs = PairResampler(
+            closed_set, ranked, view.settings, most=options.intervals, clusters=clusters, closed_set=True
+        )
+        of_pairs = _gathered(pairs.left_out, pairs.groups.number)
+        people |= dict.fromkeys(
+            of_pairs, SampledPeople(pairs.groups.clusters, pairs.groups.people, pairs.groups.shares)
+        )
+        left_out, halves = left_out | of_pairs, halves | pairs.halves(_HALVES)
+        unseen |= pairs.unseen()
+        rules |= {measure.name: rule for measure, rule in pairs.measures}
+    if search is not None:
+        task, result = search
+        trials = task.resampler(result, options)
+        of_search = _gathered(trials.left_out, trials.number)
+        people |= dict.fromkeys(of_search, _sampled_trials(trials, uniform=result.prior is None))
+        left_out, halves = left_out | of_search, halves | trials.halves(_HALVES)
+        unseen |= trials.unseen()
+        rules |= search_rules()
+    return Replicates(groups.unit, rules, people, left_out, halves, unseen, prepared.scores)
+
+
+def _sampled_trials(trials: SearchResampler, *, uniform: bool = True) -> SampledPeople:
+    most = np.log2(trials.evidence.identities) if uniform else np.inf
+    return SampledPeople(trials.clusters, trials.people, trials.shares, float(most))
+
+
+def search_replicates(
+    evidence: RowEvidence,
+    singled: IntArray | None,
+    speakers: IntArray | StrArray,
+    options: Options,
+    trials: StrArray,
+) -> Replicates:
+    """Values of the measures of a search alone without each of the people; the enrolled identities stay."""
+    resampler = SearchResampler(evidence, singled, speakers, seed=options.seed, most=options.intervals)
+    left_out = _gathered(resampler.left_out, resampler.number)
+    people = dict.fromkeys(left_out, _sampled_trials(resampler))
+    searched = SearchedTrials(trials, speakers, evidence.identities)
+    return Replicates(
+        "speaker",
+        search_rules(),
+        people,
+        left_out,
+        resampler.halves(_HALVES),
+        resampler.unseen(),
+        search=searched,
+    )
+
+
+def _gathered(
+    draw: Callable[[int, int], dict[str, FloatArray]], total: int, running: Running = IN_PROCESS
+) -> dict[str, FloatArray]:
+    parts = list(run_batches(draw, total, workers=running.workers, progress=running.progress))
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
+def with_intervals(
+    metrics: Mapping[str, MeasureResult], replicates: Replicates, level: float
+) -> dict[str, MeasureResult]:
+    """The measures with estimates, intervals and bounds."""
+    resampled = {name for name, result in metrics.items() if isinstance(result.value, float)}
+    resampled &= set(replicates.left_out) & set(replicates.rules)
+    return {
+        name: replicates.with_interval(result, name, level) if name in resampled else result
+        for name, result in metrics.items()
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class StartedNull:
+    """The null of pairs, and what the first simulated lists gave, where there are any."""
+
+    pairs: PairNull | ListNull
+    lists: tuple[dict[str, FloatArray], ...]
+
+
+def begin_null(prepared: PreparedScores, rows: MatrixParts | None, options: Options) -> StartedNull:
+    """Prepare the null, and draw the first simulated lists of a list."""
+    pairs = pair_null(prepared.scores, rows, options.pairs, clusters=prepared.clusters, placed=lambda: prepared.cells)
+    sizes = _list_sizes(min(options.null, _LEAST_LISTS)) if isinstance(pairs, ListNull) else []
+    return StartedNull(pairs, tuple(pairs.draw(batch, size) for batch, size in enumerate(sizes)))
+
+
+def with_nulls(
+    metrics: Mapping[str, MeasureResult],
+    begun: StartedNull,
+    search: tuple[SearchTask, SearchResult] | None,
+    options: Options,
+    running: Running,
+) -> tuple[dict[str, MeasureResult], Resampling]:
+    """The measures with their null and p-value, and what was exchanged for that."""
+    observed = {name: float(result) for name, result in metrics.items() if isinstance(result.value, float)}
+    pairs = begun.pairs
+    if isinstance(pairs, ListNull):
+        draws = _lists(pairs, begun.lists, metrics, min(options.null, _LISTS), running.progress)
+        nulls = {
+            name: list_null(observed[name], values, pairs.p_value, options.level)
+            for name, values in draws.items()
+            if name in observed
+        }
+    else:
+        draws = _gathered(pairs.draw, options.null, running)
+        nulls = _permutation_nulls(observed, draws, options.level)
+    times = len(next(iter(draws.values())))
+    if search is not None and search[0].size <= ROWS_LIMIT:
+        task, result = search
+        permuted = SearchNull(task.hypothetical(result, options), result.evidence.identities, options.seed)
+        nulls |= _permutation_nulls(observed, _gathered(permuted.draw, options.null), options.level)
+    tested = {name: replace(metrics[name], null=null, p_value=p_value) for name, (null, p_value) in nulls.items()}
+    return {**metrics, **tested}, Resampling(pairs.unit, times)
+
+
+def _permutation_nulls(
+    observed: Mapping[str, float], draws: Mapping[str, FloatArray], level: float
+) -> dict[str, tuple[Null, float]]:
+    """Null and p-value of each measure; those that enter the test against chance keep their permuted values."""
+    return {
+        name: (
+            Null.from_draws(values, level, keep=MEASURES[name].tested),
+            permutation_p_value(observed[name], values),
+        )
+        for name, values in draws.items()
+        if name in observed
+    }
+
+
+def _list_sizes(most: int) -> list[int]:
+    """Return the sizes of the batches in which `most` lists are drawn."""
+    return [min(_LISTS_AT_ONCE, most - start) for start in range(0, most, _LISTS_AT_ONCE)]
+
+
+def _lists(
+    null: ListNull,
+    begun: Sequence[dict[str, FloatArray]],
+    metrics: Mapping[str, MeasureResult],
+    most: int,
+    progress: Progress | None,
+) -> dict[str, FloatArray]:
+    """Return measures of simulated lists, as many as their means need; the first batches may be drawn already."""
+    drawn: dict[str, FloatArray] = {}
+    for batch, size in enumerate(_list_sizes(most)):
+        part = begun[batch] if batch < len(begun) else null.draw(batch, size)
+        drawn = {name: np.concatenate((drawn.get(name, values[:0]), values)) for name, values in part.items()}
+        done = len(next(iter(drawn.values())))
+        if progress is not None:
+            progress(done, most)
+        if done >= _LEAST_LISTS and all(_is_precise(values, metrics[name]) for name, values in drawn.items()):
+            break
+    return drawn
+
+
+def _is_precise(values: FloatArray, measured: MeasureResult) -> bool:
+    """Whether the mean of the values is known much better than the measure itself."""
+    if measured.spread is None and measured.low is not None:
+        return True  # a maximum
+    if measured.low is None or measured.high is None:
+        return False
+    return bool(values.std(ddof=1) / np.sqrt(len(values)) <= _PRECISE * (measured.high - measured.low))
+
+
+SHOWN = (1, 3, 10)  # numbers of recordings that tables show
+MEASURED = ("alid", "top1", "lid_max", "link_probability", "singling_out")
+_WITH_INTERVALS = ("alid", "top1")
+_LIMIT = 20_000_000  # scores; beyond, fused rows would not fit beside the matrix
+
+
+def several_recordings(
+    task: SearchTask, search: SearchResult, metrics: Mapping[str, MeasureResult], options: Options
+) -> Recordings | None:
+    """What is learned from several recordings of a person; None where there are too many scores to try.
+
+    Parameters
+    ----------
+    task
+        What was searched.
+    search
+        The result of the search with one recording.
+    metrics
+        Its measures with their intervals.
+    options
+        How to measure.
+    """
+    if task.size > _LIMIT:
+        return None
+    fused, speakers = task.fuse_recordings(search, options), task.speaker_codes
+    values = {
+        name: _nondecreasing([metrics[name].number, *(_number(evidence, name, search) for evidence in fused)])
+        for name in MEASURED
+    }
+    numbers = [1, *(evidence.k for evidence in fused)]
+    available = np.bincount(speakers)
+    columns: dict[str, Any] = {name: tuple(value.tolist()) for name, value in values.items()}
+    return Recordings(
+        held=tuple(numbers),
+        people=tuple(int(np.count_nonzero(available >= number)) for number in numbers),
+        worth=(1.0, *(evidence.worth for evidence in fused)),
+        **columns,
+        **_intervals(speakers, search, fused, values, metrics, options),
+    )
+
+
+def _evidence(fused: FusedEvidence, search: SearchResult) -> RowEvidence:
+    return RowEvidence(fused.lid, fused.greater, fused.equal, search.evidence.identities)
+
+
+def _number(fused: FusedEvidence, name: str, search: SearchResult) -> float | None:
+    return search_metrics(_evidence(fused, search), fused.singled, search.setup)[name].number
+
+
+def _nondecreasing(values: Sequence[float | None]) -> FloatArray:
+    return make_nondecreasing(np.array(values, dtype=np.float64))
+
+
+def _intervals(
+    speakers: IntArray,
+    search: SearchResult,
+    fused: Sequence[FusedEvidence],
+    values: Mapping[str, FloatArray],
+    metrics: Mapping[str, MeasureResult],
+    options: Options,
+) -> dict[str, tuple[Any, ...]]:
+    """Return interval ends by measure; replicates do not fall with the number of recordings either."""
+    bounds: dict[str, tuple[Any, ...]] = {}
+    if not options.intervals or any(metrics[name].low is None for name in _WITH_INTERVALS):
+        return bounds
+    numbers = [(search.evidence, search.singled), *((_evidence(part, search), part.singled) for part in fused)]
+    drawn = [
+        search_replicates(evidence, singled, speakers, options, search.trials.trial) for evidence, singled in numbers
+    ]
+    for name in _WITH_INTERVALS:
+        together = _rising_replicates(drawn, name)
+        results = [
+            replicates.with_interval(MeasureResult.of(name, float(value)), name, options.level)
+            for replicates, value in zip(together, values[name], strict=True)
+        ]
+        ends = [(result.low, result.high) for result in (metrics[name], *results[1:])]
+        if all(low is not None and high is not None for low, high in ends):
+            bounds[f"{name}_low"], bounds[f"{name}_high"] = (tuple(side) for side in zip(*ends, strict=True))
+    return bounds
+
+
+def _rising_replicates(drawn: Sequence[Replicates], name: str) -> list[Replicates]:
+    without, halves = (
+        make_nondecreasing(np.stack([side[name] for side in sides], axis=-1))
+        if all(name in side for side in sides)
+        else None
+        for sides in ([one.left_out for one in drawn], [replicates.halves for replicates in drawn])
+    )
+    return [
+        replace(
+            replicates,
+            left_out=replicates.left_out if without is None else {name: without[:, place]},
+            halves=replicates.halves if halves is None else {name: halves[:, place]},
+        )
+        for place, replicates in enumerate(drawn)
+    ]

@@ -1,0 +1,272 @@
+"""What scores are, and what scores of other people make of them: doubts, calibration to LLRs, a threshold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from zeroevidence._typing import BoolArray, FloatArray
+from zeroevidence.calibrate.logistic import LogisticFit, fit_logistic
+from zeroevidence.data.loaded_scores import BASES, LoadedScores
+from zeroevidence.data.matrix import ScoreMatrix
+from zeroevidence.data.scores import Pairs, Scores
+from zeroevidence.errors import InputError, UsageError
+from zeroevidence.evaluation.rows.curves import ErrorRate, Threshold
+from zeroevidence.evaluation.rows.flags import Flag, flag
+from zeroevidence.evaluation.rows.measure_result import MeasureResult
+from zeroevidence.evaluation.rows.setup import LlrSetup, digest
+from zeroevidence.evaluation.search_task import check_disjoint
+from zeroevidence.measure.pairs.verification import bayes_threshold, cllr, dcf_of_rates
+from zeroevidence.uncertainty.groups import find_clusters
+from zeroevidence.uncertainty.level import LEAST_PEOPLE, LEVEL
+from zeroevidence.uncertainty.spread import effective_number, estimate_spread
+
+_MOST = 1.5  # ratio of sizes or spreads, a rule of thumb: beyond it thresholds of development people clearly miss
+_TRIALS = 1000  # whose spread is looked at
+
+
+def development_flags(evaluated: ScoreMatrix, dev: ScoreMatrix) -> list[Flag]:
+    """Warnings where two searches differ in the number of identities, or in how far the scores of a trial spread.
+
+    Examples
+    --------
+    >>> small, large = (ScoreMatrix(np.random.default_rng(0).normal(size=(20, n)), np.arange(20) % n) for n in (4, 8))
+    >>> [warning.code for warning in development_flags(small, large)]
+    ['development-size']
+    """
+    flags = []
+    sizes = evaluated.scores.shape[1], dev.scores.shape[1]
+    if max(sizes) > _MOST * min(sizes):
+        flags.append(flag("development-size", here=sizes[0], there=sizes[1]))
+    spreads = _row_spread(evaluated), _row_spread(dev)
+    if max(spreads) > _MOST * min(spreads):
+        flags.append(flag("development-spread", here=spreads[0], there=spreads[1]))
+    return flags
+
+
+def sex_flags(labels: Mapping[str, str], dev_labels: Mapping[str, str]) -> list[Flag]:
+    """A warning where the sex of both sides is known and differs.
+
+    Examples
+    --------
+    >>> [warning.code for warning in sex_flags({"sex": "f"}, {"sex": "m"})], sex_flags({"sex": "f"}, {})
+    (['development-sex'], [])
+    """
+    here, there = labels.get("sex"), dev_labels.get("sex")
+    return [flag("development-sex", here=here, there=there)] if here and there and here != there else []
+
+
+def _row_spread(matrix: ScoreMatrix) -> float:
+    """The median over trials of the standard deviation of their scores; of many trials, some are looked at."""
+    some = matrix.scores[:: max(1, len(matrix.scores) // _TRIALS)].astype(np.float64)
+    return float(np.median(some.std(axis=1)))
+
+
+_LEAST_SHARE = 0.5  # of scores that repeat another one, in both classes
+_LEAST_DISTINCT = 10  # scores; fewer are a scale of marks, on which repetitions are no wonder
+
+
+def repetition_flags(target: FloatArray, nontarget: FloatArray) -> list[Flag]:
+    """Return a warning on ascending scores without names, at least half of which in either class repeat another one.
+
+    Examples
+    --------
+    >>> target, nontarget = np.arange(6.0), np.arange(9.0)
+    >>> repetition_flags(target, nontarget), len(repetition_flags(np.repeat(target, 2), np.repeat(nontarget, 2)))
+    ([], 1)
+    """
+    classes = target, nontarget
+    distinct = [1 + int(np.count_nonzero(values[1:] != values[:-1])) for values in classes]
+    shares = [1.0 - different / len(values) for different, values in zip(distinct, classes, strict=True)]
+    if min(shares) < _LEAST_SHARE or sum(distinct) < _LEAST_DISTINCT:
+        return []
+    total = len(target) + len(nontarget)
+    return [flag("equal-scores", count=total - sum(map(_count_single, classes)), scores=total)]
+
+
+def _count_single(values: FloatArray) -> int:
+    """Count the values that occur once among ascending ones."""
+    edges = np.concatenate(([True], values[1:] != values[:-1], [True]))
+    return int(np.count_nonzero(edges[1:] & edges[:-1]))
+
+
+_LEAST = 0.01  # bits that calibration must cost before anybody looks for the reason
+_LEFT = 0.25  # share of that cost which may be left when the base is right
+
+
+def base_flags(target: FloatArray, nontarget: FloatArray, metrics: Mapping[str, MeasureResult]) -> list[Flag]:
+    """Return a warning where another base accounts for nearly all of the calibration loss.
+
+    Scores that are no likelihood ratios, such as cosines, are not calibrated to any base and get none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.random.default_rng(0).normal(size=2000)
+    >>> natural = 2.0 + 2.0 * x, -2.0 + 2.0 * x  # log-likelihood ratios
+    >>> from zeroevidence import evaluate
+    >>> for scale in (1.0, 1.0 / np.log(10.0)):
+    ...     row = evaluate(scale * natural[0], scale * natural[1], intervals=0, null=0)
+    ...     print([one.code for one in row.flags])
+    []
+    ['llr-base-suspected']
+    """
+    actual, least = metrics.get("cllr"), metrics.get("cllr_min")
+    if actual is None or least is None:
+        return []
+    lost = float(actual) - float(least)
+    if not lost > _LEAST:
+        return []
+    with np.errstate(over="ignore"):  # an infinite score is evidence too
+        costs = {base: cllr(factor * target, factor * nontarget) for base, factor in BASES.items() if base != "e"}
+    base = min(costs, key=lambda base: costs[base])
+    if costs[base] - float(least) > _LEFT * lost:
+        return []
+    return [flag("llr-base-suspected", base=base, cllr=float(actual), other=costs[base])]
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreCalibration:
+    """A logistic calibration that was fitted on other data.
+
+    Parameters
+    ----------
+    fit
+        The map of scores to LLRs, which is increasing.
+    setup
+        How it was fitted.
+    checked
+        Whether speakers are known on both sides, so that they are known to be others.
+    """
+
+    fit: LogisticFit
+    setup: LlrSetup
+    checked: bool
+
+    def as_llrs(self, data: Scores | ScoreMatrix) -> Scores | ScoreMatrix:
+        """Return the same scores as LLRs (natural logarithm)."""
+        if isinstance(data, ScoreMatrix):
+            return data.with_scores(self.fit.llr(data.scores))
+        return replace(data, target=self.fit.llr(data.target), nontarget=self.fit.llr(data.nontarget))
+
+
+def fit_calibration(data: Scores | ScoreMatrix, on: Scores | ScoreMatrix | LoadedScores) -> ScoreCalibration:
+    """Fit a logistic calibration for scores on those of other people.
+
+    Raises
+    ------
+    InputError
+        When both have speakers in common, or higher scores do not speak for targets in the data to fit on.
+    """
+    other = on.data if isinstance(on, LoadedScores) else on
+    check_disjoint(data, other)
+    pairs = other.to_scores() if isinstance(other, ScoreMatrix) else other
+    fit = fit_logistic(pairs.target, pairs.nontarget)
+    if fit.weight <= 0.0:
+        raise InputError("calibration: higher scores do not speak for targets there; expected scores that tell people")
+    setup = LlrSetup("logistic", digest([np.sort(pairs.target), np.sort(pairs.nontarget)]))
+    return ScoreCalibration(fit, setup, data.speakers is not None and other.speakers is not None)
+
+
+PRIOR, C_MISS, C_FA = 0.05, 1.0, 1.0
+
+
+def threshold(
+    scores: Scores | ScoreMatrix | ArrayLike,
+    nontarget: ArrayLike | None = None,
+    *,
+    prior: float = PRIOR,
+    c_miss: float = C_MISS,
+    c_fa: float = C_FA,
+    calibrate: Scores | ScoreMatrix | None = None,
+    are_llrs: bool = False,
+    level: float = LEVEL,
+) -> Threshold:
+    """Return the threshold of the cheapest decision, with its error rates on these scores.
+
+    A logistic calibration turns scores into likelihood ratios, and the threshold is the score at which accepting
+    becomes the cheaper decision. Fitted on the same scores it is slightly too good for them; `calibrate` names others.
+
+    Parameters
+    ----------
+    scores
+        Scores with their pairs, a search, or target scores beside `nontarget`.
+    nontarget
+        Non-target scores.
+    prior
+        Prior probability of a target.
+    c_miss
+        Cost of a miss.
+    c_fa
+        Cost of a false alarm.
+    calibrate
+        Scores of other people to calibrate on.
+    are_llrs
+        Whether the scores are natural log-likelihood ratios already.
+    level
+        Confidence level of the intervals, which leave people out where they are known.
+
+    Examples
+    --------
+    >>> found = threshold([2.1, 1.7, 0.4], [0.9, 0.2, -0.3, -1.1], prior=0.5)
+    >>> 0.4 < found.score < 0.9, found.miss.value, found.false_alarm.value
+    (True, 0.3333333333333333, 0.25)
+    """
+    if not 0.0 < prior < 1.0 or c_miss <= 0.0 or c_fa <= 0.0:
+        raise UsageError(f"expected a prior between 0 and 1 and positive costs, got {prior:g}, {c_miss:g} and {c_fa:g}")
+    data = _pairs(scores, nontarget)
+    llr = bayes_threshold(prior, c_miss, c_fa)
+    score = llr if are_llrs else _score_at(llr, data if calibrate is None else _pairs(calibrate, None))
+    wrong = data.target < score, data.nontarget >= score
+    miss, false_alarm = (_rate(data, errors, target=side == 0, level=level) for side, errors in enumerate(wrong))
+    dcf = float(dcf_of_rates(miss.value, false_alarm.value, prior, c_miss, c_fa))
+    elsewhere = are_llrs or calibrate is not None
+    return Threshold(score, llr, prior, c_miss, c_fa, miss, false_alarm, dcf, elsewhere, level)
+
+
+def _pairs(scores: Scores | ScoreMatrix | ArrayLike, nontarget: ArrayLike | None) -> Scores:
+    if nontarget is not None:
+        return Scores(np.asarray(scores, dtype=np.float64), np.asarray(nontarget, dtype=np.float64))
+    if isinstance(scores, ScoreMatrix):
+        return scores.to_scores()
+    if not isinstance(scores, Scores):
+        raise UsageError("expected Scores, a ScoreMatrix, or target and non-target scores")
+    return scores
+
+
+def _score_at(llr: float, scores: Scores) -> float:
+    """Return the score that stands for a likelihood ratio by a logistic calibration on these scores."""
+    fit = fit_logistic(scores.target, scores.nontarget)
+    if fit.weight <= 0.0:
+        raise InputError("calibration: higher scores do not speak for targets there; expected scores that tell people")
+    return (llr - fit.bias + fit.prior_log_odds) / fit.weight
+
+
+def _rate(scores: Scores, errors: BoolArray, *, target: bool, level: float) -> ErrorRate:
+    """Return a rate with its interval from the rates without each person, on either side."""
+    value = float(errors.mean())
+    clusters = find_clusters(scores)
+    if clusters is None or clusters.unit != "speaker" or len(clusters.names) < LEAST_PEOPLE:
+        return ErrorRate(value)
+    people, pairs = len(clusters.names), clusters.target if target else clusters.nontarget
+    wrong, involved = (_by_person(pairs, weights, people) for weights in (errors, np.ones(len(errors))))
+    left = len(errors) - involved
+    with np.errstate(invalid="ignore", divide="ignore"):
+        left_out = np.where(left > 0.0, (errors.sum() - wrong) / left, np.nan)
+    shares = involved / max(involved.sum(), 1.0)
+    unseen = 1.0 - value, -value
+    spread = estimate_spread(value, left_out, shares, effective_number(involved), unseen)
+    if spread is None:
+        return ErrorRate(value)
+    low, high = (float(np.clip(end, 0.0, 1.0)) for end in spread.limits(value, level))
+    return ErrorRate(value, low, high)
+
+
+def _by_person(pairs: Pairs, weights: BoolArray | np.ndarray, people: int) -> np.ndarray:
+    """Return for each person the sum over the comparisons that involve them, on either side."""
+    sums = np.bincount(pairs.enrolment, weights, people) + np.bincount(pairs.trial, weights, people)
+    same = pairs.enrolment == pairs.trial
+    return sums - np.bincount(pairs.enrolment[same], np.asarray(weights, dtype=np.float64)[same], people)

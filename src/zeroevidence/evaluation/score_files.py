@@ -1,0 +1,361 @@
+"""Score files with their keys, and their evaluation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from zeroevidence.data.files import is_folder, naming_file
+from zeroevidence.data.formats.input_file import uncompressed_name
+from zeroevidence.data.formats.lists import find_systems, read_sessions, read_systems
+from zeroevidence.data.formats.scores.join import Duplicates
+from zeroevidence.data.formats.scores.read import Infinite, ReadingOptions, diagnose, read_scores
+from zeroevidence.data.formats.scores.score_lists import diagnose_lists, is_score_list, read_score_lists
+from zeroevidence.data.formats.voiceprivacy_folders import find_kit_scores
+from zeroevidence.data.loaded_scores import LoadedScores, Scale, pool_groups
+from zeroevidence.data.matrix import ScoreMatrix
+from zeroevidence.data.preparing import check_direction, leave_out_same_session
+from zeroevidence.data.printable import file_name_text
+from zeroevidence.data.scores import Scores
+from zeroevidence.errors import InputError, Problem, UsageError
+from zeroevidence.evaluation.curves import add_similarity
+from zeroevidence.evaluation.evaluate import evaluate
+from zeroevidence.evaluation.finding.beside import flag_rows
+from zeroevidence.evaluation.rows.about import About
+from zeroevidence.evaluation.rows.evaluation import Evaluation
+from zeroevidence.evaluation.rows.setup import Options
+from zeroevidence.evaluation.score_checks import sex_flags
+from zeroevidence.forking import Each
+from zeroevidence.uncertainty.groups import Progress
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreFile:
+    """A score file, its key, and what is known about it.
+
+    Parameters
+    ----------
+    scores
+        Path of the scores; "-" is standard input.
+    key
+        Path of the key.
+    speakers
+        Path of the list of speakers.
+    labels
+        Labels of the row.
+    about
+        What the row is about.
+    dev
+        The file of other speakers that the search is calibrated on.
+    calibrate
+        The file of other speakers that turns scores into LLRs.
+    source
+        What was named to find it: itself, or the folder that it is in.
+    parts
+        Files whose scores are pooled; then `scores` names them for people.
+    pooled
+        The label that pooled files differ by.
+    nontargets
+        Path of the scores of non-targets, where `scores` are those of targets alone, one number a line.
+    """
+
+    scores: str
+    key: str | None = None
+    speakers: str | None = None
+    labels: dict[str, str] = field(default_factory=dict)
+    about: About = field(default_factory=About)
+    dev: ScoreFile | None = None
+    calibrate: ScoreFile | None = None
+    source: str = ""
+    parts: tuple[ScoreFile, ...] = ()
+    pooled: str = ""
+    nontargets: str | None = None
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The files that it is read from, with those of other speakers."""
+        given = (self.scores, self.key, self.speakers, self.nontargets) if not self.parts else ()
+        others = (*self.parts, *(other for other in (self.dev, self.calibrate) if other is not None))
+        return (*(path for path in given if path is not None), *(path for other in others for path in other.paths))
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How score files are to be read; the fields that are not described are the arguments of `read_scores`.
+
+    Parameters
+    ----------
+    scale
+        How scores are changed after reading.
+    sessions
+        Path of the list of sessions; without it, they are not known.
+    """
+
+    file_format: str = "auto"
+    duplicates: Duplicates = "error"
+    allow_missing: bool = False
+    scale: Scale = field(default_factory=Scale)
+    infinite: Infinite = "refuse"
+    sessions: str | None = None
+    score_column: str | None = None
+    label_column: str | None = None
+
+    def options(self, file: ScoreFile) -> ReadingOptions:
+        """The arguments of `read_scores` for one file."""
+        return {
+            "speakers": file.speakers,
+            "format": self.file_format,
+            "duplicates": self.duplicates,
+            "allow_missing": self.allow_missing,
+            "infinite": self.infinite,
+            "score_column": self.score_column,
+            "label_column": self.label_column,
+        }
+
+    def read(self, file: ScoreFile) -> LoadedScores:
+        """The scores of one file, or of several that are taken together; distances are refused."""
+        if file.parts:
+            return pool_groups([self.read(part) for part in file.parts], file.pooled)
+        if file.nontargets is not None:
+            loaded = read_score_lists(file.scores, file.nontargets, infinite=self.infinite)
+        else:
+            loaded = read_scores(file.scores, file.key, **self.options(file))
+        loaded = self.scale.apply(loaded)
+        check_direction(loaded.data, file.scores)
+        if self.sessions is None:
+            return loaded
+        with naming_file(self.sessions):
+            return leave_out_same_session(loaded, read_sessions(self.sessions))
+
+    def problems(self, file: ScoreFile) -> list[Problem]:
+        """Return everything that is wrong with one file."""
+        if file.parts:
+            return [problem for part in file.parts for problem in self.problems(part)]
+        if file.nontargets is not None:
+            found = diagnose_lists(file.scores, file.nontargets, infinite=self.infinite)
+        else:
+            found = diagnose(file.scores, file.key, **self.options(file))
+        if found or "-" in (file.scores, file.key, file.speakers):  # which can be read once
+            return found
+        try:
+            self.read(file)
+        except InputError as error:
+            return [error.problem]
+        return []
+
+
+def score_files(
+    scores: Sequence[str],
+    keys: Sequence[str] = (),
+    *,
+    speakers: str | None = None,
+    systems: Sequence[str] = (),
+    dev: Sequence[str] = (),
+    dev_keys: Sequence[str] = (),
+    calibrate: Sequence[str] = (),
+    calibrate_keys: Sequence[str] = (),
+    targets: Sequence[str] = (),
+    nontargets: Sequence[str] = (),
+) -> list[ScoreFile]:
+    """Score files with their keys; folders are opened up into theirs.
+
+    A folder is the result folder of a VoicePrivacy challenge, or holds a table of systems, as `read_systems` describes.
+
+    Parameters
+    ----------
+    scores
+        Score files, and folders of them.
+    keys
+        One key for all files, or one for each.
+    speakers
+        Who speaks, where the key does not say.
+    systems
+        A name for each, also of `targets`; made of the file names unless given.
+    dev
+        Development files, one for all or one for each.
+    dev_keys
+        Keys of the development files.
+    calibrate
+        Files to calibrate on, one for all or one for each.
+    calibrate_keys
+        Keys of the files to calibrate on.
+    targets
+        Lists of the scores of targets, one number a line.
+    nontargets
+        A list of the scores of non-targets for each of `targets`.
+    """
+    if len(targets) != len(nontargets):
+        raise UsageError(
+            f"{len(targets)} lists of targets and {len(nontargets)} of non-targets; expected --nontargets for each "
+            "--targets"
+        )
+    if keys and not scores:
+        raise UsageError("--key goes with SCORES; lists of targets and non-targets need none")
+    systems_wanted = len(scores) + len(targets)
+    if systems and len(systems) != systems_wanted:
+        raise UsageError(f"expected one name for each of the {systems_wanted} systems, got {len(systems)}")
+    if len(scores) == 2 and not keys and all(map(is_score_list, scores)):
+        raise UsageError(
+            f"{scores[0]} and {scores[1]} hold one number a line, without labels; expected --targets and --nontargets "
+            "to say which of them are the scores of targets"
+        )
+    files = _resolved(scores, keys, speakers, systems[: len(scores)]) if scores else []
+    titles = systems[len(scores) :] or (distinct_names(targets) if targets else ())
+    files += [
+        ScoreFile(target, labels={"system": title}, source=title, nontargets=nontarget)
+        for title, target, nontarget in zip(titles, targets, nontargets, strict=True)
+    ]
+    pairs = zip(_others(dev, dev_keys, len(files)), _others(calibrate, calibrate_keys, len(files)), strict=True)
+    return [replace(file, dev=dev, calibrate=calibrate) for file, (dev, calibrate) in zip(files, pairs, strict=True)]
+
+
+def _others(scores: Sequence[str], keys: Sequence[str], number: int) -> Sequence[ScoreFile | None]:
+    """Return the development file of each of `number` score files."""
+    resolved = _resolved(scores, keys, None, ()) if scores else [None]
+    if len(resolved) not in (1, number):
+        raise UsageError(
+            f"expected one development file, or one for each of the {number} score files, got {len(resolved)}"
+        )
+    return resolved if len(resolved) == number else [resolved[0]] * number
+
+
+def _resolved(
+    scores: Sequence[str], keys: Sequence[str], speakers: str | None, systems: Sequence[str]
+) -> list[ScoreFile]:
+    if len(keys) not in (0, 1, len(scores)):
+        raise UsageError(f"expected one key, or one for each of the {len(scores)} score files, got {len(keys)}")
+    if list(scores).count("-") > 1:
+        raise UsageError("standard input (-) can be given once")
+    files = []
+    titles = systems or distinct_names(scores)
+    for index, path in enumerate(scores):
+        key = keys[index if len(keys) == len(scores) else 0] if keys else None
+        if path != "-" and is_folder(path):
+            table = find_systems(path)
+            for row in find_kit_scores(path, key=key) if table is None else read_systems(table):
+                labels = {**row.labels, **({"system": systems[index]} if systems else {})}
+                row_key, row_speakers = (None if file is None else str(file) for file in (row.key, row.speakers))
+                about = About() if row.threat is None else About.against(row.threat)
+                files.append(
+                    ScoreFile(
+                        *(str(row.scores), row_key or key, speakers or row_speakers),
+                        labels=labels,
+                        about=about,
+                        source=titles[index],
+                    )
+                )
+        else:
+            files.append(ScoreFile(path, key, speakers, {"system": titles[index]}, source=titles[index]))
+    return files
+
+
+def pool_files(files: Sequence[ScoreFile], label: str) -> list[ScoreFile]:
+    """Files that differ in one label alone, such as the sex of the people, as one file each.
+
+    Parameters
+    ----------
+    files
+        As `score_files` finds them.
+    label
+        What they may differ in; the pooled file has the values with a plus between.
+
+    Examples
+    --------
+    >>> own = [ScoreFile(f"{sex}.scores", labels={"system": "a", "sex": sex}) for sex in "fm"]
+    >>> [one.labels for one in pool_files(own, "sex")]
+    [{'system': 'a', 'sex': 'f+m'}]
+    """
+    if not any(label in file.labels for file in files):
+        labels = ", ".join(dict.fromkeys(name for file in files for name in file.labels))
+        raise UsageError(f"nothing to pool: no file has the label {label!r} (found: {labels})")
+    groups: dict[Hashable, list[ScoreFile]] = {}
+    for file in files:
+        other_labels = tuple(sorted((name, text) for name, text in file.labels.items() if name != label))
+        groups.setdefault((other_labels, file.about.threat, file.source), []).append(file)
+    return [
+        files_of_group[0] if len(files_of_group) == 1 else _pooled_file(files_of_group, label)
+        for files_of_group in groups.values()
+    ]
+
+
+def _pooled_file(files: Sequence[ScoreFile], label: str) -> ScoreFile:
+    if any(file.dev is not None for file in files):
+        raise UsageError("development scores calibrate a search, and pooled groups have none; leave them out")
+    labels = {**files[0].labels, label: "+".join(file.labels.get(label, "") for file in files)}
+    names = " + ".join(file.scores for file in files)
+    return replace(files[0], scores=names, labels=labels, parts=tuple(files), pooled=label)
+
+
+def distinct_names(paths: Sequence[str]) -> list[str]:
+    """File names without their ending, with as much of the path before them as it takes to tell them apart."""
+    parts = [tuple(map(file_name_text, _name_parts(path))) for path in paths]
+    for depth in range(1, max(map(len, parts)) + 1):
+        names = ["/".join(part[-depth:]) for part in parts]
+        if len(set(names)) == len(names):
+            return names
+    return list(map(file_name_text, paths))
+
+
+def _name_parts(path: str) -> tuple[str, ...]:
+    """The parts of a path that may name a system: those of a file without its ending, of ``.`` those of the folder."""
+    if path == "-":
+        return ("stdin",)
+    place = Path(path) if Path(path).name not in ("", "..") else Path(path).resolve()
+    return place.parts if place.is_dir() else place.with_name(uncompressed_name(place.name)).with_suffix("").parts
+
+
+def evaluate_files(
+    files: Sequence[ScoreFile],
+    reading: Reading | None = None,
+    *,
+    options: Options | None = None,
+    prior: dict[str, float] | None = None,
+    workers: int = 1,
+    progress: Callable[[int], Progress | None] = lambda _: None,
+    each: Each = map,
+) -> list[Evaluation]:
+    """Evaluate every file, and compare the rows where they belong together.
+
+    Parameters
+    ----------
+    files
+        As `score_files` finds them.
+    reading
+        How to read them.
+    options
+        As in `evaluate`.
+    prior
+        As in `evaluate`.
+    workers
+        As in `evaluate`.
+    progress
+        Given the number of a file, what to call with the replicates done and wanted.
+    each
+        Applies a function to every file, as `map` does; `forked_map` provides one that uses several processes.
+    """
+    how = reading or Reading()
+
+    def evaluated(index: int, loaded: LoadedScores) -> Evaluation:
+        file = files[index]
+        row = evaluate(
+            loaded,
+            dev=None if file.dev is None else how.read(file.dev),
+            calibrate=None if file.calibrate is None else how.read(file.calibrate),
+            prior=prior,
+            labels=file.labels,
+            about=file.about,
+            options=options,
+            workers=workers,
+            progress=progress(index),
+        )
+        if file.dev is not None:
+            row = row.with_flags(*sex_flags(file.labels, file.dev.labels))
+        return row
+
+    def with_scores(index: int) -> tuple[Evaluation, Scores]:
+        loaded = how.read(files[index])
+        scores = loaded.data.to_scores() if isinstance(loaded.data, ScoreMatrix) else loaded.data
+        return evaluated(index, loaded), scores
+
+    return flag_rows(add_similarity(list(each(with_scores, range(len(files))))))

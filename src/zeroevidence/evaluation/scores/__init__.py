@@ -1,1 +1,0 @@
-"""Scores and searches in, rows of results out."""

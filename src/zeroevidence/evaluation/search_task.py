@@ -1,0 +1,193 @@
+"""A search through the enrolled identities: what is searched, and everything that comes of it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import nan
+
+import numpy as np
+
+from zeroevidence._typing import FloatArray, IntArray, StrArray
+from zeroevidence.calibrate.rows import RowCalibration, row_llrs
+from zeroevidence.data.matrix import ScoreMatrix
+from zeroevidence.data.scores import Scores
+from zeroevidence.errors import InputError
+from zeroevidence.evaluation.rows.curves import Curve, Trials, as_curve
+from zeroevidence.evaluation.rows.flags import Flag
+from zeroevidence.evaluation.rows.measure_result import MeasureResult
+from zeroevidence.evaluation.rows.setup import Options, SearchSetup
+from zeroevidence.measure.measures import IntervalRule, measures_of
+from zeroevidence.measure.search.disclosure import RowEvidence, search_view
+from zeroevidence.measure.search.longitudinal import FusedEvidence, SizeCurve
+from zeroevidence.measure.views import NameCounts
+from zeroevidence.uncertainty.search import HypotheticalEvidence, SearchResampler
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fold:
+    """Rows that share one calibration.
+
+    Parameters
+    ----------
+    rows
+        Which rows they are.
+    calibration
+        Fitted on other people.
+    scores
+        The scores that hold those a threshold may be set on.
+    rest
+        Rows of `scores` that a threshold may be set on; all of them unless given.
+    """
+
+    rows: IntArray
+    calibration: RowCalibration
+    scores: FloatArray
+    rest: IntArray | None = None
+
+    @property
+    def threshold_scores(self) -> FloatArray:
+        """The scores a threshold may be set on, taken anew each time: kept, they would be a second matrix."""
+        return self.scores if self.rest is None else self.scores[self.rest]
+
+    def llrs(self, scores: FloatArray, ddof: int) -> FloatArray:
+        """LLRs of whole rows."""
+        return row_llrs(scores, self.calibration, ddof=ddof)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SearchResult:
+    """Everything a search yields.
+
+    Parameters
+    ----------
+    metrics
+        The measures of the search.
+    trials
+        What each trial discloses.
+    evidence
+        LID and rank of each trial.
+    singled
+        1 where the predicate fired on exactly one identity.
+    folds
+        The calibrations.
+    setup
+        How scores became likelihood ratios.
+    names
+        How often each person's name came first, in the order of `Trials.by_speaker`.
+    prior
+        Probability of each identity beforehand; None where they are equal.
+    """
+
+    metrics: dict[str, MeasureResult]
+    trials: Trials
+    evidence: RowEvidence
+    singled: IntArray
+    folds: list[Fold]
+    setup: SearchSetup
+    names: NameCounts
+    prior: FloatArray | None = None
+
+
+class SearchTask(ABC):
+    """A closed-set search to evaluate: one matrix, or one for each fold of people."""
+
+    @property
+    @abstractmethod
+    def parts(self) -> tuple[ScoreMatrix, ...]:
+        """The score matrices that are searched."""
+
+    @property
+    @abstractmethod
+    def development(self) -> tuple[ScoreMatrix, ...]:
+        """The score matrices of the development people."""
+
+    @property
+    def size(self) -> int:
+        """Number of scores."""
+        return sum(part.scores.size for part in self.parts)
+
+    @property
+    @abstractmethod
+    def speaker_codes(self) -> IntArray:
+        """A number from 0 on for the speaker of each trial."""
+
+    @property
+    def flags(self) -> list[Flag]:
+        """Warnings about the way in which people are searched."""
+        return []
+
+    @abstractmethod
+    def run(self, options: Options) -> SearchResult:
+        """Calibrate the scores and measure the search."""
+
+    @abstractmethod
+    def curves(self, result: SearchResult, options: Options) -> dict[str, Curve]:
+        """Curves of figures."""
+
+    @abstractmethod
+    def resampler(self, result: SearchResult, options: Options) -> SearchResampler:
+        """The search on fewer people."""
+
+    @abstractmethod
+    def hypothetical(self, result: SearchResult, options: Options) -> list[HypotheticalEvidence]:
+        """What each trial would show if somebody else were its speaker, by fold of people."""
+
+    @abstractmethod
+    def fuse_recordings(self, result: SearchResult, options: Options) -> list[FusedEvidence]:
+        """What an attacker learns who holds 2, 3, ... recordings, for each number that enough people have."""
+
+
+def check_disjoint(data: ScoreMatrix | Scores, dev: ScoreMatrix | Scores) -> None:
+    """Development speakers must be other people: a calibration fitted on the evaluated ones flatters the attacker."""
+    here, there = data.speakers, dev.speakers
+    if here is None or there is None:
+        return
+    common = np.intersect1d(here, there)
+    if len(common):
+        raise InputError(
+            f"development and evaluation share {len(common)} speaker(s), among them {str(common[0])!r}; "
+            "expected other people in the development scores"
+        )
+
+
+def trial_table(trials: StrArray, speakers: StrArray, evidence: RowEvidence) -> Trials:
+    """What each trial discloses."""
+    greater, equal = evidence.greater, evidence.equal
+    linked = ((greater == 0) & (equal == 0)).astype(np.int64)
+    return Trials(trials, speakers, evidence.lid, 1.0 + greater + equal / 2.0, linked)
+
+
+def search_metrics(
+    evidence: RowEvidence, singled: IntArray | None, setup: SearchSetup, names: NameCounts | None = None
+) -> dict[str, MeasureResult]:
+    """The measures of per-trial evidence; `singled` and `names` are None where nobody counted."""
+    view = search_view(evidence, singled, names)
+    if setup.prior_given:  # LID is over that prior, and not over one in the number of identities
+        view = replace(view, prior_free=None)
+    results = {}
+    for measure in measures_of("search"):
+        value = measure.compute(view)
+        if value is not None:
+            number = nan if np.isnan(value[0]) else float(value[0])
+            results[measure.name] = MeasureResult.of(measure.name, number, measure.method_of(view) or str(setup))
+    return results
+
+
+def search_rules() -> dict[str, IntervalRule]:
+    """How the intervals of the measures of a search are made."""
+    rules = ((measure.name, measure.interval_of(None)) for measure in measures_of("search"))
+    return {name: rule for name, rule in rules if rule is not None}
+
+
+def name_codes(names: StrArray) -> IntArray:
+    """A number from 0 on for each name, in their order."""
+    return np.unique(names, return_inverse=True)[1].astype(np.int64)
+
+
+def mean_over_folds(curves: Sequence[tuple[int, SizeCurve]]) -> Curve:
+    """The mean of curves over the same numbers of identities, each of so many trials."""
+    _, first = curves[0]
+    weights = [trials for trials, _ in curves]
+    return as_curve(first.x, np.average([curve.y for _, curve in curves], axis=0, weights=weights), first.baseline)

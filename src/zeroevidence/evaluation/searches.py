@@ -1,0 +1,399 @@
+"""Searches through enrolled identities: through one matrix, or through one for each fold of people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from zeroevidence._typing import FloatArray, IntArray
+from zeroevidence.calibrate.rows import RowCalibration, check_searchable, fit_rows, speaker_folds
+from zeroevidence.data.matrix import FoldedScores, ScoreMatrix, column_speakers
+from zeroevidence.data.preparing import sort_by_name
+from zeroevidence.evaluation.curves import SearchedFold, alid_over_identities, evidence_curves
+from zeroevidence.evaluation.people import count_by_person, first_names, names_on_top
+from zeroevidence.evaluation.rows.curves import Curve, Trials
+from zeroevidence.evaluation.rows.flags import Flag, flag
+from zeroevidence.evaluation.rows.setup import Options, SearchSetup
+from zeroevidence.evaluation.score_checks import development_flags
+from zeroevidence.evaluation.search_task import (
+    Fold,
+    SearchResult,
+    SearchTask,
+    check_disjoint,
+    mean_over_folds,
+    name_codes,
+    search_metrics,
+    trial_table,
+)
+from zeroevidence.measure.search.disclosure import RowEvidence, check_prior, join_evidence, row_evidence
+from zeroevidence.measure.search.longitudinal import (
+    FusedEvidence,
+    firing_counts,
+    firing_threshold,
+    fuse_recordings,
+    recording_counts,
+    singling_out_curve,
+)
+from zeroevidence.measure.search.rank import first_identity
+from zeroevidence.measure.softplus import LN2
+from zeroevidence.measure.views import NameCounts
+from zeroevidence.uncertainty.null import ROWS_LIMIT
+from zeroevidence.uncertainty.search import HypotheticalEvidence, IdentityEvidence, SearchResampler
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MatrixSearch(SearchTask):
+    """A matrix whose trials are all of enrolled people.
+
+    Parameters
+    ----------
+    matrix
+        Trials against identities.
+    dev
+        Development people to calibrate on; without them the calibration is cross-fitted over speakers.
+    prior
+        Probability of each identity beforehand; equal unless given.
+    """
+
+    matrix: ScoreMatrix
+    dev: ScoreMatrix | None = None
+    prior: FloatArray | None = None
+
+    @property
+    def parts(self) -> tuple[ScoreMatrix, ...]:
+        """The matrix."""
+        return (self.matrix,)
+
+    @property
+    def development(self) -> tuple[ScoreMatrix, ...]:
+        """The matrix of the development people, where there is one."""
+        return () if self.dev is None else (self.dev,)
+
+    @property
+    def flags(self) -> list[Flag]:
+        """Warnings where development people were searched in another way."""
+        return [] if self.dev is None else development_flags(self.matrix, self.dev)
+
+    @property
+    def speaker_codes(self) -> IntArray:
+        """The column of each trial's speaker."""
+        return self.matrix.mated
+
+    def run(self, options: Options) -> SearchResult:
+        """Calibrate the scores and measure the search."""
+        scores, mated, prior = self.matrix.scores, self.matrix.mated, self.prior
+        check_searchable(scores, mated, ddof=options.ddof)
+        folds = fit_folds(self.matrix, self.dev, options)
+        lid = np.empty(len(mated))
+        greater, equal, singled = (np.empty(len(mated), dtype=np.int64) for _ in range(3))
+        for fold in folds:
+            part = scores if len(folds) == 1 else scores[fold.rows]
+            evidence = row_evidence(part, mated[fold.rows], fold.calibration, ddof=options.ddof, prior=prior)
+            lid[fold.rows], greater[fold.rows], equal[fold.rows] = evidence.lid, evidence.greater, evidence.equal
+            fires = firing_counts(part, firing_threshold(fold.threshold_scores, scores.shape[1]))
+            singled[fold.rows] = fires == 1
+        evidence = RowEvidence(lid, greater, equal, scores.shape[1])
+        setup = SearchSetup.fitted(
+            [fold.calibration for fold in folds], options, cross_fitted=self.dev is None, prior=prior is not None
+        )
+        trials = trial_table(self.matrix.trial_names, self.matrix.mated_names, evidence)
+        names = count_by_person(trials, names_on_top(self.matrix))
+        return SearchResult(
+            metrics=search_metrics(evidence, singled, setup, names),
+            trials=trials,
+            evidence=evidence,
+            singled=singled,
+            folds=folds,
+            setup=setup,
+            names=names,
+            prior=prior,
+        )
+
+    def curves(self, result: SearchResult, options: Options) -> dict[str, Curve]:
+        """Curves of figures."""
+        folds, evidence = result.folds, result.evidence
+        prior = None if self.prior is None else check_prior(self.prior, evidence.identities)
+        scores, mated = self.matrix.scores, self.matrix.mated
+        singled = [(len(fold.rows), singling_out_curve(scores[fold.rows], fold.threshold_scores)) for fold in folds]
+        others = [mated[fold.rest] if self.dev is None else self.dev.mated for fold in folds]
+        parts = (  # one at a time: together they would be a second matrix
+            SearchedFold(scores[fold.rows], mated[fold.rows], fold, mated_elsewhere)
+            for fold, mated_elsewhere in zip(folds, others, strict=True)
+        )
+        return {
+            **evidence_curves(evidence, None if prior is None else prior[mated]),
+            **alid_over_identities(scores.size, parts, options, prior),
+            "singling_out_over_identities": mean_over_folds(singled),
+        }
+
+    def resampler(self, result: SearchResult, options: Options) -> SearchResampler:
+        """The search on fewer people; beyond a size the enrolled identities stay as they are."""
+        scores, identities = self.matrix.scores, None
+        if scores.size <= ROWS_LIMIT:
+            n = scores.shape[1]
+            fires = np.empty(scores.shape, dtype=bool)
+            for fold in result.folds:
+                fires[fold.rows] = scores[fold.rows] > firing_threshold(fold.threshold_scores, n)
+            prior = np.full(n, 1.0 / n) if self.prior is None else self.prior
+            lid = self._lid_of_every_identity(result.folds, options)
+            identities = IdentityEvidence(scores, self.matrix.mated, lid, prior, fires)
+        return SearchResampler(
+            result.evidence,
+            result.singled,
+            self.matrix.mated,
+            seed=options.seed,
+            most=options.intervals,
+            everyone=identities,
+        )
+
+    def hypothetical(self, result: SearchResult, options: Options) -> list[HypotheticalEvidence]:
+        """What each trial would show if somebody else were its speaker."""
+        return [HypotheticalEvidence.ranked(self.matrix, self._lid_of_every_identity(result.folds, options))]
+
+    def fuse_recordings(self, result: SearchResult, options: Options) -> list[FusedEvidence]:
+        """What an attacker learns who holds 2, 3, ... recordings, for each number that enough people have."""
+        numbers = recording_counts(self.matrix.mated)
+        if numbers == [1] or len(np.unique(self.matrix.mated)) < 2:
+            return []
+        llrs = np.empty(self.matrix.scores.shape)
+        for fold in result.folds:
+            llrs[fold.rows] = fold.llrs(self.matrix.scores[fold.rows], options.ddof)
+        dev = None if self.dev is None else (result.folds[0].llrs(self.dev.scores, options.ddof), self.dev.mated)
+        log_prior = None if self.prior is None else np.log(self.prior)
+        fused = fuse_recordings(llrs, self.matrix.mated, ks=numbers, dev=dev, log_prior=log_prior, seed=options.seed)
+        return fused[1:]
+
+    def _lid_of_every_identity(self, folds: list[Fold], options: Options) -> FloatArray:
+        """LID of every identity as if it were the true one, trials x identities."""
+        scores = self.matrix.scores
+        log_prior = -np.log(scores.shape[1]) if self.prior is None else np.log(self.prior)
+        lid = np.empty(scores.shape)
+        for fold in folds:
+            llr = fold.llrs(scores[fold.rows], options.ddof)
+            weighed = llr + log_prior
+            top = weighed.max(axis=1, keepdims=True)
+            lid[fold.rows] = llr - top - np.log(np.exp(weighed - top).sum(axis=1, keepdims=True))
+        lid[scores.max(axis=1) == scores.min(axis=1)] = 0.0
+        return lid / LN2
+
+
+def average_disclosure(matrix: ScoreMatrix, options: Options | None = None) -> float:
+    """ALID of a search alone, cross-fitted by speaker: the number by which development people choose attackers.
+
+    Examples
+    --------
+    >>> mated = np.arange(40) % 8
+    >>> scores = np.random.default_rng(0).normal(size=(40, 8)) + 3.0 * np.eye(8)[mated]
+    >>> 1.0 < average_disclosure(ScoreMatrix(scores, mated)) < 3.0
+    True
+    """
+    return disclosure_with_error(matrix, options)[0]
+
+
+def disclosure_with_error(matrix: ScoreMatrix, options: Options | None = None) -> tuple[float, float]:
+    """Return `average_disclosure` and its standard error over people."""
+    options, matrix = options or Options(), sort_by_name(matrix)
+    lid = np.empty(len(matrix.mated))
+    for fold in fit_folds(matrix, None, options):
+        rows = fold.rows
+        lid[rows] = row_evidence(matrix.scores[rows], matrix.mated[rows], fold.calibration, ddof=options.ddof).lid
+    counts = np.bincount(matrix.mated)
+    excess = np.bincount(matrix.mated, lid - lid.mean())[counts > 0]
+    people = len(excess)
+    return float(lid.mean()), float(np.sqrt(people / max(people - 1, 1) * (excess**2).sum()) / len(lid))
+
+
+def fit_folds(matrix: ScoreMatrix, dev: ScoreMatrix | None, options: Options) -> list[Fold]:
+    """One fold calibrated on development data, or several, each calibrated on the other speakers."""
+
+    def fit(scores: FloatArray, mated: IntArray) -> RowCalibration:
+        return fit_rows(
+            scores,
+            mated,
+            method=options.calibration,
+            scaling=options.row_scaling,
+            ddof=options.ddof,
+            l2=options.l2,
+            balanced=options.balanced,
+            seed=options.seed,
+        )
+
+    rows = np.arange(len(matrix.mated))
+    if dev is not None:
+        return [Fold(rows, fit(dev.scores, dev.mated), dev.scores)]
+    folds = []
+    for held_out in speaker_folds(matrix.mated, seed=options.seed):
+        rest = np.setdiff1d(rows, held_out)
+        folds.append(Fold(held_out, fit(matrix.scores[rest], matrix.mated[rest]), matrix.scores, rest))
+    return folds
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FoldedSearch(SearchTask):
+    """Searches of all folds of people as one, each calibrated on the development people of its fold."""
+
+    scores: FoldedScores
+
+    @property
+    def parts(self) -> tuple[ScoreMatrix, ...]:
+        """The matrix of each fold."""
+        return self.scores.parts
+
+    @property
+    def development(self) -> tuple[ScoreMatrix, ...]:
+        """The matrix of the development people of each fold."""
+        return self.scores.dev
+
+    @property
+    def speaker_codes(self) -> IntArray:
+        """A number from 0 on for the speaker of each trial."""
+        return name_codes(np.concatenate([part.mated_names for part in self.parts]))
+
+    @property
+    def flags(self) -> list[Flag]:
+        """That people were cross-validated."""
+        return [flag("cross-validated", folds=len(self.parts))]
+
+    def run(self, options: Options) -> SearchResult:
+        """Calibrate and measure the searches of all folds as one."""
+        folds, first = [], 0
+        for part, dev in zip(self.parts, self.development, strict=True):
+            check_disjoint(part, dev)
+            (fold,) = fit_folds(part, dev, options)
+            folds.append(replace(fold, rows=first + fold.rows))
+            first += len(fold.rows)
+        identities = self.scores.identities
+        evidence = join_evidence([fold.evidence(fold.mated, identities) for fold in self._hypothetical(folds, options)])
+        searched = self._searched_rows()
+        singled = np.concatenate([_singled_out(rows, fold) for rows, fold in zip(searched, folds, strict=True)])
+        calibrations = [fold.calibration for fold in folds]
+        fitted = SearchSetup.fitted(calibrations, options, cross_fitted=False, prior=False)
+        setup = replace(fitted, folds=self.scores.sizes)
+        trials = trial_table(self.scores.trials, np.concatenate([part.mated_names for part in self.parts]), evidence)
+        names = self._names(trials, searched)
+        return SearchResult(
+            metrics=search_metrics(evidence, singled, setup, names),
+            trials=trials,
+            evidence=evidence,
+            singled=singled,
+            folds=folds,
+            setup=setup,
+            names=names,
+        )
+
+    def curves(self, result: SearchResult, options: Options) -> dict[str, Curve]:
+        """Curves of figures."""
+        searched = list(zip(self._searched_rows(), result.folds, strict=True))
+        singling_out = [(len(rows), singling_out_curve(rows, fold.threshold_scores)) for rows, fold in searched]
+        parts = (
+            SearchedFold(rows, np.zeros(len(rows), dtype=np.int64), fold, dev.mated)  # the true one is the first
+            for (rows, fold), dev in zip(searched, self.development, strict=True)
+        )
+        return {
+            **evidence_curves(result.evidence),
+            **alid_over_identities(self.size, parts, options),
+            "singling_out_over_identities": mean_over_folds(singling_out),
+        }
+
+    def resampler(self, result: SearchResult, options: Options) -> SearchResampler:
+        """The search on fewer people, with the enrolled identities as they are.
+
+        A fold that loses one of few identities is another search than the folds that do not.
+        """
+        return SearchResampler(
+            result.evidence, result.singled, result.trials.speaker, seed=options.seed, most=options.intervals
+        )
+
+    def hypothetical(self, result: SearchResult, options: Options) -> list[HypotheticalEvidence]:
+        """What each trial would show if another person of its fold were its speaker."""
+        return self._hypothetical(result.folds, options)
+
+    def _hypothetical(self, folds: Sequence[Fold], options: Options) -> list[HypotheticalEvidence]:
+        """The same, each trial being searched among the candidates of the other person."""
+        evidence = []
+        for number, (part, fold) in enumerate(zip(self.parts, folds, strict=True)):
+            first = np.zeros(len(part.mated), dtype=np.int64)  # a person's own column is the first candidate
+            columns = [
+                row_evidence(part.scores[:, candidates], first, fold.calibration, ddof=options.ddof)
+                for candidates in self.scores.candidates(number)
+            ]
+            lid, greater, equal = (
+                np.column_stack([getattr(column, name) for column in columns]) for name in ("lid", "greater", "equal")
+            )
+            among = self.scores.candidates(number)
+            on_top = [first_identity(part.scores[:, candidates]) for candidates in among]
+            first_of_all = np.column_stack(
+                [np.where(top >= 0, candidates[top], -1) for top, candidates in zip(on_top, among, strict=True)]
+            )
+            evidence.append(HypotheticalEvidence(part.mated, lid, greater, equal, first_of_all, among))
+        return evidence
+
+    def _names(self, trials: Trials, searched: Sequence[FloatArray]) -> NameCounts:
+        """How often each name came first; it can only do so in searches that it is part of."""
+        on_top, compared_names = [], []
+        for fold, (part, rows) in enumerate(zip(self.parts, searched, strict=True)):
+            names = column_speakers(part)[self.scores.candidates(fold)[part.mated]]
+            compared_names.append(names[:, 1:].ravel())
+            on_top.append(first_names(rows, names))
+        names, times = np.unique(np.concatenate(compared_names), return_counts=True)
+        compared = dict(zip(names.tolist(), times.tolist(), strict=True))
+        return count_by_person(trials, np.concatenate(on_top), compared)
+
+    def fuse_recordings(self, result: SearchResult, options: Options) -> list[FusedEvidence]:
+        """What an attacker learns who holds several recordings, for numbers that development people have too."""
+        numbers = set(recording_counts(name_codes(result.trials.speaker)))
+        ks = sorted(numbers.intersection(*(recording_counts(dev.mated) for dev in self.development)))
+        if ks == [1]:
+            return []
+        fused: list[list[FusedEvidence]] = []
+        places: list[IntArray] = []
+        for number, rows in enumerate(self._searched_rows()):
+            fold = result.folds[number]
+            for trials in _trials_of_distinct_people(self.parts[number].mated, self.scores.identities):
+                places.append(fold.rows[trials])
+                fused.append(self._fuse_fold(number, fold, rows[trials], trials, ks, options))
+        order = np.argsort(np.concatenate(places))
+        return [_joined(parts, order) for parts in list(zip(*fused, strict=True))[1:]]
+
+    def _fuse_fold(
+        self, number: int, fold: Fold, rows: FloatArray, trials: IntArray, ks: Sequence[int], options: Options
+    ) -> list[FusedEvidence]:
+        identities = self.scores.identities
+        column = self.parts[number].mated[trials] % identities
+        turned = (np.arange(identities) - column[:, None]) % identities  # the true one, first, goes to its column
+        llrs: FloatArray = np.take_along_axis(fold.llrs(rows, options.ddof), turned, axis=1)
+        dev = self.development[number]
+        return fuse_recordings(
+            llrs, column, ks=ks, dev=(fold.llrs(dev.scores, options.ddof), dev.mated), seed=options.seed
+        )
+
+    def _searched_rows(self) -> list[FloatArray]:
+        """For each fold its trials against the identities that each is searched among, the true one first."""
+        return [
+            np.take_along_axis(part.scores, self.scores.candidates(fold)[part.mated], axis=1)
+            for fold, part in enumerate(self.parts)
+        ]
+
+
+def _singled_out(rows: FloatArray, fold: Fold) -> IntArray:
+    fires = firing_counts(rows, firing_threshold(fold.threshold_scores, rows.shape[1]))
+    singled: IntArray = (fires == 1).astype(np.int64)
+    return singled
+
+
+def _trials_of_distinct_people(mated: IntArray, size: int) -> list[IntArray]:
+    """Trials of at most so many people each: people who are fused together need a column each."""
+    groups = (np.flatnonzero(mated // size == group) for group in range(int(mated.max()) // size + 1))
+    return [trials for trials in groups if len(trials)]
+
+
+def _joined(parts: Sequence[FusedEvidence], order: IntArray) -> FusedEvidence:
+    """The same number of recordings in all folds, in the order of the trials."""
+    columns = {
+        name: np.concatenate([getattr(part, name) for part in parts])[order]
+        for name in ("lid", "greater", "equal", "singled")
+    }
+    worth = np.average([part.worth for part in parts], weights=[len(part.lid) for part in parts])
+    return FusedEvidence(parts[0].k, float(worth), **columns)

@@ -1,0 +1,279 @@
+"""Simulated people whose truth is known, for plans of recordings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Literal, TypeAlias, get_args
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import ndtri
+from scipy.stats import t as student
+
+from zeroevidence._typing import FloatArray, IntArray
+from zeroevidence.calibrate.pav import rank
+from zeroevidence.data.matrix import ScoreMatrix
+from zeroevidence.errors import UsageError
+from zeroevidence.evaluation.rows.setup import Options
+from zeroevidence.evaluation.searches import MatrixSearch
+from zeroevidence.measure.measures import MEASURES, Measure, measures_of
+from zeroevidence.measure.pairs.linkability import ScoreView
+
+_GRID = 20_000  # quantiles of either class
+_SEARCH_SCORES = 1_000_000  # scores that stand for the population of a search
+_MOST_ROWS = 20_000
+_SEARCH_ERROR = 0.005  # of a value from so many scores, as a share of the range of the measure
+_LARGEST_SHIFT = 12.0  # standard deviations: both classes are fully separated
+_PURPOSE = 7  # keeps what is drawn here apart from other draws of the seed
+_UNEQUAL_POWER = 1.25  # of exponential variables: people count as two fifths of their number
+_TAILS = 4.0  # degrees of freedom of the effects of people where these have heavy tails
+_FACTOR_DEVIATION = 0.75  # standard deviation of the logarithm of how well each of them is recognised
+_TAILS_SCALE = float(np.sqrt(_TAILS / (_TAILS - 2.0)))
+_FACTORS = 400  # quantiles of these factors
+_REACH, _STEP = 60.0, 0.01  # of the grid on which distributions with heavy tails are computed
+
+# alike: equally many recordings, Gaussian effects; unequal: numbers of recordings vary more than exponentially;
+# heavy-tailed: effects of people have heavy tails, and a few are recognised much better than most
+Scenario: TypeAlias = Literal["alike", "unequal", "heavy-tailed"]
+SCENARIOS: tuple[Scenario, ...] = get_args(Scenario)
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """Who is recorded, how often, and how people differ.
+
+    Parameters
+    ----------
+    people
+        Number of people, each of whom is enrolled and tried.
+    utterances
+        Recordings of each person that are tried.
+    between
+        Share of the variance of scores that comes from who the people are: a third each from the enrolled person, the
+        person heard and the pair. The rest is a third from the recording and two thirds from chance.
+    uneven
+        Whether numbers of recordings follow Zipf's law, with `utterances` as their mean.
+    scenario
+        What people are like: ``alike``, ``unequal`` (in their numbers of recordings) or ``heavy-tailed``.
+    """
+
+    people: int
+    utterances: int = 10
+    between: float = 0.5
+    uneven: bool = False
+    scenario: Scenario = "alike"
+
+    def __post_init__(self) -> None:
+        for name, least in (("people", 2), ("utterances", 1)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < least:
+                raise UsageError(f"{name}: expected a whole number from {least} on, got {value!r}")
+        if not 0.0 <= self.between < 1.0:
+            raise UsageError(f"between: expected a number from 0 to below 1, got {self.between!r}")
+
+    @property
+    def scores(self) -> int:
+        """How many scores everybody against everybody gives."""
+        return self.people * self.people * self.utterances
+
+    @property
+    def of_person(self) -> float:
+        """Standard deviation of each effect of people: enrolled, heard, pair."""
+        return float(np.sqrt(self.between / 3.0))
+
+    @property
+    def of_recording(self) -> float:
+        """Standard deviation of the effect of a recording."""
+        return float(np.sqrt((1.0 - self.between) / 3.0))
+
+    @property
+    def of_chance(self) -> float:
+        """Standard deviation of what nothing explains."""
+        return float(np.sqrt(2.0 * (1.0 - self.between) / 3.0))
+
+    def recordings(self) -> IntArray:
+        """Recordings of each person, the one who speaks most first.
+
+        Examples
+        --------
+        >>> Design(4, 10, uneven=True).recordings().tolist()
+        [19, 10, 6, 5]
+        >>> Design(4, 10, scenario="unequal").recordings().tolist()
+        [25, 10, 4, 1]
+        """
+        places = np.arange(1, self.people + 1)
+        if self.uneven:
+            shares = 1.0 / places
+        elif self.scenario == "unequal":
+            shares = (-np.log((places - 0.5) / self.people)) ** _UNEQUAL_POWER
+        else:
+            return np.full(self.people, self.utterances)
+        counts: IntArray = np.round(self.utterances * self.people * shares / shares.sum()).astype(np.int64)
+        return np.maximum(1, counts)
+
+    @property
+    def heavy(self) -> bool:
+        """Whether people differ with heavy tails."""
+        return self.scenario == "heavy-tailed"
+
+    def draw_effects(self, rng: np.random.Generator, size: int | tuple[int, ...]) -> FloatArray:
+        """Effects of people, each of the variance of one."""
+        drawn = rng.standard_t(_TAILS, size) / _TAILS_SCALE if self.heavy else rng.standard_normal(size)
+        return self.of_person * drawn
+
+    def draw_factors(self, rng: np.random.Generator, size: int) -> FloatArray:
+        """How well each person is recognised, 1 on average."""
+        if not self.heavy:
+            return np.ones(size)
+        return np.exp(_FACTOR_DEVIATION * rng.standard_normal(size) - _FACTOR_DEVIATION**2 / 2.0)
+
+
+def simulated(design: Design, shift: float, seed: int, *number: int) -> ScoreMatrix:
+    """One simulated recording: every utterance against everybody; `number` tells the simulations of a seed apart."""
+    key = (_PURPOSE, design.people, *number)
+    rng = np.random.default_rng(np.random.SeedSequence(entropy=seed, spawn_key=key))
+    n = design.people
+    speaker = np.repeat(np.arange(n), design.recordings())
+    enrolled, heard = design.draw_effects(rng, (2, n))
+    pair = design.of_person * rng.standard_normal((n, n))
+    scores = enrolled + heard[speaker][:, None] + pair[speaker]
+    scores += design.of_recording * rng.standard_normal((len(speaker), 1))
+    scores += design.of_chance * rng.standard_normal(scores.shape)
+    scores[np.arange(len(speaker)), speaker] += shift * design.draw_factors(rng, n)[speaker]
+    names = np.char.add("s", np.arange(n).astype(str))
+    return ScoreMatrix(scores, speaker, trial_speakers=names[speaker], enrolment_speakers=names)
+
+
+def simulated_systems(
+    design: Design, shifts: Sequence[float], shared: float, seed: int, number: int
+) -> list[ScoreMatrix]:
+    """Several systems on the same recordings; `shared` is the share of the variance that all have in common."""
+    common = simulated(design, 0.0, seed, number)
+    systems = []
+    for system, shift in enumerate(shifts, 1):
+        separate = simulated(design, 0.0, seed, number, system)
+        scores = np.sqrt(shared) * common.scores + np.sqrt(1.0 - shared) * separate.scores
+        scores[np.arange(len(common.mated)), common.mated] += shift
+        systems.append(replace(common, scores=scores))
+    return systems
+
+
+def truth(design: Design, shift: float) -> dict[str, float]:
+    """Return every measure that can be planned for, in the population.
+
+    Examples
+    --------
+    >>> found = truth(Design(30), 1.0)
+    >>> round(found["eer"], 3), round(found["d_ece"], 3), 0.0 < found["alid"] < 4.9
+    (0.309, 0.109, True)
+    """
+    return {**_of_pairs(design, shift), **_of_search(_searched(design), shift)}
+
+
+def plannable(name: str) -> Measure:
+    """Return the measure of that name, if it can be planned for."""
+    measure = MEASURES.find(name)
+    values = truth(Design(2), 1.0)
+    if measure.name not in values:
+        raise UsageError(f"{name} cannot be planned for; expected one of {', '.join(values)}")
+    return measure
+
+
+def shift_of(design: Design, name: str, value: float) -> float:
+    """Return the shift of mated pairs with which a measure has this value in the population."""
+    by_search = plannable(name).family == "search"
+
+    def value_at(shift: float) -> float:
+        return (_of_search(_searched(design), shift) if by_search else _of_pairs(design, shift))[name]
+
+    nothing, everything = value_at(0.0), value_at(_LARGEST_SHIFT)
+    if abs(value - nothing) <= (_SEARCH_ERROR * abs(everything - nothing) if by_search else 1e-9):
+        return 0.0
+    low, high = min(nothing, everything), max(nothing, everything)
+    if not low < value < high:
+        ends = [round(end, 3) + 0.0 for end in (low, high)]
+        raise UsageError(f"{name}: expected a value from {ends[0]:g} to {ends[1]:g}, got {value:g}")
+    precision = 1e-3 if by_search else 1e-6
+    return float(brentq(lambda shift: value_at(shift) - value, 0.0, _LARGEST_SHIFT, xtol=precision))
+
+
+def _of_pairs(design: Design, shift: float) -> dict[str, float]:
+    """One-to-one measures of targets and non-targets, from quantiles of both."""
+    target, nontarget = _quantiles(design.between, shift) if design.heavy else _gaussian_quantiles(shift)
+    view = ScoreView(rank(target, nontarget))
+    values = {
+        measure.name: measure.compute(view) for measure in measures_of("one-to-one") if _is_planned(measure, view)
+    }
+    return {name: value for name, value in values.items() if isinstance(value, float)}
+
+
+def _gaussian_quantiles(shift: float) -> tuple[FloatArray, FloatArray]:
+    """Quantiles of two Gaussians of variance 1."""
+    quantiles = ndtri((np.arange(_GRID) + 0.5) / _GRID)
+    return quantiles + shift, quantiles
+
+
+def _quantiles(between: float, shift: float) -> tuple[FloatArray, FloatArray]:
+    """Quantiles of targets and of non-targets of people who differ with heavy tails."""
+    grid, cumulated = _heavy_distribution(between)
+    factors = np.exp(_FACTOR_DEVIATION * ndtri((np.arange(_FACTORS) + 0.5) / _FACTORS))
+    shifts = shift * factors / factors.mean()
+    of_targets = np.mean([np.interp(grid - moved, grid, cumulated) for moved in shifts], axis=0)
+    wanted = (np.arange(_GRID) + 0.5) / _GRID
+    return np.interp(wanted, of_targets, grid), np.interp(wanted, cumulated, grid)
+
+
+@lru_cache(maxsize=4)
+def _heavy_distribution(between: float) -> tuple[FloatArray, FloatArray]:
+    """Distribution function, on a grid, of scores of other people whose effects have heavy tails."""
+    grid = np.arange(-_REACH, _REACH + _STEP / 2.0, _STEP)
+    rest = np.sqrt(1.0 - 2.0 * between / 3.0)
+    parts = [np.exp(-0.5 * (grid / rest) ** 2)]
+    scale = np.sqrt(between / 3.0) / _TAILS_SCALE
+    if scale > 0.0:
+        # The mass of each cell, since the density may be narrower than a cell.
+        ends = np.append(grid - _STEP / 2.0, grid[-1] + _STEP / 2.0)
+        parts += 2 * [np.diff(student.cdf(ends / scale, _TAILS))]
+    # Cyclic convolution: what passes the ends of the grid is far beyond what is asked for.
+    spectrum = np.prod([np.fft.rfft(np.fft.ifftshift(part)) for part in parts], axis=0)
+    density = np.maximum(np.fft.fftshift(np.fft.irfft(spectrum, len(grid))), 0.0)
+    cumulated = np.cumsum(density) - density / 2.0
+    return grid, cumulated / density.sum()
+
+
+def _searched(design: Design) -> Design:
+    """Return the design reduced to what matters to a search, so that its measures are computed once."""
+    scenario: Scenario = "heavy-tailed" if design.heavy else "alike"
+    return Design(design.people, 1, design.between, scenario=scenario)
+
+
+@lru_cache(maxsize=64)
+def _of_search(design: Design, shift: float) -> dict[str, float]:
+    """Return the measures of a search through as many people, with new ones in every trial."""
+    trials = min(_MOST_ROWS, max(2, _SEARCH_SCORES // design.people))
+    rng = np.random.default_rng(np.random.SeedSequence(entropy=0, spawn_key=(_PURPOSE, design.people)))
+    rest = np.hypot(design.of_person, design.of_chance)  # of the pair and chance
+    halves = []
+    for _ in range(2):
+        size = (trials, design.people)
+        # without the effects of the person heard and of the recording, which all scores of a trial share
+        scores = design.draw_effects(rng, size) + rest * rng.standard_normal(size)
+        scores[:, 0] += shift * design.draw_factors(rng, trials)
+        halves.append(ScoreMatrix(scores, np.zeros(trials, dtype=np.int64)))
+    # calibrated on other people, as by an attacker who has many to learn from
+    metrics = MatrixSearch(halves[0], halves[1]).run(Options()).metrics
+    return {name: float(result) for name, result in metrics.items() if _is_planned(MEASURES[name], None)}
+
+
+def _is_planned(measure: Measure, view: ScoreView | None) -> bool:
+    """Whether the truth is one number that follows from the order of scores, and an interval shrinks to it.
+
+    The entropy of a histogram would take too many rows to know.
+    """
+    return (
+        measure.interval_of(view) not in (None, "extreme", "entropy")
+        and measure.discloses != "none"
+        and measure.per_score is None
+    )

@@ -1,1 +1,0 @@
-"""Scores of a tandem in, rows of results out."""

@@ -1,0 +1,321 @@
+"""Calibration of a search, fitted by streaming over pairs: a fixed weight, one of other people, or one cross-fitted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zeroevidence._typing import FloatArray, IntArray
+from zeroevidence.calibrate.logistic import LogisticFit, ScoreBins, fit_logistic, fit_points
+from zeroevidence.calibrate.rows import RowScaling, speaker_folds
+from zeroevidence.data.preparing import name_ranks
+from zeroevidence.errors import InputError
+from zeroevidence.linkage.evidence import centred, score_rows
+from zeroevidence.linkage.inputs import Pairing, Scoring, check_other_people
+from zeroevidence.linkage.plan import SearchPlan, plan_search
+from zeroevidence.linkage.search import CalibrationFacts
+
+_EXACT_BELOW = 1 << 20
+_SAMPLE = 64  # rows that a scale is taken from
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PairStatistics:
+    """Scaled scores of true identities and of others; `largest` are the highest raw scores, if asked for.
+
+    Scores of rows that were not standardised have their `offset` taken off and are divided by their `unit`, so that
+    bins are as narrow for them.
+    """
+
+    target: FloatArray
+    others: FloatArray  # points: single scores, or means of bins
+    counts: FloatArray  # how many each point stands for
+    low: float
+    high: float  # of the others
+    largest: FloatArray
+    offset: float = 0.0
+    unit: float = 1.0
+
+    @staticmethod
+    def merge(parts: Sequence[PairStatistics], *, top: int = 0) -> PairStatistics:
+        """Return the statistics of all pairs of several parts, which have offset and unit in common."""
+        if not parts:
+            raise InputError("no pairs to fit a calibration on")
+        largest = np.concatenate([part.largest for part in parts])
+        return PairStatistics(
+            np.concatenate([part.target for part in parts]),
+            np.concatenate([part.others for part in parts]),
+            np.concatenate([part.counts for part in parts]),
+            min(part.low for part in parts),
+            max(part.high for part in parts),
+            np.sort(largest)[::-1][:top] if top else largest,
+            parts[0].offset,
+            parts[0].unit,
+        )
+
+    def threshold(self, count: int) -> float:
+        """Return the score that `count` of all scores exceed, ties aside; `largest` must hold one more than that."""
+        largest = np.sort(self.largest)[::-1]
+        return float(largest[count]) if count < len(largest) else -np.inf
+
+    def fit(self, *, l2: float = 0.0, balanced: bool = False) -> LogisticFit:
+        """Maximum-likelihood weight and bias, as `calibrate.logistic.fit_logistic` of the single pairs."""
+        l2 /= self.unit**2
+        if (self.counts == 1.0).all():
+            fit = fit_logistic(self.target, self.others, l2=l2, balanced=balanced)
+        else:
+            separable = l2 == 0.0 and bool(self.target.min() >= self.high or self.target.max() <= self.low)
+            points = (self.target, None), (self.others, self.counts)
+            fit = fit_points(*points, l2=l2, balanced=balanced, separable=separable)
+        weight = fit.weight / self.unit
+        return replace(fit, weight=weight, bias=fit.bias - weight * self.offset)
+
+
+class _Collector:
+    """Collects blocks of rows of one fold."""
+
+    def __init__(self, exact: bool, top: int, scale: tuple[float, float]) -> None:
+        self.top, self.scale = top, scale
+        self.bins = None if exact else ScoreBins()
+        self.target: list[FloatArray] = []
+        self.single: list[FloatArray] = []  # scores of other identities, where there are no bins
+        self.largest: list[FloatArray] = []
+        self.floor, self.pending = -np.inf, 0
+        self.low, self.high = np.inf, -np.inf
+
+    def add_scores(self, scores: FloatArray) -> None:
+        """Collect the largest raw scores."""
+        if not self.top:
+            return
+        above = scores[scores > self.floor]
+        self.largest.append(above)
+        self.pending += len(above)
+        if self.pending > 4 * self.top + 65536:
+            self._prune()
+
+    def _prune(self) -> None:
+        scores = np.concatenate(self.largest)
+        if len(scores) > self.top:
+            scores = np.partition(scores, len(scores) - self.top)[len(scores) - self.top :]
+            self.floor = float(np.nextafter(scores.min(), -np.inf))
+        self.largest, self.pending = [scores], len(scores)
+
+    def add(self, z: FloatArray, mated: IntArray) -> None:
+        """Collect scaled rows."""
+        index = np.arange(len(z))
+        self.target.append(z[index, mated])
+        keep = np.ones(z.shape, bool)
+        keep[index, mated] = False
+        others = z[keep]
+        self.low, self.high = min(self.low, float(others.min())), max(self.high, float(others.max()))
+        if self.bins is None:
+            self.single.append(others)
+        else:
+            self.bins.add(others)
+
+    def statistics(self) -> PairStatistics:
+        """Return the statistics of what was collected."""
+        if self.top:
+            self._prune()
+        single = np.concatenate([np.zeros(0), *self.single])
+        others, counts = (single, np.ones(len(single))) if self.bins is None else self.bins.points()
+        return PairStatistics(
+            np.concatenate(self.target),
+            others,
+            counts,
+            self.low,
+            self.high,
+            np.concatenate([np.zeros(0), *self.largest]),
+            *self.scale,
+        )
+
+
+def pair_statistics(
+    trial_vectors: Any,
+    enrol_vectors: Any,
+    mated: Any,
+    *,
+    scoring: Scoring = "dot",
+    ddof: int = 0,
+    row_scaling: RowScaling = "standardise",
+    folds: Sequence[IntArray] | None = None,
+    top: int = 0,
+) -> list[PairStatistics]:
+    """Statistics of all pairs, one for each fold of trials (all trials together unless given).
+
+    `top` asks for that many of the largest raw scores of each fold, which determine the threshold of singling out.
+
+    Examples
+    --------
+    >>> people = np.eye(3)
+    >>> trials = np.array([[0.9, 0.2, 0.1], [0.5, 0.4, 0.6], [0.3, 0.1, 0.7]])
+    >>> (whole,) = pair_statistics(trials, people, [0, 1, 2], top=4)
+    >>> whole.target.round(2).tolist(), int(whole.counts.sum()), whole.threshold(3)
+    ([1.4, -1.22, 1.34], 6, 0.5)
+    """
+    options: dict[str, Any] = {"scoring": scoring, "ddof": ddof, "dtype": np.float64, "moments": lambda _: None}
+    plan = plan_search(trial_vectors, enrol_vectors, mated, weight=1.0, row_scaling=row_scaling, **options)
+    folds = [np.arange(plan.trials)] if folds is None else folds
+    exact = plan.trials * plan.identities < _EXACT_BELOW
+    statistics = []
+    scale = _common_scale(plan)
+    for fold in folds:
+        collector = _Collector(exact, top, scale)
+        for part, scores in score_rows(plan, fold):
+            collector.add_scores(scores)
+            scaled = _scaled(plan, scores)
+            if row_scaling != "standardise":
+                scaled -= scale[0]
+                scaled /= scale[1]
+            collector.add(scaled, plan.mated[fold[part]])
+        statistics.append(collector.statistics())
+    return statistics
+
+
+def _scaled(plan: SearchPlan, scores: FloatArray) -> FloatArray:
+    """Return scaled rows, as a calibration takes them; `scores` may change in place."""
+    if plan.row_scaling == "none":
+        return scores
+    _, deviation = centred(scores, plan.ddof)
+    if plan.row_scaling == "standardise":
+        scores /= np.where(deviation > 0.0, deviation, np.inf)[:, None]
+    return scores
+
+
+def _common_scale(plan: SearchPlan) -> tuple[float, float]:
+    """Mean and deviation of scaled scores, estimated from a few rows; of standardised rows 0 and 1."""
+    if plan.row_scaling == "standardise":
+        return 0.0, 1.0
+    rows = np.unique(np.linspace(0, plan.trials - 1, _SAMPLE).astype(np.int64))
+    scores = np.concatenate([_scaled(plan, scores) for _, scores in score_rows(plan, rows)])
+    return float(scores.mean()), float(scores.std()) or 1.0
+
+
+def fit_link(
+    trial_vectors: Any,
+    enrol_vectors: Any,
+    mated: Any,
+    *,
+    scoring: Scoring = "dot",
+    ddof: int = 0,
+    row_scaling: RowScaling = "standardise",
+    l2: float = 0.0,
+    balanced: bool = False,
+) -> LogisticFit:
+    """Logistic calibration of scaled rows, from development embeddings, without the matrix of their scores.
+
+    ``link(..., weight=fit.weight, bias=fit.bias - fit.prior_log_odds)`` uses it.
+
+    Examples
+    --------
+    >>> people = np.eye(3)
+    >>> trials = np.array([[0.9, 0.2, 0.1], [0.5, 0.4, 0.6], [0.3, 0.1, 0.7]])
+    >>> fit = fit_link(trials, people, [0, 1, 2])
+    >>> round(fit.weight, 2), round(fit.bias - fit.prior_log_odds, 2)
+    (0.78, -0.09)
+    """
+    (statistics,) = pair_statistics(
+        trial_vectors, enrol_vectors, mated, scoring=scoring, ddof=ddof, row_scaling=row_scaling
+    )
+    return statistics.fit(l2=l2, balanced=balanced)
+
+
+_Statistics: TypeAlias = Callable[..., list[PairStatistics]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SearchCalibration:
+    """Weight, bias and threshold of each trial, and the method of calibration."""
+
+    weight: FloatArray
+    bias: FloatArray
+    threshold: FloatArray | None  # of singling out; None where it cannot be fitted
+    facts: CalibrationFacts
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return all fields as arrays, as checkpoints take them."""
+        arrays: dict[str, NDArray[Any]] = {"weight": self.weight, "bias": self.bias}
+        if self.threshold is not None:
+            arrays["threshold"] = self.threshold
+        facts = {"method": np.array(self.facts.method), "cross_fitted": np.array(self.facts.cross_fitted)}
+        return arrays | facts
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> SearchCalibration:
+        """Return the calibration that `to_arrays` wrote."""
+        facts = CalibrationFacts(arrays["method"].item(), arrays["cross_fitted"].item())
+        return cls(arrays["weight"], arrays["bias"], arrays.get("threshold"), facts)
+
+
+def calibrate_search(
+    search: Pairing,
+    development: Pairing | None = None,
+    *,
+    weight: float | None = None,
+    scoring: Scoring = "cosine",
+    ddof: int = 0,
+    row_scaling: RowScaling = "standardise",
+    seed: int = 0,
+) -> SearchCalibration:
+    """Return weight, bias and threshold of each trial.
+
+    Parameters
+    ----------
+    search
+        The trials to be calibrated.
+    development
+        A search among other people to fit on; without one, each speaker's trials are calibrated on those of the other
+        speakers, which is a second pass over all pairs.
+    weight
+        Use this weight and fit nothing; there is no threshold then.
+    scoring
+        Scoring of the search, as in `link`.
+    ddof
+        The divisor of the row variance is N - `ddof`.
+    row_scaling
+        Scaling of each row, as in `link`.
+    seed
+        Seed of the folds of speakers.
+    """
+    if weight is not None:
+        trials = len(search.trial)
+        return SearchCalibration(np.full(trials, weight), np.zeros(trials), None, CalibrationFacts("given"))
+    statistics = partial(pair_statistics, scoring=scoring, ddof=ddof, row_scaling=row_scaling)
+    if development is None:
+        return _cross_fit(search, statistics, seed)
+    check_other_people(search, development)
+    return _fit_development(search, development, statistics)
+
+
+def _fit_development(search: Pairing, development: Pairing, statistics: _Statistics) -> SearchCalibration:
+    """Return one fit for all; one pair in N exceeds the threshold, N being the identities of the search."""
+    trials, identities = len(search.trial), len(search.enrol)
+    above = len(development.trial) * len(development.enrol) // identities  # pairs above the threshold
+    (part,) = statistics(development.trial, development.enrol, development.mated, top=above + 1)
+    fit = part.fit()
+    return SearchCalibration(
+        np.full(trials, fit.weight),
+        np.full(trials, fit.bias - fit.prior_log_odds),
+        np.full(trials, part.threshold(above)) if above else None,
+        CalibrationFacts("logistic"),
+    )
+
+
+def _cross_fit(search: Pairing, statistics: _Statistics, seed: int) -> SearchCalibration:
+    """Return, for each fold of speakers, the fit and the threshold of the other folds."""
+    trials = len(search.trial)
+    weight, bias, threshold = (np.empty(trials) for _ in range(3))
+    folds = speaker_folds(name_ranks(search.people)[search.mated], seed=seed)
+    parts = statistics(search.trial, search.enrol, search.mated, folds=folds, top=trials + 1)
+    for index, rows in enumerate(folds):
+        above = trials - len(rows)
+        rest = PairStatistics.merge(parts[:index] + parts[index + 1 :], top=above + 1)
+        fit = rest.fit()
+        weight[rows], bias[rows] = fit.weight, fit.bias - fit.prior_log_odds
+        threshold[rows] = rest.threshold(above)
+    return SearchCalibration(weight, bias, threshold, CalibrationFacts("logistic", cross_fitted=True))

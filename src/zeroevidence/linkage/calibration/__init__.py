@@ -1,1 +1,0 @@
-"""Calibration of a search, fitted by streaming over pairs."""

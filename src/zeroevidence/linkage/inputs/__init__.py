@@ -1,1 +1,0 @@
-"""Embeddings of a search: vectors and where they lie, their scoring, and who is paired with whom."""

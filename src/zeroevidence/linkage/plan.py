@@ -1,0 +1,198 @@
+"""A checked search: both sides, the true identity of each trial, its calibration, and the moments of the enrolment."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from zeroevidence._typing import BoolArray, FloatArray, IntArray
+from zeroevidence.calibrate.rows import ROW_SCALINGS, RowScaling
+from zeroevidence.errors import InputError, UsageError
+from zeroevidence.linkage.inputs import SCORINGS, ScoreFunction, Scoring, VectorSet, vector_sets
+from zeroevidence.linkage.optional import one_blas_thread
+
+_SAMPLE = 1024
+_BLOCK_BYTES = 1 << 20  # worked on at once: stays in cache
+_RUNS = 16  # fixed, so that the order of additions does not depend on the number of threads
+_GRID = 2.0**-6  # of the largest entry
+_DOUBTFUL = 1e-7  # of |x|^2 tr(C): below, rounding of x' C x shows in the deviation
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EnrolmentMoments:
+    """First and second moments of centred enrolment vectors.
+
+    `centre` lies near their mean on a coarse binary grid. Taking it off makes products small, hence exact in short
+    number formats; being coarse, it leaves vectors of few digits (counts, signs, one-hot) with few digits, so that
+    scores that tie still tie.
+    """
+
+    count: int
+    centre: FloatArray
+    mean: FloatArray  # of the centred vectors
+    covariance: FloatArray
+    longest: float  # length of the longest centred vector
+
+    def of_rows(self, x: FloatArray, ddof: int) -> tuple[FloatArray, FloatArray, BoolArray]:
+        """Mean and deviation of the rows of centred scores, and which of them rounding may have spoilt."""
+        return self.of_products(
+            x @ self.mean, np.einsum("ij,ij->i", x @ self.covariance, x), np.einsum("ij,ij->i", x, x), ddof
+        )
+
+    def of_products(
+        self, mean: FloatArray, variance: FloatArray, square: FloatArray, ddof: int, xp: Any = np
+    ) -> tuple[FloatArray, FloatArray, BoolArray]:
+        """The same from ``x . m``, ``x' C x`` and ``x . x``, which are arrays of the module `xp`."""
+        scale = square * float(np.trace(self.covariance) + self.mean @ self.mean)
+        doubtful = ~(variance > _DOUBTFUL * scale)
+        deviation = xp.sqrt(variance.clip(min=0.0) * (self.count / (self.count - ddof)))
+        return mean, deviation, doubtful
+
+
+def sampled_centre(enrol: VectorSet) -> FloatArray:
+    """Return a point of the grid near the mean of vectors taken at even steps."""
+    sample = enrol.take(np.unique(np.linspace(0, enrol.count - 1, _SAMPLE).astype(np.int64)))
+    largest = float(np.abs(sample).max())
+    step = 2.0 ** np.ceil(np.log2(largest)) * _GRID if largest > 0.0 else 1.0
+    centre: FloatArray = np.round(sample.mean(axis=0) / step) * step
+    return centre
+
+
+def enrolment_moments(enrol: VectorSet) -> EnrolmentMoments:
+    """Moments by one pass over the enrolment vectors: threads take runs of blocks, added up in their order."""
+    centre = sampled_centre(enrol)
+    blocks = list(enrol.blocks(max(64, _BLOCK_BYTES // (8 * enrol.dim))))
+    runs = [blocks[at::_RUNS] for at in range(min(_RUNS, len(blocks)))]
+
+    def sums(run: Sequence[tuple[int, int]]) -> tuple[FloatArray, FloatArray, float]:
+        first, second, longest = np.zeros(enrol.dim), np.zeros((enrol.dim, enrol.dim)), 0.0
+        for start, stop in run:
+            block = enrol.read(start, stop)
+            block -= centre
+            first += np.ones(len(block)) @ block
+            second += block.T @ block
+            longest = max(longest, float(np.einsum("ij,ij->i", block, block).max()))
+        return first, second, longest
+
+    with one_blas_thread(), ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        parts = list(pool.map(sums, runs))
+    mean = np.sum([part[0] for part in parts], axis=0) / enrol.count
+    second = np.sum([part[1] for part in parts], axis=0) / enrol.count
+    longest = float(np.sqrt(max(part[2] for part in parts)))
+    return EnrolmentMoments(enrol.count, centre, mean, second - np.outer(mean, mean), longest)
+
+
+LARGEST_WEIGHT = 1e6  # times the deviation of scaled rows: beyond, the rounding of scores would decide the evidence
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SearchPlan:
+    """A search as the engines take it."""
+
+    trial: VectorSet
+    enrol: VectorSet
+    mated: IntArray
+    weight: FloatArray  # one per trial
+    bias: FloatArray
+    threshold: FloatArray | None
+    ddof: int
+    dtype: Any  # of the products
+    function: ScoreFunction | None
+    moments: EnrolmentMoments | None  # None with a scoring function, or where the engine does without
+    row_scaling: RowScaling = "standardise"
+
+    @property
+    def identities(self) -> int:
+        """Number of enrolled identities."""
+        return self.enrol.count
+
+    @property
+    def trials(self) -> int:
+        """Number of trials."""
+        return len(self.mated)
+
+
+def plan_search(
+    trial_vectors: Any,
+    enrol_vectors: Any,
+    mated: Any,
+    *,
+    weight: float | FloatArray,
+    bias: float | FloatArray = 0.0,
+    scoring: Scoring = "dot",
+    ddof: int = 0,
+    row_scaling: RowScaling = "standardise",
+    threshold: float | FloatArray | None = None,
+    dtype: Any = None,
+    moments: Callable[[VectorSet], EnrolmentMoments | None] = enrolment_moments,
+) -> SearchPlan:
+    """Check everything that can be checked beforehand, and compute the moments of the enrolment by `moments`.
+
+    Raises
+    ------
+    InputError
+        Naming the trial, the enrolment or the option that is wrong.
+    """
+    if not callable(scoring) and scoring not in SCORINGS:
+        raise UsageError(f"unknown scoring {scoring!r}; expected {' or '.join(SCORINGS)}, or a function of two blocks")
+    trial, enrol = vector_sets(trial_vectors, enrol_vectors, scoring)
+    if trial.dim != enrol.dim and not callable(scoring):
+        raise InputError(f"trial vectors have {trial.dim} entries, enrolment vectors {enrol.dim}; expected the same")
+    if enrol.count < 2:
+        raise InputError(f"a search needs at least two enrolled identities, got {enrol.count}")
+    if ddof not in (0, 1):
+        raise UsageError(f"expected ddof 0 or 1, got {ddof}")
+    if row_scaling not in ROW_SCALINGS:
+        raise UsageError(f"row_scaling: expected one of {', '.join(ROW_SCALINGS)}, got {row_scaling!r}")
+    if dtype is None:
+        dtype = np.float32 if trial.single and enrol.single and not callable(scoring) else np.float64
+    if np.dtype(dtype) not in (np.dtype(np.float32), np.dtype(np.float64)):
+        raise UsageError(f"expected products in float32 or float64, got {np.dtype(dtype)}")
+    return SearchPlan(
+        trial,
+        enrol,
+        _check_mated(mated, trial.count, enrol.count),
+        check_weight(_per_trial("weight", weight, trial.count), row_scaling),
+        _per_trial("bias", bias, trial.count),
+        None if threshold is None else _per_trial("threshold", threshold, trial.count),
+        ddof,
+        np.dtype(dtype),
+        scoring if callable(scoring) else None,
+        None if callable(scoring) else moments(enrol),
+        row_scaling,
+    )
+
+
+def _check_mated(mated: Any, trials: int, identities: int) -> IntArray:
+    array = np.asarray(mated)
+    if array.shape != (trials,) or not np.issubdtype(array.dtype, np.integer):
+        raise InputError(f"mated: expected {trials} whole numbers, one per trial, got {array.dtype} {array.shape}")
+    outside = np.flatnonzero((array < 0) | (array >= identities))
+    if len(outside):
+        row = int(outside[0])
+        raise InputError(f"mated: trial {row} names identity {array[row]}; expected 0 to {identities - 1}")
+    return array.astype(np.int64)
+
+
+def check_weight(weight: float | FloatArray, row_scaling: RowScaling) -> Any:
+    """Return one or several calibration weights; for standardised rows, those out of range are refused."""
+    sizes = np.abs(np.atleast_1d(weight))
+    if row_scaling == "standardise" and not (sizes <= LARGEST_WEIGHT).all():
+        wrong = np.atleast_1d(weight)[~(sizes <= LARGEST_WEIGHT)][0]
+        raise InputError(f"weight: expected numbers from {-LARGEST_WEIGHT:g} to {LARGEST_WEIGHT:g}, got {wrong:g}")
+    return weight
+
+
+def _per_trial(name: str, value: float | FloatArray, trials: int) -> FloatArray:
+    array = np.asarray(value, dtype=np.float64)
+    if array.shape not in ((), (trials,)):
+        raise InputError(f"{name}: expected one number, or {trials}, one per trial; got shape {array.shape}")
+    wrong = np.flatnonzero(~np.isfinite(array))
+    if len(wrong) and not (name == "threshold" and not np.isnan(array).any()):
+        raise InputError(f"{name}: expected finite numbers, got {array.flat[wrong[0]]}")
+    return np.broadcast_to(array, (trials,))

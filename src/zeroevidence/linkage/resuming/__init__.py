@@ -1,1 +1,0 @@
-"""A search that continues after an interruption: checkpoints in a folder."""

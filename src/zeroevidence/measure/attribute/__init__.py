@@ -1,1 +1,0 @@
-"""Measures of what vectors or attackers reveal about an attribute."""

@@ -1,0 +1,123 @@
+"""Attackers on vectors and people without a model of the classes: regression, kernels, neighbours, networks, trees."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from zeroevidence._typing import FloatArray, IntArray
+from zeroevidence.protect.assessment.classifiers import (
+    Classifier,
+    QuantileLevels,
+    Standardiser,
+    WeightedClassifier,
+    log_normalise,
+    register_classifier,
+    unit_rows,
+)
+
+_SETTINGS = ((1.0, 1.0), (1.0, 0.3), (1.0, 3.0), (10.0, 1.0))  # cost, and gamma relative to the number of entries
+
+
+class KernelMachine(WeightedClassifier):
+    """A support vector machine with radial kernels; calibration turns its margins into evidence."""
+
+    def __init__(self, cost: float, gamma: float) -> None:
+        from sklearn.svm import SVC
+
+        super().__init__(SVC(C=cost))
+        self.gamma = gamma
+
+    def fit(self, x: FloatArray, y: IntArray, weights: FloatArray, people: IntArray) -> None:
+        """Train on weighted rows."""
+        self.model.set_params(gamma=self.gamma / x.shape[1])
+        super().fit(x, y, weights, people)
+
+    def log_posteriors(self, x: FloatArray) -> FloatArray:
+        """Return the log-posterior of each class, from the margins."""
+        margins = self.model.decision_function(self.inputs.of(x))
+        return log_normalise(np.stack([-margins, margins], axis=1) if margins.ndim == 1 else 2.0 * margins)
+
+
+@register_classifier("kernel", "support vector machine with radial kernels")
+def kernel(seed: int) -> Sequence[Classifier]:  # noqa: ARG001 (it draws nothing)
+    """Return new classifiers."""
+    return [KernelMachine(*setting) for setting in _SETTINGS]
+
+
+@register_classifier("logistic", "logistic regression on all entries")
+def logistic(seed: int) -> Sequence[Classifier]:  # noqa: ARG001 (it draws nothing)
+    """Return new classifiers."""
+    from sklearn.linear_model import LogisticRegression
+
+    return [WeightedClassifier(LogisticRegression(C=c, max_iter=1000)) for c in (0.1, 0.01, 0.001)]
+
+
+_SHARPNESS = 10.0  # log-odds for a difference in cosine of one; calibration corrects it
+
+
+class NearestPeopleClassifier:
+    """Mean cosine with the `count` most similar people of each class, each by the mean of their vectors."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+
+    def fit(self, x: FloatArray, y: IntArray, weights: FloatArray, people: IntArray) -> None:  # noqa: ARG002
+        """Store a mean vector for each person."""
+        self.standardised = Standardiser(constant=np.inf)
+        z = self.standardised.learn(x)
+        self.people_means = [
+            unit_rows(np.stack([z[people == person].mean(axis=0) for person in np.unique(people[y == k])]))
+            for k in range(int(y.max()) + 1)
+        ]
+
+    def log_posteriors(self, x: FloatArray) -> FloatArray:
+        """Return the log-posterior of each class."""
+        z = unit_rows(self.standardised.of(x))
+        nearest = [np.sort(z @ means.T, axis=1)[:, -self.count :].mean(axis=1) for means in self.people_means]
+        return log_normalise(_SHARPNESS * np.stack(nearest, axis=1))
+
+
+@register_classifier("neighbours", "cosine similarity with the nearest people of each class")
+def neighbours(seed: int) -> Sequence[Classifier]:  # noqa: ARG001 (it draws nothing)
+    """Return new classifiers."""
+    return [NearestPeopleClassifier(count) for count in (3, 1, 10)]
+
+
+@register_classifier("perceptron", "neural network with one hidden layer")
+def perceptron(seed: int) -> Sequence[Classifier]:
+    """Return new classifiers."""
+    from sklearn.neural_network import MLPClassifier
+
+    return [
+        WeightedClassifier(MLPClassifier((64,), alpha=alpha, max_iter=60, random_state=seed)) for alpha in (1.0, 10.0)
+    ]
+
+
+@register_classifier(
+    "person", "logistic regression on mean and standard deviation of a person's vectors", learns_from="people"
+)
+def person(seed: int) -> Sequence[Classifier]:  # noqa: ARG001 (it draws nothing)
+    """Return new classifiers."""
+    from sklearn.linear_model import LogisticRegression
+
+    return [WeightedClassifier(LogisticRegression(C=c, max_iter=1000)) for c in (0.1, 0.01, 0.001)]
+
+
+_LEVELS = 64
+_LEAVES = (31, 4)
+
+
+@register_classifier("boosting", "boosted trees")
+def boosting(seed: int) -> Sequence[Classifier]:
+    """Return new classifiers."""
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    return [
+        WeightedClassifier(
+            HistGradientBoostingClassifier(max_iter=60, max_leaf_nodes=n, random_state=seed, early_stopping=False),
+            QuantileLevels(_LEVELS),
+        )
+        for n in _LEAVES
+    ]

@@ -1,0 +1,299 @@
+"""Protectors in closed form: linear, LEACE, and the transport of classes to a common Gaussian."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from zeroevidence._typing import FloatArray
+from zeroevidence.errors import InputError
+from zeroevidence.protect.attributes import register_protector
+from zeroevidence.protect.attributes.discriminants import (
+    Eraser,
+    LinearDiscriminants,
+    QuadraticDiscriminants,
+    classifier_directions,
+    fit_eraser,
+    linear_discriminants,
+    quadratic_discriminants,
+    regression_directions,
+)
+from zeroevidence.protect.attributes.moments import (
+    LabelledVectors,
+    Shrinkage,
+    barycentre,
+    class_moments,
+    evidence,
+    transport_map,
+)
+from zeroevidence.protect.attributes.protector import EmbeddingProtector
+
+
+@register_protector("Moves vectors along the linear discriminants until the evidence of Gaussian classes vanishes.")
+@dataclass(kw_only=True, eq=False, repr=False)
+class LinearNuller(EmbeddingProtector):
+    """Remove the evidence of Gaussian classes with one covariance, which is linear.
+
+    The parameters of noise are those of `EmbeddingProtector`.
+
+    Parameters
+    ----------
+    shrinkage
+        Share of the covariance within classes that is replaced by a multiple of the identity with the same trace;
+        ``auto`` takes the share of Ledoit & Wolf. The published baseline has none (0).
+
+    Attributes
+    ----------
+    shrinkage_
+        The share that was replaced.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from zeroevidence.protect import LinearNuller
+    >>> x = np.array([[-3.0, 1.0], [-1.0, 0.0], [-2.0, -1.0], [2.0, 1.0], [1.0, 0.0], [3.0, -1.0]])
+    >>> sex = ["f", "f", "f", "m", "m", "m"]
+    >>> nuller = LinearNuller().fit(x, sex)
+    >>> nuller.llr(x).round(1).tolist()
+    [-20.0, -8.0, -20.0, 20.0, 8.0, 20.0]
+    >>> protected = nuller.transform(x)
+    >>> bool(np.allclose(nuller.llr(protected), 0.0))
+    True
+    """
+
+    kind = "linear"
+    record_types = (("discriminants", LinearDiscriminants),)
+
+    shrinkage: Shrinkage = 0.0
+
+    def _fit(self, data: LabelledVectors) -> None:
+        self.discriminants_, self.shrinkage_ = linear_discriminants(data, self.shrinkage)
+
+    @property
+    def directions_(self) -> FloatArray:
+        """The discriminants, d x (K - 1)."""
+        return self.discriminants_.directions
+
+    @property
+    def offsets_(self) -> FloatArray:
+        """The values they are set to."""
+        return self.discriminants_.offsets
+
+    def _llr(self, x: FloatArray) -> FloatArray:
+        return self.discriminants_.llr(x)
+
+    def _transform(self, x: FloatArray) -> FloatArray:
+        w = self.directions_
+        step, *_ = np.linalg.lstsq(w.T @ w, (x @ w - self.offsets_).T, rcond=None)
+        moved: FloatArray = x - (w @ step).T
+        return moved
+
+
+@register_protector("Removes all correlation with the class by the smallest change (LEACE).")
+@dataclass(kw_only=True, eq=False, repr=False)
+class Leace(EmbeddingProtector):
+    """Erase what any linear classifier could learn, and change vectors as little as possible.
+
+    The parameters of noise are those of `EmbeddingProtector`.
+
+    Parameters
+    ----------
+    shrinkage
+        Share of the covariance that is replaced by a multiple of the identity with the same trace; ``auto`` takes the
+        share of Ledoit & Wolf. The correlation vanishes with any share.
+
+    Attributes
+    ----------
+    eraser_
+        Vectors become ``x - (x - mean) @ right @ left``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from zeroevidence.protect import Leace
+    >>> rng = np.random.default_rng(0)
+    >>> sex = np.repeat([0, 1], 50)
+    >>> x = rng.normal(size=(100, 4)) + np.outer(sex, [2.0, 1.0, 0.0, 0.0])
+    >>> protected = Leace().fit(x, sex).transform(x)
+    >>> bool(np.allclose(protected[sex == 0].mean(axis=0), protected[sex == 1].mean(axis=0)))
+    True
+    """
+
+    kind = "leace"
+    record_types = (("eraser", Eraser), ("discriminants", LinearDiscriminants))
+
+    shrinkage: Shrinkage = "auto"
+
+    def _fit(self, data: LabelledVectors) -> None:
+        self.eraser_ = fit_eraser(data, self.shrinkage)
+        self.discriminants_, _ = linear_discriminants(data, self.shrinkage)
+
+    def _transform(self, x: FloatArray) -> FloatArray:
+        return self.eraser_(x)
+
+    def _llr(self, x: FloatArray) -> FloatArray:
+        """Return the evidence of Gaussian classes with one covariance."""
+        return self.discriminants_.llr(x)
+
+
+_LONG = 256  # entries; of longer vectors, logistic regressions for all directions would take a minute
+_PER_PERSON = 3  # components that one more person to learn from makes worth keeping
+_FEWEST = 16
+_FLOOR = 1e-9  # of the largest variance: a direction with less counts as having none
+
+
+@register_protector("Moves each class to a common Gaussian, covariances included, and drops weak components.")
+@dataclass(kw_only=True, eq=False, repr=False)
+class Transport(EmbeddingProtector):
+    """Make means and covariances of all classes equal, so that quadratic classifiers do not see them either.
+
+    The parameters of noise are those of `EmbeddingProtector`.
+
+    Parameters
+    ----------
+    directions
+        How many directions that linear classifiers use are removed first, those of logistic regressions and for more
+        than 256 entries of least squares; ``auto`` is d^2 / 3(d + S) for d dimensions and S people: a third of them for
+        few people, none for very many.
+    components
+        Principal components (of people and their vectors within classes) that are kept. The covariance of a class
+        cannot be learned in many more directions than there are people: ``auto`` is three for each person.
+    complement
+        Factor of what lies outside these components: 0 removes it, 1 leaves it as it is.
+    shrinkage
+        Share of each class's covariance that is taken from all classes together; ``auto`` is r / (r + 2 S) for r
+        components and S people.
+
+    Attributes
+    ----------
+    removed_
+        The directions that are removed, d x m.
+    basis_
+        The components that are kept, d x r; noise stays within them unless there is a complement.
+    entry_
+        The map that removes the directions and what linear classifiers could still use, d x d.
+    offset_
+        The constant of that map.
+    maps_
+        One matrix for each class, K x r x r.
+    quadratic_
+        The model of the posterior probability of each class.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from zeroevidence.protect import Transport
+    >>> rng = np.random.default_rng(0)
+    >>> sex = np.repeat([0, 1], 500)
+    >>> x = rng.normal(size=(1000, 5)) * np.where(sex, 3.0, 1.0)[:, None]
+    >>> protected = Transport().fit(x, sex).transform(x, labels=sex)
+    >>> [round(float(protected[sex == label].std()), 1) for label in (0, 1)]
+    [1.8, 1.8]
+    """
+
+    kind = "transport"
+    array_names = ("mean", "removed", "entry", "offset", "basis", "starts", "maps")
+    record_types = (("quadratic", QuadraticDiscriminants),)
+
+    directions: int | Literal["auto"] = "auto"
+    components: int | Literal["auto"] = "auto"
+    complement: float = 0.0
+    shrinkage: Shrinkage = "auto"
+
+    def transform(
+        self,
+        X: Any,
+        *,
+        labels: Any = None,
+        speakers: Any = None,
+        rotation_key: str | bytes | None = None,
+        claims: bool = False,
+    ) -> FloatArray:
+        """Return vectors of the same dimension without the evidence that the model sees, with noise if there is any.
+
+        Parameters
+        ----------
+        X
+            Vectors, n x d.
+        labels
+            The class of each vector, where it is known; its probability is estimated from the vector otherwise.
+        speakers
+            See `EmbeddingProtector.transform`.
+        rotation_key
+            See `EmbeddingProtector.transform`.
+        claims
+            See `EmbeddingProtector.transform`.
+        """
+        x = self._checked(X)
+        probabilities = None if labels is None else self._one_hot(labels, len(x))
+        moved = self._finite("protected vectors", lambda rows: self._moved(rows, probabilities), x)
+        return self._released(moved, speakers, rotation_key, claims)
+
+    def _one_hot(self, labels: Any, rows: int) -> FloatArray:
+        names = np.asarray(labels)
+        if names.shape != (rows,):
+            raise InputError(f"labels: expected {rows}, one per row, got shape {names.shape}")
+        one_hot = names[:, None] == self.classes_
+        if not one_hot.any(axis=1).all():
+            unknown = names[~one_hot.any(axis=1)][0]
+            raise InputError(f"labels: {str(unknown)!r} is none of {', '.join(map(str, self.classes_))}")
+        return np.asarray(one_hot, dtype=np.float64)
+
+    def _fit(self, data: LabelledVectors) -> None:
+        self._check_shares("complement", "shrinkage")
+        self._check_at_least(directions=0, components=1)
+        people, dimension = len(np.unique(data.people)), data.x.shape[1]
+        few = round(dimension**2 / (3 * (dimension + people))) if self.directions == "auto" else int(self.directions)
+        find_directions = regression_directions if dimension > _LONG else classifier_directions
+        self.removed_, self.mean_ = find_directions(data, min(few, dimension - 1))
+        centred = data.x - self.mean_
+        rest = centred - (centred @ self.removed_) @ self.removed_.T
+        # Mixed by probabilities, the maps can be inverted: means must be removed by one that cannot.
+        erase = fit_eraser(replace(data, x=rest), "auto")
+        moments = class_moments(replace(data, x=erase(rest)))
+        self.basis_ = self._leading_components(moments.all(), people)
+        outside = np.eye(dimension) - self.removed_ @ self.removed_.T
+        self.entry_: FloatArray = outside @ (np.eye(dimension) - erase.right @ erase.left)
+        self.offset_: FloatArray = erase.mean @ erase.right @ erase.left
+        width = self.basis_.shape[1]
+        share = width / (width + 2 * people) if self.shrinkage == "auto" else float(self.shrinkage)
+        covariances = np.einsum("dr,kde,es->krs", self.basis_, moments.classes(share), self.basis_, optimize=True)
+        common = barycentre(covariances)
+        self.maps_ = np.stack([transport_map(covariance, common) for covariance in covariances])
+        self.starts_ = moments.means @ self.basis_
+        self.quadratic_ = quadratic_discriminants(data)
+        kept = outside if self.complement > 0.0 else self.basis_ @ self.basis_.T
+        self.noise_root_ = self.noise_root_ @ kept
+
+    def _leading_components(self, covariance: FloatArray, people: int) -> FloatArray:
+        """Return the leading principal components of a covariance (d x r)."""
+        values, axes = np.linalg.eigh(covariance)
+        width = max(_FEWEST, _PER_PERSON * people) if self.components == "auto" else self.components
+        width = min(width, int(np.sum(values > _FLOOR * max(values[-1], 0.0))))
+        if width < 1:
+            raise InputError("vectors do not vary beside what is removed; nothing would be left")
+        components: FloatArray = axes[:, ::-1][:, :width]
+        return components
+
+    def _transform(self, x: FloatArray) -> FloatArray:
+        return self._moved(x, None)
+
+    def _moved(self, x: FloatArray, probabilities: FloatArray | None) -> FloatArray:
+        if probabilities is None:
+            probabilities = self.quadratic_.posteriors(x)
+        centred = x - self.mean_
+        rest = centred @ self.entry_ + self.offset_
+        z = rest @ self.basis_
+        moved = np.zeros_like(z)
+        for probability, start, matrix in zip(probabilities.T, self.starts_, self.maps_, strict=True):
+            moved += probability[:, None] * ((z - start) @ matrix)
+        protected: FloatArray = self.mean_ + moved @ self.basis_.T
+        if self.complement > 0.0:
+            protected = protected + self.complement * (rest - z @ self.basis_.T)
+        return protected
+
+    def _llr(self, x: FloatArray) -> FloatArray:
+        """Return the evidence of Gaussian classes whose covariances are mixed with the shared one."""
+        return evidence(self.quadratic_.log_likelihoods(x))

@@ -1,0 +1,354 @@
+"""The base class of attribute protectors: checks, labels, noise, rotations, storage, and the scikit-learn interface."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, Self, TypeAlias, get_args
+
+import numpy as np
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from zeroevidence._typing import FloatArray, IntArray, StrArray
+from zeroevidence.errors import InputError, UsageError
+from zeroevidence.protect.attributes.moments import (
+    LabelledVectors,
+    StoredArrays,
+    balanced_weights,
+    symmetric_roots,
+    within_covariance,
+)
+
+# within: like the differences between vectors of one person; isotropic: as large, the same in all directions;
+# total: like the differences between any two vectors
+NoiseShape: TypeAlias = Literal["within", "isotropic", "total"]
+
+
+def check_noise(shape: str, **levels: float) -> None:
+    """Refuse an invalid shape, or a level of this name."""
+    for name, level in levels.items():
+        if not (np.isfinite(level) and level >= 0.0):
+            raise UsageError(f"{name}: expected a number from 0 on, got {level!r}")
+    if shape not in get_args(NoiseShape):
+        raise UsageError(f"noise_shape: expected one of {', '.join(get_args(NoiseShape))}, got {shape!r}")
+
+
+def noise_root(data: LabelledVectors, shape: NoiseShape, within: FloatArray) -> FloatArray:
+    """Return the root (d x d) of the covariance of noise of level one, given the root of that within people."""
+    if shape == "total":
+        share = data.weights / data.weights.sum()
+        centred = data.x - share @ data.x
+        return symmetric_roots((centred * share[:, None]).T @ centred)[0]
+    if shape == "isotropic":
+        return np.eye(len(within)) * float(np.sqrt(np.mean(within**2) * len(within)))
+    return within
+
+
+def noise_for_vectors(rows: int, dimension: int, seed: int | None) -> FloatArray:
+    """Return standard normal numbers for each vector; without a seed they cannot be drawn again."""
+    return np.random.default_rng(seed).standard_normal((rows, dimension))
+
+
+def people_of(speakers: Any, rows: int) -> tuple[StrArray, IntArray]:
+    """Return the names of people, and the number of the person of each row."""
+    names = np.asarray(speakers).astype(np.str_)
+    if names.shape != (rows,):
+        raise InputError(f"speakers: expected {rows}, one per row, got shape {names.shape}")
+    people, person = np.unique(names, return_inverse=True)
+    return people, person
+
+
+def rotate(x: FloatArray, people: StrArray, person: IntArray, key: str | bytes, *, back: bool = False) -> FloatArray:
+    """Return vectors rotated by the rotations of their people, or rotated back."""
+    rotated = np.empty_like(x)
+    for number, name in enumerate(people.tolist()):
+        rotation = person_rotation(name, x.shape[1], key)
+        rows = person == number
+        rotated[rows] = x[rows] @ (rotation.T if back else rotation)
+    return rotated
+
+
+def mean_directions(x: FloatArray, person: IntArray) -> FloatArray:
+    """Return the mean direction of each person's rows."""
+    sums = np.zeros((int(person.max()) + 1, x.shape[1]))
+    np.add.at(sums, person, x)
+    return unit_length(sums)
+
+
+def person_rotation(name: str, dimension: int, key: str | bytes) -> FloatArray:
+    """Return an orthogonal matrix that is uniform among all, and depends on a name and a secret key alone.
+
+    Without the key its entries are indistinguishable from random numbers, and cannot be computed for another name.
+    """
+    from scipy.special import ndtri
+
+    secret = key.encode() if isinstance(key, str) else key
+    if not secret:
+        raise UsageError("rotation_key: expected a key that is not empty")
+    seed = hmac.new(secret, name.encode(), hashlib.sha256).digest()
+    stream = np.frombuffer(hashlib.shake_256(seed).digest(8 * dimension**2), dtype="<u8")
+    uniform = ((stream >> np.uint64(11)).astype(np.float64) + 0.5) / 2.0**53
+    # the directions of independent normal vectors are uniform; signs make the factorisation unique
+    directions, triangle = np.linalg.qr(ndtri(uniform).reshape(dimension, dimension))
+    rotation: FloatArray = directions * np.sign(np.diag(triangle))
+    return rotation
+
+
+def unit_length(x: FloatArray) -> FloatArray:
+    """Return rows of length one; a row of zeros stays."""
+    unit: FloatArray = x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), np.finfo(float).tiny)
+    return unit
+
+
+_LARGEST = 1e100  # squares of larger entries, and sums of them, may overflow
+_NOISE, _CENTRE, _WHITENING = "noise.root", "rotation.centre", "rotation.whitening"
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class EmbeddingProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
+    """A transformer that removes the evidence about an attribute from embeddings.
+
+    `fit` takes vectors and one label for each. With `speakers`, every speaker has the same weight however many vectors
+    there are of each, and held-out vectors come from other speakers. `transform` returns vectors of the same dimension
+    without the evidence that the model sees, and `llr` returns that evidence.
+
+    A new protector implements `_fit`, `_transform` and `_llr`, which get checked data. It is saved and loaded by the
+    arrays that `array_names` and `record_types` name, or by `_arrays` and `_restore` of its own. If it has parameters,
+    it is a dataclass with a keyword-only field for each.
+
+    Parameters
+    ----------
+    noise
+        Level of the noise on protected vectors, relative to how much vectors of one speaker differ (vectors of a class,
+        where speakers are not given); it can be changed after fitting.
+    noise_shape
+        ``within``: shaped like the differences between vectors of one speaker; ``isotropic``: as large, and the same in
+        all directions; ``total``: shaped like the differences between any vectors.
+    noise_seed
+        Draws the same noise in each call, for experiments: whoever knows it can subtract the noise. Without it the
+        noise is drawn anew.
+    """
+
+    kind: ClassVar[str]  # its name
+    array_names: ClassVar[tuple[str, ...]] = ()  # fitted arrays, stored in attributes of these names and an underscore
+    record_types: ClassVar[tuple[tuple[str, type[StoredArrays]], ...]] = ()  # dataclasses of fitted arrays, likewise
+
+    noise: float = 0.0
+    noise_shape: NoiseShape = "within"
+    noise_seed: int | None = None
+
+    def fit(self, X: Any, y: Any, *, speakers: Any = None) -> Self:
+        """Fit to vectors (n x d) and their labels."""
+        self._fit(self._training(X, y, speakers))
+        return self._learned()
+
+    def transform(
+        self, X: Any, *, speakers: Any = None, rotation_key: str | bytes | None = None, claims: bool = False
+    ) -> FloatArray:
+        """Return vectors of the same dimension without the evidence that the model sees, with noise if there is any.
+
+        Parameters
+        ----------
+        X
+            Vectors, n x d.
+        speakers
+            The speaker of each vector; needed with `rotation_key`.
+        rotation_key
+            Return for each vector the mean direction of all vectors of its speaker, after sphering, rotated by a
+            rotation that is drawn from the key and the speaker's name. Without the key this tells nothing, however
+            many vectors there are. Vectors that were rotated as one speaker's are compared by their cosine. Whoever
+            holds the key can rotate them back (see `rotate_back`).
+        claims
+            Whether speakers are those whom vectors are to be compared with: each vector is then rotated by itself, and
+            those of one speaker tell the angles between them.
+        """
+        protected = self._finite("protected vectors", self._transform, self._checked(X))
+        return self._released(protected, speakers, rotation_key, claims)
+
+    def rotate_back(self, X: Any, *, speakers: Any, rotation_key: str | bytes) -> FloatArray:
+        """Return what `transform` has rotated by this key as it was before, but for lengths and differences."""
+        x = self._checked(X)
+        self._check_rotates()
+        turned = rotate(x, *people_of(speakers, len(x)), rotation_key, back=True)
+        back: FloatArray = self.rotation_centre_ + np.sqrt(x.shape[1]) * (turned @ np.linalg.inv(self.whitening_))
+        return back
+
+    def llr(self, X: Any) -> FloatArray:
+        """Return the evidence that the model sees, as natural logarithms of likelihood ratios.
+
+        For two classes it is in favour of ``classes_[1]``, one number for each vector; for more classes it is that of
+        each class against the others, n x K.
+        """
+        return self._finite("log-likelihood ratios", self._llr, self._checked(X))
+
+    @abstractmethod
+    def _fit(self, data: LabelledVectors) -> None:
+        """Fit to checked data."""
+
+    @abstractmethod
+    def _transform(self, x: FloatArray) -> FloatArray:
+        """Return protected vectors."""
+
+    @abstractmethod
+    def _llr(self, x: FloatArray) -> FloatArray:
+        """Return the evidence."""
+
+    def _arrays(self) -> dict[str, FloatArray]:
+        """Return the arrays of the fitted model by name; see `models`."""
+        arrays = {name: getattr(self, f"{name}_") for name in self.array_names}
+        for name, _ in self.record_types:
+            arrays |= getattr(self, f"{name}_").arrays()
+        return arrays
+
+    def _restore(self, arrays: dict[str, FloatArray]) -> None:
+        """Become the fitted model that has these arrays."""
+        for name in self.array_names:
+            setattr(self, f"{name}_", arrays[name])
+        for name, record_type in self.record_types:
+            setattr(self, f"{name}_", record_type.of(arrays))
+
+    def numbers(self) -> dict[str, FloatArray]:
+        """Return all arrays of the fitted protector by name, those of its noise included."""
+        return {
+            **self._arrays(),
+            _NOISE: self.noise_root_,
+            _CENTRE: self.rotation_centre_,
+            _WHITENING: self.whitening_,
+        }
+
+    def restore(self, numbers: dict[str, FloatArray]) -> None:
+        """Become the fitted protector that has these arrays."""
+        dimension = self.n_features_in_
+        if self.noise > 0.0 and _NOISE not in numbers:
+            raise InputError("the model has no noise; fit it again")
+        self.noise_root_ = numbers.get(_NOISE, np.zeros((dimension, dimension)))
+        self.rotation_centre_ = numbers.get(_CENTRE, np.zeros(dimension))
+        self.whitening_ = numbers.get(_WHITENING, np.zeros((0, dimension)))
+        known = (_NOISE, _CENTRE, _WHITENING)
+        self._restore({name: array for name, array in numbers.items() if name not in known})
+
+    def _released(self, x: FloatArray, speakers: Any, key: str | bytes | None, claims: bool) -> FloatArray:
+        """Return vectors with noise, and rotated where there is a key."""
+        check_noise(self.noise_shape, noise=self.noise)
+        noisy: FloatArray = x
+        if self.noise > 0.0:
+            noise = noise_for_vectors(len(x), len(self.noise_root_), self.noise_seed)
+            noisy = x + self.noise * (noise @ self.noise_root_)
+        if key is None:
+            return noisy
+        if speakers is None:
+            raise InputError("rotation_key: a rotation for each person needs to know the speakers")
+        self._check_rotates()
+        people, person = people_of(speakers, len(x))
+        directions = unit_length((noisy - self.rotation_centre_) @ self.whitening_)
+        if claims:
+            return rotate(directions, people, person, key)
+        return rotate(mean_directions(directions, person), people, np.arange(len(people)), key)[person]
+
+    def _check_rotates(self) -> None:
+        if self.whitening_.shape != (self.n_features_in_, self.n_features_in_):
+            raise InputError("the model cannot rotate vectors; fit it again")
+
+    def _training(self, X: Any, y: Any, speakers: Any, keep: Any = None) -> LabelledVectors:
+        """Check training data, and compute the shape of the noise."""
+        check_noise(self.noise_shape, noise=self.noise)
+        if y is None:
+            raise InputError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None; expected the attribute to "
+                "conceal, one label per row"
+            )
+        X, y = self._validated(X, y, ensure_min_samples=2, ensure_min_features=2)
+        largest = float(np.abs(X).max())
+        if largest > _LARGEST:
+            raise InputError(f"vectors: entries as large as {largest:.3g} cannot be squared; scale the vectors first")
+        names = np.arange(len(X)) if speakers is None else np.asarray(speakers).astype(np.str_)
+        if names.shape != (len(X),):
+            raise InputError(f"speakers: expected {len(X)}, one per row, got shape {names.shape}")
+        _, people = np.unique(names, return_inverse=True)
+        self.classes_, labels = _labels("y", y, len(X))
+        columns = [labels]
+        if keep is not None:
+            self.kept_classes_, kept_labels = _labels("keep", keep, len(X))
+            columns.append(kept_labels)
+        stacked = np.stack(columns, axis=1)
+        data = LabelledVectors(X, stacked, balanced_weights(stacked, people), people)
+        root, self.whitening_ = symmetric_roots(within_covariance(data))
+        self.noise_root_ = noise_root(data, self.noise_shape, root)
+        self.rotation_centre_ = data.weights @ X / data.weights.sum()
+        return data
+
+    def _learned(self) -> Self:
+        """Return the protector itself if its arrays are finite."""
+        if not all(np.isfinite(array).all() for array in self._arrays().values()):
+            raise self._diverged("the model's numbers are not finite")
+        return self
+
+    def _diverged(self, reason: str) -> InputError:
+        """Return the error to raise after fitting that failed."""
+        rate = self.get_params().get("learning_rate")
+        if rate is None:
+            return InputError(f"fitting failed: {reason}; scale the vectors")
+        return InputError(f"training diverged: {reason}; lower learning_rate (it is {rate!r}), or scale the vectors")
+
+    def _check_at_least(self, **least: int) -> None:
+        """Refuse parameters below these numbers; ``auto`` is accepted."""
+        for name, number in least.items():
+            value = getattr(self, name)
+            if value != "auto" and value < number:
+                raise UsageError(f"{name}: expected at least {number}, got {value!r}")
+
+    def _check_shares(self, *names: str) -> None:
+        """Refuse parameters that are no share from 0 to 1; ``auto`` is accepted."""
+        for name in names:
+            value = getattr(self, name)
+            if value != "auto" and not 0.0 <= value <= 1.0:
+                raise UsageError(f"{name}: expected a share from 0 to 1, got {value!r}")
+
+    def _checked(self, X: Any) -> FloatArray:
+        check_is_fitted(self, "classes_")
+        x: FloatArray = self._validated(X, reset=False)
+        return x
+
+    def _validated(self, *data: Any, **options: Any) -> Any:
+        """Run scikit-learn's checks, whose messages are for users too."""
+        try:
+            return validate_data(self, *data, dtype=np.float64, **options)
+        except ValueError as error:
+            raise InputError(str(error)) from None
+
+    def _finite(self, what: str, function: Callable[[FloatArray], FloatArray], x: FloatArray) -> FloatArray:
+        """Return what a function gives for vectors, if all of it is finite."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            result = function(x)
+        lost = int(np.count_nonzero(~np.isfinite(result.reshape(len(x), -1)).all(axis=1)))
+        if lost:
+            raise InputError(
+                f"{lost} of {len(x)} {what} would not be finite: the input (entries as large as "
+                f"{np.abs(x).max():.3g}) is too far from what the protector was fitted on"
+            )
+        return result
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+
+def _labels(name: str, values: Any, rows: int) -> tuple[StrArray, IntArray]:
+    labels = np.asarray(values)
+    if labels.shape != (rows,):
+        raise InputError(f"{name}: expected {rows} labels, one per row, got shape {labels.shape}")
+    classes, numbers = np.unique(labels, return_inverse=True)
+    if len(classes) < 2:
+        raise InputError(f"{name}: every label is {str(classes[0])!r}; expected at least two classes")
+    return classes, numbers.astype(np.int64)
+
+
+def check_scale(scale: FloatArray, mean: FloatArray) -> None:
+    """Refuse standard deviations of a stored model that are not positive."""
+    if scale.shape != mean.shape or not (scale > 0.0).all():
+        raise InputError(f"scale: expected {len(mean)} positive numbers")

@@ -1,1 +1,0 @@
-"""What attribute protectors share: the estimator interface, weights, covariances, noise, networks."""

@@ -1,0 +1,168 @@
+"""Privacy against utility over the strengths of protectors, and limits on either."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias, get_args
+
+from zeroevidence.data.embeddings import Embeddings
+from zeroevidence.data.threat import UNPROTECTED
+from zeroevidence.errors import UsageError
+from zeroevidence.evaluation import Evaluation, Options
+from zeroevidence.protect.assessment.class_attacks import assess
+from zeroevidence.protect.assessment.labels import Roles, attribute_labels
+from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS
+from zeroevidence.protect.attributes.protector import EmbeddingProtector
+from zeroevidence.protect.models import fit_kind
+from zeroevidence.uncertainty.groups import Progress
+
+LimitedMeasure: TypeAlias = Literal["eer", "d_ece"]
+STRENGTHS = (0.0, 0.3, 0.6, 0.8, 1.0, 1.3, 1.6, 2.0, 3.0, 4.5)  # levels of noise that are tried
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """A limit on the EER of verification (a budget) or on an attacker's D_ECE (a target).
+
+    Parameters
+    ----------
+    measure
+        What is limited; the other measure is minimised: D_ECE within a budget, EER within a target.
+    most
+        The largest value, a share for the EER.
+    added
+        Whether it is added to the value of unprotected vectors.
+
+    Examples
+    --------
+    >>> Limit.parse("eer=2%"), Limit.parse("eer=+1%").added, Limit.parse("d_ece=0.1").most
+    (Limit(measure='eer', most=0.02, added=False), True, 0.1)
+    """
+
+    measure: LimitedMeasure
+    most: float
+    added: bool = False
+
+    @classmethod
+    def parse(cls, text: str) -> Limit:
+        """Return the limit of ``eer=2%``, ``eer=+1%`` (points above unprotected vectors) or ``d_ece=0.1``."""
+        name, _, value = text.partition("=")
+        percent = value.endswith("%")
+        try:
+            number = float(value.removesuffix("%"))
+        except ValueError:
+            number = float("nan")
+        if name not in get_args(LimitedMeasure) or not number >= 0.0:
+            raise UsageError(f"{text!r}: expected eer=2%, eer=+1% or d_ece=0.1")
+        return cls(name, number / 100.0 if percent else number, value.startswith("+"))  # type: ignore[arg-type]
+
+    def bound(self, unprotected: Tradeoff) -> float:
+        """Return the largest value, given that of unprotected vectors."""
+        return self.most + (getattr(unprotected, self.measure) if self.added else 0.0)
+
+    def __str__(self) -> str:
+        value = f"{100 * self.most:g}%" if self.measure == "eer" else f"{self.most:g}"
+        return f"{self.measure}={'+' if self.added else ''}{value}"
+
+
+@dataclass(frozen=True, slots=True)
+class Tradeoff:
+    """A protector at one strength: means over splits of the people.
+
+    Parameters
+    ----------
+    protector
+        Its name.
+    strength
+        The level of its noise.
+    d_ece
+        D_ECE of the strongest quick attacker of single vectors.
+    person_d_ece
+        D_ECE of the strongest quick attacker who has all vectors of a person.
+    eer
+        EER of verification.
+    top1
+        How often a search finds the right person.
+    """
+
+    protector: str
+    strength: float
+    d_ece: float
+    person_d_ece: float
+    eer: float
+    top1: float
+
+
+def set_strength(protector: EmbeddingProtector, strength: float) -> EmbeddingProtector:
+    """Return a fitted protector with noise of another level; what was fitted is shared."""
+    return copy.copy(protector).set_params(noise=strength)  # type: ignore[no-any-return]
+
+
+def fit_at_strengths(
+    kind: str,
+    data: Embeddings,
+    attribute: str,
+    *,
+    parameters: Mapping[str, Any] | None = None,
+    seed: int = 0,
+    strengths: Sequence[float] = STRENGTHS,
+) -> dict[float, EmbeddingProtector]:
+    """Return a kind of protector fitted to embeddings, with noise of each level; the noise is drawn by the seed."""
+    fitted = fit_kind(
+        kind,
+        data.vectors,
+        attribute_labels(data, attribute),
+        parameters={"noise_seed": seed, **(parameters or {})},
+        seed=seed,
+        speakers=data.speakers,
+    )
+    return {strength: set_strength(fitted, strength) for strength in strengths}
+
+
+def quick_protectors() -> tuple[str, ...]:
+    """Return the protectors that need no optional dependency, and are fitted within seconds."""
+    return tuple(kind.name for kind in ATTRIBUTE_PROTECTORS.values() if kind.extra is None)
+
+
+def assess_strengths(
+    roles: Roles,
+    attribute: str,
+    names: Sequence[str] | None = None,
+    *,
+    parameters: Mapping[str, Any] | None = None,
+    classifiers: Sequence[str] | None = None,
+    options: Options | None = None,
+    seed: int = 0,
+    dataset: str = "",
+    progress: Progress | None = None,
+) -> list[Evaluation]:
+    """Return the rows of `assess` of protectors at all their strengths, beside unprotected vectors.
+
+    The field `about` of a row has protector and strength. Protectors are those of `quick_protectors` unless `names`
+    are given, with these parameters; the other parameters are those of `assess`.
+    """
+    systems: dict[str, EmbeddingProtector] = {}
+    points: dict[str, tuple[str, float]] = {UNPROTECTED: (UNPROTECTED, 0.0)}
+    for kind in names or quick_protectors():
+        fitted = fit_at_strengths(kind, roles.train, attribute, parameters=parameters, seed=seed)
+        for strength, protector in fitted.items():
+            name = f"{kind}, noise {strength:g}"
+            systems[name], points[name] = protector, (kind, strength)
+    rows = assess(
+        systems,
+        roles,
+        attribute,
+        classifiers=classifiers,
+        map_method="none",
+        options=options,
+        seed=seed,
+        dataset=dataset,
+        progress=progress,
+    )
+    result = []
+    for row in rows:
+        kind, strength = points[row.labels["system"]]
+        result.append(replace(row, about=replace(row.about, protector=kind, strength=strength)))
+    return result

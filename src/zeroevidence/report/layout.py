@@ -1,0 +1,371 @@
+"""What tables show of results: numbers, labels, warnings, and which rows share a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from math import isnan
+from typing import get_args
+
+from zeroevidence.data.printable import printable
+from zeroevidence.evaluation import Evaluation, Flag, MeasureResult
+from zeroevidence.evaluation.finding.beside import utility_beside
+from zeroevidence.evaluation.rows.evaluation import used_labels
+from zeroevidence.evaluation.rows.flags import Severity
+from zeroevidence.evaluation.rows.measure_result import NO_VALUE
+from zeroevidence.measure.measures import MEASURES, headline_measures
+from zeroevidence.uncertainty.level import percent
+
+_UNITS = {"rate": "%", **{unit: unit for unit in ("bit", "bit per dimension", "log10 LR", "dB")}}
+
+
+def one_line(text: str) -> str:
+    """Return text from outside in one line, without control characters."""
+    return " ".join(printable(text).split())
+
+
+def unit_sign(unit: str) -> str:
+    """The unit as it stands behind a number; empty where it has none."""
+    return _UNITS.get(unit, "")
+
+
+def title(name: str) -> str:
+    """The title of a measure; its name where it is not registered."""
+    return MEASURES[name].title if name in MEASURES else one_line(name)
+
+
+def heading(name: str, more: str = "") -> str:
+    """The title of a measure, and more, with its unit."""
+    unit = unit_sign(MEASURES[name].unit) if name in MEASURES else ""
+    return f"{title(name)}{more} [{unit}]" if unit else f"{title(name)}{more}"
+
+
+def meaning(row: Evaluation, name: str) -> str:
+    """The sentence on a measure that suits the question of the row, with the reason for a negative null where it is."""
+    if name not in MEASURES:
+        return ""
+    measure = MEASURES[name]
+    text = (measure.meaning_of_attribute if row.about.question == "attribute" else None) or measure.meaning
+    result = row.metrics.get(name)
+    category = None if result is None else result.value
+    if measure.categories is not None and isinstance(category, str) and category in measure.categories:
+        text += f" {category}: {measure.categories[category]}."
+    if measure.null_note is not None and result is not None and result.null is not None and result.null.mean < 0.0:
+        text += f" {measure.null_note}"
+    return text
+
+
+def number(value: object, unit: str) -> str:
+    """A value for people: rates in percent, four digits elsewhere, a dash where there is none."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int):
+        return str(value)
+    assert isinstance(value, float)
+    if isnan(value):
+        return NO_VALUE
+    if unit == "rate":
+        return f"{100 * value:.2f}"
+    return f"{value:.4f}" if abs(value) < 1000 else f"{value:.4g}"
+
+
+def value(result: MeasureResult) -> str:
+    """The value alone; several values as `key: value` with commas between."""
+    if isinstance(result.value, (str, float, int)):
+        return number(result.value, result.unit)
+    return ", ".join(f"{key}: {number(part, result.unit)}" for key, part in result.value.items())
+
+
+def interval(low: float | None, high: float | None, unit: str) -> str:
+    """Both ends in brackets; empty where there is no interval."""
+    return "" if low is None or high is None else f"[{number(low, unit)}, {number(high, unit)}]"
+
+
+def interval_title(level: float | None) -> str:
+    """``95 % interval``; without the level where results have several."""
+    return "interval" if level is None else f"{percent(level)} interval"
+
+
+def common_level(rows: Sequence[Evaluation]) -> float | None:
+    """The confidence level of all rows; None where they have several."""
+    levels = {row.setup.level for row in rows}
+    return levels.pop() if len(levels) == 1 else None
+
+
+def bounds(result: MeasureResult) -> str:
+    """The interval of a result."""
+    return interval(result.low, result.high, result.unit)
+
+
+def cell(result: MeasureResult | None, separator: str = " ") -> str:
+    """A value and its interval."""
+    return "" if result is None else f"{value(result)}{separator}{bounds(result)}".rstrip()
+
+
+def estimate_text(result: MeasureResult | None) -> str:
+    """The value corrected for few people; empty where there is none."""
+    return "" if result is None or result.estimate is None else number(result.estimate, result.unit)
+
+
+def cells(row: Evaluation, names: Sequence[str]) -> tuple[str, ...]:
+    """The cells of measures; an interval may stand below its value."""
+    return tuple(cell(row.metrics.get(name), "\n") for name in names)
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureColumn:
+    """A column of a table: the value and interval of a measure, or its estimate."""
+
+    name: str
+    is_estimate: bool = False
+
+    @property
+    def heading(self) -> str:
+        """The title with the unit."""
+        return heading(self.name, " estimate" if self.is_estimate else "")
+
+    def cell(self, row: Evaluation) -> str:
+        """The text of a row; an interval may stand below its value."""
+        result = row.metrics.get(self.name)
+        return estimate_text(result) if self.is_estimate else cell(result, "\n")
+
+
+def measure_columns(rows: Sequence[Evaluation], names: Sequence[str], *, estimate: bool = False) -> list[MeasureColumn]:
+    """The columns of measures; with `estimate` those that have one in some row are followed by it."""
+    columns = []
+    for name in names:
+        columns.append(MeasureColumn(name))
+        if estimate and any(estimate_text(row.metrics.get(name)) for row in rows):
+            columns.append(MeasureColumn(name, is_estimate=True))
+    return columns
+
+
+def chance_value(row: Evaluation, name: str) -> float | None:
+    """The value that guessing gives in this search; None where that is not known beforehand."""
+    chance = MEASURES[name].chance if name in MEASURES else None
+    return None if chance is None or not row.is_search else chance(row.counts["identities"])
+
+
+def null_cell(row: Evaluation, name: str, separator: str = "\n") -> str:
+    """The measure when nothing leaks: mean and quantile of the null, or the value that guessing gives."""
+    result = row.metrics.get(name)
+    if result is None:
+        return ""
+    if result.null is not None:
+        mean, quantile = (number(level, result.unit) for level in (result.null.mean, result.null.quantile))
+        return f"{mean}{separator}({percent(row.setup.level)}: {quantile})"
+    chance = chance_value(row, name)
+    return "" if chance is None else number(chance, result.unit)
+
+
+def p_value(result: MeasureResult) -> str:
+    """The p-value with two digits; empty where there is none."""
+    return "" if result.p_value is None else f"{result.p_value:.2g}"
+
+
+def p_text(p_value: float) -> str:
+    """A p-value as a sentence gives it.
+
+    Examples
+    --------
+    >>> p_text(0.0234), p_text(2e-6)
+    ('p = 0.023', 'p < 0.001')
+    """
+    return "p < 0.001" if p_value < 0.001 else f"p = {p_value:.2g}"
+
+
+def size(row: Evaluation) -> str:
+    """The numbers of scores of each class."""
+    one_system = "target" in row.counts
+    names = ("target", "nontarget", "spoof") if one_system else tuple(name for name in row.counts if name != "speakers")
+    return " + ".join(str(row.counts[name]) for name in names if name in row.counts)
+
+
+def chosen_measures(rows: Sequence[Evaluation], measures: Sequence[str] | None) -> list[str]:
+    """The named measures, each once; the headline measures that at least one row has where none are named."""
+    if measures is not None:
+        return list(dict.fromkeys(MEASURES.find(name).name for name in measures))
+    return [name for name in headline_measures() if any(name in row.metrics for row in rows)]
+
+
+_SIDES = ("enrolment", "trial")
+_LONG = 30  # letters of a label that leaves too little room for numbers
+_MOST_VALUES = 6  # of the label that another follows from: more would not fit into a sentence
+
+
+@dataclass(frozen=True, slots=True)
+class RowLabels:
+    """The labels of several rows as a table shows them.
+
+    Parameters
+    ----------
+    shared
+        Labels with the one value that all rows have.
+    columns
+        The other labels with the value of each row.
+    threats
+        The threat models that the attackers' names stand for.
+    implied
+        The label that was left out because it follows from another one, as a sentence.
+    """
+
+    shared: dict[str, str]
+    columns: dict[str, tuple[str, ...]]
+    threats: tuple[str, ...] = ()
+    implied: str = ""
+
+
+def row_labels(rows: Sequence[Evaluation]) -> RowLabels:
+    """Separate the labels that rows share from those that differ; of a single row every label differs.
+
+    The sides that an attacker compares are part of the threat model, which is said once. They get no columns where the
+    attackers' names stand for them.
+    """
+    short = _names_suffice(rows)
+    values = {
+        label: tuple(
+            one_line(label_text(row, label) if short or label != "attacker" else row.labels.get(label, ""))
+            for row in rows
+        )
+        for label in used_labels(rows)
+    }
+    differing = {label: texts for label, texts in values.items() if len(rows) == 1 or len(set(texts)) > 1}
+    shared = {label: texts[0] for label, texts in values.items() if label not in differing}
+    if short and len(rows) > 1 and all(row.about.threat is not None for row in rows):
+        differing = {label: texts for label, texts in differing.items() if label not in _SIDES}
+    if "attacker" in shared:
+        shared["attacker"] = one_line(rows[0].labels["attacker"])
+        return RowLabels(shared, differing)
+    threats = dict.fromkeys(str(row.about.threat) for row in rows if row.about.threat is not None) if short else ()
+    return RowLabels(shared, differing, tuple(threats))
+
+
+def label_text(row: Evaluation, label: str) -> str:
+    """A label for a table: an attacker by name alone, since the threat model is said once elsewhere."""
+    if label == "attacker" and row.about.threat is not None:
+        return row.about.threat.name + (" with adapter" if row.about.threat.adapter else "")
+    return row.labels.get(label, "")
+
+
+def _names_suffice(rows: Sequence[Evaluation]) -> bool:
+    """Whether each attacker's name stands for one threat model in these rows."""
+    models = {
+        (label_text(row, "attacker"), str(row.about.threat), row.about.threat.trial)
+        for row in rows
+        if row.about.threat is not None
+    }
+    return len(models) == len({name for name, *_ in models})
+
+
+def without_implied(labels: RowLabels) -> RowLabels:
+    """The labels without the column of the widest that follows from another, where some label is long.
+
+    Examples
+    --------
+    >>> attackers = ("none", "lazy", "semi")
+    >>> short = without_implied(RowLabels({}, {"system": ("unprotected", *["shift" * 8] * 2), "attacker": attackers}))
+    >>> short.implied
+    'system, by attacker: unprotected (none), shiftshiftshiftshiftshiftshiftshiftshift (lazy, semi)'
+    >>> list(short.columns)
+    ['attacker']
+    """
+    columns = labels.columns
+    lengths = {label: max(map(len, texts)) for label, texts in columns.items()}
+    if max(lengths.values(), default=0) <= _LONG:
+        return labels
+    for label in sorted(columns, key=lambda name: -lengths[name]):
+        for other, keys in columns.items():
+            if other != label and _follows(columns[label], keys):
+                rest = {name: texts for name, texts in columns.items() if name != label}
+                return replace(labels, columns=rest, implied=_sentence(label, columns[label], other, keys))
+    return labels
+
+
+def _follows(texts: tuple[str, ...], keys: tuple[str, ...]) -> bool:
+    fewer = len(set(texts)) < len(set(keys)) <= _MOST_VALUES
+    return fewer and len(set(zip(keys, texts, strict=True))) == len(set(keys))
+
+
+def _sentence(label: str, texts: tuple[str, ...], other: str, keys: tuple[str, ...]) -> str:
+    keys_of: dict[str, dict[str, None]] = {}
+    for text, key in zip(texts, keys, strict=True):
+        keys_of.setdefault(text, {})[key] = None
+    return f"{label}, by {other}: " + ", ".join(f"{text} ({', '.join(keys)})" for text, keys in keys_of.items())
+
+
+@dataclass(frozen=True, slots=True)
+class RaisedFlag:
+    """A warning and the numbers of the rows that have it, from 1; none where there is only one row."""
+
+    flag: Flag
+    rows: tuple[int, ...]
+    everywhere: bool
+
+    @property
+    def name(self) -> str:
+        """The code, and which rows."""
+        if not self.rows:
+            return self.flag.code
+        return f"{self.flag.code} ({'all rows' if self.everywhere else row_range(self.rows)})"
+
+    @property
+    def text(self) -> str:
+        """The sentence with a capital."""
+        return self.flag.sentence[:1].upper() + self.flag.sentence[1:]
+
+    def __str__(self) -> str:
+        return f"{self.flag.severity} {self.name}: {self.flag.sentence}"
+
+
+def raised_flags(rows: Sequence[Evaluation]) -> list[RaisedFlag]:
+    """Each warning once, the gravest first."""
+    numbers: dict[Flag, list[int]] = {}
+    for position, row in enumerate(rows, 1):
+        for flag in row.flags:
+            numbers.setdefault(flag, []).append(position)
+    severities = get_args(Severity)
+    ordered = sorted(numbers.items(), key=lambda item: severities.index(item[0].severity))
+    several = len(rows) > 1
+    return [RaisedFlag(flag, tuple(places) if several else (), len(places) == len(rows)) for flag, places in ordered]
+
+
+def row_range(numbers: Sequence[int]) -> str:
+    """``rows 1, 2, 5-8``: three and more that follow each other as a range."""
+    parts = []
+    for _, run in groupby(enumerate(numbers), key=lambda item: item[1] - item[0]):
+        texts = [str(number) for _, number in run]
+        parts += [f"{texts[0]}-{texts[-1]}"] if len(texts) > 2 else texts
+    return f"row{'s' if len(numbers) > 1 else ''} {', '.join(parts)}"
+
+
+def row_numbers(rows: Sequence[Evaluation]) -> tuple[int, ...]:
+    """The numbers of rows, where warnings name some of them or no label tells them apart; else none."""
+    named = any(not flag.everywhere for flag in raised_flags(rows))
+    needed = len(rows) > 1 and (named or not row_labels(rows).columns)
+    return tuple(range(1, len(rows) + 1)) if needed else ()
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """The rows of one table, and the measures that were named for it."""
+
+    rows: list[Evaluation]
+    measures: Sequence[str] | None
+
+
+def sections(rows: Sequence[Evaluation], measures: Sequence[str] | None = None) -> list[Section]:
+    """Divide rows into tables: attackers with utility beside privacy, then the utility that fits none of them.
+
+    Where measures are named, only rows that have one of them are shown, and of several tables each shows those that it
+    has.
+    """
+    joined = utility_beside(rows)
+    if measures is not None:
+        joined = [row for row in joined if any(name in row for name in measures)] or joined
+    attacks = [row for row in joined if row.about.speech is None]
+    utility = [row for row in joined if row.about.speech is not None]
+    parts = [part for part in (attacks, utility) if part]
+    if len(parts) < 2 or measures is None:
+        return [Section(part, measures) for part in parts]
+    return [Section(part, [name for name in measures if any(name in row for row in part)]) for part in parts]

@@ -1,1 +1,0 @@
-"""Layout of tables and formatting of their cells."""

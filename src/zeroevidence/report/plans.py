@@ -1,0 +1,236 @@
+"""Plans of recordings as tables."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Literal
+
+import numpy as np
+
+from zeroevidence._version import __version__
+from zeroevidence.evaluation.needed import Expected, Pilot, Plan, Requirement, Simulation
+from zeroevidence.evaluation.rows.flags import FEW_SPEAKERS
+from zeroevidence.evaluation.simulated import Scenario
+from zeroevidence.measure.measures import MEASURES
+from zeroevidence.report import check_format
+from zeroevidence.report.layout import heading, interval, interval_title, number, one_line, title
+from zeroevidence.report.rendering import render_grids
+from zeroevidence.report.table import Grid, records_to_csv
+from zeroevidence.uncertainty.level import LEAST_PEOPLE, percent
+from zeroevidence.uncertainty.planning import MOST_PEOPLE, PeopleNeeded
+
+SCHEMA = "zeroevidence/plan/3"
+_WHERE: dict[Scenario, str] = {
+    "alike": "where all people are alike",
+    "unequal": "where some are recorded much more often than others",
+    "heavy-tailed": "where a few are recognised much better than most",
+}
+
+
+def render_plan(plan: Plan, format: str) -> str:
+    """Return a plan in one of the output formats, ending in a newline."""
+    check_format(format)
+    if format == "json":
+        return json.dumps(_document(plan), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    if format == "csv":
+        return records_to_csv(_records(plan))
+    return render_grids([_expected_grid(plan)], format, notes=plan_notes(plan)).rstrip("\n") + "\n"
+
+
+def _kind(plan: Plan) -> Literal["pilot", "simulation", "comparison"]:
+    if isinstance(plan.basis, Pilot):
+        return "pilot"
+    return "simulation" if plan.basis.difference is None else "comparison"
+
+
+def _document(plan: Plan) -> dict[str, object]:
+    basis = asdict(plan.basis)
+    if isinstance(plan.basis, Pilot):
+        basis["labels"] = dict(plan.basis.labels)
+    return {
+        "schema": SCHEMA,
+        "version": __version__,
+        "kind": _kind(plan),
+        "people": plan.people,
+        "power": plan.power,
+        "level": plan.level,
+        "detected": plan.detected,
+        "expected": [asdict(expected) for expected in plan.expected],
+        "requirements": [asdict(target) for target in plan.requirements],
+        "basis": basis,
+    }
+
+
+def _expected_grid(plan: Plan) -> Grid:
+    kind = _kind(plan)
+    headings = ["measure", {"pilot": "pilot", "simulation": "truth", "comparison": "difference"}[kind]]
+    headings += [interval_title(plan.level), "length"]
+    columns = {
+        f"{percent(plan.level)} limit": kind != "comparison",
+        "power": kind == "simulation",
+        "told apart": kind == "comparison",
+        "shown": any(expected.bound is not None for expected in plan.expected),
+    }
+    headings += [name for name, is_shown in columns.items() if is_shown]
+    body = tuple(_line(expected, tuple(columns.values())) for expected in plan.expected)
+    return Grid(f"To expect from {_assumption(plan)}", tuple(headings), body, 1)
+
+
+def _assumption(plan: Plan) -> str:
+    """From whom results are expected, and what is assumed to be true."""
+    basis = plan.basis
+    if isinstance(basis, Pilot):
+        return f"{plan.people} people, if the pilot's estimates are the truth"
+    each = "on average" if basis.design.uneven else "each"
+    truth = f"{_amount(basis.measure, basis.leak)} in truth"
+    if basis.difference is not None:
+        values = (_amount(basis.measure, value) for value in (basis.leak, basis.leak + basis.difference))
+        truth = "{} for one system and {} for another".format(*values)
+    return (
+        f"{plan.people} people with {basis.design.utterances} utterances {each}, if {title(basis.measure)} is {truth}"
+    )
+
+
+def _amount(name: str, value: float) -> str:
+    """A value with its unit, with no more digits than it has."""
+    unit = MEASURES[name].unit
+    return f"{100 * value:.4g} %" if unit == "rate" else f"{value:.4g}" + (f" {unit}" if unit == "bit" else "")
+
+
+def _line(expected: Expected, columns: tuple[bool, ...]) -> tuple[str, ...]:
+    unit = MEASURES[expected.measure].unit
+    ends = interval(expected.low, expected.high, unit)
+    limit = f"{_side(expected.measure, '≤', '≥')} {number(expected.limit, unit)}"
+    further = limit, _share(expected.power), _share(expected.power), _share(expected.shown)
+    return (
+        *(heading(expected.measure), number(expected.truth, unit), ends, number(expected.length, unit)),
+        *(text for text, is_shown in zip(further, columns, strict=True) if is_shown),
+    )
+
+
+def _side(name: str, up: str, down: str) -> str:
+    return down if MEASURES[name].discloses == "down" else up
+
+
+def _share(share: float | None) -> str:
+    return "" if share is None else f"{100 * share:.0f} %"
+
+
+def plan_notes(plan: Plan) -> list[str]:
+    """Sentences on the people needed and on how the table was made."""
+    basis = plan.basis
+    notes = _pilot_notes(plan, basis) if isinstance(basis, Pilot) else _simulation_notes(plan, basis)
+    return [*(_people_needed(plan, target) for target in plan.requirements), *notes]
+
+
+def _people_needed(plan: Plan, target: Requirement) -> str:
+    side = _side(target.measure, "at most", "at least")
+    claim = f"{title(target.measure)} is {side} {_amount(target.measure, target.bound)}"
+    needed = target.needed
+    if _kind(plan) == "comparison":
+        return _needed_to_compare(plan, needed)
+    if target.worst is None:
+        return _needed_by_pilot(plan, claim, needed)
+    same = all(other == needed for other in target.scenarios.values())
+    where = "" if same else f" {_WHERE[target.worst]}"
+    others = _other_scenarios(target)
+    if needed.unreachable == "never":
+        return f"No number of people will show that {claim}{where}: in truth it is not.{others}"
+    begin = f"To show that {claim} with a probability of {_share(plan.power)} takes"
+    if needed.unreachable == "beyond":
+        return f"{begin} more than {MOST_PEOPLE} people{where}: the truth is too close to it.{others}"
+    if needed.shown is None:
+        many = f"about {needed.people} people{where}, which is extrapolated from simulations of fewer"
+        return f"{begin} {many}.{others}"
+    shown = f"{_share(needed.shown)} ± {_share(needed.shown_error)} of {needed.times} simulated recordings"
+    if needed.people is None:
+        return f"{begin} more than {needed.low} people{where}: so many show it in only {shown}.{others}"
+    least = f" Fewer than {LEAST_PEOPLE} give no interval." if needed.people == LEAST_PEOPLE else ""
+    return f"{begin} about {needed.people} people: so many show it in {shown}{where}.{others}{least}"
+
+
+def _other_scenarios(target: Requirement) -> str:
+    """What it takes in the scenarios that take fewer people."""
+    others = [
+        f"{'too many' if needed.people is None else needed.people} {_WHERE[name]}"
+        for name, needed in target.scenarios.items()
+        if name != target.worst and needed != target.needed
+    ]
+    return f" It takes {', '.join(others)}." if others else ""
+
+
+def _needed_by_pilot(plan: Plan, claim: str, needed: PeopleNeeded) -> str:
+    if needed.unreachable == "never":
+        better = f", unless the truth is better (about {needed.low} people if by one standard error)"
+        return (
+            f"No number of people will show that {claim}: in the pilot it is not{'' if needed.low is None else better}."
+        )
+    if needed.people is None:
+        return f"To show that {claim} takes more than {MOST_PEOPLE} people: the pilot's estimate is too close to it."
+    high = "no number at all" if needed.high is None else needed.high
+    least = f" Fewer than {LEAST_PEOPLE} give no interval." if needed.people == LEAST_PEOPLE else ""
+    return (
+        f"To show that {claim} with a probability of {_share(plan.power)} takes about {needed.people} people "
+        f"({needed.low} to {high}, if the truth is one standard error off).{least}"
+    )
+
+
+def _needed_to_compare(plan: Plan, needed: PeopleNeeded) -> str:
+    begin = f"To tell them apart with a probability of {_share(plan.power)} takes"
+    if needed.people is None:
+        return f"{begin} more than {MOST_PEOPLE} people."
+    high = "no number at all" if needed.high is None else needed.high
+    repeated = f"{needed.low} to {high} in {percent(plan.level)} of repeated simulations"
+    return f"{begin} about {needed.people} people ({repeated})."
+
+
+def _simulation_notes(plan: Plan, basis: Simulation) -> list[str]:
+    if basis.difference is not None:
+        return [
+            f"Means over {basis.times} simulated comparisons (seed {basis.seed}) of systems that share "
+            f"{_share(basis.shared)} of the variance of their scores. A single pair is tested; among many systems it "
+            "takes more."
+        ]
+    nothing = " Nothing leaks here, so that is the rate of false alarms." if basis.shift == 0.0 else ""
+    errors = [
+        expected.length_error / expected.length
+        for expected in plan.expected
+        if expected.length_error is not None and expected.length
+    ]
+    error = f", with lengths known to about {_share(float(np.median(errors)))}" if errors else ""
+    return [
+        f"Means over {basis.times} simulated recordings (seed {basis.seed}){error}; the limit is one-sided. "
+        f"In {_share(plan.detected)} of them the finding is a leak.{nothing}",
+        "The people of the table are all alike. Real ones may differ more, which makes intervals longer; a pilot shows "
+        "by how much.",
+    ]
+
+
+def _pilot_notes(plan: Plan, basis: Pilot) -> list[str]:
+    name = ", ".join(one_line(basis.labels[label]) for label in ("system", "attacker") if label in basis.labels)
+    count = "" if round(basis.effective) >= basis.people else f", who count as {basis.effective:.0f}"
+    pilot = f"{count} ({name})" if name else count
+    notes = [
+        f"Extrapolated from a pilot with {basis.people} people{pilot}, to people who are recorded as often and in the "
+        "same way; the limit is one-sided."
+    ]
+    searches = any(MEASURES[expected.measure].family == "search" for expected in plan.expected)
+    if plan.people != basis.people and searches:
+        notes.append("Values of a search change with the number of people searched; only their spread is extrapolated.")
+    if basis.effective < FEW_SPEAKERS:
+        notes.append(f"The pilot is small: lengths from fewer than {FEW_SPEAKERS} people are rough.")
+    return notes
+
+
+def _records(plan: Plan) -> list[dict[str, object]]:
+    """One record per measure."""
+    targets = {target.measure: target for target in plan.requirements}
+    records = []
+    for expected in plan.expected:
+        people: dict[str, object] = {}
+        if target := targets.get(expected.measure):
+            people = {f"needed_{name}": value for name, value in asdict(target.needed).items()}
+            people |= {f"needed_{name}": needed.people for name, needed in target.scenarios.items()}
+        records.append({"people": plan.people, **asdict(expected), **people})
+    return records

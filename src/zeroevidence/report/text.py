@@ -1,0 +1,288 @@
+"""Tables and paragraphs on a terminal."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import shutil
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+
+from rich.box import Box
+from rich.cells import cell_len, chop_cells
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from zeroevidence.data.printable import printable
+from zeroevidence.evaluation.rows.flags import Severity
+from zeroevidence.report.layout import RaisedFlag, one_line
+from zeroevidence.report.table import Grid
+
+PLAIN_WIDTH = 100  # where the output is no terminal and COLUMNS does not say otherwise
+UNBROKEN = "\u00a0"  # a blank at which lines are not broken
+_JOINTS = re.compile(r"(?<=[+/_:,-])(?=[^\W\d_])")  # a word begins behind them, so that numbers stay whole
+_NARROWEST = 40  # no table is readable in less; a terminal that is narrower breaks lines itself
+_STYLES: dict[Severity, str] = {"fault": "red", "warning": "yellow", "note": "dim"}
+
+
+def terminal_console() -> Console:
+    """A console that writes into memory: with colours where the output is a terminal, plain characters elsewhere."""
+    terminal = sys.stdout.isatty()
+    width = shutil.get_terminal_size().columns if terminal else _plain_width()
+    return Console(
+        file=io.StringIO(),
+        force_terminal=terminal,
+        width=max(width, _NARROWEST),
+        no_color="NO_COLOR" in os.environ or not terminal,
+        highlight=False,
+    )
+
+
+def _plain_width() -> int:
+    columns = os.environ.get("COLUMNS", "")
+    return int(columns) if columns.isdecimal() and int(columns) > 0 else PLAIN_WIDTH
+
+
+def console_text(console: Console) -> str:
+    """The text that a console from `terminal_console` holds, without blanks at the ends of lines."""
+    file = console.file
+    assert isinstance(file, io.StringIO)
+    return "\n".join(line.rstrip() for line in file.getvalue().splitlines()) + "\n"
+
+
+def wrap(text: str, width: int) -> list[str]:
+    """Lines that are at most `width` wide, broken at line ends and between words; longer words break at their joints.
+
+    Examples
+    --------
+    >>> wrap("a weak attack is no privacy", 10)
+    ['a weak', 'attack is', 'no privacy']
+    >>> wrap("mcadams:0.8+pitch:2", 12)
+    ['mcadams:0.8+', 'pitch:2']
+    """
+    lines = (line for part in text.split("\n") for line in _filled(_words(part, width), " ", width))
+    return [line.replace(UNBROKEN, " ") for line in lines]
+
+
+def _words(text: str, width: int) -> Iterator[str]:
+    for word in text.split(" "):
+        if cell_len(word) > width:
+            parts = (part for piece in split_at_joints(word) for part in chop_cells(piece, width))
+            yield from _filled(parts, "", width)
+        elif word:
+            yield word
+
+
+def split_at_joints(word: str) -> list[str]:
+    """The parts of a name between which it may be broken: after signs that join words."""
+    return _JOINTS.split(word)
+
+
+def _filled(parts: Iterable[str], separator: str, width: int) -> list[str]:
+    """Parts in lines, as many in each as fit."""
+    lines = [""]
+    for part in parts:
+        longer = f"{lines[-1]}{separator}{part}" if lines[-1] else part
+        if lines[-1] and cell_len(longer) > width:
+            lines.append(part)
+        else:
+            lines[-1] = longer
+    return lines
+
+
+def print_line(console: Console, text: str, style: str = "") -> None:
+    """Print a line, however long."""
+    console.print(Text(printable(text), style=style), soft_wrap=True)
+
+
+def print_paragraph(console: Console, text: str, *, style: str = "", first: str = "", indent: int = 0) -> None:
+    """Print a paragraph: `first` stands before its first line, blanks before the others."""
+    for number, line in enumerate(wrap(printable(text), console.width - max(indent, cell_len(first)))):
+        print_line(console, f"{'' if number else first:<{indent}}{line}", style)
+
+
+def print_labels(console: Console, labels: Mapping[str, str]) -> None:
+    """Print ``name: value`` of each label, broken between labels rather than within."""
+    parts = (line for name, value in labels.items() for line in wrap(one_line(f"{name}: {value}"), console.width))
+    for line in _filled(parts, "  ", console.width) if labels else ():
+        print_line(console, line, "bold")
+
+
+def print_flags(console: Console, flags: Sequence[RaisedFlag]) -> None:
+    """Print warnings."""
+    for raised in flags:
+        severity = raised.flag.severity
+        text = f"{raised.name}: {raised.flag.sentence}"
+        print_paragraph(console, text, style=_STYLES[severity], first=severity, indent=len("warning") + 2)
+
+
+def print_signatures(console: Console, signatures: Sequence[str], *, each: bool, joint: str = "") -> None:
+    """Print signatures, each in one line so that it can be copied.
+
+    Parameters
+    ----------
+    console
+        Where to.
+    signatures
+        One for each result.
+    each
+        Whether several signatures are printed one by one.
+    joint
+        What stands for several of them otherwise.
+    """
+    if each or len(signatures) == 1:
+        for signature in signatures:
+            print_line(console, signature, "dim")
+    elif joint:
+        print_paragraph(console, f"{joint} (all: --signatures)", style="dim")
+    elif signatures:
+        print_paragraph(console, f"--signatures shows the {len(signatures)} signatures", style="dim")
+
+
+_GAP = 2
+_LONG = 20  # letters of a name that may be broken at its joints
+_SENTENCE = 60  # width from which sentences stand beside the numbers
+_RULES = Box("    \n    \n    \n    \n ── \n    \n    \n    \n")  # a rule below headings, and no other lines
+_UNITS = re.compile(r" (?=%)|(?<=\[)[^\]]*(?=\])")  # blanks at which headings are not broken
+
+
+@dataclass(frozen=True, slots=True)
+class _Sheet:
+    """Cells by row: the first `n_head` rows are headings, the first `n_text` columns names, the others numbers."""
+
+    rows: tuple[tuple[str, ...], ...]
+    n_head: int
+    n_text: int
+    turned: bool = False
+
+    def is_number(self, row: int, column: int) -> bool:
+        return row >= self.n_head and column >= self.n_text
+
+    def transposed(self) -> _Sheet:
+        return _Sheet(tuple(zip(*self.rows, strict=True)), self.n_text, self.n_head, turned=True)
+
+    def flat(self) -> _Sheet:
+        """The same with each interval beside its value."""
+        rows = tuple(tuple(cell.replace("\n", " ") for cell in row) for row in self.rows)
+        return replace(self, rows=rows)
+
+    def columns(self, places: Sequence[int]) -> _Sheet:
+        return replace(self, rows=tuple(tuple(row[place] for place in places) for row in self.rows))
+
+    def widths(self, *, whole: bool) -> list[int]:
+        """The room that each column needs, with whole names or with names broken.
+
+        Headings above numbers are broken between words in either case.
+        """
+        widths = []
+        for place, column in enumerate(zip(*self.rows, strict=True)):
+            needed = [
+                max(map(cell_len, cell.split("\n")))
+                if self.is_number(row, place) or (whole and (self.turned or row >= self.n_head))
+                else max(map(cell_len, _unbreakable(cell)))
+                for row, cell in enumerate(column)
+            ]
+            widths.append(max(needed))
+        return widths
+
+
+def _unbreakable(name: str) -> list[str]:
+    """The parts of a name that stand in one line: its words, and of a long word the parts between its joints."""
+    parts = (split_at_joints(word) if cell_len(word) > _LONG else [word] for word in name.split(" "))
+    return [part for word_parts in parts for part in word_parts]
+
+
+def print_grid(console: Console, grid: Grid) -> None:
+    """Print a table by the rule above, and a blank line after it."""
+    title, beside = grid.title, False
+    for sheet, widths in _fitting(_sheet(grid), console.width):
+        if title:
+            print_paragraph(console, title, style="bold")
+            console.print()
+            title = f"{grid.title}, continued"
+        room = console.width - _total(widths) - _GAP
+        beside = bool(grid.sentences) and not sheet.turned and room >= _SENTENCE
+        if beside:
+            texts = ("what it means", *grid.sentences)
+            sheet = replace(sheet, rows=tuple((*row, text) for row, text in zip(sheet.rows, texts, strict=True)))
+            widths = [*widths, room]
+        _draw(console, sheet, widths, n_right=len(widths) - beside)
+        console.print()
+    if grid.sentences and not beside:
+        _print_sentences(console, grid)
+
+
+def _sheet(grid: Grid) -> _Sheet:
+    headings = tuple(
+        _UNITS.sub(lambda match: match[0].replace(" ", UNBROKEN), one_line(text)) for text in grid.headings
+    )
+    body = [(*map(one_line, row[: grid.n_text]), *row[grid.n_text :]) for row in grid.body]
+    rows = [headings, *body]
+    if grid.numbers:
+        rows = [(number, *row) for number, row in zip(("#", *map(str, grid.numbers)), rows, strict=True)]
+    return _Sheet(tuple(rows), 1, grid.n_text + bool(grid.numbers))
+
+
+def _fitting(upright: _Sheet, width: int) -> Iterator[tuple[_Sheet, list[int]]]:
+    """The table as it fits, with the widths of its columns: upright, turned, or turned and in parts."""
+    turned = upright.transposed()
+    for sheet, whole, flat in product((upright, turned), (True, False), (True, False)):
+        candidate = sheet.flat() if flat else sheet
+        widths = candidate.widths(whole=whole)
+        if _total(widths) <= width:
+            yield candidate, _grown(candidate, widths, width)
+            return
+    widths = turned.widths(whole=False)
+    names, left = list(range(turned.n_text)), list(range(turned.n_text, len(widths)))
+    while left:
+        count = next((n for n in range(len(left), 1, -1) if _total([widths[i] for i in names + left[:n]]) <= width), 1)
+        part = turned.columns(names + left[:count])
+        yield part, _grown(part, [widths[i] for i in names + left[:count]], width)
+        left = left[count:]
+
+
+def _total(widths: Sequence[int]) -> int:
+    return sum(widths) + _GAP * (len(widths) - 1)
+
+
+def _grown(sheet: _Sheet, widths: Sequence[int], width: int) -> list[int]:
+    """The widths with the room that is left, given to columns whose names and headings are broken."""
+    room, grown = width - _total(widths), list(widths)
+    longest = [
+        max(cell_len(line) for cell in column for line in cell.split("\n")) for column in zip(*sheet.rows, strict=True)
+    ]
+    while room > 0 and (broken := [i for i, least in enumerate(grown) if least < longest[i]]):
+        for place in broken[:room]:
+            grown[place] += 1
+        room -= len(broken)
+    return grown
+
+
+def _draw(console: Console, sheet: _Sheet, widths: Sequence[int], *, n_right: int) -> None:
+    """Draw a table; the columns from `n_text` to `n_right` are numbers, which stand at the right."""
+    table = Table(box=_RULES, show_header=False, show_edge=False, pad_edge=False, padding=(0, _GAP - 1, 0, 0))
+    for place, width in enumerate(widths):
+        right = sheet.n_text <= place < n_right
+        table.add_column(width=width, no_wrap=True, justify="right" if right else "left")
+    for number, row in enumerate(sheet.rows):
+        cells = [wrap(cell, width) for cell, width in zip(row, widths, strict=True)]
+        height, head = max(map(len, cells)), number < sheet.n_head
+        if head and not sheet.turned:  # headings stand on the rule
+            cells = [[""] * (height - len(lines)) + lines for lines in cells]
+        texts = [Text(printable("\n".join(lines))) for lines in cells]
+        for place, text in enumerate(texts):
+            if sheet.is_number(number, place) and place < n_right and "\n" in text.plain:
+                text.stylize("dim", text.plain.index("\n"))
+        table.add_row(*texts, style="bold" if head else None, end_section=number == sheet.n_head - 1)
+    console.print(table, width=_total(widths), crop=False)
+
+
+def _print_sentences(console: Console, grid: Grid) -> None:
+    for row, sentence in zip(grid.body, grid.sentences, strict=True):
+        for number, line in enumerate(wrap(f"{row[0]}: {sentence}", console.width - _GAP) if sentence else ()):
+            print_line(console, f"{' ' * _GAP if number else ''}{line}", "dim")
+    console.print()

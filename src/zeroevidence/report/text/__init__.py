@@ -1,1 +1,0 @@
-"""Text for a terminal: paragraphs, and tables that fit."""

@@ -1,0 +1,300 @@
+"""A search without some people, and with people exchanged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from zeroevidence._typing import BoolArray, CountArray, FloatArray, IntArray, StrArray
+from zeroevidence.data.embeddings import rank_names
+from zeroevidence.data.matrix import ScoreMatrix
+from zeroevidence.measure.measures import measures_of
+from zeroevidence.measure.search.disclosure import (
+    PRIOR_FREE_MAX,
+    RowEvidence,
+    join_evidence,
+    log_ratio_from_lid,
+    prior_free,
+    search_view,
+    trial_columns,
+)
+from zeroevidence.measure.search.longitudinal import singling_out_by_chance
+from zeroevidence.measure.search.rank import count_names, first_identity, join_names, rank_distribution
+from zeroevidence.measure.softplus import LN2
+from zeroevidence.measure.views import NameCounts, SearchView
+from zeroevidence.uncertainty.groups import BATCH, draw_groups, draw_halves, generator
+from zeroevidence.uncertainty.null import measures_with_null, permute_mated
+from zeroevidence.uncertainty.spread import effective_number, unseen_share
+
+_MOST_RANKS = 50_000_000  # groups times identities
+
+
+@dataclass(frozen=True, eq=False)
+class IdentityEvidence:
+    """Evidence of a search about every identity, trials x identities.
+
+    Parameters
+    ----------
+    scores
+        The scores.
+    mated
+        The column of the true identity of each trial.
+    lid
+        LID of each identity as if it were the true one.
+    prior
+        Probability of each identity beforehand.
+    fires
+        Whether the predicate of singling out fires on each identity.
+    """
+
+    scores: FloatArray
+    mated: IntArray
+    lid: FloatArray
+    prior: FloatArray
+    fires: BoolArray
+
+    @cached_property
+    def fired(self) -> IntArray:
+        """Number of identities on which the predicate of each trial fires."""
+        return np.asarray(np.count_nonzero(self.fires, axis=1))
+
+    def without(self, columns: IntArray, rows: IntArray, evidence: RowEvidence) -> tuple[RowEvidence, IntArray]:
+        """Return the evidence of some trials without some identities, and whether each singles an identity out."""
+        mated, removed = self.mated[rows], np.ix_(rows, columns)
+        true = self.scores[rows, mated][:, None]
+        greater = evidence.greater[rows] - (self.scores[removed] > true).sum(axis=1)
+        equal = evidence.equal[rows] - (self.scores[removed] == true).sum(axis=1)
+        fires = self.fired[rows] - self.fires[removed].sum(axis=1)
+        # The posterior of the identities that are left out goes to the others, and so does their prior.
+        lost = np.exp2(self.lid[removed]) @ self.prior[columns]
+        normalisation = np.log1p(-np.minimum(lost, 1.0 - 1e-15)) - np.log1p(-self.prior[columns].sum())
+        lid = self.lid[rows, mated] - normalisation / LN2
+        identities = evidence.identities - len(columns)
+        return RowEvidence(lid, greater, equal, identities), (fires == 1).astype(np.int64)
+
+
+class SearchResampler:
+    """Sums over each group's trials, from which values on fewer people follow.
+
+    Parameters
+    ----------
+    evidence
+        Evidence of each trial.
+    singled
+        Whether each trial's predicate fired on exactly one identity; None where these were not counted.
+    speakers
+        The speaker of each trial.
+    seed
+        Seed of random groups.
+    most
+        Largest number of groups that are left out one by one.
+    everyone
+        Evidence about every identity; without it the enrolled identities stay as they are.
+    """
+
+    def __init__(
+        self,
+        evidence: RowEvidence,
+        singled: IntArray | None,
+        speakers: IntArray | StrArray,
+        *,
+        seed: int = 0,
+        most: int = 200,
+        everyone: IdentityEvidence | None = None,
+    ) -> None:
+        self.seed, self.everyone = seed, everyone
+        self.evidence, self.singled = evidence, singled
+        names, speaker = rank_names(speakers)
+        trials = np.bincount(speaker).astype(np.float64)
+        self.clusters, self.people = len(names), effective_number(trials)
+        identity_group = None
+        if everyone is None:
+            group = draw_groups(len(names), most, seed)
+        else:
+            identity_group = draw_groups(everyone.scores.shape[1], most, seed)
+            group = identity_group[names.astype(np.int64)]
+        self.identity_group = identity_group
+        self.number = int((group if identity_group is None else identity_group).max()) + 1
+        self.group = group[speaker]
+        self.shares = np.bincount(self.group, minlength=self.number) / len(speaker)
+        columns = trial_columns(evidence, singled)
+        sums = [np.bincount(self.group, weights=column, minlength=self.number) for column in columns.values()]
+        self.columns, self.sums = tuple(columns), np.column_stack(sums)
+        self.highest = np.full(self.number, -np.inf)
+        np.maximum.at(self.highest, self.group, evidence.lid)
+        self.ranks = self._ranks()
+
+    def _ranks(self) -> FloatArray | None:
+        """Trials of each group at each rank; None where that table would not fit."""
+        identities = self.evidence.identities
+        if self.number * identities > _MOST_RANKS:
+            return None
+        ranks = np.zeros((self.number, identities))
+        for g in range(self.number):
+            rows = np.flatnonzero(self.group == g)
+            if len(rows):
+                greater, equal = self.evidence.greater[rows], self.evidence.equal[rows]
+                ranks[g] = rank_distribution(greater, equal, identities) * len(rows)
+        # Ranks that do not occur need no column.
+        return ranks[:, ranks.any(axis=0)]
+
+    def left_out(self, batch: int, size: int) -> dict[str, FloatArray]:
+        """Values without each group of one batch."""
+        groups = range(batch * BATCH, batch * BATCH + size)
+        if self.everyone is None or self.identity_group is None:
+            return self.of(np.arange(self.number) != np.array(groups)[:, None])
+        return _joined([self._without(g, self.everyone, self.identity_group) for g in groups])
+
+    def _without(self, group: int, everyone: IdentityEvidence, identity_group: IntArray) -> dict[str, FloatArray]:
+        rows = np.flatnonzero(self.group != group)
+        if len(rows) == 0 or np.count_nonzero(identity_group != group) < 2:
+            return {}
+        evidence, singled = everyone.without(np.flatnonzero(identity_group == group), rows, self.evidence)
+        return _compute(search_view(evidence, None if self.singled is None else singled))
+
+    def halves(self, pairs: int) -> dict[str, FloatArray]:
+        """Values on random halves of the groups and their complements; none where there are fewer than four."""
+        return self.of(draw_halves(self.number, pairs, self.seed)) if self.number >= 4 else {}
+
+    def of(self, taken: BoolArray) -> dict[str, FloatArray]:
+        """Values over the trials of some groups, shape (values, groups)."""
+        counted = taken.astype(np.float64)
+        sums = dict(zip(self.columns, (counted @ self.sums).T, strict=True))
+        trials = sums["trials"]
+        highest = np.where(taken, self.highest, -np.inf).max(axis=1)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            ranks = None if self.ranks is None else (counted @ self.ranks) / trials[:, None]
+            view = SearchView(self.evidence.identities, highest=highest, ranks=ranks, **sums)
+            return {name: np.where(trials > 0, values, np.nan) for name, values in _compute(view).items()}
+
+    def unseen(self) -> dict[str, tuple[float, float]]:
+        """How each measure changes, per share of people, if some are not recognised at all, or in every recording.
+
+        The evidence about the former misleads as much as that of any trial did, but by no more than log2 N bits. The
+        latter are named first, by evidence that leaves no doubt. Either share is the largest that could be among all
+        people and in no sample.
+        """
+        share = unseen_share(self.people)
+        whole = search_view(self.evidence, self.singled)
+        if self.ranks is None:
+            whole = replace(whole, ranks=None)
+        n = whole.identities
+        most = float(np.log2(n))
+        misled = min(0.0, max(float(self.evidence.lid.min()), -most))
+        no_evidence = {"lid": misled, "positive": 0.5, "lid_positive": 0.0, "first": 1.0 / n, "linked": 1.0 / n,
+                       "prior_free": float(prior_free(log_ratio_from_lid(np.array([misled]), 1.0 / n))[0]),
+                       "singled": float(singling_out_by_chance(n))}  # fmt: skip
+        certain = {"lid": most, "positive": 1.0, "lid_positive": most, "first": 1.0, "linked": 1.0,
+                   "prior_free": PRIOR_FREE_MAX, "singled": 1.0}  # fmt: skip
+        kinds = (no_evidence, np.full(n, 1.0 / n)), (certain, np.eye(1, n)[0])
+        before = _compute(whole)
+        after = [_compute(_mixture(whole, share, sums, ranks)) for sums, ranks in kinds]
+        return {
+            name: (float((after[0][name][0] - value[0]) / share), float((after[1][name][0] - value[0]) / share))
+            for name, value in before.items()
+        }
+
+
+def _mixture(whole: SearchView, share: float, kind: Mapping[str, float], ranks: FloatArray) -> SearchView:
+    """The trials with a share of another kind among them, given what each of these adds to sums, and their ranks."""
+    sums: dict[str, Any] = {
+        name: None if total is None else (1.0 - share) * total + share * kind[name] * whole.trials
+        for name, total in ((name, getattr(whole, name)) for name in kind)
+    }
+    mixed = None if whole.ranks is None else (1.0 - share) * whole.ranks + share * ranks
+    return replace(whole, ranks=mixed, **sums)
+
+
+def _compute(view: SearchView) -> dict[str, FloatArray]:
+    """Values of the measures that have intervals."""
+    measures = (measure for measure in measures_of("search") if measure.interval_of(view) is not None)
+    values = ((measure.name, measure.compute(view)) for measure in measures)
+    return {name: value for name, value in values if value is not None}
+
+
+def _joined(parts: Sequence[Mapping[str, FloatArray]]) -> dict[str, FloatArray]:
+    """Concatenate values, NaN where a part has none."""
+    names = {name: None for part in parts for name in part}
+    return {name: np.concatenate([part.get(name, np.array([np.nan])) for part in parts]) for name in names}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HypotheticalEvidence:
+    """Evidence of each trial of a search, or of one fold of it, for each identity as if it were the true one.
+
+    Parameters
+    ----------
+    mated
+        The column of the true identity of each trial.
+    lid
+        Disclosure in bits, trials x identities.
+    greater
+        Number of identities that score higher than each.
+    equal
+        Number of other identities that score the same as each.
+    first
+        The identity that scores strictly above all others, -1 where none does, by the identity that is searched for.
+    candidates
+        The identities that each is searched among; all of them unless given.
+    """
+
+    mated: IntArray
+    lid: FloatArray
+    greater: CountArray
+    equal: CountArray
+    first: IntArray
+    candidates: IntArray | None = None
+
+    @classmethod
+    def ranked(cls, rows: ScoreMatrix, lid: FloatArray) -> HypotheticalEvidence:
+        """Return the evidence of a matrix with the LID of every identity."""
+        ordered = np.sort(rows.scores, axis=1)
+        n = rows.scores.shape[1]
+        greater, equal = (np.empty(rows.scores.shape, dtype=np.int32) for _ in range(2))
+        for i, (row, sorted_row) in enumerate(zip(rows.scores, ordered, strict=True)):
+            right = np.searchsorted(sorted_row, row, "right")
+            greater[i] = n - right
+            equal[i] = right - np.searchsorted(sorted_row, row, "left") - 1
+        first = first_identity(rows.scores)[:, None]
+        return cls(rows.mated, lid, greater, equal, np.broadcast_to(first, rows.scores.shape))
+
+    def evidence(self, mated: IntArray, identities: int) -> RowEvidence:
+        """Return the evidence of the search if these are the true identities."""
+        at = np.arange(len(mated))
+        greater, equal = (part[at, mated].astype(np.int64) for part in (self.greater, self.equal))
+        return RowEvidence(self.lid[at, mated], greater, equal, identities)
+
+    def names(self, mated: IntArray) -> NameCounts:
+        """Return how often the name of each person came first if these are the true identities."""
+        people, compared = np.unique(mated), None
+        if self.candidates is not None:
+            among = np.bincount(self.candidates[mated].ravel(), minlength=self.lid.shape[1])
+            compared = (among - np.bincount(mated, minlength=self.lid.shape[1]))[people]
+        return count_names(mated, self.first[np.arange(len(mated)), mated], people, compared)
+
+
+class SearchNull:
+    """One-to-N measures under permuted speakers, the calibration kept."""
+
+    def __init__(self, folds: Sequence[HypotheticalEvidence], identities: int, seed: int = 0) -> None:
+        """Exchange people within each of the folds."""
+        self.folds, self.identities, self.seed = folds, identities, seed
+
+    def draw(self, batch: int, size: int) -> dict[str, FloatArray]:
+        """Measures under the permutations of one batch."""
+        rng = generator(self.seed, 1, batch)
+        measures = measures_with_null("search")
+        values: dict[str, FloatArray] = {measure.name: np.empty(size) for measure in measures}
+        for r in range(size):
+            mated = [permute_mated(fold.mated, fold.lid.shape[1], rng) for fold in self.folds]
+            drawn = list(zip(self.folds, mated, strict=True))
+            evidence = join_evidence([fold.evidence(permuted, self.identities) for fold, permuted in drawn])
+            view = search_view(evidence, names=join_names([fold.names(permuted) for fold, permuted in drawn]))
+            for measure in measures:
+                value = measure.compute(view)
+                values[measure.name][r] = np.nan if value is None else value[0]
+        return values

@@ -1,0 +1,147 @@
+"""What a job found, as the page of its result shows it: verdicts, the comparison of systems, and files to keep."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from zeroevidence.data.json_values import load_json, plain, typed
+from zeroevidence.evaluation import Comparison, Evaluation
+from zeroevidence.evaluation.results import to_json
+from zeroevidence.plot.canvas import FORMATS
+from zeroevidence.report.comparisons import comparison_verdict
+from zeroevidence.report.document import document
+from zeroevidence.report.html.figures import VerdictPicture, figure_processes, figure_titles, verdict_picture
+from zeroevidence.report.html.page import hidden
+from zeroevidence.report.inputs import ReportInputs
+from zeroevidence.report.verdict import Verdict, verdict
+from zeroevidence.web.request import DRAWING, JobProgress
+
+REPORT, RESULT, FIGURES, OUTCOME = "report.html", "result.json", "figures.zip", "outcome.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """Results of a job.
+
+    Parameters
+    ----------
+    inputs
+        Everything that the report shows.
+    systems
+        The rows that each verdict is about, by the name of the system; the name is empty where they are about several.
+    """
+
+    inputs: ReportInputs
+    systems: dict[str, Sequence[Evaluation]]
+
+
+@dataclass(frozen=True, slots=True)
+class Conclusion:
+    """One verdict in words, as `Verdict` has it, the system that it is about, and its picture where there is one."""
+
+    level: str
+    headline: str
+    paragraph: str
+    others: tuple[str, ...] = ()
+    summary: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()
+    assessment: str = ""
+    system: str = ""
+    picture: VerdictPicture | None = None
+
+    @classmethod
+    def of(cls, words: Verdict, system: str = "", picture: VerdictPicture | None = None) -> Conclusion:
+        """A verdict with what stands beside it."""
+        texts = (words.others, words.summary, words.commands, words.assessment)
+        return cls(words.level, words.headline, words.paragraph, *texts, system, picture)
+
+
+@dataclass(frozen=True, slots=True)
+class FigureFiles:
+    """One figure, and the names of its files by format."""
+
+    title: str
+    files: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What the page of a result shows.
+
+    Parameters
+    ----------
+    conclusions
+        The comparison of systems, where there is one, and the verdict on each system.
+    notes
+        What is good to know about the work.
+    figures
+        Figures as files.
+    files
+        Every file that may be fetched; those of figures are drawn when they are.
+    """
+
+    conclusions: tuple[Conclusion, ...]
+    notes: tuple[str, ...] = ()
+    figures: tuple[FigureFiles, ...] = ()
+    files: tuple[str, ...] = field(default=())
+
+    @classmethod
+    def from_file(cls, path: Path) -> Outcome:
+        """The outcome that `write_outcome` wrote."""
+        return typed(cls, load_json(path), path.name)
+
+
+def write_outcome(findings: Findings, home: Path, progress: JobProgress, *, title: str, hide: bool) -> None:
+    """Draw the report, and write everything into the folder of the job, the outcome last.
+
+    Figures as files are drawn when somebody asks for one (`figure_files`).
+
+    Parameters
+    ----------
+    findings
+        Results of the job.
+    home
+        The folder of the job.
+    progress
+        Where progress goes.
+    title
+        Heading of the report; made of the systems' names where it is empty.
+    hide
+        Whether people are written as numbers; the file of results is not offered then, as it names trials.
+    """
+    progress.begin(DRAWING)
+    inputs = findings.inputs
+    rows = list(hidden(inputs.rows) if hide else inputs.rows)
+    with figure_processes() as each:
+        page = document(inputs, title=title or None, hide=hide, each=each)
+    (home / REPORT).write_text(page, encoding="utf-8")
+    figures = [
+        FigureFiles(name, {format: f"{kind}.{format}" for format in FORMATS})
+        for kind, name in figure_titles(rows).items()
+    ]
+    files = [name for figure in figures for name in figure.files.values()]
+    files += [FIGURES] if figures else []
+    if rows:
+        (home / RESULT).write_text(to_json(rows), encoding="utf-8")
+        files += [] if hide else [RESULT]
+    outcome = Outcome(tuple(_conclusions(findings, hide=hide)), tuple(progress.notes), tuple(figures), tuple(files))
+    (home / OUTCOME).write_text(json.dumps(plain(asdict(outcome))), encoding="utf-8")
+
+
+def _conclusions(findings: Findings, *, hide: bool) -> list[Conclusion]:
+    conclusions = []
+    if findings.inputs.comparisons:
+        conclusions.append(Conclusion.of(_first_comparison(findings.inputs.comparisons), "the comparison"))
+    for number, (name, system) in enumerate(findings.systems.items()):
+        rows = list(hidden(system) if hide else system)
+        conclusions.append(Conclusion.of(verdict(rows), name, verdict_picture(rows, f"picture-{number}")))
+    return conclusions
+
+
+def _first_comparison(comparisons: Sequence[Comparison]) -> Verdict:
+    """The conclusion from the comparisons that come first: of audits, those under the attackers that count."""
+    first = comparisons[0].labels
+    return comparison_verdict([comparison for comparison in comparisons if comparison.labels == first])

@@ -1,0 +1,117 @@
+"""Evaluation of score files and finished results that were sent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from zeroevidence.data.loaded_scores import Scale
+from zeroevidence.errors import Problem, ZeroEvidenceError
+from zeroevidence.evaluation import Comparison, Evaluation, compare
+from zeroevidence.evaluation.compared_files import compare_results
+from zeroevidence.evaluation.rows.flags import Flag
+from zeroevidence.evaluation.score_files import Reading, ScoreFile, evaluate_files, score_files
+from zeroevidence.report.inputs import ReportInputs
+from zeroevidence.uncertainty.groups import Progress
+from zeroevidence.web.outcome import Findings
+from zeroevidence.web.request import (
+    COMPARING,
+    READING,
+    JobProgress,
+    JobRequest,
+    Upload,
+    on_the_page,
+    titles,
+    with_names,
+)
+
+
+def score_problems(request: JobRequest, progress: JobProgress) -> list[Problem]:
+    """Return all problems with the score files and keys, as `doctor` lists them."""
+    progress.begin(READING)
+    files, names = _score_files(request), {upload.path: upload.name for upload in request.scores}
+    # Several score files may share a development file.
+    development = {file.dev.scores: file.dev for file in files if file.dev is not None}
+    problems: list[Problem] = []
+    for file in (*files, *development.values()):
+        progress.write(f"Reading {with_names(file.scores, names)}")
+        problems += _reading(request).problems(file)
+    return problems
+
+
+def evaluate_scores(request: JobRequest, progress: JobProgress) -> Findings:
+    """Evaluate score files, read finished results, and compare systems where there are several."""
+    inputs = ReportInputs()
+    results, raw = _sources(request)
+    progress.work()
+    for upload in results:
+        inputs.add_result(upload.path)
+
+    def measuring(number: int) -> Progress:
+        return progress.counter(f"Measuring {raw[number].name}")
+
+    rows = evaluate_files(_score_files(request), _reading(request), progress=measuring)
+    inputs.add_rows([replace(row, flags=tuple(map(_for_page, row.flags))) for row in rows])
+    if len(request.scores) > 1:
+        progress.begin(COMPARING)
+        try:
+            inputs.comparisons += _comparisons(results, raw, rows)
+        except ZeroEvidenceError as error:
+            names = {upload.path: upload.name for upload in request.uploads()}
+            progress.note(f"The systems were not compared: {on_the_page(with_names(str(error), names))}.")
+    return Findings(inputs, {"": inputs.rows} if inputs.rows else {})
+
+
+def _comparisons(results: Sequence[Upload], raw: Sequence[Upload], rows: Sequence[Evaluation]) -> list[Comparison]:
+    """Return the comparisons of systems that are all score files, or all finished results."""
+    if raw and not results:
+        return compare(rows)
+    if raw:
+        raise ZeroEvidenceError("some are score files and some finished results; expected one kind")
+    return compare_results([upload.path for upload in results], titles([upload.stem for upload in results]))
+
+
+def _is_result(upload: Upload) -> bool:
+    """Whether a file is a finished result: it starts as JSON, whatever it is called."""
+    with Path(upload.path).open("rb") as stream:
+        return stream.read(64).lstrip().startswith(b"{")
+
+
+def _sources(request: JobRequest) -> tuple[list[Upload], list[Upload]]:
+    """Finished results, and score files."""
+    results = [upload for upload in request.scores if _is_result(upload)]
+    return results, [upload for upload in request.scores if upload not in results]
+
+
+def _score_files(request: JobRequest) -> list[ScoreFile]:
+    """The score files with their keys and development files."""
+    _, raw = _sources(request)
+    if not raw:
+        return []
+    return score_files(
+        _paths(raw),
+        _paths(request.keys),
+        speakers=None if request.speakers is None else request.speakers.path,
+        systems=titles([upload.stem for upload in raw]),
+        dev=_paths(request.dev),
+        dev_keys=_paths(request.dev_keys),
+    )
+
+
+def _paths(uploads: Sequence[Upload]) -> list[str]:
+    return [upload.path for upload in uploads]
+
+
+def _reading(request: JobRequest) -> Reading:
+    scale = Scale(request.negate, "10" if request.log10 else "e")
+    return Reading(
+        duplicates="keep-last" if request.keep_last else "error",
+        allow_missing=request.allow_missing,
+        scale=scale,
+        infinite="accept" if request.infinite else "refuse",
+    )
+
+
+def _for_page(flag: Flag) -> Flag:
+    return replace(flag, sentence=on_the_page(flag.sentence))
