@@ -3,13 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from zeroevidence.errors import UsageError
 
 LEVEL = 0.95  # unless the user says another
 Step = Callable[[int, int], None]
+
+
+def setting(default: Any, help: str, **details: Any) -> Any:
+    """Return a field of an options object, with what the command line says and checks about it.
+
+    Parameters
+    ----------
+    default
+        Its default; `dataclasses.MISSING` where it must be given.
+    help
+        What it means; the part before the first semicolon is the same in all commands.
+    details
+        Of its range ``least``, ``above``, ``most`` and ``below``; ``choices``, where its type lists none; ``metavar``;
+        ``default_text`` in place of the default; the ``spelling`` of the option; ``parse``, which makes its value from
+        that of the option; and ``argument``, where it is no option.
+    """
+    return field(default=default, metadata={"help": help, **details})
 
 
 def no_step(done: int, total: int) -> None:
@@ -63,15 +81,17 @@ class Run:
     zeroevidence.errors.UsageError: level: expected a number between 0 and 1, got 2.0
     """
 
-    seed: int = 0
-    level: float = LEVEL
-    cores: int = 1
-    cache: Path | None = None
+    seed: int = setting(0, "Seed of all random choices.", least=0)
+    level: float = setting(LEVEL, "Confidence level of intervals, bounds and tests.", above=0, below=1)
+    cores: int = setting(
+        1, "Processes that share the work; results do not depend on their number.", spelling="--workers", least=1
+    )
+    cache: Path | None = setting(None, "Where to keep embeddings between runs.", metavar="DIR", parse=Path)
     progress: Callable[[str, str], Step] = no_progress
     say: Callable[[str], None] = silent
     stop: Callable[[], bool] = never
-    device: str | None = None
-    scheduler: object = None
+    device: str | None = setting(None, "Device of torch, such as cuda:1 or cpu.", metavar="NAME")
+    scheduler: object = setting(None, "Address of a Dask scheduler.", metavar="ADDRESS")
 
     def __post_init__(self) -> None:
         if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:

@@ -17,8 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from zeroevidence.cli import main
-from zeroevidence.cli.options import output
+from zeroevidence.cli import main, printing
 from zeroevidence.errors import MissingExtra
 from zeroevidence.report.html import page as report_page
 from zeroevidence.report.html.figures import draw_figures
@@ -158,7 +157,7 @@ def page(tmp_path, monkeypatch, shared_demo):
         return Page(ROOT / path, tmp_path, monkeypatch)
 
     monkeypatch.setenv("COLUMNS", "200")
-    monkeypatch.setattr(output, "_MINUTE", math.inf)  # no line of progress, however slow the machine is
+    monkeypatch.setattr(printing, "_MINUTE", math.inf)  # no line of progress, however slow the machine is
     return open_page
 
 

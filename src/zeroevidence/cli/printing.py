@@ -1,4 +1,4 @@
-"""Printing, without control characters from names of files and people."""
+"""Printing, without control characters from names of files and people: results, progress and problems."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ import codecs
 import io
 import re
 import sys
-from collections.abc import Hashable, Sequence
+import threading
+import time
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import contextmanager
 
 import click
 
@@ -63,6 +66,90 @@ def prepare_streams() -> None:
         if isinstance(stream, io.TextIOWrapper):
             ascii_only = codecs.lookup(stream.encoding).name == "ascii"
             stream.reconfigure(encoding="utf-8" if ascii_only else None, errors="replace")
+
+
+class _Minutes:
+    """What a command is doing, and the times at which it began and was last shown."""
+
+    def __init__(self) -> None:
+        self.since = self.began = self.shown = time.monotonic()
+        self.state = ""
+
+    def passed(self) -> bool:
+        """Return whether a minute has passed since this was last true."""
+        now = time.monotonic()
+        if now - self.since < _MINUTE:
+            return False
+        self.since = now
+        return True
+
+
+_MINUTE = 60.0  # seconds
+_SECOND = 1.0
+_QUIET = 3.0  # seconds without progress after which a terminal shows the time
+_minutes = _Minutes()
+
+
+def _minutes_of_command() -> _Minutes:
+    """Return the state of the command that is running, that of the process where there is none."""
+    context = click.get_current_context(silent=True)
+    if context is None:
+        return _minutes
+    minutes: _Minutes = context.meta.setdefault(__name__, _Minutes())
+    return minutes
+
+
+@contextmanager
+def working(what: str) -> Iterator[None]:
+    """Print what a command does, and again while its parts print nothing.
+
+    A terminal shows in one line for how long it has been working; elsewhere there is at least one line a minute.
+
+    Parameters
+    ----------
+    what
+        What it does, such as "auditing speech"; without names of files, which messages about them have.
+    """
+    echo(what, err=True)
+    minutes, done = _minutes_of_command(), threading.Event()
+    minutes.state = what
+    watcher = threading.Thread(target=_watch, args=(minutes, done), daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        done.set()
+        watcher.join()
+
+
+def _watch(minutes: _Minutes, done: threading.Event) -> None:
+    """Print what a command is doing whenever nothing else was printed for a while."""
+    printed = False
+    while not done.wait(_SECOND):
+        seconds = time.monotonic() - minutes.began
+        if not sys.stderr.isatty():
+            if minutes.passed():
+                echo(f"{minutes.state} ({seconds / _MINUTE:.0f} min so far)", err=True)
+        elif time.monotonic() - minutes.shown >= _QUIET:
+            echo_progress(f"{minutes.state} ({seconds:.0f} s so far)", last=False)
+            printed = True
+    if printed:
+        echo_progress("", last=True)
+
+
+def terminal_progress(title: str, units: str) -> Callable[[int, int], None]:
+    """Return a function that counts finished work in a line of the terminal; elsewhere it prints a line a minute."""
+    minutes = _minutes_of_command()
+
+    def show(done: int, total: int) -> None:
+        text = minutes.state = f"{title}: {done} of {total} {units}"
+        minutes.shown = time.monotonic()
+        if sys.stderr.isatty():
+            echo_progress(text, last=done >= total)
+        elif minutes.passed():
+            echo(text, err=True)
+
+    return show
 
 
 _MOST_ALIKE = 10  # complaints that differ in places and values alone, and are printed one by one

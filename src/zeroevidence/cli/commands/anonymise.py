@@ -7,8 +7,7 @@ from typing import Any
 import click
 
 from zeroevidence.cli.options import shared
-from zeroevidence.cli.options.output import terminal_progress
-from zeroevidence.cli.printing import echo, echo_lines
+from zeroevidence.cli.printing import echo, echo_lines, terminal_progress
 from zeroevidence.data.audio import RATES
 from zeroevidence.errors import InputError
 from zeroevidence.protect.anonymise import FORMATS, anonymise

@@ -20,8 +20,8 @@ from zeroevidence.cli.commands.utility import RecognitionInputs, evaluate_sound,
 from zeroevidence.cli.options import shared
 from zeroevidence.cli.options.declare import assignments_option, derived_option, option_group
 from zeroevidence.cli.options.measuring import RESAMPLING, measuring_options
-from zeroevidence.cli.options.output import measure_option, print_written, terminal_progress, working
-from zeroevidence.cli.printing import echo, echo_lines
+from zeroevidence.cli.options.output import measure_option, print_written
+from zeroevidence.cli.printing import echo, echo_lines, terminal_progress, working
 from zeroevidence.data.files import naming_file
 from zeroevidence.data.folds import FEW_PEOPLE, FOLDS
 from zeroevidence.data.writing import refuse_existing

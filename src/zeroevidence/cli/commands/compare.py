@@ -10,8 +10,9 @@ import click
 
 from zeroevidence.cli.options import shared
 from zeroevidence.cli.options.measuring import measuring_options
-from zeroevidence.cli.options.output import Output, measure_option, output_to, terminal_progress
+from zeroevidence.cli.options.output import Output, measure_option, output_to
 from zeroevidence.cli.options.score_files import ScoreInputs, file_progress, files_abreast, score_inputs
+from zeroevidence.cli.printing import terminal_progress
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Options
 from zeroevidence.evaluation.comparison import USUAL
@@ -77,7 +78,10 @@ def command(inputs: ScoreInputs, runs: tuple[int, ...], options: Options, worker
         raise UsageError("a comparison needs intervals: --intervals of at least 2")
     settings: dict[str, Any] = {"measures": output.measures, "options": options}
     if not runs and inputs.all_finished:
-        settings |= {"workers": workers, "progress": lambda number: terminal_progress(f"attacker {number + 1}")}
+        settings |= {
+            "workers": workers,
+            "progress": lambda number: terminal_progress(f"attacker {number + 1}", "replicates"),
+        }
         comparisons = compare_results(inputs.scores, inputs.names, **settings)
     else:
         _refuse_finished(inputs)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from zeroevidence.cli.options import shared
-from zeroevidence.cli.options.output import Output, evaluation_options, terminal_progress, working, write_text
-from zeroevidence.cli.printing import echo
+from zeroevidence.cli.options.output import Output, evaluation_options, write_text
+from zeroevidence.cli.printing import echo, terminal_progress, working
 from zeroevidence.errors import UsageError
 
 _NEXT = (

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from zeroevidence.cli.options import shared
-from zeroevidence.cli.options.output import terminal_progress
 from zeroevidence.cli.options.score_files import ScoreInputs, files_to_check
-from zeroevidence.cli.printing import exit_if_problems, print_problems
+from zeroevidence.cli.printing import exit_if_problems, print_problems, terminal_progress
 from zeroevidence.errors import InputError, Problem, UsageError
 
 if TYPE_CHECKING:

@@ -87,7 +87,7 @@ def command(output: str, overwrite: bool, **values: Any) -> None:
     zeroevidence link --enrol enrol.npz --trial trial.npz -o out/
     zeroevidence link --enrol e.npy --trial t.npy --dev-enrol de.npz --dev-trial dt.npz --engine triton -o out/
     """  # noqa: D301 (\b is a control character here)
-    from zeroevidence.cli.options.output import terminal_progress, working
+    from zeroevidence.cli.printing import terminal_progress, working
     from zeroevidence.data.files import naming_file
 
     settings = LinkSettings(**{field.name: values[field.name] for field in fields(LinkSettings)})

@@ -9,7 +9,8 @@ from click.core import ParameterSource
 
 from zeroevidence.cli.options import shared
 from zeroevidence.cli.options.declare import derived_option, option_group
-from zeroevidence.cli.options.output import Output, output_to, terminal_progress
+from zeroevidence.cli.options.output import Output, output_to
+from zeroevidence.cli.printing import terminal_progress
 from zeroevidence.data.files import naming_file
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation.plan import plan, plan_from_pilot, strongest_attack

@@ -11,8 +11,7 @@ from zeroevidence.attack.extractors import DEFAULT_EXTRACTOR
 from zeroevidence.attack.training import TrainingSettings
 from zeroevidence.cli.options import shared
 from zeroevidence.cli.options.declare import settings_options
-from zeroevidence.cli.options.output import terminal_progress, working
-from zeroevidence.cli.printing import echo
+from zeroevidence.cli.printing import echo, terminal_progress, working
 
 if TYPE_CHECKING:
     from zeroevidence.attack.training.history import Epoch

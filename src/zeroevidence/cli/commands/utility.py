@@ -12,7 +12,8 @@ from zeroevidence.cli.options import shared
 from zeroevidence.cli.options.declare import option_group
 from zeroevidence.cli.options.gates import Gates, gate_option
 from zeroevidence.cli.options.measuring import measuring_options
-from zeroevidence.cli.options.output import Output, output_options, terminal_progress
+from zeroevidence.cli.options.output import Output, output_options
+from zeroevidence.cli.printing import terminal_progress
 from zeroevidence.data.files import naming_file
 from zeroevidence.data.threat import UNPROTECTED, Training
 from zeroevidence.errors import UsageError

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-import threading
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,7 +11,7 @@ import click
 
 from zeroevidence.cli.options import shared
 from zeroevidence.cli.options.declare import Decorator, option_group
-from zeroevidence.cli.printing import echo, echo_lines, echo_progress
+from zeroevidence.cli.printing import echo, echo_lines
 from zeroevidence.data.writing import refuse_existing
 from zeroevidence.data.writing import write_atomically as write_silently
 from zeroevidence.measure.measures import MEASURES
@@ -25,7 +21,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from zeroevidence.evaluation import Evaluation
-    from zeroevidence.uncertainty.groups import Progress
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,90 +95,6 @@ def output_to(*more: Decorator, formats: Sequence[str] = FORMATS) -> Decorator:
 output_options = output_to(shared.signatures())
 table_options = output_to(measure_option(), shared.signatures())
 evaluation_options = output_to(measure_option(), shared.estimate(), shared.signatures())
-
-
-class _Minutes:
-    """What a command is doing, and the times at which it began and was last shown."""
-
-    def __init__(self) -> None:
-        self.since = self.began = self.shown = time.monotonic()
-        self.state = ""
-
-    def passed(self) -> bool:
-        """Return whether a minute has passed since this was last true."""
-        now = time.monotonic()
-        if now - self.since < _MINUTE:
-            return False
-        self.since = now
-        return True
-
-
-_MINUTE = 60.0  # seconds
-_SECOND = 1.0
-_QUIET = 3.0  # seconds without progress after which a terminal shows the time
-_minutes = _Minutes()
-
-
-def _minutes_of_command() -> _Minutes:
-    """Return the state of the command that is running, that of the process where there is none."""
-    context = click.get_current_context(silent=True)
-    if context is None:
-        return _minutes
-    minutes: _Minutes = context.meta.setdefault(__name__, _Minutes())
-    return minutes
-
-
-@contextmanager
-def working(what: str) -> Iterator[None]:
-    """Print what a command does, and again while its parts print nothing.
-
-    A terminal shows in one line for how long it has been working; elsewhere there is at least one line a minute.
-
-    Parameters
-    ----------
-    what
-        What it does, such as "auditing speech"; without names of files, which messages about them have.
-    """
-    echo(what, err=True)
-    minutes, done = _minutes_of_command(), threading.Event()
-    minutes.state = what
-    watcher = threading.Thread(target=_watch, args=(minutes, done), daemon=True)
-    watcher.start()
-    try:
-        yield
-    finally:
-        done.set()
-        watcher.join()
-
-
-def _watch(minutes: _Minutes, done: threading.Event) -> None:
-    """Print what a command is doing whenever nothing else was printed for a while."""
-    printed = False
-    while not done.wait(_SECOND):
-        seconds = time.monotonic() - minutes.began
-        if not sys.stderr.isatty():
-            if minutes.passed():
-                echo(f"{minutes.state} ({seconds / _MINUTE:.0f} min so far)", err=True)
-        elif time.monotonic() - minutes.shown >= _QUIET:
-            echo_progress(f"{minutes.state} ({seconds:.0f} s so far)", last=False)
-            printed = True
-    if printed:
-        echo_progress("", last=True)
-
-
-def terminal_progress(what: str, units: str = "replicates") -> Progress:
-    """Return a function that counts finished work in a line of the terminal; elsewhere it prints a line a minute."""
-    minutes = _minutes_of_command()
-
-    def show(done: int, total: int) -> None:
-        text = minutes.state = f"{what}: {done} of {total} {units}"
-        minutes.shown = time.monotonic()
-        if sys.stderr.isatty():
-            echo_progress(text, last=done >= total)
-        elif minutes.passed():
-            echo(text, err=True)
-
-    return show
 
 
 def write_text(text: str, path: str | Path) -> None:

@@ -12,7 +12,7 @@ import click
 
 from zeroevidence.cli.options import shared
 from zeroevidence.cli.options.declare import Decorator, derived_option, option_group
-from zeroevidence.cli.options.output import terminal_progress
+from zeroevidence.cli.printing import terminal_progress
 from zeroevidence.data.formats.scores.join import Duplicates
 from zeroevidence.data.formats.scores.read import Infinite
 from zeroevidence.data.formats.scores.score_format import format_names
@@ -94,7 +94,7 @@ class ScoreInputs:
 
 def file_progress(files: Sequence[ScoreFile]) -> Callable[[int], Progress | None]:
     """Return a function from the number of a file to the progress of its replicates."""
-    return lambda number: terminal_progress(f"{number + 1}/{len(files)}")
+    return lambda number: terminal_progress(f"{number + 1}/{len(files)}", "replicates")
 
 
 def files_abreast(

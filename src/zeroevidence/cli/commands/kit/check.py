@@ -6,8 +6,7 @@ import click
 
 from zeroevidence.cli.options import shared
 from zeroevidence.cli.options.declare import derived_option
-from zeroevidence.cli.options.output import terminal_progress
-from zeroevidence.cli.printing import echo, exit_if_problems, print_problems
+from zeroevidence.cli.printing import echo, exit_if_problems, print_problems, terminal_progress
 from zeroevidence.data.formats.speech_pairs import check_kit
 
 

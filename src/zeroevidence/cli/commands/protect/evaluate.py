@@ -16,7 +16,8 @@ from zeroevidence.cli.commands.protect.fit import (
 from zeroevidence.cli.options import shared
 from zeroevidence.cli.options.declare import derived_option
 from zeroevidence.cli.options.measuring import RESAMPLING, measuring_options
-from zeroevidence.cli.options.output import Output, output_to, terminal_progress
+from zeroevidence.cli.options.output import Output, output_to
+from zeroevidence.cli.printing import terminal_progress
 from zeroevidence.data.files import naming_file
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Options

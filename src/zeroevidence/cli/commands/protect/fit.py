@@ -11,8 +11,8 @@ import click
 
 from zeroevidence.cli.options import shared
 from zeroevidence.cli.options.declare import option_group
-from zeroevidence.cli.options.output import print_written, terminal_progress
-from zeroevidence.cli.printing import echo
+from zeroevidence.cli.options.output import print_written
+from zeroevidence.cli.printing import echo, terminal_progress
 from zeroevidence.data.embeddings import NAMING_SPEAKERS
 from zeroevidence.data.files import naming_file
 from zeroevidence.data.printable import file_name_text

@@ -4,20 +4,20 @@ import sys
 
 import pytest
 
-from zeroevidence.cli.options import output
+from zeroevidence.cli import printing
 
 
 @pytest.fixture
 def clock(monkeypatch):
     """A clock that a test sets."""
     now = [0.0]
-    monkeypatch.setattr(output.time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(output, "_minutes", output._Minutes())
+    monkeypatch.setattr(printing.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(printing, "_minutes", printing._Minutes())
     return now
 
 
 def test_a_line_a_minute_where_there_is_no_terminal(clock, capsys):
-    first, second = output.terminal_progress("reading", "files"), output.terminal_progress("attackers", "rows")
+    first, second = printing.terminal_progress("reading", "files"), printing.terminal_progress("attackers", "rows")
     for seconds, show, done in ((1, first, 1), (59, first, 2), (61, first, 3), (62, second, 1), (122, second, 2)):
         clock[0] = seconds
         show(done, 3)
@@ -26,7 +26,7 @@ def test_a_line_a_minute_where_there_is_no_terminal(clock, capsys):
 
 def test_a_terminal_shows_every_step_in_one_line(clock, capsys, monkeypatch):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    show = output.terminal_progress("reading", "files")
+    show = printing.terminal_progress("reading", "files")
     show(1, 2)
     show(2, 2)
     assert capsys.readouterr().err == "\rreading: 1 of 2 files\r\rreading: 2 of 2 files\r\033[K"
@@ -48,7 +48,7 @@ def test_a_silent_command_goes_on_saying_what_it_does(clock, capsys, monkeypatch
             clock[0] = next(ticks)
             return clock[0] == times[-1]
 
-    minutes = output._Minutes()
+    minutes = printing._Minutes()
     minutes.state = "auditing speech"
-    output._watch(minutes, Watched())
+    printing._watch(minutes, Watched())
     assert capsys.readouterr().err == said
