@@ -2,6 +2,7 @@
 
 from zeroevidence.protect.assessment.class_attacks import assess as assess
 from zeroevidence.protect.assessment.labels import Roles as Roles
+from zeroevidence.protect.attributes import make_protector as make_protector
 from zeroevidence.protect.attributes.adversarial import AdversarialAutoencoder as AdversarialAutoencoder
 from zeroevidence.protect.attributes.closed_form import Leace as Leace
 from zeroevidence.protect.attributes.closed_form import LinearNuller as LinearNuller
@@ -12,7 +13,6 @@ from zeroevidence.protect.fitting import default_protector as default_protector
 from zeroevidence.protect.fitting import fit as fit
 from zeroevidence.protect.models import ProtectorModel as ProtectorModel
 from zeroevidence.protect.models import load_model as load_model
-from zeroevidence.protect.models import make_protector as make_protector
 from zeroevidence.protect.models import new_model as new_model
 from zeroevidence.protect.models import save_model as save_model
 from zeroevidence.protect.voices import VoiceProtector as VoiceProtector

@@ -23,8 +23,8 @@ from zeroevidence.protect.assessment.labels import (
 )
 from zeroevidence.protect.assessment.rows import protect
 from zeroevidence.protect.assessment.verification import Verifier
+from zeroevidence.protect.attributes import fit_protector, seeded_protector
 from zeroevidence.protect.attributes.protector import EmbeddingProtector
-from zeroevidence.protect.models import fit_kind
 from zeroevidence.protect.quick_attackers import attacks_by_count, quick_attacks
 from zeroevidence.protect.strengths import Limit, Tradeoff, quick_protectors, set_strength
 from zeroevidence.uncertainty.groups import Progress
@@ -265,15 +265,8 @@ def search(
     for kind, parameters in kinds.items():
         systems[kind] = []
         for place, fold in enumerate(folds):
-            settings = {"noise_seed": seed + place, **parameters}
-            protector = fit_kind(
-                kind,
-                fold.train.vectors,
-                attribute_labels(fold.train, attribute),
-                parameters=settings,
-                seed=seed + place,
-                speakers=fold.train.speakers,
-            )
+            protector = seeded_protector(kind, {"noise_seed": seed + place, **parameters}, seed + place)
+            fit_protector(protector, fold.train, attribute_labels(fold.train, attribute))
             systems[kind].append(_Noisy.of(fold, protector))
             steps.done()
     levels, within = _levels(measurements, systems, limit, limit.bound(unprotected))

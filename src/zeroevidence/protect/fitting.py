@@ -16,11 +16,12 @@ from zeroevidence.data.embeddings import Embeddings, require_speakers
 from zeroevidence.data.preparing import sort_by_name
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.protect.assessment.labels import Roles, attribute_labels, cut_number, is_number, quantile_boundaries
-from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS
+from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS, fit_protector, seeded_protector
 from zeroevidence.protect.attributes.protector import EmbeddingProtector
 from zeroevidence.protect.choice import PARTS, search
-from zeroevidence.protect.models import ProtectorModel, check_dimension, fit_kind, new_model
+from zeroevidence.protect.models import ProtectorModel, check_dimension, new_model
 from zeroevidence.protect.strengths import Limit, quick_protectors
+from zeroevidence.run import no_step
 from zeroevidence.uncertainty.groups import Progress
 
 DEFAULT_LIMIT = Limit("eer", 0.01, added=True)  # of the default protector
@@ -111,16 +112,12 @@ def fit(
         kind = PLAIN_PROTECTOR if plain else KEEPING_PROTECTOR
     if keep is not None and "keep" not in ATTRIBUTE_PROTECTORS.find(kind).fit_options:
         raise UsageError(f"{kind} cannot keep a second attribute; {', '.join(protectors_that_keep())} can")
-    protector = fit_kind(
-        kind,
-        data.vectors,
+    protector = fit_protector(
+        seeded_protector(kind, parameters, seed, preset=preset),
+        data,
         attribute_labels(data, attribute),
-        parameters=parameters,
-        preset=preset,
-        seed=seed,
-        speakers=data.speakers,
         keep=None if keep is None else attribute_labels(data, keep),
-        progress=progress,
+        step=progress or no_step,
     )
     return new_model(protector, attribute, keep=keep, boundaries=boundaries, speakers=data.speakers, choice=choice)
 

@@ -23,7 +23,7 @@ from zeroevidence.data.files import error_reason, reading_file
 from zeroevidence.data.json_values import read_json, typed
 from zeroevidence.data.writing import refuse_used_folder, write_atomically
 from zeroevidence.errors import InputError, MissingExtra, UsageError
-from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS
+from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS, make_protector
 from zeroevidence.protect.attributes.protector import EmbeddingProtector
 
 if TYPE_CHECKING:
@@ -57,78 +57,6 @@ class ProtectorModel:
     def seen(self, names: Iterable[str]) -> list[str]:
         """Return those of the speakers that the model was trained on."""
         return [name for name in names if _digest(name) in self.speakers]
-
-
-def make_protector(
-    name: str, parameters: Mapping[str, Any] | None = None, /, *, preset: str | None = None, **more: Any
-) -> EmbeddingProtector:
-    """Return an unfitted protector by its name.
-
-    Parameters
-    ----------
-    name
-        Name of a protector that is registered in `attributes.ATTRIBUTE_PROTECTORS`.
-    parameters
-        Parameters to set, as a mapping; they may also be given as keywords, which count if both are given.
-    preset
-        Parameters to start from, by name: ``paper`` is the published configuration of the flow.
-    more
-        Parameters to set, as keywords.
-
-    Examples
-    --------
-    >>> from zeroevidence.protect import make_protector
-    >>> make_protector("linear", shrinkage=0.1)
-    LinearNuller(shrinkage=0.1)
-    >>> flow = make_protector("flow", {"epochs": 50}, preset="paper")
-    >>> flow.epochs, flow.batch
-    (50, 64)
-    """
-    kind = ATTRIBUTE_PROTECTORS.find(name)
-    chosen = {**(parameters or {}), **more}
-    for parameter in chosen:
-        if parameter not in kind.parameters:
-            raise UsageError(f"{name} has no parameter {parameter!r}; it has {', '.join(kind.parameters)}")
-    if preset is not None and preset not in kind.presets:
-        raise UsageError(f"{name} has no preset {preset!r}; it has {', '.join(kind.presets) or 'none'}")
-    start = {} if preset is None else kind.presets[preset]
-    return kind.cls(**{**start, **chosen})
-
-
-def fit_kind(
-    name: str,
-    vectors: Any,
-    labels: Any,
-    *,
-    parameters: Mapping[str, Any] | None = None,
-    preset: str | None = None,
-    seed: int = 0,
-    **fit_options: Any,
-) -> EmbeddingProtector:
-    """Return a protector fitted to vectors and labels.
-
-    Parameters
-    ----------
-    name
-        Name of a registered protector.
-    vectors
-        Vectors, n x d.
-    labels
-        Labels to conceal.
-    parameters
-        Parameters of the protector.
-    preset
-        Parameters to start from, by name.
-    seed
-        The `random_state` of a protector that has one, unless it is among the parameters.
-    fit_options
-        Options of `fit`; those that are None or that the protector does not have are ignored.
-    """
-    kind = ATTRIBUTE_PROTECTORS.find(name)
-    seeded = {"random_state": seed} if kind.seeded else {}
-    options = {key: value for key, value in fit_options.items() if value is not None and key in kind.fit_options}
-    protector = make_protector(name, {**seeded, **(parameters or {})}, preset=preset)
-    return protector.fit(vectors, labels, **options)
 
 
 def new_model(

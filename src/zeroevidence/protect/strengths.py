@@ -13,9 +13,8 @@ from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Evaluation, Options
 from zeroevidence.protect.assessment.class_attacks import assess
 from zeroevidence.protect.assessment.labels import Roles, attribute_labels
-from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS
+from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS, fit_protector, seeded_protector
 from zeroevidence.protect.attributes.protector import EmbeddingProtector
-from zeroevidence.protect.models import fit_kind
 from zeroevidence.uncertainty.groups import Progress
 
 LimitedMeasure: TypeAlias = Literal["eer", "d_ece"]
@@ -110,14 +109,8 @@ def fit_at_strengths(
     strengths: Sequence[float] = STRENGTHS,
 ) -> dict[float, EmbeddingProtector]:
     """Return a kind of protector fitted to embeddings, with noise of each level; the noise is drawn by the seed."""
-    fitted = fit_kind(
-        kind,
-        data.vectors,
-        attribute_labels(data, attribute),
-        parameters={"noise_seed": seed, **(parameters or {})},
-        seed=seed,
-        speakers=data.speakers,
-    )
+    protector = seeded_protector(kind, {"noise_seed": seed, **(parameters or {})}, seed)
+    fitted = fit_protector(protector, data, attribute_labels(data, attribute))
     return {strength: set_strength(fitted, strength) for strength in strengths}
 
 

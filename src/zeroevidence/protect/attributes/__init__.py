@@ -11,9 +11,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from zeroevidence.errors import UsageError
 from zeroevidence.registry import Registry
+from zeroevidence.run import Step, no_step
 
 if TYPE_CHECKING:
+    from zeroevidence._typing import StrArray
+    from zeroevidence.data.embeddings import Embeddings
     from zeroevidence.protect.attributes.protector import EmbeddingProtector
 
 P = TypeVar("P", bound="type[EmbeddingProtector]")
@@ -88,3 +92,60 @@ def register_protector(
 
 def _path(cls: type) -> str:
     return f"{cls.__module__}.{cls.__qualname__}"
+
+
+def make_protector(
+    name: str, parameters: Mapping[str, Any] | None = None, /, *, preset: str | None = None, **more: Any
+) -> EmbeddingProtector:
+    """Return an unfitted protector by its name.
+
+    Parameters
+    ----------
+    name
+        Name of a protector that is registered in `attributes.ATTRIBUTE_PROTECTORS`.
+    parameters
+        Parameters to set, as a mapping; they may also be given as keywords, which count if both are given.
+    preset
+        Parameters to start from, by name: ``paper`` is the published configuration of the flow.
+    more
+        Parameters to set, as keywords.
+
+    Examples
+    --------
+    >>> from zeroevidence.protect import make_protector
+    >>> make_protector("linear", shrinkage=0.1)
+    LinearNuller(shrinkage=0.1)
+    >>> flow = make_protector("flow", {"epochs": 50}, preset="paper")
+    >>> flow.epochs, flow.batch
+    (50, 64)
+    """
+    kind = ATTRIBUTE_PROTECTORS.find(name)
+    chosen = {**(parameters or {}), **more}
+    for parameter in chosen:
+        if parameter not in kind.parameters:
+            raise UsageError(f"{name} has no parameter {parameter!r}; it has {', '.join(kind.parameters)}")
+    if preset is not None and preset not in kind.presets:
+        raise UsageError(f"{name} has no preset {preset!r}; it has {', '.join(kind.presets) or 'none'}")
+    start = {} if preset is None else kind.presets[preset]
+    return kind.cls(**{**start, **chosen})
+
+
+def seeded_protector(
+    name: str, parameters: Mapping[str, Any] | None, seed: int, *, preset: str | None = None
+) -> EmbeddingProtector:
+    """Return an unfitted protector; the seed is its `random_state` if it has one that is not among the parameters."""
+    seeded = {"random_state": seed} if ATTRIBUTE_PROTECTORS.find(name).seeded else {}
+    return make_protector(name, {**seeded, **(parameters or {})}, preset=preset)
+
+
+def fit_protector(
+    protector: EmbeddingProtector, data: Embeddings, labels: StrArray, *, keep: Any = None, step: Step = no_step
+) -> EmbeddingProtector:
+    """Fit a protector to embeddings with these labels, and return it.
+
+    Speakers, the labels of a second attribute to keep, and progress are for protectors whose `fit` takes them.
+    """
+    options = {"speakers": data.speakers, "keep": keep, "progress": step}
+    names = ATTRIBUTE_PROTECTORS.find(protector.kind).fit_options
+    given = {name: options[name] for name in names if options.get(name) is not None}
+    return protector.fit(data.vectors, labels, **given)

@@ -7,7 +7,6 @@ is set to the same value for every class. Needs torch.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
@@ -27,6 +26,7 @@ from zeroevidence.protect.attributes.networks import (
     stored_state,
 )
 from zeroevidence.protect.attributes.protector import EmbeddingProtector, check_scale
+from zeroevidence.run import Step, no_step
 
 _CODE = 128
 _BLOCK = 65536
@@ -107,7 +107,7 @@ class AdversarialAutoencoder(OnDevice, EmbeddingProtector):
     device: str = "cpu"
     random_state: int = 0
 
-    def fit(self, X: Any, y: Any, *, speakers: Any = None, progress: Callable[[int, int], None] | None = None) -> Self:
+    def fit(self, X: Any, y: Any, *, speakers: Any = None, progress: Step = no_step) -> Self:
         """Fit to vectors and labels.
 
         Parameters
@@ -124,7 +124,7 @@ class AdversarialAutoencoder(OnDevice, EmbeddingProtector):
         self._fit(self._training(X, y, speakers), progress)
         return self._learned()
 
-    def _fit(self, data: LabelledVectors, progress: Callable[[int, int], None] | None = None) -> None:
+    def _fit(self, data: LabelledVectors, progress: Step = no_step) -> None:
         torch = need_torch("AdversarialAutoencoder")
         self._check_at_least(hidden=1, epochs=1, batch=1)
         share = data.weights / data.weights.sum()
@@ -162,7 +162,7 @@ class AdversarialAutoencoder(OnDevice, EmbeddingProtector):
         posterior: FloatArray = odds / odds.sum(axis=1, keepdims=True)
         return posterior
 
-    def _train(self, torch: Any, data: LabelledVectors, progress: Callable[[int, int], None] | None) -> None:
+    def _train(self, torch: Any, data: LabelledVectors, progress: Step) -> None:
         """Train until the epochs are used up or held-out people gain nothing, and restore the best state."""
         training = self._training_of(torch, data.x.shape[1])
         held = held_out_rows(data, self.held_out, self.random_state)
@@ -175,8 +175,7 @@ class AdversarialAutoencoder(OnDevice, EmbeddingProtector):
             for rows in torch.randperm(len(part[0])).split(self.batch):
                 if len(rows) > 1:
                     training.step(tuple(tensor[rows] for tensor in part))
-            if progress is not None:
-                progress(epoch, self.epochs)
+            progress(epoch, self.epochs)
             if held_part is None:
                 continue
             self.losses_.append(training.losses(held_part))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Callable
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -51,6 +50,7 @@ from zeroevidence.protect.attributes.networks import (
     stored_state,
 )
 from zeroevidence.protect.attributes.protector import EmbeddingProtector, check_scale
+from zeroevidence.run import Step, no_step
 
 _INVERTED = 1e-5  # of the standard deviation: beyond it the flow runs in double precision
 _LOST = 1e-2  # of the standard deviation, in double precision: no training that went well gets near it
@@ -181,7 +181,7 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
         *,
         speakers: Any = None,
         keep: Any = None,
-        progress: Callable[[int, int], None] | None = None,
+        progress: Step = no_step,
     ) -> Self:
         """Fit to vectors and labels.
 
@@ -201,7 +201,7 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
         self._fit(self._training(X, y, speakers, keep), progress)
         return self._learned()
 
-    def _fit(self, data: LabelledVectors, progress: Callable[[int, int], None] | None = None) -> None:
+    def _fit(self, data: LabelledVectors, progress: Step = no_step) -> None:
         torch = need_torch("ZeroEvidenceFlow")
         check_settings(self.get_params(deep=False))
         if self.weights == "none":
@@ -243,7 +243,7 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
         torch: Any,
         data: LabelledVectors,
         densities: TrainableDensities,
-        progress: Callable[[int, int], None] | None,
+        progress: Step,
     ) -> TrainingHistory:
         from zeroevidence.protect.attributes.flows.couplings import make_couplings
 

@@ -137,7 +137,10 @@ class ClassifierKind:
         return self.learns_from in ("scores", "scores of people")
 
 
-CLASSIFIERS: Registry[ClassifierKind] = Registry("classifier", package=__package__)
+# by name, and the slowest last
+CLASSIFIERS: Registry[ClassifierKind] = Registry(
+    "classifier", package=__package__, order=lambda kind: (kind.name == "boosting", kind.name)
+)
 
 
 def register_classifier(name: str, title: str, *, learns_from: Input = "vectors") -> Callable[[Candidates], Candidates]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -18,6 +18,7 @@ import numpy as np
 from zeroevidence._typing import IntArray
 from zeroevidence.protect.attributes.flows import ClassGaussians, LatentClasses
 from zeroevidence.protect.attributes.networks import copy_state, need_torch
+from zeroevidence.run import Step, no_step
 
 _WARM_UP = 3  # steps before a graph is captured
 _PAPER_BATCH = 64  # vectors per batch for which the rate of the moving averages is given
@@ -187,7 +188,7 @@ def train(
     held: TensorData | None,
     settings: FlowTrainingSettings,
     *,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Step = no_step,
 ) -> TrainingHistory:
     """Maximise the likelihood; with held-out vectors, return to the state in which they are most likely.
 
@@ -205,8 +206,7 @@ def train(
         order = torch.randperm(len(data), generator=generator, device=data.x.device)
         for number in range(steps_per_epoch):
             step(order[number * batch : (number + 1) * batch])
-        if progress is not None:
-            progress(epoch, settings.epochs)
+        progress(epoch, settings.epochs)
         mus.append(densities.evidence()[0].mu)
         if held is None:
             if not _finite(torch, network):
