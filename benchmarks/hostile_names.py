@@ -95,7 +95,7 @@ def _terminal(name: str) -> str:
 
 def in_page(name: str) -> tuple[str, str]:
     """The name in a cell of the report, and in the numbers that its script reads."""
-    from zeroevidence.report.html.page import to_html
+    from zeroevidence.report.page import to_html
 
     text = to_html(_rows(name))
     curves = _found(r'<script type="application/json" id="readoff">(.*?)</script>', text)

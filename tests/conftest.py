@@ -82,14 +82,14 @@ def _figures_in_one_process() -> Iterator[None]:
     """Where each core has a process of tests, more processes for the figures of a report cost more than they save."""
     with pytest.MonkeyPatch.context() as patch:
         if "PYTEST_XDIST_WORKER" in os.environ:
-            patch.setattr("zeroevidence.report.html.figures.cores", lambda: 1)
+            patch.setattr("zeroevidence.report.figures.cores", lambda: 1)
         yield
 
 
 @pytest.fixture
 def without_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pages without their figures, which take most of the time; for tests of what stands beside them."""
-    monkeypatch.setattr("zeroevidence.report.html.page.draw_figures", lambda *_, **__: ([], {}))
+    monkeypatch.setattr("zeroevidence.report.page.draw_figures", lambda *_, **__: ([], {}))
 
 
 @pytest.fixture

@@ -36,7 +36,7 @@ with lock_folder(sys.argv[1]):
 # Figures take most of the time of an audit.
 WITHOUT_FIGURES = """
 from zeroevidence.cli import main
-from zeroevidence.report.html import page
+from zeroevidence.report import page
 page.draw_figures = lambda *_, **__: ([], {})
 main()
 """

@@ -10,7 +10,7 @@ from packaging.requirements import Requirement
 from packaging.version import Version
 
 from zeroevidence import __version__
-from zeroevidence.report.bibliography.bibtex import bibtex
+from zeroevidence.report.bibliography import bibtex
 
 yaml = pytest.importorskip("yaml")
 

@@ -25,7 +25,7 @@ from zeroevidence.cli import cli
 from zeroevidence.cli.commands.metrics import direction
 from zeroevidence.measure.measures import MEASURES, Measure
 from zeroevidence.plot import KINDS
-from zeroevidence.report.bibliography.bibtex import bibtex_entries, sentence
+from zeroevidence.report.bibliography import bibtex_entries, sentence
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx

@@ -25,7 +25,7 @@ sync_api.expect.set_options(timeout=1000.0 * PATIENCE)
 @pytest.fixture(scope="session")
 def report(tmp_path_factory):
     """A report of a search in which one person has a hostile name, as a file."""
-    from zeroevidence.report.html.page import to_html
+    from zeroevidence.report.page import to_html
 
     rng = np.random.default_rng(0)
     people = 8

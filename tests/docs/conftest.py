@@ -19,8 +19,8 @@ import pytest
 
 from zeroevidence.cli import main, printing
 from zeroevidence.errors import MissingExtra
-from zeroevidence.report.html import page as report_page
-from zeroevidence.report.html.figures import draw_figures
+from zeroevidence.report import page as report_page
+from zeroevidence.report.figures import draw_figures
 
 ROOT = Path(__file__).resolve().parents[2]
 LOOSE = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE

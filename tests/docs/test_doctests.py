@@ -26,7 +26,7 @@ NEEDS = {
 # Examples that take seconds of processor time: whole audits and many figures.
 SLOW = (
     *("zeroevidence.sample", "zeroevidence.auditing.embedding_audit", "zeroevidence.plot.kinds.search"),
-    *("zeroevidence.plot.kinds.protectors", "zeroevidence.report.html.figures"),
+    *("zeroevidence.plot.kinds.protectors", "zeroevidence.report.figures"),
 )
 
 

@@ -39,7 +39,7 @@ _CHUNK = 5000  # cases of a process: what libraries keep adds up
 SELDOM, EVERY = "audit", 97  # a command that takes seconds, in one case of so many
 _DRAWN = 6  # of so many cases of these commands one draws its figures, which takes longer than all else
 _FIGURES = {
-    "audit": mock.patch("zeroevidence.report.html.page.draw_figures", return_value=([], {})),
+    "audit": mock.patch("zeroevidence.report.page.draw_figures", return_value=([], {})),
     "plot": mock.patch("zeroevidence.plot.canvas._svg", return_value="<svg/>"),
 }
 _ALONE = {"POLARS_MAX_THREADS": "1", "OMP_NUM_THREADS": "1"}  # tiny files: threads would only wait for each other

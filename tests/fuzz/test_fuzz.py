@@ -61,7 +61,7 @@ def test_any_number_of_processes_gives_the_same(made):
 
 def test_the_undamaged_files_are_read(made, tmp_path, monkeypatch):
     monkeypatch.setenv("ZEROEVIDENCE_HOME", "added")
-    monkeypatch.setattr("zeroevidence.report.html.page.draw_figures", lambda *_, **__: ([], {}))
+    monkeypatch.setattr("zeroevidence.report.page.draw_figures", lambda *_, **__: ([], {}))
     for number, target in enumerate(made):
         if target.command not in ("plot", "compare", "report"):
             home = tmp_path / str(number)

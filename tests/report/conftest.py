@@ -92,7 +92,7 @@ def only_figure(monkeypatch):
     """Pages with one kind of figure; for tests of that figure."""
 
     def only(kind):
-        monkeypatch.setattr("zeroevidence.report.html.figures.available", lambda rows: [kind])
+        monkeypatch.setattr("zeroevidence.report.figures.available", lambda rows: [kind])
 
     return only
 

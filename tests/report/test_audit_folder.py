@@ -7,10 +7,11 @@ import pytest
 
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import Options, findings, read_results
+from zeroevidence.evaluation.results import to_json
 from zeroevidence.evaluation.rows.flags import flag
 from zeroevidence.protect.release import protector_card, unknown_protector_card
 from zeroevidence.report import render
-from zeroevidence.report.audit_folder import audit_text, save_audit, summary
+from zeroevidence.report.audit_folder import audit_text, overview_text, save_audit, summary
 from zeroevidence.report.document import document
 from zeroevidence.report.inputs import ReportInputs
 from zeroevidence.report.verdict import verdict
@@ -122,3 +123,22 @@ def test_faults_come_first(audit, without_figures):
     assert render(shown.rows, "text").startswith("fault    control-failed (row 3): ")
     assert "Fault" not in summary(audit)
     assert "<strong>Fault:</strong>" in document(inputs_of(shown)).split('<div class="first')[0]
+
+
+def test_every_number_at_a_glance_is_that_of_the_result_file(demo_audits, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")  # a line for each system
+    text = overview_text(demo_audits, ["Next: more."])
+    lines = text.splitlines()
+    assert len(lines) <= 40
+    assert lines[-1] == "Next: more."
+    for audit in demo_audits:
+        rows = {row["about"]["threat"]["name"]: row for row in json.loads(to_json(audit.rows))["rows"]}
+        system = rows["semi-informed"]["labels"]["system"]
+        assert f"{system}: {verdict(audit.rows).headline}." in lines
+        table = next(line for line in lines if line.startswith(f"{system} "))
+        compares = max(("ignorant", "lazy-informed"), key=lambda name: rows[name]["about"]["development"])
+        for name in (compares, "semi-informed", "unprotected"):
+            top = rows[name]["metrics"]["top1"]
+            assert f"{100 * top['value']:.2f}" in table
+            assert f"{100 * top['low']:.2f}" in table
+        assert table.endswith(f"{100 / rows['semi-informed']['counts']['identities']:.3g}")

@@ -8,7 +8,7 @@ import pytest
 
 import zeroevidence as ze
 from zeroevidence.evaluation.results import to_json
-from zeroevidence.report.html.page import to_html
+from zeroevidence.report.page import to_html
 
 pytest.importorskip("jinja2")
 

@@ -90,7 +90,7 @@ class Tags(HTMLParser):
 def test_html(results, only_figure):
     pytest.importorskip("jinja2")
     pytest.importorskip("matplotlib")
-    from zeroevidence.report.html.page import to_html
+    from zeroevidence.report.page import to_html
 
     only_figure("people")
     script = "<script>alert(1)</script>"

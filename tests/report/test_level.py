@@ -4,8 +4,7 @@ import pytest
 
 import zeroevidence as ze
 from zeroevidence.evaluation.rows.measure_result import RESULT_COLUMNS
-from zeroevidence.report import render
-from zeroevidence.report.html import page
+from zeroevidence.report import page, render
 from zeroevidence.report.verdict import verdict
 
 OPTIONS = ze.Options(intervals=20, null=19, level=0.9)

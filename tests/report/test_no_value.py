@@ -13,8 +13,8 @@ from zeroevidence.evaluation.finding.gate import Gate
 from zeroevidence.evaluation.results import from_json, to_json
 from zeroevidence.measure.measures import MEASURES
 from zeroevidence.report.evaluations import to_csv, to_latex, to_markdown, to_text
-from zeroevidence.report.html.tables import all_rows
 from zeroevidence.report.layout import value
+from zeroevidence.report.page_tables import all_rows
 
 
 @pytest.fixture(scope="module")

@@ -143,7 +143,7 @@ class Audit:
         return figure
 
     def _repr_html_(self) -> str:
-        html: str = _shown_by("zeroevidence.report.html.page").audit_html(self.rows)
+        html: str = _shown_by("zeroevidence.report.page").audit_html(self.rows)
         return html
 
 

@@ -13,8 +13,8 @@ from zeroevidence.errors import InputError
 from zeroevidence.evaluation.comparison import COUNTING, Comparison, Sources
 from zeroevidence.measure.measures import MEASURES
 from zeroevidence.report import check_format
-from zeroevidence.report.html.tables import Cell, HtmlTable, count_cell, number_cell
 from zeroevidence.report.layout import heading, interval, interval_title, number
+from zeroevidence.report.page_tables import Cell, HtmlTable, count_cell, number_cell
 from zeroevidence.report.rendering import render_grids
 from zeroevidence.report.table import Grid, records_to_csv
 from zeroevidence.report.verdict.comparison import comparison_sentence

@@ -57,7 +57,7 @@ def document(
         Applies a function to every figure, as in `to_html`.
     """
     if format == "html":
-        from zeroevidence.report.html.page import to_html
+        from zeroevidence.report.page import to_html
 
         return to_html(
             inputs.rows,

@@ -19,8 +19,8 @@ from starlette.routing import Route
 
 from zeroevidence._version import __version__
 from zeroevidence.data.folds import LEAST_PEOPLE
-from zeroevidence.report.html.page import policy as report_policy
-from zeroevidence.report.html.page import template_text, templates
+from zeroevidence.report.page import policy as report_policy
+from zeroevidence.report.page import template_text, templates
 from zeroevidence.web import MAX_BYTES, MOST_FILES, TIMEOUT
 from zeroevidence.web.forms import HOSTS, Guard, SentForm, receive_form
 from zeroevidence.web.jobs import JobQueue, ReportJob

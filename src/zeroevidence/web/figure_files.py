@@ -9,7 +9,7 @@ from pathlib import Path
 from zeroevidence.data.writing import write_atomically
 from zeroevidence.evaluation import read_results
 from zeroevidence.plot.canvas import FORMATS
-from zeroevidence.report.html.figures import FigureFile, draw_files, figure_processes
+from zeroevidence.report.figures import FigureFile, draw_files, figure_processes
 from zeroevidence.web.outcome import FIGURES, RESULT
 from zeroevidence.web.process import guard_process
 

@@ -13,9 +13,9 @@ from zeroevidence.evaluation.results import to_json
 from zeroevidence.plot.canvas import FORMATS
 from zeroevidence.report.comparisons import comparison_verdict
 from zeroevidence.report.document import document
-from zeroevidence.report.html.figures import VerdictPicture, figure_processes, figure_titles, verdict_picture
-from zeroevidence.report.html.page import hidden
+from zeroevidence.report.figures import VerdictPicture, figure_processes, figure_titles, verdict_picture
 from zeroevidence.report.inputs import ReportInputs
+from zeroevidence.report.page import hidden
 from zeroevidence.report.verdict import Verdict, verdict
 from zeroevidence.web.request import DRAWING, JobProgress
 

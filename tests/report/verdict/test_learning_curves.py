@@ -8,7 +8,7 @@ from tests.report.verdict.made import AGAINST, check_sides, search_row, text
 from zeroevidence.evaluation import Curve
 from zeroevidence.evaluation.rows.about import TrainingEffort
 from zeroevidence.evaluation.rows.flags import flag
-from zeroevidence.report.html.tables import effort_table
+from zeroevidence.report.page_tables import effort_table
 from zeroevidence.report.verdict.phrases import learning_curves, rising_sentences
 
 ABOUT = replace(AGAINST.informed, development=1.5, spent=TrainingEffort(40, 7, 12, 320))

@@ -5,7 +5,7 @@ from dataclasses import replace
 from tests.report.verdict.made import AGAINST, check_sides, developed, search_row, text
 from zeroevidence.evaluation import findings
 from zeroevidence.evaluation.rows.about import Protocol
-from zeroevidence.report.html.numbers import describe_methods
+from zeroevidence.report.numbers import describe_methods
 
 
 def under(protocol, development, *, top1=0.3, alid=0.5, system="s"):

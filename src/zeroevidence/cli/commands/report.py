@@ -91,7 +91,7 @@ def command(
 
 
 def _prepare_page() -> None:
-    from zeroevidence.report.html.page import prepare_page
+    from zeroevidence.report.page import prepare_page
 
     prepare_page()
 

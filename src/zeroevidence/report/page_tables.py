@@ -12,7 +12,6 @@ from zeroevidence.evaluation.finding.finding import PEOPLE_LABELS
 from zeroevidence.evaluation.people import hubs
 from zeroevidence.measure.measures import MEASURES
 from zeroevidence.measure.pairs.zebra import tag_of
-from zeroevidence.report.html.numbers import measure_title
 from zeroevidence.report.layout import (
     RowLabels,
     bounds,
@@ -24,6 +23,7 @@ from zeroevidence.report.layout import (
     value,
     without_implied,
 )
+from zeroevidence.report.numbers import measure_title
 from zeroevidence.report.utility import (
     MEASURES_SHOWN,
     is_utility,

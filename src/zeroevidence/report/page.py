@@ -25,13 +25,13 @@ from zeroevidence.forking import Each
 from zeroevidence.plot.canvas import prepare_drawing
 from zeroevidence.plot.rows import row_names
 from zeroevidence.protect.release import shown_fields
-from zeroevidence.report.bibliography.bibtex import references
+from zeroevidence.report import page_tables as tables
+from zeroevidence.report.bibliography import references
 from zeroevidence.report.comparisons import comparison_notes, comparison_tables, comparison_verdict
-from zeroevidence.report.html import tables
-from zeroevidence.report.html.figures import PICTURE, draw_figures, plain_panels
-from zeroevidence.report.html.numbers import REPORT_COLUMNS, describe_methods, headline_numbers, report_measures
+from zeroevidence.report.figures import PICTURE, draw_figures, plain_panels
 from zeroevidence.report.inputs import Card
 from zeroevidence.report.layout import common_level, interval_title, label_text, raised_flags
+from zeroevidence.report.numbers import REPORT_COLUMNS, describe_methods, headline_numbers, report_measures
 from zeroevidence.report.utility import NOTE, untried_numbers, utility_notes
 from zeroevidence.report.verdict import Verdict, verdict
 from zeroevidence.report.verdict.phrases import learning_curves, system_text

@@ -11,8 +11,8 @@ import pytest
 
 from zeroevidence import evaluate
 from zeroevidence.errors import InputError
-from zeroevidence.report.html.figures import Each, figure_processes
-from zeroevidence.report.html.page import to_html
+from zeroevidence.report.figures import Each, figure_processes
+from zeroevidence.report.page import to_html
 
 pytest.importorskip("jinja2")
 pytest.importorskip("matplotlib")

@@ -1,8 +1,8 @@
-"""BibTeX of the sources, read from the file that is packaged."""
+"""BibTeX of the sources, read from the file that is packaged, and references as sentences."""
 
 import zeroevidence as ze
 from zeroevidence.measure.measures import MEASURES
-from zeroevidence.report.bibliography.bibtex import bibtex, bibtex_entries
+from zeroevidence.report.bibliography import bibtex, bibtex_entries, references, sentence
 
 
 def test_every_reference_has_an_entry_and_every_entry_is_used():
@@ -26,3 +26,13 @@ def test_the_toolkit_and_the_sources_of_named_measures():
     assert text.count("@") == 2
     assert "{nautsch2020," in text
     assert bibtex().count("@") == 1 + len(bibtex_entries())
+
+
+def test_every_reference_is_a_sentence():
+    for key, entry in bibtex_entries().items():
+        text = sentence(entry)
+        assert text.endswith(".")
+        assert not set("{}\\") & set(text), key
+    assert sentence(bibtex_entries()["brummer2006"]).startswith("Niko Brümmer and Johan du Preez. ")
+    assert [reference.key for reference in references(["d_ece", "tag", "eer"])] == ["nautsch2020", "vanleeuwen2007"]
+    assert references(["d_ece", "tag"])[0].measures == ("D_ECE", "tag")

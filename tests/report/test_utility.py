@@ -7,7 +7,7 @@ import pytest
 import zeroevidence as ze
 from zeroevidence.evaluation import About, Flag, MeasureResult
 from zeroevidence.report import render
-from zeroevidence.report.html.page import to_html
+from zeroevidence.report.page import to_html
 from zeroevidence.report.utility import utility_lines, utility_notes
 
 

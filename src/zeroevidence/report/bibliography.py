@@ -25,7 +25,7 @@ _SOFTWARE = f"""@software{{zeroevidence,
 @cache
 def bibtex_entries() -> dict[str, str]:
     """The entries of ``references.bib`` by key."""
-    text = files("zeroevidence.report.bibliography").joinpath("references.bib").read_text(encoding="utf-8")
+    text = files("zeroevidence.report").joinpath("references.bib").read_text(encoding="utf-8")
     return {match[1]: match[0] for match in _ENTRY.finditer(text)}
 
 

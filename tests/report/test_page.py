@@ -19,9 +19,9 @@ from zeroevidence.evaluation.results import to_json
 from zeroevidence.evaluation.rows.flags import flag
 from zeroevidence.measure.pairs.zebra import tag_of
 from zeroevidence.report.comparisons import comparisons_from_json, render_comparisons
-from zeroevidence.report.html.page import to_html
-from zeroevidence.report.html.tables import people_table, recordings_table
 from zeroevidence.report.inputs import ReportInputs
+from zeroevidence.report.page import to_html
+from zeroevidence.report.page_tables import people_table, recordings_table
 from zeroevidence.report.verdict import verdict
 
 pytest.importorskip("jinja2")
@@ -172,7 +172,7 @@ def named_rows(search):
 
 
 def test_one_person_has_one_number_in_all_rows(named_rows):
-    from zeroevidence.report.html.page import hidden
+    from zeroevidence.report.page import hidden
 
     rows = hidden(named_rows)
     given = [dict(zip(a.people.speaker, b.people.speaker, strict=True)) for a, b in zip(named_rows, rows, strict=True)]

@@ -1,1 +1,0 @@
-"""Sources of the measures: BibTeX, and references as sentences."""
