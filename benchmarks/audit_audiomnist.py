@@ -20,6 +20,7 @@ from zeroevidence.data.formats.corpora import read_corpus, read_segments
 from zeroevidence.evaluation import Options
 from zeroevidence.protect import load_protector
 from zeroevidence.report.layout import cell
+from zeroevidence.run import Run
 
 
 def main():
@@ -30,7 +31,7 @@ def main():
     parser.add_argument("--pieces", type=int, nargs="+", default=[0, 2, 1])
     parser.add_argument("--threads", type=int, default=2)
     arguments = parser.parse_args()
-    extractor = load_extractor(arguments.extractor)
+    extractor, run = load_extractor(arguments.extractor), Run(cores=arguments.threads, cache=arguments.cache)
     segments = read_segments(arguments.corpus / "segments.tsv")
     print("| digits per trial | attacker | top-1 [%] | ALID [bit] | EER [%] |")
     print("| ---: | --- | ---: | ---: | ---: |")
@@ -42,9 +43,7 @@ def main():
         role = np.array([utterance.role for utterance in utterances])
         sets = []
         for transform in (None, load_protector("mcadams")):
-            embeddings = extract(
-                utterances, extractor, cache=arguments.cache, transform=transform, workers=arguments.threads
-            )
+            embeddings = extract(utterances, extractor, transform=transform, run=run)
             sets.append(EmbeddingSets.from_roles(embeddings, split, role))
         options = Options(intervals=400, null=100)
         for row in audit(*sets, backends=("cosine",), options=options, system="mcadams").rows:

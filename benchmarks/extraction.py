@@ -22,6 +22,7 @@ from zeroevidence.attack.extractors.extract import extract
 from zeroevidence.data.audio import load_audio, write_audio
 from zeroevidence.data.corpus import Utterance
 from zeroevidence.data.formats.corpora import read_corpus
+from zeroevidence.run import Run
 
 
 def noise(folder, count):
@@ -59,7 +60,7 @@ def main():
             bare.append(time.perf_counter() - start)
             for times in (taken, again):
                 start = time.perf_counter()
-                extract(utterances, model, cache=f"{folder}/cache{turn}", workers=arguments.threads)
+                extract(utterances, model, run=Run(cores=arguments.threads, cache=Path(folder, f"cache{turn}")))
                 times.append(time.perf_counter() - start)
     count = len(utterances)
     print(

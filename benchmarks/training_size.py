@@ -144,6 +144,8 @@ def measure(corpus: Path, folder: Path, *, epochs: int, device: str | None, scop
     """Train on a corpus, and return what was seen."""
     from zeroevidence.attack.training import TrainingSettings, attacker, loop
     from zeroevidence.attack.training.compute import EncoderPasses
+    from zeroevidence.forking import cores
+    from zeroevidence.run import Run
 
     settings = TrainingSettings(epochs=epochs, scope=scope, look=epochs)
     shutil.rmtree(folder, ignore_errors=True)
@@ -171,7 +173,8 @@ def measure(corpus: Path, folder: Path, *, epochs: int, device: str | None, scop
         for (owner, name, function), (_, _, phase) in zip(before, watched, strict=True):
             setattr(owner, name, timed(function, phase))
         with monitor, monitor.phase("rest"):
-            attacker.train_attacker(corpus, folder, settings=settings, device=device, encoder=encoder, say=print)
+            options = attacker.AttackerOptions(encoder, settings=settings)
+            attacker.train_attacker(corpus, folder, options, run=Run(cores=cores(), say=print, device=device))
     finally:
         for owner, name, function in before:
             setattr(owner, name, function)

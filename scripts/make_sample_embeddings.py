@@ -21,6 +21,7 @@ from zeroevidence.attack.extractors import load_extractor
 from zeroevidence.attack.extractors.extract import extract
 from zeroevidence.data.formats.corpora import read_corpus, read_segments
 from zeroevidence.protect import load_protector
+from zeroevidence.run import Run
 
 DIGITS = {"enrol": 4, "trial": 2, "train": 2}
 PROTECTORS = {"original": None, "mcadams": "mcadams-random", "pitch": "pitch:4"}
@@ -51,8 +52,9 @@ def main() -> None:
         def show(done: int, total: int, name: str = name) -> None:
             print(f"{name}: {done} of {total}", end="\n" if done == total else "\r", file=sys.stderr)
 
+        run = Run(cores=2, cache=arguments.cache, progress=lambda *_, show=show: show)
         transform = None if protector is None else load_protector(protector, seed=0)
-        found = extract(utterances, extractor, cache=arguments.cache, transform=transform, progress=show, workers=2)
+        found = extract(utterances, extractor, transform=transform, run=run)
         arrays[name] = found.vectors.astype(np.float16)
     np.savez_compressed(HOME / "audiomnist_ecapa.npz", **arrays)
 

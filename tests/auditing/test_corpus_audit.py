@@ -1,5 +1,7 @@
 """Audits from folders of speech: what is refused before any work, and where speech is embedded."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -76,15 +78,15 @@ def test_a_gpu_embeds_where_there_is_one(voices, audited, tmp_path, monkeypatch)
     near, devices = audited(voices, tmp_path / "near"), []
 
     def on_processor(*positional, **named):
-        devices.append(named.get("device", "cuda"))
-        return extract_on_device(*positional, **named, device="cpu")
+        devices.append(named["run"].device)
+        return extract_on_device(*positional, **named | {"run": replace(named["run"], device="cpu")})
 
     monkeypatch.setattr("zeroevidence.auditing.corpus_audit.extract_on_device", on_processor)
     audited(voices, tmp_path / "near")
     assert devices == []
     monkeypatch.setattr("zeroevidence.auditing.corpus_audit.has_gpu", lambda: True)
     far = audited(voices, tmp_path / "far")
-    assert set(devices) == {"cuda"}
+    assert set(devices) == {None}  # the first GPU
     for row, other in zip(near.rows, far.rows, strict=True):
         assert other.number("alid") == pytest.approx(row.number("alid"), abs=0.01)
         assert other.number("top1") == row.number("top1")

@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 from zeroevidence.data.corpus import Utterance
 from zeroevidence.errors import InputError, Problem, ZeroEvidenceError, check_stop, obey, uninterrupted
 from zeroevidence.linkage.optional import one_blas_thread, optional
+from zeroevidence.run import Step
 
 Part = TypeVar("Part")
 Result = TypeVar("Result")
@@ -92,9 +93,9 @@ def _result(future: Future[Result]) -> Result:
 
 
 def collect(
-    parts: Iterable[list[tuple[int, Result | Problem]]], total: int, progress: Callable[[int, int], None] | None
+    parts: Iterable[list[tuple[int, Result | Problem]]], total: int, step: Step
 ) -> tuple[dict[int, Result], list[Problem]]:
-    """Return the results of batches by place, and the problems; `progress` gets the number done and `total`."""
+    """Return the results of batches by place, and the problems; `step` gets the number done and `total`."""
     results: dict[int, Result] = {}
     problems: list[Problem] = []
     for part in parts:
@@ -103,8 +104,7 @@ def collect(
                 problems.append(outcome)
             else:
                 results[at] = outcome
-        if progress is not None:
-            progress(len(results) + len(problems), total)
+        step(len(results) + len(problems), total)
     return results, problems
 
 
@@ -124,9 +124,6 @@ def _size(utterance: Utterance) -> int:
         return 0
 
 
-ClusterPart = TypeVar("Part")
-ClusterResult = TypeVar("Result")
-
 _ATTEMPTS = 3  # at a part whose worker was lost
 _made: dict[str, Callable[[Any], Any]] = {}  # of a worker: the function that it works on
 _lock = threading.Lock()
@@ -134,8 +131,8 @@ _lock = threading.Lock()
 
 @contextmanager
 def on_cluster(
-    make: Callable[[], Callable[[ClusterPart], ClusterResult]], scheduler: Any
-) -> Iterator[tuple[Callable[[ClusterPart], ClusterResult], int]]:
+    make: Callable[[], Callable[[Part], Result]], scheduler: Any
+) -> Iterator[tuple[Callable[[Part], Result], int]]:
     """Context with a function that is computed by the workers of a cluster, and how many of its calls run at once.
 
     Parameters
@@ -160,9 +157,9 @@ def on_cluster(
         raise ZeroEvidenceError(f"{scheduler}: the cluster cannot be reached: {error}") from None
     token = secrets.token_hex(8)
 
-    def compute(part: ClusterPart) -> ClusterResult:
+    def compute(part: Part) -> Result:
         check_stop()
-        result: ClusterResult = client.submit(_compute, token, make, part, retries=_ATTEMPTS, pure=False).result()
+        result: Result = client.submit(_compute, token, make, part, retries=_ATTEMPTS, pure=False).result()
         return result
 
     try:
@@ -175,21 +172,16 @@ def on_cluster(
             client.close()
 
 
-def _compute(
-    token: str, make: Callable[[], Callable[[ClusterPart], ClusterResult]], part: ClusterPart
-) -> ClusterResult:
+def _compute(token: str, make: Callable[[], Callable[[Part], Result]], part: Part) -> Result:
     """Return the result of a function: a task."""
     with _lock:
         if token not in _made:
             _made.clear()
             _made[token] = make()
         function = _made[token]
-    result: ClusterResult = function(part)
+    result: Result = function(part)
     return result
 
-
-ProcessPart = TypeVar("Part")
-ProcessResult = TypeVar("Result")
 
 _PROGRAM = "from zeroevidence.attack.parallel import serve; serve()"
 _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
@@ -197,8 +189,8 @@ _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 @contextmanager
 def in_processes(
-    make: Callable[[], Callable[[ProcessPart], ProcessResult]],
-) -> Iterator[Callable[[ProcessPart], ProcessResult]]:
+    make: Callable[[], Callable[[Part], Result]],
+) -> Iterator[Callable[[Part], Result]]:
     """Context with a function that is computed in a process of each thread that calls it.
 
     Parameters
@@ -209,12 +201,12 @@ def in_processes(
     of_thread = threading.local()
     started: list[_Worker] = []
 
-    def compute(part: ProcessPart) -> ProcessResult:
+    def compute(part: Part) -> Result:
         check_stop()
         if not hasattr(of_thread, "worker"):
             of_thread.worker = _Worker(make)
             started.append(of_thread.worker)
-        result: ProcessResult = of_thread.worker(part)
+        result: Result = of_thread.worker(part)
         return result
 
     try:

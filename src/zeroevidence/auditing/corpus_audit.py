@@ -57,7 +57,7 @@ from zeroevidence.evaluation import Evaluation, Options
 from zeroevidence.forking import cores
 from zeroevidence.protect.release import protector_card, release_card
 from zeroevidence.protect.voices import seeded_protectors
-from zeroevidence.uncertainty.groups import Progress
+from zeroevidence.run import Run, Step, no_progress
 
 _SHOWN_NOTES = 5  # on the speech; `doctor` lists all
 
@@ -89,7 +89,7 @@ def audit_corpora(
     options: Options | None = None,
     workers: int = 1,
     scheduler: Any = None,
-    progress: Callable[[str, str], Progress | None] = lambda what, units: None,  # noqa: ARG005
+    progress: Callable[[str, str], Step] = no_progress,
     say: Callable[[str], None] = lambda _: None,
 ) -> Audit:
     """Attack anonymised speech that an anonymiser wrote, or that a protector makes here.
@@ -242,7 +242,7 @@ def _check_speech(
     corpus: str | Path,
     anonymised: str | Path | None,
     refused: LeftOut,
-    progress: Callable[[str, str], Progress | None],
+    progress: Callable[[str, str], Step],
     say: Callable[[str], None],
 ) -> PairReport | None:
     """Refuse speech that `doctor` finds problems in, say what is good to know, and return what pairs have in common."""
@@ -301,12 +301,9 @@ class _Tuning:
         tuner = FineTuner(
             [*speech, *draws.training(speech)],
             fold.transform,
-            Path(fold.cache),
             self.effort,
+            Run(cores=fold.workers, cache=Path(fold.cache), progress=fold.progress, say=self.say),
             self.settings,
-            fold.workers,
-            fold.progress("features to learn from", "utterances"),
-            self.say,
             (fold.number + 1, len(fold.folds)),
             draws.number,
         )
@@ -337,7 +334,7 @@ class _Extraction:
     transform: Any
     cache: str | Path
     workers: int  # threads that read, protect and embed
-    progress: Callable[[str, str], Progress | None]
+    progress: Callable[[str, str], Step]
     scheduler: Any = None  # of a cluster
     number: int = 0  # of the current fold
     embedded: dict[tuple[str, int], Embeddings] = field(default_factory=dict)
@@ -373,24 +370,8 @@ class _Extraction:
         further = [utterance for draw in self.draws.recordings for utterance in draw.values()] if which else []
         speech = [*utterances.values(), *further]
         transform = self.transform if which else None
-        progress = self.progress(f"{title}, {encoder.name}", "utterances")
+        run = Run(cores=self.workers, cache=Path(self.cache), progress=self.progress, scheduler=self.scheduler)
         network = device_network(encoder) if self.scheduler is None and has_gpu() else None
         if network is not None and isinstance(encoder, OnnxExtractor | CropExtractor):
-            return extract_on_device(
-                speech,
-                encoder,
-                network,
-                cache=Path(self.cache),
-                transform=transform,
-                workers=self.workers,
-                progress=progress,
-            )
-        return extract(
-            speech,
-            encoder,
-            cache=Path(self.cache),
-            transform=transform,
-            progress=progress,
-            workers=self.workers,
-            scheduler=self.scheduler,
-        )
+            return extract_on_device(speech, encoder, network, transform=transform, title=title, run=run)
+        return extract(speech, encoder, transform=transform, title=title, run=run)

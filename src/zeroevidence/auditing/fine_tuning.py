@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from math import ceil, sqrt
 from pathlib import Path
@@ -25,13 +25,13 @@ from zeroevidence.attack.onnx_runtime import OnnxExtractor
 from zeroevidence.attack.training import LEAST_PEOPLE, Scope, TrainingSettings, usual_scope
 from zeroevidence.attack.training.attacker import estimate_text, fine_tune, training_loop
 from zeroevidence.attack.training.features import read_features
-from zeroevidence.attack.training.frame_set import FrameSet
+from zeroevidence.attack.training.frame_set import FrameSet, TrainingFrames
 from zeroevidence.auditing.encoded_speech import FineTuningHistory, LearningCurve
 from zeroevidence.data.corpus import Utterance
 from zeroevidence.data.json_values import load_typed, plain
 from zeroevidence.data.writing import write_atomically
 from zeroevidence.errors import InputError, MissingExtra
-from zeroevidence.uncertainty.groups import Progress
+from zeroevidence.run import Run, silent
 
 _HISTORY = "learned.json"
 _SHARES = (0.25, 0.5)
@@ -53,20 +53,18 @@ class _EncoderTraining:
 
     card: EncoderCard
     network: Any
-    training: FrameSet
-    development: FrameSet
+    frames: TrainingFrames
     settings: TrainingSettings
-    place: str
-    outputs: EncoderOutputs | None
+    run: Run
 
     def estimate(self, settings: TrainingSettings) -> str:
         """Return a sentence on how long a training takes."""
-        return estimate_text(self.network, self.training, self.development, settings, self.place, self.outputs)
+        return estimate_text(self.network, self.frames, settings, self.run)
 
     def digest(self) -> str:
         """Return a digest of everything that the result depends on."""
         encoder = hashlib.sha256(Path(self.card.file).read_bytes()).hexdigest()
-        facts = [encoder, self.training.digest, self.development.digest, self.settings.to_dict()]
+        facts = [encoder, self.frames.training.digest, self.frames.development.digest, self.settings.to_dict()]
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
 
 
@@ -80,19 +78,13 @@ class FineTuner:
         Protected speech with roles, of which that of training and development people is used.
     transform
         Protects each waveform, where the utterances are not protected yet.
-    home
-        Folder for features, checkpoints and encoders.
     effort
         ``standard`` trains what is usual for the machine, the last layers without a GPU; ``full`` trains every weight,
         and again on fewer people and for fewer epochs, to see whether more would help.
     settings
         Settings of the training; what they leave open follows from effort and machine.
-    workers
-        Threads that read speech.
-    progress
-        Called with the number of recordings read and of all.
-    say
-        Called with messages.
+    run
+        Its cache is the folder for features, checkpoints and encoders, its cores are threads that read speech.
     fold
         Number of the fold of people, from 1, and how many there are: each trains anew.
     draws
@@ -102,12 +94,9 @@ class FineTuner:
 
     utterances: Sequence[Utterance]
     transform: VoiceTransform | None
-    home: Path
     effort: Effort
+    run: Run
     settings: TrainingSettings = field(default_factory=TrainingSettings)
-    workers: int = 1
-    progress: Progress | None = None
-    say: Callable[[str], None] = lambda _: None
     fold: tuple[int, int] = (1, 1)
     draws: int = 1
 
@@ -124,12 +113,18 @@ class FineTuner:
         except (MissingExtra, InputError) as error:
             return FineTuningResult(reason=str(error))
         settings = self._filled("all" if self.effort == "full" else usual_scope(place))
-        encoder = _EncoderTraining(extractor.card, network, *self._features(extractor.card), settings, place, outputs)
+        frames = TrainingFrames(*self._features(extractor.card), outputs)
+        encoder = _EncoderTraining(extractor.card, network, frames, settings, replace(self.run, device=place))
         further = ""
         if settings.scope == "last":
             further = f"--effort full: {encoder.estimate(self._filled('all'))}"
             further += "" if self.fold[1] == 1 else f", in each of {self.fold[1]} folds"
         return replace(self._train(encoder), further=further)
+
+    @property
+    def _home(self) -> Path:
+        assert self.run.cache is not None
+        return self.run.cache
 
     def _filled(self, scope: Scope) -> TrainingSettings:
         """Return the settings for a scope, with fewer epochs where there are several draws."""
@@ -141,40 +136,28 @@ class FineTuner:
     def _features(self, card: EncoderCard) -> tuple[FrameSet, FrameSet]:
         """Return the features of training people and of development people."""
         utterances = [each for each in self.utterances if each.role == "train" or each.split == "dev"]
+        step = self.run.progress("features to learn from", "utterances")
         frames, conversions = read_features(
-            utterances,
-            card,
-            transform=self.transform,
-            store=self.home / "features",
-            workers=self.workers,
-            progress=self.progress,
+            utterances, card, self._home / "features", transform=self.transform, step=step, run=self.run
         )
         for sentence in conversions:
-            self.say(sentence)
+            self.run.say(sentence)
         trains = np.array([utterance.role == "train" for utterance in utterances])
         return frames.take(trains), frames.take(~trains)
 
     def _train(self, encoder: _EncoderTraining) -> FineTuningResult:
-        home = self.home / "trained" / encoder.digest()
+        home = self._home / "trained" / encoder.digest()
         if (home / CARD).is_file() and (history := _read(home / _HISTORY)) is not None:
             if self.effort != "full" or history.over_epochs is not None:
                 return FineTuningResult(home / CARD, history)
         else:
             fold = "" if self.fold[1] == 1 else f", fold {self.fold[0]} of {self.fold[1]}"
-            self.say(f"fine-tuning {encoder.card.name}{fold}: {encoder.estimate(encoder.settings)}")
+            self.run.say(f"fine-tuning {encoder.card.name}{fold}: {encoder.estimate(encoder.settings)}")
         # the checkpoint makes a second call with a finished training a matter of seconds
         trained = fine_tune(
-            encoder.card,
-            encoder.training,
-            encoder.development,
-            home,
-            encoder.settings,
-            device=encoder.place,
-            on_epoch=self._show_epoch,
-            say=self.say,
-            outputs=encoder.outputs,
+            encoder.card, encoder.frames, home, encoder.settings, on_epoch=self._show_epoch, run=encoder.run
         )
-        history = FineTuningHistory(trained.people, len(encoder.training), trained.epochs)
+        history = FineTuningHistory(trained.people, len(encoder.frames.training), trained.epochs)
         if self.effort == "full":
             history = self._with_curves(history, trained.after, encoder, home)
         text = json.dumps(plain(asdict(history)), indent=1) + "\n"
@@ -189,14 +172,14 @@ class FineTuner:
         self, history: FineTuningHistory, bits: float, encoder: _EncoderTraining, home: Path
     ) -> FineTuningHistory:
         """Train again on fewer people, and for fewer epochs, and return the history with both learning curves."""
-        loop, place = training_loop(None)
-        training, settings = encoder.training, encoder.settings
+        loop, _ = training_loop(None)
+        training, settings = encoder.frames.training, encoder.settings
 
         def retrain(data: FrameSet, changed: TrainingSettings, title: str) -> float:
-            self.say(f"again, {title}")
-            network, checkpoint = load_network(encoder.card), home / title.replace(" ", "-")
-            kept = {"checkpoint": checkpoint, "outputs": encoder.outputs}
-            result = loop.train(network, data, encoder.development, changed, device=place, **kept)
+            self.run.say(f"again, {title}")
+            frames, checkpoint = replace(encoder.frames, training=data), home / title.replace(" ", "-")
+            quiet = replace(encoder.run, say=silent)
+            result = loop.train(load_network(encoder.card), frames, changed, checkpoint=checkpoint, run=quiet)
             return float(result.best_score.bits)
 
         people = np.random.default_rng(settings.seed).permutation(np.unique(training.speakers))
@@ -212,7 +195,7 @@ class FineTuner:
 
     def _show_epoch(self, epoch: Any) -> None:
         if epoch.development is not None:
-            self.say(
+            self.run.say(
                 f"epoch {epoch.number}: development people disclose {epoch.development.bits:.2f} bits, EER "
                 f"{100 * epoch.development.eer:.1f} %"
             )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from zeroevidence.data.audio import load_audio, write_audio
 from zeroevidence.data.corpus import Utterance
 from zeroevidence.errors import InputError, MissingExtra
 from zeroevidence.protect import load_protector
+from zeroevidence.run import Run
 
 pytest.importorskip("soundfile")
 pytest.importorskip("soxr")
@@ -64,7 +66,7 @@ def test_order_people_and_independence_of_batches_and_workers(utterances):
     assert first.vectors[5, 3] == np.float32(len(wave) / 16000)
     for batch, workers in ((1, 1), (5, 1), (2, 3), (100, 2)):
         model = Moments()
-        again = extract(utterances, model, batch=batch, workers=workers)
+        again = extract(utterances, model, batch=batch, run=Run(cores=workers))
         assert np.array_equal(first.vectors, again.vectors)
         assert max(map(len, model.batches)) <= batch
 
@@ -73,11 +75,11 @@ def test_stored_vectors_are_used_again(utterances, tmp_path):
     cache = tmp_path / "cache"
     told = []
     first = extract(
-        utterances, Moments(), cache=cache, batch=5, progress=lambda done, total: told.append((done, total))
+        utterances, Moments(), batch=5, run=Run(cache=cache, progress=lambda *_: lambda *done: told.append(done))
     )
     assert told == [(5, 12), (10, 12), (12, 12)]
     model = Moments()
-    assert np.array_equal(extract(utterances[::-1], model, cache=cache).vectors, first.vectors[::-1])
+    assert np.array_equal(extract(utterances[::-1], model, run=Run(cache=cache)).vectors, first.vectors[::-1])
     assert model.seen == 0
     for other, transform, seen in (
         (Moments("moments:2"), None, 12),
@@ -85,12 +87,12 @@ def test_stored_vectors_are_used_again(utterances, tmp_path):
         (Moments(), Louder(2.0), 0),
         (Moments(), Louder(3.0), 12),
     ):
-        found = extract(utterances, other, cache=cache, transform=transform)
+        found = extract(utterances, other, transform=transform, run=Run(cache=cache))
         assert other.seen == seen
         assert np.allclose(found.vectors[:, 2], first.vectors[:, 2] * (transform.factor if transform else 1.0))
     write_audio(utterances[0].path, 0.2 * np.sin(np.arange(4000)))
     model = Moments()
-    extract(utterances, model, cache=cache)
+    extract(utterances, model, run=Run(cache=cache))
     assert model.seen == 1
 
 
@@ -98,10 +100,10 @@ def test_interrupted_extraction_resumes(utterances, tmp_path):
     cache = tmp_path / "cache"
     model = Moments(stop_after=7)
     with pytest.raises(KeyboardInterrupt):
-        extract(utterances, model, cache=cache, batch=2)
+        extract(utterances, model, batch=2, run=Run(cache=cache))
     assert model.seen == 6
     model = Moments()
-    resumed = extract(utterances, model, cache=cache, batch=2)
+    resumed = extract(utterances, model, batch=2, run=Run(cache=cache))
     assert model.seen == 6
     assert np.array_equal(resumed.vectors, extract(utterances, Moments()).vectors)
 
@@ -109,7 +111,7 @@ def test_interrupted_extraction_resumes(utterances, tmp_path):
 @pytest.mark.parametrize("damage", ["cut", "zeros", "empty", "flipped"])
 def test_damaged_files_are_computed_again(utterances, tmp_path, damage):
     cache = tmp_path / "cache"
-    first = extract(utterances, Moments(), cache=cache)
+    first = extract(utterances, Moments(), run=Run(cache=cache))
     files = sorted(one for one in cache.rglob("*") if one.is_file())
     assert len(files) == 12
     data = files[0].read_bytes()
@@ -117,7 +119,7 @@ def test_damaged_files_are_computed_again(utterances, tmp_path, damage):
     flipped[-1] ^= 1
     files[0].write_bytes({"cut": data[:-3], "zeros": bytes(len(data)), "empty": b"", "flipped": bytes(flipped)}[damage])
     model = Moments()
-    assert np.array_equal(extract(utterances, model, cache=cache).vectors, first.vectors)
+    assert np.array_equal(extract(utterances, model, run=Run(cache=cache)).vectors, first.vectors)
     assert model.seen == 1
 
 
@@ -134,9 +136,9 @@ def test_bad_audio_is_named_and_the_rest_is_done_and_stored(utterances, tmp_path
         with pytest.raises(InputError, match=rf"{one.path.name}: .*{reason}"):
             extract([one], Moments())
     with pytest.raises(InputError, match="and 4 more"):
-        extract(utterances + bad, Moments(), cache=cache)
+        extract(utterances + bad, Moments(), run=Run(cache=cache))
     model = Moments()
-    kept = extract(bad + utterances, model, cache=cache, skip=True)
+    kept = extract(bad + utterances, model, skip=True, run=Run(cache=cache))
     assert kept.ids.tolist() == [one.id for one in utterances]
     assert model.seen == 1
     gone = Utterance("u-gone", "x", tmp_path / "gone.wav")
@@ -176,7 +178,7 @@ def test_onnx_with_its_card(tmp_path, utterances, onnx_model, batch):
     alone = np.concatenate([model.embed([wave]) for wave in waves])
     assert np.allclose(model.embed(waves), alone, rtol=1e-6)
     assert np.allclose(alone[3], (model.features(waves[3]) ** 2).mean(axis=0), rtol=1e-5)
-    assert np.array_equal(extract(utterances, model, workers=2).vectors, extract(utterances, model).vectors)
+    assert np.array_equal(extract(utterances, model, run=Run(cores=2)).vectors, extract(utterances, model).vectors)
 
 
 @pytest.mark.parametrize(
@@ -231,7 +233,7 @@ def test_two_workers_of_a_cluster_give_the_vectors_of_this_machine(utterances, t
     options = {"processes": processes, "n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
     with distributed.Client(**options) as client:
         extractor = load_extractor("cues")
-        far = extract(near, extractor, cache="cache", transform=transform, batch=2, scheduler=client)
+        far = extract(near, extractor, transform=transform, batch=2, run=Run(cache=Path("cache"), scheduler=client))
     here = extract(utterances, extractor, transform=transform, batch=2)
     assert np.array_equal(far.vectors, here.vectors)
     assert far.ids.tolist() == here.ids.tolist()

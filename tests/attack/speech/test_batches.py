@@ -7,6 +7,7 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from zeroevidence.attack.extractors.extract import extract
+from zeroevidence.run import Run
 
 pytest.importorskip("soundfile")
 
@@ -46,7 +47,7 @@ def test_no_more_threads_than_workers(utterances, workers):
         before = _blas()
         assert before == {2}
         watcher = Watcher(workers)
-        extract(utterances, watcher, batch=1, workers=workers)
+        extract(utterances, watcher, batch=1, run=Run(cores=workers))
         assert _blas() == before
     assert watcher.most == workers
     assert watcher.blas == {1}

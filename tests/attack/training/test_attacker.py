@@ -23,11 +23,13 @@ from zeroevidence.attack.onnx_cards import (  # noqa: E402
     shared_people,
 )
 from zeroevidence.attack.training import TrainingSettings  # noqa: E402
-from zeroevidence.attack.training.attacker import train_attacker  # noqa: E402
+from zeroevidence.attack.training.attacker import AttackerOptions, train_attacker  # noqa: E402
 from zeroevidence.attack.training.features import read_features  # noqa: E402
+from zeroevidence.attack.training.history import ignore_epoch  # noqa: E402
 from zeroevidence.data.audio import load_audio  # noqa: E402
 from zeroevidence.data.formats.corpora import read_corpus  # noqa: E402
 from zeroevidence.errors import InputError, UsageError  # noqa: E402
+from zeroevidence.run import Run, no_progress, silent  # noqa: E402
 
 
 def voices(folder, people, per_person=3, seed=0):
@@ -47,8 +49,11 @@ def voices(folder, people, per_person=3, seed=0):
 QUICK = TrainingSettings(epochs=2, look=1, batch=8, crop=30)
 
 
-def train(corpus, folder, settings=QUICK, **options):
-    return train_attacker(corpus, folder, settings=settings, device="cpu", **options)
+def train(corpus, folder, settings=QUICK, *, on_epoch=ignore_epoch, step=None, cores=2, say=silent, **options):
+    run = Run(
+        settings.seed, cores=cores, progress=no_progress if step is None else lambda *_: step, say=say, device="cpu"
+    )
+    return train_attacker(corpus, folder, AttackerOptions(settings=settings, **options), on_epoch=on_epoch, run=run)
 
 
 def interrupt(done, total):
@@ -63,7 +68,7 @@ def speech(tmp_path_factory):
 
 def test_an_encoder_learns_from_protected_speech(speech, small, tmp_path):
     said, epochs = [], []
-    found = train(speech, tmp_path / "attacker", encoder=small, say=said.append, on_epoch=epochs.append)
+    found = train(speech, tmp_path / "attacker", extractor=small, say=said.append, on_epoch=epochs.append)
     assert (found.people, found.development_people, found.utterances) == (9, 3, 36)
     assert re.search(r"pooling and last layers, 2 epochs at most, on cpu: about [\d.]+ s at most", said[0])
     assert len(said) == 1
@@ -80,11 +85,11 @@ def test_an_encoder_learns_from_protected_speech(speech, small, tmp_path):
     assert shared_people(card, ["p00", "p11", "stranger"]) == ["p00", "p11"]
     other = replace(QUICK, epochs=1, seed=1)
     with pytest.raises(UsageError, match="attacker: holds a trained encoder; --overwrite replaces it"):
-        train(speech, tmp_path / "attacker", other, encoder=small)
+        train(speech, tmp_path / "attacker", other, extractor=small)
     assert read_card(found.card) == card
     # hours that are spent end a training before its next epoch
     spent = {"hours": 1e-9, "say": said.append, "overwrite": True}
-    assert train(speech, tmp_path / "attacker", other, encoder=small, **spent).epochs == 0
+    assert train(speech, tmp_path / "attacker", other, extractor=small, **spent).epochs == 0
     assert "no time for 1 more epoch" in said[-1]
     assert read_card(found.card) != card
     with pytest.raises(UsageError, match="hours: expected more than 0, got 0"):
@@ -96,16 +101,16 @@ def test_reading_that_was_cut_off_goes_on(speech, tmp_path, monkeypatch):
     front_end = FRONT_ENDS["kaldi-fbank"]
     monkeypatch.setitem(FRONT_ENDS, "kaldi-fbank", lambda wave: computed.append(len(wave)) or front_end(wave))
     with pytest.raises(KeyboardInterrupt):
-        train(speech, tmp_path / "out", progress=interrupt, workers=1)
+        train(speech, tmp_path / "out", step=interrupt, cores=1)
     assert len(computed) == 16
     # The folder is not refused, and nothing is computed twice.
     with pytest.raises(KeyboardInterrupt):
-        train(speech, tmp_path / "out", progress=lambda done, total: interrupt(done if done == total else 0, total))
+        train(speech, tmp_path / "out", step=lambda done, total: interrupt(done if done == total else 0, total))
     assert len(computed) == 36
     utterances, card = list(read_corpus(speech, draw=False)), find_card("campplus")
-    stored, _ = read_features(utterances, card, store=tmp_path / "out" / "features", workers=2)
+    stored, _ = read_features(utterances, card, tmp_path / "out" / "features", run=Run(cores=2))
     assert len(computed) == 36
-    assert stored.digest == read_features(utterances, card, workers=1)[0].digest
+    assert stored.digest == read_features(utterances, card)[0].digest
     other = pickle.loads(pickle.dumps(stored))  # as another process of the training gets it
     np.testing.assert_array_equal(other.utterance(35), stored.utterance(35))
 
@@ -113,22 +118,22 @@ def test_reading_that_was_cut_off_goes_on(speech, tmp_path, monkeypatch):
 @slow
 def test_processes_read_what_threads_do(speech, tmp_path, monkeypatch):
     utterances, card = list(read_corpus(speech, draw=False)), find_card("campplus")
-    threads, _ = read_features(utterances, card, workers=2)
+    threads, _ = read_features(utterances, card, run=Run(cores=2))
     monkeypatch.setattr("zeroevidence.attack.training.features._MANY", len(utterances))
-    processes, _ = read_features(utterances, card, store=tmp_path / "store", workers=2)
+    processes, _ = read_features(utterances, card, tmp_path / "store", run=Run(cores=2))
     assert len(list((tmp_path / "store").glob("*.frames"))) == 2  # one of each process
     assert processes.digest == threads.digest
     frames = FRONT_ENDS["kaldi-fbank"](load_audio(utterances[7]))
     np.testing.assert_allclose(processes.utterance(7), frames, rtol=2**-11, atol=1e-6)
     missing = [*utterances, replace(utterances[0], path=tmp_path / "no.wav")]
     with pytest.raises(InputError, match=r"no\.wav: no such file"):
-        read_features(missing, card, store=tmp_path / "store", workers=2)
+        read_features(missing, card, tmp_path / "store", run=Run(cores=2))
 
 
 def test_half_precision_hardly_moves_an_embedding(speech):
     model = load_extractor("campplus")
     utterances = list(read_corpus(speech, draw=False))[::12]
-    stored, _ = read_features(utterances, find_card("campplus"), workers=1)
+    stored, _ = read_features(utterances, find_card("campplus"))
     for number, utterance in enumerate(utterances):
         whole = model.embed([load_audio(utterance)])[0]
         half = model.forward(stored.utterance(number).astype(np.float32)[None])[0]
@@ -163,7 +168,7 @@ def test_people_who_will_be_evaluated_are_refused(speech, tmp_path):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        train(table, tmp_path / "out", evaluation=table, progress=stop)
+        train(table, tmp_path / "out", evaluation=table, step=stop)
     assert totals == [33]
     table.write_text("\n".join(row for row in rows if "train" not in row) + "\n")
     with pytest.raises(InputError, match="every utterance is enrolled or tried"):

@@ -19,7 +19,7 @@ from zeroevidence.attack.training import (  # noqa: E402
     crops,
 )
 from zeroevidence.attack.training import compute as cores  # noqa: E402
-from zeroevidence.attack.training.frame_set import FrameSet  # noqa: E402
+from zeroevidence.attack.training.frame_set import FrameSet, TrainingFrames  # noqa: E402
 from zeroevidence.attack.training.loop import (  # noqa: E402
     AngularMargin,
     TrainingRun,
@@ -27,9 +27,11 @@ from zeroevidence.attack.training.loop import (  # noqa: E402
     train,
 )
 from zeroevidence.errors import InputError, UsageError  # noqa: E402
+from zeroevidence.run import Run  # noqa: E402
 
 BANDS = 12
 QUICK = TrainingSettings(epochs=4, batch=16, crop=20, learning_rate=3e-3, look=1, seed=3)
+CPU = Run(device="cpu")
 
 
 class Toy(torch.nn.Module):
@@ -70,7 +72,7 @@ def speech(people, per_person=6, seed=0, prefix="p"):
 
 @pytest.fixture(scope="module")
 def data():
-    return speech(20, seed=1), speech(10, seed=2, prefix="d")
+    return TrainingFrames(speech(20, seed=1), speech(10, seed=2, prefix="d"))
 
 
 def weights(network):
@@ -79,7 +81,7 @@ def weights(network):
 
 def test_it_learns_and_keeps_the_best(data):
     epochs = []
-    found = train(Toy(), *data, QUICK, device="cpu", on_epoch=epochs.append)
+    found = train(Toy(), data, QUICK, on_epoch=epochs.append, run=CPU)
     looked = [one.development.bits for one in found.epochs if one.development is not None]
     assert found.best_score.bits == max(looked)
     assert found.best_score.bits > looked[0]
@@ -91,7 +93,7 @@ def test_only_the_last_layers_learn_when_asked(data):
     toy = Toy()
     before = toy.trunk.weight.detach().clone()
     last = toy.out.weight.detach().clone()
-    found = train(toy, *data, replace(QUICK, scope="last"), device="cpu")
+    found = train(toy, data, replace(QUICK, scope="last"), run=CPU)
     assert torch.equal(toy.trunk.weight, before)
     assert found.best == 0 or not torch.equal(toy.out.weight, last)
 
@@ -100,7 +102,7 @@ def test_only_the_last_layers_learn_when_asked(data):
 @pytest.mark.parametrize("stop_after", [1, pytest.param(3, marks=slow)])
 def test_a_training_that_was_cut_off_goes_on_to_the_same_weights(data, tmp_path, scope, stop_after):
     settings = replace(QUICK, scope=scope)
-    whole = train(Toy(), *data, settings, device="cpu")
+    whole = train(Toy(), data, settings, run=CPU)
 
     class Cut(Exception):
         pass
@@ -110,8 +112,8 @@ def test_a_training_that_was_cut_off_goes_on_to_the_same_weights(data, tmp_path,
             raise Cut
 
     with pytest.raises(Cut):
-        train(Toy(), *data, settings, device="cpu", checkpoint=tmp_path, on_epoch=cut)
-    resumed = train(Toy(), *data, settings, device="cpu", checkpoint=tmp_path)
+        train(Toy(), data, settings, checkpoint=tmp_path, on_epoch=cut, run=CPU)
+    resumed = train(Toy(), data, settings, checkpoint=tmp_path, run=CPU)
     np.testing.assert_array_equal(weights(resumed.network), weights(whole.network))
     assert resumed.best == whole.best
     assert [one.loss for one in resumed.epochs[1:]] == [one.loss for one in whole.epochs[1:]]
@@ -121,7 +123,7 @@ def test_a_training_that_was_cut_off_goes_on_to_the_same_weights(data, tmp_path,
 def finished(data, tmp_path_factory):
     """The checkpoint of a finished training."""
     folder = tmp_path_factory.mktemp("checkpoint")
-    train(Toy(), *data, QUICK, device="cpu", checkpoint=folder)
+    train(Toy(), data, QUICK, checkpoint=folder, run=CPU)
     return folder / "training.safetensors"
 
 
@@ -136,7 +138,7 @@ def resume(data, finished, tmp_path):
             metadata = {"facts": json.dumps({**json.loads(opened.metadata()["facts"]), **dict(facts)})}
         kept = safetensors.torch.load_file(finished)
         safetensors.torch.save_file({**kept, **arrays(kept)}, tmp_path / finished.name, metadata=metadata)
-        return train(Toy(), *speech, settings, device="cpu", checkpoint=tmp_path)
+        return train(Toy(), speech, settings, checkpoint=tmp_path, run=CPU)
 
     return train_on
 
@@ -176,10 +178,10 @@ def test_a_checkpoint_of_another_training_is_refused(data, resume, tmp_path):
     with pytest.raises(InputError, match="other settings"):
         resume(settings=TrainingSettings(epochs=7))
     with pytest.raises(InputError, match="is of a training on other speech"):
-        resume(speech=(speech(20, seed=7), data[1]))
+        resume(speech=replace(data, training=speech(20, seed=7)))
     (tmp_path / "training.safetensors").write_bytes(b"nonsense")
     with pytest.raises(InputError, match="cannot be read as a checkpoint"):
-        train(Toy(), *data, QUICK, device="cpu", checkpoint=tmp_path)
+        train(Toy(), data, QUICK, checkpoint=tmp_path, run=CPU)
 
 
 class Small(Toy):
@@ -204,8 +206,8 @@ def test_what_does_not_fit_into_memory_is_taken_in_halves_to_the_same_end(data, 
     monkeypatch.setattr(TrainingRun, "_on_cores", gradients)
     said = []
     settings = replace(QUICK, scope=scope, epochs=2)
-    whole = train(Toy(), *data, settings, device="cpu")
-    parts = train(Small(), *data, settings, device="cpu", say=said.append)
+    whole = train(Toy(), data, settings, run=CPU)
+    parts = train(Small(), data, settings, run=replace(CPU, say=said.append))
     np.testing.assert_allclose(weights(parts.network), weights(whole.network), atol=2e-5)
     assert [one.loss for one in parts.epochs[1:]] == pytest.approx([one.loss for one in whole.epochs[1:]], rel=1e-4)
     assert said == [
@@ -216,16 +218,16 @@ def test_what_does_not_fit_into_memory_is_taken_in_halves_to_the_same_end(data, 
 @pytest.mark.parametrize("scope", spread([*SCOPES], quick=1))
 def test_speech_that_is_read_from_disk_in_each_step_gives_the_same_weights(data, scope, tmp_path, monkeypatch):
     settings = replace(QUICK, scope=scope, epochs=2)
-    held = train(Toy(), *data, settings, device="cpu", checkpoint=tmp_path / "held")
+    held = train(Toy(), data, settings, checkpoint=tmp_path / "held", run=CPU)
     monkeypatch.setattr(crops.UtteranceFrames.__init__, "__defaults__", (0,))
-    read = train(Toy(), *data, settings, device="cpu", checkpoint=tmp_path / "read")
+    read = train(Toy(), data, settings, checkpoint=tmp_path / "read", run=CPU)
     np.testing.assert_array_equal(weights(read.network), weights(held.network))
     assert [path.name for path in (tmp_path / "read").iterdir()] == ["training.safetensors"]
 
 
 def test_a_schedule_whose_first_part_is_one_step(data):
     settings = replace(QUICK, epochs=1, batch=12)  # ten steps, of which a tenth rises
-    assert len(train(Toy(), *data, settings, device="cpu").epochs) == 2
+    assert len(train(Toy(), data, settings, run=CPU).epochs) == 2
 
 
 def test_the_number_of_cores_changes_nothing(data, monkeypatch):
@@ -234,7 +236,7 @@ def test_the_number_of_cores_changes_nothing(data, monkeypatch):
         for module in (cores, compute):
             monkeypatch.setattr(module, "cores", lambda number=number: number)
         cores._pool.cache_clear()
-        found.append(weights(train(Toy(), *data, replace(QUICK, epochs=2), device="cpu").network))
+        found.append(weights(train(Toy(), data, replace(QUICK, epochs=2), run=CPU).network))
     cores._pool.cache_clear()
     np.testing.assert_array_equal(*found)
 
@@ -243,7 +245,7 @@ def test_one_utterance_that_does_not_fit_is_the_end(data):
     network = Small()
     network.most = 0
     with pytest.raises(UsageError, match="too small for one utterance; a shorter crop needs less"):
-        train(network, *data, QUICK, device="cpu")
+        train(network, data, QUICK, run=CPU)
 
 
 @pytest.mark.parametrize("scope", SCOPES)
@@ -259,7 +261,7 @@ def test_the_time_is_estimated_and_nothing_is_learned_meanwhile(data, scope, mon
     slow = Slow()
     before = weights(slow)
     settings = replace(QUICK, scope=scope, epochs=40, look=4)
-    found = estimate_seconds(slow, *data, settings, device="cpu")
+    found = estimate_seconds(slow, data, settings, run=CPU)
     np.testing.assert_array_equal(weights(slow), before)
     # each utterance once in every epoch, the training ones once before, the development ones at 11 looks
     asleep = 2e-4 * (40 * 120 + 120 + 11 * 60)
@@ -268,11 +270,11 @@ def test_the_time_is_estimated_and_nothing_is_learned_meanwhile(data, scope, mon
 
 def test_people_and_rates_that_are_refused(data):
     with pytest.raises(InputError, match="7 training people; an encoder that learns from fewer than 8"):
-        train(Toy(), speech(7), data[1], QUICK, device="cpu")
+        train(Toy(), replace(data, training=speech(7)), QUICK, run=CPU)
     with pytest.raises(InputError, match="share 10 speaker"):
-        train(Toy(), data[0], speech(10, seed=5), QUICK, device="cpu")
+        train(Toy(), replace(data, development=speech(10, seed=5)), QUICK, run=CPU)
     with pytest.raises(UsageError, match="training diverged"):
-        train(Toy(), *data, TrainingSettings(epochs=5, learning_rate=1e30, batch=16, crop=20), device="cpu")
+        train(Toy(), data, TrainingSettings(epochs=5, learning_rate=1e30, batch=16, crop=20), run=CPU)
 
 
 def test_the_margin_makes_the_true_class_harder():
@@ -312,13 +314,13 @@ class _Outputs:
 @pytest.mark.parametrize("known", ["some", pytest.param("all", marks=slow)])
 def test_outputs_that_are_known_are_not_computed_again(data, known, monkeypatch):
     settings = replace(QUICK, scope="last", epochs=2)
-    expected = train(Toy(), *data, settings, device="cpu")
-    outputs = _Outputs(Toy(), *(data if known == "all" else data[:1]))
+    expected = train(Toy(), data, settings, run=CPU)
+    outputs = _Outputs(Toy(), *([data.training, data.development] if known == "all" else [data.training]))
     computed = []
     frames = Toy.frames
     monkeypatch.setattr(Toy, "frames", lambda self, x, lengths=None: (computed.append(len(x)), frames(self, x))[1])
-    found = train(Toy(), *data, settings, device="cpu", outputs=outputs)
+    found = train(Toy(), replace(data, outputs=outputs), settings, run=CPU)
     np.testing.assert_allclose(weights(found.network), weights(expected.network), rtol=1e-4, atol=1e-6)
-    missing = 0 if known == "all" else len(data[1])
+    missing = 0 if known == "all" else len(data.development)
     assert sum(computed) == missing + 1  # one shows which weights belong to the trunk
-    assert outputs.asked.count("frames") == len(data[0]) + len(data[1])
+    assert outputs.asked.count("frames") == len(data.training) + len(data.development)

@@ -2,12 +2,14 @@
 
 import json
 from types import SimpleNamespace
+from unittest.mock import patch
 
 import pytest
 
 from zeroevidence.attack.training import TrainingSettings
 from zeroevidence.attack.training.history import train_within
 from zeroevidence.errors import InputError
+from zeroevidence.run import Run
 
 BASE = TrainingSettings(scope="all", epochs=4, batch=8, crop=20, learning_rate=0.3)
 
@@ -29,8 +31,9 @@ class Trainer:
         bits = 0.2 * min(done, self.level) + (settings.learning_rate == 3 * 0.3)
         return SimpleNamespace(best_score=SimpleNamespace(bits=bits), done=done)
 
-    def within(self, hours, folder, settings=BASE):
-        return train_within(hours, settings, folder, self, say=self.said.append, clock=lambda: self.now)
+    def within(self, hours, folder, settings=BASE, train_round=None):
+        with patch("zeroevidence.attack.training.history.time", SimpleNamespace(monotonic=lambda: self.now)):
+            return train_within(hours, settings, folder, train_round or self, run=Run(say=self.said.append))
 
 
 def test_it_ends_where_twice_the_epochs_add_nothing(tmp_path):
@@ -66,7 +69,7 @@ def test_what_was_interrupted_goes_on_and_its_time_counts(tmp_path):
         return plain(settings, folder, stopping)
 
     with pytest.raises(Killed):
-        train_within(12, BASE, tmp_path, killed, clock=lambda: trainer.now)
+        trainer.within(12, tmp_path, train_round=killed)
     assert len(json.loads((tmp_path / "rounds.json").read_text())["rounds"]) == 1
     result, _ = trainer.within(12, tmp_path)
     assert result.done == 4

@@ -17,6 +17,7 @@ from zeroevidence.auditing.fine_tuning import FineTuner
 from zeroevidence.data.corpus import Utterance
 from zeroevidence.errors import InputError, MissingExtra
 from zeroevidence.evaluation import Options
+from zeroevidence.run import Run
 
 pytest.importorskip("torch")
 pytest.importorskip("onnxruntime")
@@ -61,7 +62,7 @@ SHORT = TrainingSettings(epochs=2, look=1, crop=30, batch=32, learning_rate=3e-3
 @pytest.mark.parametrize("effort", ["full", pytest.param("standard", marks=slow)])
 def test_an_encoder_learns_once_and_is_kept(utterances, small, tmp_path, monkeypatch, effort):
     said = []
-    tuning = FineTuner(utterances, None, tmp_path, effort, SHORT, say=said.append)
+    tuning = FineTuner(utterances, None, effort, Run(cache=tmp_path, say=said.append), SHORT)
     encoder = load_extractor(small)
     found = tuning(encoder)
     assert found.reason == ""
@@ -84,23 +85,25 @@ def test_an_encoder_learns_once_and_is_kept(utterances, small, tmp_path, monkeyp
 
 @pytest.mark.parametrize(("draws", "epochs"), [(1, 30), (2, 22), (5, 14), (10, 10)])
 def test_there_are_fewer_epochs_over_more_draws(utterances, tmp_path, draws, epochs):
-    tuner = FineTuner(utterances, None, tmp_path, "full", draws=draws)
+    tuner = FineTuner(utterances, None, "full", Run(cache=tmp_path), draws=draws)
     assert tuner._filled("all").epochs == epochs
     assert replace(tuner, settings=TrainingSettings(epochs=7))._filled("all").epochs == 7
 
 
 def test_what_prevents_it_is_said(utterances, small, tmp_path, monkeypatch):
     few = [one for one in utterances if one.speaker < "p07" or one.split == "dev"]
-    assert FineTuner(few, None, tmp_path, "full")(load_extractor(small)).reason == (
+    assert FineTuner(few, None, "full", Run(cache=tmp_path))(load_extractor(small)).reason == (
         "7 training people; an encoder needs at least 8 to learn"
     )
-    assert "no ONNX file" in FineTuner(utterances, None, tmp_path, "full")(load_extractor("cues")).reason
+    assert "no ONNX file" in FineTuner(utterances, None, "full", Run(cache=tmp_path))(load_extractor("cues")).reason
 
     def missing(_):
         raise MissingExtra("torch", "training")
 
     monkeypatch.setattr(finetuning, "training_loop", missing)
-    assert "zeroevidence[torch]" in FineTuner(utterances, None, tmp_path, "full")(load_extractor(small)).reason
+    assert (
+        "zeroevidence[torch]" in FineTuner(utterances, None, "full", Run(cache=tmp_path))(load_extractor(small)).reason
+    )
 
 
 def test_an_encoder_that_knows_the_evaluated_people_is_refused(utterances, small, tmp_path):

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from zeroevidence.attack.training import TrainingSettings, attacker
-from zeroevidence.attack.training.attacker import TrainedAttacker
+from zeroevidence.attack.training.attacker import AttackerOptions, TrainedAttacker
 from zeroevidence.attack.training.history import DevelopmentScore, Epoch
 
 
@@ -14,9 +14,9 @@ def called(monkeypatch):
     """What the command asks for; it is told of two epochs instead of a training."""
     found = {}
 
-    def train(corpus, folder, *, on_epoch, progress, say, **given):
-        found.update(given, corpus=corpus, folder=folder)
-        say("9 people to learn from")
+    def train(corpus, folder, options, *, on_epoch, run):
+        found.update(corpus=corpus, folder=folder, options=options, run=run)
+        run.say("9 people to learn from")
         on_epoch(Epoch(1, 4.5, None))
         on_epoch(Epoch(2, 3.25, DevelopmentScore(2.5, 0.123)))
         return TrainedAttacker(Path("out/card.json"), 9, 3, 36, 1.25, 2.5)
@@ -36,7 +36,7 @@ def test_loss_and_development_eer_are_shown(called, run):
     ]
     assert out.startswith("out/card.json: trained on 9 people and stopped on 3, 36 recordings in all; development")
     assert "2.50 bits to it, and 1.25 bits to the encoder that it started from" in out
-    assert (called["encoder"], called["settings"], called["evaluation"]) == ("campplus", TrainingSettings(), None)
+    assert called["options"] == AttackerOptions()
 
 
 def test_options_reach_the_training(called, run):
@@ -44,18 +44,12 @@ def test_options_reach_the_training(called, run):
     words += " --hours 1.5 --scheduler tcp://host:8786"
     code, _, _ = run("train-attacker", "speech", *words.split(), "--seed", "5", "-o", "out")
     assert code == 0
-    assert called == {
-        "corpus": "speech",
-        "folder": "out",
-        "encoder": "ecapa",
-        "evaluation": "original",
-        "settings": TrainingSettings(scope="all", epochs=3, band_mask=0.3, seed=5),
-        "device": "cpu",
-        "workers": 2,
-        "hours": 1.5,
-        "scheduler": "tcp://host:8786",
-        "overwrite": False,
-    }
+    settings = TrainingSettings(scope="all", epochs=3, band_mask=0.3, seed=5)
+    assert (called["corpus"], called["folder"]) == ("speech", "out")
+    assert called["options"] == AttackerOptions("ecapa", "original", settings, hours=1.5)
+    carried_out = called["run"]
+    assert (carried_out.seed, carried_out.cores, carried_out.device) == (5, 2, "cpu")
+    assert carried_out.scheduler == "tcp://host:8786"
 
 
 @pytest.mark.parametrize(("option", "value"), [("--epochs", "0"), ("--band-mask", "1"), ("--scope", "first")])

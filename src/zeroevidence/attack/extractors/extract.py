@@ -28,20 +28,18 @@ from zeroevidence.data.files import unreadable_reason
 from zeroevidence.data.waves import Wave
 from zeroevidence.errors import LISTER, InputError, MissingExtra, Problem, check_stop
 from zeroevidence.linkage.optional import one_blas_thread
-from zeroevidence.uncertainty.groups import Progress
+from zeroevidence.run import Run
 
 
 def extract(
     utterances: Sequence[Utterance],
     extractor: Extractor,
     *,
-    cache: str | Path | None = None,
     transform: VoiceTransform | None = None,
     batch: int = 16,
-    progress: Callable[[int, int], None] | None = None,
-    workers: int = 1,
-    scheduler: Any = None,
     skip: bool = False,
+    title: str = "speech",
+    run: Run = Run(),
 ) -> Embeddings:
     """Return one vector per utterance, in their order, with identifiers, speakers and attributes.
 
@@ -51,22 +49,18 @@ def extract(
         The utterances.
     extractor
         Computes the vectors.
-    cache
-        A folder of cached vectors; None for no cache.
     transform
         Protects each waveform before it is embedded.
     batch
         Utterances that are embedded at once, those of similar length together; the vectors do not depend on it.
-    progress
-        Called with the number of utterances done and of all.
-    workers
-        Threads that read, protect and embed, each on one core: matrix products do not spread over more meanwhile, nor
-        do encoders unless they were loaded so. The vectors do not depend on it.
-    scheduler
-        Address of a Dask scheduler, or a client of it, whose workers read, protect and embed; files and cache must be
-        where they and this machine see them. None for this machine.
     skip
         Leave out utterances that cannot be embedded, instead of raising an error once the others are done.
+    title
+        What progress calls the utterances.
+    run
+        Its cores are threads that read, protect and embed, each on one core: matrix products do not spread over more
+        meanwhile, nor do encoders unless they were loaded so. Its cache is a folder of vectors. With a scheduler its
+        workers read, protect and embed; files and cache must be where they and this machine see them.
 
     Raises
     ------
@@ -75,21 +69,23 @@ def extract(
         read, is empty, silent or too short. Names the file, and says how many more there are.
     """
     utterances = list(utterances)
-    _check(utterances, batch, workers)
+    _check(utterances, batch, run.cores)
     reasons = ((str(each.path), unreadable_reason(each.path, "audio")) for each in utterances)
     missing = [Problem(path, None, reason) for path, reason in reasons if reason]
     if missing and not skip:
         raise InputError.of(missing)
-    store = None if cache is None else ArrayStore(Path(cache).absolute(), extractor.dim)
+    store = None if run.cache is None else ArrayStore(run.cache.absolute(), extractor.dim)
+    step = run.progress(f"{title}, {extractor.name}", "utterances")
     extraction = _BatchExtraction(extractor, transform, store)
     with ExitStack() as stack:
         stack.enter_context(one_blas_thread())
-        run: Callable[[list[tuple[int, Utterance]]], _Outcomes] = extraction.run
-        if scheduler is not None:
+        compute: Callable[[list[tuple[int, Utterance]]], _Outcomes] = extraction.run
+        threads = run.cores
+        if run.scheduler is not None:
             utterances = [replace(utterance, path=utterance.path.absolute()) for utterance in utterances]
-            run, workers = stack.enter_context(on_cluster(partial(_runner, extraction), scheduler))
-        batches = stack.enter_context(closing(in_batches(run, utterances, batch, workers)))
-        vectors, problems = collect(batches, len(utterances), progress)
+            compute, threads = stack.enter_context(on_cluster(partial(_runner, extraction), run.scheduler))
+        batches = stack.enter_context(closing(in_batches(compute, utterances, batch, threads)))
+        vectors, problems = collect(batches, len(utterances), step)
     if problems and not (skip and vectors):
         raise InputError.of(problems, LISTER if transform is None else "")  # nothing lists what a protector refuses
     return to_embeddings({at: utterances[at] for at in sorted(vectors)}, vectors)
@@ -99,11 +95,11 @@ _PATIENCE = 5.0  # seconds of work that an interruption may cost
 _SPEECH = 300.0  # seconds of speech that are embedded at once
 
 
-def _check(utterances: Sequence[Utterance], batch: int, workers: int) -> None:
+def _check(utterances: Sequence[Utterance], batch: int, cores: int) -> None:
     if not utterances:
         raise InputError("no utterances; expected at least one")
-    if batch < 1 or workers < 1:
-        raise InputError(f"batch {batch}, workers {workers}; expected at least one of each")
+    if batch < 1 or cores < 1:
+        raise InputError(f"batch {batch}, cores {cores}; expected at least one of each")
     if len({utterance.id for utterance in utterances}) < len(utterances):
         raise InputError("an utterance occurs twice; expected each identifier once")
 
@@ -231,11 +227,9 @@ def extract_on_device(
     extractor: OnnxExtractor | CropExtractor,
     network: Any,
     *,
-    cache: Path,
     transform: VoiceTransform | None = None,
-    workers: int | None = None,
-    device: str = "cuda",
-    progress: Progress | None = None,
+    title: str = "speech",
+    run: Run = Run(),
 ) -> Embeddings:
     """Return one vector per utterance, as `extract` does, but for the rounding of features to half precision.
 
@@ -247,17 +241,13 @@ def extract_on_device(
         The encoder.
     network
         Its network, as `device_network` gives it.
-    cache
-        The folder in which ``features`` holds the features of every utterance; encoders with the same front end, and
-        trainings, share them.
     transform
         Protects each waveform before features are computed.
-    workers
-        Threads or processes that read speech; as many as there are cores by default.
-    device
-        The device of torch.
-    progress
-        Called with the number of utterances read and of all.
+    title
+        What progress calls the utterances.
+    run
+        Its cores are threads or processes that read speech. In its cache ``features`` holds the features of every
+        utterance; encoders with the same front end, and trainings, share them.
 
     Raises
     ------
@@ -266,18 +256,18 @@ def extract_on_device(
     """
     import torch
 
-    from zeroevidence.attack.training.compute import EncoderPasses, ProcessGroup
+    from zeroevidence.attack.training.compute import EncoderPasses
     from zeroevidence.attack.training.crops import UtteranceFrames
 
-    frames, _ = read_features(
-        utterances, extractor.card, transform=transform, store=cache / "features", workers=workers, progress=progress
-    )
+    store = None if run.cache is None else run.cache / "features"
+    step = run.progress(f"{title}, {extractor.name}", "utterances")
+    frames, _ = read_features(utterances, extractor.card, store, transform=transform, step=step, run=run)
     short = np.flatnonzero(frames.length < network.least_frames)
     if len(short):
         reason = f"shorter than {network.least_frames} frames, which {extractor.name} takes at least"
         raise InputError.of([Problem(str(utterances[at].path), None, reason) for at in short.tolist()])
-    place = torch.device(device)
-    passes = EncoderPasses(network.to(place), place, last=False, say=lambda _: None, group=ProcessGroup(), half=False)
+    place = torch.device(run.device or "cuda")
+    passes = EncoderPasses(network.to(place), place, half=False)
     owners = np.arange(len(frames))
     if isinstance(extractor, CropExtractor):
         frames, owners = crop_frames(frames)

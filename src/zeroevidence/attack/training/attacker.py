@@ -7,14 +7,13 @@ import os
 import shutil
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from zeroevidence._typing import StrArray
-from zeroevidence.attack.array_store import EncoderOutputs
 from zeroevidence.attack.encoders import find_card
 from zeroevidence.attack.extractors import DEFAULT_EXTRACTOR
 from zeroevidence.attack.networks import load_network
@@ -22,15 +21,15 @@ from zeroevidence.attack.networks.onnx_layers import save_onnx
 from zeroevidence.attack.onnx_cards import CARD, EncoderCard, card_text, person_digest
 from zeroevidence.attack.training import LEAST_PEOPLE, TrainingSettings, usual_scope
 from zeroevidence.attack.training.features import read_features
-from zeroevidence.attack.training.frame_set import FrameSet
-from zeroevidence.attack.training.history import TrainedNetwork, train_within
+from zeroevidence.attack.training.frame_set import FrameSet, TrainingFrames
+from zeroevidence.attack.training.history import Epoch, TrainedNetwork, ignore_epoch, train_within
 from zeroevidence.data.corpus import Utterance
 from zeroevidence.data.files import naming_file
 from zeroevidence.data.formats.corpora import read_corpus
 from zeroevidence.data.writing import lock_folder, refuse_used_folder, write_atomically
 from zeroevidence.errors import InputError, MissingExtra, UsageError
 from zeroevidence.linkage.estimate import format_duration
-from zeroevidence.uncertainty.groups import Progress
+from zeroevidence.run import Run, no_progress, silent
 
 MODEL = "attacker.onnx"
 _DEVELOPMENT = 0.25  # share of the people that training stops on
@@ -68,21 +67,43 @@ class TrainedAttacker:
     epochs: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class AttackerOptions:
+    """What an attacker's encoder is trained from, and for how long.
+
+    Parameters
+    ----------
+    extractor
+        The encoder to start from, by name or as the file of its card.
+    evaluation
+        The corpus that will be evaluated: training on its people is refused.
+    settings
+        Settings of the training; what they leave open suits the device. The seed is that of the run.
+    hours
+        Train again with other learning rates and more epochs until development people disclose no more, or so many
+        hours are spent; None to train once.
+    overwrite
+        Whether an encoder that the folder holds is replaced.
+    """
+
+    extractor: str = DEFAULT_EXTRACTOR
+    evaluation: str | Path | None = None
+    settings: TrainingSettings = field(default_factory=TrainingSettings)
+    hours: float | None = None
+    overwrite: bool = False
+
+    def __post_init__(self) -> None:
+        if self.hours is not None and not self.hours > 0:
+            raise UsageError(f"hours: expected more than 0, got {self.hours:g}")
+
+
 def train_attacker(
     corpus: str | Path,
     folder: str | Path,
+    options: AttackerOptions = AttackerOptions(),
     *,
-    encoder: str = DEFAULT_EXTRACTOR,
-    evaluation: str | Path | None = None,
-    settings: TrainingSettings | None = None,
-    device: str | None = None,
-    workers: int | None = None,
-    scheduler: Any = None,
-    hours: float | None = None,
-    overwrite: bool = False,
-    on_epoch: Callable[[Any], None] | None = None,
-    progress: Progress | None = None,
-    say: Callable[[str], None] = lambda _: None,
+    on_epoch: Callable[[Epoch], None] = ignore_epoch,
+    run: Run = Run(),
 ) -> TrainedAttacker:
     """Fine-tune a speaker encoder on protected speech, to attack that protection with.
 
@@ -95,65 +116,44 @@ def train_attacker(
         Of a corpus with roles only what is for training is used.
     folder
         Where the encoder and its card are written. An interrupted reading or training continues from its state there.
-    encoder
-        The encoder to start from, by name or as the file of its card.
-    evaluation
-        The corpus that will be evaluated: training on its people is refused.
-    settings
-        Settings of the training; what they leave open suits the device.
-    device
-        Device of torch; a GPU where there is one by default.
-    workers
-        Threads that read speech, each on one core; as many as there are cores by default.
-    scheduler
-        Address of a Dask scheduler, or a client of it, whose workers read the speech; corpus and folder must be where
-        they see them under the same path. None to read it on this machine.
-    hours
-        Train again with other learning rates and more epochs until development people disclose no more, or so many
-        hours are spent; None to train once.
-    overwrite
-        Whether an encoder that the folder holds is replaced.
+    options
+        What is trained, and for how long.
     on_epoch
         Called with each `Epoch`.
-    progress
-        Called with the number of recordings read and of all.
-    say
-        Called with messages, among them an estimate of the duration.
+    run
+        Device of torch, threads that read speech, and messages, among them an estimate of the duration. With a
+        scheduler its workers read the speech; corpus and folder must be where they see them under the same path.
     """
-    if hours is not None and not hours > 0:
-        raise UsageError(f"hours: expected more than 0, got {hours:g}")
     home = Path(folder)
-    _, place = training_loop(device)
+    _, place = training_loop(run.device)
     from zeroevidence.attack.training.compute import joined_processes
 
     with ExitStack() as stack:
         group, place = stack.enter_context(joined_processes(place))
-        settings = (settings or TrainingSettings()).filled(usual_scope(place))
+        run = replace(run, device=place)
+        settings = replace(options.settings, seed=run.seed).filled(usual_scope(place))
         if group.is_first:
-            _refuse_finished(home, overwrite=overwrite)
+            _refuse_finished(home, overwrite=options.overwrite)
             if not any((home / part).exists() for part in (_CHECKPOINT, _FEATURES)):
                 refuse_used_folder(home)
         else:
-            say, on_epoch, progress = (lambda _: None), None, None
-        card = find_card(encoder)
+            run, on_epoch = replace(run, say=silent, progress=no_progress), ignore_epoch
+        card = find_card(options.extractor)
         network = load_network(card)
-        utterances = _training_utterances(corpus, evaluation)
+        utterances = _training_utterances(corpus, options.evaluation)
         with naming_file(corpus):
             people, stopping = _split(np.array([utterance.speaker for utterance in utterances]), settings.seed)
-        frames: FrameSet | None = None
+        features: FrameSet | None = None
         if group.is_first:
             stack.enter_context(lock_folder(home, continued_from=[_FEATURES, _CHECKPOINT]))
-            frames, conversions = read_features(
-                utterances, card, store=home / _FEATURES, workers=workers, scheduler=scheduler, progress=progress
-            )
+            step = run.progress("reading speech", "recordings")
+            features, conversions = read_features(utterances, card, home / _FEATURES, step=step, run=run)
             for sentence in conversions:
-                say(sentence)
-        frames = group.of_first(frames)
-        training, development = (frames.take(np.isin(frames.speakers, some)) for some in (people, stopping))
-        say(estimate_text(network, training, development, settings, place))
-        trained = fine_tune(
-            card, training, development, home, settings, device=place, hours=hours, on_epoch=on_epoch, say=say
-        )
+                run.say(sentence)
+        features = group.of_first(features)
+        frames = TrainingFrames(*(features.take(np.isin(features.speakers, some)) for some in (people, stopping)))
+        run.say(estimate_text(network, frames, settings, run))
+        trained = fine_tune(card, frames, home, settings, hours=options.hours, on_epoch=on_epoch, run=run)
         if group.is_first:
             shutil.rmtree(home / _FEATURES)
     return trained
@@ -177,16 +177,13 @@ def _refuse_finished(home: Path, *, overwrite: bool) -> None:
 
 def fine_tune(
     card: EncoderCard,
-    training: FrameSet,
-    development: FrameSet,
+    frames: TrainingFrames,
     folder: Path,
     settings: TrainingSettings,
     *,
-    device: str | None = None,
     hours: float | None = None,
-    on_epoch: Callable[[Any], None] | None = None,
-    say: Callable[[str], None] = lambda _: None,
-    outputs: EncoderOutputs | None = None,
+    on_epoch: Callable[[Epoch], None] = ignore_epoch,
+    run: Run = Run(),
 ) -> TrainedAttacker:
     """Train the encoder of a card on features, and write it with a card of its own.
 
@@ -194,38 +191,34 @@ def fine_tune(
     ----------
     card
         The card of the encoder to start from.
-    training
-        Features of people to learn from.
-    development
-        Features of other people, to stop on.
+    frames
+        Features of the people.
     folder
         As in `train_attacker`, and so are the other arguments.
     settings
         With nothing left open.
-    outputs
-        What the encoder made of some of the utterances before training, where that is known.
     """
-    loop, place = training_loop(device)
+    loop, place = training_loop(run.device)
     group = loop.current_group()
 
-    def train(settings: TrainingSettings, checkpoint: Path, stop: Callable[[], bool] = lambda: False) -> TrainedNetwork:
-        network, shown = load_network(card), {"on_epoch": on_epoch, "say": say, "outputs": outputs}
+    def train(settings: TrainingSettings, checkpoint: Path, stop: Callable[[], bool]) -> TrainedNetwork:
+        stopped = replace(run, device=place, stop=stop)
         trained: TrainedNetwork = loop.train(
-            network, training, development, settings, device=place, checkpoint=checkpoint, stop=stop, **shown
+            load_network(card), frames, settings, checkpoint=checkpoint, on_epoch=on_epoch, run=stopped
         )
         return trained
 
     if hours is None:
-        result = train(settings, folder / _CHECKPOINT)
+        result = train(settings, folder / _CHECKPOINT, run.stop)
     else:
         result, settings = train_within(
-            hours, settings, folder / _CHECKPOINT, train, agreed=group.of_first, save=group.is_first, say=say
+            hours, settings, folder / _CHECKPOINT, train, agreed=group.of_first, save=group.is_first, run=run
         )
     before, after = result.epochs[0].development, result.best_score
     assert before is not None
     assert after is not None
-    people, stopping = np.unique(training.speakers), np.unique(development.speakers)
-    recordings = len(training) + len(development)
+    people, stopping = np.unique(frames.training.speakers), np.unique(frames.development.speakers)
+    recordings = len(frames.training) + len(frames.development)
     if group.is_first:
         write_atomically(folder / MODEL, lambda path: save_onnx(result.network.cpu(), path))
         note = (
@@ -307,24 +300,17 @@ def _split(speakers: StrArray, seed: int) -> tuple[StrArray, StrArray]:
     return names[number:], names[:number]
 
 
-def estimate_text(
-    network: Any,
-    training: FrameSet,
-    development: FrameSet,
-    settings: TrainingSettings,
-    place: str,
-    outputs: EncoderOutputs | None = None,
-) -> str:
+def estimate_text(network: Any, frames: TrainingFrames, settings: TrainingSettings, run: Run) -> str:
     """Return a sentence on what will be trained, and how long it takes at most; the arguments are those of `train`."""
     from zeroevidence.attack.training.loop import estimate_seconds
 
-    people = len(np.unique(training.speakers))
-    minutes = float(training.length.sum() + development.length.sum()) / 6000.0
+    people = len(np.unique(frames.training.speakers))
+    minutes = float(frames.training.length.sum() + frames.development.length.sum()) / 6000.0
     weights = "every weight" if settings.scope == "all" else "pooling and last layers"
-    longest = format_duration(estimate_seconds(network, training, development, settings, device=place, outputs=outputs))
+    longest = format_duration(estimate_seconds(network, frames, settings, run))
     return (
         f"{people} people to learn from, {minutes:.0f} minutes of speech; {weights}, {settings.epochs} epochs at most, "
-        f"on {place}: about {longest} at most"
+        f"on {run.device}: about {longest} at most"
     )
 
 

@@ -23,6 +23,7 @@ from zeroevidence.attack.training.crops import UtteranceFrames, padded_batches
 from zeroevidence.attack.training.frame_set import FrameSet
 from zeroevidence.errors import UsageError
 from zeroevidence.forking import cores
+from zeroevidence.run import Run
 
 Part = TypeVar("Part")
 Result = TypeVar("Result")
@@ -40,9 +41,6 @@ def _pool() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(cores(), thread_name_prefix="training")
 
 
-ComputedResult = TypeVar("Result")
-
-
 class AdaptiveBatchSize:
     """Number of utterances that are computed at once on a device; halved whenever its memory is too small.
 
@@ -50,14 +48,14 @@ class AdaptiveBatchSize:
     ----------
     size
         Number to start with.
-    say
-        Called with a message whenever it is halved.
+    run
+        Messages whenever it is halved.
     """
 
-    def __init__(self, size: int, say: Callable[[str], None]) -> None:
-        self.size, self.say = size, say
+    def __init__(self, size: int, run: Run) -> None:
+        self.size, self.say = size, run.say
 
-    def attempt(self, compute: Callable[[], ComputedResult]) -> ComputedResult | None:
+    def attempt(self, compute: Callable[[], Result]) -> Result | None:
         """Return the result of a function, or None where memory was too small and `size` was halved.
 
         Raises
@@ -238,14 +236,14 @@ class EncoderPasses:
         Its device.
     last
         Whether what `network.frames` gives is computed once, and only `network.pooled` after it.
-    say
-        Called with a message where less fits into the memory of the device than is usual.
     group
         Processes that share the work.
     outputs
         What the encoder made of some of the utterances before training, where that is known.
     half
         Whether a GPU computes in half precision, as in training.
+    run
+        Messages where less fits into the memory of the device than is usual.
     """
 
     def __init__(
@@ -253,16 +251,16 @@ class EncoderPasses:
         network: Any,
         place: torch.device,
         *,
-        last: bool,
-        say: Callable[[str], None],
-        group: ProcessGroup,
+        last: bool = False,
+        group: ProcessGroup = ProcessGroup(),
         outputs: EncoderOutputs | None = None,
         half: bool = True,
+        run: Run = Run(),
     ) -> None:
         self.network, self.place, self.last, self.group, self.half = network, place, last, group, half
         self.outputs = outputs
         # Without a GPU one at a time: padding would only be work.
-        self.size = AdaptiveBatchSize(_UTTERANCES if place.type == "cuda" else 1, say)
+        self.size = AdaptiveBatchSize(_UTTERANCES if place.type == "cuda" else 1, run)
 
     def source(self, data: FrameSet, folder: Path | None = None) -> UtteranceFrames:
         """Return what is learned from: the features, or with `last` the output of the trunk.

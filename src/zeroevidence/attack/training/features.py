@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 import threading
 from collections import Counter
@@ -26,7 +25,7 @@ from zeroevidence.data.corpus import Utterance
 from zeroevidence.data.waves import Wave
 from zeroevidence.errors import LISTER, InputError, Problem, UsageError, check_stop
 from zeroevidence.linkage.optional import one_blas_thread
-from zeroevidence.uncertainty.groups import Progress
+from zeroevidence.run import Run, Step, no_step
 
 _FRAMES, _INDEX = ".frames", ".index"
 _DIGITS = 18  # of a place in a file
@@ -165,12 +164,11 @@ _VERSION = "1"  # of the front ends; raised whenever features would change
 def read_features(
     utterances: Sequence[Utterance],
     card: EncoderCard,
+    store: Path | None = None,
     *,
     transform: VoiceTransform | None = None,
-    store: Path | None = None,
-    workers: int | None = None,
-    scheduler: Any = None,
-    progress: Progress | None = None,
+    step: Step = no_step,
+    run: Run = Run(),
 ) -> tuple[FrameSet, list[str]]:
     """Return the features of utterances that an encoder takes, in half precision, and a line on each conversion.
 
@@ -180,18 +178,15 @@ def read_features(
         The utterances.
     card
         The card of the encoder.
-    transform
-        Protects each waveform before features are computed.
     store
         A folder that keeps the features of every utterance, so that interrupted reading continues; None for memory.
-    workers
-        Threads, or processes where many utterances are not protected first, each on one core; as many as there are
-        cores by default.
-    scheduler
-        Address of a Dask scheduler, or a client of it, whose workers read the speech into `store`; both must be where
-        they and this machine see them. None for this machine.
-    progress
+    transform
+        Protects each waveform before features are computed.
+    step
         Called with the number of utterances done and of all.
+    run
+        Its cores are threads, or processes where many utterances are not protected first, each on one core. With a
+        scheduler its workers read the speech into `store`; both must be where they and this machine see them.
 
     Raises
     ------
@@ -200,21 +195,21 @@ def read_features(
     """
     if card.front_end not in FRONT_ENDS:
         raise InputError(f"{card.name}: takes {card.front_end}; expected an encoder of features")
-    threads = workers or os.cpu_count() or 1
+    threads = run.cores
     with ExitStack() as stack:
         stack.enter_context(one_blas_thread())
         kept = None if store is None else stack.enter_context(FeatureStore(store, BANDS))
         read: Callable[[list[tuple[int, Utterance]]], _Outcomes] = _FeatureReader(card, transform, kept).read
-        if scheduler is not None:
+        if run.scheduler is not None:
             if store is None or transform is not None:
                 raise UsageError("a cluster reads speech that is protected already, into a folder")
             utterances = [replace(utterance, path=utterance.path.absolute()) for utterance in utterances]
             make = partial(_open_reader, card, store.absolute())
-            read, threads = stack.enter_context(on_cluster(make, scheduler))
+            read, threads = stack.enter_context(on_cluster(make, run.scheduler))
         elif store is not None and transform is None and threads > 1 and len(utterances) >= _MANY:
             read = stack.enter_context(in_processes(partial(_open_reader, card, store)))
         batches = stack.enter_context(closing(in_batches(read, utterances, _BATCH, threads)))
-        results, problems = collect(batches, len(utterances), progress)
+        results, problems = collect(batches, len(utterances), step)
         if problems:
             raise InputError.of(problems, LISTER if transform is None else "")
         ordered = [results[at] for at in range(len(utterances))]

@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zeroevidence._typing import IntArray, StrArray
+from zeroevidence.attack.array_store import EncoderOutputs
+from zeroevidence.attack.training import LEAST_PEOPLE
 from zeroevidence.errors import InputError
 
 Frames = NDArray[np.float32] | NDArray[np.float16]
@@ -237,3 +239,36 @@ class FrameSet:
 def frames_digest(frames: Frames) -> NDArray[np.uint8]:
     """Return the sha256 of the frames of an utterance."""
     return np.frombuffer(hashlib.sha256(np.ascontiguousarray(frames).data).digest(), np.uint8)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TrainingFrames:
+    """Features that an encoder is trained on.
+
+    Parameters
+    ----------
+    training
+        Features of the people to learn from.
+    development
+        Features of other people, to stop on.
+    outputs
+        What the encoder made of some of the utterances before training, where that is known.
+    """
+
+    training: FrameSet
+    development: FrameSet
+    outputs: EncoderOutputs | None = None
+
+    def check_people(self) -> None:
+        """Refuse people who are too few, or in both sets."""
+        people = np.unique(self.training.speakers)
+        common = np.intersect1d(people, self.development.speakers)
+        if len(common):
+            raise InputError(f"training and development share {len(common)} speaker(s), among them {str(common[0])!r}")
+        if len(people) < LEAST_PEOPLE:
+            raise InputError(
+                f"{len(people)} training people; an encoder that learns from fewer than {LEAST_PEOPLE} learns them by "
+                "heart"
+            )
+        if len(np.unique(self.development.speakers)) < 2:
+            raise InputError("expected at least two development people to stop on")

@@ -22,6 +22,7 @@ from zeroevidence.errors import InputError
 from zeroevidence.evaluation.searches import average_disclosure
 from zeroevidence.linkage.estimate import format_duration
 from zeroevidence.measure.pairs.verification import eer
+from zeroevidence.run import Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,10 @@ class Epoch:
     number: int
     loss: float
     development: DevelopmentScore | None  # None where it was not evaluated
+
+
+def ignore_epoch(epoch: Epoch) -> None:
+    """Show nothing of an epoch."""
 
 
 @dataclass(slots=True)
@@ -152,11 +157,12 @@ def train_within(
     *,
     agreed: Callable[[Any], Any] = lambda value: value,
     save: bool = True,
-    say: Callable[[str], None] = lambda _: None,
-    clock: Callable[[], float] = time.monotonic,
+    run: Run = Run(),
 ) -> tuple[TrainedNetwork, TrainingSettings]:
     """Return the training to which development people disclosed most, and its settings.
 
+    The first training has the settings that were given, the second and third three times and a third of its learning
+    rate. With the best of these rates, the following have twice as many epochs each, as long as that adds 0.05 bits.
     The result depends on how fast the machine is. An interrupted one continues, and time spent before counts.
 
     Parameters
@@ -174,29 +180,46 @@ def train_within(
         Makes a value that of the first of several processes, which decides for all.
     save
         Whether this process writes the history.
-    say
-        Called with a message after each training, and with the reason of the end.
-    clock
-        Seconds from any moment on.
+    run
+        Messages after each training, and on the reason of the end.
     """
     allowed = 3600.0 * hours
     history = _read(folder / _FILE, settings)
+
+    def train_next(changed: TrainingSettings) -> tuple[RoundHistory, TrainedNetwork]:
+        began, before = time.monotonic() - history.begun, history.seconds - history.begun
+
+        def stop() -> bool:
+            spent = time.monotonic() - began
+            if save:
+                _write(folder / _FILE, replace(history, begun=spent))
+            return bool(agreed(before + spent >= allowed))
+
+        result = train_round(changed, _home(folder, len(history.rounds)), stop)
+        assert result.best_score is not None
+        seconds = time.monotonic() - began
+        ended = TrainingRound(changed.epochs, changed.learning_rate, result.best_score.bits, seconds)
+        after = RoundHistory(history.settings, (*history.rounds, ended))
+        if save:
+            _write(folder / _FILE, after)
+        return after, result
+
     best: TrainedNetwork | None = None  # of the trainings that were not done before
     while True:
         changed = next_round(history.rounds, settings)
         if changed is None:
-            say(f"twice the epochs add less than {_GAIN} bits: the curve over epochs has levelled off")
+            run.say(f"twice the epochs add less than {_GAIN} bits: the curve over epochs has levelled off")
             break
         slowest = max((each.seconds / each.epochs for each in history.rounds), default=0.0)
         if history.rounds and agreed(history.seconds + slowest * changed.epochs > allowed):
             spent = format_duration(history.seconds)
-            say(f"no time for {changed.epochs} more epochs: {spent} of {hours:g} h are spent")
+            run.say(f"no time for {changed.epochs} more epochs: {spent} of {hours:g} h are spent")
             break
-        history, result = _train(changed, history, allowed, folder, train_round, agreed, save, clock)
+        history, result = train_next(changed)
         ended = history.rounds[-1]
         if _best(history) == len(history.rounds) - 1:
             best = result
-        say(
+        run.say(
             f"training {len(history.rounds)}, {ended.epochs} epochs at most, learning rate {ended.learning_rate:.2g}: "
             f"development people disclose {ended.bits:.2f} bits"
         )
@@ -208,34 +231,6 @@ def train_within(
 def _best(history: RoundHistory) -> int:
     """Return the number of the training to which development people disclosed most, the first of several."""
     return max(range(len(history.rounds)), key=lambda number: history.rounds[number].bits)
-
-
-def _train(
-    settings: TrainingSettings,
-    history: RoundHistory,
-    allowed: float,
-    folder: Path,
-    train_round: TrainRound,
-    agreed: Callable[[Any], Any],
-    save: bool,
-    clock: Callable[[], float],
-) -> tuple[RoundHistory, TrainedNetwork]:
-    """Return the history after one more training, and what it gave."""
-    began, before = clock() - history.begun, history.seconds - history.begun
-
-    def stop() -> bool:
-        spent = clock() - began
-        if save:
-            _write(folder / _FILE, replace(history, begun=spent))
-        return bool(agreed(before + spent >= allowed))
-
-    result = train_round(settings, _home(folder, len(history.rounds)), stop)
-    assert result.best_score is not None
-    ended = TrainingRound(settings.epochs, settings.learning_rate, result.best_score.bits, clock() - began)
-    after = RoundHistory(history.settings, (*history.rounds, ended))
-    if save:
-        _write(folder / _FILE, after)
-    return after, result
 
 
 def _home(folder: Path, number: int) -> Path:

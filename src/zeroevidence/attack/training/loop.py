@@ -18,9 +18,8 @@ from torch import nn
 from torch.nn import functional
 
 from zeroevidence._typing import IntArray
-from zeroevidence.attack.array_store import EncoderOutputs
 from zeroevidence.attack.parallel import torch_threads
-from zeroevidence.attack.training import LEAST_PEOPLE, TrainingSettings
+from zeroevidence.attack.training import TrainingSettings
 from zeroevidence.attack.training.checkpoints import load_checkpoint, save_checkpoint
 from zeroevidence.attack.training.compute import (
     AdaptiveBatchSize,
@@ -31,10 +30,17 @@ from zeroevidence.attack.training.compute import (
     precision,
 )
 from zeroevidence.attack.training.crops import StepDraws, augment, draw_epoch
-from zeroevidence.attack.training.frame_set import FrameSet
-from zeroevidence.attack.training.history import DevelopmentScore, Epoch, TrainedNetwork, development_score
-from zeroevidence.errors import InputError, UsageError
+from zeroevidence.attack.training.frame_set import FrameSet, TrainingFrames
+from zeroevidence.attack.training.history import (
+    DevelopmentScore,
+    Epoch,
+    TrainedNetwork,
+    development_score,
+    ignore_epoch,
+)
+from zeroevidence.errors import UsageError
 from zeroevidence.forking import cores
+from zeroevidence.run import Run
 
 
 class AngularMargin(nn.Module):
@@ -66,16 +72,12 @@ _STEEPEST = 5.0  # norm of the gradient
 
 def train(
     network: nn.Module,
-    training: FrameSet,
-    development: FrameSet,
-    settings: TrainingSettings | None = None,
+    frames: TrainingFrames,
+    settings: TrainingSettings = TrainingSettings(),  # noqa: B008 (frozen)
     *,
-    device: str | None = None,
     checkpoint: Path | None = None,
-    on_epoch: Callable[[Epoch], None] | None = None,
-    say: Callable[[str], None] = lambda _: None,
-    stop: Callable[[], bool] = lambda: False,
-    outputs: EncoderOutputs | None = None,
+    on_epoch: Callable[[Epoch], None] = ignore_epoch,
+    run: Run = Run(),
 ) -> TrainedNetwork:
     """Train an encoder to recognise people, and keep the weights to which development people disclose most.
 
@@ -83,34 +85,25 @@ def train(
     ----------
     network
         With `frames(features)`, `pooled(frames, lengths)` and ``network(features)``; it is changed in place.
-    training
-        Features of the training people.
-    development
-        Features of the development people, who are others.
+    frames
+        Features of the people.
     settings
         Settings of the training; with the scope ``last``, what `frames` gives is computed once, and only `pooled` is
         trained.
-    device
-        Device of torch; a GPU where there is one by default.
     checkpoint
         Folder that holds the state after each epoch; an interrupted training continues from there.
     on_epoch
         Called after each epoch.
-    say
-        Called with a message where less fits into the memory of the device than asked for; the result stays the same.
-    stop
-        Called before each epoch; the training ends where it says so.
-    outputs
-        What the encoder made of some of the utterances before training, where that is known.
+    run
+        Device, and messages where less fits into its memory than asked for; asked before each epoch whether to stop.
     """
-    settings = (settings or TrainingSettings()).filled()
-    check_people(training, development)
-    place = find_device(device)
+    settings = settings.filled()
+    frames.check_people()
+    place = find_device(run.device)
     trainable = {parameter: parameter.requires_grad for parameter in network.to(place).parameters()}
     try:
         with reproducible(settings.seed, place):
-            run = TrainingRun(network, training, development, settings, place, say, checkpoint, outputs)
-            return run.run(checkpoint, on_epoch, stop)
+            return TrainingRun(network, frames, settings, place, checkpoint, run).train(on_epoch)
     finally:
         for parameter, was in trainable.items():
             parameter.requires_grad_(was)
@@ -119,20 +112,6 @@ def train(
 def find_device(name: str | None) -> torch.device:
     """Return a device by its name; by default a GPU where there is one."""
     return torch.device(name or ("cuda" if torch.cuda.is_available() else "cpu"))
-
-
-def check_people(training: FrameSet, development: FrameSet) -> None:
-    """Refuse people who are too few, or in both sets."""
-    people = np.unique(training.speakers)
-    common = np.intersect1d(people, development.speakers)
-    if len(common):
-        raise InputError(f"training and development share {len(common)} speaker(s), among them {str(common[0])!r}")
-    if len(people) < LEAST_PEOPLE:
-        raise InputError(
-            f"{len(people)} training people; an encoder that learns from fewer than {LEAST_PEOPLE} learns them by heart"
-        )
-    if len(np.unique(development.speakers)) < 2:
-        raise InputError("expected at least two development people to stop on")
 
 
 @contextlib.contextmanager
@@ -150,24 +129,23 @@ class TrainingRun:
     def __init__(
         self,
         network: nn.Module,
-        training: FrameSet,
-        development: FrameSet,
+        frames: TrainingFrames,
         settings: TrainingSettings,
         place: torch.device,
-        say: Callable[[str], None] = lambda _: None,
         folder: Path | None = None,
-        outputs: EncoderOutputs | None = None,
+        run: Run = Run(),
     ) -> None:
-        self.network, self.settings, self.place = network, settings, place
+        self.network, self.settings, self.place, self.folder, self.stop = network, settings, place, folder, run.stop
+        training, development = frames.training, frames.development
         self.encoder: Any = network  # with the methods of an encoder, which a plain module lacks
         self.digests = (training.digest, development.digest)
         self.last = settings.scope == "last"
         self.batch = min(settings.batch, len(training))
         self.steps = math.ceil(len(training) / self.batch)
         self.recorded: RecordedStep | None = None
-        self.batch_size = AdaptiveBatchSize(self.batch, say)
+        self.batch_size = AdaptiveBatchSize(self.batch, run)
         self.group = current_group()
-        self.passes = EncoderPasses(network, place, last=self.last, say=say, group=self.group, outputs=outputs)
+        self.passes = EncoderPasses(network, place, last=self.last, group=self.group, outputs=frames.outputs, run=run)
         self._freeze_trunk(training)
         self.training, self.development = (self.passes.source(data, folder) for data in (training, development))
         self.crop = max(1, round(settings.crop * self.training.data.length.sum() / training.length.sum()))
@@ -202,12 +180,10 @@ class TrainingRun:
         np.add.at(sums, labels, vectors)
         return torch.from_numpy(sums / np.bincount(labels, minlength=people)[:, None]).float()
 
-    def run(
-        self, folder: Path | None, on_epoch: Callable[[Epoch], None] | None, stop: Callable[[], bool]
-    ) -> TrainedNetwork:
-        """Train all epochs, from the start or from a checkpoint, or until a function says to stop."""
+    def train(self, on_epoch: Callable[[Epoch], None]) -> TrainedNetwork:
+        """Train all epochs, from the start or from a checkpoint, or until it is to stop."""
         result = TrainedNetwork(self.network)
-        state = None if folder is None else load_checkpoint(folder, self)
+        state = None if self.folder is None else load_checkpoint(self.folder, self)
         if state is not None:
             result.epochs, result.best, best, weights = state.epochs, state.best, state.best_score, state.weights
         else:
@@ -216,7 +192,7 @@ class TrainingRun:
         first = len(result.epochs)
         since = sum(1 for epoch in result.epochs if epoch.development is not None and epoch.number > result.best)
         for number in range(first, self.settings.epochs + 1):
-            if since > self.settings.patience or stop():
+            if since > self.settings.patience or self.stop():
                 break
             loss = self.epoch()
             looks = number % self.settings.look == 0 or number == self.settings.epochs
@@ -226,10 +202,9 @@ class TrainingRun:
                 since += 1
                 if score.bits > best.bits:
                     best, weights, since, result.best = score, _copy(self.network), 0, number
-            if folder is not None and self.group.is_first:
-                save_checkpoint(folder, self, result, weights)
-            if on_epoch is not None:
-                on_epoch(result.epochs[-1])
+            if self.folder is not None and self.group.is_first:
+                save_checkpoint(self.folder, self, result, weights)
+            on_epoch(result.epochs[-1])
         self.network.load_state_dict(weights)
         self.network.eval()
         return result
@@ -331,28 +306,25 @@ Result = TypeVar("Result")
 
 def estimate_seconds(
     network: Any,
-    training: FrameSet,
-    development: FrameSet,
-    settings: TrainingSettings | None = None,
-    *,
-    device: str | None = None,
-    outputs: EncoderOutputs | None = None,
+    frames: TrainingFrames,
+    settings: TrainingSettings = TrainingSettings(),  # noqa: B008 (frozen)
+    run: Run = Run(),
 ) -> float:
     """Return the seconds that `train` takes at most, from the time that a few utterances take.
 
     The arguments are those of `train`. The network is left as it is.
     """
-    settings = (settings or TrainingSettings()).filled()
-    check_people(training, development)
-    place = find_device(device)
+    settings = settings.filled()
+    frames.check_people()
+    place, training, development = find_device(run.device), frames.training, frames.development
     # Without a GPU the cost grows with the number of utterances, so a few show it; a GPU takes a whole batch at once.
     on_gpu = place.type == "cuda"
     sample = _typical(training, settings.batch if on_gpu else min(settings.batch, PART * cores()))
-    passed, development_sample = sample if on_gpu else _typical(training, cores()), _typical(development, 2)
+    passed, stopping = sample if on_gpu else _typical(training, cores()), _typical(development, 2)
     short = replace(settings, epochs=3)
     with reproducible(settings.seed, place):
         untrained = copy.deepcopy(network).to(place)
-        running = TrainingRun(untrained, sample, development_sample, short, place, outputs=outputs)
+        running = TrainingRun(untrained, replace(frames, training=sample, development=stopping), short, place)
         if on_gpu:
             running.epoch()  # the first of everything is slower
         source, prepared = _timed(place, lambda: running.passes.source(passed))

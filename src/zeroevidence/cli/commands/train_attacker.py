@@ -12,6 +12,8 @@ from zeroevidence.attack.training import TrainingSettings
 from zeroevidence.cli.options import shared
 from zeroevidence.cli.options.declare import settings_options
 from zeroevidence.cli.printing import echo, terminal_progress, working
+from zeroevidence.forking import cores
+from zeroevidence.run import Run
 
 if TYPE_CHECKING:
     from zeroevidence.attack.training.history import Epoch
@@ -34,7 +36,9 @@ if TYPE_CHECKING:
 @shared.threads("used to read speech [default: one for each core]")
 @shared.output("a folder for the encoder and its card", name="folder", required=True, metavar="FOLDER")
 @shared.overwrite()
-def command(corpus: str, folder: str, extractor: str, threads: int | None, **arguments: Any) -> None:
+def command(
+    corpus: str, folder: str, device: str | None, threads: int | None, scheduler: str | None, **options: Any
+) -> None:
     """Fine-tune a speaker encoder on protected speech, to attack the protection with it.
 
     CORPUS is protected speech of people who will not be evaluated: a folder speaker/utterance.wav, a Kaldi data folder
@@ -45,19 +49,18 @@ def command(corpus: str, folder: str, extractor: str, threads: int | None, **arg
     zeroevidence train-attacker protected/ -o attacker/
     zeroevidence audit original/ --anonymised anonymised/ --extractor-anonymised attacker/card.json -o out/
     """  # noqa: D301 (\b is a control character here)
-    from zeroevidence.attack.training.attacker import is_first_process, train_attacker
+    from zeroevidence.attack.training.attacker import AttackerOptions, is_first_process, train_attacker
 
+    run = Run(
+        seed=options["settings"].seed,
+        cores=threads or cores(),
+        progress=terminal_progress,
+        say=partial(echo, err=True),
+        device=device,
+        scheduler=scheduler,
+    )
     with working("training an attacker"):
-        trained = train_attacker(
-            corpus,
-            folder,
-            encoder=extractor,
-            workers=threads,
-            on_epoch=_print_epoch,
-            progress=terminal_progress("reading speech", "recordings"),
-            say=partial(echo, err=True),
-            **arguments,
-        )
+        trained = train_attacker(corpus, folder, AttackerOptions(**options), on_epoch=_print_epoch, run=run)
     if not is_first_process():
         return
     echo(

@@ -8,7 +8,7 @@ torch = pytest.importorskip("torch")
 from zeroevidence.attack.encoders import find_encoder  # noqa: E402
 from zeroevidence.attack.networks import load_onnx  # noqa: E402
 from zeroevidence.attack.training import TrainingSettings, loop  # noqa: E402
-from zeroevidence.attack.training.frame_set import FrameSet  # noqa: E402
+from zeroevidence.attack.training.frame_set import FrameSet, TrainingFrames  # noqa: E402
 
 
 def people(first, number):
@@ -32,7 +32,7 @@ def test_recorded_steps_learn_what_plain_ones_do(monkeypatch):
         place = torch.device("cuda")
         with loop.reproducible(settings.seed, place):
             network = load_onnx(find_encoder("campplus").card.file).to(place)
-            running = loop.TrainingRun(network, people(0, 9), people(50, 3), settings, place)
+            running = loop.TrainingRun(network, TrainingFrames(people(0, 9), people(50, 3)), settings, place)
             running.epoch()  # 72 utterances: two recorded batches, and a smaller one that is not
         assert (running.recorded is not None) == recorded
         found.append({name: value.cpu() for name, value in network.state_dict().items()})

@@ -16,9 +16,10 @@ pytest.importorskip("safetensors")
 if not torch.distributed.is_available():
     pytest.skip("torch without processes", allow_module_level=True)
 
-from tests.attack.training.test_loop import Toy, speech, weights  # noqa: E402
+from tests.attack.training.test_loop import CPU, Toy, speech, weights  # noqa: E402
 from zeroevidence.attack.training import SCOPES, TrainingSettings  # noqa: E402
 from zeroevidence.attack.training.compute import ProcessGroup, current_group  # noqa: E402
+from zeroevidence.attack.training.frame_set import TrainingFrames  # noqa: E402
 from zeroevidence.attack.training.loop import train  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -41,7 +42,8 @@ def trained():
     values, losses = [], []
     for scope in SCOPES:
         settings = TrainingSettings(scope=scope, epochs=2, batch=23, crop=20, learning_rate=3e-3, look=1, seed=3)
-        result = train(Toy(), speech(20, seed=1), speech(10, seed=2, prefix="d"), settings, device="cpu")
+        frames = TrainingFrames(speech(20, seed=1), speech(10, seed=2, prefix="d"))
+        result = train(Toy(), frames, settings, run=CPU)
         values.append(weights(result.network))
         losses += [epoch.loss for epoch in result.epochs[1:]]
     return np.concatenate(values), np.array(losses)
