@@ -37,7 +37,7 @@ def test_pages_have_a_row_for_each():
 
 
 def test_nothing_heavy_is_imported():
-    modules = ("backends.backend", "extractors.extractor", "ladder.adapter", "extractors.extract")
+    modules = ("backends", "extractors", "ladder", "extractors.extract")
     code = "".join(f"import zeroevidence.attack.{module}\n" for module in modules) + "import sys; print(*sys.modules)"
     listing = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     heavy = {"torch", "onnxruntime", "resemblyzer", "speechbrain", "soundfile", "soxr", "polars"}
