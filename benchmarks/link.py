@@ -6,7 +6,7 @@ The floor is timed twice: the product by threads of BLAS, and by threads of ours
 some machines. `signal` makes trials resemble their identities; without it (`chance`) ranks are random, which is the
 most work. Memory is how much the process grew while linking, beyond the vectors themselves. All cores are used unless
 `--threads` says how many. NPY_DISABLE_CPU_FEATURES takes NumPy's vector instructions away, to see what other processors
-make of it; `--exponential` names one way of `linkage/engines/exponentials.py` to take powers of two.
+make of it; `--exponential` names one way of `linkage/engines/numpy_blocks.py` to take powers of two.
 """
 
 from __future__ import annotations
@@ -22,9 +22,11 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 from timing import best_of_each
 
-from zeroevidence.linkage import link
+from zeroevidence.linkage import LinkOptions, link
 from zeroevidence.linkage.engines import numpy_blocks
 from zeroevidence.linkage.optional import one_blas_thread
+from zeroevidence.measure import softplus
+from zeroevidence.run import Run
 
 _ROWS, _COLUMNS = 1024, 8160  # the shape that the back-end multiplies
 
@@ -82,14 +84,15 @@ def main():
     parser.add_argument("--repeats", type=int, default=5)
     options = parser.parse_args()
     if options.exponential:
-        numpy_blocks.powers_of_two = lambda _: getattr(numpy_blocks, options.exponential)
+        numpy_blocks.powers_of_two = lambda _: getattr(numpy_blocks, options.exponential, softplus.by_exp)
     rng = np.random.default_rng(0)
     size, threads = options.size, options.threads
     y = rng.standard_normal((size, options.dim), dtype=np.float32)
     noise = rng.standard_normal((size, options.dim), dtype=np.float32)
     resembling = noise + y
     mated = np.arange(size)
-    call = partial(link, weight=3.0, engine="numpy", threads=threads)
+    settings = LinkOptions("dot", weight=3.0, engine="numpy")
+    call = partial(link, options=settings, run=Run(cores=threads))
     grown = growth(lambda: call(noise, y, mated))
     out = np.empty((_ROWS, min(_COLUMNS, size)), np.float32)
     with threadpool_limits(threads, user_api="blas"):

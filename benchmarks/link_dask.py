@@ -22,7 +22,8 @@ import numpy as np
 from distributed import Client
 from timing import best
 
-from zeroevidence.linkage import link
+from zeroevidence.linkage import LinkOptions, link
+from zeroevidence.run import Run
 
 
 @contextmanager
@@ -75,10 +76,11 @@ def main():
             with cluster(folder, workers) as address, Client(address) as client:
                 client.wait_for_workers(workers)
 
-                def call(chunk=1000, client=client):
-                    return link(*files, mated, weight=3.0, engine="dask", scheduler=client, chunk=chunk)
+                def call(block=1000, client=client):
+                    settings = LinkOptions("dot", weight=3.0, engine="dask", block=block)
+                    return link(*files, mated, settings, run=Run(scheduler=client))
 
-                answers[workers] = call(chunk=options.trials // 2)
+                answers[workers] = call(block=options.trials // 2)
                 times[workers] = best(call, options.repeats)
     same = np.array_equal(answers[1].lid, answers[2].lid)
     print(

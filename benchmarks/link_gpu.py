@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -26,11 +27,12 @@ import numpy as np
 import torch
 
 from zeroevidence.data.embeddings import Embeddings
-from zeroevidence.linkage import LinkSettings, link, link_resumable, pair
+from zeroevidence.linkage import LinkOptions, SearchCalibration, link, link_resumable, pair
 from zeroevidence.linkage.engines.torch_blocks import torch_moments
 from zeroevidence.linkage.engines.triton_blocks import TritonLinker, TritonRows
 from zeroevidence.linkage.gpu.kernels import TritonKernel, TritonTile, best_tile
 from zeroevidence.linkage.plan import plan_search
+from zeroevidence.run import Run
 
 
 def draw(trials, identities, dim, signal, seed=0):
@@ -58,7 +60,8 @@ def seconds(function, repeats=3):
 
 
 def plan_of(x, y, mated, weight=3.0):
-    return plan_search(x, y, mated, weight=weight, moments=partial(torch_moments, device="cuda"))
+    moments = partial(torch_moments, device="cuda")
+    return plan_search(x, y, mated, SearchCalibration(weight), LinkOptions("dot"), moments=moments)
 
 
 def kernel_seconds(plan, rows, kernel=None, repeats=3):
@@ -120,7 +123,7 @@ def measure(trials, identities, dim, signal):
     """Time and accuracy of one search; returns the kernel's time and the arrays."""
     x, y, mated = draw(trials, identities, dim, signal)
     kernel = kernel_seconds(plan_of(x, y, mated), np.arange(trials))
-    call = partial(link, x, y, mated, weight=3.0, engine="triton")
+    call = partial(link, x, y, mated, LinkOptions("dot", weight=3.0, engine="triton"))
     whole, result = wall_seconds(call), call()
     rows = np.random.default_rng(0).choice(trials, 256, replace=False)
     lid, greater = reference_lid(x, y, mated, rows)
@@ -138,15 +141,15 @@ def measure(trials, identities, dim, signal):
 
 def other_inputs(kernel, x, y, mated):
     """The whole call for cosines, from memory-mapped files, and with the digests and checkpoints of the command."""
-    cosine = wall_seconds(partial(link, x, y, mated, weight=3.0, engine="triton", scoring="cosine"))
+    cosine = wall_seconds(partial(link, x, y, mated, LinkOptions(weight=3.0, engine="triton")))
     with tempfile.TemporaryDirectory() as folder:
         for name, vectors in (("x", x), ("y", y)):
             np.save(Path(folder) / f"{name}.npy", vectors)
         files = [Path(folder) / "x.npy", Path(folder) / "y.npy"]
-        mapped = wall_seconds(partial(link, *files, mated, weight=3.0, engine="triton"))
+        mapped = wall_seconds(partial(link, *files, mated, LinkOptions("dot", weight=3.0, engine="triton")))
     names = np.arange(len(y)).astype(np.str_)
     search = pair(Embeddings(x, speakers=names[mated]), Embeddings(y, names, names), scoring="dot")
-    settings = LinkSettings("dot", weight=3.0, engine="triton")
+    settings = LinkOptions("dot", weight=3.0, engine="triton")
 
     def resumable():
         with tempfile.TemporaryDirectory() as folder:
@@ -182,16 +185,17 @@ def agree():
     for dim in (100, 192, 512):
         x, y, mated = draw(2000, 3001, dim, 0.5)
         y[mated[:50]] = y[(mated[:50] + 1) % 3001]
-        expected = link(x.astype(np.float64), y.astype(np.float64), mated, weight=3.0, engine="numpy")
-        for name, options in {
-            "numpy float32": {"engine": "numpy"},
-            "torch float64": {"engine": "torch", "device": "cuda", "dtype": np.float64},
-            "torch float32": {"engine": "torch", "device": "cuda"},
-            "triton float32": {"engine": "triton", "device": "cuda", "dtype": np.float32},
-            "triton float16": {"engine": "triton", "device": "cuda"},
+        exact = LinkOptions("dot", weight=3.0, engine="numpy")
+        expected = link(x.astype(np.float64), y.astype(np.float64), mated, exact)
+        for name, changes in {
+            "numpy float32": {},
+            "torch float64": {"engine": "torch", "precision": 64},
+            "torch float32": {"engine": "torch"},
+            "triton float32": {"engine": "triton", "precision": 32},
+            "triton float16": {"engine": "triton"},
         }.items():
             try:
-                evidence = link(x, y, mated, weight=3.0, **options)
+                evidence = link(x, y, mated, replace(exact, **changes), run=Run(device="cuda"))
             except Exception as error:
                 print(f"d = {dim}, {name}: failed: {' '.join(str(error).split())[:300]}", flush=True)
                 continue

@@ -181,7 +181,7 @@ def test_link_and_evaluate():
     enrol = rng.normal(size=(12, 8))
     mated = np.repeat(np.arange(12), 5)
     trial = enrol[mated] + 0.5 * rng.normal(size=(60, 8))
-    row = ze.link(trial, enrol, mated, weight=2.0, scoring="cosine").evaluate(intervals=50, labels={"system": "x"})
+    row = ze.link(trial, enrol, mated, ze.LinkOptions(weight=2.0)).evaluate(intervals=50, labels={"system": "x"})
     assert row["top1"].value > 0.8
     assert row["alid"].low < row["alid"].value
     assert row.setup.search.scoring == "cosine"

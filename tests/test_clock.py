@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from zeroevidence.data.embeddings import Embeddings
-from zeroevidence.linkage import LinkSettings, link_resumable
+from zeroevidence.linkage import LinkOptions, link_resumable
 from zeroevidence.linkage.inputs import pair
 from zeroevidence.linkage.resumable import BLOCKS
+from zeroevidence.run import Run
 
 
 @pytest.fixture
@@ -31,7 +32,7 @@ def search():
 
 
 def test_a_search_continues_from_blocks_of_the_future(backwards, search, tmp_path):
-    settings = LinkSettings(weight=2.0, block=10)
+    settings = LinkOptions(weight=2.0, block=10)
     whole = link_resumable(search, tmp_path / "whole", settings)
 
     def stop(done, total):
@@ -39,11 +40,11 @@ def test_a_search_continues_from_blocks_of_the_future(backwards, search, tmp_pat
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        link_resumable(search, tmp_path / "out", settings, progress=stop)
+        link_resumable(search, tmp_path / "out", settings, run=Run(progress=lambda *_: stop))
     for path in (tmp_path / "out").rglob("*"):
         os.utime(path, (4e9, 4e9))
     lines = []
-    resumed = link_resumable(search, tmp_path / "out", settings, say=lines.append)
+    resumed = link_resumable(search, tmp_path / "out", settings, run=Run(say=lines.append))
     assert any("continuing: 2 of 3 blocks" in line for line in lines)
     for name in ("lid", "greater", "score"):
         np.testing.assert_array_equal(getattr(whole, name), getattr(resumed, name))

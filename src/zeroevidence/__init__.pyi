@@ -92,6 +92,7 @@ from zeroevidence.evaluation.plan import plan_from_pilot as plan_from_pilot
 from zeroevidence.evaluation.results import link as link
 from zeroevidence.evaluation.score_checks import threshold as threshold
 from zeroevidence.evaluation.tandem import evaluate_tandem as evaluate_tandem
+from zeroevidence.linkage.plan import LinkOptions as LinkOptions
 from zeroevidence.measure.pairs.linkability import (
     linkability as linkability,
 )
@@ -150,6 +151,7 @@ from zeroevidence.measure.similarity import (
 )
 from zeroevidence.protect.anonymise import Anonymised as Anonymised
 from zeroevidence.protect.anonymise import anonymise as anonymise
+from zeroevidence.run import Run as Run
 
 __version__: str
 

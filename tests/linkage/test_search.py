@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from tests.linkage.searches import check, draw, read_x_vectors, same
 from zeroevidence.calibrate.rows import AffineCalibration, row_llrs
 from zeroevidence.errors import InputError, UsageError
-from zeroevidence.linkage import link
+from zeroevidence.linkage import LinkOptions, SearchCalibration, link
 from zeroevidence.linkage.engines import numpy_blocks
 from zeroevidence.measure.search.disclosure import row_evidence
+from zeroevidence.run import Run
 
 on_numpy_and_torch = pytest.mark.parametrize("engine", ["numpy", "torch"], indirect=True)
 
@@ -26,7 +27,7 @@ on_numpy_and_torch = pytest.mark.parametrize("engine", ["numpy", "torch"], indir
 @pytest.mark.parametrize("scoring", ["dot", "cosine"])
 def test_equals_the_matrix_path_on_random_vectors(engine, dtype, bits, weight, scoring):
     x, y, mated = draw(dtype=dtype)
-    result = link(x, y, mated, weight=weight, engine=engine, scoring=scoring)
+    result = link(x, y, mated, LinkOptions(weight=weight, engine=engine, scoring=scoring))
     check(result, x, y, mated, weight, bits=bits * max(1.0, abs(weight) / 4), cosine=scoring == "cosine")
 
 
@@ -39,18 +40,22 @@ def cosine(a, b):
 @pytest.mark.parametrize("side", ["trials_f", "trials_m"])
 def test_equals_the_matrix_path_on_real_x_vectors(shared, engine, dtype, bits, side):
     x, y, mated = read_x_vectors(shared, side, "anon", dtype)
-    result = link(x, y, mated, weight=2.5, engine=engine, scoring=cosine if engine == "rows" else "cosine")
+    result = link(x, y, mated, LinkOptions(weight=2.5, engine=engine, scoring=cosine if engine == "rows" else "cosine"))
     check(result, x, y, mated, 2.5, bits=bits, cosine=True)
 
 
 def test_column_blocks_change_nothing(monkeypatch):
     x, y, mated = draw()
-    whole = link(x, y, mated, weight=3.0, engine="numpy", threshold=20.0)
+    whole = link(x, y, mated, LinkOptions("dot", engine="numpy"), SearchCalibration(3.0, threshold=20.0))
     monkeypatch.setattr(numpy_blocks, "_COLUMNS", 97)
     monkeypatch.setattr(numpy_blocks, "_PANEL_BYTES", 1 << 17)
     monkeypatch.setattr(numpy_blocks, "_KEPT_BYTES", 0)
     monkeypatch.setattr(numpy_blocks, "_ROWS", 64)
-    same(link(x, y, mated, weight=3.0, engine="numpy", threshold=20.0, chunk=111), whole, 1e-11)
+    same(
+        link(x, y, mated, LinkOptions("dot", engine="numpy", block=111), SearchCalibration(3.0, threshold=20.0)),
+        whole,
+        1e-11,
+    )
 
 
 def test_the_number_of_threads_changes_nothing_at_all():
@@ -58,7 +63,10 @@ def test_the_number_of_threads_changes_nothing_at_all():
     x, y, mated = draw(trials=3000, identities=3000, dim=16, dtype=np.float32)
     x[7] = 0.0
     weight = np.where(np.arange(3000) == 11, 90.0, 3.0)
-    first, *others = (link(x, y, mated, weight=weight, engine="numpy", threads=threads) for threads in (1, 2, 5))
+    first, *others = (
+        link(x, y, mated, LinkOptions("dot", weight=weight, engine="numpy"), run=Run(cores=threads))
+        for threads in (1, 2, 5)
+    )
     for other in others:
         same(other, first, 0.0)
 
@@ -73,7 +81,7 @@ def test_equal_vectors_tie(engine, dtype, columns, monkeypatch):
     x = rng.integers(-2, 3, (200, 3)).astype(dtype)
     x[5] = 0.0  # scores all equal
     mated = rng.integers(0, 400, 200)
-    result = link(x, y, mated, weight=2.0, engine=engine)
+    result = link(x, y, mated, LinkOptions("dot", weight=2.0, engine=engine))
     check(result, x, y, mated, 2.0, bits=1e-5)
     assert (result.lid[5], result.deviation[5], result.equal[5]) == (0.0, 0.0, 399)
     assert result.equal.max() > 10
@@ -83,7 +91,7 @@ def test_equal_vectors_tie(engine, dtype, columns, monkeypatch):
 def test_identical_enrolments_disclose_nothing(engine):
     rng = np.random.default_rng(2)
     y = np.repeat(rng.standard_normal((1, 19)), 33, axis=0)
-    result = link(rng.standard_normal((7, 19)), y, np.arange(7), weight=3.0, engine=engine)
+    result = link(rng.standard_normal((7, 19)), y, np.arange(7), LinkOptions("dot", weight=3.0, engine=engine))
     np.testing.assert_array_equal(result.lid, 0.0)
     np.testing.assert_array_equal(result.equal, 32)
     np.testing.assert_array_equal(result.top, 0)
@@ -95,8 +103,8 @@ def test_the_order_of_trials_and_identities_does_not_matter(seed):
     x, y, mated = draw(trials=20, identities=31, dim=5, seed=seed)
     rows, columns = rng.permutation(20), rng.permutation(31)
     place = np.argsort(columns)
-    result = link(x, y, mated, weight=2.0, engine="numpy")
-    permuted = link(x[rows], y[columns], place[mated[rows]], weight=2.0, engine="numpy")
+    result = link(x, y, mated, LinkOptions("dot", weight=2.0, engine="numpy"))
+    permuted = link(x[rows], y[columns], place[mated[rows]], LinkOptions("dot", weight=2.0, engine="numpy"))
     np.testing.assert_allclose(permuted.lid, result.lid[rows], atol=1e-10)
     np.testing.assert_array_equal(permuted.greater, result.greater[rows])
     np.testing.assert_array_equal(columns[permuted.top], result.top[rows])
@@ -105,10 +113,16 @@ def test_the_order_of_trials_and_identities_does_not_matter(seed):
 def test_weight_bias_and_threshold_may_differ_between_trials():
     x, y, mated = draw()
     weight = np.linspace(1.0, 4.0, len(x))
-    result = link(x, y, mated, weight=weight, bias=weight - 2.0, threshold=10.0 * weight, engine="numpy")
+    result = link(
+        x,
+        y,
+        mated,
+        LinkOptions("dot", engine="numpy"),
+        SearchCalibration(weight, bias=weight - 2.0, threshold=10.0 * weight),
+    )
     scores = x @ y.T
     for at in (0, 150, 299):
-        alone = link(x[at : at + 1], y, mated[at : at + 1], weight=weight[at], engine="numpy")
+        alone = link(x[at : at + 1], y, mated[at : at + 1], LinkOptions("dot", weight=weight[at], engine="numpy"))
         np.testing.assert_allclose(result.lid[at], alone.lid[0], atol=1e-10)
         np.testing.assert_allclose(result.log_sum[at], alone.log_sum[0] + weight[at] - 2.0)
         assert result.fires[at] == (scores[at] > 10.0 * weight[at]).sum()
@@ -119,9 +133,11 @@ def test_memory_mapped_vectors_on_both_sides(tmp_path):
     np.save(tmp_path / "x.npy", x)
     np.save(tmp_path / "y.npy", y)
     mapped = [np.load(tmp_path / name, mmap_mode="r") for name in ("x.npy", "y.npy")]
-    expected = link(x, y, mated, weight=3.0, engine="numpy")
+    expected = link(x, y, mated, LinkOptions("dot", weight=3.0, engine="numpy"))
     for sides in (mapped, [tmp_path / "x.npy", str(tmp_path / "y.npy")]):
-        np.testing.assert_array_equal(link(*sides, mated, weight=3.0, engine="numpy").lid, expected.lid)
+        np.testing.assert_array_equal(
+            link(*sides, mated, LinkOptions("dot", weight=3.0, engine="numpy")).lid, expected.lid
+        )
 
 
 @on_numpy_and_torch
@@ -141,7 +157,7 @@ def test_the_row_with_a_wrong_vector_is_named(engine, side, value, words):
     else:
         vectors[7, 3] = value
     with pytest.raises(InputError, match=words):
-        link(x, y, mated, weight=1.0, scoring="cosine", engine=engine)
+        link(x, y, mated, LinkOptions(weight=1.0, scoring="cosine", engine=engine))
 
 
 @pytest.mark.parametrize(
@@ -155,16 +171,17 @@ def test_the_row_with_a_wrong_vector_is_named(engine, side, value, words):
         ({"enrol_vectors": np.zeros((1, 48))}, InputError, "at least two enrolled"),
         ({"trial_vectors": np.zeros(48)}, InputError, "expected numbers, one vector per row"),
         ({"trial_vectors": np.full((20, 48), "a")}, InputError, "expected numbers"),
-        ({"weight": np.nan}, InputError, "weight: expected finite"),
-        ({"weight": np.ones(3)}, InputError, "weight: expected one number, or 20"),
-        ({"threshold": np.nan}, InputError, "threshold: expected finite"),
+        ({"calibration": SearchCalibration(np.nan)}, InputError, "weight: expected finite"),
+        ({"calibration": SearchCalibration(np.ones(3))}, InputError, "weight: expected one number, or 20"),
+        ({"calibration": SearchCalibration(1.0, threshold=np.nan)}, InputError, "threshold: expected finite"),
         ({"engine": "gpu"}, UsageError, "unknown engine"),
         ({"scoring": "euclid"}, UsageError, "unknown scoring"),
-        ({"ddof": 2}, UsageError, "ddof 0 or 1"),
+        ({"ddof": 2}, UsageError, "ddof: expected one of 0, 1, got 2"),
         ({"row_scaling": "auto"}, UsageError, "row_scaling: expected one of standardise, centre, none, got 'auto'"),
-        ({"dtype": np.float16}, UsageError, "need the engine triton"),
-        ({"dtype": np.int32}, UsageError, "float32 or float64"),
-        ({"dtype": np.float32, "engine": "rows"}, UsageError, "float32 inputs need the engine dask or numpy"),
+        ({"precision": 16}, UsageError, "need the engine triton"),
+        ({"precision": 8}, UsageError, "precision: expected one of None, 16, 32, 64, got 8"),
+        ({"weight": None}, UsageError, "needs a weight, or a calibration"),
+        ({"precision": 32, "engine": "rows"}, UsageError, "float32 inputs need the engine dask or numpy"),
         ({"scoring": cosine, "engine": "torch"}, UsageError, "scoring function works with"),
         ({"scoring": lambda a, b: np.zeros(3)}, InputError, "gave shape"),
         (
@@ -176,9 +193,13 @@ def test_the_row_with_a_wrong_vector_is_named(engine, side, value, words):
 )
 def test_what_cannot_be_searched_is_refused(change, error, words):
     x, y, mated = draw(trials=20, identities=30)
-    options = {"trial_vectors": x, "enrol_vectors": y, "mated": mated, "weight": 1.0, "engine": "numpy", **change}
+    names = ("trial_vectors", "enrol_vectors", "mated", "calibration")
+    inputs = dict(zip(names, (x, y, mated, None), strict=True))
+    inputs |= {name: value for name, value in change.items() if name in names}
+    options = {"scoring": "dot", "weight": 1.0, "engine": "numpy"}
+    options |= {name: value for name, value in change.items() if name not in names}
     with pytest.raises(error, match=words):
-        link(**options)
+        link(**inputs, options=LinkOptions(**options))
 
 
 def test_any_scoring_function():
@@ -186,7 +207,7 @@ def test_any_scoring_function():
         return -((a[:, None, :] - b[None, :, :]) ** 2).sum(axis=2)
 
     x, y, mated = draw(trials=40, identities=60, dim=7)
-    result = link(x, y, mated, weight=2.0, scoring=distance, threshold=-12.0)
+    result = link(x, y, mated, LinkOptions(scoring=distance), SearchCalibration(2.0, threshold=-12.0))
     scores = distance(x, y)
     evidence = row_evidence(scores, mated, AffineCalibration("given", 2.0, 0.0, 0.0))
     np.testing.assert_allclose(result.lid, evidence.lid, atol=1e-10)
@@ -209,7 +230,7 @@ def test_ties_survive_the_scale_of_the_exponents(digits):
     if digits == "many":
         enrol = np.repeat(rng.standard_normal((30, 5)).astype(np.float32), 2, axis=0)
     trial = (enrol + rng.integers(0, 2, enrol.shape)).astype(np.float32)
-    found = link(trial, enrol, np.arange(60), weight=2.5, scoring="dot", engine="numpy")
+    found = link(trial, enrol, np.arange(60), LinkOptions(weight=2.5, scoring="dot", engine="numpy"))
     scores = trial.astype(np.float64) @ enrol.T.astype(np.float64)
     own = np.diagonal(scores)[:, None]
     np.testing.assert_array_equal(found.equal, (scores == own).sum(axis=1) - 1)
@@ -218,7 +239,7 @@ def test_ties_survive_the_scale_of_the_exponents(digits):
     np.testing.assert_allclose(found.best_other, np.where(np.eye(60), -np.inf, scores).max(axis=1), rtol=1e-5)
 
 
-def by_every_engine(x, y, mated, **options):
+def by_every_engine(x, y, mated, calibration=None, **options):
     """Evidence by every engine of a processor, none of which may warn; or the messages of those that refuse."""
     pytest.importorskip("torch")
     results, messages = [], []
@@ -226,7 +247,8 @@ def by_every_engine(x, y, mated, **options):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             try:
-                results.append(link(x, y, mated, engine=engine, **options))
+                settings = LinkOptions(**{"scoring": "dot", "engine": engine, **options})
+                results.append(link(x, y, mated, settings, calibration))
             except InputError as error:
                 messages.append(str(error))
     return results, messages
@@ -262,14 +284,14 @@ def test_rows_may_keep_their_spread(scaling):
     calibration = AffineCalibration("given", 0.3, 0.2, 0.0, scaling=scaling)
     evidence, llrs = row_evidence(scores, mated, calibration), row_llrs(scores, calibration)
     for scale in (1.0, 1e-10, 1e10):  # the weight makes up for it
-        options = {"weight": 0.3 / scale, "bias": 0.2, "row_scaling": scaling}
-        results, messages = by_every_engine(scale * x, y, mated, **options)
+        scaled = SearchCalibration(0.3 / scale, 0.2)
+        results, messages = by_every_engine(scale * x, y, mated, scaled, row_scaling=scaling)
         assert not messages
         for result in results:
             np.testing.assert_allclose(result.lid, evidence.lid, atol=1e-9)
             np.testing.assert_array_equal(result.greater, evidence.greater)
             np.testing.assert_allclose(result.log_sum, np.log(np.exp(llrs).sum(axis=1)), atol=1e-9)
-            assert result.row_scaling == scaling
+            assert result.options.row_scaling == scaling
     results, messages = by_every_engine(x, y, mated, weight=1e9, row_scaling=scaling)
     assert not results
     assert all("is out of range; expected at most 1e+06" in text for text in messages)
@@ -278,7 +300,7 @@ def test_rows_may_keep_their_spread(scaling):
 @pytest.mark.parametrize("scale", [1e-25, 1e-12, 1e12, 1e25])
 def test_the_scale_of_vectors_changes_nothing_or_is_refused(scale):
     x, y, mated = draw(trials=20, identities=30)
-    expected = link(x, y, mated, weight=2.0, engine="rows").lid
+    expected = link(x, y, mated, LinkOptions("dot", weight=2.0, engine="rows")).lid
     exact, messages = by_every_engine(scale * x, scale * y, mated, weight=2.0)
     assert not messages
     single, messages = by_every_engine(*((scale * vectors).astype(np.float32) for vectors in (x, y)), mated, weight=2.0)
@@ -298,4 +320,6 @@ def test_vectors_whose_scores_no_precision_holds_are_refused(scale):
     unit, messages = by_every_engine(scale * x, scale * y, mated, weight=2.0, scoring="cosine")
     assert not messages
     for result in unit:
-        np.testing.assert_allclose(result.lid, link(x, y, mated, weight=2.0, scoring="cosine").lid, atol=1e-9)
+        np.testing.assert_allclose(
+            result.lid, link(x, y, mated, LinkOptions(weight=2.0, scoring="cosine")).lid, atol=1e-9
+        )

@@ -347,9 +347,9 @@ def linked_evaluation(
     setup = SearchSetup(
         links.calibration.method,
         links.calibration.cross_fitted,
-        links.ddof,
-        scoring=links.scoring if isinstance(links.scoring, str) else "function",
-        row_scaling=links.row_scaling,
+        links.options.ddof,
+        scoring=links.options.scoring if isinstance(links.options.scoring, str) else "function",
+        row_scaling=links.options.row_scaling,
     )
     evidence = links.evidence
     singled = (links.fires == 1).astype(np.int64) if (links.fires >= 0).all() else None

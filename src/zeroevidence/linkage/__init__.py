@@ -3,28 +3,23 @@
 The subpackage is not called `link`, so that `zeroevidence.link` is the function.
 """
 
-from zeroevidence.linkage.calibration import (
-    PairStatistics,
-    SearchCalibration,
-    calibrate_search,
-    fit_link,
-    pair_statistics,
-)
+from zeroevidence.linkage.calibration import PairStatistics, calibrate_search, fit_link, pair_statistics
 from zeroevidence.linkage.engines import engine_names
 from zeroevidence.linkage.evidence import TrialEvidence
 from zeroevidence.linkage.inputs import Address, Pairing, pair, plda_vectors, read_pairing
-from zeroevidence.linkage.resumable import LinkSettings, link_resumable
-from zeroevidence.linkage.search import CalibrationFacts, Identities, LinkResult, link
+from zeroevidence.linkage.plan import LinkOptions, SearchCalibration
+from zeroevidence.linkage.resumable import SearchOutput, link_resumable
+from zeroevidence.linkage.search import Identities, LinkResult, link
 
 __all__ = [
     "Address",
-    "CalibrationFacts",
     "Identities",
+    "LinkOptions",
     "LinkResult",
-    "LinkSettings",
     "PairStatistics",
     "Pairing",
     "SearchCalibration",
+    "SearchOutput",
     "TrialEvidence",
     "calibrate_search",
     "engine_names",

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.calibrate.logistic import LogisticFit, ScoreBins, fit_logistic, fit_points
-from zeroevidence.calibrate.rows import RowScaling, speaker_folds
+from zeroevidence.calibrate.rows import speaker_folds
 from zeroevidence.data.preparing import name_ranks
 from zeroevidence.errors import InputError
 from zeroevidence.linkage.evidence import centred, score_rows
-from zeroevidence.linkage.inputs import Pairing, Scoring, check_other_people
-from zeroevidence.linkage.plan import SearchPlan, plan_search
-from zeroevidence.linkage.search import CalibrationFacts
+from zeroevidence.linkage.inputs import Pairing, check_other_people
+from zeroevidence.linkage.plan import LinkOptions, SearchCalibration, SearchPlan, plan_search
+from zeroevidence.run import Run
 
 _EXACT_BELOW = 1 << 20
 _SAMPLE = 64  # rows that a scale is taken from
@@ -139,10 +137,8 @@ def pair_statistics(
     trial_vectors: Any,
     enrol_vectors: Any,
     mated: Any,
+    options: LinkOptions = LinkOptions(),
     *,
-    scoring: Scoring = "dot",
-    ddof: int = 0,
-    row_scaling: RowScaling = "standardise",
     folds: Sequence[IntArray] | None = None,
     top: int = 0,
 ) -> list[PairStatistics]:
@@ -154,12 +150,12 @@ def pair_statistics(
     --------
     >>> people = np.eye(3)
     >>> trials = np.array([[0.9, 0.2, 0.1], [0.5, 0.4, 0.6], [0.3, 0.1, 0.7]])
-    >>> (whole,) = pair_statistics(trials, people, [0, 1, 2], top=4)
+    >>> (whole,) = pair_statistics(trials, people, [0, 1, 2], LinkOptions("dot"), top=4)
     >>> whole.target.round(2).tolist(), int(whole.counts.sum()), whole.threshold(3)
     ([1.4, -1.22, 1.34], 6, 0.5)
     """
-    options: dict[str, Any] = {"scoring": scoring, "ddof": ddof, "dtype": np.float64, "moments": lambda _: None}
-    plan = plan_search(trial_vectors, enrol_vectors, mated, weight=1.0, row_scaling=row_scaling, **options)
+    given = SearchCalibration(1.0)
+    plan = plan_search(trial_vectors, enrol_vectors, mated, given, options, dtype=np.float64, moments=lambda _: None)
     folds = [np.arange(plan.trials)] if folds is None else folds
     exact = plan.trials * plan.identities < _EXACT_BELOW
     statistics = []
@@ -169,7 +165,7 @@ def pair_statistics(
         for part, scores in score_rows(plan, fold):
             collector.add_scores(scores)
             scaled = _scaled(plan, scores)
-            if row_scaling != "standardise":
+            if options.row_scaling != "standardise":
                 scaled -= scale[0]
                 scaled /= scale[1]
             collector.add(scaled, plan.mated[fold[part]])
@@ -179,17 +175,17 @@ def pair_statistics(
 
 def _scaled(plan: SearchPlan, scores: FloatArray) -> FloatArray:
     """Return scaled rows, as a calibration takes them; `scores` may change in place."""
-    if plan.row_scaling == "none":
+    if plan.options.row_scaling == "none":
         return scores
-    _, deviation = centred(scores, plan.ddof)
-    if plan.row_scaling == "standardise":
+    _, deviation = centred(scores, plan.options.ddof)
+    if plan.options.row_scaling == "standardise":
         scores /= np.where(deviation > 0.0, deviation, np.inf)[:, None]
     return scores
 
 
 def _common_scale(plan: SearchPlan) -> tuple[float, float]:
     """Mean and deviation of scaled scores, estimated from a few rows; of standardised rows 0 and 1."""
-    if plan.row_scaling == "standardise":
+    if plan.options.row_scaling == "standardise":
         return 0.0, 1.0
     rows = np.unique(np.linspace(0, plan.trials - 1, _SAMPLE).astype(np.int64))
     scores = np.concatenate([_scaled(plan, scores) for _, scores in score_rows(plan, rows)])
@@ -200,122 +196,67 @@ def fit_link(
     trial_vectors: Any,
     enrol_vectors: Any,
     mated: Any,
+    options: LinkOptions = LinkOptions(),
     *,
-    scoring: Scoring = "dot",
-    ddof: int = 0,
-    row_scaling: RowScaling = "standardise",
     l2: float = 0.0,
     balanced: bool = False,
 ) -> LogisticFit:
     """Logistic calibration of scaled rows, from development embeddings, without the matrix of their scores.
 
-    ``link(..., weight=fit.weight, bias=fit.bias - fit.prior_log_odds)`` uses it.
+    ``SearchCalibration(fit.weight, fit.bias - fit.prior_log_odds)`` is what `link` takes.
 
     Examples
     --------
     >>> people = np.eye(3)
     >>> trials = np.array([[0.9, 0.2, 0.1], [0.5, 0.4, 0.6], [0.3, 0.1, 0.7]])
-    >>> fit = fit_link(trials, people, [0, 1, 2])
+    >>> fit = fit_link(trials, people, [0, 1, 2], LinkOptions("dot"))
     >>> round(fit.weight, 2), round(fit.bias - fit.prior_log_odds, 2)
     (0.78, -0.09)
     """
-    (statistics,) = pair_statistics(
-        trial_vectors, enrol_vectors, mated, scoring=scoring, ddof=ddof, row_scaling=row_scaling
-    )
+    (statistics,) = pair_statistics(trial_vectors, enrol_vectors, mated, options)
     return statistics.fit(l2=l2, balanced=balanced)
 
 
-_Statistics: TypeAlias = Callable[..., list[PairStatistics]]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class SearchCalibration:
-    """Weight, bias and threshold of each trial, and the method of calibration."""
-
-    weight: FloatArray
-    bias: FloatArray
-    threshold: FloatArray | None  # of singling out; None where it cannot be fitted
-    facts: CalibrationFacts
-
-    def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Return all fields as arrays, as checkpoints take them."""
-        arrays: dict[str, NDArray[Any]] = {"weight": self.weight, "bias": self.bias}
-        if self.threshold is not None:
-            arrays["threshold"] = self.threshold
-        facts = {"method": np.array(self.facts.method), "cross_fitted": np.array(self.facts.cross_fitted)}
-        return arrays | facts
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> SearchCalibration:
-        """Return the calibration that `to_arrays` wrote."""
-        facts = CalibrationFacts(arrays["method"].item(), arrays["cross_fitted"].item())
-        return cls(arrays["weight"], arrays["bias"], arrays.get("threshold"), facts)
-
-
 def calibrate_search(
-    search: Pairing,
-    development: Pairing | None = None,
-    *,
-    weight: float | None = None,
-    scoring: Scoring = "cosine",
-    ddof: int = 0,
-    row_scaling: RowScaling = "standardise",
-    seed: int = 0,
+    search: Pairing, options: LinkOptions = LinkOptions(), *, development: Pairing | None = None, run: Run = Run()
 ) -> SearchCalibration:
-    """Return weight, bias and threshold of each trial.
+    """Return weight, bias and threshold of the trials.
 
     Parameters
     ----------
     search
         The trials to be calibrated.
+    options
+        Options of the search; with a weight nothing is fitted, and there is no threshold.
     development
         A search among other people to fit on; without one, each speaker's trials are calibrated on those of the other
         speakers, which is a second pass over all pairs.
-    weight
-        Use this weight and fit nothing; there is no threshold then.
-    scoring
-        Scoring of the search, as in `link`.
-    ddof
-        The divisor of the row variance is N - `ddof`.
-    row_scaling
-        Scaling of each row, as in `link`.
-    seed
+    run
         Seed of the folds of speakers.
     """
-    if weight is not None:
-        trials = len(search.trial)
-        return SearchCalibration(np.full(trials, weight), np.zeros(trials), None, CalibrationFacts("given"))
-    statistics = partial(pair_statistics, scoring=scoring, ddof=ddof, row_scaling=row_scaling)
+    if options.weight is not None:
+        return SearchCalibration(options.weight)
     if development is None:
-        return _cross_fit(search, statistics, seed)
+        return _cross_fit(search, options, run.seed)
     check_other_people(search, development)
-    return _fit_development(search, development, statistics)
-
-
-def _fit_development(search: Pairing, development: Pairing, statistics: _Statistics) -> SearchCalibration:
-    """Return one fit for all; one pair in N exceeds the threshold, N being the identities of the search."""
-    trials, identities = len(search.trial), len(search.enrol)
-    above = len(development.trial) * len(development.enrol) // identities  # pairs above the threshold
-    (part,) = statistics(development.trial, development.enrol, development.mated, top=above + 1)
+    # one fit for all; one pair in N exceeds the threshold, N being the identities of the search
+    above = len(development.trial) * len(development.enrol) // len(search.enrol)
+    (part,) = pair_statistics(development.trial, development.enrol, development.mated, options, top=above + 1)
     fit = part.fit()
-    return SearchCalibration(
-        np.full(trials, fit.weight),
-        np.full(trials, fit.bias - fit.prior_log_odds),
-        np.full(trials, part.threshold(above)) if above else None,
-        CalibrationFacts("logistic"),
-    )
+    threshold = part.threshold(above) if above else None
+    return SearchCalibration(fit.weight, fit.bias - fit.prior_log_odds, threshold, "logistic")
 
 
-def _cross_fit(search: Pairing, statistics: _Statistics, seed: int) -> SearchCalibration:
+def _cross_fit(search: Pairing, options: LinkOptions, seed: int) -> SearchCalibration:
     """Return, for each fold of speakers, the fit and the threshold of the other folds."""
     trials = len(search.trial)
     weight, bias, threshold = (np.empty(trials) for _ in range(3))
     folds = speaker_folds(name_ranks(search.people)[search.mated], seed=seed)
-    parts = statistics(search.trial, search.enrol, search.mated, folds=folds, top=trials + 1)
+    parts = pair_statistics(search.trial, search.enrol, search.mated, options, folds=folds, top=trials + 1)
     for index, rows in enumerate(folds):
         above = trials - len(rows)
         rest = PairStatistics.merge(parts[:index] + parts[index + 1 :], top=above + 1)
         fit = rest.fit()
         weight[rows], bias[rows] = fit.weight, fit.bias - fit.prior_log_odds
         threshold[rows] = rest.threshold(above)
-    return SearchCalibration(weight, bias, threshold, CalibrationFacts("logistic", cross_fitted=True))
+    return SearchCalibration(weight, bias, threshold, "logistic", cross_fitted=True)

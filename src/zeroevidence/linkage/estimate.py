@@ -13,9 +13,10 @@ from pathlib import Path
 import numpy as np
 
 from zeroevidence.errors import OutOfMemory
-from zeroevidence.linkage.engines import Engine, EngineSettings
+from zeroevidence.linkage.engines import Engine
 from zeroevidence.linkage.engines.numpy_blocks import by_torch, powers_of_two
 from zeroevidence.linkage.plan import SearchPlan
+from zeroevidence.run import Run
 
 _PRODUCTS = 1 << 23  # held by a thread at once
 _TRIAL_BYTES = 200  # of a trial during the search, without its vectors
@@ -56,17 +57,17 @@ class CostEstimate:
             raise OutOfMemory(f"{_size(limit)} of addresses are allowed (ulimit -v); expected about {_size(needed)}")
 
 
-def estimate(plan: SearchPlan, engine: Engine, settings: EngineSettings) -> CostEstimate:
+def estimate(plan: SearchPlan, engine: Engine, run: Run) -> CostEstimate:
     """Estimate the cost of a search by an engine on this machine."""
     trials, identities, dim, itemsize = plan.trials, plan.identities, plan.trial.dim, plan.dtype.itemsize
-    on_device = engine.device_rate(dim, settings)
+    on_device = engine.device_rate(dim, run)
     rate = _cpu_rate(dim, itemsize) if on_device is None else on_device
     pairs = trials * identities
     vector = dim * itemsize
-    run = min(trials, engine.run_trials(dim)) * (2 * vector + _TRIAL_BYTES)
+    together = min(trials, engine.run_trials(dim)) * (2 * vector + _TRIAL_BYTES)
     enrolment = identities * vector
     panel = enrolment if on_device is not None or enrolment <= 1 << 28 else 3 << 26
-    search = run + panel + (settings.threads or os.cpu_count() or 1) * min(_PRODUCTS, pairs) * itemsize
+    search = together + panel + run.cores * min(_PRODUCTS, pairs) * itemsize
     results = _WRITING_BYTES + _RESULT_BYTES * trials
     memory = present_memory() + _torch_memory(engine, plan) + max(search, _KEPT_SHARE * search + results)
     return CostEstimate(pairs, int(memory), _WHOLE_TIME * 2.0 * pairs * dim / rate)

@@ -71,7 +71,9 @@ def score_rows(plan: SearchPlan, rows: IntArray) -> Iterator[tuple[slice, FloatA
         scores = np.empty((len(x), plan.identities))
         for first, stop in plan.enrol.blocks():
             y = plan.enrol.read(first, stop)
-            block = x @ y.T if plan.function is None else np.asarray(plan.function(x, y), dtype=np.float64)
+            block = (
+                x @ y.T if plan.options.function is None else np.asarray(plan.options.function(x, y), dtype=np.float64)
+            )
             if block.shape != (len(x), len(y)):
                 raise InputError(f"the scoring function gave shape {block.shape}; expected {(len(x), len(y))}")
             scores[:, first:stop] = block
@@ -134,7 +136,7 @@ class OtherIdentities:
 
 def calibrated_slope(plan: SearchPlan, weight: FloatArray, deviation: FloatArray, xp: Any = np) -> FloatArray:
     """Weight of a score in its row, 0 for a row of equal scores; the arrays are those of the module `xp`."""
-    divisor = deviation if plan.row_scaling == "standardise" else xp.ones_like(deviation)
+    divisor = deviation if plan.options.row_scaling == "standardise" else xp.ones_like(deviation)
     slope = xp.where(deviation > 0.0, weight / xp.where(deviation > 0.0, divisor, 1.0), 0.0)
     # As the products' precision has it, in powers of two: used for the true identity and for the others alike,
     # the rounding cancels.
@@ -145,7 +147,7 @@ def calibrated_slope(plan: SearchPlan, weight: FloatArray, deviation: FloatArray
 
 def removed_level(plan: SearchPlan, slope: FloatArray, mean: FloatArray) -> FloatArray | float:
     """LLR that centring removes from every score of a row, to be added again where rows keep their level; else 0."""
-    return slope * mean if plan.row_scaling == "none" else 0.0
+    return slope * mean if plan.options.row_scaling == "none" else 0.0
 
 
 def row_terms(plan: SearchPlan, rows: IntArray) -> tuple[RowTerms, FloatArray, FloatArray]:
@@ -156,7 +158,7 @@ def row_terms(plan: SearchPlan, rows: IntArray) -> tuple[RowTerms, FloatArray, F
     moments = plan.moments
     assert moments is not None
     x = plan.trial.take(rows)
-    mean, deviation, doubtful = moments.of_rows(x, plan.ddof)
+    mean, deviation, doubtful = moments.of_rows(x, plan.options.ddof)
     mated = plan.enrol.take(plan.mated[rows])
     mated -= moments.centre
     score = np.einsum("ij,ij->i", x, mated)
@@ -180,7 +182,7 @@ def _direct(plan: SearchPlan, moments: EnrolmentMoments, x: FloatArray) -> tuple
     for start, stop in plan.enrol.blocks():
         scores = (plan.enrol.read(start, stop) - moments.centre) @ x - mean
         squares += float(scores @ scores)
-    return mean, float(np.sqrt(squares / (plan.identities - plan.ddof)))
+    return mean, float(np.sqrt(squares / (plan.identities - plan.options.ddof)))
 
 
 @np.errstate(over="ignore", invalid="ignore")
@@ -220,7 +222,7 @@ def check_range(plan: SearchPlan, rows: IntArray, evidence: TrialEvidence) -> Tr
     fine = (deviation == 0.0) | ((deviation >= low) & (deviation <= high))
     for values in (evidence.score, evidence.mean, evidence.log_sum, evidence.lid, evidence.best_other):
         fine &= np.isfinite(values)
-    if plan.row_scaling != "standardise":
+    if plan.options.row_scaling != "standardise":
         reach = np.abs(plan.weight[rows]) * deviation
         if not (reach[fine] <= LARGEST_WEIGHT).all():
             at = int(np.argmax(reach))

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -15,7 +15,13 @@ from zeroevidence.calibrate.rows import ROW_SCALINGS, RowScaling
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.linkage.inputs import SCORINGS, ScoreFunction, Scoring, VectorSet, vector_sets
 from zeroevidence.linkage.optional import one_blas_thread
+from zeroevidence.run import setting
 
+EngineName: TypeAlias = str  # of a registered engine, or AUTO
+Precision: TypeAlias = Literal[16, 32, 64]
+CalibrationMethod: TypeAlias = Literal["logistic", "given"]  # fitted to pairs of other speakers, or given by the caller
+AUTO = "auto"
+LARGEST_WEIGHT = 1e6  # times the deviation of scaled rows: beyond, the rounding of scores would decide the evidence
 _SAMPLE = 1024
 _BLOCK_BYTES = 1 << 20  # worked on at once: stays in cache
 _RUNS = 16  # fixed, so that the order of additions does not depend on the number of threads
@@ -87,7 +93,70 @@ def enrolment_moments(enrol: VectorSet) -> EnrolmentMoments:
     return EnrolmentMoments(enrol.count, centre, mean, second - np.outer(mean, mean), longest)
 
 
-LARGEST_WEIGHT = 1e6  # times the deviation of scaled rows: beyond, the rounding of scores would decide the evidence
+@dataclass(frozen=True, slots=True)
+class LinkOptions:
+    """What the result of a search depends on, beside the embeddings.
+
+    Parameters
+    ----------
+    scoring
+        ``cosine``, ``dot``, or a function of two blocks of vectors.
+    weight
+        Calibration weight of scaled scores, instead of a fitted one. Times the deviation of a scaled row, which is 1
+        for a standardised one, it is at most a million.
+    ddof
+        The divisor of the row variance is N - `ddof`.
+    row_scaling
+        What is done to each row: ``standardise`` takes off its mean and divides by its deviation; ``centre`` does not
+        divide; ``none`` does neither.
+    engine
+        Name of the engine; by default the fastest here that keeps the precision.
+    precision
+        Bits of the products' inputs.
+    block
+        Trials computed together, and between two checkpoints; the results differ by no more than rounding.
+    """
+
+    scoring: Scoring = setting("cosine", "Score of two vectors.", choices=SCORINGS)
+    weight: float | None = setting(None, "Calibration weight to use instead of a fitted one.")
+    ddof: int = setting(0, "Standard deviation of a row of scores: 0 population, 1 sample.", least=0, most=1)
+    row_scaling: RowScaling = setting(
+        "standardise", "Scale of each row of a search before calibration; `evaluate` has auto as well."
+    )
+    engine: EngineName = setting(AUTO, "Engine that computes the search.")
+    precision: Precision | None = setting(None, "Bits of the numbers that are multiplied.", parse=int)
+    block: int | None = setting(None, "Trials between two checkpoints.", least=1)
+
+    def __post_init__(self) -> None:
+        """Refuse what no engine can do."""
+        if not callable(self.scoring) and self.scoring not in SCORINGS:
+            raise UsageError(
+                f"unknown scoring {self.scoring!r}; expected {' or '.join(SCORINGS)}, or a function of two blocks"
+            )
+        for name, choices in (
+            ("ddof", (0, 1)),
+            ("row_scaling", ROW_SCALINGS),
+            ("precision", (None, *get_args(Precision))),
+        ):
+            value = getattr(self, name)
+            if value not in choices:
+                raise UsageError(f"{name}: expected one of {', '.join(map(str, choices))}, got {value!r}")
+
+    @property
+    def function(self) -> ScoreFunction | None:
+        """The scoring function; None where scores are dot products."""
+        return self.scoring if callable(self.scoring) else None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SearchCalibration:
+    """Weight, bias and threshold, one for all trials or one per trial, and the method of calibration."""
+
+    weight: float | FloatArray
+    bias: float | FloatArray = 0.0
+    threshold: float | FloatArray | None = None  # of singling out: identities that score above it are counted
+    method: CalibrationMethod = "given"
+    cross_fitted: bool = False  # each speaker's trials calibrated on those of the other speakers
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,11 +169,9 @@ class SearchPlan:
     weight: FloatArray  # one per trial
     bias: FloatArray
     threshold: FloatArray | None
-    ddof: int
+    options: LinkOptions
     dtype: Any  # of the products
-    function: ScoreFunction | None
     moments: EnrolmentMoments | None  # None with a scoring function, or where the engine does without
-    row_scaling: RowScaling = "standardise"
 
     @property
     def identities(self) -> int:
@@ -121,50 +188,39 @@ def plan_search(
     trial_vectors: Any,
     enrol_vectors: Any,
     mated: Any,
+    calibration: SearchCalibration,
+    options: LinkOptions,
     *,
-    weight: float | FloatArray,
-    bias: float | FloatArray = 0.0,
-    scoring: Scoring = "dot",
-    ddof: int = 0,
-    row_scaling: RowScaling = "standardise",
-    threshold: float | FloatArray | None = None,
     dtype: Any = None,
     moments: Callable[[VectorSet], EnrolmentMoments | None] = enrolment_moments,
 ) -> SearchPlan:
     """Check everything that can be checked beforehand, and compute the moments of the enrolment by `moments`.
 
+    Products are of `dtype` or, where it is None, of the precision of the options or that of the vectors.
+
     Raises
     ------
     InputError
-        Naming the trial, the enrolment or the option that is wrong.
+        Naming the trial, the enrolment or the number that is wrong.
     """
-    if not callable(scoring) and scoring not in SCORINGS:
-        raise UsageError(f"unknown scoring {scoring!r}; expected {' or '.join(SCORINGS)}, or a function of two blocks")
-    trial, enrol = vector_sets(trial_vectors, enrol_vectors, scoring)
-    if trial.dim != enrol.dim and not callable(scoring):
+    trial, enrol = vector_sets(trial_vectors, enrol_vectors, options.scoring)
+    if trial.dim != enrol.dim and options.function is None:
         raise InputError(f"trial vectors have {trial.dim} entries, enrolment vectors {enrol.dim}; expected the same")
     if enrol.count < 2:
         raise InputError(f"a search needs at least two enrolled identities, got {enrol.count}")
-    if ddof not in (0, 1):
-        raise UsageError(f"expected ddof 0 or 1, got {ddof}")
-    if row_scaling not in ROW_SCALINGS:
-        raise UsageError(f"row_scaling: expected one of {', '.join(ROW_SCALINGS)}, got {row_scaling!r}")
     if dtype is None:
-        dtype = np.float32 if trial.single and enrol.single and not callable(scoring) else np.float64
-    if np.dtype(dtype) not in (np.dtype(np.float32), np.dtype(np.float64)):
-        raise UsageError(f"expected products in float32 or float64, got {np.dtype(dtype)}")
+        single = trial.single and enrol.single and options.function is None
+        dtype = f"float{options.precision or (32 if single else 64)}"
     return SearchPlan(
         trial,
         enrol,
         _check_mated(mated, trial.count, enrol.count),
-        check_weight(_per_trial("weight", weight, trial.count), row_scaling),
-        _per_trial("bias", bias, trial.count),
-        None if threshold is None else _per_trial("threshold", threshold, trial.count),
-        ddof,
+        check_weight(_per_trial("weight", calibration.weight, trial.count), options.row_scaling),
+        _per_trial("bias", calibration.bias, trial.count),
+        None if calibration.threshold is None else _per_trial("threshold", calibration.threshold, trial.count),
+        options,
         np.dtype(dtype),
-        scoring if callable(scoring) else None,
-        None if callable(scoring) else moments(enrol),
-        row_scaling,
+        moments(enrol) if options.function is None else None,
     )
 
 

@@ -8,26 +8,25 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, fields
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from zeroevidence.calibrate.rows import RowScaling
 from zeroevidence.data.files import reading_file
 from zeroevidence.data.json_values import load_json, typed
 from zeroevidence.data.writing import lock_folder, write_atomically
 from zeroevidence.errors import InputError, UsageError
-from zeroevidence.linkage.calibration import SearchCalibration, calibrate_search
-from zeroevidence.linkage.engines import AUTO, EngineName, EngineSettings, Runs
+from zeroevidence.linkage.calibration import calibrate_search
 from zeroevidence.linkage.estimate import estimate
 from zeroevidence.linkage.evidence import ARRAYS, TrialEvidence
-from zeroevidence.linkage.inputs import Pairing, ScoringName, check_other_people
-from zeroevidence.linkage.plan import check_weight
+from zeroevidence.linkage.inputs import Pairing, check_other_people
+from zeroevidence.linkage.plan import LinkOptions, SearchCalibration, check_weight
 from zeroevidence.linkage.search import Identities, LinkResult, SearchJob, array_digest, choose_engine, prepare_search
+from zeroevidence.run import Run
 
 _MAGIC = b"ZEBLOCK2"
 _HEADER = len(_MAGIC) + 8 + 32
@@ -169,42 +168,24 @@ def _write_durably(path: Path, *parts: bytes) -> None:
     write_atomically(path, write)
 
 
-Precision: TypeAlias = Literal[16, 32, 64]
-Ddof: TypeAlias = Literal[0, 1]
-
-
 @dataclass(frozen=True, slots=True)
-class LinkSettings:
-    """What the result of a search depends on, beside the embeddings."""
+class SearchOutput:
+    """What a complete search is written to, within its folder."""
 
-    scoring: ScoringName = "cosine"
-    weight: float | None = None  # of the calibration, instead of fitting one
-    ddof: Ddof = 0  # row deviation: 0 population, 1 sample
-    row_scaling: RowScaling = "standardise"  # of each row before calibration
-    engine: EngineName = AUTO
-    precision: Precision | None = None  # bits of the products' inputs
-    block: int | None = None  # trials between two checkpoints
-    seed: int = 0  # of the folds of a cross-fitted calibration
-
-
-_DEFAULTS = LinkSettings()
+    write: Callable[[LinkResult], None]
+    files: tuple[str, ...] = ()  # names of what it may write
+    labels: Mapping[str, str] = field(default_factory=dict)  # further settings of it, for the manifest
 
 
 def link_resumable(
     search: Pairing,
     folder: str | Path,
-    settings: LinkSettings = _DEFAULTS,
+    options: LinkOptions = LinkOptions(),
     *,
     development: Pairing | None = None,
-    labels: Mapping[str, str] | None = None,
-    device: str | None = None,
-    threads: int | None = None,
-    scheduler: Any = None,
-    write: Callable[[LinkResult], None] | None = None,
-    outputs: Sequence[str] = (),
+    output: SearchOutput | None = None,
     overwrite: bool = False,
-    progress: Callable[[int, int], None] | None = None,
-    say: Callable[[str], None] | None = None,
+    run: Run = Run(),
 ) -> LinkResult | None:
     """Calibrate and link a search in blocks that are kept in a folder; called again, it continues.
 
@@ -214,80 +195,55 @@ def link_resumable(
         The search, from `pair` or `read_pairing`.
     folder
         Folder of manifest and blocks; it may hold this very search, nothing else.
-    settings
-        Settings that the result depends on; a folder with other settings is refused.
+    options
+        What the result depends on; a folder with other options, or another seed, is refused.
     development
         A search among other people to calibrate on.
-    labels
-        Further settings to store in the manifest, by name.
-    device
-        As in `link`; it may change from call to call, as may `threads` and `scheduler`.
-    threads
-        As in `link`.
-    scheduler
-        As in `link`.
-    write
+    output
         Writes the result once it is complete. After it the search counts as done and the blocks are removed. Without
         it the blocks stay, and a further call only reads them.
-    outputs
-        Names of the files in `folder` that `write` makes.
     overwrite
         Start over where the folder holds something else, or a search that is done.
-    progress
-        Called with the number of blocks done and in all.
-    say
-        Called with lines for a reader.
+    run
+        Seed of the folds of a cross-fitted calibration; cores, device and scheduler, which may change from call to
+        call; progress in blocks; and messages.
 
     Returns
     -------
     LinkResult | None
         None where the search was done already.
     """
-    dtype = None if settings.precision is None else np.dtype(f"float{settings.precision}")
-    engine_settings = EngineSettings(dtype, device, threads, scheduler)
     # refuse what cannot work before a folder is made for it
+    if options.function is not None:
+        raise UsageError("a manifest cannot hold a scoring function; expected cosine or dot")
     if development is not None:
-        if settings.weight is not None:
+        if options.weight is not None:
             raise UsageError("a weight and development embeddings exclude each other")
         check_other_people(search, development)
-    if settings.weight is not None:
-        check_weight(settings.weight, settings.row_scaling)
-    choose_engine(search.trial, search.enrol, scoring=settings.scoring, name=settings.engine, settings=engine_settings)
+    if options.weight is not None:
+        check_weight(options.weight, options.row_scaling)
+    choose_engine(search.trial, search.enrol, options)
     digests = _digests(search, development)
-    manifest = {**asdict(settings), **(labels or {}), **digests}
+    labels = {} if output is None else output.labels
+    manifest = {**asdict(options), "seed": run.seed, **labels, **digests}
     with lock_folder(folder, continued_from=[BLOCKS]):
-        work = open_work_folder(folder, manifest, outputs=outputs, overwrite=overwrite)
+        files = () if output is None else output.files
+        work = open_work_folder(folder, manifest, outputs=files, overwrite=overwrite)
         if work.done:
             return None
-        calibration = _calibration(search, development, settings, work.checkpoints)
-        job = prepare_search(
-            search.trial,
-            search.enrol,
-            search.mated,
-            weight=calibration.weight,
-            bias=calibration.bias,
-            threshold=calibration.threshold,
-            scoring=settings.scoring,
-            ddof=settings.ddof,
-            row_scaling=settings.row_scaling,
-            engine=settings.engine,
-            settings=engine_settings,
-        )
-        if say is not None:
-            cost = estimate(job.plan, job.engine, engine_settings)
-            say(f"{job.plan.trials} trials x {job.plan.identities} identities, {job.engine.name}: {cost}")
-            cost.check_address_space()
-        result = LinkResult.build(
-            _blocks(job, job.runs(settings.block), work.checkpoints, progress, say),
-            job.plan,
+        calibration = _calibration(search, development, options, run, work.checkpoints)
+        job = prepare_search(search.trial, search.enrol, search.mated, calibration, options, run)
+        cost = estimate(job.plan, job.engine, run)
+        run.say(f"{job.plan.trials} trials x {job.plan.identities} identities, {job.engine.name}: {cost}")
+        cost.check_address_space()
+        result = job.result(
+            _blocks(job, work.checkpoints),
             Identities.of(search.trial, search.enrol, search.mated),
-            scoring=settings.scoring,
-            calibration=calibration.facts,
+            partial(_data_digest, digests, options),
             not_enrolled=search.not_enrolled,
-            data=partial(_data_digest, digests, settings),
         )
-        if write is not None:
-            write(result)
+        if output is not None:
+            output.write(result)
             work.finish()
     return result
 
@@ -303,46 +259,40 @@ def _digests(search: Pairing, development: Pairing | None) -> dict[str, str | No
     return digests
 
 
-def _data_digest(digests: Mapping[str, str | None], settings: LinkSettings) -> str:
+def _data_digest(digests: Mapping[str, str | None], options: LinkOptions) -> str:
     """SHA-256 of the embeddings and of what else decides about the numbers and is not in a signature.
 
     Engines and sizes of blocks do not: whatever computes a search, its signature is the same.
     """
-    content = {**digests, "weight": settings.weight, "precision": settings.precision}
+    content = {**digests, "weight": options.weight, "precision": options.precision}
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def _calibration(
-    search: Pairing, development: Pairing | None, settings: LinkSettings, checkpoints: Checkpoints
+    search: Pairing, development: Pairing | None, options: LinkOptions, run: Run, checkpoints: Checkpoints
 ) -> SearchCalibration:
     """Return the calibration of the checkpoints, or fit one and save it there."""
     saved = checkpoints.load("calibration")
     if saved is not None:
-        return SearchCalibration.from_arrays(saved)
-    options = {name: getattr(settings, name) for name in ("weight", "scoring", "ddof", "row_scaling", "seed")}
-    calibration = calibrate_search(search, development, **options)
-    checkpoints.save("calibration", calibration.to_arrays())
+        return SearchCalibration(**{name: array if array.ndim else array.item() for name, array in saved.items()})
+    calibration = calibrate_search(search, options, development=development, run=run)
+    values = {field.name: getattr(calibration, field.name) for field in fields(calibration)}
+    checkpoints.save("calibration", {name: np.asarray(value) for name, value in values.items() if value is not None})
     return calibration
 
 
-def _blocks(
-    job: SearchJob,
-    runs: Runs,
-    checkpoints: Checkpoints,
-    progress: Callable[[int, int], None] | None,
-    say: Callable[[str], None] | None,
-) -> TrialEvidence:
+def _blocks(job: SearchJob, checkpoints: Checkpoints) -> TrialEvidence:
     """Return the evidence of all runs: of the checkpoints, and of the others, which are computed and saved."""
+    runs, step = job.runs(), job.run.progress("linking", "blocks")
     names = [f"trials-{start:012d}-{stop:012d}" for start, stop in runs]  # other runs are other blocks
     saved = {index: checkpoints.load(name) for index, name in enumerate(names)}
     parts = {index: TrialEvidence(job.plan.identities, **block) for index, block in saved.items() if block is not None}
-    if parts and say is not None:
-        say(f"continuing: {len(parts)} of {len(runs)} blocks are there")
+    if parts:
+        job.run.say(f"continuing: {len(parts)} of {len(runs)} blocks are there")
     missing = [index for index in range(len(runs)) if index not in parts]
     for place, part in job.work([runs[index] for index in missing]) if missing else ():
         index = missing[place]
         checkpoints.save(names[index], {name: getattr(part, name) for name in ARRAYS})
         parts[index] = part
-        if progress is not None:
-            progress(len(parts), len(runs))
+        step(len(parts), len(runs))
     return TrialEvidence.join([parts[index] for index in range(len(runs))])

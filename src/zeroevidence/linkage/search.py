@@ -8,18 +8,19 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
 from functools import cached_property, partial
-from typing import Any, Literal, Self, TypeAlias
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from zeroevidence._typing import FloatArray, IntArray, StrArray
-from zeroevidence.calibrate.rows import RowScaling
+from zeroevidence._typing import IntArray, StrArray
 from zeroevidence.data.embeddings import Embeddings
-from zeroevidence.linkage.engines import AUTO, Engine, EngineName, EngineSettings, Requirements, Runs, choose
+from zeroevidence.errors import UsageError
+from zeroevidence.linkage.engines import Engine, Requirements, Runs, choose
 from zeroevidence.linkage.evidence import ARRAYS, TrialEvidence
-from zeroevidence.linkage.inputs import Scoring, vector_sets
-from zeroevidence.linkage.plan import SearchPlan, plan_search
+from zeroevidence.linkage.inputs import vector_sets
+from zeroevidence.linkage.plan import LinkOptions, SearchCalibration, SearchPlan, plan_search
+from zeroevidence.run import Run
 
 _BLOCK_BYTES = 1 << 24
 
@@ -55,17 +56,6 @@ def _bytes(block: NDArray[Any]) -> memoryview:
     return np.ascontiguousarray(block).data.cast("B")
 
 
-CalibrationMethod: TypeAlias = Literal["logistic", "given"]
-
-
-@dataclass(frozen=True, slots=True)
-class CalibrationFacts:
-    """Method by which a search was calibrated."""
-
-    method: CalibrationMethod  # fitted to pairs of other speakers, or given by the caller
-    cross_fitted: bool = False  # each speaker's trials calibrated on those of the other speakers
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Identities:
     """Names of trials and people; a trial or person without a name is called by its number."""
@@ -92,37 +82,10 @@ class LinkResult(TrialEvidence):
     """Evidence of a whole search with everything that an evaluation needs."""
 
     names: Identities
-    scoring: Scoring
-    ddof: int
-    calibration: CalibrationFacts
+    options: LinkOptions
+    calibration: SearchCalibration
     not_enrolled: int  # trials left out because their speaker is not enrolled
     data: Callable[[], str]  # computes the digest
-    row_scaling: RowScaling = "standardise"
-
-    @classmethod
-    def build(
-        cls,
-        evidence: TrialEvidence,
-        plan: SearchPlan,
-        names: Identities,
-        *,
-        scoring: Scoring,
-        calibration: CalibrationFacts,
-        not_enrolled: int = 0,
-        data: Callable[[], str],
-    ) -> Self:
-        """Return the result of a search; `data` computes its digest when asked for."""
-        return cls(
-            identities=evidence.identities,
-            **{name: getattr(evidence, name) for name in ARRAYS},
-            names=names,
-            scoring=scoring,
-            ddof=plan.ddof,
-            calibration=calibration,
-            not_enrolled=not_enrolled,
-            data=data,
-            row_scaling=plan.row_scaling,
-        )
 
     @classmethod
     def of(cls, other: LinkResult) -> Self:
@@ -148,31 +111,13 @@ class LinkResult(TrialEvidence):
         return self.data()
 
 
-def search_digest(plan: SearchPlan, names: Identities, dtype: np.dtype[Any] | None) -> str:
-    """SHA-256 of vectors, names, calibration and the precision that was asked for; engines do not enter it."""
-    calibrated = plan.trial.vectors, plan.enrol.vectors, plan.mated, plan.weight, plan.bias
-    precision = None if dtype is None else np.array([dtype.name])
-    return array_digest(*calibrated, names.ids, names.speakers, names.people, plan.threshold, precision)
-
-
 def link(
     trial_vectors: Any,
     enrol_vectors: Any,
     mated: Any,
-    *,
-    weight: float | FloatArray,
-    bias: float | FloatArray = 0.0,
-    scoring: Scoring = "dot",
-    ddof: int = 0,
-    row_scaling: RowScaling = "standardise",
-    threshold: float | FloatArray | None = None,
-    engine: EngineName = AUTO,
-    scheduler: Any = None,
-    device: str | None = None,
-    threads: int | None = None,
-    dtype: Any = None,
-    chunk: int | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    options: LinkOptions = LinkOptions(),
+    calibration: SearchCalibration | None = None,
+    run: Run = Run(),
 ) -> LinkResult:
     r"""Evidence of each trial in a search through N enrolled identities, without the T x N matrix of scores.
 
@@ -188,56 +133,34 @@ def link(
         N x d, likewise.
     mated
         For each trial the row of its true identity in `enrol_vectors`.
-    weight
-        Calibration weight of scaled scores, one for all or one per trial; `fit_link` fits one on other speakers. Times
-        the deviation of a scaled row, which is 1 for a standardised one, it is at most a million.
-    bias
-        Calibration bias, likewise.
-    scoring
-        ``dot``, ``cosine``, or a function of two blocks of vectors.
-    ddof
-        The divisor of the row variance is N - `ddof`.
-    row_scaling
-        What is done to each row: ``standardise``, as above; ``centre``, without the division; ``none``, neither.
-    threshold
-        Identities that score above it are counted (`fires`).
-    engine
-        Name of the engine; by default the fastest here that keeps the precision.
-    scheduler
-        Client or address of ``dask``.
-    device
-        Device of ``torch`` and ``triton``.
-    threads
-        Threads of ``numpy``, or of a task of ``dask``.
-    dtype
-        Precision of the products' inputs.
-    chunk
-        Trials computed together; the results differ by no more than rounding.
-    progress
-        Called with the number of trials done and in all.
+    options
+        Scoring, calibration weight, scaling of rows, engine and precision.
+    calibration
+        Weight, bias and threshold, such as `calibrate_search` fits, in place of the weight of the options.
+    run
+        Cores, device and scheduler of the engine, and the progress in trials.
 
     Examples
     --------
-    >>> result = link([[1.0, 0.2], [0.1, 1.0]], [[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]], [0, 1], weight=3.0)
+    >>> people = [[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]]
+    >>> result = link([[1.0, 0.2], [0.1, 1.0]], people, [0, 1], LinkOptions("dot", weight=3.0))
     >>> result.lid.round(2).tolist(), result.top.tolist()
     ([1.51, 1.58], [0, 1])
     """
-    settings = EngineSettings(None if dtype is None else np.dtype(dtype), device, threads, scheduler)
-    calibration = {"weight": weight, "bias": bias, "threshold": threshold}
-    rows = {"ddof": ddof, "row_scaling": row_scaling}
-    job = prepare_search(
-        trial_vectors, enrol_vectors, mated, engine=engine, settings=settings, scoring=scoring, **rows, **calibration
-    )
-    evidence = job.join(job.runs(chunk), progress)
-    identities = Identities.of(trial_vectors, enrol_vectors, job.plan.mated)
-    return LinkResult.build(
-        evidence,
-        job.plan,
-        identities,
-        scoring=scoring,
-        calibration=CalibrationFacts("given"),
-        data=partial(search_digest, job.plan, identities, settings.dtype),
-    )
+    if calibration is None:
+        if options.weight is None:
+            raise UsageError("a search needs a weight, or a calibration such as calibrate_search fits")
+        calibration = SearchCalibration(options.weight)
+    job = prepare_search(trial_vectors, enrol_vectors, mated, calibration, options, run)
+    parts, done, step = dict[int, TrialEvidence](), 0, run.progress("linking", "trials")
+    runs = job.runs()
+    for index, part in job.work(runs):
+        parts[index] = part
+        done += len(part)
+        step(done, job.plan.trials)
+    names = Identities.of(trial_vectors, enrol_vectors, job.plan.mated)
+    evidence = TrialEvidence.join([parts[index] for index in range(len(runs))])
+    return job.result(evidence, names, partial(search_digest, job.plan, names))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -245,52 +168,61 @@ class SearchJob:
     """A checked search and the engine that does it."""
 
     plan: SearchPlan
+    calibration: SearchCalibration
     engine: Engine
-    settings: EngineSettings
+    run: Run
 
-    def runs(self, trials: int | None = None) -> list[tuple[int, int]]:
+    def runs(self) -> list[tuple[int, int]]:
         """Runs of trials: as many as fit a modest memory, so that the enrolment is read few times."""
-        step = trials or self.engine.run_trials(self.plan.trial.dim)
+        step = self.plan.options.block or self.engine.run_trials(self.plan.trial.dim)
         return [(start, min(self.plan.trials, start + step)) for start in range(0, self.plan.trials, step)]
 
     def work(self, runs: Runs) -> Iterator[tuple[int, TrialEvidence]]:
         """Yield the evidence of runs of trials with their index in `runs`, in the order in which they are done."""
-        return self.engine.run(self.plan, runs, self.settings)
+        return self.engine.compute(self.plan, runs, self.run)
 
-    def join(self, runs: Runs, progress: Callable[[int, int], None] | None = None) -> TrialEvidence:
-        """Return the evidence of all runs in their order."""
-        parts, done = dict[int, TrialEvidence](), 0
-        for index, part in self.work(runs):
-            parts[index] = part
-            done += len(part)
-            if progress is not None:
-                progress(done, self.plan.trials)
-        return TrialEvidence.join([parts[index] for index in range(len(runs))])
+    def result(
+        self, evidence: TrialEvidence, names: Identities, data: Callable[[], str], *, not_enrolled: int = 0
+    ) -> LinkResult:
+        """Return the result of the search; `data` computes its digest when asked for."""
+        arrays = {name: getattr(evidence, name) for name in ARRAYS}
+        return LinkResult(
+            evidence.identities,
+            **arrays,
+            names=names,
+            options=self.plan.options,
+            calibration=self.calibration,
+            not_enrolled=not_enrolled,
+            data=data,
+        )
 
 
 def prepare_search(
     trial_vectors: Any,
     enrol_vectors: Any,
     mated: Any,
-    *,
-    scoring: Scoring,
-    engine: EngineName,
-    settings: EngineSettings,
-    **options: Any,
+    calibration: SearchCalibration,
+    options: LinkOptions,
+    run: Run,
 ) -> SearchJob:
-    """Check a search and choose its engine; `options` are those of `plan_search`."""
-    trial, enrol = vector_sets(trial_vectors, enrol_vectors, scoring)
-    chosen = choose_engine(trial, enrol, scoring=scoring, name=engine, settings=settings)
-    moments = partial(chosen.moments, settings=settings)
-    dtype = chosen.sums or settings.dtype
-    plan = plan_search(trial, enrol, mated, scoring=scoring, dtype=dtype, moments=moments, **options)
-    return SearchJob(plan, chosen, settings)
+    """Check a search and choose its engine."""
+    engine = choose_engine(trial_vectors, enrol_vectors, options)
+    moments = partial(engine.moments, run=run)
+    plan = plan_search(trial_vectors, enrol_vectors, mated, calibration, options, dtype=engine.sums, moments=moments)
+    return SearchJob(plan, calibration, engine, run)
 
 
-def choose_engine(
-    trial_vectors: Any, enrol_vectors: Any, *, scoring: Scoring, name: EngineName, settings: EngineSettings
-) -> Engine:
-    """Return the engine of that name, or the best one; an error says why it cannot do this search."""
-    trial, enrol = vector_sets(trial_vectors, enrol_vectors, scoring)
-    double = settings.dtype == np.float64 or (settings.dtype is None and not (trial.single and enrol.single))
-    return choose(name, Requirements(enrol.dim, double, callable(scoring)), settings)
+def choose_engine(trial_vectors: Any, enrol_vectors: Any, options: LinkOptions) -> Engine:
+    """Return the engine that is asked for, or the best one; an error says why it cannot do this search."""
+    trial, enrol = vector_sets(trial_vectors, enrol_vectors, options.scoring)
+    double = options.precision == 64 or (options.precision is None and not (trial.single and enrol.single))
+    needed = Requirements(enrol.dim, double, options.function is not None, options.precision)
+    return choose(options.engine, needed)
+
+
+def search_digest(plan: SearchPlan, names: Identities) -> str:
+    """SHA-256 of vectors, names, calibration and the precision that was asked for; engines do not enter it."""
+    calibrated = plan.trial.vectors, plan.enrol.vectors, plan.mated, plan.weight, plan.bias
+    bits = plan.options.precision
+    precision = None if bits is None else np.array([f"float{bits}"])
+    return array_digest(*calibrated, names.ids, names.speakers, names.people, plan.threshold, precision)

@@ -5,9 +5,10 @@ import pytest
 
 from tests.linkage.searches import draw_pairing
 from zeroevidence.calibrate.rows import fit_rows, speaker_folds
-from zeroevidence.linkage.calibration import SearchCalibration, calibrate_search
-from zeroevidence.linkage.search import CalibrationFacts
+from zeroevidence.linkage.calibration import calibrate_search
+from zeroevidence.linkage.plan import LinkOptions
 from zeroevidence.measure.search.longitudinal import firing_threshold
+from zeroevidence.run import Run
 
 
 def matrix(search, scoring):
@@ -24,8 +25,8 @@ def search():
 
 @pytest.mark.parametrize(("scoring", "ddof", "seed"), [("cosine", 0, 0), ("dot", 1, 5)])
 def test_each_fold_is_calibrated_on_the_others(search, scoring, ddof, seed):
-    found = calibrate_search(search, scoring=scoring, ddof=ddof, seed=seed)
-    assert found.facts == CalibrationFacts("logistic", cross_fitted=True)
+    found = calibrate_search(search, LinkOptions(scoring=scoring, ddof=ddof), run=Run(seed=seed))
+    assert (found.method, found.cross_fitted) == ("logistic", True)
     scores = matrix(search, scoring)
     folds = speaker_folds(search.mated, seed=seed)
     assert len(folds) == 5
@@ -40,29 +41,16 @@ def test_each_fold_is_calibrated_on_the_others(search, scoring, ddof, seed):
 
 def test_development_gives_one_calibration_for_all(search):
     other = draw_pairing("d", 31, 2, seed=1)
-    found = calibrate_search(search, other)
-    assert found.facts == CalibrationFacts("logistic", cross_fitted=False)
+    found = calibrate_search(search, development=other)
+    assert (found.method, found.cross_fitted) == ("logistic", False)
     scores = matrix(other, "cosine")
     expected = fit_rows(scores, other.mated)
-    np.testing.assert_allclose(found.weight, np.full(69, expected.weight), atol=1e-8)
+    np.testing.assert_allclose(found.weight, expected.weight, atol=1e-8)
     np.testing.assert_allclose(found.bias, expected.bias - expected.prior_log_odds, atol=1e-8)
     np.testing.assert_allclose(found.threshold, firing_threshold(scores, 23), atol=1e-12)
-    assert calibrate_search(search, draw_pairing("d", 3, 2)).threshold is None  # too few pairs for one
+    assert calibrate_search(search, development=draw_pairing("d", 3, 2)).threshold is None  # too few pairs for one
 
 
 def test_a_weight_is_taken_as_it_is(search):
-    found = calibrate_search(search, weight=2.5)
-    assert found.facts == CalibrationFacts("given")
-    np.testing.assert_array_equal(found.weight, np.full(69, 2.5))
-    np.testing.assert_array_equal(found.bias, np.zeros(69))
-    assert found.threshold is None
-
-
-@pytest.mark.parametrize("weight", [None, 2.0])
-def test_arrays_hold_all_of_it(search, weight):
-    one = calibrate_search(search, weight=weight)
-    other = SearchCalibration.from_arrays(one.to_arrays())
-    assert other.facts == one.facts
-    assert (other.threshold is None) == (one.threshold is None)
-    for name in ("weight", "bias") + (() if weight else ("threshold",)):
-        np.testing.assert_array_equal(getattr(other, name), getattr(one, name))
+    found = calibrate_search(search, LinkOptions(weight=2.5))
+    assert (found.weight, found.bias, found.threshold, found.method) == (2.5, 0.0, None, "given")

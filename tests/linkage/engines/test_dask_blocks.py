@@ -12,8 +12,9 @@ import pytest
 from tests.effort import slow
 from tests.linkage.searches import draw, same
 from zeroevidence.errors import InputError, ZeroEvidenceError
-from zeroevidence.linkage import link
+from zeroevidence.linkage import LinkOptions, link
 from zeroevidence.linkage.engines import dask_blocks
+from zeroevidence.run import Run
 
 dask, distributed = pytest.importorskip("dask"), pytest.importorskip("distributed")
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -46,8 +47,10 @@ def quiet_threads(monkeypatch):
 
 def test_same_numbers(cluster):
     x, y, mated = draw(trials=400)
-    expected = link(x, y, mated, weight=3.0, engine="numpy")
-    same(link(x, y, mated, weight=3.0, engine="dask", scheduler=cluster, chunk=37), expected)
+    expected = link(x, y, mated, LinkOptions("dot", weight=3.0, engine="numpy"))
+    same(
+        link(x, y, mated, LinkOptions("dot", weight=3.0, engine="dask", block=37), run=Run(scheduler=cluster)), expected
+    )
 
 
 def test_addresses_are_opened_by_the_workers(cluster, tmp_path):
@@ -57,15 +60,13 @@ def test_addresses_are_opened_by_the_workers(cluster, tmp_path):
     np.save(tmp_path / "x.npy", x)
     frame = pl.DataFrame({"utterance_id": [str(i) for i in range(len(y))], "embedding": y.tolist()})
     frame.with_columns(pl.col("embedding").cast(pl.List(pl.Float32))).write_parquet(tmp_path / "y.parquet")
-    expected = link(x, y, mated, weight=3.0, engine="numpy", chunk=90)
+    expected = link(x, y, mated, LinkOptions("dot", weight=3.0, engine="numpy", block=90))
     found = link(
         f"file://{tmp_path / 'x.npy'}",
         tmp_path / "y.parquet",
         mated,
-        weight=3.0,
-        engine="dask",
-        scheduler=cluster.scheduler.address,
-        chunk=90,
+        LinkOptions("dot", weight=3.0, engine="dask", block=90),
+        run=Run(scheduler=cluster.scheduler.address),
     )
     same(found, expected)
 
@@ -74,13 +75,13 @@ def test_bad_input_is_the_same_error(cluster):
     x, y, mated = draw(trials=40)
     x[31, 2] = np.nan
     with pytest.raises(InputError, match="trial 31: entry 2"):
-        link(x, y, mated, weight=3.0, engine="dask", scheduler=cluster, chunk=10)
+        link(x, y, mated, LinkOptions("dot", weight=3.0, engine="dask", block=10), run=Run(scheduler=cluster))
 
 
 @pytest.mark.usefixtures("quiet_threads")
 def test_a_killed_worker_changes_nothing(cluster):
     x, y, mated = draw(trials=3000, identities=4000, dim=64)
-    expected = link(x, y, mated, weight=3.0, engine="numpy")
+    expected = link(x, y, mated, LinkOptions("dot", weight=3.0, engine="numpy"))
     victim = next(iter(cluster.run(os.getpid).values()))
     seen = []
 
@@ -90,7 +91,13 @@ def test_a_killed_worker_changes_nothing(cluster):
         seen.append(done)
         time.sleep(0.01)
 
-    found = link(x, y, mated, weight=3.0, engine="dask", scheduler=cluster, chunk=60, progress=progress)
+    found = link(
+        x,
+        y,
+        mated,
+        LinkOptions("dot", weight=3.0, engine="dask", block=60),
+        run=Run(scheduler=cluster, progress=lambda *_: progress),
+    )
     assert len(seen) == 50
     assert victim not in cluster.run(os.getpid).values()
     same(found, expected)
@@ -113,4 +120,10 @@ def test_a_search_without_workers_ends(monkeypatch):
                 time.sleep(0.02)
 
         with pytest.raises(ZeroEvidenceError, match=r"no worker of the cluster is left|cannot be given any work"):
-            link(x, y, mated, weight=3.0, engine="dask", scheduler=client, chunk=60, progress=progress)
+            link(
+                x,
+                y,
+                mated,
+                LinkOptions("dot", weight=3.0, engine="dask", block=60),
+                run=Run(scheduler=client, progress=lambda *_: progress),
+            )

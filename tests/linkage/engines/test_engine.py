@@ -2,6 +2,7 @@
 
 import pkgutil
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,9 +10,10 @@ import pytest
 
 from tests.linkage.searches import draw, same
 from zeroevidence.errors import MissingExtra, UsageError
-from zeroevidence.linkage import engine_names, engines, link
-from zeroevidence.linkage.engines import ENGINES, EngineSettings, Requirements, best, choose, register
+from zeroevidence.linkage import LinkOptions, engine_names, engines, link
+from zeroevidence.linkage.engines import ENGINES, Requirements, best, choose, register
 from zeroevidence.linkage.engines.numpy_blocks import NumpyEngine
+from zeroevidence.run import Run
 
 SINGLE = Requirements(dim=8, double=False, function=False)
 
@@ -34,9 +36,9 @@ def fake(**attributes):
         def __init__(self):
             type(self).seen = []
 
-        def run(self, plan, runs, settings):
-            self.seen.append((list(runs), settings))
-            yield from super().run(plan, runs, settings)
+        def compute(self, plan, runs, run):
+            self.seen.append((list(runs), run))
+            yield from super().compute(plan, runs, run)
 
     for name, value in attributes.items():
         setattr(Fake, name, value)
@@ -47,8 +49,7 @@ def fake(**attributes):
 
 def test_every_module_of_the_package_registers_its_engine(registered):
     modules = {f"{engines.__name__}.{module.name}" for module in pkgutil.iter_modules(engines.__path__)}
-    shared = {f"{engines.__name__}.{name}" for name in ("engine", "exponentials")}
-    assert {type(engine).__module__ for engine in registered.values()} == modules - shared
+    assert {type(engine).__module__ for engine in registered.values()} == modules
     assert engine_names() == ("auto", *sorted(registered))
     assert {"dask", "numpy", "rows", "torch", "triton"} <= set(registered)
 
@@ -56,51 +57,51 @@ def test_every_module_of_the_package_registers_its_engine(registered):
 def test_a_registered_engine_is_used_by_name():
     x, y, mated = draw(trials=50, identities=40)
     with pytest.raises(UsageError, match=r"unknown engine 'fake'; expected dask, numpy, .*triton"):
-        link(x, y, mated, weight=3.0, engine="fake")
+        link(x, y, mated, LinkOptions("dot", weight=3.0, engine="fake"))
     engine = fake()
-    found = link(x, y, mated, weight=3.0, engine="fake", chunk=20, threads=1)
-    ((runs, settings),) = engine.seen
+    found = link(x, y, mated, LinkOptions("dot", weight=3.0, engine="fake", block=20), run=Run(cores=3))
+    ((runs, run),) = engine.seen
     assert runs == [(0, 20), (20, 40), (40, 50)]
-    assert settings.threads == 1
-    same(found, link(x, y, mated, weight=3.0, engine="numpy", chunk=20), 0.0)
+    assert run.cores == 3
+    same(found, link(x, y, mated, LinkOptions("dot", weight=3.0, engine="numpy", block=20)), 0.0)
     assert "fake" in engine_names()
 
 
 def test_auto_takes_the_best_that_is_here_and_can():
     x, y, mated = draw(trials=20, identities=30)
     engine = fake(priority=lambda self, requirements: 99 if not requirements.double else 0)
-    assert best(SINGLE, EngineSettings()).name == "fake"
-    link(x.astype(np.float32), y.astype(np.float32), mated, weight=1.0)
+    assert best(SINGLE).name == "fake"
+    link(x.astype(np.float32), y.astype(np.float32), mated, LinkOptions("dot", weight=1.0))
     assert len(engine.seen) == 1
-    link(x, y, mated, weight=1.0)  # double precision is not for it
+    link(x, y, mated, LinkOptions("dot", weight=1.0))  # double precision is not for it
     assert len(engine.seen) == 1
-    assert best(SINGLE, EngineSettings(np.dtype(np.float64))).name == "fake"
+    assert best(replace(SINGLE, precision=64)).name == "fake"
     engine.precisions = ("float32",)
-    assert best(SINGLE, EngineSettings(np.dtype(np.float64))).name != "fake"
+    assert best(replace(SINGLE, precision=64)).name != "fake"
     engine.precisions, engine.functions = NumpyEngine.precisions, False
-    assert best(Requirements(8, False, function=True), EngineSettings()).name == "rows"
+    assert best(Requirements(8, False, function=True)).name == "rows"
     engine.modules = ("no_such_module",)
-    assert best(SINGLE, EngineSettings()).name != "fake"
+    assert best(SINGLE).name != "fake"
 
 
 def test_an_engine_that_is_not_here_says_what_it_needs():
     fake(modules=("no_such_module",), extra="cluster")
     with pytest.raises(MissingExtra, match=r"engine fake needs .*zeroevidence\[cluster\]"):
-        choose("fake", SINGLE, EngineSettings())
+        choose("fake", SINGLE)
     fake(modules=("no_such_module",), needs="a machine of the future")
     with pytest.raises(UsageError, match="engine fake needs a machine of the future"):
-        choose("fake", SINGLE, EngineSettings())
+        choose("fake", SINGLE)
 
 
 def test_nothing_suits_what_nobody_can():
-    with pytest.raises(UsageError, match="expected products of float16 or float32 or float64 inputs, got int8"):
-        best(SINGLE, EngineSettings(np.dtype(np.int8)))
+    with pytest.raises(UsageError, match="expected products of float16 or float32 or float64 inputs, got float8"):
+        best(replace(SINGLE, precision=8))
 
 
 def test_a_scoring_function_may_name_numpy():
     x, y, mated = draw(trials=30, identities=40)
     options = {"weight": 3.0, "scoring": lambda a, b: a @ b.T}
-    by_name, auto = (link(x, y, mated, engine=one, **options) for one in ("numpy", "auto"))
+    by_name, auto = (link(x, y, mated, LinkOptions(engine=name, **options)) for name in ("numpy", "auto"))
     np.testing.assert_array_equal(by_name.lid, auto.lid)
 
 

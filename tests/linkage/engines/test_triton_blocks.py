@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from zeroevidence.errors import UsageError
-from zeroevidence.linkage import link
+from zeroevidence.linkage import LinkOptions, link
+from zeroevidence.run import Run
 
 SCRIPT = """
 import sys
@@ -21,13 +22,15 @@ from tests.linkage.searches import by_matrix, draw
 
 from zeroevidence.linkage.engines.triton_blocks import TritonLinker
 from zeroevidence.linkage.gpu.kernels import HopperKernel, TritonTile, TritonKernel
-from zeroevidence.linkage.plan import plan_search
+from zeroevidence.linkage.plan import LinkOptions, SearchCalibration, plan_search
 
 warnings.filterwarnings("ignore", category=RuntimeWarning, module="triton")
 
 
 def run(x, y, mated, weight, half, tile, threshold=None, linkers=TritonLinker):
-    plan = plan_search(x, y, mated, weight=weight, threshold=threshold, dtype=np.float32)
+    plan = plan_search(
+        x, y, mated, SearchCalibration(weight, threshold=threshold), LinkOptions("dot"), dtype=np.float32
+    )
     kernel = tile and TritonKernel(x.shape[1], fires=threshold is not None, tile=tile, half=half)
     linker = linkers(plan, device={device!r}, half=half, kernel=kernel)
     if {hopper} and half and tile is None:
@@ -130,4 +133,10 @@ def test_vectors_too_long_are_refused():
     pytest.importorskip("torch")
     pytest.importorskip("triton", reason="Triton is not made for this machine")
     with pytest.raises(UsageError, match="at most 512"):
-        link(np.ones((3, 513)), np.eye(4, 513), np.arange(3), weight=1.0, engine="triton", device="cpu")
+        link(
+            np.ones((3, 513)),
+            np.eye(4, 513),
+            np.arange(3),
+            LinkOptions("dot", weight=1.0, engine="triton"),
+            run=Run(device="cpu"),
+        )

@@ -4,10 +4,10 @@ import pytest
 
 from tests.linkage.searches import draw_pairing, same
 from zeroevidence.errors import InputError, UsageError
-from zeroevidence.linkage import LinkSettings, calibrate_search, link, link_resumable
+from zeroevidence.linkage import LinkOptions, SearchOutput, calibrate_search, link, link_resumable
 from zeroevidence.linkage.engines import ENGINES
 from zeroevidence.linkage.engines.numpy_blocks import NumpyEngine
-from zeroevidence.linkage.search import CalibrationFacts
+from zeroevidence.run import Run
 
 
 @pytest.fixture
@@ -23,8 +23,8 @@ class Counting(NumpyEngine):
     def __init__(self):
         self.trials = []
 
-    def linker(self, plan, settings):
-        linker = super().linker(plan, settings)
+    def linker(self, plan, run):
+        linker = super().linker(plan, run)
         work = linker.rows
         linker.rows = lambda rows: self.trials.extend(rows.tolist()) or work(rows)
         return linker
@@ -50,22 +50,20 @@ def interrupt_at(block):
 
 
 def test_what_was_done_before_an_interruption_is_not_done_again(search, counting, tmp_path, monkeypatch):
-    settings = LinkSettings(engine="counting", block=10)
+    settings = LinkOptions(engine="counting", block=10)
     with pytest.raises(Interruption):
-        link_resumable(search, tmp_path / "out", settings, progress=interrupt_at(4))
+        link_resumable(search, tmp_path / "out", settings, run=Run(progress=lambda *_: interrupt_at(4)))
     assert counting.trials == list(range(40))
     said, seen = [], []
     monkeypatch.setattr("zeroevidence.linkage.resumable.calibrate_search", None)  # kept as well
-    found = link_resumable(
-        search, tmp_path / "out", settings, say=said.append, progress=lambda *done: seen.append(done)
-    )
+    run = Run(say=said.append, progress=lambda *_: lambda *done: seen.append(done))
+    found = link_resumable(search, tmp_path / "out", settings, run=run)
     assert counting.trials == list(range(59))
     assert said[0].startswith("59 trials x 20 identities, counting: 1 180 pairs")
     assert said[1] == "continuing: 4 of 6 blocks are there"
     assert seen == [(5, 6), (6, 6)]
     fit = calibrate_search(search)
-    options = {"weight": fit.weight, "bias": fit.bias, "threshold": fit.threshold, "scoring": "cosine"}
-    same(found, link(search.trial, search.enrol, search.mated, engine="numpy", **options))
+    same(found, link(search.trial, search.enrol, search.mated, LinkOptions(engine="numpy"), fit))
 
 
 def test_the_result_knows_its_search(search, tmp_path):
@@ -73,51 +71,52 @@ def test_the_result_knows_its_search(search, tmp_path):
     assert found.trial.tolist() == search.trial.ids.tolist()
     assert found.speaker.tolist() == search.trial.speakers.tolist()
     assert found.not_enrolled == 1
-    assert found.scoring == "cosine"
-    assert found.calibration == CalibrationFacts("logistic", cross_fitted=True)
+    assert found.options.scoring == "cosine"
+    assert (found.calibration.method, found.calibration.cross_fitted) == ("logistic", True)
     fitted = link_resumable(search, tmp_path / "dev", development=draw_pairing("d", seed=1))
-    assert fitted.calibration == CalibrationFacts("logistic")
+    assert (fitted.calibration.method, fitted.calibration.cross_fitted) == ("logistic", False)
 
 
 def test_what_is_written_is_done(search, counting, tmp_path):
-    settings = LinkSettings(engine="counting")
+    settings = LinkOptions(engine="counting")
     first, second = (link_resumable(search, tmp_path / "out", settings) for _ in range(2))
     assert len(counting.trials) == 59  # without a writer the blocks stay, and are read
     assert (second.lid.tolist(), second.digest) == (first.lid.tolist(), first.digest)
     written = []
+    output = SearchOutput(written.append)
 
     def fail(_):
         raise Interruption
 
     with pytest.raises(Interruption):
-        link_resumable(search, tmp_path / "out", settings, write=fail)
-    found = link_resumable(search, tmp_path / "out", settings, write=written.append)
+        link_resumable(search, tmp_path / "out", settings, output=SearchOutput(fail))
+    found = link_resumable(search, tmp_path / "out", settings, output=output)
     assert written == [found]
     assert len(counting.trials) == 59
     assert not (tmp_path / "out" / "blocks").exists()
-    assert link_resumable(search, tmp_path / "out", settings, write=written.append) is None
+    assert link_resumable(search, tmp_path / "out", settings, output=output) is None
     assert len(written) == 1
-    assert link_resumable(search, tmp_path / "out", settings, write=written.append, overwrite=True) is not None
+    assert link_resumable(search, tmp_path / "out", settings, output=output, overwrite=True) is not None
     assert len(counting.trials) == 118
 
 
 def test_other_settings_or_data_are_refused(search, tmp_path):
     link_resumable(search, tmp_path / "out")
     with pytest.raises(UsageError, match="other scoring, seed"):
-        link_resumable(search, tmp_path / "out", LinkSettings(scoring="dot", seed=1))
+        link_resumable(search, tmp_path / "out", LinkOptions(scoring="dot"), run=Run(seed=1))
     with pytest.raises(UsageError, match="other trial, enrol"):
         link_resumable(draw_pairing(seed=3), tmp_path / "out")
     with pytest.raises(UsageError, match="other note"):
-        link_resumable(search, tmp_path / "out", labels={"note": "second try"})
+        link_resumable(search, tmp_path / "out", output=SearchOutput(print, labels={"note": "second try"}))
 
 
 @pytest.mark.parametrize(
     ("settings", "development", "error", "words"),
     [
-        (LinkSettings(precision=16, engine="numpy"), None, UsageError, "need the engine triton"),
-        (LinkSettings(engine="gpu"), None, UsageError, "unknown engine"),
-        (LinkSettings(weight=2.0), draw_pairing("d"), UsageError, "exclude each other"),
-        (LinkSettings(), draw_pairing(), InputError, "share 20 speaker"),
+        (LinkOptions(precision=16, engine="numpy"), None, UsageError, "need the engine triton"),
+        (LinkOptions(engine="gpu"), None, UsageError, "unknown engine"),
+        (LinkOptions(weight=2.0), draw_pairing("d"), UsageError, "exclude each other"),
+        (LinkOptions(), draw_pairing(), InputError, "share 20 speaker"),
     ],
 )
 def test_what_cannot_work_leaves_no_folder_behind(search, tmp_path, settings, development, error, words):
@@ -128,7 +127,7 @@ def test_what_cannot_work_leaves_no_folder_behind(search, tmp_path, settings, de
 
 def test_blocks_of_another_size_are_not_taken_for_these(search, counting, tmp_path):
     """As when a folder that was begun on one machine goes on where another engine takes longer runs."""
-    settings = LinkSettings(engine="counting", weight=2.0)
+    settings = LinkOptions(engine="counting", weight=2.0)
     expected = link_resumable(search, tmp_path / "whole", settings)
     for trials in (20, 40, 20):
         counting.run_trials = lambda _, trials=trials: trials

@@ -14,12 +14,18 @@ from zeroevidence.errors import MissingExtra, UsageError
 from zeroevidence.linkage.evidence import TrialEvidence
 from zeroevidence.linkage.inputs import VectorSet
 from zeroevidence.linkage.optional import present
-from zeroevidence.linkage.plan import EnrolmentMoments, SearchPlan, enrolment_moments
+from zeroevidence.linkage.plan import (
+    AUTO,
+    EngineName,
+    EnrolmentMoments,
+    Precision,
+    SearchPlan,
+    enrolment_moments,
+)
 from zeroevidence.registry import Registry
+from zeroevidence.run import Run
 
-EngineName: TypeAlias = str  # of a registered engine, or AUTO
 Runs: TypeAlias = Sequence[tuple[int, int]]  # of trials: from, up to
-AUTO = "auto"
 _RUN_BYTES = 1 << 26
 
 
@@ -30,16 +36,7 @@ class Requirements:
     dim: int
     double: bool  # single precision would lose digits of the vectors, or double was asked for
     function: bool  # scores come from a function, not from a dot product
-
-
-@dataclass(frozen=True, slots=True)
-class EngineSettings:
-    """Settings of an engine that the caller may choose; None leaves the choice to the engine."""
-
-    dtype: np.dtype[Any] | None = None  # of the products' inputs
-    device: str | None = None
-    threads: int | None = None
-    scheduler: Any = None
+    precision: Precision | None = None  # of the products' inputs that was asked for
 
 
 class Linker(Protocol):
@@ -64,7 +61,7 @@ class Engine(ABC):
         """Return whether the modules that it imports are installed."""
         return all(present(module) for module in self.modules)
 
-    def moments(self, enrol: VectorSet, settings: EngineSettings) -> EnrolmentMoments | None:  # noqa: ARG002
+    def moments(self, enrol: VectorSet, run: Run) -> EnrolmentMoments | None:  # noqa: ARG002
         """Moments of the enrolment, computed where this engine needs them; None if it does without."""
         return enrolment_moments(enrol)
 
@@ -72,12 +69,12 @@ class Engine(ABC):
         """Trials computed together unless the caller chooses: their vectors fit a modest memory."""
         return max(1024, _RUN_BYTES // (8 * dim))
 
-    def device_rate(self, dim: int, settings: EngineSettings) -> float | None:  # noqa: ARG002
+    def device_rate(self, dim: int, run: Run) -> float | None:  # noqa: ARG002
         """Operations per second of products on a device, None where the processor multiplies."""
         return None
 
     @abstractmethod
-    def run(self, plan: SearchPlan, runs: Runs, settings: EngineSettings) -> Iterator[tuple[int, TrialEvidence]]:
+    def compute(self, plan: SearchPlan, runs: Runs, run: Run) -> Iterator[tuple[int, TrialEvidence]]:
         """Yield the evidence of runs of trials with their index in `runs`, in the order in which they are done."""
 
 
@@ -89,12 +86,12 @@ class LocalEngine(Engine):
         """Rank among the engines of this machine for such a search, the fastest highest; 0: only if named."""
 
     @abstractmethod
-    def linker(self, plan: SearchPlan, settings: EngineSettings) -> Linker:
+    def linker(self, plan: SearchPlan, run: Run) -> Linker:
         """Return the linker of one search."""
 
-    def run(self, plan: SearchPlan, runs: Runs, settings: EngineSettings) -> Iterator[tuple[int, TrialEvidence]]:
+    def compute(self, plan: SearchPlan, runs: Runs, run: Run) -> Iterator[tuple[int, TrialEvidence]]:
         """Yield the evidence of runs of trials, in their order."""
-        linker = self.linker(plan, settings)
+        linker = self.linker(plan, run)
         for index, (start, stop) in enumerate(runs):
             yield index, linker.rows(np.arange(start, stop))
 
@@ -114,12 +111,12 @@ def engine_names() -> tuple[EngineName, ...]:
     return AUTO, *ENGINES
 
 
-def choose(name: EngineName, requirements: Requirements, settings: EngineSettings) -> Engine:
+def choose(name: EngineName, requirements: Requirements) -> Engine:
     """Return the engine of that name, or the best one here; an error says why it cannot do this search."""
     if name == AUTO:
-        return best(requirements, settings)
+        return best(requirements)
     engine = ENGINES.find(name)
-    reason = refusal(engine, requirements, settings)
+    reason = refusal(engine, requirements)
     if reason is not None:
         raise UsageError(reason)
     if not engine.available():
@@ -129,9 +126,9 @@ def choose(name: EngineName, requirements: Requirements, settings: EngineSetting
     return engine
 
 
-def best(requirements: Requirements, settings: EngineSettings) -> LocalEngine:
+def best(requirements: Requirements) -> LocalEngine:
     """Return the fastest engine of this machine that keeps the precision."""
-    refusals = {name: refusal(engine, requirements, settings) for name, engine in ENGINES.items()}
+    refusals = {name: refusal(engine, requirements) for name, engine in ENGINES.items()}
     priorities = {
         engine: engine.priority(requirements)
         for name, engine in ENGINES.items()
@@ -143,15 +140,16 @@ def best(requirements: Requirements, settings: EngineSettings) -> LocalEngine:
     raise UsageError(next(filter(None, refusals.values()), "no engine of this machine suits this search; name one"))
 
 
-def refusal(engine: Engine, requirements: Requirements, settings: EngineSettings) -> str | None:
+def refusal(engine: Engine, requirements: Requirements) -> str | None:
     """Return why an engine cannot do such a search on any machine, None if it can."""
     if requirements.function and not engine.functions:
         able = " and ".join(name for name, other in ENGINES.items() if other.functions)
         return f"a scoring function works with the engines {able}, not {engine.name}"
-    if settings.dtype is None or settings.dtype.name in engine.precisions:
+    dtype = f"float{requirements.precision}"
+    if requirements.precision is None or dtype in engine.precisions:
         return None
-    able = " or ".join(name for name, other in ENGINES.items() if settings.dtype.name in other.precisions)
+    able = " or ".join(name for name, other in ENGINES.items() if dtype in other.precisions)
     if able:
-        return f"products of {settings.dtype} inputs need the engine {able}"
+        return f"products of {dtype} inputs need the engine {able}"
     precisions = sorted({precision for other in ENGINES.values() for precision in other.precisions})
-    return f"expected products of {' or '.join(precisions)} inputs, got {settings.dtype}"
+    return f"expected products of {' or '.join(precisions)} inputs, got {dtype}"

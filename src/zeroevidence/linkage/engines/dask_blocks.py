@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 
 from zeroevidence.errors import ZeroEvidenceError
-from zeroevidence.linkage.engines import Engine, EngineSettings, Linker, Requirements, Runs, best, register
+from zeroevidence.linkage.engines import Engine, Linker, Requirements, Runs, best, register
 from zeroevidence.linkage.evidence import TrialEvidence
 from zeroevidence.linkage.optional import optional
 from zeroevidence.linkage.plan import SearchPlan
+from zeroevidence.run import Run
 
 _ATTEMPTS = 5
 _PATIENCE = 60.0  # seconds without a worker before the search ends; a restarted worker takes some
@@ -38,22 +39,21 @@ class DaskEngine(Engine):
     extra = "cluster"
     functions = True
 
-    def run(self, plan: SearchPlan, runs: Runs, settings: EngineSettings) -> Iterator[tuple[int, TrialEvidence]]:
+    def compute(self, plan: SearchPlan, runs: Runs, run: Run) -> Iterator[tuple[int, TrialEvidence]]:
         """Yield the evidence of runs of trials with their index in `runs`, in the order in which they are done."""
         distributed = optional("distributed", "cluster", "the engine dask")
-        scheduler = settings.scheduler
+        scheduler: Any = run.scheduler
         is_client = hasattr(scheduler, "submit")
         client = scheduler if is_client else distributed.Client(scheduler) if scheduler else distributed.Client()
-        of_task = EngineSettings(settings.dtype, threads=settings.threads or 1)
         try:
-            yield from _run(distributed, client, plan, runs, of_task)
+            yield from _computed(distributed, client, plan, runs, run.cores)
         finally:
             if not is_client:
                 client.close()
 
 
-def _run(
-    distributed: Any, client: Any, plan: SearchPlan, runs: Runs, settings: EngineSettings
+def _computed(
+    distributed: Any, client: Any, plan: SearchPlan, runs: Runs, threads: int
 ) -> Iterator[tuple[int, TrialEvidence]]:
     token = f"plan-{np.random.default_rng().integers(2**62)}"
     left = set(range(len(runs)))
@@ -64,7 +64,7 @@ def _run(
         except OSError as refusal:  # a lack of workers, too, is one of time
             raise ZeroEvidenceError(f"the cluster cannot be given any work: {refusal}") from None
         futures = {
-            client.submit(compute_run, shared, token, settings, *runs[index], retries=3, pure=False): index
+            client.submit(compute_run, shared, token, threads, *runs[index], retries=3, pure=False): index
             for index in sorted(left)
         }
         for future in _completed(distributed, client, list(futures)):
@@ -98,13 +98,16 @@ def _completed(distributed: Any, client: Any, futures: list[Any]) -> Iterator[An
             raise ZeroEvidenceError("no worker of the cluster is left; start others, and the same search continues")
 
 
-def compute_run(plan: SearchPlan, token: str, settings: EngineSettings, start: int, stop: int) -> TrialEvidence:
+def compute_run(plan: SearchPlan, token: str, threads: int, start: int, stop: int) -> TrialEvidence:
     """Return the evidence of one run: a task, which a worker does on its GPU where it has one."""
     with _ONE_AT_A_TIME:  # several tasks of a worker begin at once
         linker = _LINKERS.get(token)
         if linker is None:
-            requirements = Requirements(plan.enrol.dim, plan.dtype == np.float64, plan.function is not None)
-            linker = best(requirements, settings).linker(plan, settings)
+            options = plan.options
+            needed = Requirements(
+                plan.enrol.dim, plan.dtype == np.float64, options.function is not None, options.precision
+            )
+            linker = best(needed).linker(plan, Run(cores=threads))
             _LINKERS.clear()
             _LINKERS[token] = linker
     return linker.rows(np.arange(start, stop))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -12,7 +11,7 @@ from functools import partial
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
-from zeroevidence.linkage.engines import EngineSettings, Linker, LocalEngine, Requirements, register
+from zeroevidence.linkage.engines import Linker, LocalEngine, Requirements, register
 from zeroevidence.linkage.evidence import (
     LN2,
     OtherIdentities,
@@ -28,9 +27,8 @@ from zeroevidence.linkage.evidence import (
 from zeroevidence.linkage.inputs import VectorSet
 from zeroevidence.linkage.optional import one_blas_thread, optional, present
 from zeroevidence.linkage.plan import EnrolmentMoments, SearchPlan
-from zeroevidence.measure.softplus import HAS_EXP, HAS_EXP2, by_exp, by_exp2, powers_by_numpy
-
-__all__ = ["LARGEST_ERROR", "by_exp", "by_exp2", "by_torch", "powers_of_two"]
+from zeroevidence.measure.softplus import HAS_EXP, HAS_EXP2, by_exp2, powers_by_numpy
+from zeroevidence.run import Run
 
 LARGEST_ERROR = 4e-6  # relative, for numbers from -60 to 60, of any of these methods
 _LN2 = np.float32(np.log(2.0))
@@ -81,7 +79,7 @@ class WholeRowLinker:
         scores[index, mated] = -np.inf
         best = scores.max(axis=1)
         scores[index, mated] = score
-        mean, deviation = centred(scores, plan.ddof)
+        mean, deviation = centred(scores, plan.options.ddof)
         slope = calibrated_slope(plan, plan.weight[rows], deviation)
         scores *= slope[:, None]
         high = scores.max(axis=1)
@@ -107,11 +105,11 @@ class WholeRowEngine(LocalEngine):
         """Return a priority above NumPy's for scoring functions."""
         return 20 if requirements.function else 0
 
-    def moments(self, enrol: VectorSet, settings: EngineSettings) -> EnrolmentMoments | None:  # noqa: ARG002
+    def moments(self, enrol: VectorSet, run: Run) -> EnrolmentMoments | None:  # noqa: ARG002
         """Return None: mean and deviation follow from the scores."""
         return None
 
-    def linker(self, plan: SearchPlan, settings: EngineSettings) -> WholeRowLinker:  # noqa: ARG002
+    def linker(self, plan: SearchPlan, run: Run) -> WholeRowLinker:  # noqa: ARG002
         """Return the linker of one search."""
         return WholeRowLinker(plan)
 
@@ -134,9 +132,8 @@ _SAFE = {4: 100.0, 8: 900.0}  # powers of two whose sums do not overflow, by byt
 class NumpyLinker:
     """Computes runs of trials of one search; the result does not depend on the number of threads."""
 
-    def __init__(self, plan: SearchPlan, *, threads: int | None = None) -> None:
-        self.plan = plan
-        self.threads = threads or os.cpu_count() or 1
+    def __init__(self, plan: SearchPlan, *, threads: int = 1) -> None:
+        self.plan, self.threads = plan, threads
         self.fold = plan.dtype == np.float32 and not (_few_digits(plan.trial) or _few_digits(plan.enrol))
         self._kept: dict[int, FloatArray] = {}
 
@@ -379,6 +376,6 @@ class NumpyEngine(LocalEngine):
         """Return a low priority: engines made for the search at hand are faster."""
         return 10
 
-    def linker(self, plan: SearchPlan, settings: EngineSettings) -> Linker:
+    def linker(self, plan: SearchPlan, run: Run) -> Linker:
         """Return the linker of one search."""
-        return NumpyLinker(plan, threads=settings.threads) if plan.function is None else WholeRowLinker(plan)
+        return NumpyLinker(plan, threads=run.cores) if plan.options.function is None else WholeRowLinker(plan)

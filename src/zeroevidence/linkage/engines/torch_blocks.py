@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
-from zeroevidence.linkage.engines import EngineSettings, Linker, LocalEngine, Requirements, register
+from zeroevidence.linkage.engines import Linker, LocalEngine, Requirements, register
 from zeroevidence.linkage.evidence import (
     LN2,
     TERMS,
@@ -29,6 +29,7 @@ from zeroevidence.linkage.evidence import (
 from zeroevidence.linkage.inputs import LARGEST, SMALLEST, VectorSet
 from zeroevidence.linkage.optional import optional, present
 from zeroevidence.linkage.plan import EnrolmentMoments, SearchPlan, sampled_centre
+from zeroevidence.run import Run
 
 _STORED = ("float16", "float32", "float64")  # sent as they are; everything else as float64
 _BUFFER_BYTES = 1 << 23  # of each thread
@@ -279,7 +280,7 @@ class TorchLinker:
         assert plan.moments is not None
         torch = load_torch()
         square, variance = (x * x).sum(1), ((x @ self.covariance) * x).sum(1)
-        mean, deviation, doubtful = plan.moments.of_products(x @ self.mean, variance, square, plan.ddof, torch)
+        mean, deviation, doubtful = plan.moments.of_products(x @ self.mean, variance, square, plan.options.ddof, torch)
         offset, score = x @ self.centre, (x * mated).sum(1)
         return RowTerms(offset, score, mean, deviation, calibrated_slope(plan, weight, deviation, torch), doubtful)
 
@@ -410,14 +411,14 @@ class TorchEngine(LocalEngine):
         """Return a priority above NumPy's where there is a GPU and single precision is enough."""
         return 30 if not requirements.double and cuda_present() else 0
 
-    def moments(self, enrol: VectorSet, settings: EngineSettings) -> EnrolmentMoments:
+    def moments(self, enrol: VectorSet, run: Run) -> EnrolmentMoments:
         """Moments of the enrolment, computed on the device."""
-        return torch_moments(enrol, settings.device)
+        return torch_moments(enrol, run.device)
 
-    def device_rate(self, dim: int, settings: EngineSettings) -> float | None:
+    def device_rate(self, dim: int, run: Run) -> float | None:
         """Rate of a 16-bit product where there is a GPU."""
-        return product_rate(dim, settings.device)
+        return product_rate(dim, run.device)
 
-    def linker(self, plan: SearchPlan, settings: EngineSettings) -> Linker:
+    def linker(self, plan: SearchPlan, run: Run) -> Linker:
         """Return the linker of one search."""
-        return TorchLinker(plan, device=settings.device)
+        return TorchLinker(plan, device=run.device)

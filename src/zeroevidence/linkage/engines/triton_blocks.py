@@ -15,7 +15,7 @@ import numpy as np
 
 from zeroevidence._typing import IntArray
 from zeroevidence.errors import UsageError
-from zeroevidence.linkage.engines import EngineSettings, LocalEngine, Requirements, Runs, register
+from zeroevidence.linkage.engines import LocalEngine, Requirements, Runs, register
 from zeroevidence.linkage.engines.torch_blocks import (
     TorchLinker,
     cuda_present,
@@ -34,6 +34,7 @@ from zeroevidence.linkage.gpu.kernels import Kernel, KernelArguments, pick_kerne
 from zeroevidence.linkage.inputs import VectorSet, as_slice
 from zeroevidence.linkage.optional import optional
 from zeroevidence.linkage.plan import EnrolmentMoments, SearchPlan
+from zeroevidence.run import Run
 
 _SAFE = 100.0  # exponents up to here sum without overflow in single precision
 _LARGEST_SHIFT = 60.0  # of exponents: a larger one would make the term of the row's mean, 2**0, vanish
@@ -301,22 +302,22 @@ class TritonEngine(LocalEngine):
         fits = not requirements.double and requirements.dim <= LARGEST_DIM
         return 40 if fits and cuda_present() else 0
 
-    def moments(self, enrol: VectorSet, settings: EngineSettings) -> EnrolmentMoments:
+    def moments(self, enrol: VectorSet, run: Run) -> EnrolmentMoments:
         """Moments of the enrolment, computed on the device."""
-        return torch_moments(enrol, settings.device)
+        return torch_moments(enrol, run.device)
 
     def run_trials(self, dim: int) -> int:  # noqa: ARG002
         """Trials that keep the device busy while the next run is sent."""
         return _RUN_TRIALS
 
-    def device_rate(self, dim: int, settings: EngineSettings) -> float | None:
+    def device_rate(self, dim: int, run: Run) -> float | None:
         """Rate of a 16-bit product."""
-        return product_rate(dim, settings.device)
+        return product_rate(dim, run.device)
 
-    def run(self, plan: SearchPlan, runs: Runs, settings: EngineSettings) -> Iterator[tuple[int, TrialEvidence]]:
+    def compute(self, plan: SearchPlan, runs: Runs, run: Run) -> Iterator[tuple[int, TrialEvidence]]:
         """Yield the evidence of runs of trials, in their order; one is sent while the device works on another."""
-        return self.linker(plan, settings).stream(np.arange(start, stop) for start, stop in runs)
+        return self.linker(plan, run).stream(np.arange(start, stop) for start, stop in runs)
 
-    def linker(self, plan: SearchPlan, settings: EngineSettings) -> TritonLinker:
+    def linker(self, plan: SearchPlan, run: Run) -> TritonLinker:
         """Return the linker of one search, with 16-bit inputs unless single precision is asked for."""
-        return TritonLinker(plan, device=settings.device, half=settings.dtype != np.float32)
+        return TritonLinker(plan, device=run.device, half=plan.options.precision != 32)
