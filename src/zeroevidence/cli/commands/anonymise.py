@@ -2,45 +2,53 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import MISSING, asdict, dataclass
 
 import click
 
-from zeroevidence.cli.options import shared
-from zeroevidence.cli.printing import echo, echo_lines, terminal_progress
+from zeroevidence.cli.declare import options_of, run_options, shared
+from zeroevidence.cli.printing import echo, echo_lines
 from zeroevidence.data.audio import RATES
 from zeroevidence.errors import InputError
 from zeroevidence.protect.anonymise import FORMATS, anonymise
 from zeroevidence.protect.voices import spelling_help
+from zeroevidence.run import Run, setting
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Settings:
+    """How a corpus is anonymised, and where to."""
+
+    protect: str = setting(
+        MISSING, f"Anonymise the speech with this voice protector: {spelling_help()}.", metavar="NAME"
+    )
+    rate: int | None = setting(
+        None, "Sample rate of the files [default: as they are].", least=min(RATES), most=max(RATES)
+    )
+    format: str | None = setting(
+        None, "Format of the files [default: as they are].", spelling="--audio-format", choices=FORMATS
+    )
+    transcripts: str | None = setting(
+        None,
+        "What was said: lines of `utterance word ...` (Kaldi text); in place of the recogniser of a cascade.",
+        metavar="FILE",
+    )
+    seed: int | None = setting(
+        None,
+        "Seed of all random choices; decides what the protector draws, and whoever has it can undo draws [default: a "
+        "secret one].",
+        least=0,
+    )
+    keep_seed: bool = setting(False, "State the seed in protector.json.")
+    folder: str = shared("--output", "a folder apart from the original", default=MISSING, metavar="FOLDER")
+    overwrite: bool = shared("--overwrite")
 
 
 @click.command("anonymise")
 @click.argument("corpus")
-@click.option(
-    "--protect",
-    metavar="NAME",
-    required=True,
-    help=f"Anonymise the speech with this voice protector: {spelling_help()}.",
-)
-@click.option("--rate", type=click.IntRange(*RATES), help="Sample rate of the files [default: as they are].")
-@click.option(
-    "--audio-format", "format", type=click.Choice(FORMATS), help="Format of the files [default: as they are]."
-)
-@click.option(
-    "--transcripts",
-    metavar="FILE",
-    help="What was said: lines of `utterance word ...` (Kaldi text); in place of the recogniser of a cascade.",
-)
-@shared.seed(
-    "decides what the protector draws, and whoever has it can undo draws [default: a secret one]",
-    default=None,
-    show_default=False,
-)
-@click.option("--keep-seed", is_flag=True, help="State the seed in protector.json.")
-@shared.threads("[default: one for each core]")
-@shared.output("a folder apart from the original", name="folder", required=True, metavar="FOLDER")
-@shared.overwrite()
-def command(corpus: str, folder: str, **settings: Any) -> None:
+@options_of(_Settings, "settings")
+@run_options(threads="[default: one for each core]")
+def command(corpus: str, settings: _Settings, run: Run) -> None:
     """Write a corpus of the same layout in which the voice of every recording is protected.
 
     CORPUS is the original speech: a folder speaker/utterance.wav, a Kaldi data folder, or a table with utterance,
@@ -55,7 +63,8 @@ def command(corpus: str, folder: str, **settings: Any) -> None:
     zeroevidence anonymise original/ -o anonymised/ --protect cascade
     zeroevidence audit original/ --anonymised anonymised/ -o out/
     """  # noqa: D301 (\b is a control character here)
-    anonymised = anonymise(corpus, folder, progress=terminal_progress("anonymising", "recordings"), **settings)
+    step = run.progress("anonymising", "recordings")
+    anonymised = anonymise(corpus, **asdict(settings), threads=run.cores, progress=step)
     for problem in anonymised.refused:
         echo(problem, err=True)
     release = anonymised.card.release
@@ -63,6 +72,5 @@ def command(corpus: str, folder: str, **settings: Any) -> None:
     if anonymised.refused and release is not None:
         count = len(anonymised.refused)
         share = f"{count} of {release.recordings + count} recordings"
-        raise InputError(
-            f"{share} were refused and left out, as protector.json lists; the same command tries again", path=folder
-        )
+        reason = f"{share} were refused and left out, as protector.json lists; the same command tries again"
+        raise InputError(reason, path=settings.folder)

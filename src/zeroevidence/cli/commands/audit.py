@@ -16,11 +16,12 @@ from zeroevidence.attack.training import TrainingSettings
 from zeroevidence.auditing.corpus_audit import TrialSegments, audit_corpora
 from zeroevidence.auditing.protected_speech import read_usable
 from zeroevidence.auditing.word_errors import NO_RECOGNISER, RecogniserOptions
-from zeroevidence.cli.commands.utility import RecognitionInputs, evaluate_sound, recognition_options
+from zeroevidence.cli.commands.utility import RecognitionInputs, evaluate_sound
+from zeroevidence.cli.declare import options_of
 from zeroevidence.cli.options import shared
 from zeroevidence.cli.options.declare import assignments_option, derived_option, option_group
-from zeroevidence.cli.options.measuring import RESAMPLING, measuring_options
-from zeroevidence.cli.options.output import measure_option, print_written
+from zeroevidence.cli.options.measuring import RESAMPLING, measure_option, measuring_options
+from zeroevidence.cli.output import print_written
 from zeroevidence.cli.printing import echo, echo_lines, terminal_progress, working
 from zeroevidence.data.files import naming_file
 from zeroevidence.data.folds import FEW_PEOPLE, FOLDS
@@ -91,7 +92,7 @@ cutting_options = option_group(
     help=f"Cross-validate over people in N folds; 0 for one split [default: {FOLDS} for fewer than {FEW_PEOPLE} "
     "people without roles, else 0].",
 )
-@recognition_options
+@options_of(RecognitionInputs, "recognition")
 @shared.pitch("their lengths are compared, too")
 @click.option("--cache", metavar="DIR", help="Where to keep embeddings between runs [default: OUT/cache].")
 @measuring_options(*RESAMPLING)

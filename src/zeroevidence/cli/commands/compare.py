@@ -8,14 +8,13 @@ from typing import Any
 
 import click
 
-from zeroevidence.cli.options import shared
-from zeroevidence.cli.options.measuring import measuring_options
-from zeroevidence.cli.options.output import Output, measure_option, output_to
-from zeroevidence.cli.options.score_files import ScoreInputs, file_progress, files_abreast, score_inputs
-from zeroevidence.cli.printing import terminal_progress
+from zeroevidence.cli.declare import options_of, run_options
+from zeroevidence.cli.output import Output, output_options
+from zeroevidence.cli.score_files import ScoreInputs, file_progress, files_abreast, score_inputs
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Options
 from zeroevidence.evaluation.comparison import USUAL
+from zeroevidence.run import Run
 
 _RUNS = "--runs"
 
@@ -44,13 +43,14 @@ class _RunsCommand(click.Command):
     metavar="SCORES...",
     help="Scores of several trainings of one system; once for each system, instead of SCORES.",
 )
-@measuring_options("row_scaling", "intervals", "level", "seed", null=0)
-@shared.workers()
-@output_to(
-    measure_option(f"systems are compared by it [default: the first few of {', '.join(USUAL)} that all systems have]"),
-    shared.signatures(),
+@options_of(Options, "options", "row_scaling", "intervals", fixed={"null": 0})
+@run_options("level", "seed", "cores")
+@output_options(
+    "measures",
+    "signatures",
+    measures=f"systems are compared by it [default: the first few of {', '.join(USUAL)} that all systems have]",
 )
-def command(inputs: ScoreInputs, runs: tuple[int, ...], options: Options, workers: int, output: Output) -> None:
+def command(inputs: ScoreInputs, runs: tuple[int, ...], options: Options, run: Run, output: Output) -> None:
     """Rank systems that were scored on the same trials, and report which differences are more than chance.
 
     The same speakers are left out of all systems in turn, so that variation which the systems share cancels. Systems
@@ -76,19 +76,17 @@ def command(inputs: ScoreInputs, runs: tuple[int, ...], options: Options, worker
 
     if options.intervals < 2:
         raise UsageError("a comparison needs intervals: --intervals of at least 2")
-    settings: dict[str, Any] = {"measures": output.measures, "options": options}
+    options = replace(options, level=run.level, seed=run.seed)
+    settings: dict[str, Any] = {"measures": output.measures, "options": options, "workers": run.cores}
     if not runs and inputs.all_finished:
-        settings |= {
-            "workers": workers,
-            "progress": lambda number: terminal_progress(f"attacker {number + 1}", "replicates"),
-        }
+        settings["progress"] = lambda number: run.progress(f"attacker {number + 1}", "replicates")
         comparisons = compare_results(inputs.scores, inputs.names, **settings)
     else:
         _refuse_finished(inputs)
         files = (replace(inputs, systems=()) if runs else inputs).files()
-        settings |= {"workers": workers, "progress": file_progress(files)}
+        settings["progress"] = file_progress(files)
         systems = runs_systems(inputs.scores, runs, inputs.systems) if runs else None
-        with files_abreast(files, workers) as each:
+        with files_abreast(files, run) as each:
             comparisons = compare_files(files, inputs.reading, systems=systems, **settings, each=each)
     output.emit(render_comparisons(comparisons, output.format, signatures=output.signatures))
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import click
 
-from zeroevidence.cli.options import shared
-from zeroevidence.cli.options.output import Output, evaluation_options, write_text
-from zeroevidence.cli.printing import echo, terminal_progress, working
+from zeroevidence.cli.declare import options_of, run_options, shared
+from zeroevidence.cli.output import Output, output_options, write_text
+from zeroevidence.cli.printing import echo, working
 from zeroevidence.errors import UsageError
+from zeroevidence.run import Run, setting
 
 _NEXT = (
     "Next: `zeroevidence audit original/ --anonymised anonymised/ -o out/` does this with your own speech; "
@@ -15,12 +18,22 @@ _NEXT = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class _Extras:
+    """What is done with the bundled data beside the usual."""
+
+    files: str | None = setting(
+        None, "Write the bundled scores, keys and embeddings to DIR, and audit nothing.", metavar="DIR"
+    )
+    verbose: bool = setting(False, "Print every attacker, all numbers and the cards of the attackers.")
+    report: str | None = shared("--report", "none is written unless given")
+
+
 @click.command("demo")
-@click.option("--files", metavar="DIR", help="Write the bundled scores, keys and embeddings to DIR, and audit nothing.")
-@click.option("--verbose", is_flag=True, help="Print every attacker, all numbers and the cards of the attackers.")
-@shared.report("none is written unless given")
-@evaluation_options
-def command(files: str | None, verbose: bool, report: str | None, output: Output) -> None:
+@options_of(_Extras, "extras")
+@run_options()
+@output_options("measures", "estimate", "signatures")
+def command(extras: _Extras, run: Run, output: Output) -> None:
     """Audit bundled embeddings of real speech: digits under two protections, and sentences under two others.
 
     Attackers of increasing knowledge compare protected recordings with each of 24 people who speak digits, and of 41 to
@@ -34,16 +47,16 @@ def command(files: str | None, verbose: bool, report: str | None, output: Output
     zeroevidence demo --report report.html
     zeroevidence demo --files data/
     """  # noqa: D301 (\b is a control character here)
-    if files is not None:
-        _write_files(files, report, output)
+    if extras.files is not None:
+        _write_files(extras.files, extras.report, output)
         return
-    output.reserve(report)
+    output.reserve(extras.report)
     with working("auditing four protections of bundled speech, which takes about half a minute"):
-        text = _audit(report, output, verbose=verbose)
+        text = _audit(extras, run, output)
     output.emit(text)
 
 
-def _audit(report: str | None, output: Output, *, verbose: bool) -> str:
+def _audit(extras: _Extras, run: Run, output: Output) -> str:
     """Audit the bundled embeddings, write the report where one is wanted, and return what is to be printed."""
     from zeroevidence.report.audit_folder import audit_text, overview_text
     from zeroevidence.report.document import document
@@ -60,19 +73,19 @@ def _audit(report: str | None, output: Output, *, verbose: bool) -> str:
 
     content = ReportInputs()
     audits = [
-        sample_audit(kind, options=DEMO_OPTIONS, progress=terminal_progress(title, "attackers"))
+        sample_audit(kind, options=DEMO_OPTIONS, progress=run.progress(title, "attackers"))
         for kind, title in PROTECTIONS.items()
     ]
-    audits.append(trained_audit(options=DEMO_OPTIONS, progress=terminal_progress(THREEFOLD, "attackers")))
-    audits.append(cascade_audit(options=DEMO_OPTIONS, progress=terminal_progress(CASCADE, "attackers")))
+    audits.append(trained_audit(options=DEMO_OPTIONS, progress=run.progress(THREEFOLD, "attackers")))
+    audits.append(cascade_audit(options=DEMO_OPTIONS, progress=run.progress(CASCADE, "attackers")))
     for audit in audits:
         content.add_audit(audit)
-    if report is not None:
+    if extras.report is not None:
         title = "The bundled audit: how much do protected recordings disclose?"
-        write_text(document(content, title=title, command="zeroevidence demo --report report.html"), report)
+        write_text(document(content, title=title, command="zeroevidence demo --report report.html"), extras.report)
     if output.format != "text" or output.path is not None:
         return output.render(content.rows)
-    if not verbose:
+    if not extras.verbose:
         return overview_text(audits, _NEXT)
     return "".join(
         f"{audit_text(each, signatures=output.signatures, measures=output.measures, estimate=output.estimate)}\n"

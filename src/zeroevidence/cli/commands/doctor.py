@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
 
-from zeroevidence.cli.options import shared
-from zeroevidence.cli.options.score_files import ScoreInputs, files_to_check
-from zeroevidence.cli.printing import exit_if_problems, print_problems, terminal_progress
+from zeroevidence.cli.declare import options_of, run_options, shared
+from zeroevidence.cli.printing import exit_if_problems, print_problems
+from zeroevidence.cli.score_files import ScoreInputs, files_to_check
 from zeroevidence.errors import InputError, Problem, UsageError
+from zeroevidence.run import Run
 
 if TYPE_CHECKING:
     from zeroevidence.auditing.protected_speech import LeftOut
     from zeroevidence.data.formats.corpora import CorpusReport
 
 
+@dataclass(frozen=True, slots=True)
+class _Speech:
+    """A corpus, and how many problems are printed."""
+
+    corpus: str | None = shared("--corpus", "to check instead of SCORES")
+    anonymised: str | None = shared("--anonymised")
+    limit: int = shared("--limit")
+
+
 @click.command("doctor")
 @files_to_check
-@shared.corpus("to check instead of SCORES")
-@shared.anonymised()
-@shared.limit()
-def command(inputs: ScoreInputs, corpus: str | None, anonymised: str | None, limit: int) -> None:
+@options_of(_Speech, "speech")
+@run_options()
+def command(inputs: ScoreInputs, speech: _Speech, run: Run) -> None:
     """List every problem of score files and keys, or of a corpus, as `file:line: reason`, and evaluate nothing.
 
     Takes the same files as `evaluate`, or the same corpora as `audit`. Exits with 3 if there is a problem, with 0 if
@@ -31,11 +41,12 @@ def command(inputs: ScoreInputs, corpus: str | None, anonymised: str | None, lim
     zeroevidence doctor scores.txt --key trials
     zeroevidence doctor --corpus original/ --anonymised anonymised/
     """  # noqa: D301 (\b is a control character here)
+    corpus = speech.corpus
     if bool(inputs.scores or inputs.targets or inputs.nontargets) == (corpus is not None):
         raise UsageError("expected either SCORES or --corpus")
-    if anonymised is not None and corpus is None:
+    if speech.anonymised is not None and corpus is None:
         raise UsageError("--anonymised goes with the original speech; expected --corpus, too")
-    exit_if_problems(_check_scores(inputs, limit) if corpus is None else _check_speech(corpus, anonymised, limit))
+    exit_if_problems(_check_scores(inputs, speech.limit) if corpus is None else _check_speech(corpus, speech, run))
 
 
 def _check_scores(inputs: ScoreInputs, limit: int) -> int:
@@ -59,13 +70,14 @@ def _result_problems(path: str) -> list[Problem]:
     return []
 
 
-def _check_speech(corpus: str, anonymised: str | None, limit: int) -> int:
+def _check_speech(corpus: str, speech: _Speech, run: Run) -> int:
     """Print the problems of a corpus, and of its anonymised utterances, and return how many there are."""
     from zeroevidence.data.formats.speech_pairs import examine_speech
     from zeroevidence.forking import cores
 
+    anonymised, limit = speech.anonymised, speech.limit
     refused = _refused(corpus, anonymised)
-    report = examine_speech(corpus, anonymised, left_out=refused.names, workers=cores(), progress=terminal_progress)
+    report = examine_speech(corpus, anonymised, left_out=refused.names, workers=cores(), progress=run.progress)
     if refused:
         print_problems([f"note: {anonymised}: {refused}"], limit, noun=" notes")
     count = _print_report(report.corpus, limit, corpus)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from zeroevidence.cli.options import shared
-from zeroevidence.cli.options.output import write_atomically
+from zeroevidence.cli.declare import Decorator, option_group, options_of, shared
+from zeroevidence.cli.output import write_atomically
 from zeroevidence.cli.printing import echo
 from zeroevidence.data.files import naming_file
 from zeroevidence.data.writing import refuse_existing
@@ -19,6 +20,7 @@ from zeroevidence.plot.canvas import FORMATS, need_matplotlib
 from zeroevidence.plot.figures import needs_panels, to_bytes
 from zeroevidence.plot.kind import KINDS, FigureOption, available, rows_with
 from zeroevidence.plot.rows import choose_rows
+from zeroevidence.run import setting
 
 if TYPE_CHECKING:
     from zeroevidence.evaluation import Evaluation
@@ -26,61 +28,79 @@ if TYPE_CHECKING:
 _DEMO = "demo"
 
 
-def kind_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options of all kinds of figures but ``hide``, which the command has for every kind."""
-    names = {name for kind in KINDS.values() for name in kind.options} - {"hide"}
-    for name in sorted(names, reverse=True):
+@dataclass(frozen=True, slots=True)
+class _Figure:
+    """Which rows are drawn, and where to."""
+
+    output: str | None = shared("--output", f"a figure, .{', .'.join(FORMATS)}", metavar="FILE")
+    numbers: tuple[int, ...] = setting((), "Only this row, counted from 1, may be repeated.", spelling="--row", least=1)
+    conditions: tuple[str, ...] = setting(
+        (),
+        "Only rows with this label, such as sex=f; an attacker by its label or its threat model.",
+        spelling="--where",
+        metavar="LABEL=VALUE",
+    )
+    hide_ids: bool = shared("--hide-ids")
+    width: float | None = setting(
+        None, "Width of the figure [default: 3.5, one column].", least=1.5, most=30.0, metavar="INCHES"
+    )
+    overwrite: bool = shared("--overwrite")
+    list_kinds: bool = setting(
+        False, "List the kinds of figures; with a RESULT, those that it has data for.", spelling="--list"
+    )
+
+    @property
+    def format(self) -> str:
+        """The format of the file, by its name."""
+        endings = f".{', .'.join(FORMATS)}"
+        if self.output is None:
+            raise UsageError(f"expected -o FILE with a name that ends in {endings}")
+        ending = Path(self.output).suffix.lower().removeprefix(".")
+        if ending not in FORMATS:
+            raise UsageError(f"{self.output}: expected a name that ends in {endings}")
+        return ending
+
+    def choose(self, rows: Sequence[Evaluation], kind: str, name: str | None) -> Sequence[Evaluation]:
+        """Return the rows to draw: those that were asked for, else few enough for panels; what is left out is said."""
+        rows = choose_rows(rows, numbers=self.numbers, where=list(map(_parse_condition, self.conditions)))
+        shown = rows_with(kind, rows, name)
+        if len(shown) < len(rows):
+            echo(f"{len(rows) - len(shown)} of {len(rows)} rows have no data for {kind} and are left out", err=True)
+        if self.numbers or self.conditions or not needs_panels(kind, shown):
+            return shown
+        best = first_look(shown)
+        if len(best) < len(shown):
+            few = f"{len(best)} of {len(shown)} rows, the best attackers of each kind"
+            echo(f"drawn: {few}; --row and --where draw others", err=True)
+        return best
+
+
+def _kind_options() -> Iterator[Decorator]:
+    """Yield the options of all kinds of figures but ``hide``, which the command has for every kind."""
+    for name in sorted({name for kind in KINDS.values() for name in kind.options} - {"hide"}):
         options = {kind.name: kind.options[name] for kind in KINDS.values() if name in kind.options}
         types = {option.type for option in options.values()}
         value = types.pop() if len(types) == 1 else str
         flag = {"is_flag": True, "default": None} if value is bool else {"type": value, "metavar": "VALUE"}
         text = " ".join(f"{kind}{_choices(option)}: {option.meaning}" for kind, option in options.items())
-        command = click.option(f"--{name.replace('_', '-')}", name, help=text, **flag)(command)
-    return command
+        yield click.option(f"--{name.replace('_', '-')}", name, help=text, **flag)
 
 
 def _choices(option: FigureOption) -> str:
     return f" ({', '.join(option.choices)})" if option.choices else ""
 
 
+def _given(**values: Any) -> dict[str, Any]:
+    """Return the options of kinds that were given."""
+    return {name: value for name, value in values.items() if value is not None}
+
+
 @click.command("plot")
 @click.argument("kind", required=False)
 @click.argument("results", nargs=-1, metavar="RESULT...")
-@shared.output(f"a figure, .{', .'.join(FORMATS)}", metavar="FILE")
-@click.option(
-    "--row", "numbers", multiple=True, type=click.IntRange(1), help="Only this row, counted from 1, may be repeated."
-)
-@click.option(
-    "--where",
-    "conditions",
-    multiple=True,
-    metavar="LABEL=VALUE",
-    help="Only rows with this label, such as sex=f; an attacker by its label or its threat model.",
-)
-@kind_options
-@shared.hide_ids()
-@click.option(
-    "--width",
-    type=click.FloatRange(1.5, 30.0),
-    metavar="INCHES",
-    help="Width of the figure [default: 3.5, one column].",
-)
-@shared.overwrite()
-@click.option(
-    "--list", "list_kinds", is_flag=True, help="List the kinds of figures; with a RESULT, those that it has data for."
-)
-def command(
-    kind: str | None,
-    results: tuple[str, ...],
-    output: str | None,
-    numbers: tuple[int, ...],
-    conditions: tuple[str, ...],
-    hide_ids: bool,
-    width: float | None,
-    overwrite: bool,
-    list_kinds: bool,
-    **options: Any,
-) -> None:
+@options_of(_Figure, "figure")
+@option_group("given", _given, *_kind_options())
+def command(kind: str | None, results: tuple[str, ...], figure: _Figure, given: dict[str, Any]) -> None:
     """Draw a figure of one KIND from finished results.
 
     A RESULT is a JSON file that `evaluate`, `tandem evaluate` or `demo` wrote, a folder of `audit` or `link`, or the
@@ -94,41 +114,21 @@ def command(
     zeroevidence plot people out/ --where attacker=semi-informed --hide-ids -o people.png
     zeroevidence plot scatter results.json --x eer --y lid_max -o scatter.pdf
     """  # noqa: D301 (\b is a control character here)
-    if list_kinds:
+    if figure.list_kinds:
         _list([path for path in (kind, *results) if path is not None])
         return
     if kind is None:
         raise UsageError("expected a KIND of figure and a RESULT; `zeroevidence plot --list` lists the kinds")
-    given = {name: value for name, value in options.items() if value is not None}
     KINDS.find(kind).check(given)
     if not results:
         raise UsageError("expected a RESULT: a JSON file, a folder of `audit` or `link`, or demo")
-    file_format = _format(output)
-    refuse_existing(output, overwrite)
+    file_format = figure.format
+    refuse_existing(figure.output, figure.overwrite)
     need_matplotlib()
-    rows = choose_rows(_rows(results), numbers=numbers, where=[_parse_condition(text) for text in conditions])
-    shown = rows_with(kind, rows, given.get("name"))
-    if len(shown) < len(rows):
-        echo(f"{len(rows) - len(shown)} of {len(rows)} rows have no data for {kind} and are left out", err=True)
-    if not numbers and not conditions and needs_panels(kind, shown):
-        best = first_look(shown)
-        if len(best) < len(shown):
-            few = f"{len(best)} of {len(shown)} rows, the best attackers of each kind"
-            echo(f"drawn: {few}; --row and --where draw others", err=True)
-        shown = best
+    rows = figure.choose(_rows(results), kind, given.get("name"))
     with naming_file(" and ".join(results)):
-        content = to_bytes(kind, shown, format=file_format, hide=hide_ids, width=width, **given)
-    write_atomically(Path(str(output)), lambda temporary: temporary.write_bytes(content))
-
-
-def _format(output: str | None) -> str:
-    endings = f".{', .'.join(FORMATS)}"
-    if output is None:
-        raise UsageError(f"expected -o FILE with a name that ends in {endings}")
-    ending = Path(output).suffix.lower().removeprefix(".")
-    if ending not in FORMATS:
-        raise UsageError(f"{output}: expected a name that ends in {endings}")
-    return ending
+        content = to_bytes(kind, rows, format=file_format, hide=figure.hide_ids, width=figure.width, **given)
+    write_atomically(Path(str(figure.output)), lambda temporary: temporary.write_bytes(content))
 
 
 def _parse_condition(text: str) -> tuple[str, str]:

@@ -3,43 +3,40 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Any
 
 import click
 
-from zeroevidence.cli.options import shared
-from zeroevidence.cli.options.measuring import RESAMPLING, measuring_options
-from zeroevidence.cli.options.output import Output, measure_option, output_to
-from zeroevidence.cli.options.score_files import ScoreInputs, file_progress, files_abreast, score_inputs
+from zeroevidence.cli.declare import options_of, run_options, shared
+from zeroevidence.cli.output import Output, output_options
+from zeroevidence.cli.score_files import ScoreInputs, file_progress, files_abreast, score_inputs
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Options
 from zeroevidence.report.document import DOCUMENT_FORMATS
+from zeroevidence.run import Run, setting
+
+
+@dataclass(frozen=True, slots=True)
+class _Style:
+    """What the report looks like."""
+
+    title: str | None = setting(None, "Heading of the report.", metavar="TEXT")
+    hide_ids: bool = shared("--hide-ids")
+    paragraph: bool = setting(
+        False, "Write one paragraph of plain text instead, for a data protection impact assessment."
+    )
 
 
 @click.command("report")
 @score_inputs
-@measuring_options("row_scaling", *RESAMPLING)
-@shared.workers()
-@click.option("--title", metavar="TEXT", help="Heading of the report.")
-@shared.hide_ids()
-@click.option(
-    "--paragraph",
-    is_flag=True,
-    help="Write one paragraph of plain text instead, for a data protection impact assessment.",
-)
-@output_to(measure_option(), shared.estimate(), formats=DOCUMENT_FORMATS)
+@options_of(Options, "options", "row_scaling", "intervals", "null")
+@run_options("level", "seed", "cores")
+@options_of(_Style, "style")
+@output_options("measures", "estimate", formats=DOCUMENT_FORMATS)
 @click.pass_context
-def command(
-    ctx: click.Context,
-    inputs: ScoreInputs,
-    options: Options,
-    workers: int,
-    title: str | None,
-    hide_ids: bool,
-    paragraph: bool,
-    output: Output,
-) -> None:
+def command(ctx: click.Context, inputs: ScoreInputs, options: Options, run: Run, style: _Style, output: Output) -> None:
     """Write a report: what the attacker that counts learns in one paragraph, then all results and methods.
 
     SCORES are finished results (a JSON file of `evaluate`, `tandem` or `compare`, a folder that `audit` or `link`
@@ -61,28 +58,28 @@ def command(
         raise UsageError(
             "--key, --speakers, --system and --dev are for score files, but all inputs are finished results"
         )
-    if paragraph and output.format != "html":
+    if style.paragraph and output.format != "html":
         raise UsageError("--paragraph is plain text; expected no -f with it")
-    content = ReportInputs()
+    content, options = ReportInputs(), replace(options, level=run.level, seed=run.seed)
     for path in inputs.finished:
         content.add_result(path)
     files = [] if inputs.all_finished else without_copies(inputs.files())
-    prepare = _prepare_page if output.format == "html" and not paragraph else None
-    with files_abreast(files, workers, meanwhile=prepare) as each:
+    prepare = _prepare_page if output.format == "html" and not style.paragraph else None
+    with files_abreast(files, run, meanwhile=prepare) as each:
         if not inputs.all_finished:
-            settings: dict[str, Any] = {"options": options, "workers": workers, "progress": file_progress(files)}
+            settings: dict[str, Any] = {"options": options, "workers": run.cores, "progress": file_progress(files)}
             content.add_rows(evaluate_files(files, inputs.reading, **settings, each=each))
             content.add_rows(inputs.utility(options))
         with naming_file(" and ".join(inputs.scores)):
-            if paragraph:
+            if style.paragraph:
                 output.emit(assessment_text(content))
                 return
             page = document(
                 content,
                 output.format,
-                title=title,
+                title=style.title,
                 command=command_line(ctx),
-                hide=hide_ids,
+                hide=style.hide_ids,
                 measures=output.measures,
                 estimate=output.estimate,
                 each=each,

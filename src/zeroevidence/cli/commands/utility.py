@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from zeroevidence.cli.options import shared
-from zeroevidence.cli.options.declare import option_group
-from zeroevidence.cli.options.gates import Gates, gate_option
-from zeroevidence.cli.options.measuring import measuring_options
-from zeroevidence.cli.options.output import Output, output_options
+from zeroevidence.cli.declare import options_of, run_options, shared
+from zeroevidence.cli.output import Gates, Output, output_options
 from zeroevidence.cli.printing import terminal_progress
 from zeroevidence.data.files import naming_file
 from zeroevidence.data.threat import UNPROTECTED, Training
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Options
+from zeroevidence.run import Run, setting
 
 if TYPE_CHECKING:
     from zeroevidence.data.corpus import Corpus
@@ -30,11 +28,19 @@ _PAIRS = (("transcripts", "hypotheses"), ("emotions", "recognised"))
 class RecognitionInputs:
     """Files of what was said and felt, and of what a recogniser and a classifier recognised."""
 
-    transcripts: str | None
-    hypotheses: str | None
-    recogniser: str | None
-    emotions: str | None
-    recognised: str | None
+    transcripts: str | None = setting(
+        None, "What was said: lines of `utterance word ...` (Kaldi text).", metavar="FILE"
+    )
+    hypotheses: str | None = setting(None, "What a speech recogniser wrote, like --transcripts.", metavar="FILE")
+    recogniser: str | None = setting(
+        None,
+        "Speech recogniser to run, instead of --hypotheses: with {wav} once for each utterance, with {list} once; "
+        "or, for `audit`, moonshine or whisper of the extra recogniser, or none [default of `audit`: one that is "
+        "installed and no part of the protection].",
+        metavar="COMMAND",
+    )
+    emotions: str | None = setting(None, "Lines of `utterance emotion` (utt2emo).", metavar="FILE")
+    recognised: str | None = setting(None, "Emotions that a classifier recognised, like --emotions.", metavar="FILE")
 
     def __post_init__(self) -> None:
         if self.recogniser is not None and self.hypotheses is not None:
@@ -155,51 +161,45 @@ def evaluate_sound(
     return rows
 
 
-recognition_options = option_group(
-    "recognition",
-    RecognitionInputs,
-    click.option("--transcripts", metavar="FILE", help="What was said: lines of `utterance word ...` (Kaldi text)."),
-    click.option("--hypotheses", metavar="FILE", help="What a speech recogniser wrote, like --transcripts."),
-    click.option(
-        "--recogniser",
-        metavar="COMMAND",
-        help="Speech recogniser to run, instead of --hypotheses: with {wav} once for each utterance, with {list} once; "
-        "or, for `audit`, moonshine or whisper of the extra recogniser, or none [default of `audit`: one that is "
-        "installed and no part of the protection].",
-    ),
-    click.option("--emotions", metavar="FILE", help="Lines of `utterance emotion` (utt2emo)."),
-    click.option("--recognised", metavar="FILE", help="Emotions that a classifier recognised, like --emotions."),
-)
+@dataclass(frozen=True, slots=True)
+class _Speech:
+    """The speech that is compared, and whose words and emotions were recognised."""
+
+    corpus: str | None = shared("--corpus", "its lengths are compared with those of --anonymised")
+    anonymised: str | None = shared("--anonymised")
+    pitch: bool = shared("--pitch", "lengths are always compared")
+    speakers: str | None = shared("--speakers")
+    speech: Training = setting("anonymised", "Speech that the recogniser and the classifier were applied to.")
+    system: str | None = shared("--system", "unprotected for original speech unless given")
+
+    def check(self, recognition: RecognitionInputs) -> None:
+        """Refuse incomplete options before anything is read."""
+        if recognition.bundled:
+            raise UsageError(
+                f"--recogniser {recognition.recogniser} is for `audit`; expected a command with {{wav}} or {{list}}"
+            )
+        if (self.anonymised is None) != (self.corpus is None) and (
+            self.anonymised is not None or recognition.recogniser is None
+        ):
+            raise UsageError("--corpus and --anonymised belong together; expected both")
+        if self.pitch and self.anonymised is None:
+            raise UsageError("--pitch compares speech; expected --corpus and --anonymised")
+        if self.corpus is None and not recognition.any:
+            raise UsageError(
+                "nothing to measure; expected --transcripts and --hypotheses, or --emotions and --recognised, or "
+                "--corpus and --anonymised"
+            )
 
 
 @click.command("utility")
-@recognition_options
-@shared.corpus("its lengths are compared with those of --anonymised")
-@shared.anonymised()
-@shared.pitch("lengths are always compared")
-@shared.speakers()
-@click.option(
-    "--speech",
-    type=click.Choice(get_args(Training)),
-    default="anonymised",
-    show_default=True,
-    help="Speech that the recogniser and the classifier were applied to.",
-)
-@shared.system("unprotected for original speech unless given")
-@measuring_options("intervals", "level", "seed", null=0)
-@gate_option("wer>0.1")
-@output_options
+@options_of(RecognitionInputs, "recognition")
+@options_of(_Speech, "given")
+@options_of(Options, "options", "intervals", fixed={"null": 0})
+@run_options("level", "seed")
+@options_of(Gates, "gates", conditions="for example 'wer>0.1'")
+@output_options("signatures")
 def command(
-    recognition: RecognitionInputs,
-    corpus: str | None,
-    anonymised: str | None,
-    pitch: bool,
-    speakers: str | None,
-    speech: Training,
-    system: str | None,
-    options: Options,
-    gates: Gates,
-    output: Output,
+    recognition: RecognitionInputs, given: _Speech, options: Options, run: Run, gates: Gates, output: Output
 ) -> None:
     """Measure how well words and emotions are recognised in anonymised speech, and how far lengths and pitch agree.
 
@@ -215,34 +215,20 @@ def command(
     from zeroevidence.auditing.protected_speech import read_usable
     from zeroevidence.data.formats.lists import read_classes
 
-    _check(recognition, corpus, anonymised, pitch=pitch)
-    name = system or (UNPROTECTED if speech == "original" else None)
+    given.check(recognition)
+    options = replace(options, level=run.level, seed=run.seed)
+    name = given.system or (UNPROTECTED if given.speech == "original" else None)
     labels = {"system": name} if name else {}
-    original = None if corpus is None else read_usable(corpus, () if anonymised is None else (anonymised,))[0]
-    changed = None if original is None or anonymised is None else original.replaced(anonymised)
-    people = None if speakers is None else read_classes(speakers)
+    released = () if given.anonymised is None else (given.anonymised,)
+    original = None if given.corpus is None else read_usable(given.corpus, released)[0]
+    changed = None if original is None or given.anonymised is None else original.replaced(given.anonymised)
+    people = None if given.speakers is None else read_classes(given.speakers)
     if people is None and original is not None:
         people = {utterance.id: utterance.speaker for utterance in original}
-    rows = recognition.evaluate(people, labels, speech, options, original if speech == "original" else changed)
-    if original is not None and changed is not None and anonymised is not None:
-        with naming_file(anonymised):
-            rows += evaluate_sound(original, changed, labels, options, pitch=pitch)
+    heard = original if given.speech == "original" else changed
+    rows = recognition.evaluate(people, labels, given.speech, options, heard)
+    if original is not None and changed is not None and given.anonymised is not None:
+        with naming_file(given.anonymised):
+            rows += evaluate_sound(original, changed, labels, options, pitch=given.pitch)
     output.emit(output.render(rows))
     gates.judge(rows)
-
-
-def _check(recognition: RecognitionInputs, corpus: str | None, anonymised: str | None, *, pitch: bool) -> None:
-    """Refuse incomplete options before anything is read."""
-    if recognition.bundled:
-        raise UsageError(
-            f"--recogniser {recognition.recogniser} is for `audit`; expected a command with {{wav}} or {{list}}"
-        )
-    if (anonymised is None) != (corpus is None) and (anonymised is not None or recognition.recogniser is None):
-        raise UsageError("--corpus and --anonymised belong together; expected both")
-    if pitch and anonymised is None:
-        raise UsageError("--pitch compares speech; expected --corpus and --anonymised")
-    if corpus is None and not recognition.any:
-        raise UsageError(
-            "nothing to measure; expected --transcripts and --hypotheses, or --emotions and --recognised, or --corpus "
-            "and --anonymised"
-        )

@@ -6,6 +6,7 @@ from typing import Any
 
 from zeroevidence.cli.options import shared
 from zeroevidence.cli.options.declare import Decorator, derived_option, option_group
+from zeroevidence.cli.output import find_measures
 from zeroevidence.evaluation import Options
 
 HELP = {
@@ -30,3 +31,8 @@ def measuring_options(*names: str, **fixed: Any) -> Decorator:
     """Return the options of these fields of `Options`, passed on as `options` with other fields fixed."""
     declared = (derived_option(Options, name, help=HELP[name]) for name in names)
     return option_group("options", lambda **values: Options(**values, **fixed), *declared)
+
+
+def measure_option(detail: str = "JSON holds all [default: the usual ones]") -> Decorator:
+    """Return the option --measure, passed on as `measures`."""
+    return shared.measure(detail, name="measures", callback=lambda _, __, names: find_measures(names))

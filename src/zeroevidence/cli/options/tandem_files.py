@@ -9,7 +9,7 @@ import click
 
 from zeroevidence.cli.options import shared
 from zeroevidence.cli.options.declare import derived_option, option_group
-from zeroevidence.cli.options.score_files import llr_base_option, reading_options
+from zeroevidence.cli.score_files import llr_base_option, reading_options
 from zeroevidence.data.formats.asvspoof import TANDEM_FORMATS, LoadedTandem, Phase, diagnose_tandem, read_tandem
 from zeroevidence.data.formats.asvspoof_sides import Side
 from zeroevidence.errors import Problem

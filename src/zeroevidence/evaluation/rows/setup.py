@@ -18,6 +18,7 @@ from zeroevidence.data.scores import Scores
 from zeroevidence.errors import UsageError
 from zeroevidence.measure.measures import Family
 from zeroevidence.measure.views import LinkabilityMethod, PairSettings
+from zeroevidence.run import setting
 from zeroevidence.uncertainty.level import LEVEL
 
 
@@ -64,17 +65,21 @@ class Options:
     zeroevidence.errors.UsageError: dcf_prior: expected a number between 0 and 1, got 2.0
     """
 
-    linkability: LinkabilityMethod = "density"
-    omega: float = 1.0
-    dcf_prior: float = 0.05
-    calibration: CalibrationMethod = "logistic"
-    ddof: int = 0
-    l2: float = 0.0
-    balanced: bool = False
-    row_scaling: RowScalingChoice = "standardise"
-    intervals: int = 200
+    linkability: LinkabilityMethod = setting("density", "Estimator of linkability.")
+    omega: float = setting(1.0, "Ratio of the priors of mated and non-mated pairs that linkability assumes.")
+    dcf_prior: float = setting(0.05, "Prior of a target in the detection cost.")
+    calibration: CalibrationMethod = setting("logistic", "Calibration of the scores of a search.")
+    ddof: int = setting(0, "Standard deviation of a row of scores: 0 population, 1 sample.")
+    l2: float = setting(0.0, "L2 penalty of the logistic regression.")
+    balanced: bool = setting(False, "Give mated and non-mated pairs the same total weight in the logistic regression.")
+    row_scaling: RowScalingChoice = setting(
+        "standardise", "Scale of each row of a search before calibration; auto: the best on other people."
+    )
+    intervals: int = setting(
+        200, "Groups of people that are left out in turn for the intervals, at most; 0 for no intervals."
+    )
     level: float = LEVEL
-    null: int = 200
+    null: int = setting(200, "Permutations of the null distribution, to test against chance; 0 for no test.")
     seed: int = 0
 
     def __post_init__(self) -> None:

@@ -21,6 +21,7 @@ from zeroevidence.evaluation.results import is_result, refuse_unfinished
 from zeroevidence.evaluation.score_files import Reading, ScoreFile, distinct_names, pool_files, score_files
 from zeroevidence.evaluation.utility import utility_in_folders
 from zeroevidence.forking import Each, forked_map
+from zeroevidence.run import Run
 from zeroevidence.uncertainty.groups import Progress
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ def file_progress(files: Sequence[ScoreFile]) -> Callable[[int], Progress | None
 
 
 def files_abreast(
-    files: Sequence[ScoreFile], workers: int, meanwhile: Callable[[], object] | None = None
+    files: Sequence[ScoreFile], run: Run, meanwhile: Callable[[], object] | None = None
 ) -> AbstractContextManager[Each]:
     """Provide a `map` over score files: by several processes where these fit into memory together.
 
@@ -106,13 +107,13 @@ def files_abreast(
     ----------
     files
         The score files.
-    workers
-        Processes that each is resampled by; with several of them, one file is evaluated after the other.
+    run
+        With several cores, which resample each file, one file is evaluated after the other.
     meanwhile
         What to do here while other processes work, where they do.
     """
     small = all(_is_small(Path(path)) for file in files for path in file.paths)
-    return forked_map(meanwhile=meanwhile) if small and workers == 1 else nullcontext(map)
+    return forked_map(meanwhile=meanwhile) if small and run.cores == 1 else nullcontext(map)
 
 
 def _is_small(path: Path) -> bool:
