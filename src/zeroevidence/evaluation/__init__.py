@@ -6,7 +6,8 @@ from zeroevidence.evaluation.comparison import Comparison, compare
 from zeroevidence.evaluation.curves import add_similarity
 from zeroevidence.evaluation.evaluate import evaluate
 from zeroevidence.evaluation.finding.beside import flag_rows
-from zeroevidence.evaluation.finding.finding import Finding, findings
+from zeroevidence.evaluation.finding.facts import Finding
+from zeroevidence.evaluation.finding.finding import findings
 from zeroevidence.evaluation.results import read_result, read_results, save_results
 from zeroevidence.evaluation.rows.about import About
 from zeroevidence.evaluation.rows.curves import Curve, People, Points, Recordings, Surface, Trials

@@ -30,7 +30,8 @@ from zeroevidence.evaluation.comparison import (
     value_of,
 )
 from zeroevidence.evaluation.evaluate import evaluate
-from zeroevidence.evaluation.finding.finding import SystemAttackers, attackers_by_system, findings
+from zeroevidence.evaluation.finding.facts import SystemAttackers
+from zeroevidence.evaluation.finding.finding import findings
 from zeroevidence.evaluation.results import read_results, read_search
 from zeroevidence.evaluation.rows.evaluation import Evaluation
 from zeroevidence.evaluation.rows.measure_result import MeasureResult, SampledPeople, with_limits
@@ -291,8 +292,7 @@ def _read_audit(folder: str, name: str) -> _AuditedSystem:
     scores = read_attack_scores(folder)
     if len(scores) != len(rows):
         raise InputError(f"scores of {len(scores)} attackers, and {len(rows)} in the result", path=folder)
-    finding = findings(rows)[0]
-    return _AuditedSystem(name, folder, rows, scores, attackers_by_system(rows, finding)[0])
+    return _AuditedSystem(name, folder, rows, scores, findings(rows)[0].systems[0])
 
 
 def _groups(audits: Sequence[_AuditedSystem]) -> list[tuple[str, tuple[int, ...]]]:

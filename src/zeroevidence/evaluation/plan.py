@@ -368,4 +368,4 @@ def _spreads(pilot: Evaluation) -> tuple[dict[str, tuple[float, Spread]], int]:
 
 def strongest_attack(rows: Sequence[Evaluation]) -> Evaluation:
     """The row of a pilot to plan from: the one that its finding is about."""
-    return rows[findings(rows)[0].strongest]
+    return findings(rows)[0].row

@@ -12,7 +12,7 @@ from zeroevidence.data.formats.attack_scores import write_attack_scores
 from zeroevidence.data.writing import write_atomically
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation.finding.chance import strongest_row
-from zeroevidence.evaluation.finding.finding import SystemAttackers, attackers_by_system
+from zeroevidence.evaluation.finding.facts import SystemAttackers
 from zeroevidence.evaluation.results import to_json
 from zeroevidence.report.document import document
 from zeroevidence.report.evaluations import to_text
@@ -146,7 +146,7 @@ def overview_text(audits: Sequence[Audit], following: Sequence[str]) -> str:
     lead = []
     for audit in audits:
         system = audit.strongest.labels.get("system", "")
-        lead += [f"{system}: {verdict(audit.rows).headline}.", short_sentence(audit.rows, audit.finding), " "]
+        lead += [f"{system}: {verdict(audit.rows).headline}.", short_sentence(audit.finding), " "]
     level = audits[0].strongest.setup.level
     title = f"Recordings that get the right name [%], with {interval_title(level)}"
     grid = Grid(title, _HEADINGS, tuple(map(_line, audits)), 1)
@@ -154,7 +154,7 @@ def overview_text(audits: Sequence[Audit], following: Sequence[str]) -> str:
 
 
 def _line(audit: Audit) -> tuple[str, ...]:
-    (system, *_), rows = attackers_by_system(audit.rows, audit.finding), audit.rows
+    system, rows = audit.finding.systems[0], audit.rows
     guess = f"{100.0 / rows[system.counting].counts['identities']:.3g}"
     name = rows[system.counting].labels.get("system", "")
     compares, trained = (_best(audit, system, trained=learned) for learned in (False, True))

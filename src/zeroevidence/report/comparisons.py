@@ -17,8 +17,8 @@ from zeroevidence.report.layout import heading, interval, interval_title, number
 from zeroevidence.report.page_tables import Cell, HtmlTable, count_cell, number_cell
 from zeroevidence.report.rendering import render_grids
 from zeroevidence.report.table import Grid, records_to_csv
-from zeroevidence.report.verdict.comparison import comparison_sentence
-from zeroevidence.report.verdict.phrases import Verdict, unbroken
+from zeroevidence.report.verdict.others import comparison_sentence
+from zeroevidence.report.verdict.phrases import unbroken
 from zeroevidence.uncertainty.level import alpha, percent
 
 SCHEMA = "zeroevidence/comparison/2"
@@ -265,24 +265,3 @@ def comparison_tables(comparison: Comparison) -> dict[str, Any]:
         "ranking": HtmlTable((("system", ""), ("group", ""), value, ends), ranking, 1),
         "pairs": HtmlTable((("difference", ""), ("value", ""), of_pairs, ("p", corrected), seen), pairs, 1),
     }
-
-
-def comparison_verdict(comparisons: Sequence[Comparison]) -> Verdict:
-    """Which system discloses least, and whether the trials tell it from the others."""
-    sentences = [comparison_sentence(comparison) for comparison in comparisons]
-    least = list(dict.fromkeys(comparison.ranking[0].system for comparison in comparisons))
-    systems = list(dict.fromkeys(system.system for comparison in comparisons for system in comparison.ranking))
-    of_two, other = len(systems) == 2, systems[-1]
-    if len(least) > 1:
-        headline = f"The measures disagree on which discloses {'less' if of_two else 'least'}"
-    elif told := [comparison for comparison in comparisons if comparison.is_first_told_apart]:
-        headline = f"{least[0]} discloses {f'less than {other}' if of_two else 'least'}"
-        if len(told) < len(comparisons):
-            measures = list(dict.fromkeys(MEASURES[comparison.measure].title for comparison in told))
-            headline += f", though it is told apart only by {' and '.join(measures)}"
-    else:
-        headline = "Neither system is shown to disclose less" if of_two else "No system is shown to disclose least"
-    sentences.append(
-        "A system that discloses less than others need not protect well; each system's results say whether it does."
-    )
-    return Verdict("described", headline, unbroken(" ".join(sentences)))

@@ -16,8 +16,8 @@ def assessment_text(inputs: ReportInputs) -> str:
 
     Results that are not about who somebody is have no such paragraph; theirs is the conclusion with its reasons.
     """
-    from zeroevidence.report.comparisons import comparison_verdict
     from zeroevidence.report.verdict import verdict
+    from zeroevidence.report.verdict.others import comparison_verdict
 
     conclusion = verdict(inputs.rows) if inputs.rows else comparison_verdict(inputs.comparisons)
     reasons = " ".join(conclusion.summary) or conclusion.paragraph

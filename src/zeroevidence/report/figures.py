@@ -13,8 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from zeroevidence.evaluation import Evaluation, Finding, findings
-from zeroevidence.evaluation.finding.chance import row_chosen_on_development
-from zeroevidence.evaluation.finding.finding import FEW_ROWS, further_rows, same_setting
+from zeroevidence.evaluation.finding.chance import row_chosen_on_development, same_setting
 from zeroevidence.forking import Each, cores
 from zeroevidence.plot import KINDS, available, draw
 from zeroevidence.plot.canvas import file_bytes, prepare_drawing, style, svg_text
@@ -77,29 +76,27 @@ class ReportFigure:
 
 
 def draw_figures(
-    rows: Sequence[Evaluation], finding: Finding, *, hide: bool = False, each: Each = map
+    finding: Finding, *, hide: bool = False, each: Each = map
 ) -> tuple[list[ReportFigure], dict[str, list[Panel]]]:
     """Draw every figure that these results allow; return them with the curves of those that can be read off.
 
     `each` applies a function to every figure, as `map` does.
     """
-    drawn = list(each(_figure, figure_jobs(rows, finding, hide=hide)))
+    drawn = list(each(_figure, figure_jobs(finding, hide=hide)))
     return [figure for figure, _ in drawn], {figure.id: panels for figure, panels in drawn if panels}
 
 
-def figure_jobs(rows: Sequence[Evaluation], finding: Finding, *, hide: bool = False) -> list[FigureJob]:
+def figure_jobs(finding: Finding, *, hide: bool = False) -> list[FigureJob]:
     """Return the figures that these results allow, with the rows that each shows.
 
     Curves of several rows share a figure: the strongest attacker, the others on the same system, its bounds, and the
     strongest on other systems. Figures of one row are of the strongest; maps of protections stand side by side.
     """
-    strong = rows[finding.strongest]
-    about_attribute = finding.question == "attribute"
-    together = _of_attribute(rows, finding) if about_attribute else _chosen(rows, finding)
-    mapped = [row for row in rows if row.maps and (not about_attribute or _same_attribute(row, strong))][:_MOST]
-    rows = together if about_attribute else list(rows)
-    further = further_rows(rows, finding) if len(rows) > FEW_ROWS and not about_attribute else frozenset()
-    first = [row for i, row in enumerate(rows) if i not in further]
+    strong, about_attribute = finding.row, finding.question == "attribute"
+    together = _of_attribute(finding) if about_attribute else _chosen(finding)
+    mapped = [row for row in finding.rows if row.maps and (not about_attribute or _same_attribute(row, strong))][:_MOST]
+    rows = together if about_attribute else list(finding.rows)
+    first = [row for i, row in enumerate(rows) if i not in finding.further]
     kinds = available([*rows, *mapped]) if rows or mapped else []
     order = [kind for kind in _FIRST if kind in kinds] + [kind for kind in kinds if kind not in _FIRST]
     jobs = []
@@ -179,9 +176,9 @@ def _rows_for(
     return KINDS[kind].of([strong, *together, *rows])[:1]
 
 
-def _of_attribute(rows: Sequence[Evaluation], finding: Finding) -> list[Evaluation]:
+def _of_attribute(finding: Finding) -> list[Evaluation]:
     """The rows on the same attribute and class, tested; of many the strongest attacker on each system."""
-    strong = rows[finding.strongest]
+    rows, strong = finding.rows, finding.row
     same = [
         i
         for i, row in enumerate(rows)
@@ -212,11 +209,11 @@ def _same_attribute(row: Evaluation, other: Evaluation) -> bool:
     )
 
 
-def _chosen(rows: Sequence[Evaluation], finding: Finding) -> list[Evaluation]:
+def _chosen(finding: Finding) -> list[Evaluation]:
     """Rows to draw together, in the order they came."""
+    rows, strong = finding.rows, finding.row
     if len(rows) <= _MOST:
         return list(rows)
-    strong = rows[finding.strongest]
     places = [finding.strongest, *(i for i in (finding.control, finding.floor) if i is not None)]
     places += [
         i
@@ -286,7 +283,7 @@ def draw_files(
 
 
 def _jobs(rows: Sequence[Evaluation]) -> list[FigureJob]:
-    return figure_jobs(rows, findings(rows)[0]) if rows else []
+    return figure_jobs(findings(rows)[0]) if rows else []
 
 
 def _files(job: FigureJob, formats: tuple[str, ...]) -> FigureFile:

@@ -102,15 +102,13 @@ def report_measures(rows: Sequence[Evaluation], measures: Sequence[str] | None =
     return list(dict.fromkeys(scalars))
 
 
-def headline_numbers(rows: Sequence[Evaluation], finding: Finding, measures: Sequence[str]) -> list[HeadlineNumber]:
+def headline_numbers(finding: Finding, measures: Sequence[str]) -> list[HeadlineNumber]:
     """Numbers of the strongest row beside its bounds."""
-    row = rows[finding.strongest]
-    plain, noise = (None if i is None else rows[i] for i in (finding.control, finding.floor))
-    return [_headline_number(name, row, plain, noise) for name in measures if name in row.metrics]
+    return [_headline_number(name, finding) for name in measures if name in finding.row.metrics]
 
 
-def _headline_number(name: str, row: Evaluation, plain: Evaluation | None, noise: Evaluation | None) -> HeadlineNumber:
-    result = row.metrics[name]
+def _headline_number(name: str, finding: Finding) -> HeadlineNumber:
+    row, result = finding.row, finding.row.metrics[name]
     return HeadlineNumber(
         name,
         measure_title(name),
@@ -119,10 +117,10 @@ def _headline_number(name: str, row: Evaluation, plain: Evaluation | None, noise
         bounds(result),
         null_cell(row, name, " "),
         "" if result.p_value is None else unbroken(p_text(result.p_value)),
-        _value(plain, name),
-        _value(noise, name),
+        _value(finding.unprotected, name),
+        _value(finding.noise, name),
         meaning(row, name),
-        strip_of(name, row, plain),
+        strip_of(name, row, finding.unprotected),
         tuple((column.title, text) for column in REPORT_COLUMNS if (text := _column_text(result, column))),
     )
 

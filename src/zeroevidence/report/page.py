@@ -19,7 +19,6 @@ from zeroevidence._version import __version__
 from zeroevidence.data.printable import printable
 from zeroevidence.errors import MissingExtra, UsageError
 from zeroevidence.evaluation import Comparison, Evaluation
-from zeroevidence.evaluation.finding.finding import FEW_ROWS, further_rows
 from zeroevidence.evaluation.rows.curves import Points, Surface
 from zeroevidence.forking import Each
 from zeroevidence.plot.canvas import prepare_drawing
@@ -27,14 +26,15 @@ from zeroevidence.plot.rows import row_names
 from zeroevidence.protect.release import shown_fields
 from zeroevidence.report import page_tables as tables
 from zeroevidence.report.bibliography import references
-from zeroevidence.report.comparisons import comparison_notes, comparison_tables, comparison_verdict
+from zeroevidence.report.comparisons import comparison_notes, comparison_tables
 from zeroevidence.report.figures import PICTURE, draw_figures, plain_panels
 from zeroevidence.report.inputs import Card
 from zeroevidence.report.layout import common_level, interval_title, label_text, raised_flags
 from zeroevidence.report.numbers import REPORT_COLUMNS, describe_methods, headline_numbers, report_measures
 from zeroevidence.report.utility import NOTE, untried_numbers, utility_notes
 from zeroevidence.report.verdict import Verdict, verdict
-from zeroevidence.report.verdict.phrases import learning_curves, system_text
+from zeroevidence.report.verdict.others import comparison_verdict
+from zeroevidence.report.verdict.phrases import curve_sentence, system_text
 from zeroevidence.report.verdict.summary import NEXT_COMMANDS
 
 if TYPE_CHECKING:
@@ -185,10 +185,9 @@ def _results(
             "shared_labels": "",
             "readoff": "",
         }
-    further = further_rows(rows, finding) if len(rows) > FEW_ROWS else frozenset()
-    numbers = headline_numbers(rows, finding, measures)
+    numbers = headline_numbers(finding, measures)
     people, people_left = tables.people_table(rows, finding)
-    figures, curves = draw_figures(rows, finding, hide=hide, each=each)
+    figures, curves = draw_figures(finding, hide=hide, each=each)
     picture = next((figure for figure in figures if figure.id == f"figure-{PICTURE}"), None)
     return {
         "numbers": numbers,
@@ -202,11 +201,13 @@ def _results(
         "people_left": people_left,
         "recordings": tables.recordings_table(rows, finding),
         "recordings_note": f"{NOTE} {untried_numbers(rows)}".strip(),
-        "effort": tables.effort_table(rows, further),
+        "effort": tables.effort_table(rows, finding.further),
         "utility": tables.utility_table(rows, chosen),
         "utility_notes": utility_notes(rows),
-        "learning_curves": learning_curves(rows[finding.strongest]),
-        "rows": tables.all_rows(rows, finding.strongest if len(rows) > 1 else None, measures, further),
+        "learning_curves": [
+            (curve_sentence(curve), list(zip(curve.amount, curve.bits, strict=True))) for curve in finding.curves
+        ],
+        "rows": tables.all_rows(rows, finding.strongest if len(rows) > 1 else None, measures, finding.further),
         "shared_labels": tables.shared_labels(rows),
         "figures": [figure for figure in figures if figure is not picture],
         "picture": picture,

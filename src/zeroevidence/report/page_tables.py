@@ -8,7 +8,7 @@ from math import isnan, nan
 from typing import TypeAlias
 
 from zeroevidence.evaluation import Evaluation, Finding, MeasureResult
-from zeroevidence.evaluation.finding.finding import PEOPLE_LABELS
+from zeroevidence.evaluation.finding.chance import PEOPLE_LABELS
 from zeroevidence.evaluation.people import hubs
 from zeroevidence.measure.measures import MEASURES
 from zeroevidence.measure.pairs.zebra import tag_of

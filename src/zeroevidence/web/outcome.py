@@ -11,12 +11,12 @@ from zeroevidence.data.json_values import load_json, plain, typed
 from zeroevidence.evaluation import Comparison, Evaluation
 from zeroevidence.evaluation.results import to_json
 from zeroevidence.plot.canvas import FORMATS
-from zeroevidence.report.comparisons import comparison_verdict
 from zeroevidence.report.document import document
 from zeroevidence.report.figures import VerdictPicture, figure_processes, figure_titles, verdict_picture
 from zeroevidence.report.inputs import ReportInputs
 from zeroevidence.report.page import hidden
 from zeroevidence.report.verdict import Verdict, verdict
+from zeroevidence.report.verdict.others import comparison_verdict
 from zeroevidence.web.request import DRAWING, JobProgress
 
 REPORT, RESULT, FIGURES, OUTCOME = "report.html", "result.json", "figures.zip", "outcome.json"

@@ -39,7 +39,7 @@ def test_the_short_sentence_is_that_of_the_result_file(audit_rows):
     found = verdict(audit_rows).finding
     document = json.loads(to_json(audit_rows))["rows"]
     best, plain = document[found.strongest], document[found.control]
-    assert short_sentence(audit_rows, found).replace("\u00a0", " ") == (
+    assert short_sentence(found).replace("\u00a0", " ") == (
         f"The right one of 20 people is named in {100 * best['metrics']['top1']['value']:.3g} % of recordings; "
         f"guessing 5 %, unprotected {100 * plain['metrics']['top1']['value']:.3g} %."
     )
@@ -47,7 +47,7 @@ def test_the_short_sentence_is_that_of_the_result_file(audit_rows):
 
 def test_the_short_sentence_of_single_comparisons(pairs):
     rows = [pairs(1.5, system="s")]
-    text = short_sentence(rows, verdict(rows).finding).replace("\u00a0", " ")
+    text = short_sentence(verdict(rows).finding).replace("\u00a0", " ")
     share = 100 * rows[0].number("d_ece") / 0.7213475
     assert text == (f"The doubt whether two recordings are of one person shrinks by {share:.3g} %; guessing 0 %.")
 

@@ -6,8 +6,8 @@ from itertools import combinations
 import pytest
 
 from zeroevidence.evaluation.comparison import Comparison, PairwiseDifference, RankedSystem
-from zeroevidence.report.comparisons import comparison_notes, comparison_tables, comparison_verdict, render_comparisons
-from zeroevidence.report.verdict.comparison import comparison_sentence
+from zeroevidence.report.comparisons import comparison_notes, comparison_tables, render_comparisons
+from zeroevidence.report.verdict.others import comparison_sentence, comparison_verdict
 from zeroevidence.uncertainty.compare import Difference
 
 

@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from tests.report.verdict.made import AGAINST, check_sides, search_row, text
-from zeroevidence.evaluation import Curve
+from zeroevidence.evaluation import Curve, findings
 from zeroevidence.evaluation.rows.about import TrainingEffort
 from zeroevidence.evaluation.rows.flags import flag
 from zeroevidence.report.page_tables import effort_table
-from zeroevidence.report.verdict.phrases import learning_curves, rising_sentences
+from zeroevidence.report.verdict.phrases import curve_sentence
 
 ABOUT = replace(AGAINST.informed, development=1.5, spent=TrainingEffort(40, 7, 12, 320))
 ROW = search_row(0.4, 1.6, about=ABOUT, system="pitch", backend="whitened", encoder="campplus-trained")
@@ -20,7 +20,7 @@ RISING = LEVEL.with_flags(flag("still-rising", gain=0.6))
 def test_a_rising_curve_makes_the_verdict_a_lower_bound():
     check_sides(text, "gives away at least 1.60 bits", [[RISING]], [[LEVEL], [ROW]])
     check_sides(text, "instead of 20 it learned 0.60 bits more; this has not levelled off.", [[RISING]], [[LEVEL]])
-    assert learning_curves(LEVEL)[0].sentence.endswith("0.60 bits more; this has levelled off.")
+    assert curve_sentence(findings([LEVEL])[0].curves[0]).endswith("0.60 bits more; this has levelled off.")
 
 
 @pytest.mark.parametrize(
@@ -34,9 +34,9 @@ def test_a_rising_curve_makes_the_verdict_a_lower_bound():
 )
 def test_each_kind_of_curve_has_its_flag(curve, over, code):
     row = replace(ROW, curves={curve: Curve((6.0, 12.0), (1.0, 0.9))})
-    assert rising_sentences(row) == []
-    (sentence,) = rising_sentences(row.with_flags(flag(code, gain=0.1, amount=12, before=6)))
-    assert f"With 12 {over} instead of 6 it learned 0.10 bits less" in sentence
+    assert findings([row])[0].rising == []
+    (rising,) = findings([row.with_flags(flag(code, gain=0.1, amount=12, before=6))])[0].rising
+    assert f"With 12 {over} instead of 6 it learned 0.10 bits less" in curve_sentence(rising)
 
 
 def test_the_table_holds_the_training_effort_of_every_attacker():

@@ -17,9 +17,9 @@ from tests.report.verdict.made import (
     short,
     text,
 )
-from zeroevidence.evaluation import MeasureResult
+from zeroevidence.evaluation import MeasureResult, findings
+from zeroevidence.evaluation.finding.facts import NamedPeople
 from zeroevidence.evaluation.rows.about import TrainingEffort
-from zeroevidence.report.verdict import verdict
 from zeroevidence.report.verdict.details import exposed_share, most_exposed, named_for_everybody, named_people
 from zeroevidence.uncertainty.null import Null
 
@@ -58,7 +58,7 @@ def test_the_headline_counts_the_named_where_nothing_leaks_on_average(plain):
 
 
 def share_of(row):
-    return named_people(row).text
+    return named_people(NamedPeople.of(row))
 
 
 def changed(**fields):
@@ -109,7 +109,7 @@ def test_limits_on_exposed_people(search):
     row = search(1.0, seed=2, system="s")
 
     def exposed(row):
-        return " ".join(part.text for part in exposed_share(row))
+        return " ".join(exposed_share(findings([row])[0]))
 
     missed, shown = (
         replace(row, people=replace(row.people, named=(True,) * 20, alid=(bits,) * 20)) for bits in (0.1, 1.1)
@@ -124,7 +124,7 @@ def test_limits_on_exposed_people(search):
 
 def exposed_text(people, chance="beaten"):
     row = search_row(people=people, chance=chance)
-    return " ".join(most_exposed(row, verdict([row]).finding))
+    return " ".join(most_exposed(findings([row])[0]))
 
 
 def test_who_is_named_or_most_exposed():
@@ -158,9 +158,8 @@ def test_who_is_named_or_most_exposed():
     ],
 )
 def test_names_that_come_up_for_everybody(falsely, words):
-    sentences = named_for_everybody(
-        search_row(people=listed_people([0.0 if falsely == (0.2, 0.05) else 0.5, 0.5], falsely=falsely))
-    )
+    people = listed_people([0.0 if falsely == (0.2, 0.05) else 0.5, 0.5], falsely=falsely)
+    sentences = named_for_everybody(findings([search_row(people=people)])[0])
     assert bool(sentences) == bool(words)
     assert all(word in sentences[0] for word in words)
 

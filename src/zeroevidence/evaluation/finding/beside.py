@@ -9,8 +9,7 @@ from typing import Literal
 import numpy as np
 
 from zeroevidence.data.threat import UNPROTECTED
-from zeroevidence.evaluation.finding.chance import Chance, chances
-from zeroevidence.evaluation.finding.finding import same_people, same_setting
+from zeroevidence.evaluation.finding.chance import Chance, chances, same_people, same_setting
 from zeroevidence.evaluation.rows.evaluation import Evaluation
 from zeroevidence.evaluation.rows.flags import Flag, flag, is_above_half
 from zeroevidence.evaluation.rows.measure_result import MeasureResult

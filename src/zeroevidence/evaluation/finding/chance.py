@@ -14,6 +14,9 @@ from zeroevidence.measure.measures import MEASURES, ordering_measures
 from zeroevidence.uncertainty.compare import holm
 from zeroevidence.uncertainty.level import LEAST_PEOPLE, alpha
 
+_SETTING = ("dataset", "split", "sex", "encoder", "backend")
+PEOPLE_LABELS = ("dataset", "split", "sex")  # of the people that a row is about
+
 
 @dataclass(frozen=True, slots=True)
 class Chance:
@@ -245,3 +248,27 @@ def row_learning_most(rows: Sequence[Evaluation], numbers: Sequence[int], chance
 def _most_to_learn(row: Evaluation, name: str) -> float:
     """Return what there is to learn: bits of searches of different sizes are compared as shares of it."""
     return log2(row.counts["identities"]) if MEASURES[name].high_note == "log2 N" and row.is_search else 1.0
+
+
+def same_people(row: Evaluation, other: Evaluation) -> bool:
+    """Whether two rows are about the same people."""
+    return all(row.labels.get(name) == other.labels.get(name) for name in PEOPLE_LABELS)
+
+
+def same_setting(row: Evaluation, other: Evaluation) -> bool:
+    """Whether two rows are of the same data and back-end."""
+    return all(row.labels.get(name) == other.labels.get(name) for name in _SETTING)
+
+
+def same_attempt(row: Evaluation, other: Evaluation) -> bool:
+    """Whether two rows attack the same system on the same people, or are the same kind of bound."""
+    same_system = row.labels.get("system") == other.labels.get("system")
+    return same_system and row.about.role == other.about.role and same_people(row, other)
+
+
+def bound_row(rows: Sequence[Evaluation], numbers: Sequence[int], best: int, role: str) -> int | None:
+    """The row of a bound of the same people, by the same encoder and back-end where there is one; none for a bound."""
+    if rows[best].about.is_bound:
+        return None
+    candidates = [i for i in numbers if rows[i].about.role == role and same_people(rows[i], rows[best])]
+    return next((i for i in candidates if same_setting(rows[i], rows[best])), candidates[0] if candidates else None)

@@ -11,7 +11,7 @@ import numpy as np
 
 from zeroevidence.attack.attackers import ATTACKERS
 from zeroevidence.evaluation import Evaluation, findings
-from zeroevidence.evaluation.finding.finding import SystemAttackers, attackers_by_system
+from zeroevidence.evaluation.finding.facts import SystemAttackers
 from zeroevidence.measure.pairs.zebra import D_ECE_MAX
 from zeroevidence.plot.canvas import (
     BLACK,
@@ -70,7 +70,7 @@ def _drawable(row: Evaluation) -> bool:
 
 def _shown(rows: Sequence[Evaluation]) -> list[SystemAttackers]:
     """The systems with their best attackers; of many systems the attacker that counts alone."""
-    systems = attackers_by_system(rows, findings(rows)[0])
+    systems = list(findings(rows)[0].systems)
     if sum(len(system.best) for system in systems) > _MOST_BARS:
         systems = [replace(system, best=(system.counting,)) for system in systems[:_MOST_SYSTEMS]]
     return systems

@@ -15,15 +15,13 @@ __all__ = ["Verdict", "verdict"]
 
 def verdict(rows: Sequence[Evaluation]) -> Verdict:
     """Return the verdict on all rows together, people before attributes; there must be at least one row."""
-    all_findings = findings(rows)
-    first = all_findings[0]
-    concealed = [finding for finding in all_findings if finding.question == "attribute"]
-    attribute = attribute_verdict(rows, concealed[0], concealed[1:]) if concealed else None
-    if first.question == "attribute" and attribute is not None:
-        return attribute
+    first, *others = findings(rows)
+    if first.question == "attribute":
+        return attribute_verdict(first, others)
     if first.question == "spoofing":
-        return other_verdict(rows, first)
-    identity = identity_verdict(rows, first)
-    if attribute is None:
+        return other_verdict(first)
+    identity = identity_verdict(first)
+    if not others:
         return identity
+    attribute = attribute_verdict(others[0], others[1:])
     return replace(identity, others=(*identity.others, f"{attribute.headline}. {attribute.paragraph}"))

@@ -11,50 +11,44 @@ trials were known to be of different sessions. Where an attacker who hears no vo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import inf, log2
 
 from zeroevidence.attack.attackers import ATTACKERS
 from zeroevidence.evaluation import Evaluation, Finding
-from zeroevidence.evaluation.finding.chance import Chance
-from zeroevidence.evaluation.finding.finding import Level
+from zeroevidence.evaluation.finding.facts import Level, NamedPeople
 from zeroevidence.evaluation.resampling import SHOWN
-from zeroevidence.evaluation.rows.evaluation import number_or_none
-from zeroevidence.measure.pairs.zebra import D_ECE_MAX, tag_odds, tag_of
+from zeroevidence.measure.pairs.zebra import tag_odds, tag_of
 from zeroevidence.report.verdict.details import (
-    ON_AVERAGE,
     exposed_share,
     most_exposed,
-    named_beyond_chance,
     named_for_everybody,
     named_people,
     protocol_sentences,
     room_sentences,
 )
 from zeroevidence.report.verdict.phrases import (
-    LimitedValue,
-    Statement,
     Verdict,
     capitalise,
     caution_sentence,
     chance_sentence,
-    chosen_attempt,
-    group_labels,
+    confidence,
+    curve_sentence,
+    evidence_share,
     group_text,
-    limited_value,
+    how_chosen,
     most_given_away,
     named_share,
     paragraph,
     percent,
+    removed_before,
     removed_share,
-    rising_sentences,
     rounded_power,
     said_bound,
     system_text,
     unbroken,
     vacuous_limit,
 )
-from zeroevidence.report.verdict.summary import assessment, next_commands, summary
+from zeroevidence.report.verdict.summary import ON_AVERAGE, assessment, next_commands, summary
 
 _UNPROTECTED: dict[Level, str] = {
     "recognised": "Unprotected recordings are recognised; no protection was measured",
@@ -83,67 +77,59 @@ _ANY: dict[Level, str] = {
 }
 
 
-def identity_verdict(rows: Sequence[Evaluation], finding: Finding) -> Verdict:
+def identity_verdict(finding: Finding) -> Verdict:
     """Return the verdict on how well people are recognised."""
-    row = rows[finding.strongest]
-    chance = finding.chance[finding.strongest]
-    who = f"{_who(rows, finding)} "
-    first, *rest = _searched(rows, finding) if row.is_search else _compared(rows, finding)
-    tested = "these results" if row.is_search else "this"
-    leaks = finding.level in ("recognised", "leaks") or bool(named_beyond_chance(row))
-    statements: list[Statement | str] = [
-        Statement(who + first.text, first.limits),
-        *([named_people(row)] if row.is_search else []),
+    row = finding.row
+    learned, *rest = _searched(finding) if row.is_search else _compared(finding)
+    sentences = [
+        f"{_who(finding)} {learned}",
         *rest,
-        *([] if not row.is_search else exposed_share(row)),
-        chance_sentence(row, chance, tested),
-        *_several_recordings(row, chance),
-        *protocol_sentences(rows, finding),
-        *([] if not row.is_search else most_exposed(row, finding)),
-        *named_for_everybody(row),
-        *room_sentences(rows, finding, leaks=leaks),
-        *_cautions(rows, finding),
+        chance_sentence(row, finding.tested, "these results" if row.is_search else "this"),
+        *_several_recordings(finding),
+        *protocol_sentences(finding),
+        *(most_exposed(finding) if row.is_search else ()),
+        *named_for_everybody(finding),
+        *room_sentences(finding),
+        *_cautions(finding),
     ]
-    named = group_labels(rows, finding)
-    others = tuple(
-        _short(rows[i], finding.chance[i].beaten, named) for i in finding.by_system if i != finding.strongest
-    )
-    text = paragraph(statements, row.setup.level)
+    others = (_short(finding, i) for i in finding.by_system if i != finding.strongest)
+    short = summary(finding)
     return Verdict(
         finding.level,
-        _headline(row, finding.level),
-        text,
+        headline(finding),
+        paragraph(sentences, row.setup.level),
         tuple(map(unbroken, others)),
         finding,
-        summary(rows, finding),
-        next_commands(rows, finding),
-        assessment(rows, finding),
+        short,
+        next_commands(finding),
+        assessment(finding, short),
     )
 
 
-def _headline(row: Evaluation, level: Level) -> str:
-    threat, named = row.about.threat, named_beyond_chance(row)
-    if named and level in ON_AVERAGE:
+def headline(finding: Finding) -> str:
+    """Return the conclusion in one line."""
+    about, named = finding.row.about, finding.named.beyond_chance
+    if named and finding.level in ON_AVERAGE:
         people = "1 person is" if named == 1 else f"{named} people are"
         return f"On average no leak was found, but {people} named in nearly all of their recordings"
-    by_level = _ANY
-    if row.about.is_bound:
-        by_level = _ANY | (_NOISE if row.about.role == "floor" else _UNPROTECTED)
-    elif threat is not None and "anonymised" in (threat.enrolment, threat.trial):
-        by_level = _ANY | _PROTECTED
-    return by_level[level]
+    by_level: dict[Level, str] = {}
+    if about.is_bound:
+        by_level = _NOISE if about.role == "floor" else _UNPROTECTED
+    elif about.threat is not None and "anonymised" in (about.threat.enrolment, about.threat.trial):
+        by_level = _PROTECTED
+    return by_level.get(finding.level) or _ANY[finding.level]
 
 
-def _who(rows: Sequence[Evaluation], finding: Finding) -> str:
+def _who(finding: Finding) -> str:
     """The attacker as the subject of the first sentence."""
-    row = rows[finding.strongest]
-    system, backend = row.labels.get("system"), row.labels.get("backend")
-    attacker, details = _attacker(row, several=len(finding.by_system) > 1 and system is not None)
+    row, most = finding.row, most_given_away(finding)
+    backend, several = row.labels.get("backend"), len(finding.by_system) > 1 and "system" in row.labels
+    attacker, details = _attacker(row, several=several)
     details += [f"{backend} scores"] if backend else []
     attacker += f" ({', '.join(details)})" if details else ""
-    most = most_given_away(rows, finding)
     if len(finding.attempts) > 1:
-        attacker = f"{chosen_attempt(finding)}, {'by ' if row.about.threat is not None else ''}{attacker},"
+        by = "by " if row.about.threat is not None else ""
+        attacker = f"of {len(finding.attempts)} attempts, the one {how_chosen(finding)}, {by}{attacker},"
     return f"{most}: {attacker}" if most else capitalise(attacker)
 
 
@@ -160,55 +146,44 @@ def _attacker(row: Evaluation, *, several: bool) -> tuple[str, list[str]]:
         adapter = ["adapter network"] if threat.adapter else []
         return f"an attacker who {ATTACKERS[threat.name].title}", [threat.name, *adapter]
     sides = [f"enrolment {threat.enrolment}", f"trained on {threat.trained_on}"]
-    if threat.name == "other":  # a threat model without a name
-        return "an attacker", sides
-    return f"the attacker {threat.name!r}", sides
+    return "an attacker" if threat.name == "other" else f"the attacker {threat.name!r}", sides  # other: without a name
 
 
-def _searched(rows: Sequence[Evaluation], finding: Finding) -> list[Statement]:
-    row = rows[finding.strongest]
-    people = row.counts["identities"]
-    top = limited_value(rows, finding, "top1", 1.0)
-    plain = None if finding.control is None else rows[finding.control].number("top1")
+def _searched(finding: Finding) -> list[str]:
+    """A search: how often it finds the right person, and whom."""
+    people, plain = finding.row.counts["identities"], finding.unprotected
     against = [f"guessing would do so for {percent(1.0 / people)}"]
-    if plain is not None:
-        against.append(f"without protection it is {percent(plain)}")
-    share = named_share(row, finding.level, top)
-    named = f"puts the right name to {share.text}, choosing among {people} known people"
-    statements = [
-        Statement(f"{named}; {', and '.join(against)}.", share.limits),
-        *map(Statement, vacuous_limit(top) if finding.level != "recognised" else ()),
+    if plain is not None and (top := plain.number("top1")) is not None:
+        against.append(f"without protection it is {percent(top)}")
+    named = f"puts the right name to {named_share(finding)}, choosing among {people} known people"
+    return [
+        f"{named}; {', and '.join(against)}.",
+        named_people(finding.named),
+        *(vacuous_limit(finding.limited["top1"]) if finding.level != "recognised" else ()),
+        *([f"On average a recording {_disclosed(finding)}."] if "alid" in finding.limited else []),
+        *exposed_share(finding),
     ]
-    if row.number("alid") is not None:
-        statements.append(_bits(rows, finding, people))
-    return statements
-
-
-def _bits(rows: Sequence[Evaluation], finding: Finding, people: int) -> Statement:
-    """What a recording discloses on average."""
-    row = rows[finding.strongest]
-    limited = limited_value(rows, finding, "alid", log2(people))
-    bound = said_bound(limited, _two_digits)
-    return Statement(f"On average a recording {_disclosed(row, people, limited, bound)}.", int(bound is not None))
 
 
 def _two_digits(bits: float) -> str:
     return f"{max(bits, 0.0) if bits > -0.005 else bits:.2f}"
 
 
-def _disclosed(row: Evaluation, people: int, limited: LimitedValue, bound: float | None) -> str:
-    alid = limited.value
+def _disclosed(finding: Finding) -> str:
+    """What a recording discloses on average."""
+    limited, people = finding.limited["alid"], finding.row.counts["identities"]
+    alid, bound = limited.value, said_bound(limited, _two_digits)
     if alid <= -0.005:
         misled = "misleads: at least once the attacker ruled out the right person"
         misled = misled if alid == -inf else f"misleads the attacker, by {-alid:.2f} bits"
-        few = f"; for people like these it gives away at most {max(bound or 0.0, 0.0):.2f} bits ({limited.confidence})"
+        few = f"; for people like these it gives away at most {max(bound or 0.0, 0.0):.2f} bits ({confidence(limited)})"
         return misled if bound is None else f"{misled}{few}"
-    least = "at least " if rising_sentences(row) else ""
     of_all = f"of the {log2(people):.2f} that single out one of {people}"
     if bound is None:
+        least = "at least " if finding.rising else ""
         disclosed, most = f"gives away {least}{_two_digits(alid)} bits {of_all}", alid
     else:
-        measured = f"({limited.confidence}; {_two_digits(alid)} measured)"
+        measured = f"({confidence(limited)}; {_two_digits(alid)} measured)"
         disclosed, most = f"gives away at most {bound:.2f} bits {measured} {of_all}", bound
     if most < log2(1.05):
         return f"{disclosed}, next to nothing"
@@ -217,18 +192,12 @@ def _disclosed(row: Evaluation, people: int, limited: LimitedValue, bound: float
     return f"{disclosed}: it makes the right person {upto}{likely} times as likely as before"
 
 
-def _compared(rows: Sequence[Evaluation], finding: Finding) -> list[Statement]:
+def _compared(finding: Finding) -> list[str]:
     """One comparison at a time: how much of an attacker's uncertainty it removes."""
-    row = rows[finding.strongest]
-    eer, worst, supported = (row.number(name) for name in ("eer", "worst_case", "worst_case_supported"))
-    without = number_or_none(None if finding.control is None else rows[finding.control], "d_ece")
-    removed = limited_value(rows, finding, "d_ece", D_ECE_MAX)
-    share, before = removed_share(removed), ""
-    if without is not None:
-        before = f"; without protection it is {percent(without / D_ECE_MAX)}"
+    eer, worst, supported = (finding.row.number(name) for name in ("eer", "worst_case", "worst_case_supported"))
     about = "the uncertainty about whether two recordings share a speaker, averaged over all prior beliefs"
-    first = Statement(f"removes {share.text} of {about}{before}.", share.limits)
-    sentences = vacuous_limit(removed) if finding.level != "recognised" else []
+    sentences = [f"removes {removed_share(finding)} of {about}{removed_before(finding)}."]
+    sentences += vacuous_limit(finding.limited["d_ece"]) if finding.level != "recognised" else []
     if eer is not None:
         sentences.append(
             f"Deciding whether two recordings share a speaker, the attacker errs in {percent(eer)} of the cases, where "
@@ -239,53 +208,47 @@ def _compared(rows: Sequence[Evaluation], finding: Finding) -> list[Statement]:
         many = "" if supported is None else f"; so many comparisons support up to {rounded_power(10.0, supported)}"
         odds = tag_odds()[tag_of(worst)]
         sentences.append(f"The most telling single comparison changes the odds by a factor of {times} ({odds}){many}.")
-    sentences.append("How well one person is found among many was not measured.")
-    return [first, *map(Statement, sentences)]
+    return [*sentences, "How well one person is found among many was not measured."]
 
 
-def _several_recordings(row: Evaluation, chance: Chance) -> list[str]:
+def _several_recordings(finding: Finding) -> list[str]:
     """The sentence on an attacker who holds several recordings of a person."""
-    recordings = row.recordings
-    if recordings is None or chance.beaten is False:
+    recordings = finding.row.recordings
+    if recordings is None or finding.tested.beaten is False:
         return []
-    tried = [k for k in SHOWN if k in recordings.held and k > 1]
-    if not tried:
+    held = [k for k in SHOWN if k in recordings.held and k > 1]
+    if not held:
         return []
-    top = recordings.top1[recordings.held.index(tried[-1])]
-    return [
-        f"From {tried[-1]} recordings of the same person together, the right name follows in {percent(top)} of cases."
-    ]
+    top = percent(recordings.top1[recordings.held.index(held[-1])])
+    return [f"From {held[-1]} recordings of the same person together, the right name follows in {top} of cases."]
 
 
-def _cautions(rows: Sequence[Evaluation], finding: Finding) -> list[str]:
-    if rows[finding.strongest].about.is_bound:
-        return ["This says what the attacker can do, and nothing yet about a protection."]
-    sentences = [*rising_sentences(rows[finding.strongest]), caution_sentence(rows, finding)]
-    if finding.control is None and finding.chance[finding.strongest].beaten is not False:
-        sentences.insert(0, "There is no test on unprotected speech to compare with.")
-    return sentences
+def _cautions(finding: Finding) -> list[str]:
+    if finding.row.about.is_bound:
+        return [caution_sentence(finding)]
+    alone = finding.control is None and finding.tested.beaten is not False
+    plain = ["There is no test on unprotected speech to compare with."] if alone else []
+    return [*plain, *map(curve_sentence, finding.rising), caution_sentence(finding)]
 
 
-def _short(row: Evaluation, beaten: bool | None, named: Sequence[str]) -> str:
+def _short(finding: Finding, number: int) -> str:
     """One sentence on a further system, or on a further group of people."""
+    row, beaten = finding.rows[number], finding.chance[number].beaten
     by = f" ({row.about.threat.name})" if row.about.threat is not None else ""
-    system = system_text(row.labels.get("system", "unnamed")) + group_text(row, named)
+    attacker = (
+        f"{system_text(row.labels.get('system', 'unnamed'))}{group_text(finding, row)}: the attacker that counts{by}"
+    )
     weak = ", on average not told apart from guessing" if beaten is False else ""
     if row.is_search:
-        named = named_people(row).text if named_beyond_chance(row) else ""
-        return (
-            f"{system}: the attacker that counts{by} names the right person of {row.counts['identities']} for "
-            f"{percent(row.number('top1') or 0.0)} of the recordings{_learned_bits(row.number('alid'))}{weak}. {named}"
-        ).rstrip()
-    d_ece = row.number("d_ece")
-    if d_ece is None:
-        return f"{system}: see the table."
-    return f"{system}: the attacker that counts{by} removes {percent(d_ece / D_ECE_MAX)} of the uncertainty{weak}."
+        named = NamedPeople.of(row)
+        top = percent(row.number("top1") or 0.0)
+        of_all = f"names the right person of {row.counts['identities']} for {top} of the recordings"
+        people = f" {named_people(named)}" if named.beyond_chance else ""
+        return f"{attacker} {of_all}{_learned_bits(row.number('alid'))}{weak}.{people}"
+    return f"{attacker} removes {evidence_share(row.number('d_ece'))} of the uncertainty{weak}."
 
 
 def _learned_bits(alid: float | None) -> str:
     if alid is None:
         return ""
-    if alid <= -0.005:
-        return " and is misled on average"
-    return f" and learns {_two_digits(alid)} bits on average"
+    return " and is misled on average" if alid <= -0.005 else f" and learns {_two_digits(alid)} bits on average"

@@ -1,57 +1,64 @@
-"""The verdicts that are not about who somebody is: attributes, and spoofing."""
+"""The verdicts that are not about who somebody is: attributes, spoofing, comparisons of systems."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
 
-from zeroevidence.data.threat import UNPROTECTED
-from zeroevidence.evaluation import Evaluation, Finding
+from zeroevidence.evaluation import Comparison, Evaluation, Finding
 from zeroevidence.measure.measures import MEASURES
-from zeroevidence.measure.pairs.zebra import D_ECE_MAX
+from zeroevidence.report.layout import one_line, p_text, unit_sign
 from zeroevidence.report.verdict.phrases import (
-    Statement,
     Verdict,
     capitalise,
     caution_sentence,
     chance_sentence,
-    chosen_attacker,
-    limited_value,
+    evidence_share,
+    how_chosen,
     paragraph,
     percent,
+    removed_before,
     removed_share,
     unbroken,
     vacuous_limit,
 )
 from zeroevidence.report.verdict.summary import summary
+from zeroevidence.uncertainty.level import percent as level_text
+
+_SPOOFING = {
+    "tdcf_min": "wrong decisions cost at least {} of what they cost with a useless countermeasure (min t-DCF).",
+    "adcf_min": "wrong decisions cost at least {} of what blind decisions cost (min a-DCF).",
+    "teer": "at the setting where countermeasure and verifier together reject their users as often as they accept "
+    "others and spoofs, this happens in {} of the cases (t-EER).",
+    "cm_eer": "the countermeasure alone errs in {} of the cases between real and spoofed speech (CM EER).",
+}
+_COSTS = ("tdcf_min", "adcf_min", "cm_eer")
 
 
-def attribute_verdict(rows: Sequence[Evaluation], finding: Finding, further: Sequence[Finding] = ()) -> Verdict:
+def attribute_verdict(finding: Finding, further: Sequence[Finding] = ()) -> Verdict:
     """Return the verdict on an attribute; `further` are findings on attributes that were not to be concealed."""
-    row = rows[finding.strongest]
-    removed = _removed(rows, finding)
-    text = paragraph(
-        [
-            Statement(f"{_subject(rows, finding)} {removed.text}", removed.limits),
-            chance_sentence(row, finding.chance[finding.strongest]),
-            *_other_attackers(rows, finding),
-            *_together(rows, finding),
-            *_utility(rows, row),
-            _caution(rows, finding),
-        ],
-        row.setup.level,
-    )
-    others = [_short(rows[i], finding, i) for i in finding.by_system if i != finding.strongest]
-    others += [_other_attribute(rows, row, other) for other in further]
-    short = summary(rows, finding)
-    return Verdict(finding.level, _headline(row, finding), text, tuple(map(unbroken, others)), finding, short)
+    row, rows, pooled = finding.row, finding.rows, finding.pooled
+    of_class = row.about.of_class
+    about = f"{finding.attribute} ({of_class} or not)" if of_class else finding.attribute
+    share = f"removes {removed_share(finding)} of the uncertainty about {about}, averaged over all prior beliefs"
+    together = "" if pooled is None else evidence_share(rows[pooled].number("d_ece"))
+    sentences = [
+        f"{_subject(finding)} {share}{removed_before(finding)}.",
+        *vacuous_limit(finding.limited["d_ece"]),
+        "Nothing removed would be perfect privacy.",
+        chance_sentence(row, finding.tested),
+        *_other_attackers(finding),
+        *([f"From all recordings of one person together it is {together}."] if together else []),
+        *_utility(finding),
+        caution_sentence(finding),
+    ]
+    others = [_short(finding, i) for i in finding.by_system if i != finding.strongest]
+    others += [_other_attribute(row, other) for other in further]
+    text = paragraph(sentences, row.setup.level)
+    return Verdict(finding.level, _headline(finding), text, tuple(map(unbroken, others)), finding, summary(finding))
 
 
-def _share(row: Evaluation) -> str:
-    return percent((row.number("d_ece") or 0.0) / D_ECE_MAX)
-
-
-def _headline(row: Evaluation, finding: Finding) -> str:
+def _headline(finding: Finding) -> str:
     attribute, level = finding.attribute, finding.level
     if level == "too-few":
         return f"Too few people to say whether the recordings conceal {attribute}"
@@ -59,71 +66,35 @@ def _headline(row: Evaluation, finding: Finding) -> str:
         return f"This test cannot say whether the recordings conceal {attribute}"
     if level == "not-found":
         return f"No trace of {attribute} was found, which does not prove that there is none"
-    if row.about.is_bound:
+    if finding.row.about.is_bound:
         away = "may give away" if level == "untested" else "give away"
         return f"Unprotected recordings {away} {attribute}; no protection was measured"
     return f"Protected recordings {'may still' if level == 'untested' else 'still'} give away {attribute}"
 
 
-def _subject(rows: Sequence[Evaluation], finding: Finding) -> str:
+def _subject(finding: Finding) -> str:
     """The protection and the strongest attacker against it."""
-    row = rows[finding.strongest]
+    row, attempts, number = finding.row, len(finding.attempts), len(finding.by_system)
     name = row.labels.get("attacker", "")
-    who = chosen_attacker(finding) + (f" ({name})" if name else "")
+    who = f"the attacker{'' if attempts < 2 else f' of {attempts} {how_chosen(finding)}'}{f' ({name})' if name else ''}"
     if row.about.is_bound:
         return f"{capitalise(who)}, who learned from recordings of other people,"
-    system = row.labels.get("system", "the protection")
-    number = len(finding.by_system)
     choice = f", which leaves least of {number} protections" if number > 1 else ""
-    return f"With {system}{choice}, {who}, who learned from recordings of other people protected in the same way,"
+    against = f"With {row.labels.get('system', 'the protection')}{choice}"
+    return f"{against}, {who}, who learned from recordings of other people protected in the same way,"
 
 
-def _removed(rows: Sequence[Evaluation], finding: Finding) -> Statement:
-    row = rows[finding.strongest]
-    of_class = row.about.of_class
-    about = f"{finding.attribute} ({of_class} or not)" if of_class else finding.attribute
-    before = "" if finding.control is None else f"; without protection it is {_share(rows[finding.control])}"
-    limited = limited_value(rows, finding, "d_ece", D_ECE_MAX)
-    share = removed_share(limited)
-    removed = f"removes {share.text} of the uncertainty about {about}, averaged over all prior beliefs"
-    sentences = [f"{removed}{before}.", *vacuous_limit(limited), "Nothing removed would be perfect privacy."]
-    return Statement(" ".join(sentences), share.limits)
-
-
-def _other_attackers(rows: Sequence[Evaluation], finding: Finding) -> list[str]:
+def _other_attackers(finding: Finding) -> list[str]:
     """The attackers that do better than chance where the chosen one does not."""
-    row = rows[finding.strongest]
-    if finding.level != "leaks" or finding.chance[finding.strongest].beaten is not False:
+    if finding.level != "leaks" or finding.tested.beaten is not False:
         return []
-    names = dict.fromkeys(
-        other.labels.get("attacker", "")
-        for other, chance in zip(rows, finding.chance, strict=True)
-        if chance.beaten
-        and other.about.role == row.about.role  # not on the people that it was trained on
-        and other.about.attribute == finding.attribute
-        and other.labels.get("system") == row.labels.get("system")
-    )
-    return [f"But other attackers found more than chance: {' and '.join(names)}."]
+    return [f"But other attackers found more than chance: {' and '.join(finding.others_beyond_chance)}."]
 
 
-def _together(rows: Sequence[Evaluation], finding: Finding) -> list[str]:
-    """The sentence on all recordings of one person together."""
-    if finding.pooled is None:
-        return []
-    return [f"From all recordings of one person together it is {_share(rows[finding.pooled])}."]
-
-
-def _utility(rows: Sequence[Evaluation], row: Evaluation) -> list[str]:
+def _utility(finding: Finding) -> list[str]:
     """Speaker verification before and after, where it was tried."""
-    errors = {
-        other.labels.get("system"): error
-        for other in rows
-        if other.about.role == "utility"
-        and other.labels.get("dataset") == row.labels.get("dataset")
-        and (error := other.number("eer")) is not None
-    }
-    before, after = errors.get(UNPROTECTED), errors.get(row.labels.get("system"))
-    if row.about.is_bound or after is None:
+    before, after = finding.verification_errors
+    if finding.row.about.is_bound or after is None:
         return []
     without = "" if before is None else f", and {percent(before)} without"
     return [
@@ -132,94 +103,64 @@ def _utility(rows: Sequence[Evaluation], row: Evaluation) -> list[str]:
     ]
 
 
-def _caution(rows: Sequence[Evaluation], finding: Finding) -> str:
-    if rows[finding.strongest].about.is_bound:
-        return "This says what the attacker can do, and nothing yet about a protection."
-    return caution_sentence(rows, finding)
-
-
-def _short(row: Evaluation, finding: Finding, number: int) -> str:
+def _short(finding: Finding, number: int) -> str:
+    labels, share = finding.rows[number].labels, evidence_share(finding.rows[number].number("d_ece"))
     weak = ", on average not told apart from guessing" if finding.chance[number].beaten is False else ""
-    system, name = row.labels.get("system", "unnamed"), row.labels.get("attacker", "")
-    by = f" ({name})" if name else ""
-    removed = f"removes {_share(row)} of the uncertainty about {finding.attribute}"
-    return f"{system}: the attacker that counts{by} {removed}{weak}."
+    by = f" ({labels['attacker']})" if labels.get("attacker") else ""
+    removed = f"removes {share} of the uncertainty about {finding.attribute}{weak}"
+    return f"{labels.get('system', 'unnamed')}: the attacker that counts{by} {removed}."
 
 
-def _other_attribute(rows: Sequence[Evaluation], row: Evaluation, finding: Finding) -> str:
-    """The evidence that the same protection leaves about an attribute that was not to be concealed."""
+def _other_attribute(row: Evaluation, finding: Finding) -> str:
+    """The evidence that the protection of a row leaves about an attribute that was not to be concealed."""
     system = row.labels.get("system", "")
-    same = next((rows[i] for i in finding.by_system if rows[i].labels.get("system", "") == system), None)
+    rows = [finding.rows[i] for i in finding.by_system]
+    same = next((other for other in rows if other.labels.get("system", "") == system), None)
     if same is None:
         return f"{finding.attribute}: see the table."
-    before = "" if finding.control is None else f"; without protection it is {_share(rows[finding.control])}"
-    return f"{finding.attribute}, with {system}: the attacker removes {_share(same)} of the uncertainty{before}."
+    share = f"{evidence_share(same.number('d_ece'))} of the uncertainty{removed_before(finding)}"
+    return f"{finding.attribute}, with {system}: the attacker removes {share}."
 
 
-_SPOOFING = ("tdcf_min", "adcf_min", "teer", "cm_eer")
-_COSTS = ("tdcf_min", "adcf_min", "cm_eer")
-
-
-def other_verdict(rows: Sequence[Evaluation], finding: Finding) -> Verdict:
-    """Return the verdict on rows of which none is about privacy."""
-    spoofed = [i for i, row in enumerate(rows) if any(row.number(name) is not None for name in _SPOOFING)]
-    if spoofed:
-        return _spoofing(rows, spoofed, finding)
-    paragraph = (
-        f"There {'is one row' if len(rows) == 1 else f'are {len(rows)} rows'} of results below, each number with what "
-        "it means. None of them says what an attacker learns about people, so nothing follows about privacy."
-    )
-    headline = "These results are not about privacy"
-    return Verdict("described", headline, paragraph, (), finding)
-
-
-def _spoofing(rows: Sequence[Evaluation], numbers: Sequence[int], finding: Finding) -> Verdict:
-    """Each system in a few sentences: all attacks together, and the one that it stops least."""
+def other_verdict(finding: Finding) -> Verdict:
+    """Return the verdict on rows of which none is about privacy: spoofing, anything else."""
     systems: dict[str, list[int]] = {}
-    for i in numbers:
-        systems.setdefault(rows[i].labels.get("system", ""), []).append(i)
+    for i, row in enumerate(finding.rows):
+        if any(row.number(name) is not None for name in _SPOOFING):
+            systems.setdefault(row.labels.get("system", ""), []).append(i)
+    if not systems:
+        count = len(finding.rows)
+        text = (
+            f"There {'is one row' if count == 1 else f'are {count} rows'} of results below, each number with what "
+            "it means. None of them says what an attacker learns about people, so nothing follows about privacy."
+        )
+        return Verdict("described", "These results are not about privacy", text, (), finding)
     sentences = {}
     for name, places in systems.items():
-        whole = next((i for i in places if rows[i].about.attack in (None, "all")), places[0])
-        sentences[name] = whole, _sentences([rows[i] for i in places], rows[whole])
-    (first, (row, text)), *rest = sentences.items()
+        whole = next((i for i in places if finding.rows[i].about.attack in (None, "all")), places[0])
+        sentences[name] = whole, _system_sentences([finding.rows[i] for i in places], finding.rows[whole])
+    (first, (number, text)), *rest = sentences.items()
     named = f"{first}: " if rest and first else ""
     return Verdict(
         "described",
         "How well spoofed speech is kept out",
         unbroken(f"These results are about keeping spoofed speech out, not about privacy. {named}{text}"),
         tuple(unbroken(f"{name}: {more}") for name, (_, more) in rest),
-        replace(finding, strongest=row),
+        replace(finding, strongest=number),
     )
 
 
-def _sentences(rows: Sequence[Evaluation], row: Evaluation) -> str:
+def _system_sentences(rows: Sequence[Evaluation], row: Evaluation) -> str:
+    """A system in a few sentences: a row of all attacks together, or the only one, and the attack it stops least."""
     attack = row.about.attack or ""
     before = f"for {'all attacks together' if attack == 'all' else f'the attack {attack!r}'}, " if attack else ""
-    first, *more = (_sentence(name, value) for name, value in _values(row))
+    first, *more = (
+        sentence.format(percent(value))
+        for name, sentence in _SPOOFING.items()
+        if (value := row.number(name)) is not None
+    )
     sentences = [f"{before}{first}", *more, *_worst([other for other in rows if other.about.attack != "all"])]
     return " ".join(map(capitalise, sentences))
-
-
-def _values(row: Evaluation) -> list[tuple[str, float]]:
-    values = ((name, row.number(name)) for name in _SPOOFING)
-    return [(name, value) for name, value in values if value is not None]
-
-
-def _sentence(name: str, value: float) -> str:
-    if name == "tdcf_min":
-        return (
-            f"wrong decisions cost at least {percent(value)} of what they cost with a useless countermeasure "
-            "(min t-DCF)."
-        )
-    if name == "adcf_min":
-        return f"wrong decisions cost at least {percent(value)} of what blind decisions cost (min a-DCF)."
-    if name == "teer":
-        return (
-            "at the setting where countermeasure and verifier together reject their users as often as they accept "
-            f"others and spoofs, this happens in {percent(value)} of the cases (t-EER)."
-        )
-    return f"the countermeasure alone errs in {percent(value)} of the cases between real and spoofed speech (CM EER)."
 
 
 def _worst(rows: Sequence[Evaluation]) -> list[str]:
@@ -229,6 +170,82 @@ def _worst(rows: Sequence[Evaluation]) -> list[str]:
     if measure is None or len(attacks) < 2:
         return []
     worst = max(attacks, key=lambda row: row.number(measure) or 0.0)
-    reached = percent(worst.number(measure) or 0.0)
-    title = MEASURES[measure].title
-    return [f"Of {len(attacks)} attacks, {worst.about.attack} is stopped least: {title} is {reached}."]
+    reached = f"{MEASURES[measure].title} is {percent(worst.number(measure) or 0.0)}"
+    return [f"Of {len(attacks)} attacks, {worst.about.attack} is stopped least: {reached}."]
+
+
+def comparison_sentence(comparison: Comparison) -> str:
+    """Which system gives away less by a measure, or that it is not told apart and what difference would be seen."""
+    data = ", ".join(map(one_line, comparison.labels.values()))
+    by = f"By {MEASURES[comparison.measure].title}" + (f" ({data})" if data else "")
+    first, *others = (system.system for system in comparison.ranking)
+    if not others:
+        return f"{by}, there is nothing to compare {one_line(first)} with."
+    close = [other for other in others if not comparison.tells_apart(first, other)]
+    if close:
+        return f"{by}, {_not_told(comparison, first, close)}."
+    pairs = [comparison.pair_of(first, other) for other in others]
+    largest = max(pair.p_holm for pair in pairs if pair is not None)
+    return f"{by}, {_told(comparison, first, others)}, more than chance explains ({p_text(largest)})."
+
+
+def _told(comparison: Comparison, first: str, others: Sequence[str]) -> str:
+    """Who gives away less than whom, and of two systems by how much."""
+    directed = MEASURES[comparison.measure].discloses != "none"
+    if len(others) > 1:
+        return f"{one_line(first)} {_least(comparison)} of {len(comparison.ranking)} systems"
+    less = "gives away less" if directed else "is lower"
+    size = _amount(comparison, comparison.pairs[0].difference.value)
+    return f"{one_line(first)} {less} than {one_line(others[0])} by {size}"
+
+
+def _least(comparison: Comparison) -> str:
+    return "gives away least" if MEASURES[comparison.measure].discloses != "none" else "is the lowest"
+
+
+def _not_told(comparison: Comparison, first: str, close: Sequence[str]) -> str:
+    """Whom the first system is not told apart from, and which difference would be seen."""
+    names = " and ".join(part for part in (", ".join(map(one_line, close[:-1])), one_line(close[-1])) if part)
+    if len(comparison.ranking) == 2:
+        claim = f"{one_line(first)} and {names} are not told apart"
+    else:
+        least = f"{_least(comparison)} of {len(comparison.ranking)} systems"
+        claim = f"{one_line(first)} {least}, but is not told apart from {names}"
+    pairs = [comparison.pair_of(first, other) for other in close]
+    sizes = [pair.difference.detectable for pair in pairs if pair is not None]
+    known = [size for size in sizes if size is not None]
+    if not known:
+        return claim
+    trained = any(system.runs > 1 for system in comparison.ranking)
+    these = "with these people and trainings" if trained else "with these people"
+    seen = f"a difference of {_amount(comparison, max(known))} would be seen in {level_text(comparison.power)}"
+    return f"{claim}; {these} {seen} of such comparisons"
+
+
+def _amount(comparison: Comparison, difference: float) -> str:
+    """A difference without its sign, in the unit of the measure."""
+    unit = MEASURES[comparison.measure].unit
+    if unit == "rate":
+        return f"{100 * abs(difference):.3g} percentage points"
+    return f"{abs(difference):.3g} {unit_sign(unit)}".rstrip()
+
+
+def comparison_verdict(comparisons: Sequence[Comparison]) -> Verdict:
+    """Which system discloses least, and whether the trials tell it from the others."""
+    sentences = [comparison_sentence(comparison) for comparison in comparisons]
+    least = list(dict.fromkeys(comparison.ranking[0].system for comparison in comparisons))
+    systems = list(dict.fromkeys(system.system for comparison in comparisons for system in comparison.ranking))
+    of_two, other = len(systems) == 2, systems[-1]
+    if len(least) > 1:
+        headline = f"The measures disagree on which discloses {'less' if of_two else 'least'}"
+    elif told := [comparison for comparison in comparisons if comparison.is_first_told_apart]:
+        headline = f"{least[0]} discloses {f'less than {other}' if of_two else 'least'}"
+        if len(told) < len(comparisons):
+            measures = list(dict.fromkeys(MEASURES[comparison.measure].title for comparison in told))
+            headline += f", though it is told apart only by {' and '.join(measures)}"
+    else:
+        headline = "Neither system is shown to disclose less" if of_two else "No system is shown to disclose least"
+    sentences.append(
+        "A system that discloses less than others need not protect well; each system's results say whether it does."
+    )
+    return Verdict("described", headline, unbroken(" ".join(sentences)))

@@ -1,214 +1,237 @@
-"""A finding for a reader who knows none of the measures: a few sentences, one, or a paragraph that stands by itself."""
+"""A finding for a reader who knows none of the measures: a few sentences, one, or a paragraph that stands by itself.
+
+They say what was tried, by whom, what the attacker learned, which people are named, how sure that is, and what to do
+next. They use no bits and no names of measures, and claim nothing beyond the numbers.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from zeroevidence.attack.attackers import ATTACKERS, usual_attackers
-from zeroevidence.data.folds import FEW_PEOPLE
+from zeroevidence.data.folds import FEW_PEOPLE, FOLDS
 from zeroevidence.evaluation import Evaluation, Finding
-from zeroevidence.evaluation.finding.finding import attackers_by_system
+from zeroevidence.evaluation.finding.facts import Level
 from zeroevidence.evaluation.rows.evaluation import number_or_none
-from zeroevidence.measure.pairs.zebra import D_ECE_MAX
 from zeroevidence.report.layout import one_line
-from zeroevidence.report.verdict.details import (
-    ON_AVERAGE,
-    find_control,
-    named_beyond_chance,
-    named_people,
-    people_used,
-    short_room_sentence,
-)
+from zeroevidence.report.verdict.details import named_people, short_room_sentence
 from zeroevidence.report.verdict.phrases import (
-    LimitedValue,
-    capitalise,
     chance_sentence,
-    chosen_attempt,
-    control_works,
-    group_labels,
+    confidence,
+    evidence_share,
     group_text,
-    limited_value,
+    how_chosen,
     most_given_away,
     named_share,
     percent,
+    removed_before,
     removed_share,
     system_text,
     unbroken,
 )
 
+ON_AVERAGE: tuple[Level, ...] = ("not-found", "inconclusive")  # and yet single people may be named
 NEXT_COMMANDS = "Next, with your own names of folders:"
 _AUDIT = "zeroevidence audit ORIGINAL --anonymised ANONYMISED -o OUT"
 
 
-def wanted_people(rows: Sequence[Evaluation], finding: Finding) -> int | None:
-    """Return how many people bring the limit half-way to what was measured; None where that is not known."""
-    name, most = ("top1", 1.0) if rows[finding.strongest].is_search else ("d_ece", D_ECE_MAX)
-    if name not in rows[finding.strongest].metrics:  # of an attribute that is a number
-        return None
-    return limited_value(rows, finding, name, most).people
+def summary(finding: Finding) -> tuple[str, ...]:
+    """Return the sentences on a finding about people or an attribute; people who are named are counted."""
+    people: list[str] = []
+    beside: list[str] = []
+    if finding.question == "identity":
+        people = [named_people(finding.named)] if finding.row.is_search else []
+        beside = [*short_room_sentence(finding), *_people_used(finding.row)]
+    sentences = (
+        _tried(finding),
+        _by_whom(finding),
+        _learned(finding),
+        *people,
+        _sure(finding),
+        *beside,
+        _next(finding),
+    )
+    return tuple(map(unbroken, sentences))
 
 
-def untried_attackers(rows: Sequence[Evaluation], finding: Finding) -> list[str]:
-    """Return the usual attackers of whom there is no attempt, by name."""
-    tried = {rows[i].about.threat for i in finding.attempts or (finding.strongest,)}
-    names = {threat.name for threat in tried if threat is not None}
-    return [name for name in usual_attackers() if name not in names]
+def short_sentence(finding: Finding) -> str:
+    """Return what the attacker that counts learns, beside guessing and unprotected speech, as it was measured."""
+    row, plain = finding.row, finding.unprotected
+    if row.is_search:
+        people, before = row.counts["identities"], number_or_none(plain, "top1")
+        measured = percent(row.number("top1") or 0.0)
+        learned = f"The right one of {people} people is named in {measured} of recordings"
+        guess, without = percent(1.0 / people), "" if before is None else percent(before)
+    else:
+        evidence = number_or_none(plain, "d_ece")
+        measured = evidence_share(row.number("d_ece"))
+        learned = f"The doubt whether two recordings are of one person shrinks by {measured}"
+        guess, without = percent(0.0), "" if evidence is None else evidence_share(evidence)
+    return unbroken(f"{learned}; guessing {guess}{f', unprotected {without}' if without else ''}.")
 
 
-def trained_encoders(rows: Sequence[Evaluation], finding: Finding) -> bool:
-    """Return whether some attempt has a speaker encoder that was trained on protected speech."""
-    efforts = [rows[i].about.spent for i in finding.attempts]
-    return any(effort is not None and effort.encoder_trained_on == "anonymised" for effort in efforts)
+def assessment(finding: Finding, sentences: Sequence[str]) -> str:
+    """Return the paragraph on how well people are recognised; it stands by itself, without the report.
+
+    Parameters
+    ----------
+    finding
+        The finding about people.
+    sentences
+        Its `summary`.
+    """
+    tried, *others, after = sentences
+    used = list(map(unbroken, _people_used(finding.row)))
+    parts = [
+        *_data(finding.row),
+        tried,
+        *used[:1],
+        *_attackers(finding),
+        *(sentence for sentence in others if sentence not in used),
+        _not_tested(finding),
+        after,
+        "Another attacker, other people or other recordings may give another result.",
+    ]
+    return unbroken(" ".join(parts))
 
 
-def next_commands(rows: Sequence[Evaluation], finding: Finding) -> tuple[str, ...]:
+def next_commands(finding: Finding) -> tuple[str, ...]:
     """Return the commands that come next where no leak was found: stronger attackers, and a plan for more people."""
-    row = rows[finding.strongest]
-    if finding.level != "not-found" or row.about.threat is None:
+    if finding.level != "not-found" or finding.row.about.threat is None:
         return ()
-    untried = untried_attackers(rows, finding)
-    effort = "full" if trained_encoders(rows, finding) else "standard"
-    attackers = "".join(f" --attacker {name}" for name in untried) if untried else ""
-    people = wanted_people(rows, finding)
+    effort, people = "full" if finding.has_trained_encoder else "standard", finding.wanted_people
+    attackers = "".join(f" --attacker {name}" for name in _untried(finding))
     plan = () if people is None else (f"zeroevidence plan --pilot OUT/result.json --people {people}",)
     return (f"{_AUDIT}{attackers} --effort {effort}", *plan)
 
 
-_MORE_PEOPLE = f"Measure again with at least {FEW_PEOPLE} people."
+def _untried(finding: Finding) -> list[str]:
+    """The usual attackers of whom there is no attempt."""
+    return [name for name in usual_attackers() if name not in finding.tried]
 
 
-def summary(rows: Sequence[Evaluation], finding: Finding) -> tuple[str, ...]:
-    """Return the sentences on a finding about people or an attribute; people who are named are counted."""
-    row = rows[finding.strongest]
-    people = [named_people(row).text] if row.is_search and finding.question == "identity" else []
-    used = people_used(row) if finding.question == "identity" else []
-    sentences = (_tried(row, finding), _by_whom(rows, finding), _learned(rows, finding), *people)
-    room = short_room_sentence(rows, finding) if finding.question == "identity" else []
-    return tuple(map(unbroken, (*sentences, _sure(rows, finding), *room, *used, _next(rows, finding))))
+def _people_used(row: Evaluation) -> list[str]:
+    """How many of the people were evaluated and what the others were needed for, and what evaluating all would cost.
+
+    Nothing where that is not known.
+    """
+    spent, evaluated = row.about.spent, row.counts.get("speakers")
+    if spent is None or not spent.development_people or evaluated is None:
+        return []
+    if spent.folds > 1:
+        return [
+            f"All {evaluated} people were evaluated, in {spent.folds} folds: those of each by attackers who learned "
+            "from the others."
+        ]
+    given = evaluated + spent.people + spent.development_people
+    return [
+        f"Of {given} people, {evaluated} were evaluated: the attackers learned from {spent.people} others and chose "
+        f"their settings on {spent.development_people} more, because nobody is judged by an attacker who knows them.",
+        f"Where the data do not fix who is evaluated, all {given} can be evaluated in turn, for {FOLDS} times the "
+        f"work (--folds {FOLDS}).",
+    ]
 
 
-def _voices(row: Evaluation) -> str:
-    """The adjective for the voices that the attacker heard."""
-    threat = row.about.threat
+def _recordings(row: Evaluation) -> str:
+    """The recordings that the attacker heard."""
+    trial = None if row.about.threat is None else row.about.threat.trial
     if row.about.role == "floor":
-        return "made-up "
-    if row.about.role == "control" or (threat is not None and threat.trial == "original"):
-        return "unprotected "
-    if row.about.question == "attribute" or (threat is not None and threat.trial == "anonymised"):
-        return "protected "
-    return ""
+        return "made-up recordings"
+    if row.about.role == "control" or trial == "original":
+        return "unprotected recordings"
+    if row.about.question == "attribute" or trial == "anonymised":
+        return "protected recordings"
+    return "recordings"
 
 
-def _tried(row: Evaluation, finding: Finding) -> str:
-    speakers = row.counts.get("speakers")
+def _tried(finding: Finding) -> str:
+    row, counts = finding.row, finding.row.counts
+    speakers = counts.get("speakers")
     people = f" of {speakers} people" if speakers else ""
     if finding.question == "attribute":
-        return f"Somebody tried to tell {finding.attribute} from {_voices(row)}recordings{people}."
+        return f"Somebody tried to tell {finding.attribute} from {_recordings(row)}{people}."
     if row.is_search:
-        trials = row.counts.get("trials", row.counts.get("target", 0))
-        identities = row.counts["identities"]
-        whose = people if speakers != identities else ""
-        return (
-            f"Somebody tried to tell which of {identities} known people speaks in each of {trials} "
-            f"{_voices(row)}recordings{whose}."
-        )
-    pairs = sum(row.counts.get(name, 0) for name in ("target", "nontarget"))
-    what = f"{pairs} pairs of {_voices(row)}recordings{people}"
-    return f"Somebody tried to tell of {what} whether one person speaks in both."
+        trials, identities = counts.get("trials", counts.get("target", 0)), counts["identities"]
+        heard = f"{trials} {_recordings(row)}{people if speakers != identities else ''}"
+        return f"Somebody tried to tell which of {identities} known people speaks in each of {heard}."
+    pairs = sum(counts.get(name, 0) for name in ("target", "nontarget"))
+    return f"Somebody tried to tell of {pairs} pairs of {_recordings(row)}{people} whether one person speaks in both."
 
 
-def _by_whom(rows: Sequence[Evaluation], finding: Finding) -> str:
-    row = rows[finding.strongest]
-    system = row.labels.get("system")
-    against = f" against {system_text(system)}{group_text(row, group_labels(rows, finding))}" if system else ""
-    most = most_given_away(rows, finding) if finding.question == "identity" else ""
+def _by_whom(finding: Finding) -> str:
+    system, attacker = finding.row.labels.get("system"), _attacker(finding)
+    against = f" against {system_text(system)}{group_text(finding, finding.row)}" if system else ""
+    most = most_given_away(finding) if finding.question == "identity" else ""
     if len(finding.attempts) < 2:
         several = len(finding.by_system) > 1
         attempt = f"{most}; the attempt against it" if most else f"The attempt{against if several else ''}"
-        return f"{attempt} is {_attacker(row, finding)}."
-    counts = capitalise(f"{chosen_attempt(finding, against)} counts here: {_attacker(row, finding)}.")
-    return f"{most}. {counts}" if most else counts
+        return f"{attempt} is {attacker}."
+    attempts = f"Of {len(finding.attempts)} attempts{against}"
+    return f"{f'{most}. ' if most else ''}{attempts}, the one {how_chosen(finding)} counts here: {attacker}."
 
 
-def _attacker(row: Evaluation, finding: Finding) -> str:
-    threat = row.about.threat
+def _attacker(finding: Finding) -> str:
+    about = finding.row.about
     if finding.question == "attribute":
-        alike = "" if row.about.is_bound else " that were protected in the same way"
+        alike = "" if about.is_bound else " that were protected in the same way"
         return f"that of an attacker who learned from recordings of other people{alike}"
-    if row.about.role == "floor":
+    if about.role == "floor":
         return "one on noise, where there is nothing to learn"
-    if threat is not None and threat.name in ATTACKERS:
-        return f"that of somebody who {ATTACKERS[threat.name].title}"
-    if row.about.role == "control":
+    if about.threat is not None and about.threat.name in ATTACKERS:
+        return f"that of somebody who {ATTACKERS[about.threat.name].title}"
+    if about.role == "control":
         return "one on speech without protection"
-    if threat is not None:
-        return f"called {threat.name!r}"
+    if about.threat is not None:
+        return f"called {about.threat.name!r}"
     return "one of which the files do not say what its attacker knows"
 
 
-def _learned(rows: Sequence[Evaluation], finding: Finding) -> str:
-    row = rows[finding.strongest]
-    plain = None if finding.control is None else rows[finding.control]
+def _learned(finding: Finding) -> str:
+    row, plain = finding.row, finding.unprotected
     if finding.question == "attribute":
-        return _learned_of_attribute(rows, finding, plain)
+        return f"This removes {removed_share(finding)} of the doubt about {finding.attribute}{removed_before(finding)}."
     if row.is_search:
-        guess = f"guessing does so for {percent(1.0 / row.counts['identities'])}"
-        top = number_or_none(plain, "top1")
+        guess, top = percent(1.0 / row.counts["identities"]), number_or_none(plain, "top1")
         before = "" if top is None else f", and without protection it is {percent(top)}"
-        named = named_share(row, finding.level, limited_value(rows, finding, "top1", 1.0))
-        return f"It puts the right name to {named.text}; {guess}{before}."
-    error, plain_error = row.metrics.get("eer"), number_or_none(plain, "eer")
-    if error is None:
-        return f"This removes {removed_share(limited_value(rows, finding, 'd_ece', D_ECE_MAX)).text} of the doubt."
+        return f"It puts the right name to {named_share(finding)}; guessing does so for {guess}{before}."
+    if "eer" not in finding.limited:
+        return f"This removes {removed_share(finding)} of the doubt."
+    error, plain_error = finding.limited["eer"], number_or_none(plain, "eer")
     before = "" if plain_error is None else f", and without protection it is in {percent(plain_error)}"
-    wrong = _errors(limited_value(rows, finding, "eer", 0.0))
+    wrong = percent(error.value)
+    if error.bound is not None and percent(error.bound) != wrong:
+        wrong = f"at least {percent(error.bound)} ({confidence(error)}, for people like these; {wrong} measured)"
     return f"It is wrong in {wrong} of the cases, where guessing is in 50 %{before}."
 
 
-def _learned_of_attribute(rows: Sequence[Evaluation], finding: Finding, plain: Evaluation | None) -> str:
-    """The share of the doubt about an attribute that is removed."""
-    share = number_or_none(plain, "d_ece")
-    without = "" if share is None else f"; without protection it is {percent(share / D_ECE_MAX)}"
-    removed = removed_share(limited_value(rows, finding, "d_ece", D_ECE_MAX))
-    return f"This removes {removed.text} of the doubt about {finding.attribute}{without}."
-
-
-def _errors(error: LimitedValue) -> str:
-    if error.bound is None or percent(error.bound) == percent(error.value):
-        return percent(error.value)
-    return (
-        f"at least {percent(error.bound)} ({error.confidence}, for people like these; {percent(error.value)} measured)"
-    )
-
-
-def _sure(rows: Sequence[Evaluation], finding: Finding) -> str:
-    row, chance = rows[finding.strongest], finding.chance[finding.strongest]
-    sentence = chance_sentence(row, chance)
-    if chance.beaten is not False or row.about.is_bound:
+def _sure(finding: Finding) -> str:
+    sentence, works = chance_sentence(finding.row, finding.tested), finding.control_works
+    if finding.tested.beaten is not False or finding.row.about.is_bound:
         return sentence
-    alike, (works, attempt) = sentence.rstrip("."), control_works(rows, finding)
+    alike = sentence.rstrip(".")
     if finding.level == "leaks":
         return f"{alike}, but other attempts found more than chance."
     if works is None:
         return f"{alike}, but nobody showed that this attempt works even without protection."
     if works:
-        return f"{alike}, while {attempt.lower()} attempt does work without protection."
+        attempt = "the same" if finding.same_control else "another"
+        return f"{alike}, while {attempt} attempt does work without protection."
     return f"{alike}, but the attempt fails even without protection, so nothing follows from that."
 
 
-def _next(rows: Sequence[Evaluation], finding: Finding) -> str:
-    row, level = rows[finding.strongest], finding.level
+def _next(finding: Finding) -> str:
+    about, level = finding.row.about, finding.level
     if level == "too-few":
-        return _MORE_PEOPLE
+        return f"Measure again with at least {FEW_PEOPLE} people."
     if level == "untested":
-        tested = finding.chance[finding.strongest].p_value is not None
+        tested = finding.tested.p_value is not None
         test = "more permutations in the test against chance" if tested else "the test against chance switched on"
         return f"Before anything is decided, repeat this with {test}."
-    if row.about.role == "floor" and level in ("recognised", "leaks"):
+    if about.role == "floor" and level in ("recognised", "leaks"):
         return "Look for the fault in the test: noise gives nobody away."
-    if level in ON_AVERAGE and finding.question == "identity" and named_beyond_chance(row):
+    if level in ON_AVERAGE and finding.question == "identity" and finding.named.beyond_chance:
         return "Do not treat the recordings of those who are named as anonymous; a stronger protection is needed."
-    if level in ("recognised", "leaks") and row.about.is_bound:
+    if level in ("recognised", "leaks") and about.is_bound:
         return "Next, measure a protection against the same attacker."
     if level == "recognised":
         return "Do not treat these recordings as anonymous; a stronger protection is needed, measured in the same way."
@@ -217,45 +240,10 @@ def _next(rows: Sequence[Evaluation], finding: Finding) -> str:
             "Weigh this against your purpose, knowing that a better attacker may learn more, or protect more strongly."
         )
     if level == "not-found":
-        people = wanted_people(rows, finding)
+        people = finding.wanted_people
         more = "more people" if people is None else f"{people} people, with whom the limit would be half as far away"
         return f"Before release, try stronger attackers and {more}: that this one failed is no proof."
     return "First show that the attack works on unprotected speech; without that its failure means nothing."
-
-
-def short_sentence(rows: Sequence[Evaluation], finding: Finding) -> str:
-    """Return what the attacker that counts learns, beside guessing and unprotected speech, as it was measured."""
-    row = rows[finding.strongest]
-    plain = None if finding.control is None else rows[finding.control]
-    if row.is_search:
-        guess, measured = 1.0 / row.counts["identities"], row.number("top1") or 0.0
-        before = number_or_none(plain, "top1")
-        learned = f"The right one of {row.counts['identities']} people is named in {percent(measured)} of recordings"
-    else:
-        guess, measured = 0.0, (row.number("d_ece") or 0.0) / D_ECE_MAX
-        before = None if (evidence := number_or_none(plain, "d_ece")) is None else evidence / D_ECE_MAX
-        learned = f"The doubt whether two recordings are of one person shrinks by {percent(measured)}"
-    without = "" if before is None else f", unprotected {percent(before)}"
-    return unbroken(f"{learned}; guessing {percent(guess)}{without}.")
-
-
-def assessment(rows: Sequence[Evaluation], finding: Finding) -> str:
-    """Return the paragraph on how well people are recognised; it stands by itself, without the report."""
-    row = rows[finding.strongest]
-    tried, *others, after = summary(rows, finding)
-    used = [unbroken(sentence) for sentence in people_used(row)]
-    measured = [sentence for sentence in others if sentence not in used]
-    sentences = [
-        *_data(row),
-        tried,
-        *used[:1],
-        *_attackers(rows, finding),
-        *measured,
-        _not_tested(rows, finding),
-        after,
-        "Another attacker, other people or other recordings may give another result.",
-    ]
-    return unbroken(" ".join(sentences))
 
 
 def _data(row: Evaluation) -> list[str]:
@@ -270,39 +258,36 @@ def _data(row: Evaluation) -> list[str]:
     return [f"Recordings{data} were protected with {protection}, and the protection was tested by attacking it."]
 
 
-def _attackers(rows: Sequence[Evaluation], finding: Finding) -> list[str]:
+def _attackers(finding: Finding) -> list[str]:
     """Who attacked, and with what."""
-    system = attackers_by_system(rows, finding)[0]
-    kinds = [threat.name for i in system.best if (threat := rows[i].about.threat) is not None]
-    known = [ATTACKERS[name].title for name in dict.fromkeys(kinds) if name in ATTACKERS]
-    if not known or rows[finding.strongest].about.is_bound:
+    system = finding.systems[0]
+    kinds = [threat.name for i in system.best if (threat := finding.rows[i].about.threat) is not None]
+    titles = [ATTACKERS[name].title for name in dict.fromkeys(kinds) if name in ATTACKERS]
+    if not titles or finding.row.about.is_bound:
         return []
-    several = "Attackers of these kinds were tried: one who" if len(known) > 1 else "The attacker"
-    tools = [f"{noun} {', '.join(names)}" for noun, names in _tools(rows, system.attempts) if names]
+    tools = []
+    for label, noun in (("encoder", "speaker encoder"), ("backend", "scoring method")):
+        parts = [name for i in system.attempts for name in finding.rows[i].labels.get(label, "").split("+")]
+        names = [one_line(name) for name in dict.fromkeys(parts) if name and name not in ("fusion", "chosen")]
+        tools += [f"{noun}{'s'[: len(names) > 1]} {', '.join(names)}"] if names else []
+    several = "Attackers of these kinds were tried: one who" if len(titles) > 1 else "The attacker"
     with_what = f" They used the {' and the '.join(tools)}." if tools else ""
-    return [capitalise(f"{several} {'; one who '.join(known)}.{with_what}")]
+    return [f"{several} {'; one who '.join(titles)}.{with_what}"]
 
 
-def _tools(rows: Sequence[Evaluation], attempts: Sequence[int]) -> list[tuple[str, list[str]]]:
-    def distinct(label: str) -> list[str]:
-        names = [name for i in attempts for name in rows[i].labels.get(label, "").split("+")]
-        return [one_line(name) for name in dict.fromkeys(names) if name and name not in ("fusion", "chosen")]
-
-    parts = [("speaker encoders", distinct("encoder")), ("scoring methods", distinct("backend"))]
-    return [(noun.removesuffix("s") if len(names) == 1 else noun, names) for noun, names in parts]
-
-
-def _not_tested(rows: Sequence[Evaluation], finding: Finding) -> str:
+def _not_tested(finding: Finding) -> str:
     """What the attackers did not try."""
-    row = rows[finding.strongest]
+    row, room = finding.row, finding.room
     missing = []
-    untried = [] if row.about.threat is None or row.about.is_bound else untried_attackers(rows, finding)
-    missing += [f"somebody who {ATTACKERS[name].title}" for name in untried]
-    if not row.about.is_bound and not trained_encoders(rows, finding):
-        missing.append("an attacker who trains a speaker encoder on protected speech")
+    if not row.about.is_bound:
+        untried = [] if row.about.threat is None else _untried(finding)
+        missing += [f"somebody who {ATTACKERS[name].title}" for name in untried]
+        missing += (
+            [] if finding.has_trained_encoder else ["an attacker who trains a speaker encoder on protected speech"]
+        )
     if row.recordings is None:
         missing.append("several recordings of one person together")
-    if not find_control(rows, finding).rows:
+    if room.before is None and room.after is None:
         missing.append("what rooms and microphones give away")
     missing.append("what is said, which may name a person whatever the voice")
     return f"Not tested: {'; '.join(missing)}."

@@ -6,7 +6,6 @@ import zeroevidence as ze
 from tests.report.verdict.made import developed, search_row
 from zeroevidence.attack.attackers import RANDOM_VECTORS, UNPROTECTED_SPEECH, find_attacker
 from zeroevidence.evaluation import findings
-from zeroevidence.evaluation.finding.finding import attackers_by_system, further_rows
 
 CONTROL, FLOOR = ze.About.against(UNPROTECTED_SPEECH), ze.About.against(RANDOM_VECTORS)
 IGNORANT, LAZY, INFORMED = (
@@ -15,7 +14,7 @@ IGNORANT, LAZY, INFORMED = (
 
 
 def by_system(rows):
-    return attackers_by_system(rows, findings(rows)[0])
+    return findings(rows)[0].systems
 
 
 def test_best_of_each_kind_from_the_least_to_the_best_informed():
@@ -27,13 +26,15 @@ def test_best_of_each_kind_from_the_least_to_the_best_informed():
         developed(search_row(0.2, 0.4, about=IGNORANT, system="s", backend="a"), 0.3),
         developed(search_row(0.3, 0.6, about=LAZY, system="s", backend="a"), 0.5),
         developed(search_row(0.3, 0.7, about=LAZY, system="s", backend="b"), 0.7),
+        *(developed(search_row(0.2, 0.3, about=LAZY, system="s", backend=name), 0.2) for name in "cd"),
     ]
     (system,) = by_system(rows)
     assert system.best == (4, 6, 2)
     assert system.counting == 2
-    assert set(system.attempts) == {2, 3, 4, 5, 6}
+    assert set(system.attempts) == {2, 3, 4, 5, 6, 7, 8}
     assert (system.control, system.floor) == (0, 1)
-    assert further_rows(rows, findings(rows)[0]) == {3, 5}
+    assert findings(rows)[0].further == {3, 5, 7, 8}
+    assert findings(rows[:8])[0].further == frozenset()  # few rows are all seen at once
 
 
 def test_systems_and_groups_of_people_stand_apart():
