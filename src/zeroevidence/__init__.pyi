@@ -150,6 +150,7 @@ from zeroevidence.measure.similarity import (
     voice_distinctiveness_gain as voice_distinctiveness_gain,
 )
 from zeroevidence.protect.anonymise import Anonymised as Anonymised
+from zeroevidence.protect.anonymise import AnonymiseOptions as AnonymiseOptions
 from zeroevidence.protect.anonymise import anonymise as anonymise
 from zeroevidence.run import Run as Run
 

@@ -23,7 +23,6 @@ from zeroevidence.data.formats.corpus_files import read_files
 from zeroevidence.data.formats.lists import read_transcripts
 from zeroevidence.data.writing import lock_folder, write_atomically
 from zeroevidence.errors import InputError, OutputError, Problem, UsageError
-from zeroevidence.forking import cores
 from zeroevidence.protect.release import (
     Draws,
     ProtectorCard,
@@ -38,6 +37,7 @@ from zeroevidence.protect.release import (
 )
 from zeroevidence.protect.voices import VoiceProtector, find_voice_protectors, load_protector
 from zeroevidence.protect.voices.cascade import with_transcripts
+from zeroevidence.run import Run, setting
 
 _HEAD = re.compile(r"zeroevidence anonymise 1 seed ([0-9]{1,20}) settings ([0-9a-f]{64})")
 _LINE = re.compile("([0-9a-f]{64}) ([0-9a-f]{64}) ([0-9a-f]{64})")  # of identifier, original and anonymised file
@@ -164,19 +164,64 @@ class Anonymised:
     refused: tuple[Problem, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class AnonymiseOptions:
+    """How recordings are anonymised, beside the protector.
+
+    Parameters
+    ----------
+    rate
+        Sample rate of the files; that of each original unless given.
+    format
+        Format of the files, such as flac; that of each original unless given.
+    transcripts
+        File of what was said (Kaldi ``text``), in place of the recogniser of a cascade.
+    seed
+        Decides what is drawn; a secret one unless given, because whoever has it can undo draws.
+    keep_seed
+        Whether the card states the seed.
+
+    Examples
+    --------
+    >>> AnonymiseOptions(format="pdf")
+    Traceback (most recent call last):
+    ...
+    zeroevidence.errors.UsageError: unknown format 'pdf'; expected one of wav, flac, ogg, opus, mp3
+    """
+
+    rate: int | None = setting(None, "Sample rate of the files [default: as they are].", least=RATES[0], most=RATES[1])
+    format: str | None = setting(
+        None, "Format of the files [default: as they are].", spelling="--audio-format", choices=FORMATS
+    )
+    transcripts: str | Path | None = setting(
+        None,
+        "What was said: lines of `utterance word ...` (Kaldi text); in place of the recogniser of a cascade.",
+        metavar="FILE",
+    )
+    seed: int | None = setting(
+        None,
+        "Seed of all random choices; decides what the protector draws, and whoever has it can undo draws [default: a "
+        "secret one].",
+        least=0,
+    )
+    keep_seed: bool = setting(False, "State the seed in protector.json.")
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be written."""
+        if self.rate is not None and not RATES[0] <= self.rate <= RATES[1]:
+            raise UsageError(f"{self.rate} Hz; expected {RATES[0]} to {RATES[1]}")
+        if self.format is not None and self.format not in FORMATS:
+            raise UsageError(f"unknown format {self.format!r}; expected one of {', '.join(FORMATS)}")
+
+
 def anonymise(
     corpus: str | Path,
     folder: str | Path,
-    *,
     protect: str,
-    seed: int | None = None,
-    keep_seed: bool = False,
-    rate: int | None = None,
-    format: str | None = None,
-    transcripts: str | Path | None = None,
-    threads: int | None = None,
+    options: AnonymiseOptions = AnonymiseOptions(),
+    *,
     overwrite: bool = False,
-    progress: Callable[[int, int], None] | None = None,
+    run: Run = Run(),
 ) -> Anonymised:
     """Write a corpus of the same layout with the voice of every recording protected.
 
@@ -191,22 +236,12 @@ def anonymise(
         Where the anonymised corpus is written, apart from the original.
     protect
         Name of a voice protector, as on the command line.
-    seed
-        Decides what is drawn; a secret one unless given, because whoever has it can undo draws.
-    keep_seed
-        Whether the card states the seed.
-    rate
-        Sample rate of the files; that of each original unless given.
-    format
-        Format of the files, such as flac; that of each original unless given.
-    transcripts
-        File of what was said (Kaldi ``text``), in place of the recogniser of a cascade.
-    threads
-        Threads that share the work; as many as cores unless given. The result does not depend on it.
+    options
+        Rates, formats, transcripts, and the seed of what is drawn.
     overwrite
         Whether files that are there are replaced.
-    progress
-        Called with the number of recordings done and of all.
+    run
+        Cores that share the work, on which the result does not depend, and the progress.
 
     Returns
     -------
@@ -219,36 +254,27 @@ def anonymise(
         Where the folder holds the original, or files and `overwrite` is not set.
     InputError
         Where the corpus cannot be read, or no recording can be anonymised.
-
-    Examples
-    --------
-    >>> anonymise("speech", "anonymised", protect="mcadams", format="pdf")
-    Traceback (most recent call last):
-    ...
-    zeroevidence.errors.UsageError: unknown format 'pdf'; expected one of wav, flac, ogg, opus, mp3
     """
-    if rate is not None and not RATES[0] <= rate <= RATES[1]:
-        raise UsageError(f"{rate} Hz; expected {RATES[0]} to {RATES[1]}")
-    if format is not None and format not in FORMATS:
-        raise UsageError(f"unknown format {format!r}; expected one of {', '.join(FORMATS)}")
-    make = _protector_maker(protect, transcripts)
+    make = _protector_maker(protect, options.transcripts)
     make(0)  # an unknown name is refused before anything is read
     original, home = read_corpus(corpus, draw=False), Path(folder)
     refuse_original(original, corpus, folder)
-    targets = target_paths(original, format)
+    targets = target_paths(original, options.format)
     with lock_folder(home, continued_from=["."]):
         journal = Journal(home)
-        number = _choose_seed(seed, journal, overwrite=overwrite)
-        protector = make(number)
-        settings = f"{protector.name} {protector.fingerprint} rate {rate} format {format} version {__version__}"
+        seed = _choose_seed(options.seed, journal, overwrite=overwrite)
+        protector = make(seed)
+        settings = (
+            f"{protector.name} {protector.fingerprint} rate {options.rate} format {options.format} "
+            f"version {__version__}"
+        )
         _refuse_existing(home, journal, settings, overwrite=overwrite)
         if overwrite:
             journal.remove()
             journal = Journal(home)
-        journal.begin(number, settings)
+        journal.begin(seed, settings)
         try:
-            writing = _Writing(protector, home, targets, rate, journal)
-            outcomes = _write_all(original, writing, threads or cores(), progress)
+            outcomes = _write_all(original, _Writing(protector, home, targets, options.rate, journal), run)
         finally:
             journal.close()
         problems = {name: outcome for name, outcome in outcomes.items() if isinstance(outcome, Problem)}
@@ -260,10 +286,10 @@ def anonymise(
         draws = _draws(protect)
         release = Release(
             version=__version__,
-            rate=rate,
-            format=format,
+            rate=options.rate,
+            format=options.format,
             draws=draws,
-            seed=number if keep_seed and draws == "seeded" else None,
+            seed=seed if options.keep_seed and draws == "seeded" else None,
             recordings=len(written),
             refused=tuple(RefusedRecording(name, _reason(name, problem)) for name, problem in problems.items()),
             original=text_digest(digest_list({name: each.original for name, each in written.items()})),
@@ -335,8 +361,8 @@ class _Writing:
                 and file_digest(target) == before.anonymised
             ):
                 return before
-            own_rate, subtype = audio_rate_and_subtype(utterance.path)
-            rate = self.rate or own_rate
+            original_rate, subtype = audio_rate_and_subtype(utterance.path)
+            rate = self.rate or original_rate
             wave = protect_voice(load_speech(utterance, rate).wave, rate, utterance, self.protector)
             data = encode_audio(target, wave, rate, subtype)
         except InputError as error:
@@ -349,17 +375,15 @@ class _Writing:
         return Digests(source, hashlib.sha256(data).hexdigest())
 
 
-def _write_all(
-    corpus: Corpus, writing: _Writing, threads: int, progress: Callable[[int, int], None] | None
-) -> dict[str, Digests | Problem]:
+def _write_all(corpus: Corpus, writing: _Writing, run: Run) -> dict[str, Digests | Problem]:
     """Return the outcome of each recording, in the order of the corpus."""
     outcomes: dict[str, Digests | Problem] = {}
-    for utterance, outcome in zip(corpus, compute_ahead(writing, corpus, threads), strict=True):
+    step = run.progress("anonymising", "recordings")
+    for utterance, outcome in zip(corpus, compute_ahead(writing, corpus, run.cores), strict=True):
         outcomes[utterance.id] = outcome
         if isinstance(outcome, Digests) and writing.journal.done(utterance.id) != outcome:
             writing.journal.add(utterance.id, outcome)
-        if progress is not None:
-            progress(len(outcomes), len(corpus))
+        step(len(outcomes), len(corpus))
     return outcomes
 
 

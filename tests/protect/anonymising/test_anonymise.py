@@ -11,9 +11,10 @@ from zeroevidence.data.audio import load_audio
 from zeroevidence.data.formats.corpora import read_corpus
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.protect import McAdams, load_protector
-from zeroevidence.protect.anonymise import anonymise
+from zeroevidence.protect.anonymise import AnonymiseOptions, anonymise
 from zeroevidence.protect.release import RefusedRecording, read_card, refused_recordings, release_card
 from zeroevidence.protect.voices import VOICE_PROTECTORS, register_voice
+from zeroevidence.run import Run
 
 soundfile = pytest.importorskip("soundfile")
 
@@ -63,18 +64,18 @@ def test_a_tree_keeps_its_files_rates_formats_and_transcripts(tree, tmp_path):
 
 def test_rate_and_format_can_be_asked_for(tree, tmp_path):
     anonymise(tree, tmp_path / "out", protect="mcadams")
-    settings = {"protect": "mcadams:0.7", "rate": 16_000, "format": "flac"}
+    settings = ("mcadams:0.7", AnonymiseOptions(16_000, "flac"))
     with pytest.raises(UsageError, match="exists; expected a new folder, or --overwrite"):
-        anonymise(tree, tmp_path / "out", **settings)
-    anonymise(tree, tmp_path / "out", **settings, overwrite=True)
+        anonymise(tree, tmp_path / "out", *settings)
+    anonymise(tree, tmp_path / "out", *settings, overwrite=True)
     assert read_card(tmp_path / "out").name == "mcadams:0.7"
     files = sorted((tmp_path / "out").rglob("*.flac"))
     assert len(files) == 4
     assert {soundfile.info(file).samplerate for file in files} == {16_000}
     with pytest.raises(UsageError, match="unknown format 'm4a'"):
-        anonymise(tree, tmp_path / "other", protect="mcadams", format="m4a")
+        AnonymiseOptions(format="m4a")
     with pytest.raises(UsageError, match="3 Hz; expected 4000 to 768000"):
-        anonymise(tree, tmp_path / "other", protect="mcadams", rate=3)
+        AnonymiseOptions(rate=3)
 
 
 def test_a_kaldi_folder_with_segments_gets_a_file_for_each_utterance(tmp_path):
@@ -119,14 +120,15 @@ def test_a_table_keeps_roles_splits_and_attributes(tree, tmp_path):
 
 def test_the_seed_decides_the_draws_and_is_stated_only_where_asked(tree, tmp_path):
     digests = []
-    for name, settings in {
-        "one": {"seed": 7, "threads": 1},
-        "same": {"seed": 7, "threads": 3, "keep_seed": True},
-        "other": {"seed": 8},
-        "secret": {},
-        "another": {},
-    }.items():
-        result = anonymise(tree, tmp_path / name, protect="mcadams-random", rate=16_000, format="wav", **settings)
+    for name, cores, settings in [
+        ("first", 1, {"seed": 7}),
+        ("same", 3, {"seed": 7, "keep_seed": True}),
+        ("other", 1, {"seed": 8}),
+        ("secret", 1, {}),
+        ("another", 1, {}),
+    ]:
+        options = AnonymiseOptions(16_000, "wav", **settings)
+        result = anonymise(tree, tmp_path / name, "mcadams-random", options, run=Run(cores=cores))
         digests.append((tmp_path / name / "digests.txt").read_text())
         stated = json.loads((tmp_path / name / "protector.json").read_text())["release"]["seed"]
         assert stated == (7 if name == "same" else None)
@@ -135,7 +137,7 @@ def test_the_seed_decides_the_draws_and_is_stated_only_where_asked(tree, tmp_pat
     assert digests[0] == digests[1]
     assert len(set(digests)) == 4
     assert "Drawn by a seed that was not kept." in result.card.to_text()
-    fixed = anonymise(tree, tmp_path / "fixed", protect="mcadams", keep_seed=True, seed=7).card.release
+    fixed = anonymise(tree, tmp_path / "fixed", "mcadams", AnonymiseOptions(keep_seed=True, seed=7)).card.release
     assert (fixed.draws, fixed.seed) == ("none", None)
 
 
@@ -211,7 +213,7 @@ def interrupted():
 def test_an_interrupted_run_continues_with_its_seed(tree, tmp_path, interrupted):
     out = tmp_path / "out"
     with pytest.raises(KeyboardInterrupt):
-        anonymise(tree, out, protect="breaking", threads=1)
+        anonymise(tree, out, protect="breaking")
     journal = tmp_path / ".out.progress"
     assert journal.stat().st_mode & 0o077 == 0
     assert not (out / "protector.json").exists()
@@ -221,11 +223,11 @@ def test_an_interrupted_run_continues_with_its_seed(tree, tmp_path, interrupted)
         stream.write("0123abc")  # as a killed process leaves it
     done = len(interrupted)
     seed = int(journal.read_text().split()[4])
-    result = anonymise(tree, out, protect="breaking", threads=1)
+    result = anonymise(tree, out, protect="breaking")
     assert interrupted[:2] == ["a1", "a2"]
     assert set(interrupted[done:]) == {"b1", "b2"}  # threads may have written one that the journal does not name
     assert not journal.exists()
-    anonymise(tree, tmp_path / "whole", protect="mcadams-random", seed=seed)
+    anonymise(tree, tmp_path / "whole", "mcadams-random", AnonymiseOptions(seed=seed))
     lists = [(tmp_path / name / "digests.txt").read_text().splitlines() for name in ("out", "whole")]
     lines = [{line for line in text if "ogg" not in line} for text in lists]  # an ogg stream has a number of its own
     assert lines[0] == lines[1]
@@ -246,4 +248,4 @@ def test_two_recordings_never_share_a_file(tree, tmp_path):
     table = tree / "utterances.tsv"
     table.write_text("utterance\tspeaker\tpath\nu1\tada\tada/a1.wav\nu2\tada\tada/a1.flac\n")
     with pytest.raises(InputError, match=r"'u1' and 'u2' would both be written to ada/a1\.wav"):
-        anonymise(tree, tmp_path / "out", protect="mcadams", format="wav")
+        anonymise(tree, tmp_path / "out", "mcadams", AnonymiseOptions(format="wav"))

@@ -5,7 +5,7 @@ import pytest
 
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.protect import load_protector
-from zeroevidence.protect.anonymise import anonymise
+from zeroevidence.protect.anonymise import AnonymiseOptions, anonymise
 from zeroevidence.protect.voices.cascade import Cascade, unclear_reason, with_transcripts
 from zeroevidence.protect.voices.speech_models import (
     RATE,
@@ -133,7 +133,9 @@ def test_a_recording_that_is_not_understood_is_refused_with_a_line(parts, tmp_pa
     assert [part.name for part in result.card.parts] == ["ear", "hum"]
     text = tmp_path / "text"
     text.write_text("ada1 we call\nbob1 it bear\n")
-    again = anonymise(tmp_path / "original", tmp_path / "known", protect="cascade:ear/hum", transcripts=text)
+    again = anonymise(
+        tmp_path / "original", tmp_path / "known", protect="cascade:ear/hum", options=AnonymiseOptions(transcripts=text)
+    )
     assert again.refused == ()
     assert parts[1][-2:] == ["we call", "it bear"]
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import MISSING, asdict, dataclass
+from dataclasses import MISSING, dataclass
 
 import click
 
 from zeroevidence.cli.declare import options_of, run_options, shared
 from zeroevidence.cli.printing import echo, echo_lines
-from zeroevidence.data.audio import RATES
 from zeroevidence.errors import InputError
-from zeroevidence.protect.anonymise import FORMATS, anonymise
+from zeroevidence.protect.anonymise import AnonymiseOptions, anonymise
 from zeroevidence.protect.voices import spelling_help
 from zeroevidence.run import Run, setting
 
@@ -22,24 +21,7 @@ class _Settings:
     protect: str = setting(
         MISSING, f"Anonymise the speech with this voice protector: {spelling_help()}.", metavar="NAME"
     )
-    rate: int | None = setting(
-        None, "Sample rate of the files [default: as they are].", least=min(RATES), most=max(RATES)
-    )
-    format: str | None = setting(
-        None, "Format of the files [default: as they are].", spelling="--audio-format", choices=FORMATS
-    )
-    transcripts: str | None = setting(
-        None,
-        "What was said: lines of `utterance word ...` (Kaldi text); in place of the recogniser of a cascade.",
-        metavar="FILE",
-    )
-    seed: int | None = setting(
-        None,
-        "Seed of all random choices; decides what the protector draws, and whoever has it can undo draws [default: a "
-        "secret one].",
-        least=0,
-    )
-    keep_seed: bool = setting(False, "State the seed in protector.json.")
+    options: AnonymiseOptions
     folder: str = shared("--output", "a folder apart from the original", default=MISSING, metavar="FOLDER")
     overwrite: bool = shared("--overwrite")
 
@@ -63,8 +45,9 @@ def command(corpus: str, settings: _Settings, run: Run) -> None:
     zeroevidence anonymise original/ -o anonymised/ --protect cascade
     zeroevidence audit original/ --anonymised anonymised/ -o out/
     """  # noqa: D301 (\b is a control character here)
-    step = run.progress("anonymising", "recordings")
-    anonymised = anonymise(corpus, **asdict(settings), threads=run.cores, progress=step)
+    anonymised = anonymise(
+        corpus, settings.folder, settings.protect, settings.options, overwrite=settings.overwrite, run=run
+    )
     for problem in anonymised.refused:
         echo(problem, err=True)
     release = anonymised.card.release
