@@ -214,8 +214,8 @@ def _value_name(field: Field[Any]) -> str:
 
 def _option(field: Field[Any], hint: Any, change: str | dict[str, Any]) -> Decorator:
     """Return the option, or the argument, that sets a field."""
-    details, several = field.metadata, get_origin(_some(hint)) is tuple
-    default = field.default if field.default_factory is MISSING else field.default_factory()
+    details, default = field.metadata, field.default
+    several = isinstance(default, tuple) or get_origin(_some(hint)) is tuple
     required = default is MISSING
     if details.get("argument"):
         count = -1 if several else 1
@@ -244,7 +244,7 @@ def _value_type(field: Field[Any], hint: Any) -> click.ParamType[Any]:
         kind = get_args(kind)[0]
     choices = field.metadata.get("choices") or (get_args(kind) if get_origin(kind) is Literal else ())
     if choices:
-        return click.Choice(list(map(str, choices)))
+        return click.Choice(list(map(str, choices() if callable(choices) else choices)))
     least, above, most, below = (field.metadata.get(key) for key in ("least", "above", "most", "below"))
     if (least, above, most, below) == (None,) * 4:
         return click.types.convert_type(kind if kind in (int, float) else str)

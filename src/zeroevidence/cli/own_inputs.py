@@ -23,7 +23,10 @@ _ALSO_READ = frozenset({"--extractor", "--extractor-anonymised"})  # names, or t
 
 
 def keeping_inputs(command: click.Command) -> click.Command:
-    """Return the command with a check of its outputs before it does anything."""
+    """Return the command, or the group of commands, with a check of its outputs before it does anything."""
+    if isinstance(command, click.Group):
+        for member in command.commands.values():
+            keeping_inputs(member)
     run = command.callback
     if run is not None:
         command.callback = _checked(run)

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
-from zeroevidence.cli.options import shared
-from zeroevidence.cli.options.declare import derived_option, option_group
-from zeroevidence.cli.options.output import Output, output_to
-from zeroevidence.cli.printing import terminal_progress
+from zeroevidence.cli.declare import options_of, run_options
+from zeroevidence.cli.output import Output, output_options
 from zeroevidence.data.files import naming_file
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation.plan import plan, plan_from_pilot, strongest_attack
 from zeroevidence.measure.measures import MEASURES
-from zeroevidence.uncertainty.level import LEVEL
+from zeroevidence.run import Run, setting
 
 if TYPE_CHECKING:
     from zeroevidence.evaluation import Evaluation
@@ -32,82 +31,68 @@ def _parse_value(option: str, text: str) -> tuple[str, float]:
     raise UsageError(f"{option} {text!r}: expected a measure and a number, as d_ece=0.1")
 
 
-def _parse_bounds(at_most: tuple[str, ...], at_least: tuple[str, ...]) -> dict[str, float]:
-    """Return the bounds to be shown; each option is for measures of one direction."""
-    bounds = {}
-    for option, other, texts, direction in (
-        ("--show-at-most", "--show-at-least", at_most, "up"),
-        ("--show-at-least", "--show-at-most", at_least, "down"),
-    ):
-        for text in texts:
-            name, bound = _parse_value(option, text)
-            discloses = MEASURES.find(name).discloses
-            if discloses not in (direction, "none"):
-                verb = "falls" if discloses == "down" else "rises"
-                raise UsageError(f"{option} {text}: {name} {verb} with what attackers learn; expected {other} {text}")
-            bounds[name] = bound
-    return bounds
+@dataclass(frozen=True, slots=True)
+class _Simulation:
+    """Data that are simulated, where there is no pilot."""
+
+    difference: float | None = setting(
+        None, "Plan a comparison of two systems that differ by this in the same measure."
+    )
+    shared: float = setting(0.5, "Share of the variance of scores that two compared systems have in common.")
+    utterances: int = setting(10, "Recordings of each person.")
+    between: float = setting(0.5, "Share of the variance of scores that is between people.")
+    uneven: bool = setting(False, "Most recordings are of a few people (Zipf's law).")
+    simulations: int = setting(20, "Simulated data sets for each number of people.")
 
 
-_bounds = option_group(
-    "show",
-    _parse_bounds,
-    click.option(
-        "--show-at-most",
-        "at_most",
-        multiple=True,
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """How many people there are, what is assumed, and what is to be shown."""
+
+    people: int | None = setting(None, "Number of people to be recorded [default: 30, or those of the pilot].")
+    leak: str | None = setting(
+        None, "True value to assume: 0.2 is a D_ECE, eer=0.25 names another measure.", metavar="[MEASURE=]NUMBER"
+    )
+    pilot: str | None = setting(None, "Result of `evaluate`, `audit` or `link` to extrapolate from.", metavar="RESULT")
+    at_most: tuple[str, ...] = setting(
+        (),
+        "Upper bound to be shown at the confidence --level, as d_ece=0.1; computes how many people that takes.",
+        spelling="--show-at-most",
         metavar="MEASURE=NUMBER",
-        help="Upper bound to be shown at the confidence --level, as d_ece=0.1; computes how many people that takes.",
-    ),
-    click.option(
-        "--show-at-least",
-        "at_least",
-        multiple=True,
+    )
+    at_least: tuple[str, ...] = setting(
+        (),
+        "Lower bound to be shown, for measures that fall with what attackers learn, as eer=0.3.",
+        spelling="--show-at-least",
         metavar="MEASURE=NUMBER",
-        help="Lower bound to be shown, for measures that fall with what attackers learn, as eer=0.3.",
-    ),
-)
+    )
+    power: float = setting(0.8, "Probability with which the bound or the difference is to be shown.")
 
-
-_simulation = option_group(
-    "simulation",
-    dict,
-    click.option(
-        "--difference", type=float, help="Plan a comparison of two systems that differ by this in the same measure."
-    ),
-    derived_option(plan, "shared", help="Share of the variance of scores that two compared systems have in common."),
-    derived_option(plan, "utterances", help="Recordings of each person."),
-    derived_option(plan, "between", help="Share of the variance of scores that is between people."),
-    derived_option(plan, "uneven", help="Most recordings are of a few people (Zipf's law)."),
-    derived_option(plan, "simulations", help="Simulated data sets for each number of people."),
-    shared.level(default=LEVEL),
-    shared.seed(),
-)
+    @property
+    def bounds(self) -> dict[str, float]:
+        """The bounds to be shown; each option is for measures of one direction."""
+        bounds = {}
+        for option, other, texts, direction in (
+            ("--show-at-most", "--show-at-least", self.at_most, "up"),
+            ("--show-at-least", "--show-at-most", self.at_least, "down"),
+        ):
+            for text in texts:
+                name, bound = _parse_value(option, text)
+                discloses = MEASURES.find(name).discloses
+                if discloses not in (direction, "none"):
+                    verb = "falls" if discloses == "down" else "rises"
+                    reason = f"{name} {verb} with what attackers learn; expected {other} {text}"
+                    raise UsageError(f"{option} {text}: {reason}")
+                bounds[name] = bound
+        return bounds
 
 
 @click.command("plan")
-@click.option("--people", type=int, help="Number of people to be recorded [default: 30, or those of the pilot].")
-@click.option(
-    "--leak",
-    metavar="[MEASURE=]NUMBER",
-    help="True value to assume: 0.2 is a D_ECE, eer=0.25 names another measure.",
-)
-@click.option("--pilot", metavar="RESULT", help="Result of `evaluate`, `audit` or `link` to extrapolate from.")
-@_bounds
-@derived_option(plan, "power", help="Probability with which the bound or the difference is to be shown.")
-@_simulation
-@shared.workers()
-@output_to()
-def command(
-    people: int | None,
-    leak: str | None,
-    pilot: str | None,
-    show: dict[str, float],
-    power: float,
-    simulation: dict[str, Any],
-    workers: int,
-    output: Output,
-) -> None:
+@options_of(_Question, "question")
+@options_of(_Simulation, "simulation")
+@run_options("level", "seed", "cores")
+@output_options()
+def command(question: _Question, simulation: _Simulation, run: Run, output: Output) -> None:
     """Predict how wide the intervals of a planned recording will be, what it will find, and how many people it takes.
 
     With --leak, data of known truth are simulated and evaluated as real data are. With --pilot, the strongest attack of
@@ -121,16 +106,19 @@ def command(
     """  # noqa: D301 (\b is a control character here)
     from zeroevidence.report.plans import render_plan
 
+    pilot, leak, power, show = question.pilot, question.leak, question.power, question.bounds
     if (pilot is None) == (leak is None):
         raise UsageError("expected either a true value, as --leak 0.2, or a --pilot")
     if pilot is not None:
-        _refuse_simulation_options(*simulation)
+        _refuse_simulation_options(*(field.name for field in fields(simulation)), "level", "seed")
         with naming_file(pilot):
-            planned = plan_from_pilot(_strongest(pilot), people, show=show, power=power)
+            planned = plan_from_pilot(_strongest(pilot), question.people, show=show, power=power)
         return output.emit(render_plan(planned, output.format))
-    settings = simulation | _parse_leak(str(leak)) | ({} if people is None else {"people": people})
-    settings |= {"power": power, "workers": workers, "progress": terminal_progress("plan", "simulations")}
-    return output.emit(render_plan(plan(**settings, show=show), output.format))
+    settings = asdict(simulation) | _parse_leak(str(leak)) | {"power": power, "show": show}
+    settings |= {} if question.people is None else {"people": question.people}
+    settings |= {"level": run.level, "seed": run.seed, "workers": run.cores}
+    planned = plan(**settings, progress=run.progress("plan", "simulations"))
+    return output.emit(render_plan(planned, output.format))
 
 
 def _parse_leak(text: str) -> dict[str, Any]:

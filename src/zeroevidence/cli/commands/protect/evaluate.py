@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, get_args
+from dataclasses import dataclass, replace
+from typing import Any
 
 import click
 
-from zeroevidence.cli.commands.protect.fit import (
-    LabelledInputs,
-    labelled_inputs,
-    paper_option,
-    parameter_options,
-    refuse_with,
-)
-from zeroevidence.cli.options import shared
-from zeroevidence.cli.options.declare import derived_option
-from zeroevidence.cli.options.measuring import RESAMPLING, measuring_options
-from zeroevidence.cli.options.output import Output, output_to
-from zeroevidence.cli.printing import terminal_progress
+from zeroevidence.cli.commands.protect.fit import LabelledInputs, Training
+from zeroevidence.cli.declare import options_of, run_options, shared
+from zeroevidence.cli.output import Output, output_options
 from zeroevidence.data.files import naming_file
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Options
@@ -29,62 +21,68 @@ from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS
 from zeroevidence.protect.fitting import fit_protectors, protectors_that_keep, shared_boundaries, suitable_protectors
 from zeroevidence.protect.models import load_model
 from zeroevidence.protect.strengths import assess_strengths, quick_protectors
+from zeroevidence.run import Run, setting
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Attack:
+    """What is protected and attacked, and by which attackers."""
+
+    keep: tuple[str, ...] = shared(
+        "--keep",
+        f"is reported, may be repeated; the first one is preserved by {', '.join(protectors_that_keep())}",
+        default=(),
+    )
+    kinds: tuple[str, ...] = shared(
+        "--protector", "may be repeated [default: all]", default=(), choices=tuple(ATTRIBUTE_PROTECTORS)
+    )
+    models: tuple[str, ...] = setting(
+        (), "Fitted model to attack instead; may be repeated.", spelling="--model", metavar="FOLDER"
+    )
+    training: Training
+    classifiers: tuple[str, ...] = setting(
+        (),
+        "Classifier of an attacker; may be repeated [default: all].",
+        spelling="--classifier",
+        choices=tuple(CLASSIFIERS),
+    )
+    map_method: MapMethod = setting(
+        "pca", "Method of the two-dimensional map, which `zeroevidence plot map` draws.", spelling="--map"
+    )
+    no_verification: bool = setting(False, "Leave out speaker verification.")
+    front: bool = setting(
+        False,
+        f"Try each protector (by default {', '.join(quick_protectors())}) at all its strengths, and mark the Pareto "
+        "front, which `zeroevidence plot front` draws.",
+    )
+
+    def check(self, inputs: LabelledInputs) -> None:
+        """Refuse options that do not go together."""
+        training = self.training
+        if self.models:
+            others = {"set": training.parameters, "classes": inputs.wanted_classes}
+            _refuse_with("--model", protector=self.kinds, paper=training.paper, **others)
+        if training.parameters and len(self.kinds) != 1:
+            raise UsageError("--set: name the one --protector that it is for")
+        if self.front:
+            others = {"no_verification": self.no_verification, "paper": training.paper}
+            _refuse_with("--front", model=self.models, keep=self.keep, **others)
+
+
+def _refuse_with(option: str, **others: object) -> None:
+    """Refuse options that do not go with another one; those whose value is false were not given."""
+    given = [f"--{name.replace('_', '-')}" for name, value in others.items() if value]
+    if given:
+        raise UsageError(f"{option} goes without {' and '.join(given)}")
 
 
 @click.command("evaluate")
-@labelled_inputs
-@shared.keep(
-    f"is reported, may be repeated; the first one is preserved by {', '.join(protectors_that_keep())}", multiple=True
-)
-@shared.protector(
-    "may be repeated [default: all]",
-    name="kinds",
-    type=click.Choice(list(ATTRIBUTE_PROTECTORS)),
-    multiple=True,
-)
-@click.option(
-    "--model", "models", multiple=True, metavar="FOLDER", help="Fitted model to attack instead; may be repeated."
-)
-@paper_option
-@parameter_options
-@click.option(
-    "--classifier",
-    "classifiers",
-    type=click.Choice(list(CLASSIFIERS)),
-    multiple=True,
-    help="Classifier of an attacker; may be repeated [default: all].",
-)
-@derived_option(
-    assess,
-    "map_method",
-    "--map",
-    "map_method",
-    choices=get_args(MapMethod),
-    help="Method of the two-dimensional map, which `zeroevidence plot map` draws.",
-)
-@click.option("--no-verification", is_flag=True, help="Leave out speaker verification.")
-@click.option(
-    "--front",
-    is_flag=True,
-    help=f"Try each protector (by default {', '.join(quick_protectors())}) at all its strengths, and mark the Pareto "
-    "front, which `zeroevidence plot front` draws.",
-)
-@measuring_options(*RESAMPLING)
-@output_to(shared.estimate(), shared.signatures())
-def command(
-    inputs: LabelledInputs,
-    keep: tuple[str, ...],
-    kinds: tuple[str, ...],
-    models: tuple[str, ...],
-    paper: bool,
-    parameters: dict[str, Any],
-    classifiers: tuple[str, ...],
-    map_method: MapMethod,
-    no_verification: bool,
-    front: bool,
-    options: Options,
-    output: Output,
-) -> None:
+@options_of(LabelledInputs, "inputs")
+@options_of(_Attack, "attack")
+@options_of(Options, "options", "intervals", "null")
+@run_options("level", "seed")
+@output_options("estimate", "signatures")
+def command(inputs: LabelledInputs, attack: _Attack, options: Options, run: Run, output: Output) -> None:
     """Measure what attackers still learn about the attribute after protection, and how well speakers are verified.
 
     The speakers of EMBEDDINGS are split into thirds: the first fits protectors, the second trains attackers on
@@ -94,48 +92,37 @@ def command(
     """
     from zeroevidence.report.attributes import render_attribute_classes, render_pareto_front
 
-    if models:
-        refuse_with("--model", protector=kinds, paper=paper, set=parameters, classes=inputs.wanted_classes)
-    if parameters and len(kinds) != 1:
-        raise UsageError("--set: name the one --protector that it is for")
-    if front:
-        refuse_with("--front", model=models, keep=keep, no_verification=no_verification, paper=paper)
-    attack: dict[str, Any] = {
-        "classifiers": classifiers or None,
-        "options": options,
-        "seed": options.seed,
+    attack.check(inputs)
+    settings: dict[str, Any] = {
+        "classifiers": attack.classifiers or None,
+        "options": replace(options, level=run.level, seed=run.seed),
+        "seed": run.seed,
         "dataset": inputs.name,
-        "progress": terminal_progress("attacking", "attacks"),
+        "progress": run.progress("attacking", "attacks"),
     }
     style: dict[str, Any] = {"signatures": output.signatures, "estimate": output.estimate}
     with naming_file(inputs.embeddings):
-        fitted = {folder: load_model(folder) for folder in models}
+        fitted = {folder: load_model(folder) for folder in attack.models}
+        boundaries = shared_boundaries(fitted, inputs.attribute)
         roles = Roles.split(
-            inputs.read(),
-            inputs.attribute,
-            classes=inputs.classes,
-            boundaries=shared_boundaries(fitted, inputs.attribute),
-            seed=options.seed,
+            inputs.read(), inputs.attribute, classes=inputs.classes, boundaries=boundaries, seed=run.seed
         )
-        if front:
-            points = assess_strengths(roles, inputs.attribute, kinds or None, parameters=parameters, **attack)
+        if attack.front:
+            settings["parameters"] = attack.training.parameters
+            points = assess_strengths(roles, inputs.attribute, attack.kinds or None, **settings)
             text = render_pareto_front(points, output.format, **style)
         else:
             protectors = suitable_protectors(fitted, roles) or fit_protectors(
-                kinds or None,
+                attack.kinds or None,
                 roles.train,
                 inputs.attribute,
-                keep=keep[0] if keep else None,
-                parameters=parameters,
-                preset="paper" if paper else None,
-                seed=options.seed,
-                progress=_training_progress,
+                keep=attack.keep[0] if attack.keep else None,
+                parameters=attack.training.parameters,
+                preset=attack.training.preset,
+                seed=run.seed,
+                progress=lambda kind: run.progress(f"training {kind}", "epochs"),
             )
-            attack |= {"keep": keep, "verification": not no_verification, "map_method": map_method}
-            rows = assess(protectors, roles, inputs.attribute, **attack)
+            settings |= {"keep": attack.keep, "verification": not attack.no_verification}
+            rows = assess(protectors, roles, inputs.attribute, map_method=attack.map_method, **settings)
             text = render_attribute_classes(rows, output.format, **style)
     output.emit(text)
-
-
-def _training_progress(kind: str) -> Any:
-    return terminal_progress(f"training {kind}", "epochs")
