@@ -95,9 +95,10 @@ def _terminal(name: str) -> str:
 
 def in_page(name: str) -> tuple[str, str]:
     """The name in a cell of the report, and in the numbers that its script reads."""
+    from zeroevidence.report.inputs import ReportInputs
     from zeroevidence.report.page import to_html
 
-    text = to_html(_rows(name))
+    text = to_html(ReportInputs(_rows(name)))
     curves = _found(r'<script type="application/json" id="readoff">(.*?)</script>', text)
     of_det = curves[curves.index('"figure-det"') :]
     lines = re.findall(r'"name":"((?:[^"\\]|\\.)*)"', of_det)[:2]

@@ -25,6 +25,7 @@ sync_api.expect.set_options(timeout=1000.0 * PATIENCE)
 @pytest.fixture(scope="session")
 def report(tmp_path_factory):
     """A report of a search in which one person has a hostile name, as a file."""
+    from zeroevidence.report.inputs import ReportInputs
     from zeroevidence.report.page import to_html
 
     rng = np.random.default_rng(0)
@@ -39,7 +40,7 @@ def report(tmp_path_factory):
         rows.append(ze.evaluate(matrix, labels={"system": system}, options=ze.Options(intervals=5, null=5)))
     rows[0] = replace(rows[0], labels={"system": f"weak {EVIL}"})
     path = tmp_path_factory.mktemp("report") / "report.html"
-    path.write_text(to_html(rows), encoding="utf-8")
+    path.write_text(to_html(ReportInputs(rows)), encoding="utf-8")
     return path
 
 

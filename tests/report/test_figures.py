@@ -12,6 +12,7 @@ import pytest
 from zeroevidence import evaluate
 from zeroevidence.errors import InputError
 from zeroevidence.report.figures import Each, figure_processes
+from zeroevidence.report.inputs import ReportInputs, ReportOptions
 from zeroevidence.report.page import to_html
 
 pytest.importorskip("jinja2")
@@ -67,4 +68,4 @@ def test_the_page_is_the_same(each: Each) -> None:
         evaluate([2.0 + shift, 3.0, 1.5, 0.2], [0.0, 1.0, 1.7, -0.4], intervals=0, null=0, labels={"system": name})
         for name, shift in (("one", 0.0), ("two", 0.7))
     ]
-    assert to_html(rows, each=each) == to_html(rows)
+    assert to_html(ReportInputs(rows), ReportOptions(each=each)) == to_html(ReportInputs(rows))

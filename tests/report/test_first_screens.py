@@ -8,6 +8,7 @@ import pytest
 
 import zeroevidence as ze
 from zeroevidence.evaluation.results import to_json
+from zeroevidence.report.inputs import ReportInputs
 from zeroevidence.report.page import to_html
 
 pytest.importorskip("jinja2")
@@ -28,7 +29,11 @@ def test_numbers_are_those_of_the_result_file(shift, level, search, against, aud
     rows = [audit_rows[0], search(shift, seed=6, system="sys", about=against.lazy, dataset="d", backend="cosine")]
     document = json.loads(to_json(rows))["rows"]
     (best,), (plain,) = rows_of(document, "attack"), rows_of(document, "control")
-    top, named, text = best["metrics"]["top1"], best["metrics"]["people_named"], verdict_text(to_html(rows))
+    top, named, text = (
+        best["metrics"]["top1"],
+        best["metrics"]["people_named"],
+        verdict_text(to_html(ReportInputs(rows))),
+    )
     ends = ("low", "high") if level == "recognised" else ("bound",)
     for share in (top["value"], *(top[end] for end in ends), plain["metrics"]["top1"]["value"], named["null"]["mean"]):
         assert f"{100 * share:.3g} %" in text

@@ -90,14 +90,16 @@ class Tags(HTMLParser):
 def test_html(results, only_figure):
     pytest.importorskip("jinja2")
     pytest.importorskip("matplotlib")
+    from zeroevidence.report.inputs import ReportInputs, ReportOptions
     from zeroevidence.report.page import to_html
 
     only_figure("people")
     script = "<script>alert(1)</script>"
     card = {"name": script, "objective": script, "resources": [script], "backend": script}
-    options = {"title": script, "cards": [card] * len(results), "command": f"zeroevidence {script}"}
-    text = to_html([row.with_flags(Flag("odd", "note", script)) for row in results.values()], **options)
-    plain, found = Tags(to_html([result("plain")])), Tags(text)
+    rows = [row.with_flags(Flag("odd", "note", script)) for row in results.values()]
+    inputs = ReportInputs(rows, [card] * len(rows))
+    text = to_html(inputs, ReportOptions(title=script, command=f"zeroevidence {script}"))
+    plain, found = Tags(to_html(ReportInputs([result("plain")]))), Tags(text)
     assert (found.scripts, found.handlers) == (plain.scripts, [])
     assert "&lt;script&gt;alert(1)" in text
     assert not [address for address in found.addresses if address.startswith(("javascript", "http://x"))]

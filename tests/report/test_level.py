@@ -5,6 +5,7 @@ import pytest
 import zeroevidence as ze
 from zeroevidence.evaluation.rows.measure_result import RESULT_COLUMNS
 from zeroevidence.report import page, render
+from zeroevidence.report.inputs import ReportInputs
 from zeroevidence.report.verdict import verdict
 
 OPTIONS = ze.Options(intervals=20, null=19, level=0.9)
@@ -27,7 +28,7 @@ def test_texts_have_the_level_of_the_evaluation(rows):
 
 
 def test_the_report_has_the_level_and_the_columns_that_results_declare(rows, without_figures):
-    text = page.to_html(rows).replace("\u00a0", " ")
+    text = page.to_html(ReportInputs(rows)).replace("\u00a0", " ")
     assert "95 %" not in text
     assert "90 % interval</th>" in text
     assert "at most 10 %." in text  # of tests find a leak where nothing leaks

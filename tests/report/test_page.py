@@ -19,7 +19,7 @@ from zeroevidence.evaluation.results import to_json
 from zeroevidence.evaluation.rows.flags import flag
 from zeroevidence.measure.pairs.zebra import tag_of
 from zeroevidence.report.comparisons import comparisons_from_json, render_comparisons
-from zeroevidence.report.inputs import ReportInputs
+from zeroevidence.report.inputs import ReportInputs, ReportOptions
 from zeroevidence.report.page import to_html
 from zeroevidence.report.page_tables import people_table, recordings_table
 from zeroevidence.report.verdict import verdict
@@ -62,7 +62,7 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def text(audit_rows):
-    return to_html(audit_rows, command="zeroevidence report out")
+    return to_html(ReportInputs(audit_rows), ReportOptions(command="zeroevidence report out"))
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +106,7 @@ def test_only_our_script_may_run(text, page):
 
 @slow
 def test_the_same_input_gives_the_same_bytes(audit_rows, text):
-    assert to_html(audit_rows, command="zeroevidence report out") == text
+    assert to_html(ReportInputs(audit_rows), ReportOptions(command="zeroevidence report out")) == text
 
 
 def test_signatures_command_and_environment(audit_rows, text):
@@ -122,7 +122,9 @@ def test_signatures_command_and_environment(audit_rows, text):
 def test_flags_are_told_once_with_their_rows(audit_rows, text, without_figures):
     assert "None of the checks raised a warning." in text
     few, failed = flag("few-speakers", speakers=4), flag("control-failed")
-    page = to_html([audit_rows[0].with_flags(few, failed), *audit_rows[1:3], audit_rows[3].with_flags(few)])
+    page = to_html(
+        ReportInputs([audit_rows[0].with_flags(few, failed), *audit_rows[1:3], audit_rows[3].with_flags(few)])
+    )
     for one, rows in ((few, "rows 1, 4"), (failed, "row 1")):
         sentence = one.sentence[:1].upper() + one.sentence[1:]
         words = f'<li class="{one.severity}"><code>{one.code}</code> {sentence} <span class="rows">{rows}</span></li>'
@@ -158,7 +160,7 @@ def test_curves_can_be_read_off(audit_rows, text):
 
 def test_hidden_people_are_nowhere(named_rows, without_figures):
     rows = named_rows
-    shown, hidden = to_html(rows), to_html(rows, hide=True)
+    shown, hidden = (to_html(ReportInputs(rows), ReportOptions(hide=hide)) for hide in (False, True))
     names = {name for row in rows for name in row.people.speaker}
     assert len(names) == 20
     assert all(name in shown for name in names)
@@ -183,7 +185,7 @@ def test_one_person_has_one_number_in_all_rows(named_rows):
 
 def test_cards_of_an_audit(audit_rows, without_figures):
     cards = [{"name": f"attacker {i} (x)", "objective": f"aim {i}", "backend": "plda"} for i in range(4)]
-    text = to_html(audit_rows, cards=cards)
+    text = to_html(ReportInputs(audit_rows, cards))
     assert "The attacker that counts: attacker 3 (x)" in text
     assert "aim 3" in text
     table = text[text.index('<table id="cards"') : text.index('id="numbers"')]
@@ -199,18 +201,18 @@ def test_rows_of_any_kind_render(without_figures):
         ze.Evaluation({"tag": MeasureResult("B", "category")}, about=ze.About("attribute", attribute="sex")),
     ]
     for part in (rows, rows[:1], rows[1:]):
-        page = Page(to_html(part))
+        page = Page(to_html(ReportInputs(part)))
         assert page.faults == []
 
 
 def test_infinite_and_missing_values_render():
     row = ze.evaluate(ze.Scores([-np.inf, 1.0, 2.0], [0.0, 0.5]), options=ze.Options(intervals=0, null=0))
-    assert Page(to_html([row])).faults == []
+    assert Page(to_html(ReportInputs([row]))).faults == []
 
 
 def test_nothing_to_report():
     with pytest.raises(UsageError, match="at least one result"):
-        to_html([])
+        to_html(ReportInputs())
 
 
 @pytest.fixture(scope="module")
@@ -252,7 +254,7 @@ def test_every_protection_has_its_map(pairs, only_figure):
             about = ze.About("attribute", role, attribute="accent", of_class=of_class)
             row = pairs(shift, system=name, attacker="logistic", about=about, options=quick)
             rows.append(replace(row, maps={"vectors": points} if shift == max(shifts) else {}))
-    page = to_html(rows)
+    page = to_html(ReportInputs(rows))
     assert "Protected recordings may still give away accent" in page
     assert "The people most at risk" not in page
     figure = page[page.index('<figure id="figure-map"') :]
@@ -284,7 +286,7 @@ def test_several_recordings_stand_beside_one(audit_rows, without_figures):
     found = audit_rows[3].recordings
     assert lines[1][5] == f"{100 * found.top1[2]:.2f}"
     assert table.body[1][6].note == f"[{found.alid_low[2]:.4f}, {found.alid_high[2]:.4f}]"
-    page = to_html(audit_rows)
+    page = to_html(ReportInputs(audit_rows))
     assert "Attackers who hold 10 recordings of one person could not be tried" in page
 
 

@@ -7,6 +7,7 @@ import pytest
 import zeroevidence as ze
 from zeroevidence.evaluation import About, Flag, MeasureResult
 from zeroevidence.report import render
+from zeroevidence.report.inputs import ReportInputs
 from zeroevidence.report.page import to_html
 from zeroevidence.report.utility import utility_lines, utility_notes
 
@@ -53,13 +54,13 @@ def test_tables_of_papers_have_the_same_lines(format):
 
 
 def test_the_page_has_utility_beside_attackers(audit_rows, without_figures):
-    page = to_html([*audit_rows, *ROWS])
+    page = to_html(ReportInputs([*audit_rows, *ROWS]))
     section = re.search(r'<section id="utility".*?</section>', page, re.DOTALL)[0]
     for shown in ("WER [%] <small>", "length difference [%] <small>", "pitch correlation <small>", "2.08", "44.44"):
         assert shown in section
     table = re.search(r'<table id="all-rows".*?</table>', page, re.DOTALL)[0]
     assert table.count("<tr") == 1 + len(audit_rows)  # utility has a table of its own
-    assert 'id="utility"' not in to_html(audit_rows)
+    assert 'id="utility"' not in to_html(ReportInputs(audit_rows))
 
 
 def test_rows_of_different_data_are_not_paired():

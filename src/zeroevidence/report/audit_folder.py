@@ -16,7 +16,7 @@ from zeroevidence.evaluation.finding.facts import SystemAttackers
 from zeroevidence.evaluation.results import to_json
 from zeroevidence.report.document import document
 from zeroevidence.report.evaluations import to_text
-from zeroevidence.report.inputs import ReportInputs
+from zeroevidence.report.inputs import ReportInputs, ReportOptions
 from zeroevidence.report.layout import bounds, interval_title, raised_flags, value
 from zeroevidence.report.people import speaker_table, trial_table, write_table
 from zeroevidence.report.rendering import render_grids
@@ -83,7 +83,7 @@ def save_report(audit: Audit, path: str | Path, *, measures: Sequence[str] | Non
     """
     inputs = ReportInputs()
     inputs.add_audit(audit)
-    _write(Path(path), document(inputs, measures=measures))
+    _write(Path(path), document(inputs, options=ReportOptions(measures=measures)))
     return Path(path)
 
 

@@ -14,6 +14,7 @@ from zeroevidence.data.json_values import load_json, read_json, typed
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation import Comparison, Evaluation
 from zeroevidence.evaluation.results import from_json, read_published, result_text
+from zeroevidence.forking import Each
 from zeroevidence.protect.release import read_card
 from zeroevidence.report.comparisons import SCHEMA, comparisons_from_json
 
@@ -31,6 +32,9 @@ class ReportInputs:
     cards: list[Card | None] = field(default_factory=list)
     comparisons: list[Comparison] = field(default_factory=list)
     protectors: list[Card] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.cards += [None] * (len(self.rows) - len(self.cards))
 
     def add_result(self, path: str) -> None:
         """Read a finished result: a JSON file, a folder that `link` or `audit` wrote, or a table that a kit wrote."""
@@ -72,6 +76,34 @@ class ReportInputs:
     def _add_protector(self, card: Card | None) -> None:
         if card is not None and card not in self.protectors:
             self.protectors.append(card)
+
+
+@dataclass(frozen=True, slots=True)
+class ReportOptions:
+    """How a report shows its inputs.
+
+    Parameters
+    ----------
+    title
+        Heading of the page; made of the systems' names unless given.
+    command
+        The command line that made the report.
+    hide
+        Whether the page writes people as numbers; their names are then nowhere in the file.
+    measures
+        Names of the measures that tables show; the usual ones unless given.
+    estimate
+        Whether tables alone show the values corrected for few people; the page always does.
+    each
+        Applies a function to every figure, as `map` does; `figure_processes` provides one that uses several processes.
+    """
+
+    title: str | None = None
+    command: str | None = None
+    hide: bool = False
+    measures: Sequence[str] | None = None
+    estimate: bool = False
+    each: Each = map
 
 
 def _is_comparison(text: str, path: str) -> bool:

@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING, Any
 from zeroevidence._version import __version__
 from zeroevidence.data.printable import printable
 from zeroevidence.errors import MissingExtra, UsageError
-from zeroevidence.evaluation import Comparison, Evaluation
+from zeroevidence.evaluation import Evaluation, Finding
 from zeroevidence.evaluation.rows.curves import Points, Surface
-from zeroevidence.forking import Each
 from zeroevidence.plot.canvas import prepare_drawing
 from zeroevidence.plot.rows import row_names
 from zeroevidence.protect.release import shown_fields
@@ -28,11 +27,11 @@ from zeroevidence.report import page_tables as tables
 from zeroevidence.report.bibliography import references
 from zeroevidence.report.comparisons import comparison_notes, comparison_tables
 from zeroevidence.report.figures import PICTURE, draw_figures, plain_panels
-from zeroevidence.report.inputs import Card
+from zeroevidence.report.inputs import Card, ReportInputs, ReportOptions
 from zeroevidence.report.layout import common_level, interval_title, label_text, raised_flags
 from zeroevidence.report.numbers import REPORT_COLUMNS, describe_methods, headline_numbers, report_measures
 from zeroevidence.report.utility import NOTE, untried_numbers, utility_notes
-from zeroevidence.report.verdict import Verdict, verdict
+from zeroevidence.report.verdict import verdict
 from zeroevidence.report.verdict.others import comparison_verdict
 from zeroevidence.report.verdict.phrases import curve_sentence, system_text
 from zeroevidence.report.verdict.summary import NEXT_COMMANDS
@@ -77,6 +76,7 @@ def _map(points: Points, numbers: dict[str, str]) -> Points:
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _TEMPLATE = "report.html"
+_USUAL = ReportOptions()
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "polars", "matplotlib", "jinja2")
 _CARD_FIELDS = ("objective", "opportunity", "resources", "enrolment", "trial", "extractor", "backend")
 _ATTACKER_FIELDS = (*_CARD_FIELDS, "trained_on", "calibrated_on")
@@ -84,69 +84,44 @@ _PROTECTOR_FIELDS = ("defence", "method", "utility", "opportunity", "resources",
 _CARD_COLUMNS = ("enrolment", "trial", "trained_on", "calibrated_on", "backend")
 
 
-def to_html(
-    rows: Sequence[Evaluation],
-    *,
-    title: str | None = None,
-    cards: Sequence[Card | None] = (),
-    protectors: Sequence[Card] = (),
-    comparisons: Sequence[Comparison] = (),
-    command: str | None = None,
-    hide: bool = False,
-    measures: Sequence[str] | None = None,
-    each: Each = map,
-) -> str:
-    """Return the HTML page of one or several results.
+def to_html(inputs: ReportInputs, options: ReportOptions = _USUAL) -> str:
+    """Return the HTML page of results, of comparisons of systems, or of both.
 
     Parameters
     ----------
-    rows
-        The results.
-    title
-        Heading of the page; made of the systems' names unless given.
-    cards
-        The card of each row's attacker as `AttackerCard.to_dict` returns it, None where there is none.
-    protectors
-        The cards of the protectors as `ProtectorCard.to_dict` returns them.
-    comparisons
-        Comparisons of systems.
-    command
-        The command line that made the report.
-    hide
-        Write people as numbers; their names are then nowhere in the file.
-    measures
-        Names of the measures that tables show; the usual ones unless given.
-    each
-        Applies a function to every figure, as `map` does; `figure_processes` provides one that uses several processes.
+    inputs
+        Results, the cards of their attackers and protectors, and comparisons.
+    options
+        How they are shown.
     """
-    if not rows and not comparisons:
+    comparisons = inputs.comparisons
+    if not inputs.rows and not comparisons:
         raise UsageError("a report needs at least one result")
     environment = templates()
-    if hide:
-        rows = hidden(rows)
-    findings = verdict(rows) if rows else comparison_verdict(comparisons)
-    shown = report_measures(rows, measures)
-    named = [*shown, *(comparison.measure for comparison in comparisons)]
+    rows = hidden(inputs.rows) if options.hide else inputs.rows
+    conclusion = verdict(rows) if rows else comparison_verdict(comparisons)
+    measures = report_measures(rows, options.measures)
+    named = [*measures, *(comparison.measure for comparison in comparisons)]
     script = template_text("report.js")
     signatures = [*(row.signature for row in rows), *(comparison.signature for comparison in comparisons)]
     context = {
-        "title": title or _title(rows),
+        "title": options.title or _title(rows),
         "subtitle": _subtitle(rows),
         "version": __version__,
         "policy": policy(script),
         "css": markup(template_text("report.css")),
         "script": markup(script),
-        "verdict": findings,
+        "verdict": conclusion,
         "n_rows": len(rows),
-        "hide": hide,
-        **_attackers(rows, cards, findings),
-        "protectors": [_card(shown_fields(card), _PROTECTOR_FIELDS) for card in protectors],
-        **_results(rows, findings, shown, chosen=measures, hide=hide, each=each),
+        "hide": options.hide,
+        **_attackers(rows, inputs.cards, conclusion.finding),
+        "protectors": [_card(shown_fields(card), _PROTECTOR_FIELDS) for card in inputs.protectors],
+        **_results(conclusion.finding, measures, options),
         "comparisons": [comparison_tables(comparison) for comparison in comparisons],
         "comparison_note": " ".join(comparison_notes(comparisons)),
         "methods": describe_methods(rows, named),
         "references": references(named),
-        "command": command,
+        "command": options.command,
         "signatures": list(dict.fromkeys(signatures)),
         "environment": environment_versions(),
     }
@@ -162,32 +137,23 @@ def prepare_page() -> None:
     environment_versions()
 
 
-def _results(
-    rows: Sequence[Evaluation],
-    findings: Verdict,
-    measures: Sequence[str],
-    *,
-    chosen: Sequence[str] | None,
-    hide: bool,
-    each: Each,
-) -> dict[str, Any]:
-    """The template's variables about the results; `chosen` are the measures that the user named."""
-    finding = findings.finding
+def _results(finding: Finding | None, measures: Sequence[str], options: ReportOptions) -> dict[str, Any]:
+    """The template's variables about the results, of which there are none where a page has comparisons alone."""
     if finding is None:
-        empty = dict.fromkeys(("rows", "people", "recordings", "effort", "utility"))
+        empty = dict.fromkeys(("rows", "people", "recordings", "effort", "utility", "picture"))
         return {
             **empty,
             "numbers": [],
             "flags": [],
             "figures": [],
-            "picture": None,
             "people_left": 0,
             "shared_labels": "",
             "readoff": "",
         }
+    rows = finding.rows
     numbers = headline_numbers(finding, measures)
     people, people_left = tables.people_table(rows, finding)
-    figures, curves = draw_figures(finding, hide=hide, each=each)
+    figures, curves = draw_figures(finding, hide=options.hide, each=options.each)
     picture = next((figure for figure in figures if figure.id == f"figure-{PICTURE}"), None)
     return {
         "numbers": numbers,
@@ -202,7 +168,7 @@ def _results(
         "recordings": tables.recordings_table(rows, finding),
         "recordings_note": f"{NOTE} {untried_numbers(rows)}".strip(),
         "effort": tables.effort_table(rows, finding.further),
-        "utility": tables.utility_table(rows, chosen),
+        "utility": tables.utility_table(rows, options.measures),
         "utility_notes": utility_notes(rows),
         "learning_curves": [
             (curve_sentence(curve), list(zip(curve.amount, curve.bits, strict=True))) for curve in finding.curves
@@ -215,12 +181,10 @@ def _results(
     }
 
 
-def _attackers(rows: Sequence[Evaluation], cards: Sequence[Card | None], findings: Verdict) -> dict[str, Any]:
+def _attackers(rows: Sequence[Evaluation], cards: Sequence[Card | None], finding: Finding | None) -> dict[str, Any]:
     """The template's variables about the attackers."""
-    strong = None if findings.finding is None else findings.finding.strongest
-    card = cards[strong] if strong is not None and len(cards) > strong else None
     return {
-        "card": _card(card),
+        "card": None if finding is None else _card(cards[finding.strongest]),
         "cards": [card for card in cards if card is not None],
         "card_table": _card_table(rows, cards),
         "attackers": list(dict.fromkeys(row.labels["attacker"] for row in rows if "attacker" in row.labels)),

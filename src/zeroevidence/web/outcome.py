@@ -13,7 +13,7 @@ from zeroevidence.evaluation.results import to_json
 from zeroevidence.plot.canvas import FORMATS
 from zeroevidence.report.document import document
 from zeroevidence.report.figures import VerdictPicture, figure_processes, figure_titles, verdict_picture
-from zeroevidence.report.inputs import ReportInputs
+from zeroevidence.report.inputs import ReportInputs, ReportOptions
 from zeroevidence.report.page import hidden
 from zeroevidence.report.verdict import Verdict, verdict
 from zeroevidence.report.verdict.others import comparison_verdict
@@ -116,7 +116,7 @@ def write_outcome(findings: Findings, home: Path, progress: JobProgress, *, titl
     inputs = findings.inputs
     rows = list(hidden(inputs.rows) if hide else inputs.rows)
     with figure_processes() as each:
-        page = document(inputs, title=title or None, hide=hide, each=each)
+        page = document(inputs, options=ReportOptions(title=title or None, hide=hide, each=each))
     (home / REPORT).write_text(page, encoding="utf-8")
     figures = [
         FigureFiles(name, {format: f"{kind}.{format}" for format in FORMATS})

@@ -60,7 +60,7 @@ def _audit(extras: _Extras, run: Run, output: Output) -> str:
     """Audit the bundled embeddings, write the report where one is wanted, and return what is to be printed."""
     from zeroevidence.report.audit_folder import audit_text, overview_text
     from zeroevidence.report.document import document
-    from zeroevidence.report.inputs import ReportInputs
+    from zeroevidence.report.inputs import ReportInputs, ReportOptions
     from zeroevidence.sample import (
         CASCADE,
         DEMO_OPTIONS,
@@ -82,7 +82,8 @@ def _audit(extras: _Extras, run: Run, output: Output) -> str:
         content.add_audit(audit)
     if extras.report is not None:
         title = "The bundled audit: how much do protected recordings disclose?"
-        write_text(document(content, title=title, command="zeroevidence demo --report report.html"), extras.report)
+        options = ReportOptions(title, "zeroevidence demo --report report.html")
+        write_text(document(content, options=options), extras.report)
     if output.format != "text" or output.path is not None:
         return output.render(content.rows)
     if not extras.verbose:

@@ -52,7 +52,7 @@ def command(ctx: click.Context, inputs: ScoreInputs, options: Options, run: Run,
     from zeroevidence.evaluation.score_files import evaluate_files
     from zeroevidence.evaluation.utility import without_copies
     from zeroevidence.report.document import assessment_text, document
-    from zeroevidence.report.inputs import ReportInputs
+    from zeroevidence.report.inputs import ReportInputs, ReportOptions
 
     if inputs.all_finished and (inputs.keys or inputs.speakers or inputs.systems or inputs.dev or inputs.dev_keys):
         raise UsageError(
@@ -74,16 +74,10 @@ def command(ctx: click.Context, inputs: ScoreInputs, options: Options, run: Run,
             if style.paragraph:
                 output.emit(assessment_text(content))
                 return
-            page = document(
-                content,
-                output.format,
-                title=style.title,
-                command=command_line(ctx),
-                hide=style.hide_ids,
-                measures=output.measures,
-                estimate=output.estimate,
-                each=each,
+            shown = ReportOptions(
+                style.title, command_line(ctx), style.hide_ids, output.measures, output.estimate, each
             )
+            page = document(content, output.format, shown)
     output.emit(page)
 
 
