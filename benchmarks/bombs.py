@@ -189,7 +189,7 @@ def head_length(path: Path, size: int) -> None:
 def result(path: Path) -> None:
     import zeroevidence as ze
 
-    ze.evaluate(np.arange(20.0), np.arange(-9.0, 11.0), intervals=0, null=0).save(path)
+    ze.evaluate(np.arange(20.0), np.arange(-9.0, 11.0), options=ze.Options(intervals=0, null=0)).save(path)
 
 
 def nested(path: Path, size: int) -> None:

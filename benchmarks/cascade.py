@@ -33,6 +33,7 @@ from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.evaluation import Options
 from zeroevidence.protect.voices.cascade import audible_seconds, unclear_reason
 from zeroevidence.protect.voices.speech_models import RATE, RECOGNISERS
+from zeroevidence.run import Run
 
 RECOGNISER = "moonshine"
 GRID = np.round(np.arange(-2.0, -0.25, 0.1), 1)  # confidences among which the first half of the people chooses
@@ -96,7 +97,7 @@ def words(work: Path, speech: Path, people: int | None) -> None:
     vectors = {"words": text_vectors(texts), "length": np.hstack([np.cos(lengths), np.sin(lengths)])}
     names = np.array([each.id for each in understood])
     speakers = np.array([each.speaker for each in understood])
-    settings = AttackSettings(("lazy-informed",), "quick", ("cosine",), Options(), 0, "text", "speechocean762")
+    settings = AttackSettings(("lazy-informed",), "quick", ("cosine",), Options(), Run(), "text", "speechocean762")
     print("| what is seen | top-1 | guessing | ALID [bit] | p | named in 80 % of their recordings |")
     print("| --- | ---: | ---: | ---: | ---: | --- |")
     for title, array in vectors.items():

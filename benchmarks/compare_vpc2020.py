@@ -12,6 +12,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from zeroevidence import Options
 from zeroevidence.data.formats.scores.read import read_scores
 from zeroevidence.evaluation import compare, evaluate
 from zeroevidence.report.comparisons import render_comparisons
@@ -34,7 +35,7 @@ def main():
         return read_scores(home / folder / f"aa_{sex}.scores", home / f"trials_{sex}")
 
     rows = [
-        evaluate(read(folder, "f"), dev=read(folder, "m"), labels={"system": name}, null=0)
+        evaluate(read(folder, "f"), dev=read(folder, "m"), labels={"system": name}, options=Options(null=0))
         for name, folder in SYSTEMS.items()
     ]
     print(render_comparisons(compare(rows, ("eer", "d_ece", "alid")), "md"))

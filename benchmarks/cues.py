@@ -45,6 +45,7 @@ from zeroevidence.data.formats.corpora import read_corpus
 from zeroevidence.evaluation import Options
 from zeroevidence.evaluation.finding.chance import chances
 from zeroevidence.protect import load_protector
+from zeroevidence.run import Run
 
 _ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(_ROOT))
@@ -82,10 +83,10 @@ def print_features(model, vectors, speakers):
         print(f"| {names[at]} | {ratio[at]:.2f} |")
 
 
-def control_rows(folds, options):
+def control_rows(folds, options, seed=0):
     """The rows of the room control, before and after protection, with their tests against chance."""
     encoded = [EncodedSpeech(CONTROL, *sides) for sides in folds]
-    rows = room_control(encoded, AttackSettings(options=options, seed=options.seed)).rows
+    rows = room_control(encoded, AttackSettings(options=options, run=Run(seed=seed))).rows
     return list(zip(rows, chances(rows), strict=True))
 
 
@@ -128,7 +129,7 @@ def print_generated(shared, runs, keep):
             protect(wave, model.sample_rate, Utterance(name, speaker, Path(name))) for speaker, name, wave in made
         ]
         sides = [Embeddings(model.embed(side), np.array(names), np.array(speakers)) for side in (waves, changed)]
-        rows = control_rows(draw_sets(*sides, 0, seed), Options(intervals=0, seed=seed))
+        rows = control_rows(draw_sets(*sides, 0, seed), Options(intervals=0), seed)
         results.append([[row.number("alid"), bool(chance.beaten), chance.p_value] for row, chance in rows])
         if kept is not None:
             kept.parent.mkdir(parents=True, exist_ok=True)

@@ -286,7 +286,7 @@ def measured(rows: dict[str, np.ndarray], trained: int, enrolled: int, intervals
             best = bits, fitted, dev
     _, fitted, dev = best
     scores = score_trials(fitted, enrolments(sets.eval_enrol), sets.eval_trial)
-    row = ze.evaluate(scores, dev=dev, intervals=intervals, null=0)
+    row = ze.evaluate(scores, dev=dev, options=ze.Options(intervals=intervals, null=0))
     return [_cell(row[measure], *form) for measure, *form in FORMS]
 
 

@@ -17,10 +17,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from zeroevidence import Options, Run
 from zeroevidence.calibrate.pav import rank
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.data.scores import Pairs, Scores
-from zeroevidence.evaluation.evaluate import evaluate
+from zeroevidence.evaluation.scores import evaluate
 from zeroevidence.measure.measures import MEASURES
 from zeroevidence.measure.pairs.linkability import ScoreView
 from zeroevidence.measure.search.rank import rank_distribution
@@ -120,7 +121,7 @@ def _ranks(data):
 def simulated(job):
     """Value, corrected value and limits of each measure, of one sample."""
     design, seed = job
-    row = evaluate(drawn(design, (3, seed)), null=0, seed=seed)
+    row = evaluate(drawn(design, (3, seed)), options=Options(null=0), run=Run(seed=seed))
     lines = []
     for name in CORRECTED:
         if name in row.metrics:

@@ -38,6 +38,7 @@ from zeroevidence.protect.attributes.flows import ClassGaussians
 from zeroevidence.protect.choice import search
 from zeroevidence.protect.quick_attackers import quick_attacks
 from zeroevidence.protect.strengths import Limit
+from zeroevidence.run import Run
 
 DIMENSIONS = 16
 PROTECTORS = {
@@ -124,7 +125,8 @@ def table(world, options):
         "class",
         verification=False,
         map_method="none",
-        options=Options(intervals=0, null=50, seed=options.seed),
+        options=Options(intervals=0, null=50),
+        run=Run(seed=options.seed),
     )
     before = information(roles.test, None)
     for name, protector in {UNPROTECTED: None, **fitted}.items():

@@ -17,7 +17,7 @@ from unittest.mock import patch
 
 import numpy as np
 
-from zeroevidence import Evaluation, ScoreMatrix, evaluate
+from zeroevidence import Evaluation, Options, ScoreMatrix, evaluate
 from zeroevidence.report import render
 
 HOSTILE = [
@@ -57,8 +57,7 @@ def result(name: str, seed: int = 0, dataset: str | None = None, intervals: int 
     return evaluate(
         ScoreMatrix(scores, mated, trial_speakers=people[mated], enrolment_speakers=people),
         labels={"system": name, "dataset": name if dataset is None else dataset},
-        intervals=intervals,
-        null=null,
+        options=Options(intervals=intervals, null=null),
     )
 
 

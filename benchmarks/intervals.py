@@ -39,7 +39,7 @@ def main():
 
     def intervals() -> tuple[int, int]:
         resampler = PairResampler(scores, ranked, clusters=find_clusters(scores))
-        parts = run_batches(resampler.left_out, resampler.groups.number, workers=arguments.workers)
+        parts = run_batches(resampler.left_out, resampler.groups.number, cores=arguments.workers)
         return sum(len(part["eer"]) for part in parts), len(resampler.halves(16)["eer"])
 
     times, processor = [], []

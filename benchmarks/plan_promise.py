@@ -39,6 +39,7 @@ from zeroevidence.evaluation.plan import plan
 from zeroevidence.evaluation.simulated import Design, shift_of, simulated
 from zeroevidence.measure.measures import MEASURES
 from zeroevidence.measure.pairs.linkability import ScoreView
+from zeroevidence.run import Run
 
 UTTERANCES = 10
 LEVEL = 0.95
@@ -206,8 +207,7 @@ def asked(promise, planned, workers):
         measure=promise.measure,
         show={promise.measure: promise.bound},
         simulations=planned,
-        level=LEVEL,
-        workers=workers,
+        run=Run(level=LEVEL, cores=workers),
     )
     (requirement,) = answer.requirements
     return asdict(requirement.needed) | {"by_scenario": {k: v.people for k, v in requirement.scenarios.items()}}

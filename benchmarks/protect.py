@@ -25,6 +25,7 @@ from sklearn.base import clone
 
 from zeroevidence.evaluation import Options
 from zeroevidence.protect import Roles, assess, attributes, make_protector
+from zeroevidence.run import Run
 
 # Kind of protector, and parameters.
 VARIANTS = {
@@ -96,7 +97,7 @@ def measured(cut):
 
 def first_rows(fitted, roles, seed, published):
     """Of each system the rows that count: the chosen attacker, that of people, the three, and verification."""
-    how = {"map_method": "none", "options": Options(intervals=0, null=50, seed=seed), "seed": seed}
+    how = {"map_method": "none", "options": Options(intervals=0, null=50), "run": Run(seed=seed)}
     rows = {}
     three = assess(fitted, roles, "sex", classifiers=THREE, cross_validated=False, verification=published, **how)
     for row in three if published else [*three, *assess(fitted, roles, "sex", **how)]:

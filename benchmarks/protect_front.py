@@ -35,6 +35,7 @@ from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS
 from zeroevidence.protect.choice import split_people
 from zeroevidence.protect.quick_attackers import quick_attacks
 from zeroevidence.protect.strengths import Limit, Tradeoff, fit_at_strengths
+from zeroevidence.run import Run
 
 STRENGTHS = (0.0, 0.4, 0.7, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0)
 # Kind of protector, and parameters.
@@ -98,7 +99,7 @@ def measured(task):
 def numbers(roles, protector, task):
     """Those of one protector."""
     sides = {name: protect(getattr(roles, name), protector) for name in ("attack", "test")}
-    verified = verification(roles.train, sides, Options(intervals=0, null=0), {})
+    verified = verification(roles.train, sides, {}, Options(intervals=0, null=0), Run())
     most = max(quick_attacks(*sides.values(), "sex", THREE).values())
     people = max(quick_attacks(*map(of_people, sides.values()), "sex", THREE).values())
     if task.full:

@@ -175,7 +175,7 @@ def evaluate(work: Path, encoder: str, intervals: int, names: list[str]) -> None
                 sides = {"original": sets, "anonymised": sets}
                 for step in ladder_steps("quick"):
                     attempt = run_step(model, step.name, encoder, sides, fit_candidates(step, sets))
-                    row = ze.evaluate(attempt.scores, dev=attempt.dev, intervals=intervals, null=0)
+                    row = ze.evaluate(attempt.scores, dev=attempt.dev, options=ze.Options(intervals=intervals, null=0))
                     columns = (("eer", 100, 1), ("top1", 100, 0), ("alid", 1, 2))
                     cells = (_cell(row[measure], scale, digits) for measure, scale, digits in columns)
                     print(f"| {name} | {encoder}{title} | {step.name} | {cut} | {' | '.join(cells)} |", flush=True)

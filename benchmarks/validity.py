@@ -25,13 +25,14 @@ from hard_designs import HARD, REAL, hard_matrix
 from validity_designs import DESIGNS, LEAKS, complete_list, independent, independent_list, matrix, tandem, trial_list
 from validity_table import table
 
+from zeroevidence import Options, Run
 from zeroevidence.calibrate.pav import rank
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.evaluation.comparison import compare
-from zeroevidence.evaluation.evaluate import evaluate
 from zeroevidence.evaluation.finding.chance import chances
 from zeroevidence.evaluation.people import most_people_above
 from zeroevidence.evaluation.rows.measure_result import MeasureResult
+from zeroevidence.evaluation.scores import evaluate
 from zeroevidence.evaluation.tandem import evaluate_tandem
 from zeroevidence.measure.measures import MEASURES as REGISTRY
 from zeroevidence.measure.measures import measures_of
@@ -131,13 +132,13 @@ def _coverage(cell, seed):
     """Corrected values, values, limits, and where the true identity stood."""
     data = matrix(DESIGNS[cell.design], LEAKS[cell.leak], cell.people, (1, cell.people, seed))
     dev = development(cell.design, cell.leak, cell.people)
-    return _search_intervals(cell, evaluate(data, dev=dev, null=0, seed=seed))
+    return _search_intervals(cell, evaluate(data, dev=dev, options=Options(null=0), run=Run(seed=seed)))
 
 
 def _crossfit(cell, seed):
     """The same where the search is calibrated on the other evaluated people."""
     data = matrix(DESIGNS[cell.design], LEAKS[cell.leak], cell.people, (11, cell.people, seed))
-    return _search_intervals(cell, evaluate(data, null=0, seed=seed))
+    return _search_intervals(cell, evaluate(data, options=Options(null=0), run=Run(seed=seed)))
 
 
 def _search_intervals(cell, found):
@@ -153,7 +154,9 @@ def _search_intervals(cell, found):
 def _hard(cell, seed):
     """Limits of a search, the same without allowing for people recognised in every recording, and whether one was."""
     data = hard_matrix(cell.design, cell.people, cell.more, (14, cell.people, cell.more, seed))
-    row = evaluate(data, dev=_hard_development(cell.design, cell.people, cell.more), null=0, seed=seed)
+    row = evaluate(
+        data, dev=_hard_development(cell.design, cell.people, cell.more), options=Options(null=0), run=Run(seed=seed)
+    )
     ranks = row.trials.rank.astype(int)
     named = np.bincount(data.mated, ranks > 1, cell.people) == 0
     without = replace(row.replicates, unseen={name: kinds[:1] for name, kinds in row.replicates.unseen.items()})
@@ -195,7 +198,7 @@ def development(design, leak, people):
 
 def _lists(cell, seed):
     data = trial_list(DESIGNS[cell.design], LEAKS[cell.leak], cell.people, (3, cell.people, seed))
-    found = evaluate(data, null=0, seed=seed)
+    found = evaluate(data, options=Options(null=0), run=Run(seed=seed))
     return [_interval(found, name) for name in MEASURES[:4]], []
 
 
@@ -209,10 +212,16 @@ def _null(cell, seed):
             found.append([pair_null(data, None, clusters=find_clusters(data)).p_value])
         elif cell.leak == "complete list":
             data = complete_list(DESIGNS[cell.design], shift, cell.people, key)
-            found.append([evaluate(data, intervals=0, null=99, seed=seed, linkability="pav")["d_ece"].p_value])
+            found.append(
+                [
+                    evaluate(data, options=Options(intervals=0, null=99, linkability="pav"), run=Run(seed=seed))[
+                        "d_ece"
+                    ].p_value
+                ]
+            )
         else:
             data = matrix(DESIGNS[cell.design], shift, cell.people, key)
-            row = evaluate(data, intervals=0, null=99, seed=seed, linkability="pav")
+            row = evaluate(data, options=Options(intervals=0, null=99, linkability="pav"), run=Run(seed=seed))
             found.append([row[name].p_value for name in ("d_ece", "alid")] + [chances([row])[0].p_value])
     return found
 
@@ -226,7 +235,7 @@ def _compare(cell, seed):
         single = matrix(design, shift, cell.people, (7, cell.people, seed, system))
         scores = (common.scores + single.scores) / np.sqrt(2.0)
         data = ScoreMatrix(scores, common.mated, None, None, common.trial_speakers, common.enrolment_speakers)
-        rows.append(evaluate(data, null=0, labels={"system": str(system)}))
+        rows.append(evaluate(data, labels={"system": str(system)}, options=Options(null=0)))
     tables = compare(rows, COMPARED)
     return [[np.mean([pair.difference.p_value <= 0.05 for pair in table.pairs]),
              float(min(pair.p_holm for pair in table.pairs) <= 0.05)] for table in tables]  # fmt: skip
@@ -242,7 +251,7 @@ def _exposure(cell, seed):
     rows = np.flatnonzero(np.isin(data.mated, exposed))
     scores[rows, data.mated[rows]] = scores.max() + 1.0
     data = replace(data, scores=scores)
-    row = evaluate(data, null=99, seed=seed, linkability="pav")
+    row = evaluate(data, options=Options(null=99, linkability="pav"), run=Run(seed=seed))
     conclusion = verdict([row])
     named = {name for name, counts in zip(row.people.speaker, row.people.named, strict=True) if counts}
     names = set(data.enrolment_speakers[exposed].tolist())
@@ -259,7 +268,7 @@ def _exposure(cell, seed):
 
 def _tandem(cell, seed):
     data = tandem(DESIGNS[cell.design], cell.people, cell.more, (8, cell.people, seed))
-    (found,) = evaluate_tandem(data, seed=seed)
+    (found,) = evaluate_tandem(data, run=Run(seed=seed))
     return [_interval(found, name) for name in TANDEM], []
 
 

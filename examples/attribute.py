@@ -121,7 +121,9 @@ def _starts() -> list[ze.Evaluation]:
     for mu in (0.01, 2.0, 10.0, 30.0):
         flow = ZeroEvidenceFlow.paper(mu=mu, alpha=0.9, learning_rate=1e-3, hidden=64, epochs=25).fit(x, y)
         llr = flow.llr(x)
-        row = ze.evaluate(llr[y == 1], llr[y == 0], labels={"system": f"from {mu:g}"}, intervals=0, null=0)
+        row = ze.evaluate(
+            llr[y == 1], llr[y == 0], labels={"system": f"from {mu:g}"}, options=ze.Options(intervals=0, null=0)
+        )
         rows.append(replace(row, curves=training_curves(flow)))
     return rows
 

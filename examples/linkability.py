@@ -20,7 +20,9 @@ def make(sheet: Sheet, data: Path | None) -> None:
     rows = evaluated(data)
     protected = [row for row in rows if row.labels["trial"] == "anonymised"]
     sheet.figure("linkability-local", "linkability", protected[-1])
-    both_sides = ze.evaluate(_both_sides(), labels={"system": "mated on both sides"}, intervals=0, null=0)
+    both_sides = ze.evaluate(
+        _both_sides(), labels={"system": "mated on both sides"}, options=ze.Options(intervals=0, null=0)
+    )
     sheet.figure("linkability-both-sides", "linkability", both_sides)
     for measure in ("eer", "cllr_min", "eer_rocch", "d_ece"):
         sheet.figure(f"linkability-over-{measure.replace('_', '-')}", "scatter", rows, x=measure, y="linkability")

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from zeroevidence import evaluate
+from zeroevidence import Options, evaluate
 from zeroevidence.evaluation.results import save_results
 
 
@@ -52,7 +52,7 @@ def test_garbage_is_collected_after_a_command_was_imported():
 def test_a_figure_of_a_finished_result_needs_no_attacker(tmp_path):
     pytest.importorskip("matplotlib")
     result, figure = str(tmp_path / "one.json"), str(tmp_path / "ece.svg")
-    save_results([evaluate([2.0, 3.0, 1.5], [0.0, 1.0, 1.7], intervals=0, null=0)], result)
+    save_results([evaluate([2.0, 3.0, 1.5], [0.0, 1.0, 1.7], options=Options(intervals=0, null=0))], result)
     arguments = ["plot", "ece", result, "-o", figure]
     modules = loaded_by(f"from zeroevidence.cli import cli; cli({arguments}, standalone_mode=False)")
     assert "matplotlib" in modules

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +92,10 @@ class Run:
     stop: Callable[[], bool] = never
     device: str | None = setting(None, "Device of torch, such as cuda:1 or cpu.", metavar="NAME")
     scheduler: object = setting(None, "Address of a Dask scheduler.", metavar="ADDRESS")
+
+    def titled(self, title: str) -> Run:
+        """The same run, whose progress has this title whatever is done."""
+        return replace(self, progress=lambda _, units: self.progress(title, units))
 
     def __post_init__(self) -> None:
         if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:

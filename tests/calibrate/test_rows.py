@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from zeroevidence import ScoreMatrix, evaluate
+from zeroevidence import Options, ScoreMatrix, evaluate
 from zeroevidence.calibrate.rows import (
     METHODS,
     ROW_SCALINGS,
@@ -153,7 +153,9 @@ def test_the_scale_of_scores_changes_nothing(dtype, scale):
     scores = (rng.normal(size=(60, 12)) + 2.0 * np.eye(12)[mated]).astype(dtype)
     scaled = scores * np.dtype(dtype).type(scale)
     np.testing.assert_allclose(standardise(scaled), standardise(scores), rtol=1e-4, atol=1e-5)
-    here, there = (evaluate(ScoreMatrix(one, mated), intervals=20, null=10) for one in (scaled, scores))
+    here, there = (
+        evaluate(ScoreMatrix(one, mated), options=Options(intervals=20, null=10)) for one in (scaled, scores)
+    )
     for name in ("alid", "top1", "eer", "d_ece", "lid_max", "singling_out"):
         assert here[name].value == pytest.approx(there[name].value, abs=1e-4), name
         assert (here[name].low, here[name].high) == pytest.approx((there[name].low, there[name].high), abs=1e-4), name

@@ -54,7 +54,7 @@ def test_numbers_near_the_largest_that_there_are(kind):
 
     mated = np.arange(40) % 8
     scores = np.random.default_rng(0).normal(size=(40, 8)) + 2.0 * np.eye(8)[mated]
-    row = evaluate(ScoreMatrix(scores, mated), intervals=0, null=0)
+    row = evaluate(ScoreMatrix(scores, mated), options=Options(intervals=0, null=0))
     giant = {name: Curve((*one.x[:-1], 1.5e308), one.y, one.baseline) for name, one in row.curves.items() if one.x}
     try:
         assert "<svg" in to_svg(kind, replace(row, curves=giant))

@@ -10,7 +10,7 @@ from zeroevidence.attack.attackers import RANDOM_VECTORS, UNPROTECTED_SPEECH, fi
 from zeroevidence.data.threat import threat_from_sides
 from zeroevidence.sample import sample_audit
 
-OPTIONS = ze.Options(intervals=20, null=19)
+OPTIONS, RUN = ze.Options(intervals=20, null=19), ze.Run()
 THREATS = {
     "control": ze.About.against(UNPROTECTED_SPEECH),
     "floor": ze.About.against(RANDOM_VECTORS),
@@ -30,13 +30,13 @@ def named_search(scores, mated, name="p", **options):
     return ze.evaluate(ze.ScoreMatrix(scores, mated, trials, names, names[mated], names), **options)
 
 
-def make_search(shift, *, seed=0, people=20, name="p", options=OPTIONS, about=None, **labels):
+def make_search(shift, *, seed=0, people=20, name="p", options=OPTIONS, run=RUN, about=None, **labels):
     """A search through people whose voices stand out by `shift`."""
     rng = np.random.default_rng(seed)
     mated = np.repeat(np.arange(people), 4)
     scores = rng.normal(0.0, 1.0, (len(mated), people))
     scores[np.arange(len(mated)), mated] += shift
-    return named_search(scores, mated, name, labels=labels, about=about, options=options)
+    return named_search(scores, mated, name, labels=labels, about=about, options=options, run=run)
 
 
 def make_pairs(shift, *, seed=0, options=OPTIONS, about=None, **labels):

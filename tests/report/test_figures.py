@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from zeroevidence import evaluate
+from zeroevidence import Options, evaluate
 from zeroevidence.errors import InputError
 from zeroevidence.report.figures import Each, figure_processes
 from zeroevidence.report.inputs import ReportInputs, ReportOptions
@@ -65,7 +65,12 @@ def test_what_killed_processes_leave_is_done_here_and_nobody_is_left_behind() ->
 
 def test_the_page_is_the_same(each: Each) -> None:
     rows = [
-        evaluate([2.0 + shift, 3.0, 1.5, 0.2], [0.0, 1.0, 1.7, -0.4], intervals=0, null=0, labels={"system": name})
+        evaluate(
+            [2.0 + shift, 3.0, 1.5, 0.2],
+            [0.0, 1.0, 1.7, -0.4],
+            labels={"system": name},
+            options=Options(intervals=0, null=0),
+        )
         for name, shift in (("one", 0.0), ("two", 0.7))
     ]
     assert to_html(ReportInputs(rows), ReportOptions(each=each)) == to_html(ReportInputs(rows))

@@ -8,15 +8,15 @@ from zeroevidence.report import page, render
 from zeroevidence.report.inputs import ReportInputs
 from zeroevidence.report.verdict import verdict
 
-OPTIONS = ze.Options(intervals=20, null=19, level=0.9)
+HOW = {"options": ze.Options(intervals=20, null=19), "run": ze.Run(level=0.9)}
 
 
 @pytest.fixture(scope="module")
 def rows(search, against):
     labels = {"dataset": "d", "backend": "cosine"}
     return [
-        search(6.0, system="unprotected", about=against.control, options=OPTIONS, **labels),
-        search(2.5, seed=3, system="sys", about=against.lazy, options=OPTIONS, **labels),
+        search(6.0, system="unprotected", about=against.control, **HOW, **labels),
+        search(2.5, seed=3, system="sys", about=against.lazy, **HOW, **labels),
     ]
 
 

@@ -22,7 +22,9 @@ def row():
     """Twelve people whom every trial points to."""
     mated = np.repeat(np.arange(12), 3)
     scores = np.random.default_rng(0).normal(size=(36, 12)) * 0.1 + 5.0 * np.eye(12)[mated]
-    return ze.evaluate(ze.ScoreMatrix(scores, mated), intervals=20, null=0, labels={"system": "clear"})
+    return ze.evaluate(
+        ze.ScoreMatrix(scores, mated), labels={"system": "clear"}, options=ze.Options(intervals=20, null=0)
+    )
 
 
 def test_value_is_missing_and_takes_no_interval(row):

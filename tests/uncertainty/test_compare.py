@@ -179,10 +179,10 @@ def test_measures_that_cannot_be_compared():
 
 def test_results_that_are_not_paired_are_refused():
     one, two = systems((0.5, 1.0), n_speakers=5)
-    quick = {"null": 0, "intervals": 20}
+    quick = {"options": ze.Options(intervals=20, null=0)}
     first = ze.evaluate(one, labels={"system": "a"}, **quick)
     with pytest.raises(ze.UsageError, match="b and a left out other people"):
-        ze.compare([first, ze.evaluate(two, labels={"system": "b"}, seed=1, **quick)])
+        ze.compare([first, ze.evaluate(two, labels={"system": "b"}, run=ze.Run(seed=1), **quick)])
     fewer = ze.evaluate(two.take(np.arange(40)), labels={"system": "b"}, **quick)
     with pytest.raises(ze.InputError, match="are not target trials of b"):
         ze.compare([first, fewer])

@@ -94,7 +94,9 @@ def test_which_null_suits_which_scores():
 
 
 def test_a_list_says_what_its_p_value_is_of():
-    weak, strong = (ze.evaluate(trial_list(DESIGNS["equal"], shift, 20, 0), null=20) for shift in (0.0, 3.0))
+    weak, strong = (
+        ze.evaluate(trial_list(DESIGNS["equal"], shift, 20, 0), options=ze.Options(null=20)) for shift in (0.0, 3.0)
+    )
     assert "|null:list20|" in strong.signature
     assert strong["d_ece"].null.tested_by == "area"
     assert strong["d_ece"].p_value == strong["linkability"].p_value < 0.001
@@ -109,7 +111,10 @@ def test_a_list_says_what_its_p_value_is_of():
 
 def test_no_measure_of_a_list_is_significant_below_the_quantile_of_its_null():
     """Where the area under the ROC is significant and a measure is within its null, that measure is not."""
-    rows = [ze.evaluate(trial_list(DESIGNS["zipf"], 0.7, 14, seed), null=20, intervals=0) for seed in range(8)]
+    rows = [
+        ze.evaluate(trial_list(DESIGNS["zipf"], 0.7, 14, seed), options=ze.Options(null=20, intervals=0))
+        for seed in range(8)
+    ]
     results = [result for row in rows for result in row.metrics.values() if result.null is not None]
     for result in results:
         assert result.p_value > 0.05 or result.value >= result.null.quantile
@@ -124,8 +129,8 @@ def test_recordings_without_names_are_joined_by_the_key():
     named = trial_list(DESIGNS["equal"], 1.0, 20, 0, targets=30)
     nameless = replace(named, enrolment_speakers=None, trial_speakers=None)
     assert len(find_clusters(nameless).names) < 60 < len(named.enrolments) + len(named.trials)
-    assert ze.evaluate(nameless, null=0)["eer"].spread.error == pytest.approx(
-        ze.evaluate(named, null=0)["eer"].spread.error, rel=0.3
+    assert ze.evaluate(nameless, options=ze.Options(null=0))["eer"].spread.error == pytest.approx(
+        ze.evaluate(named, options=ze.Options(null=0))["eer"].spread.error, rel=0.3
     )
 
 

@@ -16,13 +16,13 @@ from zeroevidence.data.preparing import sort_by_name
 from zeroevidence.data.scores import Scores
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation.comparable import check_same_trials
-from zeroevidence.evaluation.evaluate import evaluate
 from zeroevidence.evaluation.rows.about import About
 from zeroevidence.evaluation.rows.evaluation import Evaluation
 from zeroevidence.evaluation.rows.flags import flag
 from zeroevidence.evaluation.rows.setup import Options
 from zeroevidence.evaluation.score_files import Reading, ScoreFile
-from zeroevidence.uncertainty.groups import Progress
+from zeroevidence.evaluation.scores import evaluate
+from zeroevidence.run import Run
 
 _PENALTY = 1.0
 
@@ -297,10 +297,9 @@ def evaluate_fused(
     files: Sequence[ScoreFile],
     reading: Reading | None = None,
     *,
-    options: Options | None = None,
+    options: Options = Options(),
+    run: Run = Run(),
     prior: dict[str, float] | None = None,
-    workers: int = 1,
-    progress: Progress | None = None,
 ) -> Evaluation:
     """Evaluate all score files as those of one attacker; a note on the row has the weights.
 
@@ -311,14 +310,14 @@ def evaluate_fused(
     reading
         As in `evaluate_files`, and so are the other arguments.
     """
-    reading, options = reading or Reading(), options or Options()
+    reading = reading or Reading()
     without = [file.scores for file in files if file.dev is None]
     if without and len(without) < len(files):
         raise UsageError(f"{without[0]} has no development scores; expected them for all that are fused, or for none")
     loaded = [reading.read(file) for file in files]
     dev = [reading.read(file.dev).data for file in files if file.dev is not None]
     calibrate = [reading.read(file.calibrate).data for file in files if file.calibrate is not None]
-    fused = fuse([scores.data for scores in loaded], dev, calibrate, seed=options.seed)
+    fused = fuse([scores.data for scores in loaded], dev, calibrate, seed=run.seed)
     shared = {
         name: value for name, value in files[0].labels.items() if all(file.labels.get(name) == value for file in files)
     }
@@ -333,8 +332,7 @@ def evaluate_fused(
         labels={**shared, "system": " + ".join(names)},
         about=about,
         options=options,
-        workers=workers,
-        progress=progress,
+        run=run,
     )
     weights = ", ".join(f"{name} {weight:.2f}" for name, weight in zip(names, fused.weights, strict=True))
     whom = "the other evaluated people" if fused.dev is None else "development people"

@@ -53,11 +53,11 @@ from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import About, Evaluation, Options, add_similarity, evaluate
 from zeroevidence.evaluation.rows.about import Protocol, TrainingEffort
 from zeroevidence.evaluation.rows.flags import flag
-from zeroevidence.uncertainty.groups import Progress
+from zeroevidence.run import Run, Step
 
 CalibratedOn: TypeAlias = Literal["attacker", "matched"]
 _MANY = 4000  # permutations of all rows together, from which on starting processes pays
-RowTask: TypeAlias = partial[Evaluation]  # `evaluate` with the scores of an attack, which lacks `workers`
+RowTask: TypeAlias = partial[Evaluation]  # `evaluate` with the scores of an attack
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +67,8 @@ class AttackSettings:
     attackers: Sequence[str | ThreatModel] | None = None
     effort: Effort = "standard"
     backends: Sequence[BackendLike] | None = None
-    options: Options = field(default_factory=Options)
-    seed: int = 0
+    options: Options = Options()
+    run: Run = Run()
     system: str = "anonymised"
     dataset: str = ""
     adapter: Adapter | None = None
@@ -170,7 +170,7 @@ class AttackPlan:
                     if fits and encoder.serves(model, step.name):
                         yield number, step, model
 
-    def run(self, progress: Progress | None) -> AttackRows:
+    def run(self, progress: Step | None) -> AttackRows:
         """Carry out all attacks; the rows of fusions, and of what folds chose, come last.
 
         An attack that cannot be carried out on these vectors is left out and named.
@@ -206,7 +206,7 @@ class AttackPlan:
             for model in repeated:
                 started = time.perf_counter()
                 parts = zip(*(result.folds for result in groups[model] if self._is_whole(result)), strict=True)
-                fused = [fuse(part, seed=self.settings.seed) for part in parts if len(part) > 1]
+                fused = [fuse(part, seed=self.settings.run.seed) for part in parts if len(part) > 1]
                 yield from task(model, AttackResult.of(fused) if fused else None, started)
             for model in repeated if len(self.folds) > 1 else ():
                 chosen = choose_per_fold(groups[model]) if len(groups[model]) > 1 else None
@@ -243,7 +243,7 @@ class AttackPlan:
             if adapts:
                 unfitted = self.settings.adapter
                 sides = adapt(
-                    sides, Adapter(random_state=self.settings.seed) if unfitted is None else deepcopy(unfitted)
+                    sides, Adapter(random_state=self.settings.run.seed) if unfitted is None else deepcopy(unfitted)
                 )
             self.fitted[key] = sides, fit_candidates(step, sides[model.trained_on])
         sides, candidates = self.fitted[key]
@@ -254,7 +254,7 @@ class AttackPlan:
         sides = encoder.sides()
         if encoder.original is None:
             return sides
-        return {**sides, "noise": noise_like(encoder.original, self.settings.seed, fold)}
+        return {**sides, "noise": noise_like(encoder.original, self.settings.run.seed, fold)}
 
     def compared(self, number: int, model: ThreatModel, fold: FoldResult) -> Sides:
         """Return the speech that an attack of one encoder compared in a fold of people, adapted where the step does."""
@@ -276,7 +276,8 @@ class AttackPlan:
         }
         named = {name: value for name, value in labels.items() if value}
         about, options = self._about(model, result), self.settings.options
-        return partial(evaluate, result.scores, dev=result.dev, labels=named, about=about, options=options)
+        run = Run(self.settings.run.seed, self.settings.run.level)  # all of a run that other processes need
+        return partial(evaluate, result.scores, dev=result.dev, labels=named, about=about, options=options, run=run)
 
     def with_model_flags(self, model: ThreatModel, row: Evaluation) -> Evaluation:
         """Return the row with a flag where the calibration of its threat model misleads."""
@@ -364,7 +365,7 @@ class AttackPlan:
         if fold.backend is None or adapts or encoder.trained_on != "original":
             return LearningCurves(draws=draws)
         sides = self._sides(encoder)
-        people = learning_curve(model, fold.backend, sides, fold.draws, seed=self.settings.seed)
+        people = learning_curve(model, fold.backend, sides, fold.draws, seed=self.settings.run.seed)
         return LearningCurves(people, draws=draws)
 
     def _draw_curve(self, model: ThreatModel, result: AttackResult) -> LearningCurve | None:
@@ -390,7 +391,7 @@ def _none_left(failed: Sequence[FailedAttack]) -> str:
 def evaluate_task(task: RowTask, workers: int = 1) -> tuple[Evaluation, float]:
     """Return the row of a task, and the seconds that its evaluation took."""
     started = time.perf_counter()
-    row = task(workers=workers)
+    row = task(run=replace(task.keywords["run"], cores=workers))
     return row, time.perf_counter() - started
 
 

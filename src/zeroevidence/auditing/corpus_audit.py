@@ -86,7 +86,8 @@ def audit_corpora(
     cutting: TrialSegments | None = None,
     folds: int | None = None,
     recognition: RecogniserOptions = RecogniserOptions(),  # noqa: B008 (frozen)
-    options: Options | None = None,
+    options: Options = Options(),
+    run: Run = Run(),
     workers: int = 1,
     scheduler: Any = None,
     progress: Callable[[str, str], Step] = no_progress,
@@ -114,9 +115,9 @@ def audit_corpora(
     cache
         The folder where embeddings and trained encoders are cached.
     attackers
-        As in `audit`, and so are `effort`, `backends` and `options`.
+        As in `audit`, and so are `effort`, `backends`, `options` and `run`.
     training
-        Settings of the fine-tuning of encoders; the seed is that of `options`.
+        Settings of the fine-tuning of encoders; the seed is that of `run`.
     cutting
         Segments for shorter trials.
     folds
@@ -147,15 +148,14 @@ def audit_corpora(
     folders = (anonymised,) if isinstance(anonymised, (str, Path)) else tuple(anonymised or ())
     if bool(folders) == (protect is not None):
         raise UsageError("expected either a folder of anonymised speech or a protector, and not both")
-    options = options or Options()
     system = protect or Path(folders[0]).name
     settings = AttackSettings(
-        attackers, effort, backends, options, options.seed, system, file_name_text(Path(corpus).stem), workers=workers
+        attackers, effort, backends, options, run, system, file_name_text(Path(corpus).stem), workers=workers
     )
     number = number_of_draws(draws, len(folders), effort)
-    protectors = () if protect is None else seeded_protectors(protect, options.seed, number)
+    protectors = () if protect is None else seeded_protectors(protect, run.seed, number)
     usable, refused = read_usable(corpus, folders)
-    originals = _split(usable, corpus, folds, options.seed, cutting)
+    originals = _split(usable, corpus, folds, run.seed, cutting)
     compared = _check_speech(corpus, folders[0] if folders else None, refused, progress, say)
     encoder, parts = load_extractor(extractor), known_parts(protect, folders)
     recogniser = select_recogniser(recognition, parts, say)
@@ -163,7 +163,7 @@ def audit_corpora(
         kept = CachedTransform(protectors[0], Path(cache) / "protected")
         refused = try_protection(usable, kept, encoder.sample_rate, cores(), progress("protecting", "recordings"))
         usable = without(usable, refused)
-        originals = _split(usable, corpus, folds, options.seed, cutting)
+        originals = _split(usable, corpus, folds, run.seed, cutting)
     if refused:
         say(f"note: {refused}")
     pairs = tuple((fold, fold.replaced(folders[0]) if folders else fold) for fold in originals)
@@ -189,7 +189,7 @@ def audit_corpora(
         say("the anonymiser gives the same speech again, so it is run once")
     extraction = replace(extraction, draws=runs)
     retrained = [] if extractor_anonymised is None else [_load_retrained(extractor_anonymised, extraction)]
-    tuning = _Tuning(replace(training or TrainingSettings(), seed=options.seed), effort, say)
+    tuning = _Tuning(replace(training or TrainingSettings(), seed=run.seed), effort, say)
     tuned_here = backends is None and informed and not retrained
     if tuned_here and scheduler is None and tuning.keeps_trunk(extraction):
         extraction = replace(extraction, split=split_extractor(encoder, Path(cache) / "outputs"))
@@ -218,7 +218,7 @@ def audit_corpora(
     if recogniser is not None:
         protected = usable.replaced(folders[0]) if transform is None else transform
         cached = CachedRecogniser(recogniser, Path(cache) / "heard")
-        utility = measure_word_errors(usable, protected, corpus, recognition, cached, options, progress, say)
+        utility = measure_word_errors(usable, protected, corpus, recognition, cached, options, run, progress, say)
     return replace(result, rows=rows, left_out=(*result.left_out, *left_out), protector=card, utility=tuple(utility))
 
 

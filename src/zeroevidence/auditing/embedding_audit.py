@@ -34,7 +34,7 @@ from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Evaluation, Finding, Options, findings, flag_rows
 from zeroevidence.evaluation.rows.flags import flag
 from zeroevidence.protect.release import ProtectorCard
-from zeroevidence.uncertainty.groups import Progress
+from zeroevidence.run import Run, Step
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -162,15 +162,15 @@ def audit(
     backends: Sequence[BackendLike] | None = None,
     encoders: Sequence[EncodedSpeech] = (),
     draws: Sequence[Embeddings] = (),
-    options: Options | None = None,
-    seed: int = 0,
+    options: Options = Options(),
+    run: Run = Run(),
     system: str = "anonymised",
     dataset: str = "",
     extractor: str = "embeddings",
     adapter: Adapter | None = None,
     calibration: CalibratedOn = "matched",
     workers: int = 1,
-    progress: Progress | None = None,
+    progress: Step | None = None,
 ) -> Audit:
     """Attack anonymised speech with every attacker on every step, beside the bounds `unprotected` and `random`.
 
@@ -199,8 +199,8 @@ def audit(
         anonymiser.
     options
         How to measure.
-    seed
-        Seed of the adapter network and of the noise in `random`.
+    run
+        Seed and level.
     system
         Label of the protection.
     dataset
@@ -224,10 +224,8 @@ def audit(
     >>> result.strongest.about.threat.name
     'semi-informed'
     """
-    settings = AttackSettings(
-        attackers, effort, backends, options or Options(), seed, system, dataset, adapter, calibration, workers
-    )
-    sides = _sides(original, anonymised, encoders, folds, seed)
+    settings = AttackSettings(attackers, effort, backends, options, run, system, dataset, adapter, calibration, workers)
+    sides = _sides(original, anonymised, encoders, folds, run.seed)
     first = [EncodedSpeech(extractor, before, after.with_draws(draws)) for before, after in sides]
     return audit_folds([[encoder, *encoders] for encoder in first], settings, progress)
 
@@ -252,7 +250,7 @@ def _sides(
 def audit_folds(
     folds: list[list[EncodedSpeech]],
     settings: AttackSettings,
-    progress: Progress | None,
+    progress: Step | None,
     recordings: Mapping[str, str] = MappingProxyType({}),
 ) -> Audit:
     """`audit` for each fold of people, with the same encoders in each.
@@ -265,7 +263,7 @@ def audit_folds(
     plan = AttackPlan(folds, steps, settings.threat_models(), settings)
     results = plan.run(progress)
     costs = {step.name: step.cost for step in steps}
-    change = shared_change([encoders[0] for encoders in folds], settings.seed, recordings)
+    change = shared_change([encoders[0] for encoders in folds], settings.run.seed, recordings)
     cues = [encoder for encoders in folds for encoder in encoders if encoder.name == ALL_CUES]
     control = room_control(without_voice(cues), settings)
     failed = (*results.failed, *control.failed)

@@ -22,7 +22,7 @@ from zeroevidence.data.formats.corpora import read_corpus
 from zeroevidence.data.waves import Wave
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.protect.release import CARD, refused_recordings
-from zeroevidence.uncertainty.groups import Progress
+from zeroevidence.run import Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ def without(corpus: Corpus, left_out: LeftOut) -> Corpus:
 
 
 def try_protection(
-    corpus: Corpus, transform: VoiceTransform, rate: int, workers: int, progress: Progress | None
+    corpus: Corpus, transform: VoiceTransform, rate: int, workers: int, progress: Step | None
 ) -> LeftOut:
     """Return what a protector refuses of a corpus, by running it on every recording.
 

@@ -28,7 +28,7 @@ from zeroevidence.evaluation.utility import UtilityRowSettings, utility_row, utt
 from zeroevidence.forking import cores
 from zeroevidence.measure.utility import PitchView
 from zeroevidence.protect.voices.speech_models import RECOGNISERS, Transcript, load_recogniser, recognise
-from zeroevidence.uncertainty.groups import Progress
+from zeroevidence.run import Run, Step
 
 _FEWEST = 20  # frames of 10 ms with a voice on both sides, from which a correlation is computed
 
@@ -38,8 +38,9 @@ def evaluate_pitch(
     anonymised: Corpus,
     *,
     labels: Mapping[str, str] | None = None,
-    options: Options | None = None,
-    progress: Progress | None = None,
+    options: Options = Options(),
+    run: Run = Run(),
+    progress: Step | None = None,
 ) -> Evaluation:
     """Return the correlation of pitch before and after anonymisation, with an interval by speaker.
 
@@ -52,6 +53,8 @@ def evaluate_pitch(
     labels
         As in `evaluate_transcripts`.
     options
+        As in `evaluate_transcripts`.
+    run
         As in `evaluate_transcripts`.
     progress
         Called with the number of utterances done and of all.
@@ -74,7 +77,7 @@ def evaluate_pitch(
     speakers = {before.id: before.speaker for before, _ in pairs}
     names = [pairs[place][0].id for place in rows]
     columns = np.stack((correlations[rows], np.ones(len(rows))), axis=1)
-    how = UtilityRowSettings(labels or {}, "anonymised", options or Options())
+    how = UtilityRowSettings(labels or {}, "anonymised", options, run)
     counts = {"utterances": len(rows)}
     return utility_row(columns, columns[:, 1], lambda sums: PitchView(*sums), who_speaks(names, speakers), counts, how)
 
@@ -141,7 +144,7 @@ def transcribe(
     utterances: Sequence[Utterance],
     load: Callable[[Utterance], Wave],
     recogniser: CachedRecogniser,
-    progress: Progress | None,
+    progress: Step | None,
 ) -> dict[str, Transcript]:
     """Return the transcript of each utterance.
 
@@ -167,7 +170,7 @@ def transcribe(
     return transcripts
 
 
-def run_recogniser(utterances: Sequence[Utterance], command: str, progress: Progress | None = None) -> dict[str, str]:
+def run_recogniser(utterances: Sequence[Utterance], command: str, progress: Step | None = None) -> dict[str, str]:
     """Return the text that a program recognises in each utterance, which it gets as 16-bit wav files at 16 kHz.
 
     Parameters
@@ -204,7 +207,7 @@ def run_recogniser(utterances: Sequence[Utterance], command: str, progress: Prog
 
 
 def _run_on_list(
-    utterances: Sequence[Utterance], arguments: list[str], folder: Path, progress: Progress | None
+    utterances: Sequence[Utterance], arguments: list[str], folder: Path, progress: Step | None
 ) -> dict[str, str]:
     lines = []
     for done, utterance in enumerate(utterances, 1):

@@ -28,7 +28,7 @@ from zeroevidence.evaluation.utility import evaluate_transcripts, word_errors
 from zeroevidence.protect.release import protector_card, read_card
 from zeroevidence.protect.voices import ProtectorPart
 from zeroevidence.protect.voices.speech_models import RATE, RECOGNISERS, Transcript, load_recogniser
-from zeroevidence.uncertainty.groups import Progress
+from zeroevidence.run import Run, Step
 
 NO_RECOGNISER = "none"  # in place of the name of a recogniser: word errors are not measured
 SAMPLE = 200  # recordings that are transcribed where a recogniser is asked for, drawn at random where there are more
@@ -147,7 +147,8 @@ def measure_word_errors(
     asked: RecogniserOptions,
     recogniser: CachedRecogniser,
     options: Options,
-    progress: Callable[[str, str], Progress | None],
+    run: Run,
+    progress: Callable[[str, str], Step | None],
     say: Callable[[str], None],
 ) -> list[Evaluation]:
     """Return the word error rates beside an audit; none, and a message, where they cannot be measured unasked.
@@ -165,7 +166,9 @@ def measure_word_errors(
     recogniser
         The recogniser (`select_recogniser`).
     options
-        Intervals and seed.
+        Intervals.
+    run
+        Seed and level.
     progress
         Called with a title and a unit, returns what is called with numbers done and of all.
     say
@@ -175,7 +178,7 @@ def measure_word_errors(
     said = corpus_transcripts(original, source) if given is None else read_transcripts(given)
     most = SAMPLE if wanted else UNASKED_SAMPLE
     try:
-        return evaluate_word_errors(original, anonymised, said, recogniser, options, most=most, progress=progress)
+        return evaluate_word_errors(original, anonymised, said, recogniser, options, run, most=most, progress=progress)
     except InputError as error:
         if wanted:
             raise InputError(error.reason, path=error.path or given or source) from None
@@ -188,10 +191,11 @@ def evaluate_word_errors(
     anonymised: Corpus | VoiceTransform,
     said: Mapping[str, str],
     recogniser: CachedRecogniser,
-    options: Options | None = None,
+    options: Options = Options(),
+    run: Run = Run(),
     *,
     most: int = SAMPLE,
-    progress: Callable[[str, str], Progress | None] = lambda title, units: None,  # noqa: ARG005
+    progress: Callable[[str, str], Step | None] = lambda title, units: None,  # noqa: ARG005
 ) -> list[Evaluation]:
     """Return the word error rates of original and of protected speech, of the same recordings.
 
@@ -208,7 +212,9 @@ def evaluate_word_errors(
     recogniser
         The recogniser.
     options
-        Intervals and seed.
+        Intervals.
+    run
+        Seed and level.
     most
         Recordings that are transcribed, drawn at random where there are more.
     progress
@@ -219,9 +225,8 @@ def evaluate_word_errors(
     InputError
         Where there are no words to compare with.
     """
-    options = options or Options()
     known = [each for each in original if not said or spoken_words(said.get(each.id, ""))]
-    sample = sorted(known, key=lambda each: random_key(f"{options.seed}:{each.id}"))[:most]
+    sample = sorted(known, key=lambda each: random_key(f"{run.seed}:{each.id}"))[:most]
     protected = {each.id: each for each in anonymised} if isinstance(anonymised, Corpus) else {}
 
     def load_original(utterance: Utterance) -> Wave:
@@ -232,7 +237,7 @@ def evaluate_word_errors(
             return load_original(protected[utterance.id])
         return protect(load_original(utterance), RATE, utterance, anonymised)
 
-    def shown(speech: str) -> Progress | None:
+    def shown(speech: str) -> Step | None:
         return progress(f"transcribing {speech} speech, {recogniser.name}", "utterances")
 
     before = transcribe(sample, load_original, recogniser, shown("original"))
@@ -253,7 +258,7 @@ def evaluate_word_errors(
         spoken, written = ({name: pair[at] for name, pair in texts.items()} for at in (0, 1))
         speakers = {each.id: each.speaker for each in sample}
         return evaluate_transcripts(
-            spoken, written, speakers=speakers, labels=labels, speech=speech, options=options
+            spoken, written, speakers=speakers, labels=labels, speech=speech, options=options, run=run
         ).with_flags(*flags)
 
     if not said:

@@ -12,7 +12,6 @@ import click
 
 from zeroevidence.cli.options import shared
 from zeroevidence.cli.options.declare import Decorator, derived_option, option_group
-from zeroevidence.cli.printing import terminal_progress
 from zeroevidence.data.formats.scores.join import Duplicates
 from zeroevidence.data.formats.scores.read import Infinite
 from zeroevidence.data.formats.scores.score_format import format_names
@@ -22,7 +21,6 @@ from zeroevidence.evaluation.score_files import Reading, ScoreFile, distinct_nam
 from zeroevidence.evaluation.utility import utility_in_folders
 from zeroevidence.forking import Each, forked_map
 from zeroevidence.run import Run
-from zeroevidence.uncertainty.groups import Progress
 
 if TYPE_CHECKING:
     from zeroevidence.evaluation import Evaluation, Options
@@ -88,14 +86,9 @@ class ScoreInputs:
         )
         return files if self.pool is None else pool_files(files, self.pool)
 
-    def utility(self, options: Options) -> list[Evaluation]:
+    def utility(self, options: Options, run: Run) -> list[Evaluation]:
         """Return the rows of utility in the result folders of a challenge among SCORES."""
-        return utility_in_folders(self.scores, self.keys, systems=self.systems, options=options)
-
-
-def file_progress(files: Sequence[ScoreFile]) -> Callable[[int], Progress | None]:
-    """Return a function from the number of a file to the progress of its replicates."""
-    return lambda number: terminal_progress(f"{number + 1}/{len(files)}", "replicates")
+        return utility_in_folders(self.scores, self.keys, systems=self.systems, options=options, run=run)
 
 
 def files_abreast(

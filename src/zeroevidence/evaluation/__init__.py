@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from zeroevidence.evaluation.comparison import Comparison, compare
 from zeroevidence.evaluation.curves import add_similarity
-from zeroevidence.evaluation.evaluate import evaluate
 from zeroevidence.evaluation.finding.beside import flag_rows
 from zeroevidence.evaluation.finding.facts import Finding
 from zeroevidence.evaluation.finding.finding import findings
@@ -15,6 +14,7 @@ from zeroevidence.evaluation.rows.evaluation import Evaluation
 from zeroevidence.evaluation.rows.flags import Flag
 from zeroevidence.evaluation.rows.measure_result import MeasureResult, Replicates
 from zeroevidence.evaluation.rows.setup import Options, Setup, joint_signature
+from zeroevidence.evaluation.scores import evaluate
 
 __all__ = [
     "About",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, takewhile
 from pathlib import Path
@@ -29,7 +29,6 @@ from zeroevidence.evaluation.comparison import (
     usual_measures,
     value_of,
 )
-from zeroevidence.evaluation.evaluate import evaluate
 from zeroevidence.evaluation.finding.facts import SystemAttackers
 from zeroevidence.evaluation.finding.finding import findings
 from zeroevidence.evaluation.results import read_results, read_search
@@ -37,10 +36,11 @@ from zeroevidence.evaluation.rows.evaluation import Evaluation
 from zeroevidence.evaluation.rows.measure_result import MeasureResult, SampledPeople, with_limits
 from zeroevidence.evaluation.rows.setup import Options, joint_signature
 from zeroevidence.evaluation.score_files import Reading, ScoreFile, distinct_names
+from zeroevidence.evaluation.scores import evaluate
 from zeroevidence.forking import Each
 from zeroevidence.measure.measures import MEASURES
+from zeroevidence.run import Run
 from zeroevidence.uncertainty.compare import Difference, SpreadSources, TrainingRuns, is_rounding, training_spread
-from zeroevidence.uncertainty.groups import Progress
 from zeroevidence.uncertainty.level import LEAST_PEOPLE
 
 
@@ -68,7 +68,7 @@ def compare_runs(
     >>> mated = np.arange(48) % 12
     >>> def trained(seed, strength):
     ...     scores = np.random.default_rng(seed).normal(size=(48, 12)) + strength * np.eye(12)[mated]
-    ...     return evaluate(ScoreMatrix(scores, mated), intervals=12, null=0)
+    ...     return evaluate(ScoreMatrix(scores, mated), options=Options(intervals=12, null=0))
     >>> runs = [trained(seed, strength) for strength in (1.0, 3.0) for seed in (0, 1)]
     >>> (found,) = compare_runs(runs, ["a", "a", "b", "b"], ["eer"])
     >>> [(one.system, one.runs) for one in found.ranking]
@@ -233,9 +233,8 @@ def compare_audits(
     systems: Sequence[str],
     *,
     measures: Sequence[str] | None = None,
-    options: Options | None = None,
-    workers: int = 1,
-    progress: Callable[[int], Progress | None] = lambda _: None,
+    options: Options = Options(),
+    run: Run = Run(),
 ) -> list[Comparison]:
     """Compare audits of the same trials by the scores that they keep, paired.
 
@@ -252,15 +251,13 @@ def compare_audits(
         As in `compare`; ALID, top-1 and the EER unless given.
     options
         As in `evaluate`.
-    workers
-        Processes for the resampling.
-    progress
-        Given the number of an evaluation, what to call with the replicates done and wanted.
+    run
+        As in `evaluate`.
     """
     if len(folders) < 2:
         raise UsageError(f"expected at least two systems to compare, got {len(folders)}")
     audits = [_read_audit(str(folder), name) for folder, name in zip(folders, systems, strict=True)]
-    how = replace(options or Options(), null=0)
+    options = replace(options, null=0)
     evaluated: dict[tuple[int, int], Evaluation] = {}
 
     def row_of(place: int, number: int) -> Evaluation:
@@ -273,9 +270,8 @@ def compare_audits(
                     dev=attack.dev,
                     labels={"system": audit.name},
                     about=audit.rows[number].about,
-                    options=how,
-                    workers=workers,
-                    progress=progress(len(evaluated)),
+                    options=options,
+                    run=run.titled(f"attacker {len(evaluated) + 1}"),
                 )
         return evaluated[place, number]
 
@@ -313,9 +309,8 @@ def compare_files(
     *,
     systems: Mapping[str, str] | None = None,
     measures: Sequence[str] | None = None,
-    options: Options | None = None,
-    workers: int = 1,
-    progress: Callable[[int], Progress | None] = lambda _: None,
+    options: Options = Options(),
+    run: Run = Run(),
     each: Each = map,
 ) -> list[Comparison]:
     """Evaluate score files of the same trials and compare them; other trials are refused before any is evaluated.
@@ -336,10 +331,8 @@ def compare_files(
         As in `compare`.
     options
         As in `evaluate`; a null is not needed.
-    workers
-        Processes for the resampling.
-    progress
-        Given the number of a file, what to call with the replicates done and wanted.
+    run
+        As in `evaluate`.
     each
         Applies a function to every file, as in `evaluate_files`.
     """
@@ -367,8 +360,7 @@ def compare_files(
             labels=file.labels,
             about=file.about,
             options=options,
-            workers=workers,
-            progress=progress(number),
+            run=run.titled(f"{number + 1}/{len(files)}"),
             resampled=measures or USUAL,
         )
 
@@ -384,9 +376,8 @@ def compare_results(
     systems: Sequence[str],
     *,
     measures: Sequence[str] | None = None,
-    options: Options | None = None,
-    workers: int = 1,
-    progress: Callable[[int], Progress | None] = lambda _: None,
+    options: Options = Options(),
+    run: Run = Run(),
 ) -> list[Comparison]:
     """Compare finished results: audits by their scores, searches of `link` by their trials, others by their intervals.
 
@@ -400,21 +391,18 @@ def compare_results(
         As in `compare`.
     options
         As in `evaluate`.
-    workers
-        Processes for the resampling.
-    progress
-        As in `compare_files`.
+    run
+        As in `evaluate`.
     """
     for name in measures or ():
         MEASURES.find(name)
     if len(systems) != len(paths):
         raise UsageError(f"expected one name for each of the {len(paths)} systems, got {len(systems)}")
-    how = options or Options()
     if all(map(has_attack_scores, paths)):
-        return compare_audits(paths, systems, measures=measures, options=how, workers=workers, progress=progress)
+        return compare_audits(paths, systems, measures=measures, options=options, run=run)
     results = [read_results(path) for path in paths]
     if all(len(rows) == 1 and has_trials(path) for path, rows in zip(paths, results, strict=True)):
-        searches = [read_search(path, how, system=name) for path, name in zip(paths, systems, strict=True)]
+        searches = [read_search(path, options, run, system=name) for path, name in zip(paths, systems, strict=True)]
         return compare(searches, measures)
     rows = [row for rows_of_file in results for row in rows_of_file]
     return compare(

@@ -16,10 +16,10 @@ from zeroevidence.evaluation.comparable import (
     check_same_trials,
     matched,
 )
-from zeroevidence.evaluation.evaluate import evaluate
 from zeroevidence.evaluation.rows.evaluation import Evaluation
 from zeroevidence.evaluation.rows.measure_result import MeasureResult, Replicates
-from zeroevidence.evaluation.rows.setup import joint_signature
+from zeroevidence.evaluation.rows.setup import Options, joint_signature
+from zeroevidence.evaluation.scores import evaluate
 from zeroevidence.measure.measures import MEASURES
 from zeroevidence.uncertainty.compare import (
     POWER,
@@ -169,12 +169,12 @@ def compare(
     Examples
     --------
     >>> import numpy as np
-    >>> from zeroevidence import ScoreMatrix, evaluate
+    >>> from zeroevidence import Options, ScoreMatrix, evaluate
     >>> scores = np.random.default_rng(0).normal(size=(40, 8)) + 3.0 * np.eye(8)[np.arange(40) % 8]
     >>> noisy = scores + np.random.default_rng(1).normal(size=(40, 8))
     >>> mated = np.arange(40) % 8
     >>> a, b = (
-    ...     evaluate(ScoreMatrix(s, mated), intervals=100, null=0, labels={"system": name})
+    ...     evaluate(ScoreMatrix(s, mated), labels={"system": name}, options=Options(intervals=100, null=0))
     ...     for name, s in (("a", scores), ("b", noisy))
     ... )
     >>> (found,) = compare([a, b], ["eer"])
@@ -183,7 +183,7 @@ def compare(
     """
     if len(results) < 2:
         raise UsageError(f"expected at least two systems to compare, got {len(results)}")
-    rows = [row if isinstance(row, Evaluation) else evaluate(row, null=0) for row in results]
+    rows = [row if isinstance(row, Evaluation) else evaluate(row, options=Options(null=0)) for row in results]
     origins = list(sources) or [""] * len(rows)
     groups = matched([row.labels for row in rows], [row.about for row in rows], origins)
     return [

@@ -166,16 +166,16 @@ class SearchedFold:
 
 
 def alid_over_identities(
-    size: int, parts: Iterable[SearchedFold], options: Options, prior: FloatArray | None = None
+    size: int, parts: Iterable[SearchedFold], options: Options, seed: int, prior: FloatArray | None = None
 ) -> dict[str, Curve]:
     """``alid_over_identities`` of so many scores, where they are few enough to draw smaller searches from."""
     if size > MATRIX_LIMIT:
         return {}
-    curves = [(len(part.mated), _sizes(part, options, prior)) for part in parts]
+    curves = [(len(part.mated), _sizes(part, options, seed, prior)) for part in parts]
     return {"alid_over_identities": mean_over_folds(curves)}
 
 
-def _sizes(part: SearchedFold, options: Options, prior: FloatArray | None) -> SizeCurve:
+def _sizes(part: SearchedFold, options: Options, seed: int, prior: FloatArray | None) -> SizeCurve:
     fold = part.fold
     fit = partial(
         fit_rows,
@@ -184,7 +184,7 @@ def _sizes(part: SearchedFold, options: Options, prior: FloatArray | None) -> Si
         ddof=options.ddof,
         l2=options.l2,
         balanced=options.balanced,
-        seed=options.seed,
+        seed=seed,
     )
     return alid_curve(
         part.scores,
@@ -194,7 +194,7 @@ def _sizes(part: SearchedFold, options: Options, prior: FloatArray | None) -> Si
         fit,
         ddof=options.ddof,
         prior=prior,
-        seed=options.seed,
+        seed=seed,
     )
 
 

@@ -12,14 +12,15 @@ from zeroevidence._typing import FloatArray
 from zeroevidence.calibrate.pav import rank
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.data.preparing import sort_by_name
-from zeroevidence.evaluation.evaluate import evaluate
-from zeroevidence.evaluation.resampling import IN_PROCESS, PreparedScores, replicate, with_intervals
+from zeroevidence.evaluation.resampling import PreparedScores, replicate, with_intervals
 from zeroevidence.evaluation.rows.measure_result import MeasureResult
 from zeroevidence.evaluation.rows.setup import Options
+from zeroevidence.evaluation.scores import evaluate
 from zeroevidence.evaluation.simulated import SCENARIOS, Design, Scenario, shift_of, simulated, truth
 from zeroevidence.measure.measures import MEASURES
 from zeroevidence.measure.pairs.linkability import ScoreView
-from zeroevidence.uncertainty.groups import Progress, run_jobs
+from zeroevidence.run import Run
+from zeroevidence.uncertainty.groups import run_jobs
 from zeroevidence.uncertainty.level import LEVEL
 from zeroevidence.uncertainty.planning import PeopleNeeded, confirmed_people, guessed_people
 
@@ -213,18 +214,17 @@ def true_by_people(design: Design, shift: float, name: str) -> Callable[[FloatAr
 class SimulationRunner:
     """Runs simulations in one process or several, and reports how many are done and begun."""
 
-    def __init__(self, workers: int, progress: Progress | None) -> None:
-        self.workers, self.progress, self.done, self.begun = workers, progress, 0, 0
+    def __init__(self, run: Run) -> None:
+        self.cores, self.step, self.done, self.begun = run.cores, run.progress("plan", "simulations"), 0, 0
 
     def run(self, trial: Callable[..., T], jobs: Sequence[tuple[int, ...]]) -> list[T]:
         """Return the outcomes of `trial(*job)` in the order of the jobs."""
         self.begun += len(jobs)
         outcomes = []
-        for outcome in run_jobs(trial, jobs, workers=self.workers):
+        for outcome in run_jobs(trial, jobs, cores=self.cores):
             outcomes.append(outcome)
             self.done += 1
-            if self.progress is not None:
-                self.progress(self.done, self.begun)
+            self.step(self.done, self.begun)
         return outcomes
 
 
@@ -314,16 +314,16 @@ class SimulatedLimits:
 
 def one_sided_limits(data: ScoreMatrix, names: Sequence[str], level: float) -> dict[str, float]:
     """Return the limits on the side of the attacker as `evaluate` does, without what else it computes."""
-    options = Options(level=level, null=0, linkability="density" if "linkability" in names else "pav")
+    options, run = Options(null=0, linkability="density" if "linkability" in names else "pav"), Run(level=level)
     metrics: Mapping[str, MeasureResult]
     if any(MEASURES[name].family == "search" for name in names):
-        metrics = evaluate(data, options=options).metrics
+        metrics = evaluate(data, options=options, run=run).metrics
     else:
         scores = sort_by_name(data).to_scores()
-        view = ScoreView(rank(scores.target, scores.nontarget), options.pairs)
+        view = ScoreView(rank(scores.target, scores.nontarget), options.pairs(run.seed))
         prepared = PreparedScores(scores, view.ranked)
         values = {name: MeasureResult.of(name, float(MEASURES[name].compute(view))) for name in names}
-        metrics = with_intervals(values, replicate(prepared, view, None, None, options, IN_PROCESS), level)
+        metrics = with_intervals(values, replicate(prepared, view, None, None, options), level)
     limits = {name: metrics[name].bound for name in names}
     return {name: limit for name, limit in limits.items() if limit is not None}
 

@@ -11,7 +11,6 @@ from scipy.special import ndtr
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation.comparison import compare
-from zeroevidence.evaluation.evaluate import evaluate
 from zeroevidence.evaluation.finding.chance import chances
 from zeroevidence.evaluation.finding.finding import findings
 from zeroevidence.evaluation.needed import (
@@ -28,10 +27,12 @@ from zeroevidence.evaluation.needed import (
 )
 from zeroevidence.evaluation.rows.evaluation import Evaluation
 from zeroevidence.evaluation.rows.measure_result import MeasureResult, measure_range, one_sided_limit
+from zeroevidence.evaluation.rows.setup import Options
+from zeroevidence.evaluation.scores import evaluate
 from zeroevidence.evaluation.simulated import Design, plannable, shift_of, simulated, simulated_systems, truth
 from zeroevidence.measure.measures import MEASURES, headline_measures
-from zeroevidence.uncertainty.groups import Progress
-from zeroevidence.uncertainty.level import LEAST_PEOPLE, LEVEL, alpha
+from zeroevidence.run import Run
+from zeroevidence.uncertainty.level import LEAST_PEOPLE, alpha
 from zeroevidence.uncertainty.null import ROWS_LIMIT
 from zeroevidence.uncertainty.planning import needed_from_limits, needed_from_spread
 from zeroevidence.uncertainty.spread import Spread
@@ -53,10 +54,7 @@ def plan(
     between: float = 0.5,
     uneven: bool = False,
     simulations: int = 20,
-    level: float = LEVEL,
-    seed: int = 0,
-    workers: int = 1,
-    progress: Progress | None = None,
+    run: Run = Run(),
 ) -> Plan:
     """What to expect of a recording of so many people, from simulated ones whose truth is known.
 
@@ -88,14 +86,8 @@ def plan(
         Whether people have different numbers of recordings, as in `Design`.
     simulations
         How many recordings are simulated; up to five times as many for the number of people that a bound takes.
-    level
-        Confidence level of intervals, limits and tests.
-    seed
-        Seed of the simulations.
-    workers
-        Processes; their number changes no result.
-    progress
-        Called with the number of simulations done and begun.
+    run
+        Level of intervals, limits and tests, seed of the simulations, cores and progress.
 
     Examples
     --------
@@ -103,47 +95,47 @@ def plan(
     >>> found["d_ece"].truth, found["d_ece"].low < found["d_ece"].value < found["d_ece"].high
     (0.2, True)
     """
-    check_plan(people, power, simulations, seed)
+    check_plan(people, power, simulations)
     design = Design(people, utterances, between, uneven)
     _check_size(design)
     bounds = {plannable(name).name: checked_bound(name, bound) for name, bound in (show or {}).items()}
     _check_comparison(difference, shared, bounds)
-    runner = SimulationRunner(workers, progress)
+    runner = SimulationRunner(run)
     shift = shift_of(design, measure, leak)
     if difference is None:
-        basis = Simulation(design, measure, float(leak), shift, simulations, seed)
+        basis = Simulation(design, measure, float(leak), shift, simulations, run.seed)
         true = truth(design, shift) | {measure: float(leak)}
         names = tuple(name for name in dict.fromkeys([*headline_measures(), measure, *bounds]) if name in true)
-        trial = _Trial(basis, (shift,), names, level)
+        trial = _Trial(basis, (shift,), names, run.level)
         outcomes = trial.run([people], runner)
-        requirements = find_requirements(basis, bounds, power, level, runner)
+        requirements = find_requirements(basis, bounds, power, run.level, runner)
     else:
         signed = sign_of_leak(measure) * float(difference)
-        basis = Simulation(design, measure, float(leak), shift, simulations, seed, signed, shared)
+        basis = Simulation(design, measure, float(leak), shift, simulations, run.seed, signed, shared)
         shifts = shift, shift_of(design, measure, leak + signed)
         true, names = {measure: signed}, (measure,)
-        trial = _Trial(basis, shifts, names, level)
+        trial = _Trial(basis, shifts, names, run.level)
         sizes = [size for size in sizes_to_simulate(design) if size <= _MOST_COMPARED and size != people]
         outcomes = trial.run([people, *sizes], runner)
-        requirements = (_people_to_tell_apart(basis, shifts, outcomes, power, level),)
+        requirements = (_people_to_tell_apart(basis, shifts, outcomes, power, run.level),)
     measured = outcomes[people]
     return Plan(
         people,
         tuple(
-            _expected(name, [outcome.measures[name] for outcome in measured], true[name], bounds, level)
+            _expected(name, [outcome.measures[name] for outcome in measured], true[name], bounds, run.level)
             for name in names
         ),
         requirements,
         power,
         basis,
         float(np.mean([outcome.detected for outcome in measured])),
-        level,
+        run.level,
     )
 
 
-def check_plan(people: int, power: float, simulations: int = 2, seed: int = 0) -> None:
+def check_plan(people: int, power: float, simulations: int = 2) -> None:
     """Raise UsageError for numbers that nothing can be planned with."""
-    for name, value, least in (("people", people, LEAST_PEOPLE), ("simulations", simulations, 2), ("seed", seed, 0)):
+    for name, value, least in (("people", people, LEAST_PEOPLE), ("simulations", simulations, 2)):
         if isinstance(value, bool) or not isinstance(value, int) or value < least:
             why = ", because fewer give no intervals" if name == "people" else ""
             raise UsageError(f"{name}: expected a whole number from {least} on{why}, got {value!r}")
@@ -219,13 +211,13 @@ class _Trial:
         if self.basis.shared is not None:
             return self._compare(simulated_systems(design, self.shifts, self.basis.shared, seed, number))
         data = simulated(design, self.shifts[0], seed, number)
-        row = evaluate(data, null=_PERMUTATIONS, seed=number, level=self.level)
+        row = evaluate(data, options=Options(null=_PERMUTATIONS), run=Run(seed=number, level=self.level))
         measures = {name: _simulated_result(row.metrics[name]) for name in self.names}
         return _Outcome(measures, chances([row])[0].beaten is True)
 
     def _compare(self, systems: Sequence[ScoreMatrix]) -> _Outcome:
         less, more = (
-            evaluate(data, null=0, labels={"system": name}, level=self.level)
+            evaluate(data, labels={"system": name}, options=Options(null=0), run=Run(level=self.level))
             for name, data in zip(("less", "more"), systems, strict=True)
         )
         (comparison,) = compare([more, less], list(self.names))
@@ -297,11 +289,11 @@ def plan_from_pilot(
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> mated = np.repeat(np.arange(12), 4)
-    >>> from zeroevidence import ScoreMatrix, evaluate
+    >>> from zeroevidence import Options, ScoreMatrix, evaluate
     >>> speakers = np.char.add("s", np.arange(12).astype(str))
     >>> scores = rng.normal(size=(48, 12)) + 1.5 * np.eye(12)[mated]
     >>> data = ScoreMatrix(scores, mated, trial_speakers=speakers[mated], enrolment_speakers=speakers)
-    >>> found = plan_from_pilot(evaluate(data, null=0), 48)
+    >>> found = plan_from_pilot(evaluate(data, options=Options(null=0)), 48)
     >>> found.people, found["d_ece"].length < found["d_ece"].truth
     (48, True)
     """

@@ -20,7 +20,8 @@ from zeroevidence.measure.measures import MEASURES
 from zeroevidence.measure.pairs.linkability import ScoreView
 from zeroevidence.measure.search.disclosure import RowEvidence
 from zeroevidence.measure.search.longitudinal import FusedEvidence, make_nondecreasing
-from zeroevidence.uncertainty.groups import Clusters, Progress, find_clusters, run_batches
+from zeroevidence.run import Run, Step
+from zeroevidence.uncertainty.groups import Clusters, find_clusters, run_batches
 from zeroevidence.uncertainty.lists import ScoreCells, assign_cells
 from zeroevidence.uncertainty.null import (
     ROWS_LIMIT,
@@ -35,34 +36,13 @@ from zeroevidence.uncertainty.null import (
 from zeroevidence.uncertainty.pairs import PairResampler
 from zeroevidence.uncertainty.search import SearchNull, SearchResampler
 
+_SHOWN = "measuring", "replicates"  # as progress
 _HALVES = 16  # and their complements
 # Simulated lists, whose mean and quantile are shown; the p-value does not come from them. Fewer are enough, but never
 # fewer than a quantile needs, where chance moves their mean by less than a share of the interval. A maximum is not
 # waited for: chance decides what it is.
 _LISTS, _LEAST_LISTS, _LISTS_AT_ONCE = 50, 20, 10
 _PRECISE = 0.1
-
-
-@dataclass(frozen=True, slots=True)
-class Running:
-    """How the work is carried out; it does not affect the results.
-
-    Parameters
-    ----------
-    workers
-        Processes for the resampling.
-    progress
-        Called with the number of replicates done and wanted.
-    resampled
-        Names of the one-to-one measures that get intervals; all of them unless given.
-    """
-
-    workers: int = 1
-    progress: Progress | None = None
-    resampled: Collection[str] | None = None
-
-
-IN_PROCESS = Running()
 
 
 class PreparedScores:
@@ -92,7 +72,8 @@ def replicate(
     search: tuple[SearchTask, SearchResult] | None,
     closed_set: Scores | None,
     options: Options,
-    running: Running,
+    run: Run = Run(),
+    resampled: Collection[str] | None = None,
 ) -> Replicates:
     """Values of all measures on fewer people: without each of them, and on halves of them.
 
@@ -108,8 +89,10 @@ def replicate(
         The comparisons of the search, where it leaves out some.
     options
         How to measure.
-    running
-        How the work is carried out.
+    run
+        Cores and progress.
+    resampled
+        Names of the one-to-one measures that get intervals; all of them unless given.
     """
     pairs = PairResampler(
         prepared.scores,
@@ -118,11 +101,11 @@ def replicate(
         most=options.intervals,
         clusters=prepared.clusters,
         placed=prepared.cells,
-        names=running.resampled,
+        names=resampled,
     )
     groups = pairs.groups
     sampled = SampledPeople(groups.clusters, groups.people, groups.shares)
-    left_out = _gathered(pairs.left_out, groups.number, running)
+    left_out = _gathered(pairs.left_out, groups.number, run)
     people, halves, unseen = dict.fromkeys(left_out, sampled), pairs.halves(_HALVES), pairs.unseen()
     rules = {measure.name: rule for measure, rule in pairs.measures}
     if closed_set is not None:
@@ -140,7 +123,7 @@ def replicate(
         rules |= {measure.name: rule for measure, rule in pairs.measures}
     if search is not None:
         task, result = search
-        trials = task.resampler(result, options)
+        trials = task.resampler(result)
         of_search = _gathered(trials.left_out, trials.number)
         people |= dict.fromkeys(of_search, _sampled_trials(trials, uniform=result.prior is None))
         left_out, halves = left_out | of_search, halves | trials.halves(_HALVES)
@@ -158,11 +141,12 @@ def search_replicates(
     evidence: RowEvidence,
     singled: IntArray | None,
     speakers: IntArray | StrArray,
-    options: Options,
     trials: StrArray,
+    options: Options,
+    seed: int,
 ) -> Replicates:
     """Values of the measures of a search alone without each of the people; the enrolled identities stay."""
-    resampler = SearchResampler(evidence, singled, speakers, seed=options.seed, most=options.intervals)
+    resampler = SearchResampler(evidence, singled, speakers, seed=seed, most=options.intervals)
     left_out = _gathered(resampler.left_out, resampler.number)
     people = dict.fromkeys(left_out, _sampled_trials(resampler))
     searched = SearchedTrials(trials, speakers, evidence.identities)
@@ -177,10 +161,8 @@ def search_replicates(
     )
 
 
-def _gathered(
-    draw: Callable[[int, int], dict[str, FloatArray]], total: int, running: Running = IN_PROCESS
-) -> dict[str, FloatArray]:
-    parts = list(run_batches(draw, total, workers=running.workers, progress=running.progress))
+def _gathered(draw: Callable[[int, int], dict[str, FloatArray]], total: int, run: Run = Run()) -> dict[str, FloatArray]:
+    parts = list(run_batches(draw, total, cores=run.cores, step=run.progress(*_SHOWN)))
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
@@ -204,9 +186,11 @@ class StartedNull:
     lists: tuple[dict[str, FloatArray], ...]
 
 
-def begin_null(prepared: PreparedScores, rows: MatrixParts | None, options: Options) -> StartedNull:
+def begin_null(prepared: PreparedScores, rows: MatrixParts | None, options: Options, seed: int) -> StartedNull:
     """Prepare the null, and draw the first simulated lists of a list."""
-    pairs = pair_null(prepared.scores, rows, options.pairs, clusters=prepared.clusters, placed=lambda: prepared.cells)
+    pairs = pair_null(
+        prepared.scores, rows, options.pairs(seed), clusters=prepared.clusters, placed=lambda: prepared.cells
+    )
     sizes = _list_sizes(min(options.null, _LEAST_LISTS)) if isinstance(pairs, ListNull) else []
     return StartedNull(pairs, tuple(pairs.draw(batch, size) for batch, size in enumerate(sizes)))
 
@@ -216,26 +200,26 @@ def with_nulls(
     begun: StartedNull,
     search: tuple[SearchTask, SearchResult] | None,
     options: Options,
-    running: Running,
+    run: Run,
 ) -> tuple[dict[str, MeasureResult], Resampling]:
     """The measures with their null and p-value, and what was exchanged for that."""
     observed = {name: float(result) for name, result in metrics.items() if isinstance(result.value, float)}
     pairs = begun.pairs
     if isinstance(pairs, ListNull):
-        draws = _lists(pairs, begun.lists, metrics, min(options.null, _LISTS), running.progress)
+        draws = _lists(pairs, begun.lists, metrics, min(options.null, _LISTS), run.progress(*_SHOWN))
         nulls = {
-            name: list_null(observed[name], values, pairs.p_value, options.level)
+            name: list_null(observed[name], values, pairs.p_value, run.level)
             for name, values in draws.items()
             if name in observed
         }
     else:
-        draws = _gathered(pairs.draw, options.null, running)
-        nulls = _permutation_nulls(observed, draws, options.level)
+        draws = _gathered(pairs.draw, options.null, run)
+        nulls = _permutation_nulls(observed, draws, run.level)
     times = len(next(iter(draws.values())))
     if search is not None and search[0].size <= ROWS_LIMIT:
         task, result = search
-        permuted = SearchNull(task.hypothetical(result, options), result.evidence.identities, options.seed)
-        nulls |= _permutation_nulls(observed, _gathered(permuted.draw, options.null), options.level)
+        permuted = SearchNull(task.hypothetical(result), result.evidence.identities, run.seed)
+        nulls |= _permutation_nulls(observed, _gathered(permuted.draw, options.null), run.level)
     tested = {name: replace(metrics[name], null=null, p_value=p_value) for name, (null, p_value) in nulls.items()}
     return {**metrics, **tested}, Resampling(pairs.unit, times)
 
@@ -264,7 +248,7 @@ def _lists(
     begun: Sequence[dict[str, FloatArray]],
     metrics: Mapping[str, MeasureResult],
     most: int,
-    progress: Progress | None,
+    step: Step,
 ) -> dict[str, FloatArray]:
     """Return measures of simulated lists, as many as their means need; the first batches may be drawn already."""
     drawn: dict[str, FloatArray] = {}
@@ -272,8 +256,7 @@ def _lists(
         part = begun[batch] if batch < len(begun) else null.draw(batch, size)
         drawn = {name: np.concatenate((drawn.get(name, values[:0]), values)) for name, values in part.items()}
         done = len(next(iter(drawn.values())))
-        if progress is not None:
-            progress(done, most)
+        step(done, most)
         if done >= _LEAST_LISTS and all(_is_precise(values, metrics[name]) for name, values in drawn.items()):
             break
     return drawn
@@ -295,7 +278,7 @@ _LIMIT = 20_000_000  # scores; beyond, fused rows would not fit beside the matri
 
 
 def several_recordings(
-    task: SearchTask, search: SearchResult, metrics: Mapping[str, MeasureResult], options: Options
+    task: SearchTask, search: SearchResult, metrics: Mapping[str, MeasureResult]
 ) -> Recordings | None:
     """What is learned from several recordings of a person; None where there are too many scores to try.
 
@@ -307,12 +290,10 @@ def several_recordings(
         The result of the search with one recording.
     metrics
         Its measures with their intervals.
-    options
-        How to measure.
     """
     if task.size > _LIMIT:
         return None
-    fused, speakers = task.fuse_recordings(search, options), task.speaker_codes
+    fused, speakers = task.fuse_recordings(search), task.speaker_codes
     values = {
         name: _nondecreasing([metrics[name].number, *(_number(evidence, name, search) for evidence in fused)])
         for name in MEASURED
@@ -325,7 +306,7 @@ def several_recordings(
         people=tuple(int(np.count_nonzero(available >= number)) for number in numbers),
         worth=(1.0, *(evidence.worth for evidence in fused)),
         **columns,
-        **_intervals(speakers, search, fused, values, metrics, options),
+        **_intervals(task, search, fused, values, metrics),
     )
 
 
@@ -342,25 +323,26 @@ def _nondecreasing(values: Sequence[float | None]) -> FloatArray:
 
 
 def _intervals(
-    speakers: IntArray,
+    task: SearchTask,
     search: SearchResult,
     fused: Sequence[FusedEvidence],
     values: Mapping[str, FloatArray],
     metrics: Mapping[str, MeasureResult],
-    options: Options,
 ) -> dict[str, tuple[Any, ...]]:
     """Return interval ends by measure; replicates do not fall with the number of recordings either."""
     bounds: dict[str, tuple[Any, ...]] = {}
-    if not options.intervals or any(metrics[name].low is None for name in _WITH_INTERVALS):
+    if not task.options.intervals or any(metrics[name].low is None for name in _WITH_INTERVALS):
         return bounds
+    speakers = task.speaker_codes
     numbers = [(search.evidence, search.singled), *((_evidence(part, search), part.singled) for part in fused)]
     drawn = [
-        search_replicates(evidence, singled, speakers, options, search.trials.trial) for evidence, singled in numbers
+        search_replicates(evidence, singled, speakers, search.trials.trial, task.options, task.run.seed)
+        for evidence, singled in numbers
     ]
     for name in _WITH_INTERVALS:
         together = _rising_replicates(drawn, name)
         results = [
-            replicates.with_interval(MeasureResult.of(name, float(value)), name, options.level)
+            replicates.with_interval(MeasureResult.of(name, float(value)), name, task.run.level)
             for replicates, value in zip(together, values[name], strict=True)
         ]
         ends = [(result.low, result.high) for result in (metrics[name], *results[1:])]

@@ -34,6 +34,7 @@ from zeroevidence.measure.measures import MEASURES
 from zeroevidence.measure.search.disclosure import RowEvidence
 from zeroevidence.measure.search.rank import count_names
 from zeroevidence.measure.views import NameCounts
+from zeroevidence.run import Run
 
 _METHOD = "as published"
 
@@ -70,8 +71,8 @@ def save_results(rows: Sequence[Evaluation], path: str | Path, *, overwrite: boo
     Examples
     --------
     >>> import tempfile
-    >>> from zeroevidence import evaluate
-    >>> rows = [evaluate([2.0, 3.0], [0.0, shift], intervals=0, null=0) for shift in (1.0, 2.5)]
+    >>> from zeroevidence import Options, evaluate
+    >>> rows = [evaluate([2.0, 3.0], [0.0, shift], options=Options(intervals=0, null=0)) for shift in (1.0, 2.5)]
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     save_results(rows, f"{folder}/both.json")
     ...     [row["eer"].value for row in read_results(f"{folder}/both.json")]
@@ -91,9 +92,9 @@ def read_results(path: str | Path) -> list[Evaluation]:
     Examples
     --------
     >>> import tempfile
-    >>> from zeroevidence import evaluate, read_results
+    >>> from zeroevidence import Options, evaluate, read_results
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     evaluate([2.0, 3.0], [0.0, 2.5], intervals=0, null=0).save(f"{folder}/result.json")
+    ...     evaluate([2.0, 3.0], [0.0, 2.5], options=Options(intervals=0, null=0)).save(f"{folder}/result.json")
     ...     [row["eer"].value for row in read_results(f"{folder}/result.json")]
     [0.5]
     """
@@ -114,8 +115,8 @@ def read_result(path: str | Path) -> Evaluation:
     Examples
     --------
     >>> import tempfile
-    >>> from zeroevidence import evaluate, read_result
-    >>> result = evaluate([2.0, 3.0, 1.5], [0.0, 1.0, 1.7], intervals=0, null=0)
+    >>> from zeroevidence import Options, evaluate, read_result
+    >>> result = evaluate([2.0, 3.0, 1.5], [0.0, 1.0, 1.7], options=Options(intervals=0, null=0))
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     result.save(f"{folder}/result.json")
     ...     read_result(f"{folder}/result.json") == result
@@ -311,7 +312,7 @@ class LinkedSearch(LinkResult):
     """What a search through embeddings found, trial by trial, and the evaluation of it."""
 
     def evaluate(
-        self, *, labels: Mapping[str, str] | None = None, options: Options | None = None, **settings: Any
+        self, *, labels: Mapping[str, str] | None = None, options: Options = Options(), run: Run = Run()
     ) -> Evaluation:
         """The measures of the search, named and shaped as those of `evaluate`, with intervals by speaker.
 
@@ -323,11 +324,11 @@ class LinkedSearch(LinkResult):
         labels
             What the search is of: system, dataset, ...
         options
-            How to measure; only intervals, level and seed matter here.
-        **settings
-            Fields of `Options` by name.
+            How to measure; only intervals matter here.
+        run
+            Seed and level.
         """
-        return linked_evaluation(self, labels=labels, options=(options or Options()).changed(settings))
+        return linked_evaluation(self, labels=labels, options=options, run=run)
 
 
 @wraps(search.link)
@@ -340,10 +341,9 @@ link.__signature__ = signature(search.link).replace(return_annotation="LinkedSea
 
 
 def linked_evaluation(
-    links: LinkResult, *, labels: Mapping[str, str] | None = None, options: Options | None = None
+    links: LinkResult, *, labels: Mapping[str, str] | None = None, options: Options = Options(), run: Run = Run()
 ) -> Evaluation:
     """`LinkedSearch.evaluate` of any search."""
-    options = options or Options()
     setup = SearchSetup(
         links.calibration.method,
         links.calibration.cross_fitted,
@@ -366,8 +366,8 @@ def linked_evaluation(
     }
     replicates = None
     if options.intervals:
-        replicates = search_replicates(evidence, singled, links.speaker, options, links.trial)
-        metrics = with_named_limits(with_intervals(metrics, replicates, options.level), names, options.level)
+        replicates = search_replicates(evidence, singled, links.speaker, links.trial, options, run.seed)
+        metrics = with_named_limits(with_intervals(metrics, replicates, run.level), names, run.level)
     return Evaluation(
         metrics=metrics,
         counts=counts,
@@ -375,8 +375,8 @@ def linked_evaluation(
             families=("search",),
             search=setup,
             intervals=None if replicates is None else Resampling(replicates.unit, replicates.groups),
-            level=options.level,
-            seed=options.seed,
+            level=run.level,
+            seed=run.seed,
             data=links.digest,
         ),
         labels=labels or {},
@@ -385,7 +385,7 @@ def linked_evaluation(
             if replicates is None
             else resampling_flags(replicates.unit, replicates.fewest.clusters, replicates.fewest.effective)
         ),
-        curves=evidence_curves(evidence) | exposed_curves(table, options.level),
+        curves=evidence_curves(evidence) | exposed_curves(table, run.level),
         trials=table,
         people=exposure_by_person(table, names),
         replicates=replicates,
@@ -401,7 +401,7 @@ def _names(links: LinkResult, trials: Trials) -> NameCounts:
     return count_names(whose, np.where(alone, people[links.top], -1), np.arange(int(whose.max()) + 1))
 
 
-def read_search(folder: str | Path, options: Options, *, system: str | None = None) -> Evaluation:
+def read_search(folder: str | Path, options: Options, run: Run, *, system: str | None = None) -> Evaluation:
     """The result of a folder that `link` wrote, with replicates, so that it can be compared with others."""
     row = read_results(folder)[0]
     if not row.is_search:
@@ -416,6 +416,6 @@ def read_search(folder: str | Path, options: Options, *, system: str | None = No
     return replace(
         row,
         labels=row.labels if system is None else {"system": system},
-        setup=replace(row.setup, intervals=Resampling("speaker", options.intervals), seed=options.seed),
-        replicates=search_replicates(evidence, None, links.speaker, options, links.trial),
+        setup=replace(row.setup, intervals=Resampling("speaker", options.intervals), seed=run.seed),
+        replicates=search_replicates(evidence, None, links.speaker, links.trial, options, run.seed),
     )

@@ -107,9 +107,9 @@ def base_flags(target: FloatArray, nontarget: FloatArray, metrics: Mapping[str, 
     >>> import numpy as np
     >>> x = np.random.default_rng(0).normal(size=2000)
     >>> natural = 2.0 + 2.0 * x, -2.0 + 2.0 * x  # log-likelihood ratios
-    >>> from zeroevidence import evaluate
+    >>> from zeroevidence import Options, evaluate
     >>> for scale in (1.0, 1.0 / np.log(10.0)):
-    ...     row = evaluate(scale * natural[0], scale * natural[1], intervals=0, null=0)
+    ...     row = evaluate(scale * natural[0], scale * natural[1], options=Options(intervals=0, null=0))
     ...     print([one.code for one in row.flags])
     []
     ['llr-base-suspected']

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -20,14 +20,14 @@ from zeroevidence.data.printable import file_name_text
 from zeroevidence.data.scores import Scores
 from zeroevidence.errors import InputError, Problem, UsageError
 from zeroevidence.evaluation.curves import add_similarity
-from zeroevidence.evaluation.evaluate import evaluate
 from zeroevidence.evaluation.finding.beside import flag_rows
 from zeroevidence.evaluation.rows.about import About
 from zeroevidence.evaluation.rows.evaluation import Evaluation
 from zeroevidence.evaluation.rows.setup import Options
 from zeroevidence.evaluation.score_checks import sex_flags
+from zeroevidence.evaluation.scores import evaluate
 from zeroevidence.forking import Each
-from zeroevidence.uncertainty.groups import Progress
+from zeroevidence.run import Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,10 +309,9 @@ def evaluate_files(
     files: Sequence[ScoreFile],
     reading: Reading | None = None,
     *,
-    options: Options | None = None,
+    options: Options = Options(),
+    run: Run = Run(),
     prior: dict[str, float] | None = None,
-    workers: int = 1,
-    progress: Callable[[int], Progress | None] = lambda _: None,
     each: Each = map,
 ) -> list[Evaluation]:
     """Evaluate every file, and compare the rows where they belong together.
@@ -325,12 +324,10 @@ def evaluate_files(
         How to read them.
     options
         As in `evaluate`.
+    run
+        As in `evaluate`.
     prior
         As in `evaluate`.
-    workers
-        As in `evaluate`.
-    progress
-        Given the number of a file, what to call with the replicates done and wanted.
     each
         Applies a function to every file, as `map` does; `forked_map` provides one that uses several processes.
     """
@@ -346,8 +343,7 @@ def evaluate_files(
             labels=file.labels,
             about=file.about,
             options=options,
-            workers=workers,
-            progress=progress(index),
+            run=run.titled(f"{index + 1}/{len(files)}"),
         )
         if file.dev is not None:
             row = row.with_flags(*sex_flags(file.labels, file.dev.labels))

@@ -22,6 +22,7 @@ from zeroevidence.measure.measures import IntervalRule, measures_of
 from zeroevidence.measure.search.disclosure import RowEvidence, search_view
 from zeroevidence.measure.search.longitudinal import FusedEvidence, SizeCurve
 from zeroevidence.measure.views import NameCounts
+from zeroevidence.run import Run
 from zeroevidence.uncertainty.search import HypotheticalEvidence, SearchResampler
 
 
@@ -91,7 +92,10 @@ class SearchResult:
 
 
 class SearchTask(ABC):
-    """A closed-set search to evaluate: one matrix, or one for each fold of people."""
+    """A closed-set search to evaluate, and how: one matrix, or one for each fold of people."""
+
+    options: Options
+    run: Run
 
     @property
     @abstractmethod
@@ -119,23 +123,23 @@ class SearchTask(ABC):
         return []
 
     @abstractmethod
-    def run(self, options: Options) -> SearchResult:
+    def measure(self) -> SearchResult:
         """Calibrate the scores and measure the search."""
 
     @abstractmethod
-    def curves(self, result: SearchResult, options: Options) -> dict[str, Curve]:
+    def curves(self, result: SearchResult) -> dict[str, Curve]:
         """Curves of figures."""
 
     @abstractmethod
-    def resampler(self, result: SearchResult, options: Options) -> SearchResampler:
+    def resampler(self, result: SearchResult) -> SearchResampler:
         """The search on fewer people."""
 
     @abstractmethod
-    def hypothetical(self, result: SearchResult, options: Options) -> list[HypotheticalEvidence]:
+    def hypothetical(self, result: SearchResult) -> list[HypotheticalEvidence]:
         """What each trial would show if somebody else were its speaker, by fold of people."""
 
     @abstractmethod
-    def fuse_recordings(self, result: SearchResult, options: Options) -> list[FusedEvidence]:
+    def fuse_recordings(self, result: SearchResult) -> list[FusedEvidence]:
         """What an attacker learns who holds 2, 3, ... recordings, for each number that enough people have."""
 
 

@@ -39,6 +39,7 @@ from zeroevidence.measure.search.longitudinal import (
 from zeroevidence.measure.search.rank import first_identity
 from zeroevidence.measure.softplus import LN2
 from zeroevidence.measure.views import NameCounts
+from zeroevidence.run import Run
 from zeroevidence.uncertainty.null import ROWS_LIMIT
 from zeroevidence.uncertainty.search import HypotheticalEvidence, IdentityEvidence, SearchResampler
 
@@ -55,11 +56,17 @@ class MatrixSearch(SearchTask):
         Development people to calibrate on; without them the calibration is cross-fitted over speakers.
     prior
         Probability of each identity beforehand; equal unless given.
+    options
+        How to measure.
+    run
+        Seed and level.
     """
 
     matrix: ScoreMatrix
     dev: ScoreMatrix | None = None
     prior: FloatArray | None = None
+    options: Options = Options()
+    run: Run = Run()
 
     @property
     def parts(self) -> tuple[ScoreMatrix, ...]:
@@ -81,22 +88,22 @@ class MatrixSearch(SearchTask):
         """The column of each trial's speaker."""
         return self.matrix.mated
 
-    def run(self, options: Options) -> SearchResult:
+    def measure(self) -> SearchResult:
         """Calibrate the scores and measure the search."""
         scores, mated, prior = self.matrix.scores, self.matrix.mated, self.prior
-        check_searchable(scores, mated, ddof=options.ddof)
-        folds = fit_folds(self.matrix, self.dev, options)
+        check_searchable(scores, mated, ddof=self.options.ddof)
+        folds = fit_folds(self.matrix, self.dev, self.options, self.run.seed)
         lid = np.empty(len(mated))
         greater, equal, singled = (np.empty(len(mated), dtype=np.int64) for _ in range(3))
         for fold in folds:
             part = scores if len(folds) == 1 else scores[fold.rows]
-            evidence = row_evidence(part, mated[fold.rows], fold.calibration, ddof=options.ddof, prior=prior)
+            evidence = row_evidence(part, mated[fold.rows], fold.calibration, ddof=self.options.ddof, prior=prior)
             lid[fold.rows], greater[fold.rows], equal[fold.rows] = evidence.lid, evidence.greater, evidence.equal
             fires = firing_counts(part, firing_threshold(fold.threshold_scores, scores.shape[1]))
             singled[fold.rows] = fires == 1
         evidence = RowEvidence(lid, greater, equal, scores.shape[1])
         setup = SearchSetup.fitted(
-            [fold.calibration for fold in folds], options, cross_fitted=self.dev is None, prior=prior is not None
+            [fold.calibration for fold in folds], self.options, cross_fitted=self.dev is None, prior=prior is not None
         )
         trials = trial_table(self.matrix.trial_names, self.matrix.mated_names, evidence)
         names = count_by_person(trials, names_on_top(self.matrix))
@@ -111,7 +118,7 @@ class MatrixSearch(SearchTask):
             prior=prior,
         )
 
-    def curves(self, result: SearchResult, options: Options) -> dict[str, Curve]:
+    def curves(self, result: SearchResult) -> dict[str, Curve]:
         """Curves of figures."""
         folds, evidence = result.folds, result.evidence
         prior = None if self.prior is None else check_prior(self.prior, evidence.identities)
@@ -124,11 +131,11 @@ class MatrixSearch(SearchTask):
         )
         return {
             **evidence_curves(evidence, None if prior is None else prior[mated]),
-            **alid_over_identities(scores.size, parts, options, prior),
+            **alid_over_identities(scores.size, parts, self.options, self.run.seed, prior),
             "singling_out_over_identities": mean_over_folds(singled),
         }
 
-    def resampler(self, result: SearchResult, options: Options) -> SearchResampler:
+    def resampler(self, result: SearchResult) -> SearchResampler:
         """The search on fewer people; beyond a size the enrolled identities stay as they are."""
         scores, identities = self.matrix.scores, None
         if scores.size <= ROWS_LIMIT:
@@ -137,41 +144,41 @@ class MatrixSearch(SearchTask):
             for fold in result.folds:
                 fires[fold.rows] = scores[fold.rows] > firing_threshold(fold.threshold_scores, n)
             prior = np.full(n, 1.0 / n) if self.prior is None else self.prior
-            lid = self._lid_of_every_identity(result.folds, options)
+            lid = self._lid_of_every_identity(result.folds)
             identities = IdentityEvidence(scores, self.matrix.mated, lid, prior, fires)
         return SearchResampler(
             result.evidence,
             result.singled,
             self.matrix.mated,
-            seed=options.seed,
-            most=options.intervals,
+            seed=self.run.seed,
+            most=self.options.intervals,
             everyone=identities,
         )
 
-    def hypothetical(self, result: SearchResult, options: Options) -> list[HypotheticalEvidence]:
+    def hypothetical(self, result: SearchResult) -> list[HypotheticalEvidence]:
         """What each trial would show if somebody else were its speaker."""
-        return [HypotheticalEvidence.ranked(self.matrix, self._lid_of_every_identity(result.folds, options))]
+        return [HypotheticalEvidence.ranked(self.matrix, self._lid_of_every_identity(result.folds))]
 
-    def fuse_recordings(self, result: SearchResult, options: Options) -> list[FusedEvidence]:
+    def fuse_recordings(self, result: SearchResult) -> list[FusedEvidence]:
         """What an attacker learns who holds 2, 3, ... recordings, for each number that enough people have."""
         numbers = recording_counts(self.matrix.mated)
         if numbers == [1] or len(np.unique(self.matrix.mated)) < 2:
             return []
         llrs = np.empty(self.matrix.scores.shape)
         for fold in result.folds:
-            llrs[fold.rows] = fold.llrs(self.matrix.scores[fold.rows], options.ddof)
-        dev = None if self.dev is None else (result.folds[0].llrs(self.dev.scores, options.ddof), self.dev.mated)
+            llrs[fold.rows] = fold.llrs(self.matrix.scores[fold.rows], self.options.ddof)
+        dev = None if self.dev is None else (result.folds[0].llrs(self.dev.scores, self.options.ddof), self.dev.mated)
         log_prior = None if self.prior is None else np.log(self.prior)
-        fused = fuse_recordings(llrs, self.matrix.mated, ks=numbers, dev=dev, log_prior=log_prior, seed=options.seed)
+        fused = fuse_recordings(llrs, self.matrix.mated, ks=numbers, dev=dev, log_prior=log_prior, seed=self.run.seed)
         return fused[1:]
 
-    def _lid_of_every_identity(self, folds: list[Fold], options: Options) -> FloatArray:
+    def _lid_of_every_identity(self, folds: list[Fold]) -> FloatArray:
         """LID of every identity as if it were the true one, trials x identities."""
         scores = self.matrix.scores
         log_prior = -np.log(scores.shape[1]) if self.prior is None else np.log(self.prior)
         lid = np.empty(scores.shape)
         for fold in folds:
-            llr = fold.llrs(scores[fold.rows], options.ddof)
+            llr = fold.llrs(scores[fold.rows], self.options.ddof)
             weighed = llr + log_prior
             top = weighed.max(axis=1, keepdims=True)
             lid[fold.rows] = llr - top - np.log(np.exp(weighed - top).sum(axis=1, keepdims=True))
@@ -179,7 +186,7 @@ class MatrixSearch(SearchTask):
         return lid / LN2
 
 
-def average_disclosure(matrix: ScoreMatrix, options: Options | None = None) -> float:
+def average_disclosure(matrix: ScoreMatrix, options: Options = Options(), seed: int = 0) -> float:
     """ALID of a search alone, cross-fitted by speaker: the number by which development people choose attackers.
 
     Examples
@@ -189,14 +196,14 @@ def average_disclosure(matrix: ScoreMatrix, options: Options | None = None) -> f
     >>> 1.0 < average_disclosure(ScoreMatrix(scores, mated)) < 3.0
     True
     """
-    return disclosure_with_error(matrix, options)[0]
+    return disclosure_with_error(matrix, options, seed)[0]
 
 
-def disclosure_with_error(matrix: ScoreMatrix, options: Options | None = None) -> tuple[float, float]:
+def disclosure_with_error(matrix: ScoreMatrix, options: Options = Options(), seed: int = 0) -> tuple[float, float]:
     """Return `average_disclosure` and its standard error over people."""
-    options, matrix = options or Options(), sort_by_name(matrix)
+    matrix = sort_by_name(matrix)
     lid = np.empty(len(matrix.mated))
-    for fold in fit_folds(matrix, None, options):
+    for fold in fit_folds(matrix, None, options, seed):
         rows = fold.rows
         lid[rows] = row_evidence(matrix.scores[rows], matrix.mated[rows], fold.calibration, ddof=options.ddof).lid
     counts = np.bincount(matrix.mated)
@@ -205,7 +212,7 @@ def disclosure_with_error(matrix: ScoreMatrix, options: Options | None = None) -
     return float(lid.mean()), float(np.sqrt(people / max(people - 1, 1) * (excess**2).sum()) / len(lid))
 
 
-def fit_folds(matrix: ScoreMatrix, dev: ScoreMatrix | None, options: Options) -> list[Fold]:
+def fit_folds(matrix: ScoreMatrix, dev: ScoreMatrix | None, options: Options, seed: int) -> list[Fold]:
     """One fold calibrated on development data, or several, each calibrated on the other speakers."""
 
     def fit(scores: FloatArray, mated: IntArray) -> RowCalibration:
@@ -217,14 +224,14 @@ def fit_folds(matrix: ScoreMatrix, dev: ScoreMatrix | None, options: Options) ->
             ddof=options.ddof,
             l2=options.l2,
             balanced=options.balanced,
-            seed=options.seed,
+            seed=seed,
         )
 
     rows = np.arange(len(matrix.mated))
     if dev is not None:
         return [Fold(rows, fit(dev.scores, dev.mated), dev.scores)]
     folds = []
-    for held_out in speaker_folds(matrix.mated, seed=options.seed):
+    for held_out in speaker_folds(matrix.mated, seed=seed):
         rest = np.setdiff1d(rows, held_out)
         folds.append(Fold(held_out, fit(matrix.scores[rest], matrix.mated[rest]), matrix.scores, rest))
     return folds
@@ -235,6 +242,8 @@ class FoldedSearch(SearchTask):
     """Searches of all folds of people as one, each calibrated on the development people of its fold."""
 
     scores: FoldedScores
+    options: Options = Options()
+    run: Run = Run()
 
     @property
     def parts(self) -> tuple[ScoreMatrix, ...]:
@@ -256,20 +265,20 @@ class FoldedSearch(SearchTask):
         """That people were cross-validated."""
         return [flag("cross-validated", folds=len(self.parts))]
 
-    def run(self, options: Options) -> SearchResult:
+    def measure(self) -> SearchResult:
         """Calibrate and measure the searches of all folds as one."""
         folds, first = [], 0
         for part, dev in zip(self.parts, self.development, strict=True):
             check_disjoint(part, dev)
-            (fold,) = fit_folds(part, dev, options)
+            (fold,) = fit_folds(part, dev, self.options, self.run.seed)
             folds.append(replace(fold, rows=first + fold.rows))
             first += len(fold.rows)
         identities = self.scores.identities
-        evidence = join_evidence([fold.evidence(fold.mated, identities) for fold in self._hypothetical(folds, options)])
+        evidence = join_evidence([fold.evidence(fold.mated, identities) for fold in self._hypothetical(folds)])
         searched = self._searched_rows()
         singled = np.concatenate([_singled_out(rows, fold) for rows, fold in zip(searched, folds, strict=True)])
         calibrations = [fold.calibration for fold in folds]
-        fitted = SearchSetup.fitted(calibrations, options, cross_fitted=False, prior=False)
+        fitted = SearchSetup.fitted(calibrations, self.options, cross_fitted=False, prior=False)
         setup = replace(fitted, folds=self.scores.sizes)
         trials = trial_table(self.scores.trials, np.concatenate([part.mated_names for part in self.parts]), evidence)
         names = self._names(trials, searched)
@@ -283,7 +292,7 @@ class FoldedSearch(SearchTask):
             names=names,
         )
 
-    def curves(self, result: SearchResult, options: Options) -> dict[str, Curve]:
+    def curves(self, result: SearchResult) -> dict[str, Curve]:
         """Curves of figures."""
         searched = list(zip(self._searched_rows(), result.folds, strict=True))
         singling_out = [(len(rows), singling_out_curve(rows, fold.threshold_scores)) for rows, fold in searched]
@@ -293,30 +302,30 @@ class FoldedSearch(SearchTask):
         )
         return {
             **evidence_curves(result.evidence),
-            **alid_over_identities(self.size, parts, options),
+            **alid_over_identities(self.size, parts, self.options, self.run.seed),
             "singling_out_over_identities": mean_over_folds(singling_out),
         }
 
-    def resampler(self, result: SearchResult, options: Options) -> SearchResampler:
+    def resampler(self, result: SearchResult) -> SearchResampler:
         """The search on fewer people, with the enrolled identities as they are.
 
         A fold that loses one of few identities is another search than the folds that do not.
         """
         return SearchResampler(
-            result.evidence, result.singled, result.trials.speaker, seed=options.seed, most=options.intervals
+            result.evidence, result.singled, result.trials.speaker, seed=self.run.seed, most=self.options.intervals
         )
 
-    def hypothetical(self, result: SearchResult, options: Options) -> list[HypotheticalEvidence]:
+    def hypothetical(self, result: SearchResult) -> list[HypotheticalEvidence]:
         """What each trial would show if another person of its fold were its speaker."""
-        return self._hypothetical(result.folds, options)
+        return self._hypothetical(result.folds)
 
-    def _hypothetical(self, folds: Sequence[Fold], options: Options) -> list[HypotheticalEvidence]:
+    def _hypothetical(self, folds: Sequence[Fold]) -> list[HypotheticalEvidence]:
         """The same, each trial being searched among the candidates of the other person."""
         evidence = []
         for number, (part, fold) in enumerate(zip(self.parts, folds, strict=True)):
             first = np.zeros(len(part.mated), dtype=np.int64)  # a person's own column is the first candidate
             columns = [
-                row_evidence(part.scores[:, candidates], first, fold.calibration, ddof=options.ddof)
+                row_evidence(part.scores[:, candidates], first, fold.calibration, ddof=self.options.ddof)
                 for candidates in self.scores.candidates(number)
             ]
             lid, greater, equal = (
@@ -341,7 +350,7 @@ class FoldedSearch(SearchTask):
         compared = dict(zip(names.tolist(), times.tolist(), strict=True))
         return count_by_person(trials, np.concatenate(on_top), compared)
 
-    def fuse_recordings(self, result: SearchResult, options: Options) -> list[FusedEvidence]:
+    def fuse_recordings(self, result: SearchResult) -> list[FusedEvidence]:
         """What an attacker learns who holds several recordings, for numbers that development people have too."""
         numbers = set(recording_counts(name_codes(result.trials.speaker)))
         ks = sorted(numbers.intersection(*(recording_counts(dev.mated) for dev in self.development)))
@@ -353,20 +362,20 @@ class FoldedSearch(SearchTask):
             fold = result.folds[number]
             for trials in _trials_of_distinct_people(self.parts[number].mated, self.scores.identities):
                 places.append(fold.rows[trials])
-                fused.append(self._fuse_fold(number, fold, rows[trials], trials, ks, options))
+                fused.append(self._fuse_fold(number, fold, rows[trials], trials, ks))
         order = np.argsort(np.concatenate(places))
         return [_joined(parts, order) for parts in list(zip(*fused, strict=True))[1:]]
 
     def _fuse_fold(
-        self, number: int, fold: Fold, rows: FloatArray, trials: IntArray, ks: Sequence[int], options: Options
+        self, number: int, fold: Fold, rows: FloatArray, trials: IntArray, ks: Sequence[int]
     ) -> list[FusedEvidence]:
         identities = self.scores.identities
         column = self.parts[number].mated[trials] % identities
         turned = (np.arange(identities) - column[:, None]) % identities  # the true one, first, goes to its column
-        llrs: FloatArray = np.take_along_axis(fold.llrs(rows, options.ddof), turned, axis=1)
+        llrs: FloatArray = np.take_along_axis(fold.llrs(rows, self.options.ddof), turned, axis=1)
         dev = self.development[number]
         return fuse_recordings(
-            llrs, column, ks=ks, dev=(fold.llrs(dev.scores, options.ddof), dev.mated), seed=options.seed
+            llrs, column, ks=ks, dev=(fold.llrs(dev.scores, self.options.ddof), dev.mated), seed=self.run.seed
         )
 
     def _searched_rows(self) -> list[FloatArray]:

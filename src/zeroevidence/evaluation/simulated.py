@@ -16,7 +16,6 @@ from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.calibrate.pav import rank
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.errors import UsageError
-from zeroevidence.evaluation.rows.setup import Options
 from zeroevidence.evaluation.searches import MatrixSearch
 from zeroevidence.measure.measures import MEASURES, Measure, measures_of
 from zeroevidence.measure.pairs.linkability import ScoreView
@@ -263,7 +262,7 @@ def _of_search(design: Design, shift: float) -> dict[str, float]:
         scores[:, 0] += shift * design.draw_factors(rng, trials)
         halves.append(ScoreMatrix(scores, np.zeros(trials, dtype=np.int64)))
     # calibrated on other people, as by an attacker who has many to learn from
-    metrics = MatrixSearch(halves[0], halves[1]).run(Options()).metrics
+    metrics = MatrixSearch(halves[0], halves[1]).measure().metrics
     return {name: float(result) for name, result in metrics.items() if _is_planned(MEASURES[name], None)}
 
 

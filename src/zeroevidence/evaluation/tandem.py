@@ -23,8 +23,9 @@ from zeroevidence.evaluation.rows.setup import Resampling, Setup, TandemSetup, d
 from zeroevidence.measure.measures import MEASURES, compute_family
 from zeroevidence.measure.tandem.cost import PRESETS, CostModel
 from zeroevidence.measure.tandem.thresholds import TandemView
+from zeroevidence.run import Run
 from zeroevidence.uncertainty.groups import draw_groups, generator
-from zeroevidence.uncertainty.level import LEAST_PEOPLE, LEVEL
+from zeroevidence.uncertainty.level import LEAST_PEOPLE
 from zeroevidence.uncertainty.spread import Spread, effective_number, estimate_spread
 
 ALL = "all"
@@ -280,8 +281,7 @@ def evaluate_tandem(
     model: CostModel | str = "2021",
     by_attack: bool = False,
     intervals: int = 200,
-    level: float = LEVEL,
-    seed: int = 0,
+    run: Run = Run(),
     labels: Mapping[str, str] | None = None,
     relaxed: Sequence[RelaxedRule] = (),
     phase: str | None = None,
@@ -299,10 +299,8 @@ def evaluate_tandem(
         out with all their trials on all sides; trials of unknown speakers are dealt to the groups. Where there are
         enough attacks, the interval of all attacks together is one for other attacks like these. Methods, flags and
         signature say what was done.
-    level
-        Confidence level of the intervals.
-    seed
-        Seed of the groups that are drawn.
+    run
+        Level of the intervals, and seed of the groups that are drawn.
     labels
         What the scores are of.
     relaxed
@@ -325,13 +323,13 @@ def evaluate_tandem(
         raise InputError(f"expected a number of replicates from 0 on, got {intervals}")
     classes, speakers = trial_classes(scores)
     attacks = attacks_of(scores, classes) if by_attack else []
-    drawn = tandem_spreads(classes, attacks, model, intervals, seed) if intervals else None
+    drawn = tandem_spreads(classes, attacks, model, intervals, run.seed) if intervals else None
     setup = Setup(
         families=("tandem",),
         tandem=TandemSetup(name, model.form, model.convention, ALL, phase, model.asv_threshold, model.cm_threshold),
         intervals=None if drawn is None else Resampling(drawn.unit, drawn.groups),
-        level=level,
-        seed=seed,
+        level=run.level,
+        seed=run.seed,
         relaxed=tuple(relaxed),
         data=digest(class_arrays(classes, speakers)),
     )

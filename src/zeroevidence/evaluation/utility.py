@@ -26,6 +26,7 @@ from zeroevidence.evaluation.rows.setup import Options, Resampling, Setup, diges
 from zeroevidence.evaluation.score_files import ScoreFile
 from zeroevidence.measure.measures import compute_family
 from zeroevidence.measure.utility import LengthView, RecallView, TranscriptView
+from zeroevidence.run import Run
 from zeroevidence.uncertainty.groups import draw_groups
 from zeroevidence.uncertainty.level import LEAST_PEOPLE
 from zeroevidence.uncertainty.spread import Spread, effective_number, estimate_spread
@@ -40,6 +41,7 @@ class UtilityRowSettings:
     labels: Mapping[str, str]
     speech: Training
     options: Options
+    run: Run
 
 
 def evaluate_transcripts(
@@ -49,7 +51,8 @@ def evaluate_transcripts(
     speakers: Mapping[str, str] | None = None,
     labels: Mapping[str, str] | None = None,
     speech: Training = "anonymised",
-    options: Options | None = None,
+    options: Options = Options(),
+    run: Run = Run(),
 ) -> Evaluation:
     """Word error rate of a recogniser, and its parts: words that became others, were lost, or were added.
 
@@ -68,7 +71,9 @@ def evaluate_transcripts(
     speech
         Whether the recogniser heard original or anonymised speech.
     options
-        Intervals and seed.
+        Intervals.
+    run
+        Seed and level.
 
     Raises
     ------
@@ -80,7 +85,7 @@ def evaluate_transcripts(
     if silent:
         raise InputError(f"no words in the transcript of {silent[0]!r}; expected what was said")
     errors = word_errors([said[name] for name in names], [heard[name] for name in names])
-    how = UtilityRowSettings(labels or {}, speech, options or Options())
+    how = UtilityRowSettings(labels or {}, speech, options, run)
     counts = {"utterances": len(names), "words": int(errors[:, 3].sum())}
     return utility_row(
         errors, errors[:, 3], lambda sums: TranscriptView(*sums), who_speaks(names, speakers), counts, how
@@ -110,7 +115,8 @@ def evaluate_classes(
     speakers: Mapping[str, str] | None = None,
     labels: Mapping[str, str] | None = None,
     speech: Training = "anonymised",
-    options: Options | None = None,
+    options: Options = Options(),
+    run: Run = Run(),
 ) -> list[Evaluation]:
     """Unweighted average recall of classes such as emotions, then the recall of each (label ``emotion``).
 
@@ -128,12 +134,14 @@ def evaluate_classes(
         As in `evaluate_transcripts`.
     options
         As in `evaluate_transcripts`.
+    run
+        As in `evaluate_transcripts`.
     """
     names = _common(truth, recognised, "class")
     classes = sorted({truth[name] for name in names})
     total = np.array([[truth[name] == category for category in classes] for name in names], dtype=np.float64)
     right = total * np.array([[recognised[name] == category for category in classes] for name in names])
-    who, how = who_speaks(names, speakers), UtilityRowSettings(labels or {}, speech, options or Options())
+    who, how = who_speaks(names, speakers), UtilityRowSettings(labels or {}, speech, options, run)
 
     def view(sums: FloatArray) -> RecallView:
         return RecallView(*np.split(sums, 2))
@@ -141,7 +149,7 @@ def evaluate_classes(
     counts = {"utterances": len(names)}
     rows = [utility_row(np.hstack((right, total)), np.ones(len(names)), view, who, counts, how)]
     for place, category in enumerate(classes):
-        mine = UtilityRowSettings({**how.labels, "emotion": category}, speech, how.options)
+        mine = replace(how, labels={**how.labels, "emotion": category})
         columns = np.stack((right[:, place], total[:, place]), axis=1)
         counts = {"utterances": int(total[:, place].sum())}
         rows.append(utility_row(columns, total[:, place], view, who, counts, mine))
@@ -153,7 +161,8 @@ def evaluate_lengths(
     anonymised: Corpus,
     *,
     labels: Mapping[str, str] | None = None,
-    options: Options | None = None,
+    options: Options = Options(),
+    run: Run = Run(),
 ) -> Evaluation:
     """How much longer or shorter utterances became, as a share of how long they were."""
     both = utterance_pairs(original, anonymised)
@@ -161,7 +170,7 @@ def evaluate_lengths(
     columns = np.stack((np.abs(pairs[:, 1] - pairs[:, 0]), pairs[:, 0]), axis=1)
     names = [before.id for before, _ in both]
     who = who_speaks(names, {before.id: before.speaker for before, _ in both})
-    how = UtilityRowSettings(labels or {}, "anonymised", options or Options())
+    how = UtilityRowSettings(labels or {}, "anonymised", options, run)
     return utility_row(columns, pairs[:, 0], lambda sums: LengthView(*sums), who, {"utterances": len(names)}, how)
 
 
@@ -232,7 +241,7 @@ def utility_row(
     code, unit = who
     sums = columns.sum(axis=0)
     values = compute_family("utility", view(sums))
-    most, seed = how.options.intervals, how.options.seed
+    most, seed = how.options.intervals, how.run.seed
     clusters = int(code.max()) + 1
     spreads: dict[str, Spread] = {}
     number = min(most, clusters)
@@ -255,7 +264,7 @@ def utility_row(
                 MeasureResult.of(name, value),
                 name,
                 spreads.get(name),
-                how.options.level,
+                how.run.level,
                 bound=False,
                 method=f"interval by {unit}",
             )
@@ -265,7 +274,7 @@ def utility_row(
         setup=Setup(
             families=("utility",),
             intervals=Resampling(unit, number) if most else None,
-            level=how.options.level,
+            level=how.run.level,
             seed=seed,
             data=digest([columns.ravel(), code]),
         ),
@@ -292,7 +301,12 @@ def _flags(unit: str, clusters: int, people: float) -> list[Flag]:
 
 
 def utility_in_folders(
-    scores: Sequence[str], keys: Sequence[str] = (), *, systems: Sequence[str] = (), options: Options | None = None
+    scores: Sequence[str],
+    keys: Sequence[str] = (),
+    *,
+    systems: Sequence[str] = (),
+    options: Options = Options(),
+    run: Run = Run(),
 ) -> list[Evaluation]:
     """Word error rates and recall of emotions that are in result folders beside their scores.
 
@@ -308,15 +322,17 @@ def utility_in_folders(
     systems
         As in `score_files`.
     options
-        Intervals and seed.
+        Intervals.
+    run
+        Seed and level.
     """
-    how, rows = options or Options(), dict[Hashable, Evaluation]()
+    rows = dict[Hashable, Evaluation]()
     for place, path in enumerate(scores):
         if path == "-" or not is_folder(path) or is_result(path):
             continue
         key = keys[place if len(keys) == len(scores) else 0] if keys else None
         utility_rows = [
-            row for text in find_kit_transcripts(path, key=key) if (row := _measured(text, how)) is not None
+            row for text in find_kit_transcripts(path, key=key) if (row := _measured(text, options, run)) is not None
         ]
         utility_rows += [
             row for table in find_tables(path) for row in read_published(table) if row.about.role == "utility"
@@ -328,7 +344,7 @@ def utility_in_folders(
     return list(rows.values())
 
 
-def _measured(text: KitTranscripts, options: Options) -> Evaluation | None:
+def _measured(text: KitTranscripts, options: Options, run: Run) -> Evaluation | None:
     """The word error rate of one set, over the utterances that both sides have; None without what aligns words."""
     said, heard = read_transcripts(text.said), read_transcripts(text.heard)
     common = said.keys() & heard.keys()
@@ -337,7 +353,9 @@ def _measured(text: KitTranscripts, options: Options) -> Evaluation | None:
     speakers = None if text.speakers is None else read_classes(text.speakers)
     both = ({name: side[name] for name in common} for side in (said, heard))
     try:
-        return evaluate_transcripts(*both, speakers=speakers, labels=text.labels, speech=text.speech, options=options)
+        return evaluate_transcripts(
+            *both, speakers=speakers, labels=text.labels, speech=text.speech, options=options, run=run
+        )
     except MissingExtra:
         return None  # what the kit's table says is left
 

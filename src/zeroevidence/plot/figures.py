@@ -61,8 +61,9 @@ def draw(kind: str, results: Results, *, hide: bool = False, width: float | None
 
     Examples
     --------
-    >>> from zeroevidence import evaluate
-    >>> result = evaluate([2.0, 3.0, 1.5], [0.0, 1.0, 1.7], intervals=0, null=0, labels={"system": "mine"})
+    >>> from zeroevidence import Options, evaluate
+    >>> quick = Options(intervals=0, null=0)
+    >>> result = evaluate([2.0, 3.0, 1.5], [0.0, 1.0, 1.7], labels={"system": "mine"}, options=quick)
     >>> draw("det", result).axes[0].get_xlabel()
     'false-alarm rate (%)'
     """
@@ -182,8 +183,9 @@ def to_svg(kind: str, results: Results, *, hide: bool = False, **options: Any) -
 
     Examples
     --------
-    >>> from zeroevidence import evaluate
-    >>> result = evaluate([2.0, 3.0, 1.5], [0.0, 1.0, 1.7], intervals=0, null=0, labels={"system": "mine"})
+    >>> from zeroevidence import Options, evaluate
+    >>> quick = Options(intervals=0, null=0)
+    >>> result = evaluate([2.0, 3.0, 1.5], [0.0, 1.0, 1.7], labels={"system": "mine"}, options=quick)
     >>> to_svg("ece", result)[:4]
     '<svg'
     """
@@ -198,8 +200,9 @@ def to_bytes(
 
     Examples
     --------
-    >>> from zeroevidence import evaluate
-    >>> result = evaluate([2.0, 3.0, 1.5], [0.0, 1.0, 1.7], intervals=0, null=0, labels={"system": "mine"})
+    >>> from zeroevidence import Options, evaluate
+    >>> quick = Options(intervals=0, null=0)
+    >>> result = evaluate([2.0, 3.0, 1.5], [0.0, 1.0, 1.7], labels={"system": "mine"}, options=quick)
     >>> to_bytes("ece", result, format="pdf")[:4]
     b'%PDF'
     """

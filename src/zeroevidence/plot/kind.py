@@ -276,8 +276,9 @@ def available(results: Results) -> list[str]:
 
     Examples
     --------
-    >>> from zeroevidence import evaluate
-    >>> result = evaluate([2.0, 3.0, 1.5], [0.0, 1.0, 1.7], intervals=0, null=0, labels={"system": "mine"})
+    >>> from zeroevidence import Options, evaluate
+    >>> quick = Options(intervals=0, null=0)
+    >>> result = evaluate([2.0, 3.0, 1.5], [0.0, 1.0, 1.7], labels={"system": "mine"}, options=quick)
     >>> "det" in available(result), "cmc" in available(result)
     (True, False)
     """

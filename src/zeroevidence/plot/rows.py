@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from zeroevidence.data.printable import printable
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Evaluation, evaluate
+from zeroevidence.evaluation.rows.setup import Options
 from zeroevidence.measure.measures import MEASURES
 
 Results = Evaluation | Sequence[Evaluation]
@@ -18,7 +19,7 @@ Results = Evaluation | Sequence[Evaluation]
 
 def evaluate_scores(target: ArrayLike, nontarget: ArrayLike) -> Evaluation:
     """Two arrays of scores as a result; figures need no intervals and no null."""
-    return evaluate(target, nontarget, intervals=0, null=0)
+    return evaluate(target, nontarget, options=Options(intervals=0, null=0))
 
 
 def as_rows(results: Any, nontarget: Any = None) -> list[Evaluation]:
@@ -59,8 +60,9 @@ def choose_rows(
 
     Examples
     --------
-    >>> from zeroevidence import evaluate
-    >>> result = evaluate([2.0, 3.0, 1.5], [0.0, 1.0, 1.7], intervals=0, null=0, labels={"system": "mine"})
+    >>> from zeroevidence import Options, evaluate
+    >>> quick = Options(intervals=0, null=0)
+    >>> result = evaluate([2.0, 3.0, 1.5], [0.0, 1.0, 1.7], labels={"system": "mine"}, options=quick)
     >>> len(choose_rows([result, result], where=[("system", "mine")])), len(choose_rows([result, result], numbers=[2]))
     (2, 1)
     """

@@ -27,7 +27,7 @@ from zeroevidence.protect.attributes import fit_protector, seeded_protector
 from zeroevidence.protect.attributes.protector import EmbeddingProtector
 from zeroevidence.protect.quick_attackers import attacks_by_count, quick_attacks
 from zeroevidence.protect.strengths import Limit, Tradeoff, quick_protectors, set_strength
-from zeroevidence.uncertainty.groups import Progress
+from zeroevidence.run import Step
 
 PARTS = 4  # of the people: half fit the protector, a quarter trains attackers, a quarter is tested
 
@@ -223,7 +223,7 @@ def search(
     *,
     nearest: bool = False,
     seed: int = 0,
-    progress: Progress | None = None,
+    progress: Step | None = None,
 ) -> Choice:
     """Return the protector and the noise that leave least within a limit, by cross-validation over people.
 
@@ -291,7 +291,7 @@ def search(
 class _Steps:
     """Counts steps for a function that shows progress."""
 
-    def __init__(self, progress: Progress | None, total: int) -> None:
+    def __init__(self, progress: Step | None, total: int) -> None:
         self.progress, self.total, self.count = progress, total, 0
 
     def done(self, count: int = 1) -> None:

@@ -21,8 +21,7 @@ from zeroevidence.protect.attributes.protector import EmbeddingProtector
 from zeroevidence.protect.choice import PARTS, search
 from zeroevidence.protect.models import ProtectorModel, check_dimension, new_model
 from zeroevidence.protect.strengths import Limit, quick_protectors
-from zeroevidence.run import no_step
-from zeroevidence.uncertainty.groups import Progress
+from zeroevidence.run import Step, no_step
 
 DEFAULT_LIMIT = Limit("eer", 0.01, added=True)  # of the default protector
 PLAIN_PROTECTOR = "transport"  # the default where nobody can be verified
@@ -46,7 +45,7 @@ def fit(
     preset: str | None = None,
     limit: Limit | str | None = None,
     seed: int = 0,
-    progress: Progress | None = None,
+    progress: Step | None = None,
 ) -> ProtectorModel:
     """Fit a protector to embeddings: the strongest that costs at most one point of EER, unless told otherwise.
 
@@ -170,7 +169,7 @@ def fit_protectors(
     parameters: Mapping[str, Any] | None = None,
     preset: str | None = None,
     seed: int = 0,
-    progress: Callable[[str], Progress | None] = lambda _: None,
+    progress: Callable[[str], Step | None] = lambda _: None,
 ) -> dict[str, EmbeddingProtector]:
     """Return several kinds of protectors, all unless named, fitted to the same embeddings.
 

@@ -15,7 +15,7 @@ from zeroevidence.protect.assessment.class_attacks import assess
 from zeroevidence.protect.assessment.labels import Roles, attribute_labels
 from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS, fit_protector, seeded_protector
 from zeroevidence.protect.attributes.protector import EmbeddingProtector
-from zeroevidence.uncertainty.groups import Progress
+from zeroevidence.run import Run, Step
 
 LimitedMeasure: TypeAlias = Literal["eer", "d_ece"]
 STRENGTHS = (0.0, 0.3, 0.6, 0.8, 1.0, 1.3, 1.6, 2.0, 3.0, 4.5)  # levels of noise that are tried
@@ -126,10 +126,10 @@ def assess_strengths(
     *,
     parameters: Mapping[str, Any] | None = None,
     classifiers: Sequence[str] | None = None,
-    options: Options | None = None,
-    seed: int = 0,
+    options: Options = Options(),
+    run: Run = Run(),
     dataset: str = "",
-    progress: Progress | None = None,
+    progress: Step | None = None,
 ) -> list[Evaluation]:
     """Return the rows of `assess` of protectors at all their strengths, beside unprotected vectors.
 
@@ -139,7 +139,7 @@ def assess_strengths(
     systems: dict[str, EmbeddingProtector] = {}
     points: dict[str, tuple[str, float]] = {UNPROTECTED: (UNPROTECTED, 0.0)}
     for kind in names or quick_protectors():
-        fitted = fit_at_strengths(kind, roles.train, attribute, parameters=parameters, seed=seed)
+        fitted = fit_at_strengths(kind, roles.train, attribute, parameters=parameters, seed=run.seed)
         for strength, protector in fitted.items():
             name = f"{kind}, noise {strength:g}"
             systems[name], points[name] = protector, (kind, strength)
@@ -150,7 +150,7 @@ def assess_strengths(
         classifiers=classifiers,
         map_method="none",
         options=options,
-        seed=seed,
+        run=run,
         dataset=dataset,
         progress=progress,
     )

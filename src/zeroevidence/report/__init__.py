@@ -40,8 +40,9 @@ def render(
 
     Examples
     --------
-    >>> from zeroevidence import evaluate
-    >>> row = evaluate([2.0, 3.0, 1.5], [0.0, 1.0, 1.7], intervals=0, null=0, labels={"system": "ours"})
+    >>> from zeroevidence import Options, evaluate
+    >>> quick = Options(intervals=0, null=0)
+    >>> row = evaluate([2.0, 3.0, 1.5], [0.0, 1.0, 1.7], labels={"system": "ours"}, options=quick)
     >>> print(render([row], "md", measures=["eer", "cllr_min"]).partition("`")[0].strip())
     | system | n | EER [%] | min Cllr [bit] |
     | --- | ---: | ---: | ---: |

@@ -17,7 +17,7 @@ from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import About, Options
 from zeroevidence.evaluation.score_files import ScoreFile
 from zeroevidence.protect.release import protector_card
-from zeroevidence.uncertainty.groups import Progress
+from zeroevidence.run import Step
 
 _HOME = Path(__file__).parent / "scores"
 _EMBEDDINGS = Path(__file__).parent / "audiomnist_ecapa.npz"
@@ -84,9 +84,7 @@ def _sets(file: Path, kind: str, only: np.ndarray | None = None) -> EmbeddingSet
 DEMO_OPTIONS = Options(intervals=400, null=100)  # done in seconds
 
 
-def sample_audit(
-    protection: str = "mcadams", *, options: Options | None = None, progress: Progress | None = None
-) -> Audit:
+def sample_audit(protection: str = "mcadams", *, options: Options = Options(), progress: Step | None = None) -> Audit:
     """Return the audit of the bundled embeddings, protected by one of `PROTECTIONS`, with every attacker."""
     result = audit(
         sample_sets("original"),
@@ -101,7 +99,7 @@ def sample_audit(
     return replace(result, protector=protector_card(PROTECTIONS[protection]))
 
 
-def trained_audit(*, options: Options | None = None, progress: Progress | None = None) -> Audit:
+def trained_audit(*, options: Options = Options(), progress: Step | None = None) -> Audit:
     """Return the audit of sentences under three voice changes, with a pretrained and a fine-tuned encoder.
 
     Examples
@@ -115,7 +113,7 @@ def trained_audit(*, options: Options | None = None, progress: Progress | None =
     return _sentences_audit(sentence_sets, THREEFOLD, history, options, progress)
 
 
-def cascade_audit(*, options: Options | None = None, progress: Progress | None = None) -> Audit:
+def cascade_audit(*, options: Options = Options(), progress: Step | None = None) -> Audit:
     """Return the audit of the same sentences as a cascade reads them, with the same attackers.
 
     Examples
@@ -132,8 +130,8 @@ def _sentences_audit(
     sets: Callable[[str], EmbeddingSets],
     protection: str,
     history: FineTuningHistory,
-    options: Options | None,
-    progress: Progress | None,
+    options: Options,
+    progress: Step | None,
 ) -> Audit:
     trained = EncodedSpeech("campplus-trained", None, sets("trained"), trained_on="anonymised", learned=history)
     result = audit(

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from zeroevidence._typing import BoolArray, CountArray, FloatArray, IntArray, StrArray
 from zeroevidence.data.scores import Pairs, Scores
 from zeroevidence.errors import OutOfMemory
+from zeroevidence.run import Step, no_step
 from zeroevidence.uncertainty.spread import effective_number
 
 BATCH = 64
-Progress = Callable[[int, int], None]
 T = TypeVar("T")
 
 
@@ -56,9 +56,9 @@ def _run(job: tuple[int, ...]) -> object:
     return _shared(*job)  # type: ignore[operator]
 
 
-def run_jobs(task: Callable[..., T], jobs: Sequence[tuple[int, ...]], *, workers: int = 1) -> Iterator[T]:
+def run_jobs(task: Callable[..., T], jobs: Sequence[tuple[int, ...]], *, cores: int = 1) -> Iterator[T]:
     """Yield the results of `task(*job)` in the order of the jobs, from this process or several."""
-    if workers <= 1 or len(jobs) <= 1:
+    if cores <= 1 or len(jobs) <= 1:
         yield from (task(*job) for job in jobs)
         return
     # slow to import, and needed by several processes alone
@@ -66,7 +66,7 @@ def run_jobs(task: Callable[..., T], jobs: Sequence[tuple[int, ...]], *, workers
     from concurrent.futures import ProcessPoolExecutor
     from concurrent.futures.process import BrokenProcessPool
 
-    pool = ProcessPoolExecutor(min(workers, len(jobs)), initializer=_remember, initargs=(task,))
+    pool = ProcessPoolExecutor(min(cores, len(jobs)), initializer=_remember, initargs=(task,))
     try:
         yield from pool.map(_run, jobs)  # type: ignore[misc]
     except BrokenProcessPool:
@@ -79,16 +79,13 @@ def run_jobs(task: Callable[..., T], jobs: Sequence[tuple[int, ...]], *, workers
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def run_batches(
-    task: Callable[[int, int], T], total: int, *, workers: int = 1, progress: Progress | None = None
-) -> Iterator[T]:
+def run_batches(task: Callable[[int, int], T], total: int, *, cores: int = 1, step: Step = no_step) -> Iterator[T]:
     """Yield the results of `task(batch, size)` in the order of the batches, from this process or several."""
     jobs = batches(total)
     done = 0
-    for (_, size), result in zip(jobs, run_jobs(task, jobs, workers=workers), strict=True):
+    for (_, size), result in zip(jobs, run_jobs(task, jobs, cores=cores), strict=True):
         done += size
-        if progress is not None:
-            progress(done, total)
+        step(done, total)
         yield result
 
 

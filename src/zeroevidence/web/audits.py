@@ -308,7 +308,7 @@ def _read(file: Upload, speakers: Upload | None) -> Embeddings:
 
 
 def audit_findings(
-    audits: Sequence[Audit], names: Sequence[str], home: Path, progress: JobProgress, options: Options | None = None
+    audits: Sequence[Audit], names: Sequence[str], home: Path, progress: JobProgress, options: Options = Options()
 ) -> Findings:
     """Return the results of audits of the same speech, compared where there are two.
 

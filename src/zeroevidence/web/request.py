@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 from zeroevidence.data.files import reading_file
 from zeroevidence.data.json_values import load_json, typed
 from zeroevidence.errors import Problem
-from zeroevidence.uncertainty.groups import Progress
+from zeroevidence.run import Step
 from zeroevidence.web import MAX_BYTES
 
 # The longer spelling of an option first.
@@ -259,7 +259,7 @@ class JobProgress:
         self._title, self._written = message, now
         print(json.dumps({"message": message, "done": done, "total": total, "step": self.step}), flush=True)
 
-    def counter(self, title: str, units: str = "") -> Progress:  # noqa: ARG002
+    def counter(self, title: str, units: str = "") -> Step:  # noqa: ARG002
         """Return what writes the progress of one part of the work, as commands take it."""
         return lambda done, total: self.write(title, done, total)
 

@@ -13,7 +13,7 @@ from zeroevidence.evaluation.compared_files import compare_results
 from zeroevidence.evaluation.rows.flags import Flag
 from zeroevidence.evaluation.score_files import Reading, ScoreFile, evaluate_files, score_files
 from zeroevidence.report.inputs import ReportInputs
-from zeroevidence.uncertainty.groups import Progress
+from zeroevidence.run import Run, Step
 from zeroevidence.web.outcome import Findings
 from zeroevidence.web.request import (
     COMPARING,
@@ -48,10 +48,11 @@ def evaluate_scores(request: JobRequest, progress: JobProgress) -> Findings:
     for upload in results:
         inputs.add_result(upload.path)
 
-    def measuring(number: int) -> Progress:
-        return progress.counter(f"Measuring {raw[number].name}")
+    def measuring(title: str, units: str) -> Step:
+        number = int(title.partition("/")[0])  # of the file
+        return progress.counter(f"Measuring {raw[number - 1].name}", units)
 
-    rows = evaluate_files(_score_files(request), _reading(request), progress=measuring)
+    rows = evaluate_files(_score_files(request), _reading(request), run=Run(progress=measuring))
     inputs.add_rows([replace(row, flags=tuple(map(_for_page, row.flags))) for row in rows])
     if len(request.scores) > 1:
         progress.begin(COMPARING)

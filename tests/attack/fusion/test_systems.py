@@ -146,5 +146,5 @@ def test_files(tmp_path):
     (note,) = [one for one in row.flags if one.code == "fused"]
     assert "fitted on development people: voice 0." in note.sentence
     expected = fuse([here, sets["rhythm"]], [dev, sets["r.dev"]])
-    alid = ze.evaluate(expected.scores, dev=expected.dev, intervals=0, null=0)["alid"].value
+    alid = ze.evaluate(expected.scores, dev=expected.dev, options=ze.Options(intervals=0, null=0))["alid"].value
     assert row["alid"].value == pytest.approx(alid)

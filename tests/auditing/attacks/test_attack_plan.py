@@ -15,6 +15,7 @@ from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation import Options, evaluate
 from zeroevidence.report.audit_folder import audit_text
+from zeroevidence.run import Run
 
 FAST = Options(intervals=0, null=0)
 
@@ -51,7 +52,7 @@ def task(number):
     mated = np.repeat(np.arange(4), 3)
     scores = rng.normal(size=(12, 4)) + number * np.eye(4)[mated]
     options = Options(intervals=10, null=10)
-    return partial(evaluate, ScoreMatrix(scores, mated), labels={"system": f"s{number}"}, options=options)
+    return partial(evaluate, ScoreMatrix(scores, mated), labels={"system": f"s{number}"}, options=options, run=Run())
 
 
 def test_rows_that_other_processes_evaluate_are_the_same(monkeypatch):

@@ -38,7 +38,7 @@ def test_the_papers_numbers_through_every_channel(run, zebra, options, monkeypat
     assert {name: f"{row[name]['value']:.2f}" for name in PAPER} == PAPER
     assert row["tag"]["value"] == "C"
     assert ("estimate" in row["d_ece"]) == (options[:2] != ("--intervals", "0"))
-    python = ze.evaluate(read_scores(zebra[0], zebra[2]), intervals=0, null=0)
+    python = ze.evaluate(read_scores(zebra[0], zebra[2]), options=ze.Options(intervals=0, null=0))
     assert {name: row[name]["value"] for name in PAPER} == {name: python[name].value for name in PAPER}
     assert {name: from_json(text)[0][name].value for name in PAPER} == {name: python[name].value for name in PAPER}
 

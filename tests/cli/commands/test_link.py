@@ -77,7 +77,7 @@ def test_results_are_those_of_the_matrix(link, files, arguments, dev):
     assert out == ""
     assert "120 trials x 40 identities, numpy: 4 800 pairs" in err
     (found,) = from_json((files / "out" / "result.json").read_text())
-    expected = MatrixSearch(matrix(files, "p"), matrix(files, "d") if dev else None).run(Options())
+    expected = MatrixSearch(matrix(files, "p"), matrix(files, "d") if dev else None).measure()
     for name, metric in expected.metrics.items():
         assert found.metrics[name].value == pytest.approx(metric.value, abs=1e-8), name
         assert found.metrics[name].method == metric.method
@@ -97,7 +97,7 @@ def test_a_weight_and_a_scaling_may_be_given_and_the_table_be_csv(link, files, a
     code, _, err = link(*arguments, "--weight", calibration.weight, "--row-scaling", "none", "--table", "csv")
     assert code == 0, err
     (row,) = from_json((files / "out" / "result.json").read_text())
-    expected = MatrixSearch(matrix(files, "p"), matrix(files, "d")).run(Options(row_scaling="none"))
+    expected = MatrixSearch(matrix(files, "p"), matrix(files, "d"), options=Options(row_scaling="none")).measure()
     assert row.metrics["alid"].value == pytest.approx(expected.metrics["alid"].value, abs=1e-8)
     assert "|row-scaling:none|" in row.signature
     assert "singling_out" not in row.metrics

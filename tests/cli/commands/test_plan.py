@@ -18,7 +18,7 @@ QUICK = ("plan", "--people", 12, "--utterances", 3, "--simulations", 2)
 
 
 def result(people=16, shift=1.0, labels=None):
-    return ze.evaluate(simulated(Design(people, 4), shift, 0, 0), null=0, labels=labels)
+    return ze.evaluate(simulated(Design(people, 4), shift, 0, 0), labels=labels, options=ze.Options(null=0))
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def test_json_is_the_same_as_from_python(run):
     assert code == 0
     document = json.loads(out)
     assert (document["schema"], document["kind"]) == ("zeroevidence/plan/3", "simulation")
-    same = ze.plan(12, 3, leak=0.25, measure="eer", simulations=2, seed=4)
+    same = ze.plan(12, 3, leak=0.25, measure="eer", simulations=2, run=ze.Run(seed=4))
     assert out == render_plan(same, "json")
 
 

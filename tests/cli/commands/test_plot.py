@@ -150,8 +150,7 @@ def test_of_many_attempts_the_best_of_each_kind_are_drawn(run, tmp_path):
             rng.normal(0, 1, 60),
             labels={"system": "a", "backend": f"b{number}"},
             about=ze.About.against(threat),
-            intervals=0,
-            null=0,
+            options=ze.Options(intervals=0, null=0),
         )
         for number in range(9)
     ]

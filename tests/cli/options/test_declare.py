@@ -22,6 +22,7 @@ from zeroevidence.evaluation.tandem import evaluate_tandem
 from zeroevidence.measure.tandem.cost import PRESETS
 from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS
 from zeroevidence.report.document import DOCUMENT_FORMATS
+from zeroevidence.run import Run
 
 
 def found(*path):
@@ -84,11 +85,11 @@ def test_defaults_are_those_of_options(path):
 
 def test_other_defaults_are_those_of_their_functions():
     tandem = found("tandem", "evaluate")
-    for name, parameter in (("--intervals", "intervals"), ("--preset", "model"), ("--seed", "seed")):
+    for name, parameter in (("--intervals", "intervals"), ("--preset", "model")):
         assert option(tandem, name).default == field_default(evaluate_tandem, parameter)
     assert list(option(found("audit"), "--attacker").default) == usual_attackers()
     for path in (("link",), ("plan",), ("utility",), ("tandem", "evaluate")):
-        assert option(found(*path), "--level").default == Options().level
+        assert option(found(*path), "--level").default == Run().level
 
 
 @pytest.mark.parametrize(

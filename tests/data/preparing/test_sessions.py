@@ -94,7 +94,7 @@ def test_a_search_counts_the_trials_that_it_lost_apart():
     matrix, sessions = searched()
     loaded = leave_out_same_session(matrix, sessions)
     assert loaded.same_session == SameSession(target=12, nontarget=0, trials=12)
-    row = ze.evaluate(loaded, intervals=0, null=0, linkability="pav")
+    row = ze.evaluate(loaded, options=ze.Options(intervals=0, null=0, linkability="pav"))
     assert row.counts["trials"] == row.counts["same_session"] == 12
     assert "incomplete" not in row.counts
     assert "incomplete-rows" not in codes(row)
@@ -102,7 +102,7 @@ def test_a_search_counts_the_trials_that_it_lost_apart():
     assert sentence.startswith("12 target and 0 non-target pairs are of one session and are left out")
     assert sentence.endswith("the search is without 12 trials for the same reason.")
     alone = matrix.take(np.arange(1, 24, 2))
-    assert row["top1"].value == ze.evaluate(alone, intervals=0, null=0)["top1"].value
+    assert row["top1"].value == ze.evaluate(alone, options=ze.Options(intervals=0, null=0))["top1"].value
 
 
 def test_what_cannot_be_told_is_refused():

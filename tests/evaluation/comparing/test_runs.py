@@ -93,7 +93,7 @@ def scores_of(seed, strength, rng_people=0):
 @pytest.fixture(scope="module")
 def results():
     return [
-        ze.evaluate(scores_of(10 * place + run, strength), intervals=PEOPLE, null=0)
+        ze.evaluate(scores_of(10 * place + run, strength), options=ze.Options(intervals=PEOPLE, null=0))
         for place, strength in enumerate((1.0, 3.0))
         for run in range(3)
     ]

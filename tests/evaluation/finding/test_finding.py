@@ -299,7 +299,12 @@ def test_development_people_choose_the_attacker_and_not_the_system():
         about = replace(ze.About.against(threat), development=development)
         mated = np.repeat(np.arange(8), 4)
         scores = np.random.default_rng(seed).normal(size=(32, 8)) + separation * np.eye(8)[mated]
-        return ze.evaluate(ze.ScoreMatrix(scores, mated), labels={"system": system}, about=about, intervals=0, null=0)
+        return ze.evaluate(
+            ze.ScoreMatrix(scores, mated),
+            labels={"system": system},
+            about=about,
+            options=ze.Options(intervals=0, null=0),
+        )
 
     rows = [attack("a", 2.0, 1.0, 0), attack("a", 1.0, 3.0, 1), attack("b", 0.5, 2.0, 2)]
     found = findings(rows)[0]

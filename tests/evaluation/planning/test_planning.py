@@ -84,7 +84,7 @@ def test_simulated_people_have_the_stated_effects():
 @slow
 def test_expected_length_is_that_of_other_simulated_people(others):
     plan = ze.plan(20, 10, leak=0.2, simulations=10)
-    rows = [ze.evaluate(data, null=0) for data in others(20, 20)]
+    rows = [ze.evaluate(data, options=ze.Options(null=0)) for data in others(20, 20)]
     for one in plan.expected:
         lengths = [row[one.measure].high - row[one.measure].low for row in rows]
         assert one.length == pytest.approx(np.mean(lengths), rel=0.2), one.measure
@@ -128,7 +128,7 @@ def test_people_needed_show_it(plan, others):
 
 def test_limits_of_simulated_people_are_those_of_evaluate():
     design = Design(12, 4, scenario="heavy-tailed")
-    row = ze.evaluate(simulated(design, 1.0, 3, 5), null=0, level=0.9)
+    row = ze.evaluate(simulated(design, 1.0, 3, 5), options=ze.Options(null=0), run=ze.Run(level=0.9))
     for names in (("d_ece", "eer"), ("linkability",), ("alid", "d_ece")):
         limits = SimulatedLimits(design, 1.0, 3, names, 0.9)(12, 5)
         assert limits == {name: row[name].bound for name in names}
@@ -179,11 +179,11 @@ def test_a_bound_beyond_the_truth_is_not_reached():
 @pytest.mark.parametrize("show", [None, pytest.param({"d_ece": 0.5}, marks=slow)])
 def test_same_seed_same_plan_whatever_the_workers(show):
     options, seen = {"leak": 0.1, "show": show, "simulations": 2}, []
-    alone = ze.plan(12, 3, **options, seed=5, progress=lambda done, total: seen.append((done, total)))
+    alone = ze.plan(12, 3, **options, run=ze.Run(5, progress=lambda *_: lambda done, total: seen.append((done, total))))
     assert all(done <= total for done, total in seen)
     assert seen[-1][0] == seen[-1][1] >= 2
-    assert ze.plan(12, 3, **options, seed=5, workers=2) == alone
-    assert ze.plan(12, 3, **options, seed=6) != alone
+    assert ze.plan(12, 3, **options, run=ze.Run(5, cores=2)) == alone
+    assert ze.plan(12, 3, **options, run=ze.Run(6)) != alone
 
 
 @slow
@@ -196,7 +196,7 @@ def test_false_alarms_where_nothing_leaks():
 
 def pilots(people, times, shift=1.4):
     design = Design(people, 8)
-    return [ze.evaluate(simulated(design, shift, 3, i), null=0) for i in range(times)]
+    return [ze.evaluate(simulated(design, shift, 3, i), options=ze.Options(null=0)) for i in range(times)]
 
 
 @slow
@@ -236,7 +236,7 @@ def test_limits_of_a_falling_measure_use_its_lower_side():
 
 def test_the_strongest_attack_of_a_pilot_is_planned_for():
     weak, strong = (
-        ze.evaluate(simulated(Design(12, 4), shift, 0, 0), null=0, labels={"system": name})
+        ze.evaluate(simulated(Design(12, 4), shift, 0, 0), labels={"system": name}, options=ze.Options(null=0))
         for name, shift in (("weak", 0.5), ("strong", 3.0))
     )
     assert strongest_attack([weak, strong]).labels["system"] == "strong"
@@ -257,7 +257,6 @@ def test_the_strongest_attack_of_a_pilot_is_planned_for():
         ({"power": 1.0}, "power: expected a number from 0.5 to below 1, got 1.0"),
         ({"between": 1.0}, "between: expected a number from 0 to below 1, got 1.0"),
         ({"simulations": 1}, "simulations: expected a whole number from 2 on, got 1"),
-        ({"seed": -1}, "seed: expected a whole number from 0 on, got -1"),
         ({"people": 5000}, "5000 people with 10 utterances each are 250000000 scores to simulate"),
         ({"difference": 0.1, "show": {"eer": 0.3}}, "either a difference or a bound to show"),
         ({"difference": 0.0}, "difference: expected a number above 0, got 0.0"),
@@ -275,8 +274,8 @@ def test_pilots_that_tell_nothing_are_refused():
         ze.plan_from_pilot(pilots(6, 1)[0])
     rng = np.random.default_rng(0)
     with pytest.raises(ze.InputError, match="does not say whose the recordings are"):
-        ze.plan_from_pilot(ze.evaluate(rng.normal(1.0, 1.0, 50), rng.normal(0.0, 1.0, 50), null=0))
-    without = ze.evaluate(simulated(Design(12, 2), 1.0, 0, 0), intervals=0, null=0)
+        ze.plan_from_pilot(ze.evaluate(rng.normal(1.0, 1.0, 50), rng.normal(0.0, 1.0, 50), options=ze.Options(null=0)))
+    without = ze.evaluate(simulated(Design(12, 2), 1.0, 0, 0), options=ze.Options(intervals=0, null=0))
     with pytest.raises(ze.InputError, match="has no intervals to plan from"):
         ze.plan_from_pilot(without)
     (row,) = pilots(12, 1)
@@ -308,7 +307,7 @@ def test_systems_are_told_apart_by_as_many_people_as_planned(comparison, designs
             scores = (common.scores + designs.matrix(effects, 0.0, n, (6, i, system)).scores) / np.sqrt(2.0)
             scores[np.arange(len(scores)), common.mated] += shift
             data = ze.ScoreMatrix(scores, common.mated, None, None, common.trial_speakers, common.enrolment_speakers)
-            rows.append(ze.evaluate(data, null=0, labels={"system": str(system)}))
+            rows.append(ze.evaluate(data, labels={"system": str(system)}, options=ze.Options(null=0)))
         told.append(ze.compare(rows, ["d_ece"])[0].pairs[0].difference.p_value <= 0.05)
     assert 0.5 <= np.mean(told) <= 1.0
 

@@ -17,7 +17,9 @@ def row():
     mated = np.arange(48) % 12
     scores = np.random.default_rng(1).normal(size=(48, 12)) + 1.5 * np.eye(12)[mated]
     names = [f"s{i}" for i in range(12)]
-    return ze.evaluate(ze.ScoreMatrix(scores, mated, None, None, [names[i] for i in mated], names), null=20)
+    return ze.evaluate(
+        ze.ScoreMatrix(scores, mated, None, None, [names[i] for i in mated], names), options=ze.Options(null=20)
+    )
 
 
 def document(row):

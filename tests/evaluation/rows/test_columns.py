@@ -22,7 +22,7 @@ def row():
     scores = np.random.default_rng(0).normal(size=(60, 12)) + 1.5 * np.eye(12)[mated]
     names = [f"s{i}" for i in range(12)]
     data = ze.ScoreMatrix(scores, mated, None, None, [names[i] for i in mated], names)
-    return ze.evaluate(data, null=20, level=0.9)
+    return ze.evaluate(data, options=ze.Options(null=20), run=ze.Run(level=0.9))
 
 
 def test_columns_are_the_fields_that_hold_single_values():
@@ -42,7 +42,7 @@ def test_every_column_reaches_every_table(row):
 
 
 def test_value_is_the_definition_whatever_else_is_computed(row):
-    bare = ze.evaluate(row.scores, intervals=0, null=0)
+    bare = ze.evaluate(row.scores, options=ze.Options(intervals=0, null=0))
     for name in ("d_ece", "cllr_min", "eer_rocch", "linkability", "dcf_min"):
         assert bare[name].value == row[name].value, name
         assert bare[name].estimate is None
@@ -73,7 +73,7 @@ def test_level_is_in_the_result_and_in_the_signature(row):
     assert row.setup.level == 0.9
     assert row["d_ece"].level == 0.9
     assert "|level:0.9|" in row.signature
-    wide = ze.evaluate(row.scores, null=0, level=0.99)
+    wide = ze.evaluate(row.scores, options=ze.Options(null=0), run=ze.Run(level=0.99))
     assert wide["eer"].low < row["eer"].low
     assert wide["eer"].high > row["eer"].high
     assert "90 % interval" in row._repr_html_()

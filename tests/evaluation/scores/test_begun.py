@@ -4,9 +4,9 @@ import warnings
 
 import numpy as np
 
-from zeroevidence import evaluate
+from zeroevidence import Options, evaluate
 from zeroevidence.data.formats.scores.read import read_scores
-from zeroevidence.evaluation import evaluate as measuring
+from zeroevidence.evaluation import scores as measuring
 from zeroevidence.evaluation.results import to_json
 
 
@@ -24,8 +24,8 @@ def test_results_do_not_depend_on_what_runs_abreast(tmp_path, monkeypatch):
     loaded = read_scores(path)
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # another thread has settings of its own for what is no number
-        abreast = evaluate(loaded, intervals=20, null=20)
+        abreast = evaluate(loaded, options=Options(intervals=20, null=20))
     monkeypatch.setattr(measuring, "_ABREAST", 0)
-    after = evaluate(loaded, intervals=20, null=20)
+    after = evaluate(loaded, options=Options(intervals=20, null=20))
     assert "null:list" in abreast.signature
     assert to_json([abreast]) == to_json([after])

@@ -67,7 +67,7 @@ def test_prior_and_development_data_are_in_the_signature():
 
 @pytest.mark.parametrize("option", [{"omega": 1.0000001}, {"dcf_prior": 0.05 + 1e-9}, {"l2": 1e-300}])
 def test_digits_of_options_are_in_the_signature(option):
-    usual, changed = (ze.evaluate(search(), options=QUICK.changed(values)) for values in ({}, option))
+    usual, changed = (ze.evaluate(search(), options=replace(QUICK, **values)) for values in ({}, option))
     assert usual.signature != changed.signature
     assert repr(next(iter(option.values()))) in changed.signature or "1e-300" in changed.signature
 

@@ -56,15 +56,15 @@ def test_lines_in_any_order_give_the_same_numbers(tmp_path, rows):
     found = []
     for pairs in (given, other):
         data, *dev = (read_scores(scores, key=key) for scores, key in pairs)
-        found.append(evaluate(data, dev=dev[0] if dev else None, intervals=20, null=20))
+        found.append(evaluate(data, dev=dev[0] if dev else None, options=Options(intervals=20, null=20)))
     assert numbers(found[0]) == numbers(found[1])
 
 
 def test_unnamed_scores_in_any_order_give_the_same_numbers():
     rng = np.random.default_rng(0)
     target, nontarget = rng.normal(1.0, 1.0, 50), rng.normal(0.0, 1.0, 200)
-    one = evaluate(Scores(target, nontarget), intervals=20, null=20)
-    two = evaluate(Scores(rng.permutation(target), rng.permutation(nontarget)), intervals=20, null=20)
+    one = evaluate(Scores(target, nontarget), options=Options(intervals=20, null=20))
+    two = evaluate(Scores(rng.permutation(target), rng.permutation(nontarget)), options=Options(intervals=20, null=20))
     assert numbers(one) == numbers(two)
 
 
@@ -93,7 +93,9 @@ def reordered(given, seed):
 def test_rows_and_columns_of_a_matrix_may_stand_anywhere():
     given = matrix()
     other = reordered(given, 7)
-    assert numbers(evaluate(given, intervals=20, null=20)) == numbers(evaluate(other, intervals=20, null=20))
+    assert numbers(evaluate(given, options=Options(intervals=20, null=20))) == numbers(
+        evaluate(other, options=Options(intervals=20, null=20))
+    )
     assert average_disclosure(given) == average_disclosure(other)
     ordered = sort_by_name(other)
     assert all(a < b for a, b in pairwise(ordered.trials))
@@ -104,7 +106,7 @@ def test_rows_and_columns_of_a_matrix_may_stand_anywhere():
 
 def test_the_table_of_trials_stays_in_the_order_of_the_caller():
     given = reordered(matrix(), 3)
-    found = evaluate(given, intervals=0, null=0).trials
+    found = evaluate(given, options=Options(intervals=0, null=0)).trials
     assert found.trial.tolist() == given.trials.tolist()
     assert found.speaker.tolist() == given.mated_names.tolist()
 

@@ -58,7 +58,7 @@ def test_eer_of_a_person_by_hand():
 
 
 def test_disclosure_of_a_person_with_its_interval():
-    row = ze.evaluate(matrix([2.0] * 12), intervals=0, null=0)
+    row = ze.evaluate(matrix([2.0] * 12), options=ze.Options(intervals=0, null=0))
     columns = speaker_columns(row)
     assert columns["lid_mean"] == sorted(columns["lid_mean"], reverse=True)
     name = columns["speaker"][0]
@@ -110,7 +110,7 @@ def some_of(scores, kept):
 
 def test_lists_of_pairs_have_error_rates_alone():
     whole = matrix([2.0] * 12).to_scores()
-    row = ze.evaluate(some_of(whole, np.arange(len(whole.nontarget)) % 7 == 0), intervals=0, null=0)
+    row = ze.evaluate(some_of(whole, np.arange(len(whole.nontarget)) % 7 == 0), options=ze.Options(intervals=0, null=0))
     assert row.trials is None
     frame = speaker_table([row])
     assert frame["lid_mean"].null_count() == 12
@@ -133,7 +133,7 @@ def by_hand(scores):
 def test_worst_case_and_tag_of_each_person():
     """One person of eight stands out: the data have their worst case, and the others their own."""
     data = matrix([6.0, *[0.5] * 7], trials=6)
-    row = ze.evaluate(data, intervals=0, null=0)
+    row = ze.evaluate(data, options=ze.Options(intervals=0, null=0))
     frame = speaker_table([row])
     found = dict(zip(frame["speaker"], frame["worst_case"], strict=True))
     assert found == pytest.approx(by_hand(data.to_scores()), abs=1e-12)
@@ -149,7 +149,7 @@ def test_worst_case_and_tag_of_each_person():
 def test_worst_cases_of_a_list_without_a_search():
     whole = matrix([3.0, 1.0, 1.0, 1.0], trials=3).to_scores()
     scores = some_of(whole, np.arange(len(whole.nontarget)) % 3 != 0)
-    row = ze.evaluate(scores, intervals=0, null=0)
+    row = ze.evaluate(scores, options=ze.Options(intervals=0, null=0))
     assert row.people is None
     columns = speaker_columns(row)
     found = dict(zip(columns["speaker"], columns["worst_case"], strict=True))
@@ -161,13 +161,15 @@ def test_worst_cases_of_a_list_without_a_search():
 def test_a_person_without_a_name_is_called_by_their_enrolment_in_all_columns(first):
     """Whether names of trials come before those of enrolments, or after, or nothing has a name."""
     named = matrix([6.0, *[0.5] * 11], trials=6)
-    expected = speaker_columns(ze.evaluate(named, intervals=0, null=0))
+    expected = speaker_columns(ze.evaluate(named, options=ze.Options(intervals=0, null=0)))
     unknown = ze.ScoreMatrix(named.scores, named.mated, trials=[f"{first}{i:02d}" for i in range(72)],
                              enrolments=named.enrolments)  # fmt: skip
-    row = ze.evaluate(unknown, intervals=0, null=0)
+    row = ze.evaluate(unknown, options=ze.Options(intervals=0, null=0))
     assert speaker_columns(row) == expected
     assert row.people.worst_case is not None
-    columns = speaker_columns(ze.evaluate(ze.ScoreMatrix(named.scores, named.mated), intervals=0, null=0))
+    columns = speaker_columns(
+        ze.evaluate(ze.ScoreMatrix(named.scores, named.mated), options=ze.Options(intervals=0, null=0))
+    )
     assert sorted(map(int, columns["speaker"])) == list(range(12))
     assert sorted(columns["worst_case"]) == sorted(expected["worst_case"])
     assert None not in columns["eer"]

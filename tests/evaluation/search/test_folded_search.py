@@ -1,5 +1,6 @@
 """Searches of a cross-validation over people, measured as one."""
 
+from dataclasses import replace
 from itertools import permutations, product
 from math import factorial, prod
 
@@ -65,8 +66,8 @@ def test_the_null_exchanges_people_within_folds():
     """All exchanges by hand: what the search would show, evaluated as if these people were the true ones."""
     data = folded(3, separation=1.0, sizes=(3, 2))
     options = Options(intervals=0, null=0)
-    found = FoldedSearch(data).run(options)
-    supposed = FoldedSearch(data).hypothetical(found, options)
+    task = FoldedSearch(data, options)
+    supposed = task.hypothetical(task.measure())
     orders = [list(permutations(range(size))) for size in data.sizes]
     assert prod(len(one) for one in orders) == prod(map(factorial, data.sizes))
     for exchange in product(*orders):
@@ -78,7 +79,7 @@ def test_the_null_exchanges_people_within_folds():
             ),
             data.dev,
         )
-        expected = FoldedSearch(by_hand).run(options).evidence
+        expected = FoldedSearch(by_hand, options).measure().evidence
         lid = np.concatenate([s.evidence(m, data.identities).lid for s, m in zip(supposed, mated, strict=True)])
         np.testing.assert_allclose(lid, expected.lid, atol=1e-12)
 
@@ -105,7 +106,7 @@ def test_scales_of_folds_do_not_matter():
 
 def test_a_fold_by_itself_is_an_ordinary_search():
     data = folded(5, separation=2.0)
-    together = FoldedSearch(data).run(FAST)
+    together = FoldedSearch(data, FAST).measure()
     apart = [ze.evaluate(part, dev=dev, options=FAST) for part, dev in zip(data.parts, data.dev, strict=True)]
     assert float(together.metrics["alid"]) == pytest.approx(np.mean([float(row["alid"]) for row in apart]))
     np.testing.assert_array_equal(together.trials.rank, np.concatenate([row.trials.rank for row in apart]))
@@ -151,7 +152,7 @@ def test_people_in_two_folds_are_refused():
 
 @pytest.mark.parametrize("scaling", ["centre", "none", "auto"])
 def test_rows_of_folds_are_scaled_as_asked(scaling):
-    plain, row = (ze.evaluate(folded(separation=3.0, trials=4), options=QUICK.changed({"row_scaling": name, "null": 0}))
+    plain, row = (ze.evaluate(folded(separation=3.0, trials=4), options=replace(QUICK, row_scaling=name, null=0))
                   for name in ("standardise", scaling))  # fmt: skip
     assert row["top1"].value == plain["top1"].value
     assert row.setup.search.row_scaling.startswith("auto:" if scaling == "auto" else scaling)
@@ -169,9 +170,9 @@ def test_rows_of_folds_are_scaled_as_asked(scaling):
 def test_names_are_counted_in_the_null_as_in_the_search(sizes):
     """The exchange that changes nothing gives what was observed."""
     data, options = folded(2, separation=2.0, sizes=sizes, trials=4), Options(intervals=0, null=0)
-    task = FoldedSearch(data)
-    result = task.run(options)
-    by_hypothesis = join_names([fold.names(fold.mated) for fold in task.hypothetical(result, options)])
+    task = FoldedSearch(data, options)
+    result = task.measure()
+    by_hypothesis = join_names([fold.names(fold.mated) for fold in task.hypothetical(result)])
     columns = [tuple(getattr(counts, name) for name in ("trials", "named", "compared", "falsely"))
                for counts in (result.names, by_hypothesis)]  # fmt: skip
     assert sorted(zip(*columns[0], strict=True)) == sorted(zip(*columns[1], strict=True))

@@ -166,7 +166,7 @@ def test_prior_is_matched_by_name():
 
 @pytest.mark.parametrize("method", ["temperature", "pav", "density", "auto"])
 def test_other_calibrations_run_and_are_named(method):
-    result = evaluate(simulated(), QUICK.changed({"calibration": method}), dev=simulated(seed=1, prefix="d"))
+    result = evaluate(simulated(), replace(QUICK, calibration=method), dev=simulated(seed=1, prefix="d"))
     assert method in result.metrics["alid"].method
     assert result.metrics["alid"].value > 0.5
 
@@ -183,7 +183,7 @@ def test_curves_and_trials():
     assert result.curves["singling_out_over_identities"].baseline[:2] == pytest.approx((0.5, 0.421875))
     assert result.trials.lid.mean() == pytest.approx(result.metrics["alid"].value)
     assert result.trials.speaker.tolist() == matrix.trial_speakers.tolist()
-    assert str(MatrixSearch(matrix, dev).run(ze.Options()).setup) == "logistic"
+    assert str(MatrixSearch(matrix, dev).measure().setup) == "logistic"
 
 
 def test_several_recordings_of_one_person():
@@ -227,7 +227,7 @@ RANKS = ("top1", "identification_rate", "mean_rank_disclosure", "max_rank_disclo
 def test_row_scaling_changes_lid_and_no_measure_of_ranks(with_dev):
     dev = simulated(seed=10, prefix="d") if with_dev else None
     plain, *others = (
-        evaluate(simulated(), QUICK.changed({"row_scaling": scaling}), dev=dev)
+        evaluate(simulated(), replace(QUICK, row_scaling=scaling), dev=dev)
         for scaling in ("standardise", "centre", "none", "auto")
     )
     for row in others:
@@ -243,7 +243,7 @@ def test_row_scaling_changes_lid_and_no_measure_of_ranks(with_dev):
 def test_row_scaling_of_an_evaluation_is_that_of_its_calibration(scaling):
     """Fitted on the development people by hand, and applied row by row."""
     dev, data = simulated(seed=1, prefix="d"), simulated()
-    row = evaluate(data, QUICK.changed({"row_scaling": scaling}), dev=dev)
+    row = evaluate(data, replace(QUICK, row_scaling=scaling), dev=dev)
     fit = fit_rows(dev.scores, dev.mated, scaling=scaling)
     expected = {}
     for trial, scores, true in zip(data.trials, data.scores, data.mated, strict=True):
@@ -270,14 +270,14 @@ def test_row_scaling_auto_is_chosen_on_other_people(with_dev):
         return replace(data, scores=spread * data.scores), replace(data, scores=data.scores + (sure - 2.0) * true)
 
     here, there = nuisance(simulated()), nuisance(simulated(seed=1, prefix="d"))
-    auto = QUICK.changed({"row_scaling": "auto"})
+    auto = replace(QUICK, row_scaling="auto")
     rows = [evaluate(data, auto, dev=dev if with_dev else None) for data, dev in zip(here, there, strict=True)]
     assert rows[0].setup.search.row_scaling == "auto:standardise"
     assert rows[1].setup.search.row_scaling in ("auto:none", "auto:centre", "auto:centre+none")
     for row in rows:
         assert f"|row-scaling:{row.setup.search.row_scaling}|" in row.signature
         assert f"row scaling {row.setup.search.row_scaling}" in row["alid"].method
-    with_intervals = evaluate(here[0], auto.changed({"intervals": 20, "null": 20}), dev=there[0] if with_dev else None)
+    with_intervals = evaluate(here[0], replace(auto, intervals=20, null=20), dev=there[0] if with_dev else None)
     assert with_intervals["alid"].low < with_intervals["alid"].value < with_intervals["alid"].high
     assert with_intervals["alid"].p_value == pytest.approx(1 / 21)
     assert with_intervals["alid"].value == rows[0]["alid"].value

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from tests.effort import slow
+from zeroevidence import Run
 from zeroevidence.data.formats.asvspoof import read_tandem
 from zeroevidence.data.scores import TandemScores, TrialScores
 from zeroevidence.errors import InputError
@@ -177,13 +178,13 @@ def test_all_attacks_together_stand_for_others_like_them():
 
 def test_the_seed_decides_and_nothing_else():
     scores = tandem(n=60)
-    first, again = (evaluate_tandem(scores, by_attack=True, intervals=30, seed=1) for _ in range(2))
+    first, again = (evaluate_tandem(scores, by_attack=True, intervals=30, run=Run(seed=1)) for _ in range(2))
     assert render(first, "json") == render(again, "json")
-    other = evaluate_tandem(scores, by_attack=True, intervals=15, seed=2)
+    other = evaluate_tandem(scores, by_attack=True, intervals=15, run=Run(seed=2))
     assert first[0].metrics["cm_eer"].low != other[0].metrics["cm_eer"].low
     assert first[0].metrics["cm_eer"].value == other[0].metrics["cm_eer"].value
     # The pooled row is the same with and without rows for attacks, and for any order of trials.
-    assert evaluate_tandem(scores, intervals=30, seed=1)[0].metrics["teer"] == first[0].metrics["teer"]
+    assert evaluate_tandem(scores, intervals=30, run=Run(seed=1))[0].metrics["teer"] == first[0].metrics["teer"]
     turned = TandemScores(
         **{
             name: TrialScores(
@@ -194,7 +195,9 @@ def test_the_seed_decides_and_nothing_else():
             for name, trials in scores.classes().items()
         }
     )
-    assert render(evaluate_tandem(turned, by_attack=True, intervals=30, seed=1), "json") == render(first, "json")
+    assert render(evaluate_tandem(turned, by_attack=True, intervals=30, run=Run(seed=1)), "json") == render(
+        first, "json"
+    )
 
 
 @slow
@@ -203,7 +206,7 @@ def test_by_trial_interval_covers_the_truth():
     hits = 0
     for seed in range(60):
         data = TandemScores.of(cm_bonafide=rng.normal(2, 1, 150), cm_spoof=rng.normal(0, 1, 150))
-        metric = evaluate_tandem(data, intervals=100, seed=seed)[0].metrics["cm_eer"]
+        metric = evaluate_tandem(data, intervals=100, run=Run(seed=seed))[0].metrics["cm_eer"]
         hits += metric.low <= 0.15865525393145707 <= metric.high  # Phi(-1)
     assert 50 <= hits <= 60
 

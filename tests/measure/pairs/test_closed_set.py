@@ -69,8 +69,8 @@ def test_trials_that_are_incomplete_are_left_out_without_the_note_on_enrolment()
 
 def test_its_interval_is_that_of_the_search_alone():
     matrix = search(1, 20)
-    row = ze.evaluate(matrix, intervals=50, null=0)
-    alone = ze.evaluate(matrix.take(np.flatnonzero(matrix.mated >= 0)), intervals=50, null=0)
+    row = ze.evaluate(matrix, options=ze.Options(intervals=50, null=0))
+    alone = ze.evaluate(matrix.take(np.flatnonzero(matrix.mated >= 0)), options=ze.Options(intervals=50, null=0))
     for side in ("value", "low", "high", "bound"):
         assert getattr(row["eer_closed_set"], side) == pytest.approx(getattr(alone["eer"], side), abs=1e-9)
     assert json.loads(render([row], "json"))["rows"][0]["metrics"]["eer_closed_set"]["low"] is not None

@@ -88,7 +88,7 @@ def test_voxsrc_cllr_of_calibrated_llrs(halves, llrs):
     metrics, models = pytest.importorskip("lir.metrics"), pytest.importorskip("lir.data.models")
     values, labels = together(llrs)
     expected = metrics.cllr(models.LLRData(features=values.reshape(-1, 1), labels=labels))
-    row = ze.evaluate(*halves[1], calibrate=ze.Scores(*halves[0]), intervals=0, null=0)
+    row = ze.evaluate(*halves[1], calibrate=ze.Scores(*halves[0]), options=ze.Options(intervals=0, null=0))
     assert float(row["cllr"]) == pytest.approx(expected, abs=1e-6)
     assert float(row["devpav"]) == pytest.approx(devpav(*llrs), abs=1e-9)
     bounds = [float(row["elub_low"]) * LN10, float(row["elub_high"]) * LN10]

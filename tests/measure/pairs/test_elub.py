@@ -92,7 +92,7 @@ def test_swapping_classes_mirrors_the_bounds():
 def test_the_measure_does_not_change_with_the_scale_of_scores():
     rng = np.random.default_rng(4)
     target, nontarget = rng.normal(1.0, 1.0, 50), rng.normal(-1.0, 1.0, 80)
-    rows = [ze.evaluate(f(target), f(nontarget), intervals=0, null=0) for f in (np.array, np.exp)]
+    rows = [ze.evaluate(f(target), f(nontarget), options=ze.Options(intervals=0, null=0)) for f in (np.array, np.exp)]
     values = [row.number("worst_case_supported") for row in rows]
     assert values[0] == values[1]
     assert 0.0 < values[0] <= np.log10(81)

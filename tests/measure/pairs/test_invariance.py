@@ -72,8 +72,8 @@ def test_the_measures_are_of_llrs_alone():
     rng = np.random.default_rng(1)
     dev, case = ((rng.normal(1.0, 1.0, 40), rng.normal(-1.0, 1.0, 60)) for _ in range(2))
     names = ("invariance_low", "invariance_high", "llr_overestimation")
-    assert not any(name in ze.evaluate(*case, intervals=0, null=0) for name in names)
-    row = ze.evaluate(*case, calibrate=ze.Scores(*dev), intervals=0, null=0)
+    assert not any(name in ze.evaluate(*case, options=ze.Options(intervals=0, null=0)) for name in names)
+    row = ze.evaluate(*case, calibrate=ze.Scores(*dev), options=ze.Options(intervals=0, null=0))
     llrs = row.scores
     low, high = invariance_bounds(llrs.target, llrs.nontarget)
     assert [float(row[name]) for name in names[:2]] == pytest.approx([low / LN10, high / LN10])

@@ -146,7 +146,7 @@ def test_nonmated_linkability_is_that_of_exchanged_classes():
 def test_omega_reaches_the_evaluation(method):
     rng = np.random.default_rng(0)
     target, nontarget = rng.normal(1.5, 1.0, 200), rng.normal(0.0, 1.0, 800)
-    row = ze.evaluate(target, nontarget, linkability=method, omega=0.2, intervals=20, null=5)
+    row = ze.evaluate(target, nontarget, options=ze.Options(linkability=method, omega=0.2, intervals=20, null=5))
     expected = linkability(target, nontarget, method=method, omega=0.2)
     assert row["linkability"].value == pytest.approx(expected)
     assert row["linkability"].high < linkability(target, nontarget, method=method)
@@ -197,15 +197,15 @@ def test_the_interval_of_nonmated_pairs():
     scores[np.arange(80), mated] += 1.5
     matrix = ze.ScoreMatrix(scores, mated, trial_speakers=mated, enrolment_speakers=range(20))
     for method in ("density", "pav", "histogram"):
-        result = ze.evaluate(matrix, null=3, linkability=method)["linkability_nonmated"]
+        result = ze.evaluate(matrix, options=ze.Options(null=3, linkability=method))["linkability_nonmated"]
         assert result.null is None
         if method == "histogram":
             assert (result.low, result.high, result.bound) == (None, None, None)
         else:
             assert 0.1 < result.low < result.value < result.bound < result.high < 0.7
     apart = np.where(np.eye(20, dtype=bool)[mated], 10.0, 0.0) + scores / 10.0
-    result = ze.evaluate(ze.ScoreMatrix(apart, mated, trial_speakers=mated, enrolment_speakers=range(20)), null=0)[
-        "linkability_nonmated"
-    ]
+    result = ze.evaluate(
+        ze.ScoreMatrix(apart, mated, trial_speakers=mated, enrolment_speakers=range(20)), options=ze.Options(null=0)
+    )["linkability_nonmated"]
     assert result.value == result.high == 1.0
     assert result.low < 1.0

@@ -70,7 +70,7 @@ def test_orders_below_one_are_refused(p):
 def test_the_curve_of_a_result_goes_from_the_mean_to_the_worst_case():
     rng = np.random.default_rng(1)
     target, nontarget = rng.normal(1.0, 1.0, 60), rng.normal(0.0, 1.0, 200)
-    row = ze.evaluate(target, nontarget, intervals=0, null=0)
+    row = ze.evaluate(target, nontarget, options=ze.Options(intervals=0, null=0))
     curve = row.curves["lp_disclosure"]
     assert (curve.x[0], curve.x[-1]) == (1.0, 0.0)
     assert curve.y[0] == pytest.approx(by_hand(target, nontarget, 1.0), rel=1e-9)

@@ -161,7 +161,7 @@ def test_actual_disclosure_by_hand_and_as_an_area():
 def test_oracle_llrs_lose_nothing():
     rng = np.random.default_rng(0)
     target, nontarget = pav_llrs(rng.normal(1.0, 1.0, 300), rng.normal(0.0, 1.0, 900))
-    found = ze.evaluate(target, nontarget, intervals=0, null=0)
+    found = ze.evaluate(target, nontarget, options=ze.Options(intervals=0, null=0))
     assert found["d_ece_actual"].value == pytest.approx(d_ece(target, nontarget), rel=1e-12)
     assert found["d_ece_loss"].value == pytest.approx(0.0, abs=1e-12)
 
@@ -169,8 +169,8 @@ def test_oracle_llrs_lose_nothing():
 def test_development_pairs_calibrate():
     rng = np.random.default_rng(1)
     scores = [100.0 * rng.normal(mean, 1.0, 4000) for mean in (1.0, -1.0, 1.0, -1.0)]
-    alone = ze.evaluate(*scores[:2], intervals=0, null=0)
-    helped = ze.evaluate(*scores[:2], dev=ze.Scores(*scores[2:]), intervals=0, null=0)
+    alone = ze.evaluate(*scores[:2], options=ze.Options(intervals=0, null=0))
+    helped = ze.evaluate(*scores[:2], dev=ze.Scores(*scores[2:]), options=ze.Options(intervals=0, null=0))
     assert alone["d_ece_actual"].value < 0.0
     # scores of mean 1 and variance 1 are LLRs when doubled
     calibrated = d_ece_actual(0.02 * scores[0], 0.02 * scores[1])
@@ -188,7 +188,9 @@ def test_the_interval_of_the_loss_is_that_of_both_together():
     scores = rng.normal(size=(36, 12))
     scores[np.arange(36), mated] += 2.0
     scores = 4.0 * (scores - 1.0)  # four times too sure
-    row = ze.evaluate(ze.ScoreMatrix(scores, mated, trial_speakers=mated, enrolment_speakers=range(12)), null=5)
+    row = ze.evaluate(
+        ze.ScoreMatrix(scores, mated, trial_speakers=mated, enrolment_speakers=range(12)), options=ze.Options(null=5)
+    )
     loss = row["d_ece_loss"]
     without = []
     for person in range(12):

@@ -43,14 +43,14 @@ def by_definition(data):
 @pytest.mark.parametrize(("shift", "hub"), [(0.0, 0.0), (3.0, 0.0), (1.0, 4.0)])
 def test_as_defined(exposed, shift, hub):
     data = matrix(exposed, shift=shift, hub=hub)
-    result = ze.evaluate(data, intervals=0, null=0)["people_named"]
+    result = ze.evaluate(data, options=ze.Options(intervals=0, null=0))["people_named"]
     assert result.value == pytest.approx(by_definition(data))
     if shift == hub == 0.0:
         assert result.value == exposed / PEOPLE
 
 
 def test_a_name_for_everybody_names_nobody():
-    row = ze.evaluate(matrix(hub=50.0), intervals=0, null=0)
+    row = ze.evaluate(matrix(hub=50.0), options=ze.Options(intervals=0, null=0))
     assert max(row.people.linked) == 1.0
     assert row["people_named"].value == 0.0
     assert not any(row.people.named)
@@ -65,11 +65,11 @@ def test_four_of_five_recordings_are_enough_and_three_are_not():
 
 
 def test_limits_are_those_of_clopper_and_pearson():
-    result = ze.evaluate(matrix(2), intervals=100, null=0)["people_named"]
+    result = ze.evaluate(matrix(2), options=ze.Options(intervals=100, null=0))["people_named"]
     two_sided = binomtest(2, PEOPLE).proportion_ci(0.95, method="exact")
     assert (result.low, result.high) == pytest.approx((two_sided.low, two_sided.high))
     assert result.bound == pytest.approx(binomtest(2, PEOPLE, alternative="less").proportion_ci(0.95).high)
-    assert ze.evaluate(matrix(2), intervals=0, null=0)["people_named"].bound is None
+    assert ze.evaluate(matrix(2), options=ze.Options(intervals=0, null=0))["people_named"].bound is None
 
 
 def test_exchanged_names_would_name_one_person_where_everybody_has_one_voice_of_their_own():
@@ -77,10 +77,10 @@ def test_exchanged_names_would_name_one_person_where_everybody_has_one_voice_of_
     mated = np.repeat(np.arange(PEOPLE), RECORDINGS)
     scores = rng.normal(size=(len(mated), PEOPLE))
     scores[np.arange(len(mated)), rng.permutation(PEOPLE)[mated]] += 50.0  # the wrong person, every time
-    result = ze.evaluate(ze.ScoreMatrix(scores, mated), intervals=0, null=150)["people_named"]
+    result = ze.evaluate(ze.ScoreMatrix(scores, mated), options=ze.Options(intervals=0, null=150))["people_named"]
     assert result.null.mean == pytest.approx(1.0 / PEOPLE, rel=0.3)
     assert result.p_value > 0.05
-    one = ze.evaluate(matrix(1), intervals=0, null=400)["people_named"]
+    one = ze.evaluate(matrix(1), options=ze.Options(intervals=0, null=400))["people_named"]
     assert one.null.mean == pytest.approx(1.0 / PEOPLE**2, rel=0.8)
 
 
@@ -90,7 +90,7 @@ def test_guessing_by_closed_form():
 
 
 def test_people_with_one_recording_are_not_counted():
-    row = ze.evaluate(matrix(PEOPLE, recordings=1), intervals=0, null=20)
+    row = ze.evaluate(matrix(PEOPLE, recordings=1), options=ze.Options(intervals=0, null=20))
     assert "people_named" not in row.metrics
     assert not any(row.people.named)
 
@@ -111,5 +111,7 @@ def test_the_order_of_rows_and_columns_does_not_matter():
         trial_speakers=data.trial_speakers[rows],
         enrolment_speakers=data.enrolment_speakers[columns],
     )
-    first, second = (ze.evaluate(part, intervals=0, null=0)["people_named"].value for part in (data, mixed))
+    first, second = (
+        ze.evaluate(part, options=ze.Options(intervals=0, null=0))["people_named"].value for part in (data, mixed)
+    )
     assert first == second

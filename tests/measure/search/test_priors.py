@@ -42,14 +42,14 @@ def test_an_evaluation_agrees_with_priors_that_are_given():
     scores = rng.normal(size=(40, 8)) + 2.0 * np.eye(8)[mated]
     matrix = ze.ScoreMatrix(scores, mated, enrolments=names)
     dev = ze.ScoreMatrix(rng.normal(size=(40, 8)) + 2.0 * np.eye(8)[mated], mated)
-    row = ze.evaluate(matrix, dev=dev, intervals=0, null=0)
+    row = ze.evaluate(matrix, dev=dev, options=ze.Options(intervals=0, null=0))
     ratio = log_ratio_from_lid(row.trials.lid, 1.0 / 8.0)
     assert row["lid_prior_free"].value == pytest.approx(prior_free(ratio).mean())
     curve = row.curves["lid_over_priors"]
     assert np.interp(-np.log(7.0), curve.x, curve.y) == pytest.approx(row["alid"].value, abs=1e-3)
     # 0.3 for one person, a tenth for each of the others: that person's trials follow the curve
     given = {str(name): 0.3 if name == "p3" else 0.1 for name in names}
-    skewed = ze.evaluate(matrix, dev=dev, prior=given, intervals=0, null=0)
+    skewed = ze.evaluate(matrix, dev=dev, prior=given, options=ze.Options(intervals=0, null=0))
     own = mated == 3
     expected = lid_at(ratio[own], np.array([np.log(0.3 / 0.7)]))[:, 0]
     assert skewed.trials.lid[own] == pytest.approx(expected)

@@ -89,7 +89,9 @@ def test_the_same_seed_draws_the_same_subsets():
 @pytest.mark.parametrize("calibration", ["logistic", "auto"])
 def test_an_evaluation_ends_with_its_own_alid(with_dev, calibration):
     dev = ze.ScoreMatrix(*simulated(people=5, seed=1)) if with_dev else None  # fewer people than are searched
-    row = ze.evaluate(ze.ScoreMatrix(*simulated()), dev=dev, calibration=calibration, intervals=0, null=0)
+    row = ze.evaluate(
+        ze.ScoreMatrix(*simulated()), dev=dev, options=ze.Options(calibration=calibration, intervals=0, null=0)
+    )
     curve = row.curves["alid_over_identities"]
     assert curve.x == (2.0, 4.0, 8.0)
     assert curve.y[-1] == pytest.approx(row["alid"].value, abs=1e-12)

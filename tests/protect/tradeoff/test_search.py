@@ -20,6 +20,7 @@ from zeroevidence.protect.choice import LEVELS, search, split_people
 from zeroevidence.protect.fitting import DEFAULT_LIMIT, MANY_PEOPLE, default_candidates, fit, why_not_verified
 from zeroevidence.protect.strengths import Limit
 from zeroevidence.report.attributes import choice_sentence, render_protector_choice
+from zeroevidence.run import Run
 
 KINDS = ("leace", "transport")
 
@@ -55,7 +56,7 @@ def test_splits_test_everybody_once_and_share_nobody(data):
         assert all(set(side.attributes["sex"]) == {"f", "m"} for side in (fold.train, *sides))
     vectors = np.asarray(fold.others.vectors)
     sides = dict(zip(("attack", "test"), fold.sides(vectors), strict=True))
-    row = verification(fold.train, sides, Options(intervals=0, null=0), {})
+    row = verification(fold.train, sides, {}, Options(intervals=0, null=0), Run())
     assert fold.verifier.rates(vectors, vectors) == pytest.approx((float(row["eer"]), float(row["top1"])))
     with pytest.raises(InputError, match="expected at least 4"):
         split_people(voices(people=6), "sex")

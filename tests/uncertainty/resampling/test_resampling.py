@@ -186,7 +186,8 @@ def test_nobody_exposed_among_few_people_is_compatible_with_some_exposed(people)
     names = np.array([f"s{i}" for i in range(people)])
     scores = rng.normal(size=(len(mated), people))
     row = ze.evaluate(
-        ze.ScoreMatrix(scores, mated, trial_speakers=names[mated], enrolment_speakers=names), null=0, linkability="pav"
+        ze.ScoreMatrix(scores, mated, trial_speakers=names[mated], enrolment_speakers=names),
+        options=ze.Options(null=0, linkability="pav"),
     )
     share = 1.0 - 0.05 ** (1.0 / people)
     assert row["top1"].bound >= float(row["top1"]) + share * (1.0 - float(row["top1"])) - 1e-12
@@ -199,7 +200,7 @@ def test_nobody_exposed_among_few_people_is_compatible_with_some_exposed(people)
 def test_independent_scores_are_dealt_to_groups():
     rng = np.random.default_rng(0)
     target, nontarget = rng.normal(1, 1, 400), rng.normal(0, 1, 4000)
-    result = ze.evaluate(target, nontarget, null=0)
+    result = ze.evaluate(target, nontarget, options=ze.Options(null=0))
     assert "|ci:score200|" in result.signature
     direct = [ze.eer(rng.normal(1, 1, 400), rng.normal(0, 1, 4000)) for _ in range(300)]
     assert result["eer"].spread.error == pytest.approx(np.std(direct), rel=0.25)
@@ -207,7 +208,7 @@ def test_independent_scores_are_dealt_to_groups():
 
 def test_many_people_are_left_out_in_groups():
     data = matrix(60, 4)
-    one_by_one, grouped = (ze.evaluate(data, null=0, intervals=n) for n in (200, 20))
+    one_by_one, grouped = (ze.evaluate(data, options=ze.Options(null=0, intervals=n)) for n in (200, 20))
     assert "|ci:speaker60|" in one_by_one.signature
     assert "|ci:speaker20|" in grouped.signature
     for name in ("eer", "d_ece", "alid"):
@@ -350,13 +351,13 @@ def test_draws():
     assert np.bincount(draw_groups(23, 5, seed=0)).tolist() == [5, 5, 5, 4, 4]
     assert batches(130) == [(0, 64), (1, 64), (2, 2)]
     seen = []
-    list(run_batches(lambda batch, size: size, 130, progress=lambda done, total: seen.append((done, total))))
+    list(run_batches(lambda batch, size: size, 130, step=lambda done, total: seen.append((done, total))))
     assert seen == [(64, 130), (128, 130), (130, 130)]
 
 
 def test_a_process_that_died_is_told_as_a_lack_of_memory():
     with pytest.raises(ze.errors.OutOfMemory):
-        list(run_batches(dies, 130, workers=2))
+        list(run_batches(dies, 130, cores=2))
 
 
 def dies(batch, size):
@@ -367,13 +368,16 @@ def test_any_number_of_workers_gives_the_same_result():
     data = matrix(10, 5)
     options = ze.Options(intervals=200, null=130)
     one = ze.evaluate(data, options=options)
-    two = ze.evaluate(data, options=options, workers=2)
+    two = ze.evaluate(data, options=options, run=ze.Run(cores=2))
     assert one.metrics == two.metrics
     assert one.signature == two.signature
 
 
 def test_too_few_people_give_no_interval_and_say_so():
-    few, enough = ze.evaluate(matrix(9, 8), null=0), ze.evaluate(matrix(10, 8), null=0)
+    few, enough = (
+        ze.evaluate(matrix(9, 8), options=ze.Options(null=0)),
+        ze.evaluate(matrix(10, 8), options=ze.Options(null=0)),
+    )
     with_limits = {name for name, one in few.metrics.items() if one.low is not None or one.high is not None}
     assert with_limits == {"people_named"}  # a share of people has the limits of a rate, however few they are
     assert [one.code for one in few.flags] == ["no-intervals"]
@@ -384,7 +388,7 @@ def test_too_few_people_give_no_interval_and_say_so():
 def test_people_who_speak_most_count_as_few():
     data = matrix(40, 10)
     uneven = data.take(np.flatnonzero((data.mated < 4) | (np.arange(400) % 10 == 0)))
-    (found,) = (one for one in ze.evaluate(uneven, null=0).flags if one.code == "few-speakers")
+    (found,) = (one for one in ze.evaluate(uneven, options=ze.Options(null=0)).flags if one.code == "few-speakers")
     assert found.sentence.startswith("40 speakers, who count as 13 because")
 
 
@@ -393,7 +397,7 @@ def test_no_error_seen_is_not_certainty():
     names = np.array([f"s{i}" for i in range(30)])
     mated = np.arange(300) % 30
     data = ze.ScoreMatrix(scores, mated, trial_speakers=names[mated], enrolment_speakers=names)
-    result = ze.evaluate(data, null=0)
+    result = ze.evaluate(data, options=ze.Options(null=0))
     assert result["eer"].value == 0.0
     assert result["eer"].high == pytest.approx(0.1, abs=0.03)
     assert result["top1"].low < 0.9

@@ -17,10 +17,10 @@ from zeroevidence.auditing.corpus_audit import TrialSegments, audit_corpora
 from zeroevidence.auditing.protected_speech import read_usable
 from zeroevidence.auditing.word_errors import NO_RECOGNISER, RecogniserOptions
 from zeroevidence.cli.commands.utility import RecognitionInputs, evaluate_sound
-from zeroevidence.cli.declare import options_of
+from zeroevidence.cli.declare import options_of, run_options
 from zeroevidence.cli.options import shared
 from zeroevidence.cli.options.declare import assignments_option, derived_option, option_group
-from zeroevidence.cli.options.measuring import RESAMPLING, measure_option, measuring_options
+from zeroevidence.cli.options.measuring import measure_option
 from zeroevidence.cli.output import print_written
 from zeroevidence.cli.printing import echo, echo_lines, terminal_progress, working
 from zeroevidence.data.files import naming_file
@@ -29,6 +29,7 @@ from zeroevidence.data.writing import refuse_existing
 from zeroevidence.errors import MissingExtra, UsageError
 from zeroevidence.evaluation import Evaluation, Options
 from zeroevidence.protect.voices import spelling_help
+from zeroevidence.run import Run
 
 cutting_options = option_group(
     "cutting",
@@ -95,7 +96,8 @@ cutting_options = option_group(
 @options_of(RecognitionInputs, "recognition")
 @shared.pitch("their lengths are compared, too")
 @click.option("--cache", metavar="DIR", help="Where to keep embeddings between runs [default: OUT/cache].")
-@measuring_options(*RESAMPLING)
+@options_of(Options, "options", "intervals", "null")
+@run_options("level", "seed")
 @shared.workers()
 @click.option(
     "--scheduler", metavar="ADDRESS", help="Address of a Dask scheduler; its workers embed the speech [default: none]."
@@ -113,6 +115,7 @@ def command(
     pitch: bool,
     cache: str | None,
     options: Options,
+    run: Run,
     backends: tuple[str, ...],
     measures: tuple[str, ...] | None,
     estimate: bool,
@@ -144,7 +147,7 @@ def command(
     home = check_folder(folder, overwrite=overwrite)
     refuse_existing(report, overwrite)
     released = anonymised[0] if anonymised else None
-    utility = _utility(recognition, corpus, released, options, pitch=pitch)
+    utility = _utility(recognition, corpus, released, options, run, pitch=pitch)
     kept = home / "cache" if cache is None else Path(cache)
     lock = lock_folder(home, continued_from=["cache" if cache is None else kept.absolute()])
     with working("auditing speech"), lock, naming_file(corpus):
@@ -155,6 +158,7 @@ def command(
             backends=backends or None,
             recognition=_recogniser_options(recognition),
             options=options,
+            run=run,
             progress=terminal_progress,
             say=partial(echo, err=True),
             **settings,
@@ -183,7 +187,7 @@ def _recogniser_options(recognition: RecognitionInputs) -> RecogniserOptions:
 
 
 def _utility(
-    recognition: RecognitionInputs, corpus: str, anonymised: str | None, options: Options, *, pitch: bool
+    recognition: RecognitionInputs, corpus: str, anonymised: str | None, options: Options, run: Run, *, pitch: bool
 ) -> list[Evaluation]:
     """Return the rows of utility that are asked for, other than word errors by a bundled recogniser."""
     given = replace(recognition, recogniser=None, transcripts=None) if recognition.bundled else recognition
@@ -194,8 +198,8 @@ def _utility(
     original, _ = read_usable(corpus, () if anonymised is None else (anonymised,))
     changed = None if anonymised is None else original.replaced(anonymised)
     speakers = {utterance.id: utterance.speaker for utterance in original}
-    rows = given.evaluate(speakers, {}, "anonymised", options, changed)
-    rows = [*given.recognise_original(speakers, options, original), *rows]
+    rows = given.evaluate(speakers, {}, "anonymised", options, run, changed)
+    rows = [*given.recognise_original(speakers, options, run, original), *rows]
     if pitch and changed is not None:
-        rows += evaluate_sound(original, changed, {}, options, pitch=True)
+        rows += evaluate_sound(original, changed, {}, options, run, pitch=True)
     return rows

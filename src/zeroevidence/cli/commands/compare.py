@@ -10,7 +10,7 @@ import click
 
 from zeroevidence.cli.declare import options_of, run_options
 from zeroevidence.cli.output import Output, output_options
-from zeroevidence.cli.score_files import ScoreInputs, file_progress, files_abreast, score_inputs
+from zeroevidence.cli.score_files import ScoreInputs, files_abreast, score_inputs
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Options
 from zeroevidence.evaluation.comparison import USUAL
@@ -76,15 +76,12 @@ def command(inputs: ScoreInputs, runs: tuple[int, ...], options: Options, run: R
 
     if options.intervals < 2:
         raise UsageError("a comparison needs intervals: --intervals of at least 2")
-    options = replace(options, level=run.level, seed=run.seed)
-    settings: dict[str, Any] = {"measures": output.measures, "options": options, "workers": run.cores}
+    settings: dict[str, Any] = {"measures": output.measures, "options": options, "run": run}
     if not runs and inputs.all_finished:
-        settings["progress"] = lambda number: run.progress(f"attacker {number + 1}", "replicates")
         comparisons = compare_results(inputs.scores, inputs.names, **settings)
     else:
         _refuse_finished(inputs)
         files = (replace(inputs, systems=()) if runs else inputs).files()
-        settings["progress"] = file_progress(files)
         systems = runs_systems(inputs.scores, runs, inputs.systems) if runs else None
         with files_abreast(files, run) as each:
             comparisons = compare_files(files, inputs.reading, systems=systems, **settings, each=each)

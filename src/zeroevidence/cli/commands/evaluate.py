@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import click
 
 from zeroevidence.cli.declare import options_of, run_options
 from zeroevidence.cli.output import Gates, Output, output_options, write_frame
 from zeroevidence.cli.printing import echo
-from zeroevidence.cli.score_files import ScoreInputs, file_progress, files_abreast, score_inputs
+from zeroevidence.cli.score_files import ScoreInputs, files_abreast, score_inputs
 from zeroevidence.evaluation import Evaluation, Options
 from zeroevidence.evaluation.score_checks import C_FA, C_MISS
 from zeroevidence.evaluation.score_checks import threshold as threshold_of
@@ -63,7 +62,6 @@ def command(inputs: ScoreInputs, options: Options, run: Run, extras: _Extras, ga
     zeroevidence evaluate exp_a/ exp_b/ -f latex --measure eer --measure alid --measure d_ece --measure wer
     """  # noqa: D301 (\b is a control character here)
     output.reserve(extras.per_trial, extras.per_speaker)
-    options = replace(options, level=run.level, seed=run.seed)
     rows = _evaluate(inputs, options, extras, run)
     if extras.threshold:
         rows = [_with_threshold(row, options, extras, run) for row in rows]
@@ -115,11 +113,10 @@ def _evaluate(inputs: ScoreInputs, options: Options, extras: _Extras, run: Run) 
         return finished
     files = without_copies(inputs.files())
     prior = None if extras.prior is None else read_prior(extras.prior)
-    settings: dict[str, Any] = {"options": options, "prior": prior, "workers": run.cores}
     with files_abreast(files, run) as each:
-        rows = evaluate_files(files, inputs.reading, **settings, progress=file_progress(files), each=each)
+        rows = evaluate_files(files, inputs.reading, options=options, run=run, prior=prior, each=each)
     if extras.fuse:
         from zeroevidence.attack.fusion import evaluate_fused  # imports scikit-learn, which takes a second
 
-        rows.append(evaluate_fused(files, inputs.reading, **settings))
-    return flag_rows([*rows, *inputs.utility(options), *finished])
+        rows.append(evaluate_fused(files, inputs.reading, options=options, run=run, prior=prior))
+    return flag_rows([*rows, *inputs.utility(options, run), *finished])

@@ -113,7 +113,6 @@ def _write(search: Pairing, folder: Path, labels: dict[str, str], run: Run, link
     import polars as pl
 
     from zeroevidence.cli.options.output import write_frame, write_text
-    from zeroevidence.evaluation import Options
     from zeroevidence.evaluation.results import linked_evaluation, to_json
 
     table = pl.DataFrame(
@@ -134,6 +133,5 @@ def _write(search: Pairing, folder: Path, labels: dict[str, str], run: Run, link
         }
     )
     write_frame(table, str(folder / f"trials.{labels['table']}"))
-    options = Options(level=run.level, seed=run.seed)
-    evaluation = linked_evaluation(linked, labels={"system": labels["system"]}, options=options)
+    evaluation = linked_evaluation(linked, labels={"system": labels["system"]}, run=run)
     write_text(to_json([evaluation]), folder / "result.json")

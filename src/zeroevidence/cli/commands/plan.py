@@ -116,8 +116,7 @@ def command(question: _Question, simulation: _Simulation, run: Run, output: Outp
         return output.emit(render_plan(planned, output.format))
     settings = asdict(simulation) | _parse_leak(str(leak)) | {"power": power, "show": show}
     settings |= {} if question.people is None else {"people": question.people}
-    settings |= {"level": run.level, "seed": run.seed, "workers": run.cores}
-    planned = plan(**settings, progress=run.progress("plan", "simulations"))
+    planned = plan(**settings, run=run)
     return output.emit(render_plan(planned, output.format))
 
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import PurePath
-from typing import Any
 
 import click
 
 from zeroevidence.cli.declare import options_of, run_options, shared
 from zeroevidence.cli.output import Output, output_options
-from zeroevidence.cli.score_files import ScoreInputs, file_progress, files_abreast, score_inputs
+from zeroevidence.cli.score_files import ScoreInputs, files_abreast, score_inputs
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Options
 from zeroevidence.report.document import DOCUMENT_FORMATS
@@ -60,16 +59,15 @@ def command(ctx: click.Context, inputs: ScoreInputs, options: Options, run: Run,
         )
     if style.paragraph and output.format != "html":
         raise UsageError("--paragraph is plain text; expected no -f with it")
-    content, options = ReportInputs(), replace(options, level=run.level, seed=run.seed)
+    content = ReportInputs()
     for path in inputs.finished:
         content.add_result(path)
     files = [] if inputs.all_finished else without_copies(inputs.files())
     prepare = _prepare_page if output.format == "html" and not style.paragraph else None
     with files_abreast(files, run, meanwhile=prepare) as each:
         if not inputs.all_finished:
-            settings: dict[str, Any] = {"options": options, "workers": run.cores, "progress": file_progress(files)}
-            content.add_rows(evaluate_files(files, inputs.reading, **settings, each=each))
-            content.add_rows(inputs.utility(options))
+            content.add_rows(evaluate_files(files, inputs.reading, options=options, run=run, each=each))
+            content.add_rows(inputs.utility(options, run))
         with naming_file(" and ".join(inputs.scores)):
             if style.paragraph:
                 output.emit(assessment_text(content))

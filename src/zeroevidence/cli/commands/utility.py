@@ -76,6 +76,7 @@ class RecognitionInputs:
         labels: Mapping[str, str],
         speech: Training,
         options: Options,
+        run: Run,
         corpus: Corpus | None = None,
     ) -> list[Evaluation]:
         """Return the rows of words and emotions.
@@ -90,6 +91,8 @@ class RecognitionInputs:
             Whether original or anonymised speech was recognised.
         options
             How to measure.
+        run
+            Seed and level.
         corpus
             The speech that --recogniser is run on.
         """
@@ -97,7 +100,8 @@ class RecognitionInputs:
         from zeroevidence.data.formats.lists import read_classes, read_transcripts
         from zeroevidence.evaluation.utility import evaluate_classes, evaluate_transcripts
 
-        settings: dict[str, Any] = {"speakers": speakers, "labels": labels, "speech": speech, "options": options}
+        settings: dict[str, Any] = {"speakers": speakers, "labels": labels, "speech": speech}
+        settings |= {"options": options, "run": run}
         rows = []
         if self.transcripts is not None:
             transcripts = read_transcripts(self.transcripts)
@@ -117,7 +121,7 @@ class RecognitionInputs:
         return rows
 
     def recognise_original(
-        self, speakers: Mapping[str, str] | None, options: Options, corpus: Corpus
+        self, speakers: Mapping[str, str] | None, options: Options, run: Run, corpus: Corpus
     ) -> list[Evaluation]:
         """Return the row of the words of the original speech, which the recogniser is run on, too; none without one.
 
@@ -127,13 +131,15 @@ class RecognitionInputs:
             Speaker of each utterance.
         options
             How to measure.
+        run
+            Seed and level.
         corpus
             The original speech.
         """
         if self.recogniser is None:
             return []
         words = replace(self, emotions=None, recognised=None)
-        return words.evaluate(speakers, {"system": UNPROTECTED}, "original", options, corpus)
+        return words.evaluate(speakers, {"system": UNPROTECTED}, "original", options, run, corpus)
 
     def _recognise(self, transcripts: Mapping[str, str], corpus: Corpus | None) -> dict[str, str]:
         """Run the recogniser on the utterances that there are transcripts of."""
@@ -148,16 +154,16 @@ class RecognitionInputs:
 
 
 def evaluate_sound(
-    original: Corpus, anonymised: Corpus, labels: Mapping[str, str], options: Options, *, pitch: bool
+    original: Corpus, anonymised: Corpus, labels: Mapping[str, str], options: Options, run: Run, *, pitch: bool
 ) -> list[Evaluation]:
     """Return the rows of length and, where asked for, of pitch."""
     from zeroevidence.auditing.speech_utility import evaluate_pitch
     from zeroevidence.evaluation.utility import evaluate_lengths
 
-    rows = [evaluate_lengths(original, anonymised, labels=labels, options=options)]
+    rows = [evaluate_lengths(original, anonymised, labels=labels, options=options, run=run)]
     if pitch:
         progress = terminal_progress("tracking pitch", "utterances")
-        rows.append(evaluate_pitch(original, anonymised, labels=labels, options=options, progress=progress))
+        rows.append(evaluate_pitch(original, anonymised, labels=labels, options=options, run=run, progress=progress))
     return rows
 
 
@@ -216,7 +222,6 @@ def command(
     from zeroevidence.data.formats.lists import read_classes
 
     given.check(recognition)
-    options = replace(options, level=run.level, seed=run.seed)
     name = given.system or (UNPROTECTED if given.speech == "original" else None)
     labels = {"system": name} if name else {}
     released = () if given.anonymised is None else (given.anonymised,)
@@ -226,9 +231,9 @@ def command(
     if people is None and original is not None:
         people = {utterance.id: utterance.speaker for utterance in original}
     heard = original if given.speech == "original" else changed
-    rows = recognition.evaluate(people, labels, given.speech, options, heard)
+    rows = recognition.evaluate(people, labels, given.speech, options, run, heard)
     if original is not None and changed is not None and given.anonymised is not None:
         with naming_file(given.anonymised):
-            rows += evaluate_sound(original, changed, labels, options, pitch=given.pitch)
+            rows += evaluate_sound(original, changed, labels, options, run, pitch=given.pitch)
     output.emit(output.render(rows))
     gates.judge(rows)

@@ -226,8 +226,8 @@ class Finding:
 
     Examples
     --------
-    >>> from zeroevidence import evaluate, findings
-    >>> finding = findings([evaluate([2.0, 3.0], [0.0, 1.0], intervals=0, null=0)])[0]
+    >>> from zeroevidence import Options, evaluate, findings
+    >>> finding = findings([evaluate([2.0, 3.0], [0.0, 1.0], options=Options(intervals=0, null=0))])[0]
     >>> finding.question, finding.strongest, finding.tested.beaten
     ('identity', 0, None)
     """

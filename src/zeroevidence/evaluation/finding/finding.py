@@ -29,8 +29,8 @@ def findings(rows: Sequence[Evaluation]) -> list[Finding]:
 
     Examples
     --------
-    >>> from zeroevidence import evaluate
-    >>> findings([evaluate([2.0, 3.0], [0.0, 1.0], intervals=0, null=0)])[0].level
+    >>> from zeroevidence import Options, evaluate
+    >>> findings([evaluate([2.0, 3.0], [0.0, 1.0], options=Options(intervals=0, null=0))])[0].level
     'recognised'
     """
     rows = tuple(rows)

@@ -43,8 +43,8 @@ class Gate:
 
     Examples
     --------
-    >>> from zeroevidence import evaluate
-    >>> result = evaluate([2.0, 3.0, 1.5], [0.0, 1.0, 1.7], intervals=0, null=0)
+    >>> from zeroevidence import Options, evaluate
+    >>> result = evaluate([2.0, 3.0, 1.5], [0.0, 1.0, 1.7], options=Options(intervals=0, null=0))
     >>> Gate.parse("eer>0.25").failures([result])
     ['gate failed: eer = 0.333333 > 0.25']
     >>> Gate.parse("eer<0.1").failures([result])

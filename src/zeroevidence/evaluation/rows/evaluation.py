@@ -222,8 +222,8 @@ class Evaluation:
 
     Examples
     --------
-    >>> from zeroevidence import evaluate
-    >>> result = evaluate([2.0, 3.0, 1.5], [0.0, 1.0, 1.7], intervals=0, null=0)
+    >>> from zeroevidence import Options, evaluate
+    >>> result = evaluate([2.0, 3.0, 1.5], [0.0, 1.0, 1.7], options=Options(intervals=0, null=0))
     >>> round(float(result["eer"]), 3)
     0.333
     >>> "d_ece" in result, result.counts["target"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any, get_args
+from dataclasses import dataclass
+from typing import get_args
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from zeroevidence.uncertainty.level import LEVEL
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to measure; all of it is in the signature.
+    """How to measure; all of it is in the signature, with the seed and the level of the `Run`.
 
     Parameters
     ----------
@@ -48,12 +48,8 @@ class Options:
     intervals
         How many groups of people are left out in turn at most, 0 for no intervals. Fewer people are left out one by
         one.
-    level
-        Confidence level of intervals, bounds and tests, and of the quantile of the null.
     null
         Permutations of the null, 0 for none.
-    seed
-        Of all random choices.
 
     Examples
     --------
@@ -78,9 +74,7 @@ class Options:
     intervals: int = setting(
         200, "Groups of people that are left out in turn for the intervals, at most; 0 for no intervals."
     )
-    level: float = LEVEL
     null: int = setting(200, "Permutations of the null distribution, to test against chance; 0 for no test.")
-    seed: int = 0
 
     def __post_init__(self) -> None:
         for name, choices in (
@@ -93,31 +87,20 @@ class Options:
             if getattr(self, name) not in choices:
                 expected = ", ".join(map(str, choices))
                 raise UsageError(f"{name}: expected one of {expected}, got {getattr(self, name)!r}")
-        for name in ("intervals", "null", "seed"):
+        for name in ("intervals", "null"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < 0:
                 raise UsageError(f"{name}: expected a whole number from 0 on, got {value!r}")
-        for name in ("dcf_prior", "level"):
-            value = getattr(self, name)
-            if not isinstance(value, (int, float)) or not 0.0 < value < 1.0:
-                raise UsageError(f"{name}: expected a number between 0 and 1, got {value!r}")
+        if not isinstance(self.dcf_prior, (int, float)) or not 0.0 < self.dcf_prior < 1.0:
+            raise UsageError(f"dcf_prior: expected a number between 0 and 1, got {self.dcf_prior!r}")
         if not isinstance(self.omega, (int, float)) or not 0.0 < self.omega < float("inf"):
             raise UsageError(f"omega: expected a positive, finite number, got {self.omega!r}")
         if not isinstance(self.l2, (int, float)) or not 0.0 <= self.l2 < float("inf"):
             raise UsageError(f"l2: expected a finite number from 0 on, got {self.l2!r}")
 
-    def changed(self, settings: Mapping[str, Any]) -> Options:
-        """Return the options with some fields changed."""
-        names = [field.name for field in fields(self)]
-        unknown = [name for name in settings if name not in names]
-        if unknown:
-            raise UsageError(f"unknown option {unknown[0]!r}; expected one of {', '.join(names)}")
-        return replace(self, **settings) if settings else self
-
-    @property
-    def pairs(self) -> PairSettings:
+    def pairs(self, seed: int) -> PairSettings:
         """Return the settings of the one-to-one measures."""
-        return PairSettings(self.linkability, self.dcf_prior, self.seed, omega=self.omega)
+        return PairSettings(self.linkability, self.dcf_prior, seed, omega=self.omega)
 
 
 _DIGITS = 16  # of a digest that a signature shows

@@ -100,7 +100,7 @@ def attackers(rows: Sequence[Evaluation], ax: Axes) -> None:
     Examples
     --------
     >>> import zeroevidence as ze
-    >>> row = ze.evaluate([2.1, 1.7, 0.4], [0.9, 0.2, -0.3, -1.1], intervals=0, null=0)
+    >>> row = ze.evaluate([2.1, 1.7, 0.4], [0.9, 0.2, -0.3, -1.1], options=ze.Options(intervals=0, null=0))
     >>> ze.plot.attackers(row).get_xlabel()
     'doubt about who speaks that is removed (%)'
     """

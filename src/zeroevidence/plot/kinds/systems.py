@@ -251,7 +251,8 @@ def bars(
     Examples
     --------
     >>> import zeroevidence as ze
-    >>> row = ze.evaluate([2.1, 1.7, 0.4], [0.9, 0.2, -0.3, -1.1], intervals=0, null=0, labels={"system": "a"})
+    >>> quick = ze.Options(intervals=0, null=0)
+    >>> row = ze.evaluate([2.1, 1.7, 0.4], [0.9, 0.2, -0.3, -1.1], labels={"system": "a"}, options=quick)
     >>> ze.plot.bars(row, y="linkability").get_ylabel()
     'linkability'
     """

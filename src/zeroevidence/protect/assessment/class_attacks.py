@@ -42,6 +42,7 @@ from zeroevidence.protect.assessment.rows import (
     zero_entry_flags,
 )
 from zeroevidence.protect.assessment.verification import verification as verify
+from zeroevidence.run import Run
 
 
 def attribute_scores(scores: FloatArray, positive: BoolArray, ids: StrArray, speakers: StrArray) -> Scores:
@@ -70,8 +71,8 @@ def assess(
     cross_validated: bool = True,
     verification: bool = True,
     map_method: MapMethod = "pca",
-    options: Options | None = None,
-    seed: int = 0,
+    options: Options = Options(),
+    run: Run = Run(),
     dataset: str = "",
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Evaluation]:
@@ -99,8 +100,8 @@ def assess(
         How to map test vectors to a plane.
     options
         How to measure.
-    seed
-        Seed of the attackers.
+    run
+        Seed of the attackers and of the intervals, and level of these.
     dataset
         A label of all rows.
     progress
@@ -120,7 +121,7 @@ def assess(
     >>> [row.about.role for row in rows]
     ['control', 'training', 'utility']
     """
-    kinds, options = _find_classifiers(classifiers), options or Options(seed=seed)
+    kinds = _find_classifiers(classifiers)
     if UNPROTECTED in protectors:
         raise UsageError(f"{UNPROTECTED!r} is the name of unprotected vectors; call the protector something else")
     systems: dict[str, Any] = {UNPROTECTED: None, **protectors}
@@ -140,13 +141,13 @@ def assess(
         system = _System(**sides, labels=labels, advance=advance)
         for target in (attribute, *keep):
             boundaries = roles.boundaries if target == attribute else ()
-            group = _Target(system, target, boundaries, seed, options).attacked(kinds, cross_validated)
+            group = _Target(system, target, boundaries, options, run).attacked(kinds, cross_validated)
             shown = protector if target == attribute else None
-            figures = figure_data(system.test, target, map_method, seed, shown, roles.test)
+            figures = figure_data(system.test, target, map_method, run.seed, shown, roles.test)
             groups.append((slice(len(rows), len(rows) + len(group)), figures))
             rows += group
         if verification:
-            rows.append(verify(roles.train, sides, options, labels))
+            rows.append(verify(roles.train, sides, labels, options, run))
             advance(1)
     return add_choice_flags(flag_rows(order_by_strength(rows, groups)), [place for place, _ in groups])
 
@@ -182,15 +183,15 @@ class _Target:
     """One attribute in one system's vectors."""
 
     def __init__(
-        self, system: _System, attribute: str, boundaries: tuple[float, ...], seed: int, options: Options
+        self, system: _System, attribute: str, boundaries: tuple[float, ...], options: Options, run: Run
     ) -> None:
         self.system, self.attribute, self.boundaries = system, attribute, boundaries
-        self.seed, self.options = seed, options
+        self.options, self.run = options, run
         sides = {"attack": system.attack, "test": system.test}
         self.ids = {side: data.ids for side, data in sides.items()}
         self.names = {side: np.unique(require_speakers(data)) for side, data in sides.items()}
         self.classes, self.attack, self.test = attacked_samples(system.attack, system.test, attribute)
-        view = AttributeView(np.asarray(system.test.vectors), attribute_labels(system.test, attribute), seed)
+        view = AttributeView(np.asarray(system.test.vectors), attribute_labels(system.test, attribute), run.seed)
         self.metrics = {
             name: MeasureResult.of(name, value, MEASURES[name].method_of(view))
             for name, value in compute_family("attribute", view).items()
@@ -199,10 +200,10 @@ class _Target:
     def attacked(self, kinds: Sequence[ClassifierKind], cross_validated: bool) -> list[Evaluation]:
         """Return, for each classifier, a row for each class (one for two) on test people, then on training data."""
         flags = (*zero_entry_flags(self.system.attack.vectors), *number_class_flags(self.attribute, self.boundaries))
-        if cross_validated and speaker_folds(self.attack.y, self.attack.people, self.seed) is None:
+        if cross_validated and speaker_folds(self.attack.y, self.attack.people, self.run.seed) is None:
             flags = (*flags, flag("not-cross-validated"))
         attackers: list[TrainedClassifier] = []
-        for attacker in train_classifiers(kinds, self.attack, self.seed, cross_validated=cross_validated):
+        for attacker in train_classifiers(kinds, self.attack, self.run.seed, cross_validated=cross_validated):
             attackers.append(attacker)
             self.system.advance(1)
         self.system.advance(len(kinds) - len(attackers))
@@ -211,7 +212,7 @@ class _Target:
         rows: list[Evaluation] = []
         for attacker in sorted(attackers, key=lambda attacker: attacker.strength, reverse=True):  # stable among equals
             sample, posteriors = tested[attacker.kind.name]
-            metrics = {**self.metrics, **measure_class_bits(sample, posteriors, self.options)}
+            metrics = {**self.metrics, **measure_class_bits(sample, posteriors, self.options, self.run)}
             for k, scores in self._scored("test", sample, posteriors):
                 row = self._evaluated(attacker, k, scores, self.options)
                 rows.append(row.with_metrics(metrics).with_flags(*flags, *negative_bits_flags(metrics)))
@@ -246,6 +247,7 @@ class _Target:
                 pooled=attacker.kind.pools,
             ),
             options=options,
+            run=self.run,
         )
 
 

@@ -20,6 +20,7 @@ from zeroevidence.measure.attribute import ClassView
 from zeroevidence.measure.measures import MEASURES
 from zeroevidence.protect.assessment.class_learning import ClassSample
 from zeroevidence.protect.assessment.labels import attribute_labels
+from zeroevidence.run import Run
 from zeroevidence.uncertainty.groups import draw_groups
 from zeroevidence.uncertainty.level import LEAST_PEOPLE
 from zeroevidence.uncertainty.spread import estimate_spread
@@ -45,7 +46,9 @@ _BITS = "attribute_bits"
 _ROUNDING = 1e-6
 
 
-def measure_class_bits(rows: ClassSample, log_posteriors: FloatArray, options: Options) -> dict[str, MeasureResult]:
+def measure_class_bits(
+    rows: ClassSample, log_posteriors: FloatArray, options: Options, run: Run
+) -> dict[str, MeasureResult]:
     """Return the bits about more than two classes together; nothing for two, of which D_ECE says enough.
 
     The interval is that of a jackknife over groups of people; there is none where people are too few.
@@ -59,7 +62,7 @@ def measure_class_bits(rows: ClassSample, log_posteriors: FloatArray, options: O
     people = int(rows.people.max()) + 1
     if not options.intervals or people < LEAST_PEOPLE:
         return {_BITS: value}
-    groups = draw_groups(people, options.intervals, options.seed)
+    groups = draw_groups(people, options.intervals, run.seed)
     left_out = []
     for group in range(int(groups.max()) + 1):
         members = groups[rows.people] != group
@@ -68,7 +71,7 @@ def measure_class_bits(rows: ClassSample, log_posteriors: FloatArray, options: O
         fewer = ClassView(log_posteriors[members], rest.y, rest.weights)
         left_out.append(measure.compute(fewer) if complete else np.nan)
     spread = estimate_spread(float(value), np.array(left_out), np.bincount(groups) / people, float(people))
-    return {_BITS: with_limits(value, _BITS, spread, options.level, bound=False)}
+    return {_BITS: with_limits(value, _BITS, spread, run.level, bound=False)}
 
 
 def negative_bits_flags(metrics: Mapping[str, MeasureResult]) -> list[Flag]:

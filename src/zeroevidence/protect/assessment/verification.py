@@ -14,6 +14,7 @@ from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.data.preparing import sort_by_name
 from zeroevidence.evaluation import About, Evaluation, Options, evaluate
 from zeroevidence.measure.pairs.verification import eer
+from zeroevidence.run import Run
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,8 +77,9 @@ class Verifier:
 def verification(
     train: Embeddings,
     sides: Mapping[str, Embeddings],
-    options: Options,
     labels: Mapping[str, str],
+    options: Options,
+    run: Run,
 ) -> Evaluation:
     """Return the verification of all people outside the training set.
 
@@ -87,10 +89,12 @@ def verification(
         Unprotected embeddings that the PLDA is trained on.
     sides
         Embeddings of other people, of which the first half of each person's vectors enrols.
-    options
-        How to measure.
     labels
         Labels of the row.
+    options
+        How to measure.
+    run
+        Seed and level.
     """
     verifier = Verifier.of(train, _joined(sides))
     vectors = np.asarray(verifier.people.vectors)
@@ -101,6 +105,7 @@ def verification(
         labels={**labels, "split": "test", "backend": verifier.backend.name},
         about=About(role="utility"),
         options=options,
+        run=run,
     )
 
 

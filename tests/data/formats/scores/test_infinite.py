@@ -62,7 +62,7 @@ def test_matrices(tmp_path):
     assert "--infinite accept" in problem.reason
     loaded = read_scores(tmp_path / "m.npz", infinite="accept")
     assert loaded.relaxed == (RelaxedRule("infinite", 2),)
-    row = ze.evaluate(loaded, intervals=0, null=0)
+    row = ze.evaluate(loaded, options=ze.Options(intervals=0, null=0))
     assert "top1" not in row
 
 
@@ -72,8 +72,8 @@ def test_measures_are_those_of_arrays(tmp_path):
     target[:3], nontarget[:4] = np.inf, -np.inf
     text = "".join(f"{x} 1\n" for x in target) + "".join(f"{x} 0\n" for x in nontarget)
     (tmp_path / "s").write_text(text)
-    row = ze.evaluate(read_scores(tmp_path / "s", infinite="accept"), intervals=0, null=0)
-    plain = ze.evaluate(target, nontarget, intervals=0, null=0)
+    row = ze.evaluate(read_scores(tmp_path / "s", infinite="accept"), options=ze.Options(intervals=0, null=0))
+    plain = ze.evaluate(target, nontarget, options=ze.Options(intervals=0, null=0))
     assert row.metrics == plain.metrics
     assert row.curves == plain.curves
     assert "|infinite:7|" in row.signature

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import click
@@ -95,8 +95,8 @@ def command(inputs: LabelledInputs, attack: _Attack, options: Options, run: Run,
     attack.check(inputs)
     settings: dict[str, Any] = {
         "classifiers": attack.classifiers or None,
-        "options": replace(options, level=run.level, seed=run.seed),
-        "seed": run.seed,
+        "options": options,
+        "run": run,
         "dataset": inputs.name,
         "progress": run.progress("attacking", "attacks"),
     }

@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING
 
 import click
 
+from zeroevidence.cli.declare import options_of, run_options
 from zeroevidence.cli.options import shared
 from zeroevidence.cli.options.cost_model import cost_options
 from zeroevidence.cli.options.gates import Gates, gate_option
-from zeroevidence.cli.options.measuring import measuring_options
 from zeroevidence.cli.options.output import Output, table_options
 from zeroevidence.cli.options.tandem_files import TandemInputs, tandem_inputs
 from zeroevidence.data.files import naming_file
 from zeroevidence.evaluation import Options
+from zeroevidence.run import Run
 
 if TYPE_CHECKING:
     from zeroevidence.measure.tandem.cost import CostModel
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
 @click.command("evaluate")
 @tandem_inputs
 @cost_options
-@measuring_options("intervals", "level", "seed", null=0)
+@options_of(Options, "options", "intervals", fixed={"null": 0})
+@run_options("level", "seed")
 @shared.system("the name of the score file unless given")
 @gate_option("tdcf_min>0.1")
 @table_options
@@ -30,6 +32,7 @@ def command(
     inputs: TandemInputs,
     cost_model: CostModel | str,
     options: Options,
+    run: Run,
     system: str | None,
     gates: Gates,
     output: Output,
@@ -55,8 +58,7 @@ def command(
             inputs.by,
             model=cost_model,
             intervals=options.intervals,
-            level=options.level,
-            seed=options.seed,
+            run=run,
             labels={"system": system or inputs.name, **({} if loaded.phase is None else {"split": loaded.phase})},
         )
     output.emit(output.render(rows))

@@ -25,7 +25,6 @@ from zeroevidence.evaluation.finding.beside import flag_row
 from zeroevidence.evaluation.people import exposed_curves, exposure_by_person, with_named_limits, with_worst_cases
 from zeroevidence.evaluation.resampling import (
     PreparedScores,
-    Running,
     StartedNull,
     begin_null,
     replicate,
@@ -45,7 +44,7 @@ from zeroevidence.evaluation.searches import FoldedSearch, MatrixSearch
 from zeroevidence.measure.measures import measures_of
 from zeroevidence.measure.pairs.linkability import ScoreView
 from zeroevidence.measure.views import PairSettings
-from zeroevidence.uncertainty.groups import Progress
+from zeroevidence.run import Run
 from zeroevidence.uncertainty.null import MatrixParts
 
 _ABREAST = 1 << 24  # scores up to which the null begins while intervals are computed; more take too much memory at once
@@ -60,16 +59,14 @@ def evaluate(
     prior: Mapping[str, float] | None = None,
     labels: Mapping[str, str] | None = None,
     about: About | None = None,
-    options: Options | None = None,
+    options: Options = Options(),
+    run: Run = Run(),
     relaxed: Sequence[RelaxedRule] = (),
-    workers: int = 1,
-    progress: Progress | None = None,
     resampled: Collection[str] | None = None,
-    **settings: Any,
 ) -> Evaluation:
     """Measure what an attacker learns from scores: one comparison at a time and, where they form rows, by search.
 
-    Every scalar comes with an interval at the confidence `level`, by leaving out speakers where speakers are known.
+    Every scalar comes with an interval at the level of the run, by leaving out speakers where speakers are known.
     Disclosures come with their null: the same measure when speakers are exchanged.
 
     Parameters
@@ -95,25 +92,27 @@ def evaluate(
         What kind of row it is, and the attacker.
     options
         How to measure.
-    **settings
-        Fields of `Options` by name, as in ``intervals=0``.
+    run
+        Seed, level, and how the work is carried out.
     relaxed
         Rules that were relaxed to read the scores; they enter the signature.
-    workers
-        Processes for the resampling; their number changes no result.
-    progress
-        Called with the number of replicates done and wanted.
     resampled
         Names of the one-to-one measures that get intervals; all of them unless given.
 
     Examples
     --------
-    >>> result = evaluate([2.0, 3.0, 1.5], [0.0, 1.0, 1.7], intervals=0, null=0)
+    >>> result = evaluate([2.0, 3.0, 1.5], [0.0, 1.0, 1.7], options=Options(intervals=0, null=0))
     >>> round(float(result["d_ece"]), 4), result["tag"].value
     (0.4809, 'A')
     """
-    task = _task(scores, nontarget, dev, calibrate, prior, relaxed, (options or Options()).changed(settings))
-    row = task.evaluate(labels or {}, about or About(), Running(workers, progress, resampled))
+    if isinstance(scores, FoldedScores):
+        if any(part is not None for part in (nontarget, dev, calibrate, prior)):
+            raise InputError("folds of people have development scores of their own; expected nothing beside them")
+        task = _folded_task(scores, options, run, relaxed)
+    else:
+        loaded = _loaded(scores, nontarget, relaxed)
+        task = _task(loaded, _OtherScores(dev, calibrate, prior), options, run)
+    row = task.evaluate(labels or {}, about or About(), resampled)
     data = scores.data if isinstance(scores, LoadedScores) else scores
     if row.trials is None or not isinstance(data, (Scores, ScoreMatrix)) or data.trials is None:
         return row
@@ -136,16 +135,18 @@ class _Task:
         The search, where these are of several people.
     options
         How to measure.
+    run
+        Seed, level, and how the work is carried out.
+    left_out
+        Trials that the search leaves out, by reason.
+    relaxed
+        Rules that were relaxed to read the scores.
     development
         Scores of development people, one at a time.
     llr
         How the scores became LLRs, where they were calibrated on other data.
-    left_out
-        Trials that the search leaves out, by reason.
     closed_set
         The comparisons of the search, where it leaves out some.
-    relaxed
-        Rules that were relaxed to read the scores.
     same_session
         What was left out because it is of one session, where sessions are known.
     """
@@ -155,25 +156,26 @@ class _Task:
     rows: MatrixParts | None
     search: SearchTask | None
     options: Options
-    development: Scores | None
-    llr: ScoreCalibration | None
+    run: Run
     left_out: Mapping[str, int]
-    closed_set: Scores | None
     relaxed: tuple[RelaxedRule, ...]
+    development: Scores | None = None
+    llr: ScoreCalibration | None = None
+    closed_set: Scores | None = None
     same_session: SameSession | None = None
 
     @np.errstate(over="ignore")  # the cost of scores taken as LLRs that are beyond all measure is infinite
-    def evaluate(self, labels: Mapping[str, str], about: About, running: Running) -> Evaluation:
+    def evaluate(self, labels: Mapping[str, str], about: About, resampled: Collection[str] | None) -> Evaluation:
         """Measure the scores and the search, with intervals and nulls."""
         view = self.view
-        result = None if self.search is None else self.search.run(self.options)
-        metrics, replicates, null = self._measure(result, running)
+        result = None if self.search is None else self.search.measure()
+        metrics, replicates, null = self._measure(result, resampled)
         curves = one_to_one_curves(view.ranked, view.blocks, view.settings)
         people = recordings = None
         if self.search is not None and result is not None:
-            curves |= self.search.curves(result, self.options) | exposed_curves(result.trials, self.options.level)
+            curves |= self.search.curves(result) | exposed_curves(result.trials, self.run.level)
             people = with_worst_cases(exposure_by_person(result.trials, result.names), self.scores, view)
-            recordings = several_recordings(self.search, result, metrics, self.options)
+            recordings = several_recordings(self.search, result, metrics)
         row = Evaluation(
             metrics=metrics,
             counts=self._counts(result),
@@ -191,10 +193,10 @@ class _Task:
         return flag_row(row)
 
     def _measure(
-        self, result: SearchResult | None, running: Running
+        self, result: SearchResult | None, resampled: Collection[str] | None
     ) -> tuple[dict[str, MeasureResult], Replicates | None, Resampling | None]:
         """All measures with intervals and nulls, and what these rest on."""
-        view, options = self.view, self.options
+        view, options, run = self.view, self.options, self.run
         metrics: dict[str, MeasureResult] = {}
         for measure in measures_of("one-to-one"):
             value = measure.compute(view)
@@ -204,18 +206,18 @@ class _Task:
             metrics |= result.metrics
         search = None if self.search is None or result is None else (self.search, result)
         replicates, null, prepared = None, None, PreparedScores(self.scores, view.ranked)
-        begun: Callable[[], StartedNull] = partial(begin_null, prepared, self.rows, options)
+        begun: Callable[[], StartedNull] = partial(begin_null, prepared, self.rows, options, run.seed)
         with ThreadPoolExecutor(1) as executor:
-            if options.null and options.intervals and running.workers == 1 and len(self.scores) <= _ABREAST:
+            if options.null and options.intervals and run.cores == 1 and len(self.scores) <= _ABREAST:
                 prepared.prepare()
                 begun = executor.submit(copy_context().run, begun).result
             if options.intervals:
-                replicates = replicate(prepared, view, search, self.closed_set, options, running)
-                metrics = with_intervals(metrics, replicates, options.level)
+                replicates = replicate(prepared, view, search, self.closed_set, options, run, resampled)
+                metrics = with_intervals(metrics, replicates, run.level)
                 if result is not None:
-                    metrics = with_named_limits(metrics, result.names, options.level)
+                    metrics = with_named_limits(metrics, result.names, run.level)
             if options.null:
-                metrics, null = with_nulls(metrics, begun(), search, options, running)
+                metrics, null = with_nulls(metrics, begun(), search, options, run)
         return metrics, replicates, null
 
     def _counts(self, result: SearchResult | None) -> dict[str, int]:
@@ -240,9 +242,9 @@ class _Task:
             omega=None if options.omega == 1.0 else options.omega,
             search=None if result is None else result.setup,
             intervals=None if replicates is None else Resampling(replicates.unit, replicates.groups),
-            level=options.level,
+            level=self.run.level,
             null=null,
-            seed=options.seed,
+            seed=self.run.seed,
             relaxed=self.relaxed,
             data=score_digest(self.scores, prior=prior),
             dev=score_digest(*development) if development else None,
@@ -276,26 +278,34 @@ class _Task:
         return base_flags(self.view.ranked.target, self.view.ranked.nontarget, metrics)
 
 
-def _task(
-    scores: Scores | ScoreMatrix | FoldedScores | LoadedScores | ArrayLike,
-    nontarget: ArrayLike | None,
-    dev: Scores | ScoreMatrix | LoadedScores | None,
-    calibrate: Scores | ScoreMatrix | LoadedScores | None,
-    prior: Mapping[str, float] | None,
-    relaxed: Sequence[RelaxedRule],
-    options: Options,
-) -> _Task:
+@dataclass(frozen=True, slots=True)
+class _OtherScores:
+    """What the scores are calibrated on, and what was known before: arguments of `evaluate`."""
+
+    dev: Scores | ScoreMatrix | LoadedScores | None
+    calibrate: Scores | ScoreMatrix | LoadedScores | None
+    prior: Mapping[str, float] | None
+
+
+def _folded_task(scores: FoldedScores, options: Options, run: Run, relaxed: Sequence[RelaxedRule]) -> _Task:
+    """Return the task of a cross-validation over people."""
+    folds, lost = scores.enrolled_trials()
+    pairs = folds.to_scores()
+    return _Task(
+        scores=pairs,
+        view=ScoreView(rank(pairs.target, pairs.nontarget), options.pairs(run.seed)),
+        rows=folds,
+        search=FoldedSearch(folds, options, run),
+        options=options,
+        run=run,
+        left_out={"not_enrolled": lost} if lost else {},
+        relaxed=tuple(relaxed),
+    )
+
+
+def _task(loaded: LoadedScores, other: _OtherScores, options: Options, run: Run) -> _Task:
     """Return the task for the arguments of `evaluate`, validated and in the order of names."""
-    if isinstance(scores, FoldedScores):
-        if any(part is not None for part in (nontarget, dev, calibrate, prior)):
-            raise InputError("folds of people have development scores of their own; expected nothing beside them")
-        folds, lost = scores.enrolled_trials()
-        left_out = {"not_enrolled": lost} if lost else {}
-        pairs = folds.to_scores()
-        view = ScoreView(rank(pairs.target, pairs.nontarget), options.pairs)
-        return _Task(pairs, view, folds, FoldedSearch(folds), options, None, None, left_out, None, tuple(relaxed))
-    loaded = _loaded(scores, nontarget, relaxed)
-    llr = None if calibrate is None else fit_calibration(loaded.data, calibrate)
+    llr = None if other.calibrate is None else fit_calibration(loaded.data, other.calibrate)
     data = sort_by_name(loaded.data)
     matrix, left_out = closed_set_search(data)
     if loaded.same_session is not None and matrix is not None:
@@ -303,24 +313,36 @@ def _task(
     if any(rule.rule == "infinite" for rule in loaded.relaxed):
         matrix, left_out = None, {}
     pairs = _as_pairs(data)
-    dev_matrix, development = _development(dev, matrix, pairs)
+    dev_matrix, development = _development(other.dev, matrix, pairs)
     search: SearchTask | None = None
     if matrix is not None and (dev_matrix is not None or len(np.unique(matrix.mated)) > 1):
         # The search compares scores with each other and with those of development people: all stay as they came.
-        search = MatrixSearch(matrix, dev_matrix, _prior(prior, matrix))
+        search = MatrixSearch(matrix, dev_matrix, _prior(other.prior, matrix), options, run)
     if llr is not None:
         data = llr.as_llrs(data)
         pairs, matrix = _as_pairs(data), None if matrix is None else closed_set_search(data)[0]
     closed_set = matrix.to_scores() if matrix is not None and search is not None and left_out else None
     view = ScoreView(
         rank(pairs.target, pairs.nontarget),
-        _settings(development, options, llr),
+        _settings(development, options, run.seed, llr),
         None if closed_set is None else count(closed_set.target, closed_set.nontarget),
     )
     if pairs.target_pairs is None:  # nobody is named, so that only the scores themselves can put them in order
         pairs = Scores(view.ranked.target, view.ranked.nontarget)
-    read = loaded.relaxed, loaded.same_session
-    return _Task(pairs, view, matrix, search, options, development, llr, left_out, closed_set, *read)
+    return _Task(
+        scores=pairs,
+        view=view,
+        rows=matrix,
+        search=search,
+        options=options,
+        run=run,
+        left_out=left_out,
+        relaxed=loaded.relaxed,
+        development=development,
+        llr=llr,
+        closed_set=closed_set,
+        same_session=loaded.same_session,
+    )
 
 
 def _loaded(
@@ -368,14 +390,15 @@ def _development(
     return matrix, development
 
 
-def _settings(development: Scores | None, options: Options, llr: ScoreCalibration | None) -> PairSettings:
+def _settings(development: Scores | None, options: Options, seed: int, llr: ScoreCalibration | None) -> PairSettings:
     """Return the settings of the one-to-one measures; scores are LLRs unless development pairs calibrate them."""
+    settings = options.pairs(seed)
     if llr is not None:
-        return replace(options.pairs, llr=True)
+        return replace(settings, llr=True)
     if development is None:
-        return options.pairs
+        return settings
     fit = fit_logistic(development.target, development.nontarget, l2=options.l2, balanced=options.balanced)
-    return replace(options.pairs, calibration=fit)
+    return replace(settings, calibration=fit)
 
 
 def _prior(prior: Mapping[str, float] | None, rows: ScoreMatrix) -> FloatArray | None:
