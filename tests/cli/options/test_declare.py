@@ -76,8 +76,7 @@ def test_extractors_are_named_in_the_help_of_an_audit(run):
 
 @pytest.mark.parametrize("path", MEASURING, ids=" ".join)
 def test_defaults_are_those_of_options(path):
-    usual = Options()
-    known = {field.name: getattr(usual, field.name) for field in fields(Options)}
+    known = {field.name: getattr(usual, field.name) for usual in (Options(), Run()) for field in fields(usual)}
     own = {one.name: one.default for one in found(*path).params if one.name in known}
     assert {"intervals", "seed"} <= set(own)
     assert own == {name: known[name] for name in own}
