@@ -161,11 +161,11 @@ def torch_zip(path: Path, size: int) -> None:
 def model(path: Path) -> None:
     """A protector, and vectors for it."""
     from zeroevidence.data.formats.vectors.read import read_embeddings
-    from zeroevidence.protect.fitting import fit
+    from zeroevidence.protect.fitting import FitOptions, fit
     from zeroevidence.protect.models import save_model
 
     few_vectors(path.parent / "vectors.npz")
-    save_model(fit(read_embeddings(path.parent / "vectors.npz"), "sex", "linear"), path)
+    save_model(fit(read_embeddings(path.parent / "vectors.npz"), "sex", FitOptions("linear")), path)
 
 
 def model_with(head: bytes, path: Path) -> None:

@@ -33,7 +33,7 @@ from zeroevidence.evaluation import Options
 from zeroevidence.measure.measures import compute_family
 from zeroevidence.measure.pairs.zebra import d_ece
 from zeroevidence.measure.views import AttributeView
-from zeroevidence.protect import Roles, assess, make_protector
+from zeroevidence.protect import AttackOptions, Roles, assess, make_protector
 from zeroevidence.protect.attributes.flows import ClassGaussians
 from zeroevidence.protect.choice import search
 from zeroevidence.protect.quick_attackers import quick_attacks
@@ -123,10 +123,9 @@ def table(world, options):
         fitted,
         roles,
         "class",
-        verification=False,
-        map_method="none",
-        options=Options(intervals=0, null=50),
-        run=Run(seed=options.seed),
+        AttackOptions(verification=False, map_method="none"),
+        Options(intervals=0, null=50),
+        Run(seed=options.seed),
     )
     before = information(roles.test, None)
     for name, protector in {UNPROTECTED: None, **fitted}.items():

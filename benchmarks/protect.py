@@ -24,7 +24,7 @@ from protect_sets import SETS, add_set_options, home_of, worked
 from sklearn.base import clone
 
 from zeroevidence.evaluation import Options
-from zeroevidence.protect import Roles, assess, attributes, make_protector
+from zeroevidence.protect import AttackOptions, Roles, assess, attributes, make_protector
 from zeroevidence.run import Run
 
 # Kind of protector, and parameters.
@@ -97,10 +97,15 @@ def measured(cut):
 
 def first_rows(fitted, roles, seed, published):
     """Of each system the rows that count: the chosen attacker, that of people, the three, and verification."""
-    how = {"map_method": "none", "options": Options(intervals=0, null=50), "run": Run(seed=seed)}
+    measuring, run = Options(intervals=0, null=50), Run(seed=seed)
+    former = AttackOptions(THREE, cross_validated=False, verification=published, map_method="none")
     rows = {}
-    three = assess(fitted, roles, "sex", classifiers=THREE, cross_validated=False, verification=published, **how)
-    for row in three if published else [*three, *assess(fitted, roles, "sex", **how)]:
+    three = assess(fitted, roles, "sex", former, measuring, run)
+    for row in (
+        three
+        if published
+        else [*three, *assess(fitted, roles, "sex", AttackOptions(map_method="none"), measuring, run)]
+    ):
         old = row.about.development is None and row.about.question == "attribute" and not published
         what = "three" if old else "person" if row.about.pooled else row.about.question
         if row.about.role != "training":  # the strongest classifier comes first

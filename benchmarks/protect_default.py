@@ -44,14 +44,14 @@ from protect_sets import SETS, add_set_options, home_of, worked
 
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.measure.pairs.verification import eer
-from zeroevidence.protect import fit, load_model
+from zeroevidence.protect import FitOptions, fit, load_model
 from zeroevidence.protect.assessment.labels import DEFAULT_CLASSES, cut_number, quantile_boundaries
 from zeroevidence.protect.choice import split_people
 from zeroevidence.protect.quick_attackers import attacks_by_count, quick_attacks
 
 LEAST_AGE = 14
 VECTORS = {"1": 1, "3": 3, "10": 10, "all": None}
-FITS = {"unprotected": None, "flow": {"kind": "flow"}, "default": {}}  # arguments of `fit`
+FITS = {"unprotected": None, "flow": FitOptions("flow"), "default": FitOptions()}
 KEYS = ("a key of the benchmark", "another key of it")
 
 
@@ -77,7 +77,7 @@ def measured(task):
     start = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = fit(fold.train, "sex", **FITS[task.fit])
+        model = fit(fold.train, "sex", FITS[task.fit])
     about = {"kind": model.protector.kind, "noise": model.protector.noise, "seconds": time.process_time() - start}
     protector, speakers = model.protector.set_params(noise_seed=task.seed), fold.others.speakers
     plain = protector.transform(unprotected)

@@ -28,7 +28,7 @@ from protect_sets import SETS, add_set_options, home_of, worked
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.threat import UNPROTECTED
 from zeroevidence.evaluation import Options
-from zeroevidence.protect import Roles, assess
+from zeroevidence.protect import AttackOptions, Roles, assess
 from zeroevidence.protect.assessment.rows import protect
 from zeroevidence.protect.assessment.verification import verification
 from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS
@@ -104,7 +104,9 @@ def numbers(roles, protector, task):
     people = max(quick_attacks(*map(of_people, sides.values()), "sex", THREE).values())
     if task.full:
         fitted = {} if protector is None else {task.protector: protector}
-        rows = assess(fitted, roles, "sex", map_method="none", verification=False, options=Options(intervals=0, null=0))
+        rows = assess(
+            fitted, roles, "sex", AttackOptions(verification=False, map_method="none"), Options(intervals=0, null=0)
+        )
         most = next(float(row["d_ece"]) for row in rows if row.labels["system"] == task.protector)
     return Numbers(most, people, float(verified["eer"]), float(verified["top1"]))
 

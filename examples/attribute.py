@@ -23,7 +23,14 @@ from zeroevidence.data.formats.vectors.read import read_embeddings
 from zeroevidence.data.threat import UNPROTECTED
 from zeroevidence.measure.measures import compute_family
 from zeroevidence.measure.views import AttributeView
-from zeroevidence.protect import AdversarialAutoencoder, LinearNuller, Roles, ZeroEvidenceFlow, assess
+from zeroevidence.protect import (
+    AdversarialAutoencoder,
+    AttackOptions,
+    LinearNuller,
+    Roles,
+    ZeroEvidenceFlow,
+    assess,
+)
 from zeroevidence.protect.assessment.labels import attribute_labels
 from zeroevidence.protect.assessment.rows import MapMethod, training_curves
 from zeroevidence.sample import sample_sets
@@ -89,16 +96,11 @@ def _assessed(
         protectors,
         roles,
         "sex",
-        classifiers=_THREE,
-        cross_validated=False,
-        map_method=map_method,
-        options=options,
-        dataset=name,
+        AttackOptions(_THREE, cross_validated=False, map_method=map_method, dataset=name),
+        options,
     )
     stronger: dict[str, ze.Evaluation] = {}
-    for row in assess(
-        protectors, roles, "sex", classifiers=_LADDER, verification=False, map_method="none", options=options
-    ):
+    for row in assess(protectors, roles, "sex", AttackOptions(_LADDER, verification=False, map_method="none"), options):
         stronger.setdefault(row.labels["system"], row)  # the chosen one comes first
     sex = attribute_labels(train, "sex")
     x = np.asarray(train.vectors, dtype=np.float64)

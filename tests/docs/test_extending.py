@@ -67,7 +67,7 @@ from zeroevidence.attack.extractors import load_extractor
 extractor = load_extractor("loudness:4")
 results["extractor"] = [extractor.name, extractor.embed([np.ones(100), np.zeros(80)]).shape]
 
-from zeroevidence.protect import Roles, assess, load_protector, make_protector
+from zeroevidence.protect import AttackOptions, Roles, assess, load_protector, make_protector
 wave = np.linspace(0.0, 1.0, 100, dtype=np.float32)
 results["protector of voices"] = bool((load_protector("backwards")(wave, 16_000, None) == wave[::-1]).all())
 
@@ -81,7 +81,7 @@ results["protector of embeddings"] = float(np.abs(means.llr(means.transform(shif
 
 roles = Roles.split(ze.Embeddings(x, np.arange(480).astype(str), who.astype(str), {"sex": sex}), "sex")
 rows = assess(
-    {}, roles, "sex", classifiers=["logistic", "length"], verification=False, map_method="none", options=quick
+    {}, roles, "sex", AttackOptions(["logistic", "length"], verification=False, map_method="none"), quick
 )
 results["classifier"] = {row.labels["attacker"]: row["d_ece"].value for row in rows if row.about.role != "training"}
 

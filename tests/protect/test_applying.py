@@ -7,13 +7,13 @@ import pytest
 
 from tests.protect.people import voices
 from zeroevidence.errors import InputError
-from zeroevidence.protect.fitting import fit
+from zeroevidence.protect.fitting import FitOptions, fit
 from zeroevidence.protect.models import protect_embeddings, read_rotation_key, rotate_back, write_rotation_key
 
 
 def test_noise_and_rotation_at_application():
     data = voices()
-    model = fit(data, "sex", "leace", parameters={"noise": 1.0})
+    model = fit(data, "sex", FitOptions("leace", {"noise": 1.0}))
     once, again = (protect_embeddings(model, data, noise_seed=3) for _ in range(2))
     np.testing.assert_array_equal(once.vectors, again.vectors)
     assert (protect_embeddings(model, data).vectors != once.vectors).any()

@@ -10,12 +10,14 @@ from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.protect import Roles, load_model, save_model
 from zeroevidence.protect.fitting import (
+    FitOptions,
     fit,
     fit_protectors,
     shared_boundaries,
     suitable_protectors,
 )
 from zeroevidence.protect.models import protect_embeddings
+from zeroevidence.run import Run
 
 
 def accented(start=0, dimension=5):
@@ -27,7 +29,7 @@ def accented(start=0, dimension=5):
 
 def test_the_attribute_goes_and_everything_else_stays():
     data = accented()
-    model = fit(data, "sex", "linear", parameters={"shrinkage": 0.1})
+    model = fit(data, "sex", FitOptions("linear", {"shrinkage": 0.1}))
     assert model.protector.shrinkage == 0.1
     assert model.seen(["p3", "q3"]) == ["p3"]
     protected = protect_embeddings(model, data)
@@ -46,15 +48,11 @@ def test_several_are_fitted_and_those_that_can_keep_an_attribute_do():
     pytest.importorskip("torch")
     seen = []
 
-    def progress(kind):
-        return lambda done, total: seen.append((kind, done, total))
-
-    assert list(fit_protectors(["linear"], accented(), "sex", keep="accent", progress=progress)) == ["linear"]
-    flow = fit_protectors(["flow"], accented(), "sex", keep="accent", parameters={"epochs": 1}, progress=progress)[
-        "flow"
-    ]
+    run = Run(progress=lambda title, _: lambda done, total: seen.append((title, done, total)))
+    assert list(fit_protectors(["linear"], accented(), "sex", FitOptions(keep="accent"), run)) == ["linear"]
+    flow = fit_protectors(["flow"], accented(), "sex", FitOptions("flow", {"epochs": 1}, keep="accent"), run)["flow"]
     assert flow.kept_classes_.tolist() == ["n", "s"]
-    assert seen[-1] == ("flow", 1, 1)
+    assert seen[-1] == ("training flow", 1, 1)
 
 
 def test_models_that_would_make_an_assessment_unfair_are_refused(tmp_path):
@@ -62,8 +60,8 @@ def test_models_that_would_make_an_assessment_unfair_are_refused(tmp_path):
     data = accented()
     roles = Roles.split(data, "sex")
     for name, people in (("own", data), ("other", accented(start=100)), ("wide", accented(start=200, dimension=6))):
-        save_model(fit(people, "sex", "linear"), tmp_path / name)
-    save_model(fit(accented(start=100), "accent", "linear"), tmp_path / "accent")
+        save_model(fit(people, "sex", FitOptions("linear")), tmp_path / name)
+    save_model(fit(accented(start=100), "accent", FitOptions("linear")), tmp_path / "accent")
     models = {str(folder): load_model(folder) for folder in tmp_path.iterdir()}
 
     def suitable(*folders):

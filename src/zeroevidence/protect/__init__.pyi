@@ -1,5 +1,6 @@
 """The public names, each from the module that defines it."""
 
+from zeroevidence.protect.assessment.class_attacks import AttackOptions as AttackOptions
 from zeroevidence.protect.assessment.class_attacks import assess as assess
 from zeroevidence.protect.assessment.labels import Roles as Roles
 from zeroevidence.protect.attributes import make_protector as make_protector
@@ -9,6 +10,7 @@ from zeroevidence.protect.attributes.closed_form import LinearNuller as LinearNu
 from zeroevidence.protect.attributes.closed_form import Transport as Transport
 from zeroevidence.protect.attributes.flow import ZeroEvidenceFlow as ZeroEvidenceFlow
 from zeroevidence.protect.fitting import DefaultProtector as DefaultProtector
+from zeroevidence.protect.fitting import FitOptions as FitOptions
 from zeroevidence.protect.fitting import default_protector as default_protector
 from zeroevidence.protect.fitting import fit as fit
 from zeroevidence.protect.models import ProtectorModel as ProtectorModel

@@ -27,7 +27,7 @@ from zeroevidence.protect.attributes import fit_protector, seeded_protector
 from zeroevidence.protect.attributes.protector import EmbeddingProtector
 from zeroevidence.protect.quick_attackers import attacks_by_count, quick_attacks
 from zeroevidence.protect.strengths import Limit, Tradeoff, quick_protectors, set_strength
-from zeroevidence.run import Step
+from zeroevidence.run import Run, Step
 
 PARTS = 4  # of the people: half fit the protector, a quarter trains attackers, a quarter is tested
 
@@ -222,8 +222,7 @@ def search(
     candidates: Mapping[str, Mapping[str, Any]] | None = None,
     *,
     nearest: bool = False,
-    seed: int = 0,
-    progress: Step | None = None,
+    run: Run = Run(),
 ) -> Choice:
     """Return the protector and the noise that leave least within a limit, by cross-validation over people.
 
@@ -239,10 +238,8 @@ def search(
         Parameters of protectors, by kind; those of `quick_protectors` with their defaults unless given.
     nearest
         Return the nearest where no protector keeps to the limit, which is an InputError otherwise.
-    seed
-        Seed of the splits, of noise, and of training.
-    progress
-        Called with the number of steps done and to be done.
+    run
+        Seed of the splits, of noise, and of training, and the progress in steps.
 
     Examples
     --------
@@ -256,16 +253,17 @@ def search(
     """
     kinds = {kind: {} for kind in quick_protectors()} if candidates is None else dict(candidates)
     data, others = other_attributes(data, attribute, PARTS)
-    folds = split_people(data, attribute, seed=seed)
+    folds = split_people(data, attribute, seed=run.seed)
     measurements = _Measurements(folds, attribute)
-    steps = _Steps(progress, PARTS * (1 + 2 * len(kinds)))
+    steps = _Steps(run.progress("choosing", "steps"), PARTS * (1 + 2 * len(kinds)))
     plain = [_Noisy.of(fold, None) for fold in folds]
     unprotected = _tradeoffs(measurements, {UNPROTECTED: plain}, {UNPROTECTED: 0.0}, steps)[0]
     systems: dict[str, list[_Noisy]] = {}
     for kind, parameters in kinds.items():
         systems[kind] = []
         for place, fold in enumerate(folds):
-            protector = seeded_protector(kind, {"noise_seed": seed + place, **parameters}, seed + place)
+            seed = run.seed + place
+            protector = seeded_protector(kind, {"noise_seed": seed, **parameters}, seed)
             fit_protector(protector, fold.train, attribute_labels(fold.train, attribute))
             systems[kind].append(_Noisy.of(fold, protector))
             steps.done()
@@ -291,14 +289,14 @@ def search(
 class _Steps:
     """Counts steps for a function that shows progress."""
 
-    def __init__(self, progress: Step | None, total: int) -> None:
-        self.progress, self.total, self.count = progress, total, 0
+    def __init__(self, step: Step, total: int) -> None:
+        self.step, self.total, self.count = step, total, 0
 
     def done(self, count: int = 1) -> None:
         """Count further steps."""
         self.count += count
-        if self.progress is not None and count:
-            self.progress(self.count, self.total)
+        if count:
+            self.step(self.count, self.total)
 
 
 def _levels(

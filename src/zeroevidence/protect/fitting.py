@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Self
@@ -21,7 +22,7 @@ from zeroevidence.protect.attributes.protector import EmbeddingProtector
 from zeroevidence.protect.choice import PARTS, search
 from zeroevidence.protect.models import ProtectorModel, check_dimension, new_model
 from zeroevidence.protect.strengths import Limit, quick_protectors
-from zeroevidence.run import Step, no_step
+from zeroevidence.run import Run, no_step
 
 DEFAULT_LIMIT = Limit("eer", 0.01, added=True)  # of the default protector
 PLAIN_PROTECTOR = "transport"  # the default where nobody can be verified
@@ -34,19 +35,52 @@ def protectors_that_keep() -> list[str]:
     return [kind.name for kind in ATTRIBUTE_PROTECTORS.values() if "keep" in kind.fit_options]
 
 
-def fit(
-    data: Embeddings,
-    attribute: str,
-    kind: str | None = None,
-    *,
-    classes: int | None = None,
-    keep: str | None = None,
-    parameters: Mapping[str, Any] | None = None,
-    preset: str | None = None,
-    limit: Limit | str | None = None,
-    seed: int = 0,
-    progress: Step | None = None,
-) -> ProtectorModel:
+@dataclass(frozen=True, slots=True)
+class FitOptions:
+    """Which protector is fitted, or how it is chosen.
+
+    Parameters
+    ----------
+    kind
+        Name of an attribute protector. Unless given, it is the best of `default_candidates` within the limit; `flow`
+        with a second attribute to keep or a preset; and `transport` without noise where nobody can be verified (see
+        `why_not_verified`).
+    parameters
+        Parameters of the protector that is named.
+    preset
+        Parameters to start from, by name.
+    keep
+        A second attribute that must survive, for a protector that supports it.
+    classes
+        How many classes an attribute that is a number is cut into, at quantiles of these people; the model's
+        `boundaries` say where. Unless given, every label is a class.
+    limit
+        A limit on EER or D_ECE, as in ``eer=+1%``: protector and noise are chosen by cross-validation over the people
+        of the embeddings, with attackers trained on protected vectors (see `search`). Where no protector is named it
+        is one point of EER above that of unprotected vectors.
+    """
+
+    kind: str | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    preset: str | None = None
+    keep: str | None = None
+    classes: int | None = None
+    limit: Limit | str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what does not go together."""
+        if self.limit is not None and (self.keep is not None or self.preset is not None):
+            raise UsageError("a limit chooses the strength; it goes with neither a second attribute nor a preset")
+        if self.parameters and self.plain:
+            raise UsageError(f"{', '.join(self.parameters)}: name the protector that the parameters are for")
+
+    @property
+    def plain(self) -> bool:
+        """Whether nothing is said that decides about the kind."""
+        return self.kind is None and self.keep is None and self.preset is None
+
+
+def fit(data: Embeddings, attribute: str, options: FitOptions = FitOptions(), run: Run = Run()) -> ProtectorModel:
     """Fit a protector to embeddings: the strongest that costs at most one point of EER, unless told otherwise.
 
     Parameters
@@ -55,27 +89,10 @@ def fit(
         The embeddings, with the attribute among their columns.
     attribute
         What to conceal.
-    kind
-        Name of an attribute protector. Unless given, it is the best of `default_candidates` within the limit; `flow`
-        with a second attribute to keep or a preset; and `transport` without noise where nobody can be verified (see
-        `why_not_verified`).
-    classes
-        How many classes an attribute that is a number is cut into, at quantiles of these people; the model's
-        `boundaries` say where. Unless given, every label is a class.
-    keep
-        A second attribute that must survive, for a protector that supports it.
-    parameters
-        Parameters of the protector that is named.
-    preset
-        Parameters to start from, by name.
-    limit
-        A limit on EER or D_ECE, as in ``eer=+1%``: protector and noise are chosen by cross-validation over the people
-        of the embeddings, with attackers trained on protected vectors (see `search`). Where no protector is named it
-        is one point of EER above that of unprotected vectors.
-    seed
-        Seed of all random choices of fitting and choosing; noise is drawn anew when it is applied.
-    progress
-        Called with the number of steps done and to be done.
+    options
+        Which protector, or how it is chosen.
+    run
+        Seed of all random choices of fitting and choosing, and the progress; noise is drawn anew when it is applied.
 
     Returns
     -------
@@ -87,36 +104,28 @@ def fit(
     >>> from zeroevidence import Embeddings
     >>> sex = np.repeat(["f", "m"], 20)
     >>> vectors = np.random.default_rng(0).normal(size=(40, 4)) + 2.0 * (sex == "m")[:, None]
-    >>> model = fit(Embeddings(vectors, attributes={"sex": sex}), "sex", "linear")
+    >>> model = fit(Embeddings(vectors, attributes={"sex": sex}), "sex", FitOptions("linear"))
     >>> bool(np.allclose(model.protector.llr(model.protector.transform(vectors)), 0.0))
     True
     """
-    data, boundaries = cut_into_classes(sort_by_name(data), attribute, classes)
-    limit = Limit.parse(limit) if isinstance(limit, str) else limit
-    if limit is not None and (keep is not None or preset is not None):
-        raise UsageError("a limit chooses the strength; it goes with neither a second attribute nor a preset")
-    plain = kind is None and keep is None and preset is None
-    if parameters and plain:
-        raise UsageError(f"{', '.join(parameters)}: name the protector that the parameters are for")
-    choice = None
-    if limit is not None or (plain and why_not_verified(data, attribute) is None):
-        candidates = default_candidates(data, attribute) if kind is None else {kind: dict(parameters or {})}
-        choice = search(
-            data, attribute, limit or DEFAULT_LIMIT, candidates, nearest=limit is None, seed=seed, progress=progress
-        )
+    data, boundaries = cut_into_classes(sort_by_name(data), attribute, options.classes)
+    kind, parameters, keep, choice = options.kind, options.parameters, options.keep, None
+    if options.limit is not None or (options.plain and why_not_verified(data, attribute) is None):
+        candidates = default_candidates(data, attribute) if kind is None else {kind: dict(parameters)}
+        limit = Limit.parse(options.limit) if isinstance(options.limit, str) else options.limit
+        choice = search(data, attribute, limit or DEFAULT_LIMIT, candidates, nearest=limit is None, run=run)
         kind = choice.chosen.protector
         parameters = {**candidates[kind], "noise": choice.chosen.strength}
-        progress = None
     elif kind is None:
-        kind = PLAIN_PROTECTOR if plain else KEEPING_PROTECTOR
+        kind = PLAIN_PROTECTOR if options.plain else KEEPING_PROTECTOR
     if keep is not None and "keep" not in ATTRIBUTE_PROTECTORS.find(kind).fit_options:
         raise UsageError(f"{kind} cannot keep a second attribute; {', '.join(protectors_that_keep())} can")
     protector = fit_protector(
-        seeded_protector(kind, parameters, seed, preset=preset),
+        seeded_protector(kind, parameters, run.seed, preset=options.preset),
         data,
         attribute_labels(data, attribute),
         keep=None if keep is None else attribute_labels(data, keep),
-        step=progress or no_step,
+        step=run.progress(f"training {kind}", "epochs") if choice is None else no_step,
     )
     return new_model(protector, attribute, keep=keep, boundaries=boundaries, speakers=data.speakers, choice=choice)
 
@@ -161,39 +170,26 @@ def why_not_verified(data: Embeddings, attribute: str) -> str | None:
 
 
 def fit_protectors(
-    names: Sequence[str] | None,
-    data: Embeddings,
-    attribute: str,
-    *,
-    keep: str | None = None,
-    parameters: Mapping[str, Any] | None = None,
-    preset: str | None = None,
-    seed: int = 0,
-    progress: Callable[[str], Step | None] = lambda _: None,
+    names: Sequence[str], data: Embeddings, attribute: str, options: FitOptions = FitOptions(), run: Run = Run()
 ) -> dict[str, EmbeddingProtector]:
     """Return several kinds of protectors, all unless named, fitted to the same embeddings.
 
-    Parameters are those of `fit`. Protectors that can keep a second attribute do, and those that have the
-    preset start from it; `progress` is called with the name of a protector. Noise is drawn by the seed, so that an
-    assessment can be repeated.
+    Protectors that can keep a second attribute do, and those that have the preset start from it. Noise is drawn by the
+    seed, so that an assessment can be repeated.
     """
-    chosen = names or list(ATTRIBUTE_PROTECTORS)
-    if preset is not None and not any(preset in ATTRIBUTE_PROTECTORS.find(kind).presets for kind in chosen):
-        raise UsageError(f"none of {', '.join(chosen)} has a preset {preset!r}")
-    fixed = {"noise_seed": seed, **(parameters or {})}
-    return {
-        kind: fit(
-            data,
-            attribute,
-            kind,
-            keep=keep if kind in protectors_that_keep() else None,
-            parameters=fixed,
-            preset=preset if preset in ATTRIBUTE_PROTECTORS.find(kind).presets else None,
-            seed=seed,
-            progress=progress(kind),
-        ).protector
-        for kind in chosen
-    }
+    kinds = [ATTRIBUTE_PROTECTORS.find(name) for name in names or ATTRIBUTE_PROTECTORS]
+    if options.preset is not None and not any(options.preset in kind.presets for kind in kinds):
+        raise UsageError(f"none of {', '.join(kind.name for kind in kinds)} has a preset {options.preset!r}")
+    protectors = {}
+    for kind in kinds:
+        suited = FitOptions(
+            kind.name,
+            {"noise_seed": run.seed, **options.parameters},
+            options.preset if options.preset in kind.presets else None,
+            options.keep if "keep" in kind.fit_options else None,
+        )
+        protectors[kind.name] = fit(data, attribute, suited, run).protector
+    return protectors
 
 
 def shared_boundaries(models: Mapping[str, ProtectorModel], attribute: str) -> tuple[float, ...]:
@@ -271,7 +267,7 @@ class DefaultProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  
             )
         vectors, labels = self._validated(X, y)
         data = Embeddings(vectors, speakers=speakers, attributes={_ATTRIBUTE: labels.astype(np.str_)})
-        model = fit(data, _ATTRIBUTE, limit=self.limit, seed=self.random_state)
+        model = fit(data, _ATTRIBUTE, FitOptions(limit=self.limit), Run(seed=self.random_state))
         self.protector_, self.choice_ = model.protector, model.choice
         self.classes_ = np.unique(labels)
         return self

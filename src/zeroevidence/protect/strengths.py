@@ -11,11 +11,11 @@ from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.threat import UNPROTECTED
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Evaluation, Options
-from zeroevidence.protect.assessment.class_attacks import assess
+from zeroevidence.protect.assessment.class_attacks import AttackOptions, assess
 from zeroevidence.protect.assessment.labels import Roles, attribute_labels
 from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS, fit_protector, seeded_protector
 from zeroevidence.protect.attributes.protector import EmbeddingProtector
-from zeroevidence.run import Run, Step
+from zeroevidence.run import Run
 
 LimitedMeasure: TypeAlias = Literal["eer", "d_ece"]
 STRENGTHS = (0.0, 0.3, 0.6, 0.8, 1.0, 1.3, 1.6, 2.0, 3.0, 4.5)  # levels of noise that are tried
@@ -122,40 +122,25 @@ def quick_protectors() -> tuple[str, ...]:
 def assess_strengths(
     roles: Roles,
     attribute: str,
-    names: Sequence[str] | None = None,
-    *,
-    parameters: Mapping[str, Any] | None = None,
-    classifiers: Sequence[str] | None = None,
+    candidates: Mapping[str, Mapping[str, Any]] | None = None,
+    attack: AttackOptions = AttackOptions(),
     options: Options = Options(),
     run: Run = Run(),
-    dataset: str = "",
-    progress: Step | None = None,
 ) -> list[Evaluation]:
     """Return the rows of `assess` of protectors at all their strengths, beside unprotected vectors.
 
-    The field `about` of a row has protector and strength. Protectors are those of `quick_protectors` unless `names`
-    are given, with these parameters; the other parameters are those of `assess`.
+    The field `about` of a row has protector and strength. `candidates` are parameters of protectors by kind; those of
+    `quick_protectors` with their defaults unless given. There are no maps; the other parameters are those of `assess`.
     """
     systems: dict[str, EmbeddingProtector] = {}
     points: dict[str, tuple[str, float]] = {UNPROTECTED: (UNPROTECTED, 0.0)}
-    for kind in names or quick_protectors():
+    for kind, parameters in (candidates or {kind: {} for kind in quick_protectors()}).items():
         fitted = fit_at_strengths(kind, roles.train, attribute, parameters=parameters, seed=run.seed)
         for strength, protector in fitted.items():
             name = f"{kind}, noise {strength:g}"
             systems[name], points[name] = protector, (kind, strength)
-    rows = assess(
-        systems,
-        roles,
-        attribute,
-        classifiers=classifiers,
-        map_method="none",
-        options=options,
-        run=run,
-        dataset=dataset,
-        progress=progress,
-    )
     result = []
-    for row in rows:
+    for row in assess(systems, roles, attribute, replace(attack, map_method="none"), options, run):
         kind, strength = points[row.labels["system"]]
         result.append(replace(row, about=replace(row.about, protector=kind, strength=strength)))
     return result

@@ -7,7 +7,7 @@ import pytest
 
 from zeroevidence import Embeddings, Options
 from zeroevidence.measure.attribute import ClassView, attribute_bits
-from zeroevidence.protect import Leace, LinearNuller, Roles, assess
+from zeroevidence.protect import AttackOptions, Leace, LinearNuller, Roles, assess
 
 CORNERS = 2.0 / np.sqrt(3.0) * np.array([[1.0, 0.0], [-0.5, np.sqrt(0.75)], [-0.5, -np.sqrt(0.75)]])
 
@@ -23,7 +23,7 @@ def three_classes(count, tag):
 
 def attacked(protectors, roles, options=None):
     options = options or Options(intervals=0, null=0)
-    rows = assess(protectors, roles, "y", classifiers=["lda"], verification=False, map_method="none", options=options)
+    rows = assess(protectors, roles, "y", AttackOptions(["lda"], verification=False, map_method="none"), options)
     return [row for row in rows if row.about.role != "training"]
 
 

@@ -7,7 +7,7 @@ from tests.effort import slow
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import Options, findings
-from zeroevidence.protect import LinearNuller, Roles, assess
+from zeroevidence.protect import AttackOptions, LinearNuller, Roles, assess
 from zeroevidence.protect.assessment.class_attacks import attribute_scores
 from zeroevidence.protect.assessment.classifiers import CLASSIFIERS
 from zeroevidence.protect.assessment.rows import project_to_plane, zero_entry_flags
@@ -35,7 +35,7 @@ def assessed():
     roles = Roles.split(people(), "sex")
     train = roles.train
     nuller = LinearNuller(shrinkage=0.1).fit(train.vectors, train.attributes["sex"], speakers=train.speakers)
-    return roles, assess({"linear": nuller}, roles, "sex", keep=["accent"], options=OPTIONS)
+    return roles, assess({"linear": nuller}, roles, "sex", AttackOptions(keep=["accent"]), OPTIONS)
 
 
 def found(rows, **labels):
@@ -139,9 +139,9 @@ def test_people_in_two_groups_and_unknown_attackers(assessed):
     with pytest.raises(InputError, match="share"):
         Roles(roles.train, roles.train, roles.test)
     with pytest.raises(UsageError, match="unknown classifier"):
-        assess({}, roles, "sex", classifiers=["oracle"])
+        assess({}, roles, "sex", AttackOptions(["oracle"]))
     with pytest.raises(UsageError, match="at least one classifier of"):
-        assess({}, roles, "sex", classifiers=[])
+        assess({}, roles, "sex", AttackOptions([]))
     with pytest.raises(UsageError, match="call the protector something else"):
         assess({"unprotected": None}, roles, "sex")
 

@@ -16,7 +16,7 @@ from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Evaluation, MeasureResult, Options, findings
 from zeroevidence.evaluation.finding.chance import row_chosen_on_development
 from zeroevidence.measure.pairs.zebra import LN2, evidence_gain
-from zeroevidence.protect import Roles, assess
+from zeroevidence.protect import AttackOptions, Roles, assess
 from zeroevidence.protect.assessment.class_learning import ClassSample, speaker_folds, train_classifiers
 from zeroevidence.protect.assessment.classifiers import CLASSIFIERS
 from zeroevidence.protect.assessment.classifiers.combinations import LogLinear
@@ -54,10 +54,9 @@ def by_attacker(rows):
     return {row.labels["attacker"]: row for row in rows if row.about.role != "training"}
 
 
-def attack(data, classifiers, **options):
+def attack(data, classifiers, options=POINT, **how):
     roles = data if isinstance(data, Roles) else Roles.split(data, "sex")
-    how = {"verification": False, "map_method": "none", "options": POINT} | options
-    return assess({}, roles, "sex", classifiers=classifiers, **how)
+    return assess({}, roles, "sex", AttackOptions(classifiers, verification=False, map_method="none", **how), options)
 
 
 @pytest.mark.parametrize(

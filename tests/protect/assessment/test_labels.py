@@ -7,9 +7,9 @@ import pytest
 
 from zeroevidence import Embeddings, Options
 from zeroevidence.errors import InputError, UsageError
-from zeroevidence.protect import Roles, assess
+from zeroevidence.protect import AttackOptions, Roles, assess
 from zeroevidence.protect.assessment.labels import cut_number, is_number, quantile_boundaries
-from zeroevidence.protect.fitting import fit, shared_boundaries
+from zeroevidence.protect.fitting import FitOptions, fit, shared_boundaries
 
 
 def aged(ages, each=3, start=0):
@@ -88,20 +88,20 @@ def test_few_numbers_stay_classes():
     assert asked.boundaries == ()
     np.testing.assert_array_equal(asked.test.speakers, plain.test.speakers)
     assert set(asked.train.attributes["age"]) == set("01234")
-    assert fit(data, "age", "leace", classes=4).protector.classes_.tolist() == list("01234")
+    assert fit(data, "age", FitOptions("leace", classes=4)).protector.classes_.tolist() == list("01234")
 
 
 def test_rows_and_models_say_the_boundaries():
     data = aged(np.arange(60))
     roles = Roles.split(data, "age", classes=3)
     options = Options(intervals=0, null=0)
-    rows = assess({}, roles, "age", classifiers=["lda"], verification=False, map_method="none", options=options)
+    rows = assess({}, roles, "age", AttackOptions(["lda"], verification=False, map_method="none"), options)
     assert {row.about.boundaries for row in rows} == {roles.boundaries}
     (note,) = (flag for flag in rows[0].flags if flag.code == "number-classes")
     assert all(f"{boundary:g}" in note.sentence for boundary in roles.boundaries)
     assert float(rows[0]["attribute_bits"]) > 0.5
-    assert fit(data, "age", "leace", classes=4).boundaries == (15.0, 30.0, 45.0)
-    assert fit(data, "age", "leace").boundaries == ()
-    models = {name: fit(data, "age", "leace", classes=count) for name, count in (("a", 2), ("b", 3))}
+    assert fit(data, "age", FitOptions("leace", classes=4)).boundaries == (15.0, 30.0, 45.0)
+    assert fit(data, "age", FitOptions("leace")).boundaries == ()
+    models = {name: fit(data, "age", FitOptions("leace", classes=count)) for name, count in (("a", 2), ("b", 3))}
     with pytest.raises(UsageError, match="a, b cut the attribute into different classes"):
         shared_boundaries(models, "age")

@@ -11,7 +11,7 @@ from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import Options, evaluate
 from zeroevidence.evaluation.results import from_json, to_json
 from zeroevidence.measure.pairs.verification import cllr, cllr_min
-from zeroevidence.protect import LinearNuller, Roles, ZeroEvidenceFlow, assess
+from zeroevidence.protect import AttackOptions, LinearNuller, Roles, ZeroEvidenceFlow, assess
 from zeroevidence.protect.assessment.class_attacks import attribute_scores
 from zeroevidence.protect.attributes.flows import LatentClasses, simplex
 from zeroevidence.protect.attributes.flows.linear_map import LinearMap
@@ -226,7 +226,7 @@ def test_rows_of_a_flow_have_its_latent_map_and_its_training():
         for name in ("shared", "classes")
     }
     options = Options(intervals=0, null=0)
-    rows = from_json(to_json(assess(made, roles, "sex", classifiers=["logistic"], options=options)))
+    rows = from_json(to_json(assess(made, roles, "sex", AttackOptions(["logistic"]), options)))
     first = {row.labels["system"]: row for row in reversed(rows) if row.maps}
     assert first["shared"].maps["latent"].mu == pytest.approx(made["shared"].evidence_[0].mu)
     assert first["classes"].maps["latent"].mu is None  # its first coordinate is not the LLR

@@ -17,7 +17,14 @@ from zeroevidence.protect import Transport, default_protector, load_model, save_
 from zeroevidence.protect.assessment.rows import protect
 from zeroevidence.protect.assessment.verification import verification
 from zeroevidence.protect.choice import LEVELS, search, split_people
-from zeroevidence.protect.fitting import DEFAULT_LIMIT, MANY_PEOPLE, default_candidates, fit, why_not_verified
+from zeroevidence.protect.fitting import (
+    DEFAULT_LIMIT,
+    MANY_PEOPLE,
+    FitOptions,
+    default_candidates,
+    fit,
+    why_not_verified,
+)
 from zeroevidence.protect.strengths import Limit
 from zeroevidence.report.attributes import choice_sentence, render_protector_choice
 from zeroevidence.run import Run
@@ -39,7 +46,7 @@ def eer_at(data, kind, level):
     """The mean EER of a protector at one level, fitted and noised anew in each fold."""
     eers = []
     for number, fold in enumerate(split_people(data, "sex")):
-        model = fit(fold.train, "sex", kind, parameters={"noise": level, "noise_seed": number})
+        model = fit(fold.train, "sex", FitOptions(kind, {"noise": level, "noise_seed": number}))
         vectors = np.asarray(protect(fold.others, model.protector).vectors)
         eers.append(fold.verifier.rates(vectors, vectors)[0])
     return np.mean(eers)
@@ -103,7 +110,7 @@ def test_where_no_protector_keeps_to_the_limit():
 
 
 def test_other_attributes_are_reported_and_saved(choice, tmp_path):
-    model = fit(aged(seed=0), "sex", "leace", limit="eer=+5%")
+    model = fit(aged(seed=0), "sex", FitOptions("leace", limit="eer=+5%"))
     age, accent = model.choice.kept
     assert (age.name, age.boundaries, accent.name, accent.boundaries) == ("age", (30.0, 40.0, 50.0), "accent", ())
     assert age.unprotected > 0.3
@@ -133,7 +140,7 @@ def test_the_default_is_within_one_point(data):
     quiet = [protector.set_params(noise=0.0) for protector in (transformer.protector_, model.protector)]
     np.testing.assert_array_equal(*(protector.transform(data.vectors) for protector in quiet))
     with pytest.raises(UsageError, match="neither a second attribute nor a preset"):
-        fit(data, "sex", keep="sex", limit="eer=+5%")
+        FitOptions(keep="sex", limit="eer=+5%")
 
 
 def test_what_the_default_is_where_nobody_can_be_verified(data):
@@ -146,7 +153,7 @@ def test_what_the_default_is_where_nobody_can_be_verified(data):
     assert why_not_verified(voices(people=6), "sex") == "sex 'f' has fewer than 4 people"
     assert why_not_verified(data, "sex") is None
     with pytest.raises(UsageError, match="name the protector that the parameters are for"):
-        fit(data, "sex", parameters={"epochs": 3})
+        FitOptions(parameters={"epochs": 3})
 
 
 def test_flows_are_tried_where_people_are_many(data):

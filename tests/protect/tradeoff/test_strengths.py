@@ -10,7 +10,7 @@ from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Options
 from zeroevidence.evaluation.finding.beside import front_points, on_front
 from zeroevidence.evaluation.results import from_json, to_json
-from zeroevidence.protect import Roles
+from zeroevidence.protect import AttackOptions, Roles
 from zeroevidence.protect.strengths import STRENGTHS, Limit, assess_strengths, fit_at_strengths, set_strength
 from zeroevidence.report.attributes import render_pareto_front
 
@@ -46,7 +46,7 @@ def test_points_that_nothing_beats():
 
 def test_the_front_over_strengths(data):
     options = Options(intervals=0, null=0)
-    rows = assess_strengths(Roles.split(data, "sex"), "sex", ["leace"], classifiers=["logistic"], options=options)
+    rows = assess_strengths(Roles.split(data, "sex"), "sex", {"leace": {}}, AttackOptions(["logistic"]), options)
     points = front_points(rows)
     assert [(point.protector, point.strength) for point in points] == [
         ("unprotected", 0.0),

@@ -154,13 +154,13 @@ def front(
     --------
     >>> import numpy as np
     >>> import zeroevidence as ze
-    >>> from zeroevidence.protect import Roles
+    >>> from zeroevidence.protect import AttackOptions, Roles
     >>> from zeroevidence.protect.strengths import assess_strengths
     >>> people, sex = np.repeat(np.arange(24), 4).astype(str), np.repeat(np.tile(["f", "m"], 12), 4)
     >>> vectors = np.random.default_rng(0).normal(size=(96, 6)) + 2.0 * (sex == "f")[:, None]
     >>> roles = Roles.split(ze.Embeddings(vectors, None, people, {"sex": sex}), "sex")
     >>> options = ze.Options(intervals=0, null=0)
-    >>> rows = assess_strengths(roles, "sex", ["leace"], classifiers=["logistic"], options=options)
+    >>> rows = assess_strengths(roles, "sex", {"leace": {}}, AttackOptions(["logistic"]), options)
     >>> ax = ze.plot.front(rows)
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('EER (%)', 'D_ECE (bits)')

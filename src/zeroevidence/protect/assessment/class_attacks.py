@@ -61,20 +61,54 @@ def attribute_scores(scores: FloatArray, positive: BoolArray, ids: StrArray, spe
     )
 
 
+@dataclass(frozen=True, slots=True)
+class AttackOptions:
+    """Who attacks, and what is reported beside.
+
+    Parameters
+    ----------
+    classifiers
+        Names of registered classifiers; all unless given.
+    cross_validated
+        Whether cross-validation over the people that attackers learn from chooses settings and the strongest attacker.
+        Otherwise settings are the usual ones, no classifier combines others, and the strongest on the tested people
+        comes first.
+    keep
+        Further attributes to report.
+    verification
+        Whether to verify speakers too.
+    map_method
+        How to map test vectors to a plane.
+    dataset
+        A label of all rows.
+    """
+
+    classifiers: Sequence[str] | None = None
+    cross_validated: bool = True
+    keep: Sequence[str] = ()
+    verification: bool = True
+    map_method: MapMethod = "pca"
+    dataset: str = ""
+
+    def kinds(self) -> list[ClassifierKind]:
+        """Return the classifiers, each once."""
+        names = tuple(CLASSIFIERS) if self.classifiers is None else self.classifiers
+        if not names:
+            raise UsageError(f"expected at least one classifier of {', '.join(CLASSIFIERS)}")
+        kinds = [CLASSIFIERS.find(name) for name in dict.fromkeys(names)]
+        combining = [kind.name for kind in kinds if kind.combines]
+        if combining and not any(kind.learns_from == "vectors" for kind in kinds):
+            raise UsageError(f"{combining[0]} combines classifiers of vectors; name some of these too")
+        return kinds
+
+
 def assess(
     protectors: Mapping[str, Any],
     roles: Roles,
     attribute: str,
-    *,
-    keep: Sequence[str] = (),
-    classifiers: Sequence[str] | None = None,
-    cross_validated: bool = True,
-    verification: bool = True,
-    map_method: MapMethod = "pca",
+    attack: AttackOptions = AttackOptions(),
     options: Options = Options(),
     run: Run = Run(),
-    dataset: str = "",
-    progress: Callable[[int, int], None] | None = None,
 ) -> list[Evaluation]:
     """Attack every protector's output, beside unprotected vectors.
 
@@ -86,26 +120,12 @@ def assess(
         Who is used for what.
     attribute
         The attribute that should be concealed.
-    keep
-        Further attributes to report.
-    classifiers
-        Names of registered classifiers; all unless given.
-    cross_validated
-        Whether cross-validation over the people that attackers learn from chooses settings and the strongest attacker.
-        Otherwise settings are the usual ones, no classifier combines others, and the strongest on the tested people
-        comes first.
-    verification
-        Whether to verify speakers too.
-    map_method
-        How to map test vectors to a plane.
+    attack
+        Who attacks, and what is reported beside.
     options
         How to measure.
     run
-        Seed of the attackers and of the intervals, and level of these.
-    dataset
-        A label of all rows.
-    progress
-        Called with the number of attacks done and to be done.
+        Seed of the attackers and of the intervals, level of these, and the progress in attacks.
 
     Returns
     -------
@@ -117,51 +137,40 @@ def assess(
     >>> people, sex = np.repeat(np.arange(24), 4).astype(str), np.repeat(np.tile(["f", "m"], 12), 4)
     >>> vectors = np.random.default_rng(0).normal(size=(96, 6)) + 2.0 * (sex == "f")[:, None]
     >>> roles = Roles.split(Embeddings(vectors, np.arange(96).astype(str), people, {"sex": sex}), "sex")
-    >>> rows = assess({}, roles, "sex", classifiers=["logistic"], options=Options(intervals=0, null=0))
+    >>> rows = assess({}, roles, "sex", AttackOptions(["logistic"]), Options(intervals=0, null=0))
     >>> [row.about.role for row in rows]
     ['control', 'training', 'utility']
     """
-    kinds = _find_classifiers(classifiers)
+    kinds = attack.kinds()
     if UNPROTECTED in protectors:
         raise UsageError(f"{UNPROTECTED!r} is the name of unprotected vectors; call the protector something else")
     systems: dict[str, Any] = {UNPROTECTED: None, **protectors}
-    total, done = len(systems) * (len((attribute, *keep)) * len(kinds) + verification), 0
+    total, done = len(systems) * ((1 + len(attack.keep)) * len(kinds) + attack.verification), 0
+    step = run.progress("attacking", "attacks")
 
     def advance(count: int) -> None:
         nonlocal done
         done += count
-        if progress is not None and count:
-            progress(done, total)
+        if count:
+            step(done, total)
 
     rows: list[Evaluation] = []
     groups: list[tuple[slice, FigureData]] = []
     for name, protector in systems.items():
         sides = {side: protect(getattr(roles, side), protector) for side in ("attack", "test")}
-        labels = {"system": name, **({"dataset": dataset} if dataset else {})}
+        labels = {"system": name, **({"dataset": attack.dataset} if attack.dataset else {})}
         system = _System(**sides, labels=labels, advance=advance)
-        for target in (attribute, *keep):
+        for target in (attribute, *attack.keep):
             boundaries = roles.boundaries if target == attribute else ()
-            group = _Target(system, target, boundaries, options, run).attacked(kinds, cross_validated)
+            group = _Target(system, target, boundaries, options, run).attacked(kinds, attack.cross_validated)
             shown = protector if target == attribute else None
-            figures = figure_data(system.test, target, map_method, run.seed, shown, roles.test)
+            figures = figure_data(system.test, target, attack.map_method, run.seed, shown, roles.test)
             groups.append((slice(len(rows), len(rows) + len(group)), figures))
             rows += group
-        if verification:
+        if attack.verification:
             rows.append(verify(roles.train, sides, labels, options, run))
             advance(1)
     return add_choice_flags(flag_rows(order_by_strength(rows, groups)), [place for place, _ in groups])
-
-
-def _find_classifiers(names: Sequence[str] | None) -> list[ClassifierKind]:
-    """Return the registered classifiers of these names, all of them if None; each once."""
-    chosen = tuple(CLASSIFIERS) if names is None else tuple(names)
-    if not chosen:
-        raise UsageError(f"expected at least one classifier of {', '.join(CLASSIFIERS)}")
-    kinds = [CLASSIFIERS.find(name) for name in dict.fromkeys(chosen)]
-    combining = [kind.name for kind in kinds if kind.combines]
-    if combining and not any(kind.learns_from == "vectors" for kind in kinds):
-        raise UsageError(f"{combining[0]} combines classifiers of vectors; name some of these too")
-    return kinds
 
 
 @dataclass(frozen=True, slots=True)

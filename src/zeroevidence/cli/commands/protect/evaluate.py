@@ -13,12 +13,18 @@ from zeroevidence.cli.output import Output, output_options
 from zeroevidence.data.files import naming_file
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Options
-from zeroevidence.protect.assessment.class_attacks import assess
+from zeroevidence.protect.assessment.class_attacks import AttackOptions, assess
 from zeroevidence.protect.assessment.classifiers import CLASSIFIERS
 from zeroevidence.protect.assessment.labels import Roles
 from zeroevidence.protect.assessment.rows import MapMethod
 from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS
-from zeroevidence.protect.fitting import fit_protectors, protectors_that_keep, shared_boundaries, suitable_protectors
+from zeroevidence.protect.fitting import (
+    FitOptions,
+    fit_protectors,
+    protectors_that_keep,
+    shared_boundaries,
+    suitable_protectors,
+)
 from zeroevidence.protect.models import load_model
 from zeroevidence.protect.strengths import assess_strengths, quick_protectors
 from zeroevidence.run import Run, setting
@@ -93,13 +99,13 @@ def command(inputs: LabelledInputs, attack: _Attack, options: Options, run: Run,
     from zeroevidence.report.attributes import render_attribute_classes, render_pareto_front
 
     attack.check(inputs)
-    settings: dict[str, Any] = {
-        "classifiers": attack.classifiers or None,
-        "options": options,
-        "run": run,
-        "dataset": inputs.name,
-        "progress": run.progress("attacking", "attacks"),
-    }
+    attackers = AttackOptions(
+        attack.classifiers or None,
+        keep=attack.keep,
+        verification=not attack.no_verification,
+        map_method=attack.map_method,
+        dataset=inputs.name,
+    )
     style: dict[str, Any] = {"signatures": output.signatures, "estimate": output.estimate}
     with naming_file(inputs.embeddings):
         fitted = {folder: load_model(folder) for folder in attack.models}
@@ -107,22 +113,17 @@ def command(inputs: LabelledInputs, attack: _Attack, options: Options, run: Run,
         roles = Roles.split(
             inputs.read(), inputs.attribute, classes=inputs.classes, boundaries=boundaries, seed=run.seed
         )
+        parameters = attack.training.parameters
         if attack.front:
-            settings["parameters"] = attack.training.parameters
-            points = assess_strengths(roles, inputs.attribute, attack.kinds or None, **settings)
+            candidates = dict.fromkeys(attack.kinds, parameters)
+            points = assess_strengths(roles, inputs.attribute, candidates, attackers, options, run)
             text = render_pareto_front(points, output.format, **style)
         else:
+            kept, kind = next(iter(attack.keep), None), next(iter(attack.kinds), None)
+            settings = FitOptions(kind, parameters, attack.training.preset, kept)
             protectors = suitable_protectors(fitted, roles) or fit_protectors(
-                attack.kinds or None,
-                roles.train,
-                inputs.attribute,
-                keep=attack.keep[0] if attack.keep else None,
-                parameters=attack.training.parameters,
-                preset=attack.training.preset,
-                seed=run.seed,
-                progress=lambda kind: run.progress(f"training {kind}", "epochs"),
+                attack.kinds, roles.train, inputs.attribute, settings, run
             )
-            settings |= {"keep": attack.keep, "verification": not attack.no_verification}
-            rows = assess(protectors, roles, inputs.attribute, map_method=attack.map_method, **settings)
+            rows = assess(protectors, roles, inputs.attribute, attackers, options, run)
             text = render_attribute_classes(rows, output.format, **style)
     output.emit(text)

@@ -23,6 +23,7 @@ from zeroevidence.protect.fitting import (
     KEEPING_PROTECTOR,
     MANY_PEOPLE,
     PLAIN_PROTECTOR,
+    FitOptions,
     cut_into_classes,
     fit,
     protectors_that_keep,
@@ -184,18 +185,10 @@ def command(inputs: LabelledInputs, choice: _Choice, run: Run) -> None:
         searched = limit is not None or (choice.is_open and reason is None)
         if searched:
             echo(f"choosing the strongest protection within {limit or DEFAULT_LIMIT}", err=True)
-        model = fit(
-            data,
-            inputs.attribute,
-            choice.kind,
-            classes=inputs.classes,
-            keep=choice.keep,
-            parameters=choice.training.parameters,
-            preset=choice.training.preset,
-            limit=limit,
-            seed=run.seed,
-            progress=run.progress(*(("choosing", "steps") if searched else ("training", "epochs"))),
+        options = FitOptions(
+            choice.kind, choice.training.parameters, choice.training.preset, choice.keep, inputs.classes, limit
         )
+        model = fit(data, inputs.attribute, options, run)
         save_model(model, folder, overwrite=choice.overwrite)
     print_written(folder)
     if model.choice is None and choice.is_open:
