@@ -20,7 +20,8 @@ from tests.report.verdict.made import (
 from zeroevidence.evaluation import MeasureResult, findings
 from zeroevidence.evaluation.finding.facts import NamedPeople
 from zeroevidence.evaluation.rows.about import TrainingEffort
-from zeroevidence.report.verdict.details import exposed_share, most_exposed, named_for_everybody, named_people
+from zeroevidence.report.verdict.identity import exposed_share, most_exposed, named_for_everybody
+from zeroevidence.report.verdict.summary import named_people
 from zeroevidence.uncertainty.null import Null
 
 NAMED = listed_people([1.0] * 2 + [0.0] * 18, named=(True,) * 2 + (False,) * 18)

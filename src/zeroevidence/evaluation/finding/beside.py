@@ -68,9 +68,7 @@ def _flags_beside(row: Evaluation, other_rows: Sequence[Evaluation]) -> list[Fla
         return []
     if row.about.role in ("room", "protocol"):
         return []
-    flags = []
-    if not any(other.about.role == "control" for other in other_rows):
-        flags.append(flag("no-positive-control"))
+    controlled = any(other.about.role == "control" for other in other_rows)
     cheaper = dict.fromkeys(
         other.about.threat.name
         for other in other_rows
@@ -82,7 +80,8 @@ def _flags_beside(row: Evaluation, other_rows: Sequence[Evaluation]) -> list[Fla
         and other.labels.get("system") == row.labels.get("system")
         and learns_less(row, other)
     )
-    return [*flags, *(flag("weaker-than-cheaper", cheaper=name) for name in cheaper)]
+    weaker = (flag("weaker-than-cheaper", cheaper=name) for name in cheaper)
+    return [*([] if controlled else [flag("no-positive-control")]), *weaker]
 
 
 def learns_less(row: Evaluation, other: Evaluation) -> bool:

@@ -1,4 +1,4 @@
-"""The verdict on how well people are recognised.
+"""The verdict on how well people are recognised, with what an average does not say: single people, rooms, protocols.
 
 Four rules keep it honest. It rests on the attacker who did best on other people, and its limits on all attackers that
 were tried. An attacker who fails proves no privacy: without a control on unprotected speech nothing follows from the
@@ -17,15 +17,8 @@ from zeroevidence.attack.attackers import ATTACKERS
 from zeroevidence.evaluation import Evaluation, Finding
 from zeroevidence.evaluation.finding.facts import Level, NamedPeople
 from zeroevidence.evaluation.resampling import SHOWN
+from zeroevidence.evaluation.rows.about import Protocol
 from zeroevidence.measure.pairs.zebra import tag_odds, tag_of
-from zeroevidence.report.verdict.details import (
-    exposed_share,
-    most_exposed,
-    named_for_everybody,
-    named_people,
-    protocol_sentences,
-    room_sentences,
-)
 from zeroevidence.report.verdict.phrases import (
     Verdict,
     capitalise,
@@ -38,6 +31,7 @@ from zeroevidence.report.verdict.phrases import (
     how_chosen,
     most_given_away,
     named_share,
+    p_value_text,
     paragraph,
     percent,
     removed_before,
@@ -48,8 +42,17 @@ from zeroevidence.report.verdict.phrases import (
     unbroken,
     vacuous_limit,
 )
-from zeroevidence.report.verdict.summary import ON_AVERAGE, assessment, next_commands, summary
+from zeroevidence.report.verdict.summary import ON_AVERAGE, assessment, named_people, next_commands, summary
+from zeroevidence.uncertainty.level import percent as level_text
+from zeroevidence.uncertainty.spread import upper_share_limit
 
+_MOST_LISTED = 5  # people
+_SEX = {"told": "told", "heard": "heard by a classifier"}
+_VOICE_NOT_TESTED = "Whether it is the voice or the room and the microphone that gives people away was not tested."
+_ROOM_NOT_FOUND = (
+    "Pauses and channel of the recordings, without any voice, are not told apart from guessing; that rooms or devices "
+    "give nobody away does not follow."
+)
 _UNPROTECTED: dict[Level, str] = {
     "recognised": "Unprotected recordings are recognised; no protection was measured",
     "leaks": "Unprotected recordings give something away; no protection was measured",
@@ -84,7 +87,7 @@ def identity_verdict(finding: Finding) -> Verdict:
     sentences = [
         f"{_who(finding)} {learned}",
         *rest,
-        chance_sentence(row, finding.tested, "these results" if row.is_search else "this"),
+        chance_sentence(finding, "these results" if row.is_search else "this"),
         *_several_recordings(finding),
         *protocol_sentences(finding),
         *(most_exposed(finding) if row.is_search else ()),
@@ -214,10 +217,8 @@ def _compared(finding: Finding) -> list[str]:
 def _several_recordings(finding: Finding) -> list[str]:
     """The sentence on an attacker who holds several recordings of a person."""
     recordings = finding.row.recordings
-    if recordings is None or finding.tested.beaten is False:
-        return []
-    held = [k for k in SHOWN if k in recordings.held and k > 1]
-    if not held:
+    held = [] if recordings is None else [k for k in SHOWN if k in recordings.held and k > 1]
+    if recordings is None or not held or finding.tested.beaten is False:
         return []
     top = percent(recordings.top1[recordings.held.index(held[-1])])
     return [f"From {held[-1]} recordings of the same person together, the right name follows in {top} of cases."]
@@ -252,3 +253,116 @@ def _learned_bits(alid: float | None) -> str:
     if alid is None:
         return ""
     return " and is misled on average" if alid <= -0.005 else f" and learns {_two_digits(alid)} bits on average"
+
+
+def exposed_share(finding: Finding) -> list[str]:
+    """Limits on how many people like these are exposed, and on how many have a recording worse than any here."""
+    row, share, highest = finding.row, finding.exposed_share, finding.row.number("lid_max")
+    if share is None:
+        return []
+    sentences, sure = [], f"with {level_text(row.setup.level)} confidence at most"
+    if share < 1.0 and not finding.is_exposure_missed:
+        sentences.append(
+            f"{capitalise(sure)} {percent(share)} of people like these give away more than one bit on average, which "
+            "makes them more than twice as likely as before."
+        )
+    if highest is not None and 0.0 < highest < log2(row.counts["identities"]) - 0.005:
+        search, rest = row.setup.search, ""
+        # Calibrations that differ by fold do not order the recordings of all people.
+        if search is not None and not (search.cross_fitted or search.folds):
+            few = upper_share_limit(0, row.counts["speakers"], row.setup.level)
+            rest = f"; {sure} {percent(float(few))} of people have one that gives away more"
+        sentences.append(f"The most telling recording gives away {highest:.2f} bits{rest}.")
+    return sentences
+
+
+def most_exposed(finding: Finding) -> list[str]:
+    """Who is named; where nobody is, who is named most often, unless the attacker is not told apart from chance."""
+    people, names, worst = finding.row.people, finding.named.names or (), finding.most_exposed
+    if names and not finding.named.may_be_chance:
+        more = "" if len(names) <= _MOST_LISTED else f" and {len(names) - _MOST_LISTED} more"
+        return [f"Those who are named: {', '.join(names[:_MOST_LISTED])}{more}."]
+    # By chance somebody always is; and that nobody has recordings enough is said of those who are named.
+    if people is None or finding.tested.beaten is False or not finding.named.counted:
+        return []
+    if worst is None:
+        return ["Nobody is named outright."]
+    falsely = 0.0 if people.falsely is None else people.falsely[worst]
+    if people.linked[worst] <= falsely:
+        return ["Nobody is named more often in their own recordings than in those of others."]
+    others = f", and falsely in {percent(falsely)} of those of others" if people.falsely is not None else ""
+    return [
+        f"The most exposed person, {people.speaker[worst]}, is named in {percent(people.linked[worst])} of "
+        f"{people.trials[worst]} recordings{others}."
+    ]
+
+
+def named_for_everybody(finding: Finding) -> list[str]:
+    """People whose names come up whoever speaks: a false accusation, and little evidence where it is right."""
+    people, places = finding.row.people, finding.hubs
+    if people is None or people.falsely is None or not places:
+        return []
+    falsely = people.falsely
+    worst = max(places, key=lambda place: falsely[place])
+    name, linked = people.speaker[worst], people.linked[worst]
+    several = f"The names of {len(places)} people come up for everybody, most often that of {name}: it"
+    first = several if len(places) > 1 else f"The name of {name} comes up for everybody: it"
+    rightly = "none of the person's own"
+    if linked > 0.0:
+        rightly = f"{percent(linked)} of the person's own, which therefore says less than it seems to"
+    return [
+        f"{first} is put to {percent(falsely[worst])} of other people's recordings, which accuses the wrong person, "
+        f"and to {rightly}."
+    ]
+
+
+def room_sentences(finding: Finding) -> list[str]:
+    """What pauses and channel give away without a voice, in bits; a control that finds nobody says so of a leak."""
+    room, rows, chance = finding.room, finding.rows, finding.chance
+    tried = [i for i in (room.after, room.before) if i is not None]
+    if not room.beyond_chance:
+        leaks = finding.level in ("recognised", "leaks") or finding.named.beyond_chance > 0
+        at_chance = bool(tried) and all(chance[i].beaten is False for i in tried)
+        return [_ROOM_NOT_FOUND if at_chance else _VOICE_NOT_TESTED] if leaks else []
+    number, when, also = room.beyond_chance[0], "", "; so this is about recordings, and not about voices alone"
+    bits = {i: f"{max(rows[i].number('alid') or 0.0, 0.0):.2f}" for i in tried}
+    if number == room.after:
+        when = " after protection"
+        also = f"{'' if room.before is None else f'; before protection it is {bits[room.before]}'}{also}"
+    elif room.after is not None:  # then the attack hears other recordings than this one
+        hidden = chance[room.after].beaten is False
+        when, also = " before protection", "; after protection they are not told apart from guessing" if hidden else ""
+    tested = p_value_text(rows[number], chance[number].p_value or 0.0)
+    most = f"{log2(rows[number].counts['identities']):.2f} bits{when} ({tested}){also}"
+    return [f"Without any voice, pauses and channel of the recordings give away {bits[number]} of {most}."]
+
+
+def protocol_sentences(finding: Finding) -> list[str]:
+    """What the same attacker learns under the other protocol that promised most on development people."""
+    best = finding.other_protocol
+    if best is None:
+        return []
+    protocol, promised = best.about.protocol, best.about.development or 0.0
+    if protocol is None or promised <= (finding.row.about.development or 0.0):
+        return ["No other protocol that was tried promised more on other people."]
+    return [
+        f"Under the protocol that promised most on other people ({protocol_text(protocol)}), which is not that of the "
+        f"numbers above, the same attacker puts the right name to {percent(best.number('top1') or 0.0)} of "
+        f"{best.counts['trials']} trials, and a trial gives away {max(best.number('alid') or 0.0, 0.0):.2f} bits."
+    ]
+
+
+def protocol_text(protocol: Protocol) -> str:
+    """Return a protocol in words.
+
+    Examples
+    --------
+    >>> protocol_text(Protocol(4, tried=3, sex="told"))
+    '4 recordings enrolled, 3 of one person tried together, people of the same sex searched for, the sex being told'
+    """
+    enrolled = f"{protocol.enrolled} recording{'s'[: protocol.enrolled > 1]} enrolled"
+    tried = "one tried at a time" if protocol.tried == 1 else f"{protocol.tried} of one person tried together"
+    searched = "everybody searched"
+    if protocol.sex is not None:
+        searched = f"people of the same sex searched for, the sex being {_SEX[protocol.sex]}"
+    return f"{enrolled}, {tried}, {searched}"

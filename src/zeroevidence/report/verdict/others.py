@@ -46,7 +46,7 @@ def attribute_verdict(finding: Finding, further: Sequence[Finding] = ()) -> Verd
         f"{_subject(finding)} {share}{removed_before(finding)}.",
         *vacuous_limit(finding.limited["d_ece"]),
         "Nothing removed would be perfect privacy.",
-        chance_sentence(row, finding.tested),
+        chance_sentence(finding),
         *_other_attackers(finding),
         *([f"From all recordings of one person together it is {together}."] if together else []),
         *_utility(finding),

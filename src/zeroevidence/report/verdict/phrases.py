@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from math import log10
 
 from zeroevidence.evaluation import Evaluation, Finding
-from zeroevidence.evaluation.finding.chance import Chance
 from zeroevidence.evaluation.finding.facts import Choice, Level, LimitedValue, TrainingCurve
 from zeroevidence.measure.pairs.zebra import D_ECE_MAX
 from zeroevidence.report.layout import interval_title, p_text
@@ -230,8 +229,9 @@ def most_given_away(finding: Finding) -> str:
     return f"Of {len(rows)} results, {name} gives most away{share}{_beside_chance(finding, finding.by_system)}"
 
 
-def chance_sentence(row: Evaluation, chance: Chance, tested: str = "this") -> str:
+def chance_sentence(finding: Finding, tested: str = "this") -> str:
     """Whether chance explains the result, by its test or, without one, by its interval."""
+    row, chance = finding.row, finding.tested
     if chance.beaten is None and chance.too_few:
         return f"People are too few to test whether chance shows as much; that takes at least {LEAST_PEOPLE}."
     if chance.beaten is None and chance.p_value is None:

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from zeroevidence.attack.attackers import ATTACKERS, usual_attackers
 from zeroevidence.data.folds import FEW_PEOPLE, FOLDS
 from zeroevidence.evaluation import Evaluation, Finding
-from zeroevidence.evaluation.finding.facts import Level
+from zeroevidence.evaluation.finding.facts import Level, NamedPeople
 from zeroevidence.evaluation.rows.evaluation import number_or_none
+from zeroevidence.measure.search.rank import NAMED_SHARE, named_by_guessing
 from zeroevidence.report.layout import one_line
-from zeroevidence.report.verdict.details import named_people, short_room_sentence
 from zeroevidence.report.verdict.phrases import (
     chance_sentence,
     confidence,
@@ -23,25 +25,33 @@ from zeroevidence.report.verdict.phrases import (
     how_chosen,
     most_given_away,
     named_share,
+    p_value_text,
     percent,
     removed_before,
     removed_share,
     system_text,
     unbroken,
 )
+from zeroevidence.uncertainty.level import percent as level_text
 
 ON_AVERAGE: tuple[Level, ...] = ("not-found", "inconclusive")  # and yet single people may be named
 NEXT_COMMANDS = "Next, with your own names of folders:"
+_NEXT: dict[Level, str] = {
+    "too-few": f"Measure again with at least {FEW_PEOPLE} people.",
+    "recognised": "Do not treat these recordings as anonymous; a stronger protection is needed, measured in the same "
+    "way.",
+    "leaks": "Weigh this against your purpose, knowing that a better attacker may learn more, or protect more "
+    "strongly.",
+    "inconclusive": "First show that the attack works on unprotected speech; without that its failure means nothing.",
+}
 _AUDIT = "zeroevidence audit ORIGINAL --anonymised ANONYMISED -o OUT"
 
 
 def summary(finding: Finding) -> tuple[str, ...]:
     """Return the sentences on a finding about people or an attribute; people who are named are counted."""
-    people: list[str] = []
-    beside: list[str] = []
-    if finding.question == "identity":
-        people = [named_people(finding.named)] if finding.row.is_search else []
-        beside = [*short_room_sentence(finding), *_people_used(finding.row)]
+    identity = finding.question == "identity"
+    people = [named_people(finding.named)] if identity and finding.row.is_search else []
+    beside = [*_room_sentence(finding), *_people_used(finding.row)] if identity else []
     sentences = (
         _tried(finding),
         _by_whom(finding),
@@ -56,18 +66,15 @@ def summary(finding: Finding) -> tuple[str, ...]:
 
 def short_sentence(finding: Finding) -> str:
     """Return what the attacker that counts learns, beside guessing and unprotected speech, as it was measured."""
-    row, plain = finding.row, finding.unprotected
+    row = finding.row
+    measure, share = ("top1", percent) if row.is_search else ("d_ece", evidence_share)
+    measured, before = share(row.number(measure) or 0.0), number_or_none(finding.unprotected, measure)
+    learned, guess = f"The doubt whether two recordings are of one person shrinks by {measured}", 0.0
     if row.is_search:
-        people, before = row.counts["identities"], number_or_none(plain, "top1")
-        measured = percent(row.number("top1") or 0.0)
-        learned = f"The right one of {people} people is named in {measured} of recordings"
-        guess, without = percent(1.0 / people), "" if before is None else percent(before)
-    else:
-        evidence = number_or_none(plain, "d_ece")
-        measured = evidence_share(row.number("d_ece"))
-        learned = f"The doubt whether two recordings are of one person shrinks by {measured}"
-        guess, without = percent(0.0), "" if evidence is None else evidence_share(evidence)
-    return unbroken(f"{learned}; guessing {guess}{f', unprotected {without}' if without else ''}.")
+        people = row.counts["identities"]
+        learned, guess = f"The right one of {people} people is named in {measured} of recordings", 1.0 / people
+    without = "" if before is None else f", unprotected {share(before)}"
+    return unbroken(f"{learned}; guessing {percent(guess)}{without}.")
 
 
 def assessment(finding: Finding, sentences: Sequence[str]) -> str:
@@ -129,6 +136,53 @@ def _people_used(row: Evaluation) -> list[str]:
         f"their settings on {spent.development_people} more, because nobody is judged by an attacker who knows them.",
         f"Where the data do not fix who is evaluated, all {given} can be evaluated in turn, for {FOLDS} times the "
         f"work (--folds {FOLDS}).",
+    ]
+
+
+def named_people(named: NamedPeople) -> str:
+    """How many people are named in nearly all of their recordings, at most how many like them, and by chance."""
+    row, counted, people, result = named.row, named.counted, named.row.people, named.row.metrics.get("people_named")
+    often = f"named in at least {percent(NAMED_SHARE)} of their recordings"
+    if people is None:
+        return "Whether single people are named in nearly all of their recordings was not counted."
+    if not counted:
+        return "Nobody has two recordings, so nobody can be counted as named in nearly all of them."
+    if result is None or named.names is None:
+        linked = sum(people.linked[place] >= NAMED_SHARE for place in counted)
+        are = f"{linked} of {len(counted)} people {'is' if linked == 1 else 'are'}" if linked else "Nobody is"
+        return f"{are} {often}; whether their names come up for everybody was not counted."
+    count = len(named.names)
+    people_counted = "people" if len(counted) == len(people.trials) else "people with two recordings or more"
+    who = f"{count or 'None'} of {len(counted)} {people_counted} {'are' if count > 1 else 'is'}"
+    if len(people.speaker) < row.counts.get("speakers", 0):  # only the most exposed are listed
+        who = f"{percent(float(result))} of people are"
+    limit = ""
+    if result.bound is not None and result.low is not None:
+        # Of most people, or where the limit rules nothing out, the lower end says more.
+        lower = float(result) > 0.5 or percent(result.bound) == percent(1.0)
+        end = f"at least {percent(result.low)}" if lower else f"at most {percent(result.bound)}"
+        limit = f" ({level_text(row.setup.level)} confidence: {end} of people like these)"
+    if result.null is not None:
+        chance = f"; with names exchanged at random it would be {percent(result.null.mean)} of them"
+        if count and result.p_value is not None and named.may_be_chance:
+            chance += f", so this may be chance ({p_value_text(row, result.p_value)})"
+    else:
+        guessing = named_by_guessing(np.array(people.trials), row.counts["identities"])
+        chance = f"; guessing would do so to {percent(guessing)} of them"
+    return f"{who} {often}{limit}{chance}."
+
+
+def _room_sentence(finding: Finding) -> list[str]:
+    """What is found in the attacked recordings without any voice; nothing where that is not beyond chance."""
+    room = finding.room
+    attacked, recordings = room.after, "protected recordings"
+    if attacked is None:
+        attacked, recordings = room.before, "unprotected recordings"
+    if attacked is None or attacked not in room.beyond_chance:
+        return []
+    return [
+        "This is about recordings, and not about voices alone: from pauses and channel, without any voice, the right "
+        f"name follows for {percent(finding.rows[attacked].number('top1') or 0.0)} of the {recordings}."
     ]
 
 
@@ -205,7 +259,7 @@ def _learned(finding: Finding) -> str:
 
 
 def _sure(finding: Finding) -> str:
-    sentence, works = chance_sentence(finding.row, finding.tested), finding.control_works
+    sentence, works = chance_sentence(finding), finding.control_works
     if finding.tested.beaten is not False or finding.row.about.is_bound:
         return sentence
     alike = sentence.rstrip(".")
@@ -220,30 +274,20 @@ def _sure(finding: Finding) -> str:
 
 
 def _next(finding: Finding) -> str:
-    about, level = finding.row.about, finding.level
-    if level == "too-few":
-        return f"Measure again with at least {FEW_PEOPLE} people."
+    about, level, people = finding.row.about, finding.level, finding.wanted_people
     if level == "untested":
         tested = finding.tested.p_value is not None
         test = "more permutations in the test against chance" if tested else "the test against chance switched on"
         return f"Before anything is decided, repeat this with {test}."
-    if about.role == "floor" and level in ("recognised", "leaks"):
-        return "Look for the fault in the test: noise gives nobody away."
+    if level in ("recognised", "leaks") and about.is_bound:
+        noise = "Look for the fault in the test: noise gives nobody away."
+        return noise if about.role == "floor" else "Next, measure a protection against the same attacker."
     if level in ON_AVERAGE and finding.question == "identity" and finding.named.beyond_chance:
         return "Do not treat the recordings of those who are named as anonymous; a stronger protection is needed."
-    if level in ("recognised", "leaks") and about.is_bound:
-        return "Next, measure a protection against the same attacker."
-    if level == "recognised":
-        return "Do not treat these recordings as anonymous; a stronger protection is needed, measured in the same way."
-    if level == "leaks":
-        return (
-            "Weigh this against your purpose, knowing that a better attacker may learn more, or protect more strongly."
-        )
     if level == "not-found":
-        people = finding.wanted_people
         more = "more people" if people is None else f"{people} people, with whom the limit would be half as far away"
         return f"Before release, try stronger attackers and {more}: that this one failed is no proof."
-    return "First show that the attack works on unprotected speech; without that its failure means nothing."
+    return _NEXT[level]
 
 
 def _data(row: Evaluation) -> list[str]:
