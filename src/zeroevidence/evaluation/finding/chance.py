@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log2
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -14,6 +15,12 @@ from zeroevidence.measure.measures import MEASURES, ordering_measures
 from zeroevidence.uncertainty.compare import holm
 from zeroevidence.uncertainty.level import LEAST_PEOPLE, alpha
 
+# only: there is no other attempt; development: it did best on other people; fused: it fuses several, and none
+# did clearly better on other people; development-beyond-chance, fused-beyond-chance: the same, of those that are more
+# than chance; evaluated: it learned most of the evaluated people
+Choice: TypeAlias = Literal[
+    "only", "development", "fused", "development-beyond-chance", "fused-beyond-chance", "evaluated"
+]
 _SETTING = ("dataset", "split", "sex", "encoder", "backend")
 PEOPLE_LABELS = ("dataset", "split", "sex")  # of the people that a row is about
 

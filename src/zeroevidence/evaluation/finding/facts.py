@@ -14,6 +14,7 @@ from zeroevidence.data.threat import UNPROTECTED
 from zeroevidence.evaluation.finding.chance import (
     PEOPLE_LABELS,
     Chance,
+    Choice,
     bound_row,
     same_attempt,
     same_people,
@@ -32,12 +33,6 @@ from zeroevidence.uncertainty.level import LEAST_PEOPLE, alpha
 # anything; not-found: not told apart from chance, though the attack works without protection; inconclusive: that it
 # would was not shown; described: not about privacy
 Level: TypeAlias = Literal["recognised", "leaks", "untested", "too-few", "not-found", "inconclusive", "described"]
-# only: there is no other attempt; development: it did best on other people; fused: it fuses several, and none
-# did clearly better on other people; development-beyond-chance, fused-beyond-chance: the same, of those that are more
-# than chance; evaluated: it learned most of the evaluated people
-Choice: TypeAlias = Literal[
-    "only", "development", "fused", "development-beyond-chance", "fused-beyond-chance", "evaluated"
-]
 EXPOSED_BITS = 1.0  # bit
 _FEW_ROWS = 8
 _ROUNDING = 1e-6
@@ -146,25 +141,6 @@ class NamedPeople:
     def beyond_chance(self) -> int:
         """How many are named, where names exchanged at random seldom name as many; otherwise none."""
         return 0 if self.may_be_chance or self.names is None else len(self.names)
-
-
-@dataclass(frozen=True, slots=True)
-class RoomControl:
-    """Attacks on the same people without any voice, by numbers of rows.
-
-    Parameters
-    ----------
-    before
-        That on original speech.
-    after
-        That on speech of the same system; None where the attack itself is on original speech.
-    beyond_chance
-        Those that find people beyond chance, after protection first.
-    """
-
-    before: int | None
-    after: int | None
-    beyond_chance: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,17 +318,21 @@ class Finding:
         return any(named and bits <= EXPOSED_BITS for named, bits in zip(people.named, people.alid, strict=True))
 
     @cached_property
-    def room(self) -> RoomControl:
-        """The attacks that hear no voice, on the people and the system of the attacker that counts."""
+    def rooms(self) -> tuple[int | None, int | None]:
+        """Numbers of the attacks on the same people that hear no voice: on original speech, and on the same system."""
         rooms: dict[bool, int] = {}
         for i, row in enumerate(self.rows):
             if row.about.role == "room" and same_people(row, self.row):
                 original = row.about.threat is not None and row.about.threat.is_bound
                 if original or row.labels.get("system") == self.row.labels.get("system"):
                     rooms.setdefault(original, i)
-        before, after = rooms.get(True), rooms.get(False)
-        tests = [(i, self.chance[i]) for i in (after, before) if i is not None]
-        return RoomControl(before, after, tuple(i for i, test in tests if test.beaten and test.p_value is not None))
+        return rooms.get(True), rooms.get(False)
+
+    @property
+    def rooms_beyond_chance(self) -> list[int]:
+        """Those of these attacks that find people beyond chance, after protection first."""
+        tests = [(i, self.chance[i]) for i in reversed(self.rooms) if i is not None]
+        return [i for i, test in tests if test.beaten and test.p_value is not None]
 
     @cached_property
     def other_protocol(self) -> Evaluation | None:

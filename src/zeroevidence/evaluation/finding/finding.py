@@ -8,6 +8,7 @@ from math import log2
 from zeroevidence.evaluation.finding.chance import (
     PEOPLE_LABELS,
     Chance,
+    Choice,
     bound_row,
     chances,
     choose,
@@ -17,7 +18,7 @@ from zeroevidence.evaluation.finding.chance import (
     same_attempt,
     strongest_row,
 )
-from zeroevidence.evaluation.finding.facts import Choice, Finding, Level
+from zeroevidence.evaluation.finding.facts import Finding, Level
 from zeroevidence.evaluation.rows.about import Question
 from zeroevidence.evaluation.rows.evaluation import Evaluation
 

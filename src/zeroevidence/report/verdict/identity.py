@@ -318,19 +318,19 @@ def named_for_everybody(finding: Finding) -> list[str]:
 
 def room_sentences(finding: Finding) -> list[str]:
     """What pauses and channel give away without a voice, in bits; a control that finds nobody says so of a leak."""
-    room, rows, chance = finding.room, finding.rows, finding.chance
-    tried = [i for i in (room.after, room.before) if i is not None]
-    if not room.beyond_chance:
+    (before, after), rows, chance = finding.rooms, finding.rows, finding.chance
+    tried = [i for i in (after, before) if i is not None]
+    if not finding.rooms_beyond_chance:
         leaks = finding.level in ("recognised", "leaks") or finding.named.beyond_chance > 0
         at_chance = bool(tried) and all(chance[i].beaten is False for i in tried)
         return [_ROOM_NOT_FOUND if at_chance else _VOICE_NOT_TESTED] if leaks else []
-    number, when, also = room.beyond_chance[0], "", "; so this is about recordings, and not about voices alone"
+    number, when, also = finding.rooms_beyond_chance[0], "", "; so this is about recordings, and not about voices alone"
     bits = {i: f"{max(rows[i].number('alid') or 0.0, 0.0):.2f}" for i in tried}
-    if number == room.after:
+    if number == after:
         when = " after protection"
-        also = f"{'' if room.before is None else f'; before protection it is {bits[room.before]}'}{also}"
-    elif room.after is not None:  # then the attack hears other recordings than this one
-        hidden = chance[room.after].beaten is False
+        also = f"{'' if before is None else f'; before protection it is {bits[before]}'}{also}"
+    elif after is not None:  # then the attack hears other recordings than this one
+        hidden = chance[after].beaten is False
         when, also = " before protection", "; after protection they are not told apart from guessing" if hidden else ""
     tested = p_value_text(rows[number], chance[number].p_value or 0.0)
     most = f"{log2(rows[number].counts['identities']):.2f} bits{when} ({tested}){also}"

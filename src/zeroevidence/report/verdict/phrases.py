@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from math import log10
 
 from zeroevidence.evaluation import Evaluation, Finding
-from zeroevidence.evaluation.finding.facts import Choice, Level, LimitedValue, TrainingCurve
+from zeroevidence.evaluation.finding.chance import Choice
+from zeroevidence.evaluation.finding.facts import Level, LimitedValue, TrainingCurve
 from zeroevidence.measure.pairs.zebra import D_ECE_MAX
 from zeroevidence.report.layout import interval_title, p_text
 from zeroevidence.uncertainty.level import LEAST_PEOPLE

@@ -174,11 +174,11 @@ def named_people(named: NamedPeople) -> str:
 
 def _room_sentence(finding: Finding) -> list[str]:
     """What is found in the attacked recordings without any voice; nothing where that is not beyond chance."""
-    room = finding.room
-    attacked, recordings = room.after, "protected recordings"
+    before, attacked = finding.rooms
+    recordings = "protected recordings"
     if attacked is None:
-        attacked, recordings = room.before, "unprotected recordings"
-    if attacked is None or attacked not in room.beyond_chance:
+        attacked, recordings = before, "unprotected recordings"
+    if attacked is None or attacked not in finding.rooms_beyond_chance:
         return []
     return [
         "This is about recordings, and not about voices alone: from pauses and channel, without any voice, the right "
@@ -321,8 +321,7 @@ def _attackers(finding: Finding) -> list[str]:
 
 def _not_tested(finding: Finding) -> str:
     """What the attackers did not try."""
-    row, room = finding.row, finding.room
-    missing = []
+    row, missing = finding.row, []
     if not row.about.is_bound:
         untried = [] if row.about.threat is None else _untried(finding)
         missing += [f"somebody who {ATTACKERS[name].title}" for name in untried]
@@ -331,7 +330,7 @@ def _not_tested(finding: Finding) -> str:
         )
     if row.recordings is None:
         missing.append("several recordings of one person together")
-    if room.before is None and room.after is None:
+    if finding.rooms == (None, None):
         missing.append("what rooms and microphones give away")
     missing.append("what is said, which may name a person whatever the voice")
     return f"Not tested: {'; '.join(missing)}."
