@@ -13,6 +13,7 @@ import numpy as np
 from _shared import Sheet, number, run
 
 from zeroevidence.data.formats.asvspoof import read_tandem
+from zeroevidence.data.formats.asvspoof_sides import TandemFiles
 from zeroevidence.data.scores import TandemScores
 from zeroevidence.evaluation.tandem import evaluate_tandem
 
@@ -47,9 +48,11 @@ def _synthetic() -> TandemScores:
 def _real(home: Path) -> TandemScores:
     asv = "ASVspoof2019.LA.asv.eval.gi.trl"
     return read_tandem(
-        str(home / "rawgat_st_cm" / "Scores.txt"),
-        str(home / "asvspoof2019_la_asv" / f"{asv}.scores.txt"),
-        asv_key=str(home / "asvspoof2019_la_protocols" / f"{asv}.txt"),
+        TandemFiles(
+            str(home / "rawgat_st_cm" / "Scores.txt"),
+            str(home / "asvspoof2019_la_asv" / f"{asv}.scores.txt"),
+            asv_key=str(home / "asvspoof2019_la_protocols" / f"{asv}.txt"),
+        )
     ).data
 
 

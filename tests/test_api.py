@@ -89,7 +89,7 @@ def test_evaluate_what_was_read(tmp_path):
     assert read["eer"].value == 0.0
     assert read.counts["target"] == 2
     (tmp_path / "scores").write_text("a t1 1.0\nb t1 0.2\na t2 0.1\n")
-    loose = ze.read_scores(tmp_path / "scores", key=tmp_path / "trials", allow_missing=True)
+    loose = ze.read_scores(tmp_path / "scores", key=tmp_path / "trials", options=ze.ReadingOptions(allow_missing=True))
     with_note = ze.evaluate(loose, options=ze.Options(intervals=0, null=0))
     assert "|missing:1|" in with_note.signature
     assert [flag.code for flag in with_note.flags] == ["missing"]

@@ -10,6 +10,7 @@ import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.calibrate.rows import speaker_folds, standardise
+from zeroevidence.data.formats.scores.read import ReadingOptions
 from zeroevidence.data.loaded_scores import LoadedScores
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.data.preparing import sort_by_name
@@ -20,7 +21,7 @@ from zeroevidence.evaluation.rows.about import About
 from zeroevidence.evaluation.rows.evaluation import Evaluation
 from zeroevidence.evaluation.rows.flags import flag
 from zeroevidence.evaluation.rows.setup import Options
-from zeroevidence.evaluation.score_files import Reading, ScoreFile
+from zeroevidence.evaluation.score_files import ScoreFile
 from zeroevidence.evaluation.scores import evaluate
 from zeroevidence.run import Run
 
@@ -295,7 +296,7 @@ class _SystemScores:
 
 def evaluate_fused(
     files: Sequence[ScoreFile],
-    reading: Reading | None = None,
+    reading: ReadingOptions = ReadingOptions(),
     *,
     options: Options = Options(),
     run: Run = Run(),
@@ -310,13 +311,12 @@ def evaluate_fused(
     reading
         As in `evaluate_files`, and so are the other arguments.
     """
-    reading = reading or Reading()
     without = [file.scores for file in files if file.dev is None]
     if without and len(without) < len(files):
         raise UsageError(f"{without[0]} has no development scores; expected them for all that are fused, or for none")
-    loaded = [reading.read(file) for file in files]
-    dev = [reading.read(file.dev).data for file in files if file.dev is not None]
-    calibrate = [reading.read(file.calibrate).data for file in files if file.calibrate is not None]
+    loaded = [file.read(reading) for file in files]
+    dev = [file.dev.read(reading).data for file in files if file.dev is not None]
+    calibrate = [file.calibrate.read(reading).data for file in files if file.calibrate is not None]
     fused = fuse([scores.data for scores in loaded], dev, calibrate, seed=run.seed)
     shared = {
         name: value for name, value in files[0].labels.items() if all(file.labels.get(name) == value for file in files)

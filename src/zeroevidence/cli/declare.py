@@ -68,6 +68,11 @@ def shared(option: str, detail: str = "", **details: Any) -> Any:
     return setting(help=f"{meaning}; {detail}." if detail else f"{meaning}.", **arguments)
 
 
+def shared_option(option: str, kind: type[Any], detail: str = "", **details: Any) -> Decorator:
+    """Return a single option of several commands, whose values are of a kind; other arguments are as in `shared`."""
+    return _option(shared(option, detail, **details), kind, "")
+
+
 def option_group(name: str, make: Callable[..., Any], *options: Decorator) -> Decorator:
     """Return a decorator that adds options to a command and passes their values on as one.
 
@@ -204,7 +209,7 @@ def _make(owner: type[Any], values: Mapping[str, Any], fixed: Mapping[str, Any])
 
 
 def _spellings(field: Field[Any]) -> list[str]:
-    return field.metadata.get("spelling", f"--{field.name.replace('_', '-')}").split()
+    return (field.metadata.get("spelling") or f"--{field.name.replace('_', '-')}").split()
 
 
 def _value_name(field: Field[Any]) -> str:

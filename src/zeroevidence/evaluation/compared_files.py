@@ -11,6 +11,7 @@ import numpy as np
 
 from zeroevidence.data.files import naming_file
 from zeroevidence.data.formats.attack_scores import AttackScores, has_attack_scores, has_trials, read_attack_scores
+from zeroevidence.data.formats.scores.read import ReadingOptions
 from zeroevidence.data.loaded_scores import LoadedScores
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.errors import InputError, UsageError
@@ -35,7 +36,7 @@ from zeroevidence.evaluation.results import read_results, read_search
 from zeroevidence.evaluation.rows.evaluation import Evaluation
 from zeroevidence.evaluation.rows.measure_result import MeasureResult, SampledPeople, with_limits
 from zeroevidence.evaluation.rows.setup import Options, joint_signature
-from zeroevidence.evaluation.score_files import Reading, ScoreFile, distinct_names
+from zeroevidence.evaluation.score_files import ScoreFile, distinct_names
 from zeroevidence.evaluation.scores import evaluate
 from zeroevidence.forking import Each
 from zeroevidence.measure.measures import MEASURES
@@ -305,7 +306,7 @@ def _groups(audits: Sequence[_AuditedSystem]) -> list[tuple[str, tuple[int, ...]
 
 def compare_files(
     files: Sequence[ScoreFile],
-    reading: Reading | None = None,
+    reading: ReadingOptions = ReadingOptions(),
     *,
     systems: Mapping[str, str] | None = None,
     measures: Sequence[str] | None = None,
@@ -341,10 +342,9 @@ def compare_files(
         raise UsageError(f"expected at least two systems to compare, got {number}")
     for name in measures or ():
         MEASURES.find(name)
-    how = reading or Reading()
     groups = matched([file.labels for file in files], [file.about for file in files], [file.source for file in files])
     files = [files[place] for group in groups for place in group.places]
-    loaded: list[LoadedScores] = list(each(how.read, files))
+    loaded: list[LoadedScores] = list(each(lambda file: file.read(reading), files))
     scores = [scores.data.to_scores() if isinstance(scores.data, ScoreMatrix) else scores.data for scores in loaded]
     start = 0
     for group in groups:
@@ -355,8 +355,8 @@ def compare_files(
         file = files[number]
         return evaluate(
             loaded[number],
-            dev=None if file.dev is None else how.read(file.dev),
-            calibrate=None if file.calibrate is None else how.read(file.calibrate),
+            dev=None if file.dev is None else file.dev.read(reading),
+            calibrate=None if file.calibrate is None else file.calibrate.read(reading),
             labels=file.labels,
             about=file.about,
             options=options,

@@ -6,16 +6,15 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from zeroevidence.data.files import is_folder, naming_file
+from zeroevidence.data.files import is_folder
 from zeroevidence.data.formats.input_file import uncompressed_name
-from zeroevidence.data.formats.lists import find_systems, read_sessions, read_systems
-from zeroevidence.data.formats.scores.join import Duplicates
-from zeroevidence.data.formats.scores.read import Infinite, ReadingOptions, diagnose, read_scores
+from zeroevidence.data.formats.lists import find_systems, read_systems
+from zeroevidence.data.formats.scores.read import ReadingOptions, diagnose, read_scores
 from zeroevidence.data.formats.scores.score_lists import diagnose_lists, is_score_list, read_score_lists
 from zeroevidence.data.formats.voiceprivacy_folders import find_kit_scores
-from zeroevidence.data.loaded_scores import LoadedScores, Scale, pool_groups
+from zeroevidence.data.loaded_scores import LoadedScores, pool_groups
 from zeroevidence.data.matrix import ScoreMatrix
-from zeroevidence.data.preparing import check_direction, leave_out_same_session
+from zeroevidence.data.preparing import check_direction
 from zeroevidence.data.printable import file_name_text
 from zeroevidence.data.scores import Scores
 from zeroevidence.errors import InputError, Problem, UsageError
@@ -27,7 +26,7 @@ from zeroevidence.evaluation.rows.setup import Options
 from zeroevidence.evaluation.score_checks import sex_flags
 from zeroevidence.evaluation.scores import evaluate
 from zeroevidence.forking import Each
-from zeroevidence.run import Run
+from zeroevidence.run import Run, setting
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,88 +78,41 @@ class ScoreFile:
         others = (*self.parts, *(other for other in (self.dev, self.calibrate) if other is not None))
         return (*(path for path in given if path is not None), *(path for other in others for path in other.paths))
 
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """How score files are to be read; the fields that are not described are the arguments of `read_scores`.
-
-    Parameters
-    ----------
-    scale
-        How scores are changed after reading.
-    sessions
-        Path of the list of sessions; without it, they are not known.
-    """
-
-    file_format: str = "auto"
-    duplicates: Duplicates = "error"
-    allow_missing: bool = False
-    scale: Scale = field(default_factory=Scale)
-    infinite: Infinite = "refuse"
-    sessions: str | None = None
-    score_column: str | None = None
-    label_column: str | None = None
-
-    def options(self, file: ScoreFile) -> ReadingOptions:
-        """The arguments of `read_scores` for one file."""
-        return {
-            "speakers": file.speakers,
-            "format": self.file_format,
-            "duplicates": self.duplicates,
-            "allow_missing": self.allow_missing,
-            "infinite": self.infinite,
-            "score_column": self.score_column,
-            "label_column": self.label_column,
-        }
-
-    def read(self, file: ScoreFile) -> LoadedScores:
-        """The scores of one file, or of several that are taken together; distances are refused."""
-        if file.parts:
-            return pool_groups([self.read(part) for part in file.parts], file.pooled)
-        if file.nontargets is not None:
-            loaded = read_score_lists(file.scores, file.nontargets, infinite=self.infinite)
+    def read(self, options: ReadingOptions = ReadingOptions()) -> LoadedScores:
+        """Return the scores, pooled where these are several files; distances are refused."""
+        if self.parts:
+            return pool_groups([part.read(options) for part in self.parts], self.pooled)
+        every_pair = replace(options, speakers=self.speakers, sessions=None)
+        if self.nontargets is not None:
+            loaded = read_score_lists(self.scores, self.nontargets, every_pair)
         else:
-            loaded = read_scores(file.scores, file.key, **self.options(file))
-        loaded = self.scale.apply(loaded)
-        check_direction(loaded.data, file.scores)
-        if self.sessions is None:
-            return loaded
-        with naming_file(self.sessions):
-            return leave_out_same_session(loaded, read_sessions(self.sessions))
+            loaded = read_scores(self.scores, self.key, every_pair)
+        check_direction(loaded.data, self.scores)
+        return ReadingOptions(sessions=options.sessions).applied(loaded)
 
-    def problems(self, file: ScoreFile) -> list[Problem]:
-        """Return everything that is wrong with one file."""
-        if file.parts:
-            return [problem for part in file.parts for problem in self.problems(part)]
-        if file.nontargets is not None:
-            found = diagnose_lists(file.scores, file.nontargets, infinite=self.infinite)
+    def problems(self, options: ReadingOptions = ReadingOptions()) -> list[Problem]:
+        """Return everything that is wrong with the file."""
+        if self.parts:
+            return [problem for part in self.parts for problem in part.problems(options)]
+        if self.nontargets is not None:
+            problems = diagnose_lists(self.scores, self.nontargets, options)
         else:
-            found = diagnose(file.scores, file.key, **self.options(file))
-        if found or "-" in (file.scores, file.key, file.speakers):  # which can be read once
-            return found
+            problems = diagnose(self.scores, self.key, replace(options, speakers=self.speakers))
+        if problems or "-" in (self.scores, self.key, self.speakers):  # which can be read once
+            return problems
         try:
-            self.read(file)
+            self.read(options)
         except InputError as error:
             return [error.problem]
         return []
 
 
-def score_files(
-    scores: Sequence[str],
-    keys: Sequence[str] = (),
-    *,
-    speakers: str | None = None,
-    systems: Sequence[str] = (),
-    dev: Sequence[str] = (),
-    dev_keys: Sequence[str] = (),
-    calibrate: Sequence[str] = (),
-    calibrate_keys: Sequence[str] = (),
-    targets: Sequence[str] = (),
-    nontargets: Sequence[str] = (),
-) -> list[ScoreFile]:
-    """Score files with their keys; folders are opened up into theirs.
+_ONCE = "once for all SCORES, or once for each"
 
-    A folder is the result folder of a VoicePrivacy challenge, or holds a table of systems, as `read_systems` describes.
+
+@dataclass(frozen=True, slots=True)
+class ScorePaths:
+    """Score files, and folders of them, with their keys.
 
     Parameters
     ----------
@@ -185,6 +137,48 @@ def score_files(
     nontargets
         A list of the scores of non-targets for each of `targets`.
     """
+
+    scores: Sequence[str] = setting((), "", argument=True, metavar="[SCORES]...")
+    keys: Sequence[str] = setting(
+        (),
+        f"File with the labels of the trials; may be a Kaldi data folder; {_ONCE}.",
+        spelling="--key",
+        metavar="KEY",
+    )
+    speakers: str | None = setting(
+        None,
+        "Speaker of each utterance, where the data do not name it: lines of `utterance speaker` (Kaldi utt2spk).",
+        metavar="FILE",
+    )
+    systems: Sequence[str] = setting(
+        (),
+        "Name of the system in the results; one for each of SCORES [default: from the file names].",
+        spelling="--system",
+        metavar="NAME",
+    )
+    dev: Sequence[str] = setting((), f"Scores of other people, to calibrate a search; {_ONCE}.", metavar="SCORES")
+    dev_keys: Sequence[str] = setting((), "Key of --dev, like --key.", spelling="--dev-key", metavar="KEY")
+    calibrate: Sequence[str] = setting(
+        (), f"Scores of other people, to turn scores into LLRs; {_ONCE}.", metavar="SCORES"
+    )
+    calibrate_keys: Sequence[str] = setting(
+        (), "Key of --calibrate, like --key.", spelling="--calibrate-key", metavar="KEY"
+    )
+    targets: Sequence[str] = setting(
+        (), "Scores of targets alone, one number a line; with --nontargets, instead of SCORES.", metavar="FILE"
+    )
+    nontargets: Sequence[str] = setting(
+        (), "Scores of nontargets alone, one number a line; once for each --targets.", metavar="FILE"
+    )
+
+
+def score_files(paths: ScorePaths) -> list[ScoreFile]:
+    """Score files with their keys; folders are opened up into theirs.
+
+    A folder is the result folder of a VoicePrivacy challenge, or holds a table of systems, as `read_systems` describes.
+    """
+    scores, keys, systems = paths.scores, paths.keys, paths.systems
+    targets, nontargets = paths.targets, paths.nontargets
     if len(targets) != len(nontargets):
         raise UsageError(
             f"{len(targets)} lists of targets and {len(nontargets)} of non-targets; expected --nontargets for each "
@@ -200,13 +194,14 @@ def score_files(
             f"{scores[0]} and {scores[1]} hold one number a line, without labels; expected --targets and --nontargets "
             "to say which of them are the scores of targets"
         )
-    files = _resolved(scores, keys, speakers, systems[: len(scores)]) if scores else []
+    files = _resolved(scores, keys, paths.speakers, systems[: len(scores)]) if scores else []
     titles = systems[len(scores) :] or (distinct_names(targets) if targets else ())
     files += [
         ScoreFile(target, labels={"system": title}, source=title, nontargets=nontarget)
         for title, target, nontarget in zip(titles, targets, nontargets, strict=True)
     ]
-    pairs = zip(_others(dev, dev_keys, len(files)), _others(calibrate, calibrate_keys, len(files)), strict=True)
+    dev = _others(paths.dev, paths.dev_keys, len(files))
+    pairs = zip(dev, _others(paths.calibrate, paths.calibrate_keys, len(files)), strict=True)
     return [replace(file, dev=dev, calibrate=calibrate) for file, (dev, calibrate) in zip(files, pairs, strict=True)]
 
 
@@ -307,7 +302,7 @@ def _name_parts(path: str) -> tuple[str, ...]:
 
 def evaluate_files(
     files: Sequence[ScoreFile],
-    reading: Reading | None = None,
+    reading: ReadingOptions = ReadingOptions(),
     *,
     options: Options = Options(),
     run: Run = Run(),
@@ -331,14 +326,13 @@ def evaluate_files(
     each
         Applies a function to every file, as `map` does; `forked_map` provides one that uses several processes.
     """
-    how = reading or Reading()
 
     def evaluated(index: int, loaded: LoadedScores) -> Evaluation:
         file = files[index]
         row = evaluate(
             loaded,
-            dev=None if file.dev is None else how.read(file.dev),
-            calibrate=None if file.calibrate is None else how.read(file.calibrate),
+            dev=None if file.dev is None else file.dev.read(reading),
+            calibrate=None if file.calibrate is None else file.calibrate.read(reading),
             prior=prior,
             labels=file.labels,
             about=file.about,
@@ -350,7 +344,7 @@ def evaluate_files(
         return row
 
     def with_scores(index: int) -> tuple[Evaluation, Scores]:
-        loaded = how.read(files[index])
+        loaded = files[index].read(reading)
         scores = loaded.data.to_scores() if isinstance(loaded.data, ScoreMatrix) else loaded.data
         return evaluated(index, loaded), scores
 

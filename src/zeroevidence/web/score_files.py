@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from zeroevidence.data.loaded_scores import Scale
+from zeroevidence.data.formats.scores.read import ReadingOptions
 from zeroevidence.errors import Problem, ZeroEvidenceError
 from zeroevidence.evaluation import Comparison, Evaluation, compare
 from zeroevidence.evaluation.compared_files import compare_results
 from zeroevidence.evaluation.rows.flags import Flag
-from zeroevidence.evaluation.score_files import Reading, ScoreFile, evaluate_files, score_files
+from zeroevidence.evaluation.score_files import ScoreFile, ScorePaths, evaluate_files, score_files
 from zeroevidence.report.inputs import ReportInputs
 from zeroevidence.run import Run, Step
 from zeroevidence.web.outcome import Findings
@@ -36,7 +36,7 @@ def score_problems(request: JobRequest, progress: JobProgress) -> list[Problem]:
     problems: list[Problem] = []
     for file in (*files, *development.values()):
         progress.write(f"Reading {with_names(file.scores, names)}")
-        problems += _reading(request).problems(file)
+        problems += file.problems(_reading(request))
     return problems
 
 
@@ -90,7 +90,7 @@ def _score_files(request: JobRequest) -> list[ScoreFile]:
     _, raw = _sources(request)
     if not raw:
         return []
-    return score_files(
+    paths = ScorePaths(
         _paths(raw),
         _paths(request.keys),
         speakers=None if request.speakers is None else request.speakers.path,
@@ -98,18 +98,19 @@ def _score_files(request: JobRequest) -> list[ScoreFile]:
         dev=_paths(request.dev),
         dev_keys=_paths(request.dev_keys),
     )
+    return score_files(paths)
 
 
 def _paths(uploads: Sequence[Upload]) -> list[str]:
     return [upload.path for upload in uploads]
 
 
-def _reading(request: JobRequest) -> Reading:
-    scale = Scale(request.negate, "10" if request.log10 else "e")
-    return Reading(
+def _reading(request: JobRequest) -> ReadingOptions:
+    return ReadingOptions(
         duplicates="keep-last" if request.keep_last else "error",
         allow_missing=request.allow_missing,
-        scale=scale,
+        negate=request.negate,
+        llr_base="10" if request.log10 else "e",
         infinite="accept" if request.infinite else "refuse",
     )
 

@@ -9,6 +9,8 @@ import pytest
 from tests.effort import slow
 from zeroevidence import Run
 from zeroevidence.data.formats.asvspoof import read_tandem
+from zeroevidence.data.formats.asvspoof_sides import TandemFiles
+from zeroevidence.data.formats.scores.read import ReadingOptions
 from zeroevidence.data.scores import TandemScores, TrialScores
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation.tandem import evaluate_tandem
@@ -237,9 +239,11 @@ def test_errors():
 
 def test_published_figures_of_rawgat_on_asvspoof_2019(shared):
     data = read_tandem(
-        shared / "scores/rawgat_st_cm/Scores.txt",
-        shared / "scores/asvspoof2019_la_asv/ASVspoof2019.LA.asv.eval.gi.trl.scores.txt",
-        asv_key=shared / "scores/asvspoof2019_la_protocols/ASVspoof2019.LA.asv.eval.gi.trl.txt",
+        TandemFiles(
+            shared / "scores/rawgat_st_cm/Scores.txt",
+            shared / "scores/asvspoof2019_la_asv/ASVspoof2019.LA.asv.eval.gi.trl.scores.txt",
+            asv_key=shared / "scores/asvspoof2019_la_protocols/ASVspoof2019.LA.asv.eval.gi.trl.txt",
+        )
     ).data
     rows = evaluate_tandem(data, model="2019", by_attack=True, intervals=0)
     assert [row.labels["attack"] for row in rows] == ["all", *(f"A{i:02d}" for i in range(7, 20))]
@@ -262,8 +266,10 @@ def test_published_figures_of_rawgat_on_asvspoof_2019(shared):
 def test_development_verifier_of_2019(shared):
     folder = shared / "scores"
     data = read_tandem(
-        sasv=folder / "asvspoof2019_la_asv/ASVspoof2019.LA.asv.dev.gi.trl.scores.txt",
-        asv_key=folder / "asvspoof2019_la_protocols/ASVspoof2019.LA.asv.dev.gi.trl.txt",
+        TandemFiles(
+            sasv=folder / "asvspoof2019_la_asv/ASVspoof2019.LA.asv.dev.gi.trl.scores.txt",
+            asv_key=folder / "asvspoof2019_la_protocols/ASVspoof2019.LA.asv.dev.gi.trl.txt",
+        )
     ).data
     (row,) = evaluate_tandem(data, intervals=0)
     assert round(100 * row.metrics["sv_eer"].value, 3) == 2.426
@@ -272,8 +278,10 @@ def test_development_verifier_of_2019(shared):
 def test_sample_of_the_2019_package(shared):
     folder = shared / "scores/asvspoof2019_tdcf_v1_sample"
     with pytest.raises(InputError, match=r"cm_dev.txt:1681: duplicate of 'p257/p257_225' \(first on line 925\)"):
-        read_tandem(folder / "cm_dev.txt", folder / "asv_dev.txt")
-    loaded = read_tandem(folder / "cm_dev.txt", folder / "asv_dev.txt", duplicates="keep-all")
+        read_tandem(TandemFiles(folder / "cm_dev.txt", folder / "asv_dev.txt"))
+    loaded = read_tandem(
+        TandemFiles(folder / "cm_dev.txt", folder / "asv_dev.txt", reading=ReadingOptions(duplicates="keep-all"))
+    )
     (row,) = evaluate_tandem(loaded.data, model="2019", intervals=0, relaxed=loaded.relaxed)
     assert round(100 * row.metrics["asv_eer"].value, 3) == 4.437
     assert "|cm-duplicates:keep-all:3780|" in row.signature

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import replace
 from typing import Any
 
 import click
 
 from zeroevidence.cli.declare import options_of, run_options
 from zeroevidence.cli.output import Output, output_options
-from zeroevidence.cli.score_files import ScoreInputs, files_abreast, score_inputs
+from zeroevidence.cli.score_files import RequiredInputs, ScoreInputs, files_abreast
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Options
 from zeroevidence.evaluation.comparison import USUAL
@@ -34,7 +33,7 @@ class _RunsCommand(click.Command):
 
 
 @click.command("compare", cls=_RunsCommand)
-@score_inputs
+@options_of(RequiredInputs, "inputs")
 @click.option(
     _RUNS,
     "runs",
@@ -78,11 +77,11 @@ def command(inputs: ScoreInputs, runs: tuple[int, ...], options: Options, run: R
         raise UsageError("a comparison needs intervals: --intervals of at least 2")
     settings: dict[str, Any] = {"measures": output.measures, "options": options, "run": run}
     if not runs and inputs.all_finished:
-        comparisons = compare_results(inputs.scores, inputs.names, **settings)
+        comparisons = compare_results(inputs.paths.scores, inputs.names, **settings)
     else:
         _refuse_finished(inputs)
-        files = (replace(inputs, systems=()) if runs else inputs).files()
-        systems = runs_systems(inputs.scores, runs, inputs.systems) if runs else None
+        files = inputs.files(named=not runs)
+        systems = runs_systems(inputs.paths.scores, runs, inputs.paths.systems) if runs else None
         with files_abreast(files, run) as each:
             comparisons = compare_files(files, inputs.reading, systems=systems, **settings, each=each)
     output.emit(render_comparisons(comparisons, output.format, signatures=output.signatures))
@@ -94,16 +93,17 @@ def _refuse_finished(inputs: ScoreInputs) -> None:
 
     if not inputs.finished:
         return
-    if not inputs.targets and len(inputs.finished) < len(inputs.scores):
-        inputs.reading.read(replace(inputs, systems=()).files()[0])  # refuses what is not there, or holds no scores
+    paths = inputs.paths
+    if not paths.targets and len(inputs.finished) < len(paths.scores):
+        inputs.files(named=False)[0].read(inputs.reading)  # refuses what is not there, or holds no scores
     result = inputs.finished[0]
     kind = "a published table, which has no intervals" if summaries(result) else "a finished result"
-    scores = [path for path in inputs.scores if path not in inputs.finished] + list(inputs.targets)
+    scores = [path for path in paths.scores if path not in inputs.finished] + list(paths.targets)
     also = f", {scores[0]} as scores" if scores else ""
-    kept = {"--key": inputs.keys, "--targets": inputs.targets, "--nontargets": inputs.nontargets}
+    kept = {"--key": paths.keys, "--targets": paths.targets, "--nontargets": paths.nontargets}
     options = [text for option, values in kept.items() for value in values for text in (option, value)]
     raise UsageError(
         f"{result} was read as {kind}{also}; expected scores of every system: compare those "
         "(`zeroevidence compare A B --key KEY`), or show all rows "
-        f"(`{shlex.join(['zeroevidence', 'evaluate', *inputs.scores, *options])}`)"
+        f"(`{shlex.join(['zeroevidence', 'evaluate', *paths.scores, *options])}`)"
     )

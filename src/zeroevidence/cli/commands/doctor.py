@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 import click
 
 from zeroevidence.cli.declare import options_of, run_options, shared
 from zeroevidence.cli.printing import exit_if_problems, print_problems
-from zeroevidence.cli.score_files import ScoreInputs, files_to_check
+from zeroevidence.cli.score_files import ScoreInputs
+from zeroevidence.data.formats.scores.read import ReadingOptions
 from zeroevidence.errors import InputError, Problem, UsageError
 from zeroevidence.run import Run
 
 if TYPE_CHECKING:
     from zeroevidence.auditing.protected_speech import LeftOut
     from zeroevidence.data.formats.corpora import CorpusReport
+
+
+_READ = ("scores", "keys", "speakers", "targets", "nontargets", *(field.name for field in fields(ReadingOptions)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +32,7 @@ class _Speech:
 
 
 @click.command("doctor")
-@files_to_check
+@options_of(ScoreInputs, "inputs", *_READ)
 @options_of(_Speech, "speech")
 @run_options()
 def command(inputs: ScoreInputs, speech: _Speech, run: Run) -> None:
@@ -42,7 +46,7 @@ def command(inputs: ScoreInputs, speech: _Speech, run: Run) -> None:
     zeroevidence doctor --corpus original/ --anonymised anonymised/
     """  # noqa: D301 (\b is a control character here)
     corpus = speech.corpus
-    if bool(inputs.scores or inputs.targets or inputs.nontargets) == (corpus is not None):
+    if bool(inputs.paths.scores or inputs.paths.targets or inputs.paths.nontargets) == (corpus is not None):
         raise UsageError("expected either SCORES or --corpus")
     if speech.anonymised is not None and corpus is None:
         raise UsageError("--anonymised goes with the original speech; expected --corpus, too")
@@ -56,7 +60,7 @@ def _check_scores(inputs: ScoreInputs, limit: int) -> int:
     except InputError as error:
         return print_problems([error], limit)
     count = sum(print_problems(_result_problems(path), limit, path) for path in inputs.finished)
-    return count + sum(print_problems(inputs.reading.problems(file), limit, file.scores) for file in files)
+    return count + sum(print_problems(file.problems(inputs.reading), limit, file.scores) for file in files)
 
 
 def _result_problems(path: str) -> list[Problem]:

@@ -9,7 +9,7 @@ import click
 from zeroevidence.cli.declare import options_of, run_options
 from zeroevidence.cli.output import Gates, Output, output_options, write_frame
 from zeroevidence.cli.printing import echo
-from zeroevidence.cli.score_files import ScoreInputs, files_abreast, score_inputs
+from zeroevidence.cli.score_files import RequiredInputs, ScoreInputs, files_abreast
 from zeroevidence.evaluation import Evaluation, Options
 from zeroevidence.evaluation.score_checks import C_FA, C_MISS
 from zeroevidence.evaluation.score_checks import threshold as threshold_of
@@ -38,7 +38,7 @@ class _Extras:
 
 
 @click.command("evaluate")
-@score_inputs
+@options_of(RequiredInputs, "inputs")
 @options_of(Options, "options")
 @run_options("level", "seed", "cores")
 @options_of(_Extras, "extras")

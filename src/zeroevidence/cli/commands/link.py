@@ -112,7 +112,7 @@ def _write(search: Pairing, folder: Path, labels: dict[str, str], run: Run, link
     """Write the table of trials and the result."""
     import polars as pl
 
-    from zeroevidence.cli.options.output import write_frame, write_text
+    from zeroevidence.cli.output import write_frame, write_text
     from zeroevidence.evaluation.results import linked_evaluation, to_json
 
     table = pl.DataFrame(

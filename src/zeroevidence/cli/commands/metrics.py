@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from zeroevidence.cli.options import shared
+from zeroevidence.cli.declare import shared_option
 from zeroevidence.cli.printing import echo, echo_lines
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ _USEFUL = {"up": "higher is more useful", "down": "lower is more useful", "none"
 
 @click.command("metrics")
 @click.argument("name", required=False)
-@shared.output_format(type=click.Choice(["text", "json"]), default="text")
+@shared_option("--output-format", str, default="text", choices=("text", "json"))
 def command(name: str | None, output_format: str) -> None:
     """List every measure with its unit, range, direction, meaning and reference; or one, by NAME."""
     from zeroevidence.measure.measures import MEASURES

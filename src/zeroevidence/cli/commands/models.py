@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from zeroevidence.cli.options import shared
+from zeroevidence.cli.declare import shared_option
 from zeroevidence.cli.printing import echo, echo_lines
 from zeroevidence.errors import InputError, UsageError
 
@@ -32,7 +32,7 @@ def command(context: click.Context) -> None:
 @click.argument("arguments", metavar="[NAME] FILE", nargs=-1, required=True)
 @click.option("--card", metavar="FILE", help="Model card, if none lies beside the model; FILE#NAME if it has several.")
 @click.option("--as", "name", metavar="NAME", help="Name of the encoder here [default: that of its card].")
-@shared.overwrite("an added encoder of that name")
+@shared_option("--overwrite", bool, "an added encoder of that name")
 def add(arguments: tuple[str, ...], card: str | None, name: str | None, overwrite: bool) -> None:
     """Check an ONNX encoder and its card, and keep a copy of both under its name.
 

@@ -10,7 +10,7 @@ import click
 
 from zeroevidence.cli.declare import options_of, run_options, shared
 from zeroevidence.cli.output import Output, output_options
-from zeroevidence.cli.score_files import ScoreInputs, files_abreast, score_inputs
+from zeroevidence.cli.score_files import RequiredInputs, ScoreInputs, files_abreast
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Options
 from zeroevidence.report.document import DOCUMENT_FORMATS
@@ -29,7 +29,7 @@ class _Style:
 
 
 @click.command("report")
-@score_inputs
+@options_of(RequiredInputs, "inputs")
 @options_of(Options, "options", "row_scaling", "intervals", "null")
 @run_options("level", "seed", "cores")
 @options_of(_Style, "style")
@@ -53,7 +53,8 @@ def command(ctx: click.Context, inputs: ScoreInputs, options: Options, run: Run,
     from zeroevidence.report.document import assessment_text, document
     from zeroevidence.report.inputs import ReportInputs, ReportOptions
 
-    if inputs.all_finished and (inputs.keys or inputs.speakers or inputs.systems or inputs.dev or inputs.dev_keys):
+    paths = inputs.paths
+    if inputs.all_finished and (paths.keys or paths.speakers or paths.systems or paths.dev or paths.dev_keys):
         raise UsageError(
             "--key, --speakers, --system and --dev are for score files, but all inputs are finished results"
         )
@@ -68,7 +69,7 @@ def command(ctx: click.Context, inputs: ScoreInputs, options: Options, run: Run,
         if not inputs.all_finished:
             content.add_rows(evaluate_files(files, inputs.reading, options=options, run=run, each=each))
             content.add_rows(inputs.utility(options, run))
-        with naming_file(" and ".join(inputs.scores)):
+        with naming_file(" and ".join(paths.scores)):
             if style.paragraph:
                 output.emit(assessment_text(content))
                 return

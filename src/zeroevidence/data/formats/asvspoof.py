@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import get_args
 
 import polars as pl
 
@@ -15,8 +14,7 @@ from zeroevidence.data.formats.asvspoof_sides import (
     CONDITION,
     JoinedSide,
     Side,
-    TandemDuplicates,
-    TandemRequest,
+    TandemFiles,
     disagreements,
     has_scores_of,
     join_side,
@@ -25,10 +23,12 @@ from zeroevidence.data.formats.asvspoof_sides import (
     with_speakers,
 )
 from zeroevidence.data.formats.input_file import InputFile, open_input
+from zeroevidence.data.formats.scores.join import Duplicates
 from zeroevidence.data.formats.scores.layout import Role, Table
+from zeroevidence.data.formats.scores.read import ReadingOptions
 from zeroevidence.data.formats.scores.score_format import format_names
 from zeroevidence.data.formats.scores.text_formats import ASVSPOOF5
-from zeroevidence.data.loaded_scores import Base, RelaxedRule, scale_tandem
+from zeroevidence.data.loaded_scores import RelaxedRule, scale_tandem
 from zeroevidence.data.scores import KINDS, TandemScores, TrialScores
 from zeroevidence.errors import InputError, Problem, UsageError
 
@@ -77,11 +77,10 @@ def division_problems(sides: Mapping[Side, JoinedSide], by: str) -> list[Problem
     return problems
 
 
-Phase = Literal["eval", "progress", "hidden", "all"]  # parts of a key of 2021
-
 TANDEM_FORMATS = format_names("cm", "asv")
 _SIDES: tuple[Side, ...] = get_args(Side)
 _FILES = ("cm", "asv", "sasv", "key", "asv_key")
+_SINGLE_TRIALS = ("score_column", "label_column", "infinite", "negate", "speakers", "sessions")  # are read with these
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,51 +108,8 @@ class LoadedTandem:
     parts: dict[str, TandemScores] = field(default_factory=dict)
 
 
-def read_tandem(
-    cm: str | Path | None = None,
-    asv: str | Path | None = None,
-    *,
-    sasv: str | Path | None = None,
-    key: str | Path | None = None,
-    asv_key: str | Path | None = None,
-    format: str = "auto",
-    duplicates: TandemDuplicates = "error",
-    allow_missing: bool = False,
-    phase: str = "eval",
-    by: str | None = None,
-    negate: Collection[Side] = (),
-    llr_base: Base = "e",
-) -> LoadedTandem:
+def read_tandem(files: TandemFiles) -> LoadedTandem:
     r"""Return the scores of a tandem, a countermeasure or a single spoofing-robust verifier, from ASVspoof files.
-
-    Parameters
-    ----------
-    cm
-        Scores of the countermeasure ("-" is standard input). A table of ASVspoof 5 gives each side that it has.
-    asv
-        Scores of the verifier behind it.
-    sasv
-        Scores of a single system that does both.
-    key
-        Labels of the countermeasure's utterances; a key of ASVspoof 5 serves the verifier too.
-    asv_key
-        Labels of the verifier's trials, or the protocol beside its scores of 2019.
-    format
-        How to understand the score files, one of `TANDEM_FORMATS`.
-    duplicates
-        "keep-last" takes the later score of a trial that occurs twice, "keep-all" counts each line of files that
-        carry their own labels.
-    allow_missing
-        Evaluate what scores and key have in common.
-    phase
-        Which part of a key of 2021 to evaluate: eval, progress, hidden, or all.
-    by
-        A column of the key, such as codec, to divide trials by. Where it applies to spoofs only, all other trials
-        belong to each part.
-    negate
-        The sides whose higher scores speak against acceptance.
-    llr_base
-        The base of scores that are log-likelihood ratios.
 
     Raises
     ------
@@ -166,39 +122,38 @@ def read_tandem(
     >>> from pathlib import Path
     >>> folder = Path(tempfile.mkdtemp())
     >>> _ = (folder / "cm").write_text("u1 - bonafide 2.5\nu2 A07 spoof -1.5\nu3 A08 spoof 0.5\n")
-    >>> loaded = read_tandem(folder / "cm")
+    >>> loaded = read_tandem(TandemFiles(folder / "cm"))
     >>> loaded.data, loaded.formats, loaded.relaxed
     (TandemScores(1 cm_bonafide, 2 cm_spoof), {'cm': '2019'}, ())
     >>> loaded.data.cm_spoof.attacks.tolist()
     ['A07', 'A08']
     """
-    request = TandemRequest(cm, asv, sasv, key, asv_key, format, duplicates, allow_missing, phase, by)
-    loaded, problems = _attempt(request)
+    loaded, problems = _attempt(files)
     if loaded is None:
         raise InputError.of(problems, "zeroevidence tandem check")
-    data, rules = scale_tandem(loaded.data, negate, llr_base)
-    parts = {value: scale_tandem(part, negate, llr_base)[0] for value, part in loaded.parts.items()}
+    scale = files.negated, files.reading.llr_base
+    data, rules = scale_tandem(loaded.data, *scale)
+    parts = {value: scale_tandem(part, *scale)[0] for value, part in loaded.parts.items()}
     return replace(loaded, data=data, parts=parts, relaxed=(*loaded.relaxed, *rules))
 
 
-def diagnose_tandem(cm: str | Path | None = None, asv: str | Path | None = None, **options: Any) -> list[Problem]:
-    """Return every problem that `read_tandem` would meet with these arguments; empty when it would succeed."""
-    return _attempt(TandemRequest(cm, asv, **options))[1]
+def diagnose_tandem(files: TandemFiles) -> list[Problem]:
+    """Return every problem that `read_tandem` would meet with these files; empty when it would succeed."""
+    return _attempt(files)[1]
 
 
-def _attempt(request: TandemRequest) -> tuple[LoadedTandem | None, list[Problem]]:
+def _attempt(files: TandemFiles) -> tuple[LoadedTandem | None, list[Problem]]:
     """Return the scores, or every reason why there are none."""
-    if request.format not in TANDEM_FORMATS:
-        raise UsageError(f"unknown format {request.format!r}; expected one of {', '.join(TANDEM_FORMATS)}")
-    if request.duplicates not in get_args(TandemDuplicates):
-        rules = ", ".join(get_args(TandemDuplicates))
-        raise UsageError(f"unknown rule for duplicates {request.duplicates!r}; expected one of {rules}")
-    paths = {name: path for name in _FILES if (path := getattr(request, name)) is not None}
+    files.reading.check(TANDEM_FORMATS, get_args(Duplicates))
+    for name in _SINGLE_TRIALS:
+        if getattr(files.reading, name) != getattr(ReadingOptions(), name):
+            raise UsageError(f"{name}: is for single trials, not for those of a tandem")
+    paths = {name: path for name in _FILES if (path := getattr(files, name)) is not None}
     if [str(path) for path in paths.values()].count("-") > 1:
         raise UsageError("standard input can be only one of the files")
     if "cm" not in paths and "sasv" not in paths:
         raise UsageError("expected the scores of a countermeasure (--cm), or of a single system (--sasv)")
-    reading = _Reading(request)
+    reading = _Reading(files)
     for name, path in paths.items():
         with reading.problems_of_files():
             reading.files[name] = open_input(path)
@@ -208,8 +163,8 @@ def _attempt(request: TandemRequest) -> tuple[LoadedTandem | None, list[Problem]
 class _Reading:
     """One pass over the files, collecting what is wrong with them."""
 
-    def __init__(self, request: TandemRequest) -> None:
-        self.request = request
+    def __init__(self, asked: TandemFiles) -> None:
+        self.asked = asked
         self.files: dict[str, InputFile] = {}
         self.problems: list[Problem] = []
         self.tables: dict[str, Table | None] = {}
@@ -231,8 +186,8 @@ class _Reading:
         complete = {side: trials for side, trials in joined.items() if trials is not None}
         if not self.problems:
             self.problems += disagreements(complete)
-        if self.request.by is not None and not self.problems:
-            self.problems += division_problems(complete, self.request.by)
+        if self.asked.by is not None and not self.problems:
+            self.problems += division_problems(complete, self.asked.by)
         # Sides that share a file share its problems.
         problems = list(dict.fromkeys(self.problems))
         return (None, problems) if problems else (self.built(complete), [])
@@ -259,7 +214,7 @@ class _Reading:
         if name not in self.tables:
             self.tables[name] = None
             with self.problems_of_files():
-                self.tables[name] = read_side(self.files[name], role, self.request)
+                self.tables[name] = read_side(self.files[name], role, self.asked)
         return self.tables[name]
 
     def key_table(self, side: Side) -> tuple[bool, Table | None]:
@@ -289,7 +244,7 @@ class _Reading:
             return None
         trials: JoinedSide | None = None
         with self.problems_of_files():
-            trials, problems = join_side(tables[0], tables[1] if keyed else None, side, self.request)
+            trials, problems = join_side(tables[0], tables[1] if keyed else None, side, self.asked)
             self.problems += problems
         if trials is None:
             return None
@@ -306,11 +261,11 @@ class _Reading:
         """Return the result; a countermeasure's speakers may be known from the verifier's protocol."""
         if "cm" in sides and "asv" in sides and (sides["cm"].frame["speaker"] == "").all():
             sides = {**sides, "cm": with_speakers(sides["cm"], sides["asv"].frame)}
-        parts = {} if self.request.by is None else divide(sides)
+        parts = {} if self.asked.by is None else divide(sides)
         return LoadedTandem(
             _scores({side: trials.frame for side, trials in sides.items()}),
             {name: table.format for name, table in self.tables.items() if table is not None},
-            self.request.phase if any(trials.phased for trials in sides.values()) else None,
+            self.asked.phase if any(trials.phased for trials in sides.values()) else None,
             tuple(replace(rule, side=side) for side, trials in sides.items() for rule in trials.relaxed),
             {value: _scores(frames) for value, frames in parts.items()},
         )

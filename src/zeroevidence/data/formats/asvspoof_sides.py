@@ -16,6 +16,7 @@ from zeroevidence.data.formats.input_file import TEXT, InputFile, refuse_pickle
 from zeroevidence.data.formats.scores.detect import detect, first_lines
 from zeroevidence.data.formats.scores.join import join, label_conflicts, repeated_rows
 from zeroevidence.data.formats.scores.layout import Role, Table, label_text, labels_differ, with_infinite_problems
+from zeroevidence.data.formats.scores.read import ReadingOptions
 from zeroevidence.data.formats.scores.score_format import AUTO
 from zeroevidence.data.formats.scores.text_formats import ASVSPOOF5
 from zeroevidence.data.formats.scores.text_reader import read_text
@@ -23,9 +24,10 @@ from zeroevidence.data.formats.text import FileProblems
 from zeroevidence.data.loaded_scores import RelaxedRule
 from zeroevidence.data.scores import KINDS
 from zeroevidence.errors import InputError, Problem, UsageError
+from zeroevidence.run import setting
 
 Side = Literal["cm", "asv", "sasv"]
-TandemDuplicates = Literal["error", "keep-last", "keep-all"]
+Phase = Literal["eval", "progress", "hidden", "all"]  # parts of a key of 2021
 
 CONDITION = "condition"  # the column that trials are divided by
 _COLUMNS = ("score", "key", "attack", "speaker", "trial")
@@ -34,19 +36,55 @@ _UNNAMED = "A00"  # on bona fide lines of some published scores
 
 
 @dataclass(frozen=True, slots=True)
-class TandemRequest:
-    """The arguments of `read_tandem` that say what to read."""
+class TandemFiles:
+    """The files of a tandem, a countermeasure or a single spoofing-robust verifier, and how they are read.
 
-    cm: str | Path | None = None
-    asv: str | Path | None = None
-    sasv: str | Path | None = None
-    key: str | Path | None = None
-    asv_key: str | Path | None = None
-    format: str = AUTO
-    duplicates: TandemDuplicates = "error"
-    allow_missing: bool = False
-    phase: str = "eval"
-    by: str | None = None
+    Parameters
+    ----------
+    cm
+        Scores of the countermeasure ("-" is standard input). A table of ASVspoof 5 gives each side that it has.
+    asv
+        Scores of the verifier behind it.
+    sasv
+        Scores of a single system that does both.
+    key
+        Labels of the countermeasure's utterances; a key of ASVspoof 5 serves the verifier too.
+    asv_key
+        Labels of the verifier's trials, or the protocol beside its scores of 2019.
+    phase
+        Which part of a key of 2021 to evaluate.
+    by
+        A column of the key, such as codec, to divide trials by. Where it applies to spoofs only, all other trials
+        belong to each part.
+    negated
+        The sides whose higher scores speak against acceptance.
+    reading
+        Format, rules for duplicates and missing trials, and the base of scores that are log-likelihood ratios.
+    """
+
+    cm: str | Path | None = setting(None, "Scores of the countermeasure.", metavar="FILE")
+    asv: str | Path | None = setting(None, "Scores of the speaker verifier behind it.", metavar="FILE")
+    sasv: str | Path | None = setting(None, "Scores of a single spoofing-robust verifier.", metavar="FILE")
+    key: str | Path | None = setting(
+        None,
+        "File with the labels of the trials; of the countermeasure, and with ASVspoof 5 of all scores.",
+        metavar="KEY",
+    )
+    asv_key: str | Path | None = setting(
+        None, "Labels of the verifier's trials, or the protocol of its scores of 2019.", metavar="FILE"
+    )
+    phase: Phase = setting("eval", "Part of a key of 2021 to evaluate.")
+    by: str | None = setting(
+        None,
+        "Column of the key, such as attack or codec: add a row for each of its values, below the row for all.",
+        metavar="COLUMN",
+    )
+    negated: tuple[Side, ...] = setting(
+        (),
+        "Negate these scores, where lower scores support acceptance; may be repeated.",
+        spelling="--negate-side",
+    )
+    reading: ReadingOptions = ReadingOptions()
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,16 +116,16 @@ class JoinedSide:
     columns: tuple[str, ...]
 
 
-def read_side(file: InputFile, role: Role, request: TandemRequest) -> Table:
+def read_side(file: InputFile, role: Role, files: TandemFiles) -> Table:
     """Return the content of a file, whose keys and attacks are not checked yet."""
     if file.kind != TEXT:
         refuse_pickle(file, "one line for each trial, in text")
         raise InputError(f"is a {file.kind} file; expected text", path=file.name)
-    asked = AUTO if role.endswith("_key") else request.format
+    asked = AUTO if role.endswith("_key") else files.reading.format
     layout = detect(first_lines(file), file.name, role, forced=asked)
-    if layout.titles and request.by is not None:
+    if layout.titles and files.by is not None:
         titles = zip(layout.columns, layout.titles, strict=True)
-        columns = (column or (request.by if title.lower() == request.by else "") for column, title in titles)
+        columns = (column or (files.by if title.lower() == files.by else "") for column, title in titles)
         layout = replace(layout, columns=tuple(columns))
     table = with_infinite_problems(read_text(file, layout), "")
     return replace(table, frame=table.frame.cast({pl.Categorical: pl.String}))
@@ -179,7 +217,7 @@ def _known_attacks(
 
 
 def join_side(
-    scores: Table, key: Table | None, side: Side, request: TandemRequest
+    scores: Table, key: Table | None, side: Side, files: TandemFiles
 ) -> tuple[JoinedSide | None, list[Problem]]:
     """Return the labelled trials of one side, or the problems in the way.
 
@@ -198,8 +236,8 @@ def join_side(
         scores, key = replace(key, frame=key.frame.with_columns(scores.frame["score"])), None
     every_row = np.arange(len(scores.frame))
     if not scores.has("trial"):
-        return _select(scores, scores.name, every_row, request, ()), []
-    if request.duplicates == "keep-all" and key is not None:
+        return _select(scores, scores.name, every_row, files, ()), []
+    if files.reading.duplicates == "keep-all" and key is not None:
         raise UsageError("keep-all is for files that carry their own labels; these have a key")
     if key is not None and key.has("enrol") and not scores.has("enrol"):
         key = replace(key, frame=key.frame.rename({"enrol": "speaker"}))
@@ -209,12 +247,15 @@ def join_side(
     tables = [scores] if key is None else [scores, key]
     # Trials of a countermeasure are utterances, which have one label whoever is compared with them.
     conflicts = [p for table in tables for p in label_conflicts(table, ["trial"] if side == "cm" else pair)]
-    if request.duplicates == "keep-all":
+    if files.reading.duplicates == "keep-all":
         extra = len(repeated_rows(scores.frame, pair)[0])
         relaxed = (RelaxedRule("duplicates", extra, how="keep-all"),) if extra else ()
-        return (None, conflicts) if conflicts else (_select(scores, scores.name, every_row, request, relaxed), [])
+        return (None, conflicts) if conflicts else (_select(scores, scores.name, every_row, files, relaxed), [])
     joined, problems = join(
-        _with_enrol(scores), None if key is None else _with_enrol(key), request.duplicates, request.allow_missing
+        _with_enrol(scores),
+        None if key is None else _with_enrol(key),
+        files.reading.duplicates,
+        files.reading.allow_missing,
     )
     problems = list(dict.fromkeys(conflicts + problems))
     if joined is None or problems:
@@ -224,7 +265,7 @@ def join_side(
         further = key.frame.drop(pair)[joined.key_row]
         frame = pl.concat([frame.drop(further.columns, strict=False), further], how="horizontal")
     labelled = replace(scores, frame=frame)
-    return _select(labelled, tables[-1].name, every_row[joined.score_row], request, joined.relaxed), []
+    return _select(labelled, tables[-1].name, every_row[joined.score_row], files, joined.relaxed), []
 
 
 def _with_enrol(table: Table) -> Table:
@@ -233,23 +274,23 @@ def _with_enrol(table: Table) -> Table:
 
 
 def _select(
-    table: Table, labels: str, rows: IntArray, request: TandemRequest, relaxed: tuple[RelaxedRule, ...]
+    table: Table, labels: str, rows: IntArray, files: TandemFiles, relaxed: tuple[RelaxedRule, ...]
 ) -> JoinedSide:
     """Return the columns that are used, of the phase that was asked for; `labels` is the file that names phases."""
     frame = table.frame
     if "speaker" not in frame.columns and "enrol" in frame.columns:
         frame = frame.with_columns(speaker=pl.col("enrol"))
     phased = "phase" in frame.columns
-    if phased and request.phase != "all":
-        keep = (frame["phase"] == request.phase).to_numpy()
+    if phased and files.phase != "all":
+        keep = (frame["phase"] == files.phase).to_numpy()
         if not keep.any():
             phases = ", ".join(sorted(frame["phase"].unique()))
-            raise InputError(f"no trials of the phase {request.phase!r} (found: {phases})", path=labels)
+            raise InputError(f"no trials of the phase {files.phase!r} (found: {phases})", path=labels)
         frame, rows = frame.filter(keep), rows[keep]
     columns = tuple(frame.columns)
     selected = [pl.col(column) if column in columns else pl.lit("").alias(column) for column in _COLUMNS]
-    if request.by is not None and request.by in columns:
-        selected.append(pl.col(request.by).alias(CONDITION))
+    if files.by is not None and files.by in columns:
+        selected.append(pl.col(files.by).alias(CONDITION))
     return JoinedSide(frame.select(selected), table, rows, phased, relaxed, columns)
 
 

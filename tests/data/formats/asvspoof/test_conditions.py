@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from zeroevidence.data.formats.asvspoof import diagnose_tandem, read_tandem
+from zeroevidence.data.formats.asvspoof_sides import TandemFiles
 from zeroevidence.evaluation.tandem import evaluate_conditions
 
 CODECS = ("alaw", "none", "opus")
@@ -27,19 +28,19 @@ def made_2021(folder):
 
 def test_codecs_of_2021(tmp_path):
     files = made_2021(tmp_path)
-    loaded = read_tandem(**files, by="codec")
+    loaded = read_tandem(TandemFiles(**files, by="codec"))
     assert tuple(loaded.parts) == CODECS
     for codec, part in loaded.parts.items():
         lines = [line.split() for line in files["key"].read_text().splitlines()]
         wanted = sorted(cells[1] for cells in lines if cells[2] == codec and cells[5] == "spoof")
         assert sorted(part.cm_spoof.utterances) == wanted
         assert len(part.cm_bonafide) == 40
-    assert read_tandem(**files).parts == {}
+    assert read_tandem(TandemFiles(**files)).parts == {}
     rows = evaluate_conditions(loaded, "codec", intervals=0, labels={"system": "x"})
     assert [row.labels.get("codec") for row in rows] == [None, *CODECS]
     eers = [float(row["cm_eer"]) for row in rows]
     assert eers[1] < eers[2] < eers[3]
-    again = evaluate_conditions(read_tandem(**files), "attack", intervals=0)
+    again = evaluate_conditions(read_tandem(TandemFiles(**files)), "attack", intervals=0)
     assert [row.about.attack for row in again] == ["all", "A07", "A08"]
 
 
@@ -53,7 +54,7 @@ def test_columns_of_spoofs_keep_all_bona_fide_speech(tmp_path):
             for n in range(12)
         )
     )
-    parts = read_tandem(tmp_path / "cm", key=tmp_path / "key", by="vocoder").parts
+    parts = read_tandem(TandemFiles(tmp_path / "cm", key=tmp_path / "key", by="vocoder")).parts
     assert tuple(parts) == kinds
     assert [(len(part.cm_bonafide), len(part.cm_spoof)) for part in parts.values()] == [(4, 4), (4, 4)]
 
@@ -67,13 +68,13 @@ PROTOCOL5 = (
 def test_the_protocol_of_asvspoof_5_is_a_key(tmp_path):
     (tmp_path / "scores.tsv").write_text("filename\tcm-score\nE_01\t-1\nE_02\t-2\nE_03\t3\nE_04\t2\n")
     (tmp_path / "key").write_text(PROTOCOL5)
-    loaded = read_tandem(tmp_path / "scores.tsv", key=tmp_path / "key", by="codec")
+    loaded = read_tandem(TandemFiles(tmp_path / "scores.tsv", key=tmp_path / "key", by="codec"))
     assert loaded.formats == {"cm": "asvspoof5", "key": "5 track 1"}
     assert loaded.data.cm_spoof.attacks.tolist() == ["A26", "A27"]
     assert loaded.data.cm_bonafide.speakers.tolist() == ["E_1607", "E_1609"]
     assert {codec: len(part.cm_spoof) for codec, part in loaded.parts.items()} == {"-": 1, "C05": 1}
     (tmp_path / "key").write_text(PROTOCOL5.replace("A27 spoof", "A27 bonafide"))
-    (problem,) = diagnose_tandem(tmp_path / "scores.tsv", key=tmp_path / "key")
+    (problem,) = diagnose_tandem(TandemFiles(tmp_path / "scores.tsv", key=tmp_path / "key"))
     assert (problem.line, problem.reason) == (2, "bonafide speech with the attack 'A27'; expected - or bonafide")
 
 
@@ -82,7 +83,7 @@ def test_the_second_track_of_asvspoof_5(tmp_path):
     (tmp_path / "key").write_text(
         "E_4413 E_81 F A25 spoof\nE_4413 E_82 F bonafide target\nE_0357 E_83 M bonafide nontarget\n"
     )
-    loaded = read_tandem(sasv=tmp_path / "sasv", asv_key=tmp_path / "key")
+    loaded = read_tandem(TandemFiles(sasv=tmp_path / "sasv", asv_key=tmp_path / "key"))
     assert (loaded.data.sasv_spoof.attacks.tolist(), loaded.formats["asv_key"]) == (["A25"], "5 track 2")
 
 
@@ -92,10 +93,10 @@ def test_labels_of_sasv_2022(tmp_path):
         "LA_0015 LA_E_1103494 bonafide target\nLA_0015 LA_E_4861467 bonafide nontarget\n"
         "LA_0015 LA_E_2345678 A07 spoof\n"
     )
-    loaded = read_tandem(sasv=tmp_path / "sasv", asv_key=tmp_path / "key")
+    loaded = read_tandem(TandemFiles(sasv=tmp_path / "sasv", asv_key=tmp_path / "key"))
     assert loaded.data.sasv_target.scores.tolist() == [0.91]
     (tmp_path / "key").write_text("LA_0015 LA_E_1103494 bonafide Target\n" * 2)
-    (problem,) = diagnose_tandem(sasv=tmp_path / "sasv", asv_key=tmp_path / "key")
+    (problem,) = diagnose_tandem(TandemFiles(sasv=tmp_path / "sasv", asv_key=tmp_path / "key"))
     assert problem.reason.startswith("column 4 holds no ASV key (target, nontarget, spoof)")
 
 
@@ -104,20 +105,20 @@ def test_a_column_of_a_table_with_a_header(tmp_path, separator):
     table = "filename cm-label Codec\nu1 bonafide a\nu2 spoof a\nu3 bonafide b\nu4 spoof b\n".replace(" ", separator)
     (tmp_path / "key").write_text(table)
     (tmp_path / "cm").write_text("filename\tcm-score\nu1\t2\nu2\t1\nu3\t2\nu4\t3\n")
-    parts = read_tandem(tmp_path / "cm", key=tmp_path / "key", by="codec").parts
+    parts = read_tandem(TandemFiles(tmp_path / "cm", key=tmp_path / "key", by="codec")).parts
     assert {value: part.cm_spoof.scores.tolist() for value, part in parts.items()} == {"a": [1.0], "b": [3.0]}
 
 
 def test_what_cannot_be_told_apart(tmp_path):
     files = made_2021(tmp_path)
-    (problem,) = diagnose_tandem(**files, by="codex")
+    (problem,) = diagnose_tandem(TandemFiles(**files, by="codex"))
     assert (
         "no column 'codex' to divide trials by (there is: speaker, codec, channel, attack, trim, phase)"
         in problem.reason
     )
     text = files["key"].read_text().replace("opus ita_tx bonafide", "gsm ita_tx bonafide")
     files["key"].write_text(text)
-    found = [one.reason for one in diagnose_tandem(**files, by="codec")]
+    found = [one.reason for one in diagnose_tandem(TandemFiles(**files, by="codec"))]
     assert found == [
         "no spoof trials with codec 'gsm'; expected bonafide, spoof",
         "no bonafide trials with codec 'opus'; expected bonafide, spoof",
@@ -127,5 +128,5 @@ def test_what_cannot_be_told_apart(tmp_path):
 def test_a_verifier_without_the_column_is_the_same_in_all_parts(tmp_path):
     files = made_2021(tmp_path)
     (tmp_path / "asv").write_text("- target 3\n- nontarget -1\nA07 spoof 2\nA08 spoof 1\n")
-    parts = read_tandem(**files, asv=tmp_path / "asv", by="codec").parts
+    parts = read_tandem(TandemFiles(**files, asv=tmp_path / "asv", by="codec")).parts
     assert [len(part.asv_spoof) for part in parts.values()] == [2, 2, 2]

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from zeroevidence.data.formats.asvspoof import diagnose_tandem, read_tandem
+from zeroevidence.data.formats.asvspoof_sides import TandemFiles
+from zeroevidence.data.formats.scores.read import ReadingOptions
 from zeroevidence.data.loaded_scores import RelaxedRule
 from zeroevidence.data.scores import TandemScores, TrialScores
 from zeroevidence.errors import InputError
@@ -45,10 +47,10 @@ def read(tmp_path):
         return {name: tmp_path / name for name in contents}
 
     def reader(options=None, **contents):
-        return read_tandem(**write(contents), **(options or {}))
+        return read_tandem(TandemFiles(**write(contents), **options or {}))
 
     def diagnose(options=None, **contents):
-        found = diagnose_tandem(**write(contents), **(options or {}))
+        found = diagnose_tandem(TandemFiles(**write(contents), **options or {}))
         return [str(problem).replace(f"{tmp_path}/", "") for problem in found]
 
     reader.diagnose = diagnose
@@ -278,18 +280,18 @@ def test_arrays_are_checked():
 def test_bona_fide_lines_may_name_no_attack_by_a_number(tmp_path):
     path = tmp_path / "cm"
     path.write_text("u1 A00 bonafide 2.5\nu2 A07 spoof -1.5\nu3 A00 bonafide 1.5\n")
-    loaded = read_tandem(path)
+    loaded = read_tandem(TandemFiles(path))
     assert loaded.relaxed == (RelaxedRule("no-attack", 2, side="cm"),)
     assert loaded.data.cm_spoof.attacks.tolist() == ["A07"]
     path.write_text("u1 A01 bonafide 2.5\nu2 A07 spoof -1.5\nu3 - bonafide 1.5\n")
     with pytest.raises(InputError, match="bonafide speech with the attack 'A01'"):
-        read_tandem(path)
+        read_tandem(TandemFiles(path))
 
 
 def test_sides_are_turned_round_and_rescaled(tmp_path):
     path = tmp_path / "cm"
     path.write_text("u1 - bonafide -2.5\nu2 A07 spoof 1.5\n")
-    loaded = read_tandem(path, negate=("cm",), llr_base="10")
+    loaded = read_tandem(TandemFiles(path, negated=("cm",), reading=ReadingOptions(llr_base="10")))
     assert loaded.data.cm_bonafide.scores[0] == pytest.approx(2.5 * np.log(10.0))
     assert [str(one) for one in loaded.relaxed] == ["cm-negated:2", "cm-llr-base:10:2"]
-    assert read_tandem(path, negate=("asv",)).relaxed == ()
+    assert read_tandem(TandemFiles(path, negated=("asv",))).relaxed == ()

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from zeroevidence.data.formats.scores.read import diagnose, read_scores
+from zeroevidence.data.formats.scores.read import ReadingOptions, diagnose, read_scores
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.errors import InputError
 
@@ -16,8 +16,8 @@ MATED = np.array([0, 1, -1])
 
 def reason(path, key=None, **options):
     with pytest.raises(InputError) as caught:
-        read_scores(path, key, **options)
-    found = diagnose(path, key, **options)
+        read_scores(path, key, ReadingOptions(**options))
+    found = diagnose(path, key, ReadingOptions(**options))
     assert found[0] == caught.value.problem
     assert found[0].path in (str(path), str(key), str(options.get("speakers")))
     return found[0].reason
@@ -34,7 +34,7 @@ def test_npz(tmp_path):
     assert loaded.data.mated.tolist() == [0, 1, -1]
     assert loaded.data.trials.tolist() == ["u", "v", "w"]
     assert loaded.data.enrolment_speakers.tolist() == ["a", "b"]
-    assert read_scores(path, format="matrix").format == "matrix"
+    assert read_scores(path, options=ReadingOptions(format="matrix")).format == "matrix"
     assert "expected kaldi" in reason(path, format="kaldi")
 
 
@@ -52,7 +52,7 @@ def test_matrix_speakers(tmp_path):
     path, utt2spk = tmp_path / "m.npz", tmp_path / "u"
     np.savez(path, scores=MATRIX, mated=MATED, trials=["u", "v", "w"], enrolments=["a", "b"])
     utt2spk.write_text("u a\nv b\nw c\n")
-    data = read_scores(path, speakers=utt2spk).data
+    data = read_scores(path, options=ReadingOptions(speakers=utt2spk)).data
     assert data.trial_speakers.tolist() == ["a", "b", "c"]
     assert data.enrolment_speakers.tolist() == ["a", "b"]
     utt2spk.write_text("u a\nv b\n")
@@ -118,7 +118,7 @@ def test_parquet(tmp_path):
     assert loaded.data.trials.tolist() == ["7", "8"]
     assert (loaded.data.target.tolist(), loaded.data.nontarget.tolist()) == ([1.0], [2.0])
     frame.with_columns(label=pl.Series([1, 0])).write_parquet(path)
-    assert read_scores(path, format="table").data.target.tolist() == [1.0]
+    assert read_scores(path, options=ReadingOptions(format="table")).data.target.tolist() == [1.0]
     frame.drop("label").write_parquet(path)
     (tmp_path / "k").write_text("a 8 target\na 7 nontarget\n")
     assert read_scores(path, tmp_path / "k").data.target.tolist() == [2.0]
@@ -180,7 +180,7 @@ def test_bosaris(tmp_path, sidekit):
     assert loaded.data.target.tolist() == [6.0, 2.0]
     assert loaded.data.nontarget.tolist() == [4.0, 1.0]
     (tmp_path / "k").write_text("b w target\nb u nontarget\na v target\na u nontarget\n")
-    assert read_scores(scores, tmp_path / "k", format="bosaris").data.target.tolist() == [6.0, 2.0]
+    assert read_scores(scores, tmp_path / "k", ReadingOptions(format="bosaris")).data.target.tolist() == [6.0, 2.0]
     (tmp_path / "s").write_text("b w 6\nb u 4\na v 2\na u 1\n")
     assert read_scores(tmp_path / "s", key).data.nontarget.tolist() == [4.0, 1.0]
 

@@ -5,7 +5,7 @@ import struct
 import numpy as np
 import pytest
 
-from zeroevidence.data.formats.scores.read import diagnose, read_scores
+from zeroevidence.data.formats.scores.read import ReadingOptions, diagnose, read_scores
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation.score_files import Reading, ScoreFile
 
@@ -21,7 +21,7 @@ def put(tmp_path):
 
 
 def reasons(path, key=None, **options):
-    return [str(one).replace(f"{path.parent}/", "") for one in diagnose(path, key, **options)]
+    return [str(one).replace(f"{path.parent}/", "") for one in diagnose(path, key, ReadingOptions(**options))]
 
 
 SPEECHBRAIN = (
@@ -77,7 +77,9 @@ def test_nist(put):
     assert (loaded.data.target.tolist(), sorted(loaded.data.nontarget)) == ([3.2], [-4.5, -1.0])
     assert sorted(loaded.data.trials) == ["abc.sph", "abc.sph:b", "abd.sph"]
     assert loaded.data.speakers is None
-    blanks = read_scores(put("scores.txt", SRE.replace("\t", " ")), put("key.tsv", SRE_KEY), format="sre")
+    blanks = read_scores(
+        put("scores.txt", SRE.replace("\t", " ")), put("key.tsv", SRE_KEY), ReadingOptions(format="sre")
+    )
     assert blanks.data.target.tolist() == [3.2]
 
 
@@ -111,7 +113,7 @@ def test_scores_and_labels_of_numpy(tmp_path, save):
     with path.open("wb") as stream:
         save(stream)
     for format in ("auto", "arrays"):
-        loaded = read_scores(path, format=format)
+        loaded = read_scores(path, options=ReadingOptions(format=format))
         assert loaded.format == "arrays"
         assert (loaded.data.target.tolist(), loaded.data.nontarget.tolist()) == ([2.5, 1.5], [0.5, -1.0])
 
@@ -162,7 +164,7 @@ def binary_ark(text):
 def test_kaldi_archives(put, content):
     path, key = put("scores.ark", content), put("utt2int", "u1 0\nu2 1\nu3 -1\n")
     for format in ("auto", "kaldi-ark"):
-        loaded = read_scores(path, key, format=format)
+        loaded = read_scores(path, key, ReadingOptions(format=format))
         assert loaded.format == "kaldi-ark"
         assert loaded.data.scores.tolist() == [[2.5, 0.25, -1.0], [0.5, 1.5, 0.0], [0.0, 0.0, 0.125]]
         assert (loaded.data.mated.tolist(), loaded.data.trials.tolist()) == ([0, 1, -1], ["u1", "u2", "u3"])

@@ -9,7 +9,7 @@ import pytest
 
 from zeroevidence.data.formats.input_file import Container
 from zeroevidence.data.formats.scores.layout import Table
-from zeroevidence.data.formats.scores.read import diagnose, read_scores
+from zeroevidence.data.formats.scores.read import ReadingOptions, diagnose, read_scores
 from zeroevidence.data.formats.scores.score_format import SCORE_FORMATS, Binary, Columns, ScoreFormat, format_names
 from zeroevidence.data.formats.vectors.read import VECTOR_FORMATS
 from zeroevidence.errors import UsageError
@@ -37,11 +37,14 @@ def test_a_container(packed_format, tmp_path):
     path = tmp_path / "scores"
     path.write_bytes(b"TWENTY BYTES OF NAME" + struct.pack("<d?d?", 2.5, True, 0.5, False))
     for format in ("packed", "auto"):
-        loaded = read_scores(path, format=format)
+        loaded = read_scores(path, options=ReadingOptions(format=format))
         assert (loaded.format, loaded.data.target.tolist()) == ("packed", [2.5])
-    assert str(diagnose(path, format="kaldi")[0]) == f"{path}: is a packed file; expected kaldi text"
+    assert (
+        str(diagnose(path, options=ReadingOptions(format="kaldi"))[0])
+        == f"{path}: is a packed file; expected kaldi text"
+    )
     (tmp_path / "text").write_text("1 target\n2 nontarget\n")
-    (problem,) = diagnose(tmp_path / "text", format="packed")
+    (problem,) = diagnose(tmp_path / "text", options=ReadingOptions(format="packed"))
     assert problem.reason == "is a text file; expected packed pairs"
 
 

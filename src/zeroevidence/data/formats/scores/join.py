@@ -19,7 +19,7 @@ from zeroevidence.data.loaded_scores import RelaxedRule
 from zeroevidence.data.scores import Pairs, Scores
 from zeroevidence.errors import Problem
 
-Duplicates = Literal["error", "keep-last"]
+Duplicates = Literal["error", "keep-last", "keep-all"]  # the last of tandems only
 Rows: TypeAlias = IntArray | slice
 
 _ALL = slice(None)

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypeAlias, TypedDict, Unpack, get_args
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
 from zeroevidence._typing import FloatArray
-from zeroevidence.data.files import is_folder
+from zeroevidence.data.files import is_folder, naming_file
 from zeroevidence.data.formats.input_file import EXPORT, NPY, InputFile, open_input, refuse_pickle
-from zeroevidence.data.formats.lists import SpeakerList, read_speakers
+from zeroevidence.data.formats.lists import SpeakerList, read_sessions, read_speakers
 from zeroevidence.data.formats.scores.detect import read_table
 from zeroevidence.data.formats.scores.join import Duplicates, build_scores, join, one_class_problem
 from zeroevidence.data.formats.scores.layout import ColumnNames, Table, with_infinite_problems
 from zeroevidence.data.formats.scores.matrices import not_finite
 from zeroevidence.data.formats.scores.score_format import AUTO, SCORE_FORMATS, ScoreFormat, binary_format, format_names
 from zeroevidence.data.formats.text import refuse_binary
-from zeroevidence.data.loaded_scores import LoadedScores, RelaxedRule
+from zeroevidence.data.loaded_scores import Base, LoadedScores, RelaxedRule, Scale
 from zeroevidence.data.matrix import ScoreMatrix
+from zeroevidence.data.preparing import leave_out_same_session
 from zeroevidence.data.scores import Scores
 from zeroevidence.errors import InputError, Problem, UsageError
+from zeroevidence.run import setting
 
 Infinite: TypeAlias = Literal["refuse", "accept"]
 
@@ -32,61 +35,84 @@ _TWO_READINGS = (
 )
 
 
-class ReadingOptions(TypedDict, total=False):
-    """The options of `read_scores`."""
-
-    format: str
-    duplicates: Duplicates
-    allow_missing: bool
-    speakers: str | Path | None
-    infinite: Infinite
-    score_column: str | None
-    label_column: str | None
-
-
 @dataclass(frozen=True, slots=True)
-class _Request:
-    """The files to read and the options of `read_scores`, checked."""
+class ReadingOptions:
+    """How score files are read, and what is changed in their scores.
 
-    path: str | Path
-    key: str | Path | None
-    format: str = AUTO
-    duplicates: Duplicates = "error"
-    allow_missing: bool = False
+    Parameters
+    ----------
+    format
+        How to understand the scores, one of `format_names`.
+    duplicates
+        "keep-last" takes the later score of a pair that occurs twice; "keep-all", of tandems only, counts each line of
+        files that carry their own labels.
+    allow_missing
+        Evaluate what scores and key have in common.
+    score_column
+        Name of the column of scores, for a table whose columns have other names than usual.
+    label_column
+        Name of the column of labels, in the key where there is one.
+    infinite
+        "accept" takes infinite scores, which LLRs may be.
+    negate
+        Whether higher scores speak against the target.
+    llr_base
+        The base of the logarithm, for scores that are log-likelihood ratios.
+    speakers
+        A Kaldi ``utt2spk`` file, or a folder that holds one.
+    sessions
+        List of the sessions of enrolments and trials; pairs of one session are left out.
+    """
+
+    format: str = setting(AUTO, "Format of the score files.", spelling="--input-format", choices=format_names)
+    duplicates: Duplicates = setting(
+        "error", "What to do with a trial that is scored twice.", choices=("error", "keep-last")
+    )
+    allow_missing: bool = setting(False, "Evaluate the trials that scores and key have in common, instead of refusing.")
+    score_column: str | None = setting(
+        None, "Column of a table that holds the scores; recognised by its name unless given.", metavar="NAME"
+    )
+    label_column: str | None = setting(
+        None, "Column of a table that holds the labels; of the key where there is one.", metavar="NAME"
+    )
+    infinite: Infinite = setting("refuse", "What to do with infinite scores, which LLRs may be.")
+    negate: bool = setting(False, "Negate the scores, where lower scores support the target.")
+    llr_base: Base = setting("e", "Base of the logarithm, for scores that are log-likelihood ratios.")
     speakers: str | Path | None = None
-    infinite: Infinite = "refuse"
-    score_column: str | None = None
-    label_column: str | None = None
+    sessions: str | None = setting(
+        None,
+        "Leave out pairs of one recording session: lines of `identifier session`, a line for every session of an "
+        "enrolment or trial.",
+        metavar="FILE",
+    )
+
+    def check(self, formats: Sequence[str], duplicates: Sequence[Duplicates]) -> None:
+        """Refuse values that are not among those of some files."""
+        if self.format not in formats:
+            raise UsageError(f"unknown format {self.format!r}; expected one of {', '.join(formats)}")
+        for subject, value, rules in (
+            ("duplicates", self.duplicates, duplicates),
+            ("infinite scores", self.infinite, get_args(Infinite)),
+        ):
+            if value not in rules:
+                raise UsageError(f"unknown rule for {subject} {value!r}; expected {' or '.join(rules)}")
 
     @property
     def names(self) -> ColumnNames:
         """The names of columns that the user gave."""
         return ColumnNames(self.score_column, self.label_column)
 
-    def __post_init__(self) -> None:
-        if self.format not in format_names():
-            raise UsageError(f"unknown format {self.format!r}; expected one of {', '.join(format_names())}")
-        for subject, value, rules in (
-            ("duplicates", self.duplicates, get_args(Duplicates)),
-            ("infinite scores", self.infinite, get_args(Infinite)),
-        ):
-            if value not in rules:
-                raise UsageError(f"unknown rule for {subject} {value!r}; expected {' or '.join(rules)}")
-        if [str(path) for path in (self.path, self.key, self.speakers)].count("-") > 1:
-            raise UsageError("standard input can be only one of scores, key and speakers")
+    def applied(self, loaded: LoadedScores) -> LoadedScores:
+        """Return scores on the usual scale, without pairs of one session."""
+        scaled = Scale(self.negate, self.llr_base).apply(loaded)
+        if self.sessions is None:
+            return scaled
+        with naming_file(self.sessions):
+            return leave_out_same_session(scaled, read_sessions(self.sessions))
 
 
 def read_scores(
-    path: str | Path,
-    key: str | Path | None = None,
-    *,
-    format: str = AUTO,
-    duplicates: Duplicates = "error",
-    allow_missing: bool = False,
-    speakers: str | Path | None = None,
-    infinite: Infinite = "refuse",
-    score_column: str | None = None,
-    label_column: str | None = None,
+    path: str | Path, key: str | Path | None = None, options: ReadingOptions = ReadingOptions()
 ) -> LoadedScores:
     r"""Return the scores of a file, joined with their key on (enrolment, trial).
 
@@ -96,20 +122,8 @@ def read_scores(
         The score file; "-" is standard input.
     key
         Labels of the trials: a file, or a Kaldi data folder with ``trials`` and perhaps ``utt2spk``.
-    format
-        How to understand the scores, one of `format_names`.
-    duplicates
-        "keep-last" takes the later score of a pair that occurs twice.
-    allow_missing
-        Evaluate what scores and key have in common.
-    speakers
-        A Kaldi ``utt2spk`` file, or a folder that holds one.
-    infinite
-        "accept" takes infinite scores, which LLRs may be.
-    score_column
-        Name of the column of scores, for a table whose columns have other names than usual.
-    label_column
-        Name of the column of labels, in the key where there is one.
+    options
+        How to read them.
 
     Raises
     ------
@@ -123,27 +137,34 @@ def read_scores(
     >>> folder = Path(tempfile.mkdtemp())
     >>> _ = (folder / "scores").write_text("ada u1 2.1\nbob u1 0.3\nada u1 2.5\n")
     >>> _ = (folder / "trials").write_text("ada u1 target\nbob u1 nontarget\nbob u2 target\n")
-    >>> loaded = read_scores(folder / "scores", folder / "trials", duplicates="keep-last", allow_missing=True)
+    >>> relaxed = ReadingOptions(duplicates="keep-last", allow_missing=True)
+    >>> loaded = read_scores(folder / "scores", folder / "trials", relaxed)
     >>> loaded.data.target, loaded.data.nontarget, loaded.format
     (array([2.5]), array([0.3]), 'kaldi')
     >>> [str(rule) for rule in loaded.relaxed]
     ['duplicates:keep-last:1', 'missing:1']
     """
-    request = _Request(path, key, format, duplicates, allow_missing, speakers, infinite, score_column, label_column)
-    loaded, problems = _attempt(request)
+    loaded, problems = _attempt(path, key, options)
     if loaded is None:
         raise InputError.of(problems)
-    return loaded
+    return options.applied(loaded)
 
 
-def diagnose(path: str | Path, key: str | Path | None = None, **options: Unpack[ReadingOptions]) -> list[Problem]:
+def diagnose(
+    path: str | Path, key: str | Path | None = None, options: ReadingOptions = ReadingOptions()
+) -> list[Problem]:
     """Return every problem that `read_scores` would meet with these files and options; empty when it would succeed."""
-    return _attempt(_Request(path, key, **options))[1]
+    return _attempt(path, key, options)[1]
 
 
-def _attempt(request: _Request) -> tuple[LoadedScores | None, list[Problem]]:
+def _attempt(
+    path: str | Path, key_path: str | Path | None, options: ReadingOptions
+) -> tuple[LoadedScores | None, list[Problem]]:
     """Return the scores, or every reason why there are none."""
-    scores, key, speaker_file, problems = _open_files(request)
+    options.check(format_names(), ("error", "keep-last"))
+    if [str(name) for name in (path, key_path, options.speakers)].count("-") > 1:
+        raise UsageError("standard input can be only one of scores, key and speakers")
+    scores, key, speaker_file, problems = _open_files(path, key_path, options.speakers)
     if scores is None or problems:
         return None, problems
     speakers = None
@@ -153,17 +174,18 @@ def _attempt(request: _Request) -> tuple[LoadedScores | None, list[Problem]]:
         except InputError as error:
             problems = [error.problem]
         speakers = None if problems else speakers
-    format = _matrix_format(scores, request.format)
+    format = _matrix_format(scores, options.format)
     if format is None:
-        loaded, more = _read_trials(scores, key, request, speakers)
+        loaded, more = _read_trials(scores, key, options, speakers)
     else:
-        loaded, more = _read_matrix(format, scores, key, request, speakers)
+        loaded, more = _read_matrix(format, scores, key, options, speakers)
     return (None if problems else loaded), more + problems
 
 
-def _open_files(request: _Request) -> tuple[InputFile | None, InputFile | None, InputFile | None, list[Problem]]:
+def _open_files(
+    path: str | Path, key: str | Path | None, speakers: str | Path | None
+) -> tuple[InputFile | None, InputFile | None, InputFile | None, list[Problem]]:
     """Open scores, key and speakers, those of a Kaldi data folder by their names in it; list those that are missing."""
-    key, speakers = request.key, request.speakers
     if speakers is not None and is_folder(speakers):
         speakers = Path(speakers) / "utt2spk"
     if key is not None and is_folder(key):
@@ -173,9 +195,9 @@ def _open_files(request: _Request) -> tuple[InputFile | None, InputFile | None, 
             speakers = folder / "utt2spk"
     files: list[InputFile | None] = []
     problems: list[Problem] = []
-    for path, expected in ((request.path, "scores"), (key, "a key"), (speakers, "lines of utterance and speaker")):
+    for name, expected in ((path, "scores"), (key, "a key"), (speakers, "lines of utterance and speaker")):
         try:
-            file = None if path is None else open_input(path)
+            file = None if name is None else open_input(name)
             if file is not None:
                 refuse_pickle(file, EXPORT)
                 if binary_format(file, AUTO) is None:
@@ -196,48 +218,48 @@ def _matrix_format(scores: InputFile, asked: str) -> ScoreFormat | None:
 
 
 def _read_matrix(
-    format: ScoreFormat, scores: InputFile, key: InputFile | None, request: _Request, speakers: SpeakerList | None
+    format: ScoreFormat, scores: InputFile, key: InputFile | None, options: ReadingOptions, speakers: SpeakerList | None
 ) -> tuple[LoadedScores | None, list[Problem]]:
     """Return the matrix of a whole search, or why there is none."""
     assert format.matrix is not None
-    if request.format not in (AUTO, format.name):
-        reason = f"is a {format.files} {format.kind(scores)} file; expected {request.format}"
+    if options.format not in (AUTO, format.name):
+        reason = f"is a {format.files} {format.kind(scores)} file; expected {options.format}"
         return None, [Problem(scores.name, None, reason)]
     try:
         matrix = format.matrix.read(scores, key, speakers)
     except InputError as error:
         return None, [error.problem]
-    if request.format == AUTO and key is not None and key.kind == NPY.name and _may_be_posteriors(matrix):
+    if options.format == AUTO and key is not None and key.kind == NPY.name and _may_be_posteriors(matrix):
         return None, [Problem(scores.name, None, _TWO_READINGS.format(rows=len(matrix.scores)))]
     infinite = np.isinf(matrix.scores)
-    if infinite.any() and request.infinite == "refuse":
+    if infinite.any() and options.infinite == "refuse":
         return None, [Problem(scores.name, None, f"{not_finite(matrix.scores, infinite)}{ACCEPT}")]
     key_format = None if key is None else format.name
     return LoadedScores(matrix, format.name, key_format, infinite_rule(matrix.scores)), []
 
 
 def _read_trials(
-    scores: InputFile, key: InputFile | None, request: _Request, speakers: SpeakerList | None
+    scores: InputFile, key: InputFile | None, options: ReadingOptions, speakers: SpeakerList | None
 ) -> tuple[LoadedScores | None, list[Problem]]:
     """Return one-to-one scores, or every problem of both files."""
     problems: list[Problem] = []
     key_table = None
     if key is not None:
-        key_table = read_table(key, "key", AUTO, request.names.of("key", with_key=True), problems)
-    names = request.names.of("scores", with_key=key is not None)
-    score_table = read_table(scores, "scores", request.format, names, problems, key=key_table)
-    if score_table is not None and request.infinite == "refuse":
+        key_table = read_table(key, "key", AUTO, options.names.of("key", with_key=True), problems)
+    names = options.names.of("scores", with_key=key is not None)
+    score_table = read_table(scores, "scores", options.format, names, problems, key=key_table)
+    if score_table is not None and options.infinite == "refuse":
         score_table = with_infinite_problems(score_table, ACCEPT)
     tables = [table for table in (score_table, key_table) if table is not None]
     listed = [problem for table in tables for problem in table.problems]
     if score_table is None or (key is not None and key_table is None):
         return None, problems + listed
-    loaded, problems = _combine(score_table, key_table, request, speakers)
+    loaded, problems = _combine(score_table, key_table, options, speakers)
     return (None if listed or problems else loaded), listed + problems
 
 
 def _combine(
-    scores: Table, key: Table | None, request: _Request, speakers: SpeakerList | None
+    scores: Table, key: Table | None, options: ReadingOptions, speakers: SpeakerList | None
 ) -> tuple[LoadedScores | None, list[Problem]]:
     """Join scores with their key and build the result, or return the problems in the way."""
     problem = _missing_column(scores, key)
@@ -253,7 +275,7 @@ def _combine(
         if problem:
             return None, [problem]
         return LoadedScores(Scores(score[label], score[~label]), scores.format, None, infinite_rule(score)), []
-    joined, problems = join(scores, key, request.duplicates, request.allow_missing)
+    joined, problems = join(scores, key, options.duplicates, options.allow_missing)
     if joined is None or scores.problems or (key is not None and key.problems):
         return None, problems
     data, problems = build_scores(joined, scores, key, speakers)

@@ -18,7 +18,7 @@ from zeroevidence.data.formats.scores.detect import (
 )
 from zeroevidence.data.formats.scores.layout import HEAD, Layout, Lines, Table, sample_lines, with_infinite_problems
 from zeroevidence.data.formats.scores.matrices import load_arrays
-from zeroevidence.data.formats.scores.read import ACCEPT, Infinite, infinite_rule
+from zeroevidence.data.formats.scores.read import ACCEPT, ReadingOptions, infinite_rule
 from zeroevidence.data.formats.scores.text_reader import read_text
 from zeroevidence.data.formats.text import FileProblems
 from zeroevidence.data.loaded_scores import LoadedScores
@@ -26,7 +26,9 @@ from zeroevidence.data.scores import Scores
 from zeroevidence.errors import InputError, Problem, UsageError
 
 
-def read_score_lists(targets: str | Path, nontargets: str | Path, *, infinite: Infinite = "refuse") -> LoadedScores:
+def read_score_lists(
+    targets: str | Path, nontargets: str | Path, options: ReadingOptions = ReadingOptions()
+) -> LoadedScores:
     r"""Return the scores of a list of targets and a list of non-targets.
 
     Parameters
@@ -35,8 +37,8 @@ def read_score_lists(targets: str | Path, nontargets: str | Path, *, infinite: I
         One number a line, perhaps below a name, or as R writes it (``"","x"``); or an ``.npy`` of one dimension.
     nontargets
         The same of non-targets.
-    infinite
-        "accept" takes infinite scores, which LLRs may be.
+    options
+        How to read them.
 
     Raises
     ------
@@ -53,14 +55,16 @@ def read_score_lists(targets: str | Path, nontargets: str | Path, *, infinite: I
     >>> loaded.data.target, loaded.data.nontarget
     (array([2.1, 1.7]), array([ 0.3, -1. ]))
     """
-    problems = diagnose_lists(targets, nontargets, infinite=infinite)
+    problems = diagnose_lists(targets, nontargets, options)
     if problems:
         raise InputError.of(problems)
     target, nontarget = (_table(open_input(path)).frame["score"].to_numpy() for path in (targets, nontargets))
-    return LoadedScores(Scores(target, nontarget), LIST, None, infinite_rule(target, nontarget))
+    return options.applied(LoadedScores(Scores(target, nontarget), LIST, None, infinite_rule(target, nontarget)))
 
 
-def diagnose_lists(targets: str | Path, nontargets: str | Path, *, infinite: Infinite = "refuse") -> list[Problem]:
+def diagnose_lists(
+    targets: str | Path, nontargets: str | Path, options: ReadingOptions = ReadingOptions()
+) -> list[Problem]:
     """Return every problem that `read_score_lists` would meet."""
     if "-" in (str(targets), str(nontargets)):
         raise UsageError("lists of scores are read twice, so standard input cannot be one; expected two files")
@@ -71,7 +75,7 @@ def diagnose_lists(targets: str | Path, nontargets: str | Path, *, infinite: Inf
         except InputError as error:
             problems.append(error.problem)
             continue
-        problems += (with_infinite_problems(table, ACCEPT) if infinite == "refuse" else table).problems
+        problems += (with_infinite_problems(table, ACCEPT) if options.infinite == "refuse" else table).problems
     return problems
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from zeroevidence.data.formats.scores.read import diagnose, read_scores
+from zeroevidence.data.formats.scores.read import ReadingOptions, diagnose, read_scores
 from zeroevidence.data.loaded_scores import RelaxedRule
 
 KEY = ["a u1 target", "a u2 nontarget", "b u1 nontarget", "b u2 target", "b u3 nontarget", "a u3 nontarget"]
@@ -56,7 +56,7 @@ def test_keep_last_score(tmp_path):
     scores = put(tmp_path, "s", [*SCORES, "a u1 70", "a u2 71", "a u1 72"])
     key = put(tmp_path, "k", KEY)
     assert [problem.line for problem in diagnose(scores, key)] == [7, 8, 9]
-    loaded = read_scores(scores, key, duplicates="keep-last")
+    loaded = read_scores(scores, key, ReadingOptions(duplicates="keep-last"))
     assert loaded.relaxed == (RelaxedRule("duplicates", 3, how="keep-last"),)
     assert loaded.data.target.tolist() == [72.0, 3.5]
     assert loaded.data.nontarget.tolist() == [71.0, 2.5, 4.5, 5.5]
@@ -64,16 +64,18 @@ def test_keep_last_score(tmp_path):
 
 def test_contradictions_stay_errors(tmp_path):
     own = put(tmp_path, "o", ["a u 1 target", "a v 2 nontarget", "a u 3 nontarget"])
-    assert [(p.line, "but target before" in p.reason) for p in diagnose(own, duplicates="keep-last")] == [(3, True)]
+    assert [
+        (p.line, "but target before" in p.reason) for p in diagnose(own, options=ReadingOptions(duplicates="keep-last"))
+    ] == [(3, True)]
     key = put(tmp_path, "k", [*KEY, "a u1 nontarget"])
-    assert [p.line for p in diagnose(put(tmp_path, "s", SCORES), key, duplicates="keep-last")] == [7]
+    assert [p.line for p in diagnose(put(tmp_path, "s", SCORES), key, ReadingOptions(duplicates="keep-last"))] == [7]
 
 
 def test_allow_missing(tmp_path):
     scores = put(tmp_path, "s", [*SCORES[:4], "c u1 9", "a u9 9", "a u9 8"])
     key = put(tmp_path, "k", KEY)
     assert len(diagnose(scores, key)) == 5
-    loaded = read_scores(scores, key, allow_missing=True)
+    loaded = read_scores(scores, key, ReadingOptions(allow_missing=True))
     assert loaded.relaxed == (RelaxedRule("missing", 5),)
     assert loaded.data.trials.tolist() == ["u1", "u2"]
     assert as_sets(loaded.data) == {
@@ -95,27 +97,33 @@ def test_speakers_file(tmp_path):
     utt2spk = put(tmp_path, "utt2spk", ["u1 a", "u2  b", "u3\tc", "x y"])
     files = put(tmp_path, "s", SCORES), put(tmp_path, "k", KEY)
     wanted = ({"a": "a", "b": "b"}, {"u1": "a", "u2": "b", "u3": "c"})
-    assert require_speakers(read_scores(*files, speakers=utt2spk).data) == wanted
-    assert require_speakers(read_scores(*files, speakers=tmp_path).data) == wanted
+    assert require_speakers(read_scores(*files, options=ReadingOptions(speakers=utt2spk)).data) == wanted
+    assert require_speakers(read_scores(*files, options=ReadingOptions(speakers=tmp_path)).data) == wanted
 
 
 def test_speakers_file_errors(tmp_path):
     files = put(tmp_path, "s", SCORES), put(tmp_path, "k", KEY)
     bad = put(tmp_path, "bad", ["u1 a", "u2", "u1 b", "u1 a", "u2 b", "u3 c"])
-    assert [(p.path, p.line) for p in diagnose(*files, speakers=bad)] == [(str(bad), 2), (str(bad), 3)]
+    assert [(p.path, p.line) for p in diagnose(*files, options=ReadingOptions(speakers=bad))] == [
+        (str(bad), 2),
+        (str(bad), 3),
+    ]
     lacking = put(tmp_path, "lacking", ["u1 a"])
-    assert [str(p).split(";")[0] for p in diagnose(*files, speakers=lacking)] == [
+    assert [str(p).split(";")[0] for p in diagnose(*files, options=ReadingOptions(speakers=lacking))] == [
         f"{lacking}: no speaker for trial '{u}'" for u in ("u2", "u3")
     ]
-    assert "empty" in diagnose(*files, speakers=put(tmp_path, "empty", [""]))[0].reason
-    assert "no such file" in diagnose(*files, speakers=tmp_path / "none")[0].reason
+    assert "empty" in diagnose(*files, options=ReadingOptions(speakers=put(tmp_path, "empty", [""])))[0].reason
+    assert "no such file" in diagnose(*files, options=ReadingOptions(speakers=tmp_path / "none"))[0].reason
 
 
 def test_voxceleb_speakers(tmp_path):
     files = put(tmp_path, "s", ["1 a b", "2 a c"]), put(tmp_path, "k", ["1 a b", "0 a c"])
-    known = read_scores(*files, speakers=put(tmp_path, "u", ["a A", "b A", "c C"])).data
+    known = read_scores(*files, options=ReadingOptions(speakers=put(tmp_path, "u", ["a A", "b A", "c C"]))).data
     assert require_speakers(known) == ({"a": "A"}, {"b": "A", "c": "C"})
-    assert "no speaker for enrolment 'a'" in diagnose(*files, speakers=put(tmp_path, "v", ["b A", "c C"]))[0].reason
+    assert (
+        "no speaker for enrolment 'a'"
+        in diagnose(*files, options=ReadingOptions(speakers=put(tmp_path, "v", ["b A", "c C"])))[0].reason
+    )
 
 
 def test_table_speakers(tmp_path):

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from zeroevidence.data.formats.scores.read import diagnose, read_scores
+from zeroevidence.data.formats.scores.read import ReadingOptions, diagnose, read_scores
 from zeroevidence.data.formats.scores.score_format import format_names
 from zeroevidence.data.loaded_scores import LoadedScores
 from zeroevidence.data.scores import Scores
@@ -49,9 +49,9 @@ def trials(loaded: LoadedScores) -> dict[tuple[str, str], tuple[float, bool]]:
 def problems(folder: Path, scores: str | bytes, key: str | bytes | None = KEY, **options) -> list[str]:
     path = put(folder, "s", scores)
     key_path = None if key is None else put(folder, "k", key)
-    found = diagnose(path, key_path, **options)
+    found = diagnose(path, key_path, ReadingOptions(**options))
     with pytest.raises(InputError) as caught:
-        read_scores(path, key_path, **options)
+        read_scores(path, key_path, ReadingOptions(**options))
     assert caught.value.problem == found[0]
     assert caught.value.more == len(found) - 1
     return [str(problem).replace(f"{folder}/", "") for problem in found]
@@ -158,9 +158,9 @@ def test_standard_input(tmp_path, monkeypatch):
 
 def test_unknown_options(tmp_path):
     with pytest.raises(UsageError, match="unknown format"):
-        read_scores(put(tmp_path, "s", SCORES), format="nist")
+        read_scores(put(tmp_path, "s", SCORES), options=ReadingOptions(format="nist"))
     with pytest.raises(UsageError, match="duplicates"):
-        read_scores(put(tmp_path, "s", SCORES), duplicates="mean")  # type: ignore[arg-type]
+        read_scores(put(tmp_path, "s", SCORES), options=ReadingOptions(duplicates="mean"))  # type: ignore[arg-type]
     assert format_names()[0] == "auto"
 
 
@@ -176,11 +176,11 @@ def test_numeric_both_ways_is_what_the_key_says(tmp_path, form, scores):
 
 def test_forced(tmp_path):
     scores, key = put(tmp_path, "s", "0.5 1 11\n3 2 11\n"), put(tmp_path, "k", "1 1 11\n0 2 11\n")
-    assert read_scores(scores, key, format="voxceleb").format == "voxceleb"
-    assert diagnose(scores, key, format="kaldi")
-    assert diagnose(scores, format="table")[0].reason.startswith("no header")
-    assert diagnose(scores, format="matrix")[0].reason.startswith("is a text file")
-    assert diagnose(scores, format="bosaris")[0].reason.startswith("is a text file")
+    assert read_scores(scores, key, ReadingOptions(format="voxceleb")).format == "voxceleb"
+    assert diagnose(scores, key, ReadingOptions(format="kaldi"))
+    assert diagnose(scores, options=ReadingOptions(format="table"))[0].reason.startswith("no header")
+    assert diagnose(scores, options=ReadingOptions(format="matrix"))[0].reason.startswith("is a text file")
+    assert diagnose(scores, options=ReadingOptions(format="bosaris"))[0].reason.startswith("is a text file")
 
 
 @pytest.mark.parametrize("line", range(5))
@@ -325,6 +325,6 @@ def test_scores_that_nobody_asked_for_are_no_repetitions(tmp_path, others):
     asked = [f"e{i} t{i} {'target' if i % 2 else 'nontarget'}" for i in range(4 + others)]
     (tmp_path / "k").write_text("\n".join(asked) + "\n")
     (tmp_path / "s").write_text("x y 9\n" + "".join(f"e{i} t{i} {i}\n" for i in range(4 + others)) + "x z 9\n")
-    loaded = read_scores(tmp_path / "s", tmp_path / "k", allow_missing=True)
+    loaded = read_scores(tmp_path / "s", tmp_path / "k", ReadingOptions(allow_missing=True))
     assert sorted([*loaded.data.target, *loaded.data.nontarget]) == list(range(4 + others))
     assert [str(one) for one in loaded.relaxed] == ["missing:2"]
