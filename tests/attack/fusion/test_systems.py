@@ -9,7 +9,7 @@ import zeroevidence as ze
 from zeroevidence.attack.fusion import evaluate_fused, fit_weights, fuse
 from zeroevidence.data.formats.scores.read import read_scores
 from zeroevidence.errors import InputError, UsageError
-from zeroevidence.evaluation.score_files import score_files
+from zeroevidence.evaluation.score_files import ScorePaths, score_files
 
 
 def matrix(seed, gap, prefix="p", order=None):
@@ -140,7 +140,7 @@ def test_files(tmp_path):
         keys.append(written(tmp_path, name, data, labels))
     files = [written(tmp_path, f"{name}.scores", data, data.scores) for name, data in sets.items()]
     systems, others = files[::2], files[1::2]
-    files = score_files(systems, keys[:1], dev=others, dev_keys=keys[1:])
+    files = score_files(ScorePaths(systems, keys[:1], dev=others, dev_keys=keys[1:]))
     row = evaluate_fused(files, options=ze.Options(intervals=0, null=0))
     assert row.labels["system"] == "voice + rhythm"
     (note,) = [one for one in row.flags if one.code == "fused"]

@@ -9,7 +9,7 @@ import pytest
 
 from tests.effort import slow
 from zeroevidence.evaluation import Options, read_results
-from zeroevidence.evaluation.score_files import evaluate_files, score_files
+from zeroevidence.evaluation.score_files import ScorePaths, evaluate_files, score_files
 
 TABLE = Path(__file__).resolve().parents[3] / "examples" / "voiceprivacy2020.tsv"
 DATE = "results-2020-01-02-03-04-05"
@@ -229,7 +229,7 @@ def test_a_report_shows_privacy_against_utility(run, two, tmp_path):
 def test_a_table_of_systems_describes_score_files(source, published, tmp_path):
     shutil.copytree(source, tmp_path / "vpc2020")
     shutil.copy(TABLE, tmp_path / "vpc2020" / "systems.tsv")
-    files = score_files([str(tmp_path / "vpc2020")])
+    files = score_files(ScorePaths([str(tmp_path / "vpc2020")]))
     assert len(files) == 18
     names = {"unprotected", "ignorant", "lazy-informed", "semi-informed", "other"}
     assert {file.about.threat.name for file in files} == names

@@ -9,7 +9,14 @@ from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import Options
 from zeroevidence.evaluation.compared_files import compare_files, compare_results
 from zeroevidence.evaluation.results import save_results
-from zeroevidence.evaluation.score_files import ScoreFile, distinct_names, evaluate_files, pool_files, score_files
+from zeroevidence.evaluation.score_files import (
+    ScoreFile,
+    ScorePaths,
+    distinct_names,
+    evaluate_files,
+    pool_files,
+    score_files,
+)
 from zeroevidence.report.comparisons import comparisons_from_json, render_comparisons
 from zeroevidence.sample import sample_rows
 
@@ -18,7 +25,7 @@ QUICK = Options(intervals=20, null=0)
 
 def files():
     rows = sample_rows()
-    return score_files([row.scores for row in rows], [rows[0].key])
+    return score_files(ScorePaths([row.scores for row in rows], [rows[0].key]))
 
 
 def test_files_are_compared_by_the_usual_measures():
@@ -79,7 +86,7 @@ def challenges(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def paired(challenges):
-    return compare_files(score_files(challenges), measures=["eer"], options=QUICK)
+    return compare_files(score_files(ScorePaths(challenges)), measures=["eer"], options=QUICK)
 
 
 def test_rows_of_challenge_folders_are_compared_where_they_match(paired):
@@ -95,7 +102,7 @@ def test_rows_of_challenge_folders_are_compared_where_they_match(paired):
 def test_finished_results_are_compared_by_their_intervals(challenges, paired, tmp_path):
     paths = [str(tmp_path / f"{name}.json") for name in ("ours", "theirs")]
     for folder, path in zip(challenges, paths, strict=True):
-        save_results(evaluate_files(score_files([folder]), options=QUICK), path)
+        save_results(evaluate_files(score_files(ScorePaths([folder])), options=QUICK), path)
     found = compare_results(paths, ["ours", "theirs"], measures=["eer"])
     assert len(found) == 4
     assert not any(one.paired for one in found)
@@ -118,8 +125,10 @@ def test_development_people_of_another_sex_are_flagged():
 
 
 def test_women_and_men_are_pooled_on_request(challenges):
-    apart = evaluate_files(score_files(challenges[:1]), options=Options(intervals=0, null=0))
-    together = evaluate_files(pool_files(score_files(challenges[:1]), "sex"), options=Options(intervals=0, null=0))
+    apart = evaluate_files(score_files(ScorePaths(challenges[:1])), options=Options(intervals=0, null=0))
+    together = evaluate_files(
+        pool_files(score_files(ScorePaths(challenges[:1])), "sex"), options=Options(intervals=0, null=0)
+    )
     assert [row.labels["sex"] for row in apart] == ["f", "m", "f", "m"]
     assert [row.labels["sex"] for row in together] == ["f+m", "f+m"]
     assert [row.about.threat.name for row in together] == [row.about.threat.name for row in apart[::2]]
@@ -129,11 +138,11 @@ def test_women_and_men_are_pooled_on_request(challenges):
         (told,) = (one.sentence for one in row.flags if one.code == "pooled")
         assert told.startswith("2 groups (sex) were pooled")
     with pytest.raises(UsageError, match="no file has the label 'accent'"):
-        pool_files(score_files(challenges[:1]), "accent")
+        pool_files(score_files(ScorePaths(challenges[:1])), "accent")
 
 
 def test_the_folder_that_one_is_in_has_a_name(challenges, monkeypatch):
     monkeypatch.chdir(challenges[0])
     assert distinct_names(["."]) == ["ours"]
     assert distinct_names(["..", "-"]) == [Path(challenges[0]).parent.name, "stdin"]
-    assert {file.source for file in score_files(["."])} == {"ours"}
+    assert {file.source for file in score_files(ScorePaths(["."]))} == {"ours"}

@@ -46,11 +46,16 @@ def read(tmp_path):
             (tmp_path / name).write_bytes(text if isinstance(text, bytes) else text.encode())
         return {name: tmp_path / name for name in contents}
 
+    def tandem_files(options, contents):
+        reading = {name: value for name, value in (options or {}).items() if name != "phase"}
+        phase = {"phase": options["phase"]} if options and "phase" in options else {}
+        return TandemFiles(**write(contents), **phase, reading=ReadingOptions(**reading))
+
     def reader(options=None, **contents):
-        return read_tandem(TandemFiles(**write(contents), **options or {}))
+        return read_tandem(tandem_files(options, contents))
 
     def diagnose(options=None, **contents):
-        found = diagnose_tandem(TandemFiles(**write(contents), **options or {}))
+        found = diagnose_tandem(tandem_files(options, contents))
         return [str(problem).replace(f"{tmp_path}/", "") for problem in found]
 
     reader.diagnose = diagnose

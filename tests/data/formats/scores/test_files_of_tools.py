@@ -7,7 +7,7 @@ import pytest
 
 from zeroevidence.data.formats.scores.read import ReadingOptions, diagnose, read_scores
 from zeroevidence.errors import InputError
-from zeroevidence.evaluation.score_files import Reading, ScoreFile
+from zeroevidence.evaluation.score_files import ScoreFile
 
 
 @pytest.fixture
@@ -194,10 +194,10 @@ def test_distances_are_refused(put):
     rng = np.random.default_rng(0)
     near, far = rng.normal(0.4, 0.1, 30), rng.normal(0.9, 0.1, 60)
     text = "".join(f"{x} target\n" for x in near) + "".join(f"{x} nontarget\n" for x in far)
-    path, reading = put("distances", text), Reading()
+    file = ScoreFile(str(put("distances", text)))
     with pytest.raises(InputError, match=r"distances: targets score lower .* or --negate to turn the scores round"):
-        reading.read(ScoreFile(str(path)))
-    (problem,) = reading.problems(ScoreFile(str(path)))
+        file.read()
+    (problem,) = file.problems()
     assert problem.reason.startswith("targets score lower")
 
 
@@ -206,5 +206,5 @@ def test_what_chance_may_do_is_not_refused(put, near, far, number):
     rng = np.random.default_rng(1)
     text = "".join(f"{rng.normal(near, 0.1)} target\n{rng.normal(far, 0.1)} nontarget\n" for _ in range(number))
     file = ScoreFile(str(put("scores", text)))
-    assert len(Reading().read(file).data) == 2 * number
-    assert Reading().problems(file) == []
+    assert len(file.read().data) == 2 * number
+    assert file.problems() == []
