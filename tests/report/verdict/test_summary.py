@@ -1,5 +1,6 @@
-"""The first screen: sentences that must be true in every case."""
+"""What is said to readers who know no measures, in a few sentences or a paragraph: true in every case."""
 
+import json
 import re
 from dataclasses import replace
 
@@ -17,9 +18,13 @@ from tests.report.verdict.made import (
     short,
     too_coarse,
 )
+from zeroevidence.evaluation.results import to_json
+from zeroevidence.evaluation.rows.about import TrainingEffort
 from zeroevidence.evaluation.rows.evaluation import Curve
 from zeroevidence.evaluation.rows.flags import flag
 from zeroevidence.report.verdict import verdict
+from zeroevidence.report.verdict.summary import short_sentence
+from zeroevidence.uncertainty.spread import Spread
 
 JARGON = re.compile(r"\b(bits?|A?LID|EER|D_ECE|Cllr|LLR|null|posterior|calibrat\w*|p-value)\b")
 SILENT = search_row(chance="at-chance", about=AGAINST.lazy, system="s", backend="a")
@@ -140,3 +145,117 @@ def test_whose_recordings_were_tried_and_by_whom():
             "Somebody tried to tell sex from protected recordings.": [attribute_row("flow", 0.1)],
         },
     )
+
+
+def paragraph(*rows):
+    return verdict(rows).assessment.replace("\u00a0", " ")
+
+
+def spending(row, **effort):
+    return replace(row, about=replace(row.about, spent=TrainingEffort(11, **effort)))
+
+
+def test_every_number_is_that_of_the_result_file(audit_rows):
+    rows = {
+        row["labels"]["system"] + row["about"]["threat"]["name"]: row for row in json.loads(to_json(audit_rows))["rows"]
+    }
+    best, plain = rows["syslazy-informed"], rows["unprotectedunprotected"]
+    text = paragraph(*audit_rows)
+    top, counts = best["metrics"]["top1"], best["counts"]
+    assert "Recordings (d) were protected with sys, and the protection was tested by attacking it." in text
+    assert f"which of {counts['identities']} known people speaks in each of {counts['trials']} protected" in text
+    assert f"{100 * top['value']:.3g} %" in text
+    assert f"guessing does so for {100 / counts['identities']:.3g} %" in text
+    assert f"without protection it is {100 * plain['metrics']['top1']['value']:.3g} %" in text
+    assert "one who does not know that the voices are protected; one who knows the protection and applies it" in text
+    assert "They used the scoring method cosine." in text
+    assert text.endswith("Another attacker, other people or other recordings may give another result.")
+
+
+def test_the_short_sentence_is_that_of_the_result_file(audit_rows):
+    found = verdict(audit_rows).finding
+    document = json.loads(to_json(audit_rows))["rows"]
+    best, plain = document[found.strongest], document[found.control]
+    assert short_sentence(found).replace("\u00a0", " ") == (
+        f"The right one of 20 people is named in {100 * best['metrics']['top1']['value']:.3g} % of recordings; "
+        f"guessing 5 %, unprotected {100 * plain['metrics']['top1']['value']:.3g} %."
+    )
+
+
+def test_the_short_sentence_of_single_comparisons(pairs):
+    rows = [pairs(1.5, system="s")]
+    text = short_sentence(verdict(rows).finding).replace("\u00a0", " ")
+    share = 100 * rows[0].number("d_ece") / 0.7213475
+    assert text == (f"The doubt whether two recordings are of one person shrinks by {share:.3g} %; guessing 0 %.")
+
+
+def test_what_was_not_tested_is_said(against):
+    alone = search_row(about=against.lazy)
+    assert "Not tested: somebody who does not know that the voices are protected; somebody who knows the" in paragraph(
+        alone
+    )
+    trained = "an attacker who trains a speaker encoder on protected speech"
+    assert trained in paragraph(spending(alone))
+    assert trained not in paragraph(spending(alone, encoder_trained_on="anonymised"))
+    everybody = [search_row(about=about) for about in (against.ignorant, against.lazy, against.informed)]
+    assert "somebody who" not in paragraph(*everybody).split("Not tested: ")[1].split(".")[0]
+    rooms = "what rooms and microphones give away"
+    assert rooms in paragraph(alone)
+    assert rooms not in paragraph(alone, search_row(about=replace(against.lazy, role="room")))
+
+
+def test_bounds_and_unnamed_systems(against):
+    bound = [search_row(1.0, 4.0, about=against.control, system="unprotected", dataset="d")]
+    protected, unnamed = [search_row(about=against.lazy)], [search_row(dataset="d")]
+    check_sides(paragraph, "Recordings (d) were tested without protection.", [bound], [protected, unnamed])
+    check_sides(paragraph, "were protected with s", [protected], [bound, unnamed])
+    check_sides(paragraph, "The attacker ", [protected], [bound, unnamed])
+
+
+SPREAD = Spread(error=0.05, people=20.0, freedom=19.0, below=0.1, above=0.1)
+
+
+def silent(about, *, spread=SPREAD, **effort):
+    row = search_row(0.06, 0.01, "at-chance", about=about, system="s", limits=({"bound": 0.3, "spread": spread}, {}))
+    spent = TrainingEffort(10, **effort)
+    return replace(row, about=replace(about, spent=spent))
+
+
+def found(against, *rows):
+    control = search_row(1.0, 4.0, about=against.control, system="unprotected")
+    return verdict([control, *rows])
+
+
+def test_attackers_that_were_not_tried_come_next(against):
+    result = found(against, silent(against.lazy))
+    assert result.level == "not-found"
+    assert result.commands[0] == (
+        "zeroevidence audit ORIGINAL --anonymised ANONYMISED -o OUT --attacker ignorant --attacker semi-informed "
+        "--effort standard"
+    )
+
+
+@pytest.mark.parametrize(("trained_on", "effort"), [("original", "standard"), ("anonymised", "full")])
+def test_encoders_are_trained_next_and_then_every_one(against, trained_on, effort):
+    rows = [
+        silent(about, encoder_trained_on=trained_on) for about in (against.ignorant, against.lazy, against.informed)
+    ]
+    assert found(against, *rows).commands[0] == (
+        f"zeroevidence audit ORIGINAL --anonymised ANONYMISED -o OUT --effort {effort}"
+    )
+
+
+def test_one_number_of_people_is_wanted(against):
+    result = found(against, silent(against.lazy))
+    people = SPREAD.people_for((0.3 - 0.06) / 2.0)
+    assert result.commands[1] == f"zeroevidence plan --pilot OUT/result.json --people {people}"
+    assert f"try stronger attackers and {people} people, with whom the limit would be half as far" in result.summary[-1]
+    unknown = found(against, silent(against.lazy, spread=None))
+    assert len(unknown.commands) == 1
+    assert "try stronger attackers and more people:" in unknown.summary[-1]
+
+
+def test_nothing_comes_next_where_a_leak_was_found_or_nobody_knows_the_attacker(against):
+    assert found(against, search_row(0.9, 3.0, about=against.lazy)).commands == ()
+    assert found(against, search_row(0.06, 0.01, "at-chance")).commands == ()
+    assert "zeroevidence" not in short(search_row(0.9, 3.0, about=against.lazy))
