@@ -9,7 +9,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "zeroevidence"
 RUN_ON_LOADING = ("pickle", "cPickle", "dill", "cloudpickle", "marshal", "shelve")
 # One module reads JSON and checks its types; the others read what a process of ours wrote, or what is bundled.
-JSON_READERS = ("data/files/json_values.py", "data/files/locking.py", "web/jobs.py", "attack/encoders/checking.py")
+JSON_READERS = ("data/json_values.py", "data/writing.py", "web/jobs.py", "attack/encoders/__init__.py")
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +44,7 @@ def test_no_private_modules_and_no_pickle(sources):
             private = any(part.startswith("_") for part in (first, *rest)) and not own
             if private or first in RUN_ON_LOADING:
                 faults.append((path, name))
-    assert len(sources) > 400
+    assert len(sources) > 200
     assert faults == []
 
 

@@ -8,13 +8,11 @@ from dataclasses import fields, replace
 from functools import cache, wraps
 from inspect import signature
 from pathlib import Path
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 
 import numpy as np
 
 from zeroevidence.data.files import is_folder, reading_file
-from zeroevidence.data.formats.attack_scores import read_linked
-from zeroevidence.data.formats.voiceprivacy_tables import SummaryRow, read_summary
 from zeroevidence.data.json_values import read_json, shortened, shown, typed
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation.curves import evidence_curves
@@ -36,6 +34,9 @@ from zeroevidence.measure.search.rank import count_names
 from zeroevidence.measure.views import NameCounts
 from zeroevidence.run import Run
 
+if TYPE_CHECKING:
+    from zeroevidence.data.formats.voiceprivacy_tables import SummaryRow
+
 _METHOD = "as published"
 
 
@@ -45,6 +46,8 @@ def read_published(*paths: str | Path) -> list[Evaluation]:
     Equal error rates are attacks; word error rates and recall of emotions are utility. There are no intervals, and no
     measure that scores would be needed for.
     """
+    from zeroevidence.data.formats.voiceprivacy_tables import read_summary  # readers of files need polars
+
     return flag_rows([_evaluation(row, Path(path).name) for path in paths for row in read_summary(path)])
 
 
@@ -409,6 +412,8 @@ def read_search(folder: str | Path, options: Options, run: Run, *, system: str |
     counts, identities = row.counts, row.counts["identities"]
     if counts.get("nontarget") != counts.get("trials", 0) * (identities - 1):
         raise InputError("its numbers of trials, identities and scores do not agree", path=folder)
+    from zeroevidence.data.formats.attack_scores import read_linked  # needs polars
+
     links = read_linked(folder, identities)
     if len(links.trial) != counts["trials"]:
         raise InputError(f"{len(links.trial)} trials in the table, {counts['trials']} in the result", path=folder)

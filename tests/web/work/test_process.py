@@ -52,8 +52,8 @@ def test_problems_carry_the_names_of_the_user(tmp_path):
 def test_every_option_in_messages_about_scores_has_a_place_on_the_page():
     """What readers of scores and warnings on results tell people to do must be possible on the page."""
     source = Path(zeroevidence.__file__).parent
-    readers = (source / "data" / folder for folder in ("formats/scores", "preparing"))
-    files = [*(file for folder in readers for file in folder.rglob("*.py")), source / "evaluation/rows/flags.py"]
+    modules = ("data/preparing.py", "data/loaded_scores.py", "evaluation/rows/flags.py")
+    files = [*(source / "data/formats/scores").rglob("*.py"), *(source / module for module in modules)]
     said = {
         option
         for file in files
