@@ -10,6 +10,7 @@ from zeroevidence.calibrate.rows import (
     METHODS,
     ROW_SCALINGS,
     AffineCalibration,
+    RowFit,
     count_rows,
     fit_rows,
     held_out_loss,
@@ -51,7 +52,7 @@ def test_row_shifts_and_scales_do_not_matter():
     rng = np.random.default_rng(1)
     changed = scores * rng.uniform(0.5, 2, (len(mated), 1)) + rng.normal(size=(len(mated), 1))
     for method in METHODS:
-        one, two = fit_rows(scores, mated, method=method), fit_rows(changed, mated, method=method)
+        one, two = fit_rows(scores, mated, RowFit(method=method)), fit_rows(changed, mated, RowFit(method=method))
         grid = np.linspace(-3, 3, 13)
         np.testing.assert_allclose(one.llr(grid), two.llr(grid), atol=1e-6)
 
@@ -63,7 +64,7 @@ def test_logistic_equals_scikit_learn_with_the_authors_choices():
     z = standardise(scores, ddof=1)
     labels = (np.arange(scores.shape[1]) == mated[:, None]).ravel()
     reference = LogisticRegression(class_weight="balanced", tol=1e-10, max_iter=1000).fit(z.reshape(-1, 1), labels)
-    fit = fit_rows(scores, mated, ddof=1, l2=1.0, balanced=True)
+    fit = fit_rows(scores, mated, RowFit(ddof=1, l2=1.0, balanced=True))
     assert fit.weight == pytest.approx(reference.coef_[0, 0], rel=1e-5)
     assert fit.bias == pytest.approx(reference.intercept_[0], rel=1e-4)
     assert fit.prior_log_odds == 0.0
@@ -72,7 +73,7 @@ def test_logistic_equals_scikit_learn_with_the_authors_choices():
 @pytest.mark.parametrize("method", METHODS)
 def test_separable_rows_give_finite_llrs(method):
     scores, mated = simulated(separation=30.0)
-    fit = fit_rows(scores, mated, method=method)
+    fit = fit_rows(scores, mated, RowFit(method=method))
     assert np.isfinite(fit.llr(np.linspace(-10, 10, 50))).all()
     assert fit.llr(np.array([4.0]))[0] > fit.llr(np.array([0.0]))[0]
 
@@ -80,20 +81,20 @@ def test_separable_rows_give_finite_llrs(method):
 def test_pav_is_monotone_and_density_need_not_be():
     scores, mated = simulated()
     grid = np.linspace(-4, 5, 300)
-    assert (np.diff(fit_rows(scores, mated, method="pav").llr(grid)) >= 0).all()
+    assert (np.diff(fit_rows(scores, mated, RowFit(method="pav")).llr(grid)) >= 0).all()
     # true identities in the middle of their rows
     rng = np.random.default_rng(0)
     middle = np.where(rng.random(scores.shape) < 0.5, -1.0, 1.0) + 0.1 * rng.normal(size=scores.shape)
     middle[np.arange(len(mated)), mated] = 0.1 * rng.normal(size=len(mated))
-    fit = fit_rows(middle, mated, method="density")
+    fit = fit_rows(middle, mated, RowFit(method="density"))
     assert fit.llr(np.array([0.0]))[0] > 2 + fit.llr(np.array([-1.0, 1.0])).max()
 
 
 def test_auto_beats_logistic_on_skewed_scores():
     scores, mated = simulated(30, 30, separation=2.0, skew=True)
-    auto, chosen = fit_rows(scores, mated, method="auto").name.split(":")
+    auto, chosen = fit_rows(scores, mated, RowFit(method="auto")).name.split(":")
     assert auto == "auto"
-    losses = {name: held_out_loss(scores, mated, partial(fit_rows, method=name)) for name in METHODS}
+    losses = {name: held_out_loss(scores, mated, partial(fit_rows, how=RowFit(method=name))) for name in METHODS}
     assert chosen == min(losses, key=losses.get) != "logistic"
 
 
@@ -124,9 +125,9 @@ def test_wrong_choices():
     with pytest.raises(
         UsageError, match="unknown calibration 'magic'; expected logistic, temperature, pav, density, auto"
     ):
-        fit_rows(scores, mated, method="magic")
+        fit_rows(scores, mated, RowFit(method="magic"))
     with pytest.raises(UsageError, match="ddof 0 or 1"):
-        fit_rows(scores, mated, ddof=2)
+        fit_rows(scores, mated, RowFit(ddof=2))
     with pytest.raises(InputError, match="at least two speakers"):
         speaker_folds(np.zeros(4, dtype=int))
 
@@ -208,7 +209,7 @@ def test_rows_are_scaled_and_fitted_as_said(scaling):
         logit = theta[0] * z
         return float((np.log(np.exp(logit).sum(axis=1)) - logit[labels]).sum())
 
-    logistic, temperature = (fit_rows(scores, mated, method=name, scaling=scaling) for name in METHODS[:2])
+    logistic, temperature = (fit_rows(scores, mated, RowFit(method=name, scaling=scaling)) for name in METHODS[:2])
     expected = minimize(pair_loss, [1.0, 0.0], tol=1e-12).x
     assert (logistic.weight, logistic.bias) == pytest.approx(tuple(expected), abs=1e-4)
     assert temperature.weight == pytest.approx(minimize(row_loss, [1.0], tol=1e-12).x[0], abs=1e-4)
@@ -219,10 +220,10 @@ def test_rows_are_scaled_and_fitted_as_said(scaling):
 def test_a_temperature_does_not_feel_the_level_of_a_row():
     scores, mated = simulated()
     moved = scores + np.random.default_rng(1).normal(size=(len(mated), 1))
-    weights = [fit_rows(x, mated, method="temperature", scaling=s).weight
+    weights = [fit_rows(x, mated, RowFit(method="temperature", scaling=s)).weight
                for x in (scores, moved) for s in ("centre", "none")]  # fmt: skip
     assert weights == pytest.approx([weights[0]] * 4, rel=1e-9)
-    logistic = [fit_rows(x, mated, scaling="centre").weight for x in (scores, moved)]
+    logistic = [fit_rows(x, mated, RowFit(scaling="centre")).weight for x in (scores, moved)]
     assert logistic[0] == pytest.approx(logistic[1], rel=1e-6)
 
 
@@ -231,10 +232,10 @@ def test_a_temperature_does_not_feel_the_level_of_a_row():
 def test_units_of_scores_do_not_matter_whatever_the_scaling(method, scaling):
     """Scores in other units, the same in all rows, give the same LLRs."""
     scores, mated = simulated(per_speaker=5)
-    expected = row_llrs(scores, fit_rows(scores, mated, method=method, scaling=scaling))
+    expected = row_llrs(scores, fit_rows(scores, mated, RowFit(method=method, scaling=scaling)))
     for factor, shift in ((1e-6, 0.0), (1e6, 1e6), (0.37, -12.0)):
         other = factor * scores + shift
-        found = row_llrs(other, fit_rows(other, mated, method=method, scaling=scaling))
+        found = row_llrs(other, fit_rows(other, mated, RowFit(method=method, scaling=scaling)))
         expected_shift = found.mean() - expected.mean() if method == "temperature" else 0.0  # no bias to make up for it
         np.testing.assert_allclose(found - expected_shift, expected, atol=1e-4)
 
@@ -253,12 +254,12 @@ def nuisance(kind, seed=0):
 @pytest.mark.parametrize(("kind", "chosen"), [("spread", "standardise"), ("level", "centre"), ("none", "none")])
 def test_auto_scaling_takes_the_least_held_out_loss(kind, chosen):
     scores, mated = nuisance(kind)
-    losses = {s: held_out_loss(scores, mated, partial(fit_rows, scaling=s)) for s in ROW_SCALINGS}
+    losses = {s: held_out_loss(scores, mated, partial(fit_rows, how=RowFit(scaling=s))) for s in ROW_SCALINGS}
     assert min(losses, key=losses.get) == chosen
-    fit = fit_rows(scores, mated, scaling="auto")
+    fit = fit_rows(scores, mated, RowFit(scaling="auto"))
     assert (fit.name, fit.scaling) == ("logistic", chosen)
-    both = fit_rows(scores, mated, method="auto", scaling="auto")
-    loss = {(m, s): held_out_loss(scores, mated, partial(fit_rows, method=m, scaling=s))
+    both = fit_rows(scores, mated, RowFit(method="auto", scaling="auto"))
+    loss = {(m, s): held_out_loss(scores, mated, partial(fit_rows, how=RowFit(method=m, scaling=s)))
             for m in METHODS for s in ROW_SCALINGS}  # fmt: skip
     assert loss[both.name.removeprefix("auto:"), both.scaling] == pytest.approx(min(loss.values()), abs=1e-11)
 
@@ -269,16 +270,16 @@ def test_scores_that_only_standardised_rows_can_take_are_refused(scaling):
     for factor in (1e200, 1e-200):
         fit_rows(factor * scores, mated)
         with pytest.raises(InputError, match=f"row scaling {scaling}: expected scores between"):
-            fit_rows(factor * scores, mated, scaling=scaling)
+            fit_rows(factor * scores, mated, RowFit(scaling=scaling))
     for value in (np.inf, -np.inf):
         wrong = scores.copy()
         wrong[3, 4] = value
         for method in METHODS:
             with pytest.raises(InputError, match="finite"):
-                fit_rows(wrong, mated, method=method, scaling=scaling)
+                fit_rows(wrong, mated, RowFit(method=method, scaling=scaling))
     with pytest.raises(UsageError, match="unknown row scaling 'tilt'; expected standardise, centre, none, auto"):
-        fit_rows(scores, mated, scaling="tilt")
-    assert fit_rows(np.ones((4, 3)), np.array([0, 1, 2, 0]), scaling=scaling).weight == 0.0
+        fit_rows(scores, mated, RowFit(scaling="tilt"))
+    assert fit_rows(np.ones((4, 3)), np.array([0, 1, 2, 0]), RowFit(scaling=scaling)).weight == 0.0
 
 
 @pytest.mark.parametrize("columns", [1, 7, 8, 999, 1000, 2041, 5003])

@@ -40,6 +40,7 @@ class AffineCalibration:
     prior_log_odds: float
     separable: bool = False
     scaling: RowScaling = "standardise"
+    ddof: int = 0
 
     def llr(self, z: FloatArray) -> FloatArray:
         """LLR of scaled scores."""
@@ -54,6 +55,7 @@ class TabulatedCalibration:
     knots: FloatArray
     values: FloatArray
     scaling: RowScaling = "standardise"
+    ddof: int = 0
 
     def llr(self, z: FloatArray) -> FloatArray:
         """LLR of scaled scores."""
@@ -62,6 +64,54 @@ class TabulatedCalibration:
 
 
 RowCalibration: TypeAlias = AffineCalibration | TabulatedCalibration
+
+
+@dataclass(frozen=True, slots=True)
+class RowFit:
+    """How a calibration of rows is fitted.
+
+    Parameters
+    ----------
+    method
+        ``logistic``: affine, maximum likelihood over single pairs [eq. 3]; ``temperature``: affine, maximum likelihood
+        of the true identity under the softmax over its row; ``pav``: any increasing map; ``density``: any map;
+        ``auto``: the one of these with the least held-out log-loss over speakers.
+    scaling
+        ``standardise``: each row minus its mean, over its deviation [eq. 2]; ``centre``: minus its mean; ``none``: as
+        it is; ``auto``: the one of these with the least held-out log-loss over speakers.
+    ddof
+        Taken off the divisor of the row variance: 0 or 1.
+    l2
+        Penalty of ``logistic``.
+    balanced
+        Whether ``logistic`` weighs both classes half.
+    seed
+        Seed of random folds.
+    """
+
+    method: CalibrationMethod = "logistic"
+    scaling: RowScalingChoice = "standardise"
+    ddof: int = 0
+    l2: float = 0.0
+    balanced: bool = False
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name, value, choices in (
+            ("calibration", self.method, (*METHODS, "auto")),
+            ("row scaling", self.scaling, (*ROW_SCALINGS, "auto")),
+        ):
+            if value not in choices:
+                raise UsageError(f"unknown {name} {value!r}; expected {', '.join(choices)}")
+        if self.ddof not in (0, 1):
+            raise UsageError(f"expected ddof 0 or 1, got {self.ddof}")
+
+    @property
+    def candidates(self) -> list[RowFit]:
+        """What ``auto`` chooses among."""
+        methods = METHODS if self.method == "auto" else (self.method,)
+        scalings = ROW_SCALINGS if self.scaling == "auto" else (self.scaling,)
+        return [replace(self, method=method, scaling=scaling) for scaling in scalings for method in methods]
 
 
 def row_blocks(rows: int, columns: int) -> Iterator[slice]:
@@ -158,9 +208,9 @@ def scale_rows(scores: FloatArray, scaling: RowScaling, *, ddof: int = 0) -> Flo
     return scaled
 
 
-def row_llrs(scores: FloatArray, calibration: RowCalibration, *, ddof: int = 0) -> FloatArray:
+def row_llrs(scores: FloatArray, calibration: RowCalibration) -> FloatArray:
     """LLRs of whole rows, in double precision."""
-    return calibration.llr(scale_rows(scores.astype(np.float64), calibration.scaling, ddof=ddof))
+    return calibration.llr(scale_rows(scores.astype(np.float64), calibration.scaling, ddof=calibration.ddof))
 
 
 def check_scale(scores: FloatArray, scaling: RowScaling) -> None:
@@ -175,12 +225,10 @@ def check_scale(scores: FloatArray, scaling: RowScaling) -> None:
         )
 
 
-def check_searchable(scores: FloatArray, mated: IntArray, *, ddof: int = 0) -> None:
+def check_searchable(scores: FloatArray, mated: IntArray) -> None:
     """Refuse scores that are no search."""
     if scores.shape[1] < 2:
         raise InputError(f"a search needs at least two enrolled identities, got {scores.shape[1]}")
-    if ddof not in (0, 1):
-        raise UsageError(f"expected ddof 0 or 1, got {ddof}")
     if (mated < 0).any():
         raise InputError(f"trial {int(np.argmax(mated < 0))}: its speaker is not enrolled; leave it out of the search")
 
@@ -198,16 +246,7 @@ def check_finite(scores: FloatArray, sums: FloatArray, first_row: int) -> None:
 
 
 def fit_rows(
-    scores: FloatArray,
-    mated: IntArray,
-    *,
-    method: CalibrationMethod = "logistic",
-    scaling: RowScalingChoice = "standardise",
-    ddof: int = 0,
-    l2: float = 0.0,
-    balanced: bool = False,
-    speakers: IntArray | None = None,
-    seed: int = 0,
+    scores: FloatArray, mated: IntArray, how: RowFit = RowFit(), speakers: IntArray | None = None
 ) -> RowCalibration:
     """Fit a calibration on the rows of a development matrix.
 
@@ -217,68 +256,40 @@ def fit_rows(
         Scores of trials (rows) against identities (columns).
     mated
         The column of the true identity of each trial.
-    method
-        ``logistic``: affine, maximum likelihood over single pairs [eq. 3]; ``temperature``: affine, maximum likelihood
-        of the true identity under the softmax over its row; ``pav``: any increasing map; ``density``: any map;
-        ``auto``: the one of these with the least held-out log-loss over speakers.
-    scaling
-        ``standardise``: each row minus its mean, over its deviation [eq. 2]; ``centre``: minus its mean; ``none``: as
-        it is; ``auto``: the one of these with the least held-out log-loss over speakers.
-    ddof
-        Taken off the divisor of the row variance: 0 or 1.
-    l2
-        Penalty of ``logistic``.
-    balanced
-        Whether ``logistic`` weighs both classes half.
+    how
+        Method and scaling.
     speakers
         The speaker of each trial, for the folds of ``auto``; the mated column unless given.
-    seed
-        Seed of random folds.
     """
-    check_searchable(scores, mated, ddof=ddof)
-    if method == "auto" or scaling == "auto":
-        fits = _candidates(method, scaling, ddof=ddof, l2=l2, balanced=balanced, seed=seed)
-        losses = [held_out_loss(scores, mated, fit, ddof=ddof, speakers=speakers, seed=seed) for fit in fits]
+    check_searchable(scores, mated)
+    if "auto" in (how.method, how.scaling):
+        fits = [partial(fit_rows, how=candidate) for candidate in how.candidates]
+        losses = [held_out_loss(scores, mated, fit, speakers=speakers, seed=how.seed) for fit in fits]
         chosen = fits[int(np.argmin(np.round(losses, 12)))](scores, mated)  # the first of equals
-        return replace(chosen, name=f"auto:{chosen.name}") if method == "auto" else chosen
-    if scaling not in ROW_SCALINGS:
-        raise UsageError(f"unknown row scaling {scaling!r}; expected {', '.join((*ROW_SCALINGS, 'auto'))}")
+        return replace(chosen, name=f"auto:{chosen.name}") if how.method == "auto" else chosen
+    scaling: Any = how.scaling
     check_scale(scores, scaling)
-    if method == "temperature":
-        return _fit_temperature(scores, mated, scaling, ddof)
-    z = scale_rows(scores, scaling, ddof=ddof)
+    scaled = {"scaling": scaling, "ddof": how.ddof}
+    if how.method == "temperature":
+        return _fit_temperature(scores, mated, scaling, how.ddof)
+    z = scale_rows(scores, **scaled)
     at = np.arange(len(mated)), mated
     target = z[at]
     other = np.ones(z.shape, dtype=bool)
     other[at] = False
     nontarget = z[other]
     del z, other  # as large as the scores
-    if method == "logistic":
-        fit = fit_logistic(target, nontarget, l2=l2, balanced=balanced)
-        return AffineCalibration("logistic", fit.weight, fit.bias, fit.prior_log_odds, fit.separable, scaling)
-    if method == "pav":
-        return _fit_pav(target, nontarget, scaling)
-    if method == "density":
-        knots, share = density_shares(rank(target, nontarget), seed=seed)
-        return TabulatedCalibration("density", knots.astype(np.float64), np.log(share) - np.log1p(-share), scaling)
-    raise UsageError(f"unknown calibration {method!r}; expected {', '.join((*METHODS, 'auto'))}")
+    if how.method == "logistic":
+        fit = fit_logistic(target, nontarget, l2=how.l2, balanced=how.balanced)
+        return AffineCalibration("logistic", fit.weight, fit.bias, fit.prior_log_odds, fit.separable, **scaled)
+    if how.method == "pav":
+        return TabulatedCalibration("pav", *_fit_pav(target, nontarget), **scaled)
+    knots, share = density_shares(rank(target, nontarget), seed=how.seed)
+    return TabulatedCalibration("density", knots.astype(np.float64), np.log(share) - np.log1p(-share), **scaled)
 
 
-def _candidates(
-    method: CalibrationMethod, scaling: RowScalingChoice, **options: Any
-) -> list[Callable[[FloatArray, IntArray], RowCalibration]]:
-    """The fits that ``auto`` chooses among."""
-    methods = METHODS if method == "auto" else (method,)
-    scalings = ROW_SCALINGS if scaling == "auto" else (scaling,)
-    return [
-        partial(fit_rows, method=candidate, scaling=candidate_scaling, **options)
-        for candidate_scaling in scalings
-        for candidate in methods
-    ]
-
-
-def _fit_pav(target: FloatArray, nontarget: FloatArray, scaling: RowScaling) -> TabulatedCalibration:
-    """Laplace PAV, so that no LLR is infinite: flat over each block, straight lines between blocks."""
+def _fit_pav(target: FloatArray, nontarget: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Knots and LLRs of Laplace PAV, so that none is infinite: flat over each block, straight lines between blocks."""
     ranked = rank(target, nontarget)
     blocks = pool_laplace(pool(ranked.counts))
     lows = block_lows(ranked, blocks)
@@ -287,7 +298,7 @@ def _fit_pav(target: FloatArray, nontarget: FloatArray, scaling: RowScaling) -> 
         blocks.nontarget > 0, ranked.nontarget[np.maximum(np.cumsum(blocks.nontarget) - 1, 0)], -np.inf
     )
     knots = np.column_stack((lows, np.maximum(last_target, last_other))).ravel()
-    return TabulatedCalibration("pav", knots, np.repeat(blocks.llr, 2), scaling)
+    return knots, np.repeat(blocks.llr, 2)
 
 
 def _fit_temperature(scores: FloatArray, mated: IntArray, scaling: RowScaling, ddof: int) -> AffineCalibration:
@@ -323,7 +334,7 @@ def _fit_temperature(scores: FloatArray, mated: IntArray, scaling: RowScaling, d
         return loss, np.array([gradient]), np.array([[max(curvature, 1e-12)]])
 
     weight = float(newton(loss_and_slopes, np.array([1.0]))[0]) / unit
-    return AffineCalibration("temperature", weight, 0.0, 0.0, at_top, scaling)
+    return AffineCalibration("temperature", weight, 0.0, 0.0, at_top, scaling, ddof)
 
 
 def _deviation_within_rows(scores: FloatArray) -> float:
@@ -352,7 +363,6 @@ def held_out_loss(
     mated: IntArray,
     fit: Callable[[FloatArray, IntArray], RowCalibration],
     *,
-    ddof: int = 0,
     speakers: IntArray | None = None,
     seed: int = 0,
 ) -> float:
@@ -360,7 +370,7 @@ def held_out_loss(
     total = 0.0
     for fold in speaker_folds(mated if speakers is None else speakers, seed=seed):
         rest = np.setdiff1d(np.arange(len(mated)), fold)
-        llr = row_llrs(scores[fold], fit(scores[rest], mated[rest]), ddof=ddof)
+        llr = row_llrs(scores[fold], fit(scores[rest], mated[rest]))
         top = llr.max(axis=1, keepdims=True)
         log_total = top[:, 0] + np.log(np.exp(llr - top).sum(axis=1))
         total += float((log_total - llr[np.arange(len(fold)), mated[fold]]).sum())

@@ -11,12 +11,12 @@ from scipy.special import ndtr
 
 from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.calibrate.pav import Blocks, RankedScores, block_lows, pool_laplace
-from zeroevidence.calibrate.rows import METHODS, fit_rows
+from zeroevidence.calibrate.rows import METHODS, RowFit, fit_rows
 from zeroevidence.data.scores import KINDS, Scores
 from zeroevidence.evaluation.rows.curves import POINTS, Curve, Surface, as_curve, bin_edges, binned, histograms, thinned
 from zeroevidence.evaluation.rows.evaluation import Evaluation
 from zeroevidence.evaluation.rows.measure_result import MeasureResult, with_limits
-from zeroevidence.evaluation.rows.setup import Options, Setup
+from zeroevidence.evaluation.rows.setup import Setup
 from zeroevidence.evaluation.search_task import Fold, mean_over_folds
 from zeroevidence.measure.measures import compute_family
 from zeroevidence.measure.pairs.linkability import local_linkability_of
@@ -166,36 +166,21 @@ class SearchedFold:
 
 
 def alid_over_identities(
-    size: int, parts: Iterable[SearchedFold], options: Options, seed: int, prior: FloatArray | None = None
+    size: int, parts: Iterable[SearchedFold], how: RowFit, prior: FloatArray | None = None
 ) -> dict[str, Curve]:
     """``alid_over_identities`` of so many scores, where they are few enough to draw smaller searches from."""
     if size > MATRIX_LIMIT:
         return {}
-    curves = [(len(part.mated), _sizes(part, options, seed, prior)) for part in parts]
+    curves = [(len(part.mated), _sizes(part, how, prior)) for part in parts]
     return {"alid_over_identities": mean_over_folds(curves)}
 
 
-def _sizes(part: SearchedFold, options: Options, seed: int, prior: FloatArray | None) -> SizeCurve:
+def _sizes(part: SearchedFold, how: RowFit, prior: FloatArray | None) -> SizeCurve:
     fold = part.fold
-    fit = partial(
-        fit_rows,
-        method=next(method for method in METHODS if fold.calibration.name.endswith(method)),  # also after "auto:"
-        scaling=fold.calibration.scaling,
-        ddof=options.ddof,
-        l2=options.l2,
-        balanced=options.balanced,
-        seed=seed,
-    )
-    return alid_curve(
-        part.scores,
-        part.mated,
-        fold.calibration,
-        (fold.threshold_scores, part.mated_elsewhere),
-        fit,
-        ddof=options.ddof,
-        prior=prior,
-        seed=seed,
-    )
+    method = next(method for method in METHODS if fold.calibration.name.endswith(method))  # also after "auto:"
+    fit = partial(fit_rows, how=replace(how, method=method, scaling=fold.calibration.scaling))
+    development = fold.threshold_scores, part.mated_elsewhere
+    return alid_curve(part.scores, part.mated, fold.calibration, development, fit, prior=prior, seed=how.seed)
 
 
 def _lid_histogram(lid: FloatArray) -> Curve:

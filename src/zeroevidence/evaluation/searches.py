@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
-from zeroevidence.calibrate.rows import RowCalibration, check_searchable, fit_rows, speaker_folds
+from zeroevidence.calibrate.rows import RowFit, check_searchable, fit_rows, speaker_folds
 from zeroevidence.data.matrix import FoldedScores, ScoreMatrix, column_speakers
 from zeroevidence.data.preparing import sort_by_name
 from zeroevidence.evaluation.curves import SearchedFold, alid_over_identities, evidence_curves
@@ -91,13 +91,13 @@ class MatrixSearch(SearchTask):
     def measure(self) -> SearchResult:
         """Calibrate the scores and measure the search."""
         scores, mated, prior = self.matrix.scores, self.matrix.mated, self.prior
-        check_searchable(scores, mated, ddof=self.options.ddof)
-        folds = fit_folds(self.matrix, self.dev, self.options, self.run.seed)
+        check_searchable(scores, mated)
+        folds = fit_folds(self.matrix, self.dev, self.row_fit)
         lid = np.empty(len(mated))
         greater, equal, singled = (np.empty(len(mated), dtype=np.int64) for _ in range(3))
         for fold in folds:
             part = scores if len(folds) == 1 else scores[fold.rows]
-            evidence = row_evidence(part, mated[fold.rows], fold.calibration, ddof=self.options.ddof, prior=prior)
+            evidence = row_evidence(part, mated[fold.rows], fold.calibration, prior=prior)
             lid[fold.rows], greater[fold.rows], equal[fold.rows] = evidence.lid, evidence.greater, evidence.equal
             fires = firing_counts(part, firing_threshold(fold.threshold_scores, scores.shape[1]))
             singled[fold.rows] = fires == 1
@@ -131,7 +131,7 @@ class MatrixSearch(SearchTask):
         )
         return {
             **evidence_curves(evidence, None if prior is None else prior[mated]),
-            **alid_over_identities(scores.size, parts, self.options, self.run.seed, prior),
+            **alid_over_identities(scores.size, parts, self.row_fit, prior),
             "singling_out_over_identities": mean_over_folds(singled),
         }
 
@@ -166,8 +166,8 @@ class MatrixSearch(SearchTask):
             return []
         llrs = np.empty(self.matrix.scores.shape)
         for fold in result.folds:
-            llrs[fold.rows] = fold.llrs(self.matrix.scores[fold.rows], self.options.ddof)
-        dev = None if self.dev is None else (result.folds[0].llrs(self.dev.scores, self.options.ddof), self.dev.mated)
+            llrs[fold.rows] = fold.llrs(self.matrix.scores[fold.rows])
+        dev = None if self.dev is None else (result.folds[0].llrs(self.dev.scores), self.dev.mated)
         log_prior = None if self.prior is None else np.log(self.prior)
         fused = fuse_recordings(llrs, self.matrix.mated, ks=numbers, dev=dev, log_prior=log_prior, seed=self.run.seed)
         return fused[1:]
@@ -178,7 +178,7 @@ class MatrixSearch(SearchTask):
         log_prior = -np.log(scores.shape[1]) if self.prior is None else np.log(self.prior)
         lid = np.empty(scores.shape)
         for fold in folds:
-            llr = fold.llrs(scores[fold.rows], self.options.ddof)
+            llr = fold.llrs(scores[fold.rows])
             weighed = llr + log_prior
             top = weighed.max(axis=1, keepdims=True)
             lid[fold.rows] = llr - top - np.log(np.exp(weighed - top).sum(axis=1, keepdims=True))
@@ -186,7 +186,7 @@ class MatrixSearch(SearchTask):
         return lid / LN2
 
 
-def average_disclosure(matrix: ScoreMatrix, options: Options = Options(), seed: int = 0) -> float:
+def average_disclosure(matrix: ScoreMatrix) -> float:
     """ALID of a search alone, cross-fitted by speaker: the number by which development people choose attackers.
 
     Examples
@@ -196,44 +196,31 @@ def average_disclosure(matrix: ScoreMatrix, options: Options = Options(), seed: 
     >>> 1.0 < average_disclosure(ScoreMatrix(scores, mated)) < 3.0
     True
     """
-    return disclosure_with_error(matrix, options, seed)[0]
+    return disclosure_with_error(matrix)[0]
 
 
-def disclosure_with_error(matrix: ScoreMatrix, options: Options = Options(), seed: int = 0) -> tuple[float, float]:
+def disclosure_with_error(matrix: ScoreMatrix) -> tuple[float, float]:
     """Return `average_disclosure` and its standard error over people."""
     matrix = sort_by_name(matrix)
     lid = np.empty(len(matrix.mated))
-    for fold in fit_folds(matrix, None, options, seed):
+    for fold in fit_folds(matrix, None, RowFit()):
         rows = fold.rows
-        lid[rows] = row_evidence(matrix.scores[rows], matrix.mated[rows], fold.calibration, ddof=options.ddof).lid
+        lid[rows] = row_evidence(matrix.scores[rows], matrix.mated[rows], fold.calibration).lid
     counts = np.bincount(matrix.mated)
     excess = np.bincount(matrix.mated, lid - lid.mean())[counts > 0]
     people = len(excess)
     return float(lid.mean()), float(np.sqrt(people / max(people - 1, 1) * (excess**2).sum()) / len(lid))
 
 
-def fit_folds(matrix: ScoreMatrix, dev: ScoreMatrix | None, options: Options, seed: int) -> list[Fold]:
+def fit_folds(matrix: ScoreMatrix, dev: ScoreMatrix | None, how: RowFit) -> list[Fold]:
     """One fold calibrated on development data, or several, each calibrated on the other speakers."""
-
-    def fit(scores: FloatArray, mated: IntArray) -> RowCalibration:
-        return fit_rows(
-            scores,
-            mated,
-            method=options.calibration,
-            scaling=options.row_scaling,
-            ddof=options.ddof,
-            l2=options.l2,
-            balanced=options.balanced,
-            seed=seed,
-        )
-
     rows = np.arange(len(matrix.mated))
     if dev is not None:
-        return [Fold(rows, fit(dev.scores, dev.mated), dev.scores)]
+        return [Fold(rows, fit_rows(dev.scores, dev.mated, how), dev.scores)]
     folds = []
-    for held_out in speaker_folds(matrix.mated, seed=seed):
+    for held_out in speaker_folds(matrix.mated, seed=how.seed):
         rest = np.setdiff1d(rows, held_out)
-        folds.append(Fold(held_out, fit(matrix.scores[rest], matrix.mated[rest]), matrix.scores, rest))
+        folds.append(Fold(held_out, fit_rows(matrix.scores[rest], matrix.mated[rest], how), matrix.scores, rest))
     return folds
 
 
@@ -270,7 +257,7 @@ class FoldedSearch(SearchTask):
         folds, first = [], 0
         for part, dev in zip(self.parts, self.development, strict=True):
             check_disjoint(part, dev)
-            (fold,) = fit_folds(part, dev, self.options, self.run.seed)
+            (fold,) = fit_folds(part, dev, self.row_fit)
             folds.append(replace(fold, rows=first + fold.rows))
             first += len(fold.rows)
         identities = self.scores.identities
@@ -302,7 +289,7 @@ class FoldedSearch(SearchTask):
         )
         return {
             **evidence_curves(result.evidence),
-            **alid_over_identities(self.size, parts, self.options, self.run.seed),
+            **alid_over_identities(self.size, parts, self.row_fit),
             "singling_out_over_identities": mean_over_folds(singling_out),
         }
 
@@ -325,7 +312,7 @@ class FoldedSearch(SearchTask):
         for number, (part, fold) in enumerate(zip(self.parts, folds, strict=True)):
             first = np.zeros(len(part.mated), dtype=np.int64)  # a person's own column is the first candidate
             columns = [
-                row_evidence(part.scores[:, candidates], first, fold.calibration, ddof=self.options.ddof)
+                row_evidence(part.scores[:, candidates], first, fold.calibration)
                 for candidates in self.scores.candidates(number)
             ]
             lid, greater, equal = (
@@ -372,11 +359,9 @@ class FoldedSearch(SearchTask):
         identities = self.scores.identities
         column = self.parts[number].mated[trials] % identities
         turned = (np.arange(identities) - column[:, None]) % identities  # the true one, first, goes to its column
-        llrs: FloatArray = np.take_along_axis(fold.llrs(rows, self.options.ddof), turned, axis=1)
+        llrs: FloatArray = np.take_along_axis(fold.llrs(rows), turned, axis=1)
         dev = self.development[number]
-        return fuse_recordings(
-            llrs, column, ks=ks, dev=(fold.llrs(dev.scores, self.options.ddof), dev.mated), seed=self.run.seed
-        )
+        return fuse_recordings(llrs, column, ks=ks, dev=(fold.llrs(dev.scores), dev.mated), seed=self.run.seed)
 
     def _searched_rows(self) -> list[FloatArray]:
         """For each fold its trials against the identities that each is searched among, the true one first."""

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from zeroevidence.calibrate.rows import fit_rows
+from zeroevidence.calibrate.rows import RowFit, fit_rows
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.evaluation.results import from_json
 from zeroevidence.evaluation.rows.setup import Options
@@ -93,7 +93,7 @@ def test_results_are_those_of_the_matrix(link, files, arguments, dev):
 
 
 def test_a_weight_and_a_scaling_may_be_given_and_the_table_be_csv(link, files, arguments):
-    calibration = fit_rows(matrix(files, "d").scores, matrix(files, "d").mated, scaling="none")
+    calibration = fit_rows(matrix(files, "d").scores, matrix(files, "d").mated, RowFit(scaling="none"))
     code, _, err = link(*arguments, "--weight", calibration.weight, "--row-scaling", "none", "--table", "csv")
     assert code == 0, err
     (row,) = from_json((files / "out" / "result.json").read_text())

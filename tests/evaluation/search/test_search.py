@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import zeroevidence as ze
-from zeroevidence.calibrate.rows import fit_rows
+from zeroevidence.calibrate.rows import RowFit, fit_rows
 from zeroevidence.data.formats.scores.read import read_scores
 from zeroevidence.data.matrix import closed_set_search
 from zeroevidence.data.scores import Pairs
@@ -244,7 +244,7 @@ def test_row_scaling_of_an_evaluation_is_that_of_its_calibration(scaling):
     """Fitted on the development people by hand, and applied row by row."""
     dev, data = simulated(seed=1, prefix="d"), simulated()
     row = evaluate(data, replace(QUICK, row_scaling=scaling), dev=dev)
-    fit = fit_rows(dev.scores, dev.mated, scaling=scaling)
+    fit = fit_rows(dev.scores, dev.mated, RowFit(scaling=scaling))
     expected = {}
     for trial, scores, true in zip(data.trials, data.scores, data.mated, strict=True):
         z = {"standardise": (scores - scores.mean()) / scores.std(), "centre": scores - scores.mean(), "none": scores}

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.linkage.searches import draw_pairing
-from zeroevidence.calibrate.rows import fit_rows, speaker_folds
+from zeroevidence.calibrate.rows import RowFit, fit_rows, speaker_folds
 from zeroevidence.linkage.calibration import calibrate_search
 from zeroevidence.linkage.plan import LinkOptions
 from zeroevidence.measure.search.longitudinal import firing_threshold
@@ -32,7 +32,7 @@ def test_each_fold_is_calibrated_on_the_others(search, scoring, ddof, seed):
     assert len(folds) == 5
     for fold in folds:
         rest = np.setdiff1d(np.arange(len(scores)), fold)
-        expected = fit_rows(scores[rest], search.mated[rest], ddof=ddof)
+        expected = fit_rows(scores[rest], search.mated[rest], RowFit(ddof=ddof))
         np.testing.assert_allclose(found.weight[fold], expected.weight, atol=1e-8)
         np.testing.assert_allclose(found.bias[fold], expected.bias - expected.prior_log_odds, atol=1e-8)
         np.testing.assert_allclose(found.threshold[fold], firing_threshold(scores[rest], 23), atol=1e-12)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.linkage.searches import draw, read_x_vectors
-from zeroevidence.calibrate.rows import fit_rows
+from zeroevidence.calibrate.rows import RowFit, fit_rows
 from zeroevidence.linkage import LinkOptions, PairStatistics, fit_link, pair_statistics
 from zeroevidence.linkage import calibration as module
 from zeroevidence.measure.search.longitudinal import firing_threshold
@@ -24,7 +24,7 @@ def test_equals_the_fit_of_the_matrix(scoring, options, ddof, binned, monkeypatc
     if scoring == "cosine":
         scores /= np.linalg.norm(x, axis=1)[:, None] * np.linalg.norm(y, axis=1)
     how = (lambda a, b: a @ b.T) if scoring == "function" else scoring
-    expected = fit_rows(scores, mated, ddof=ddof, **options)
+    expected = fit_rows(scores, mated, RowFit(ddof=ddof, **options))
     found = fit_link(x, y, mated, LinkOptions(how, ddof=ddof), **options)
     assert found.weight == pytest.approx(expected.weight, abs=1e-6)
     assert found.bias == pytest.approx(expected.bias, abs=1e-6)
@@ -78,7 +78,7 @@ def test_rows_that_keep_their_spread_have_the_same_fit(scaling, options, factor,
         monkeypatch.setattr(module, "_EXACT_BELOW", 0)
     x, y, mated = draw(trials=80, identities=100)
     x = factor * x
-    expected = fit_rows(x @ y.T, mated, scaling=scaling, **options)
+    expected = fit_rows(x @ y.T, mated, RowFit(scaling=scaling, **options))
     found = fit_link(x, y, mated, LinkOptions("dot", row_scaling=scaling), **options)
     assert found.weight == pytest.approx(expected.weight, rel=1e-5)
     assert found.bias == pytest.approx(expected.bias, rel=1e-5)

@@ -9,6 +9,7 @@ from hypothesis.extra.numpy import arrays
 from zeroevidence.calibrate.rows import (
     ROW_SCALINGS,
     AffineCalibration,
+    RowFit,
     TabulatedCalibration,
     fit_rows,
     standardise,
@@ -151,7 +152,7 @@ def test_a_gaussian_model_with_known_posterior_is_recovered():
     log_mean = top[:, 0] + np.log(np.exp(llr - top).mean(axis=1))
     ideal = ((llr[np.arange(trials), mated] - log_mean) / np.log(2)).mean()
     for method in ("logistic", "temperature"):
-        calibration = fit_rows(0.1 * dev + 3, dev_mated, method=method)
+        calibration = fit_rows(0.1 * dev + 3, dev_mated, RowFit(method=method))
         alid = value("alid", row_evidence(0.1 * llr + 3, mated, calibration).lid)
         assert alid == pytest.approx(ideal, rel=0.02), method
 

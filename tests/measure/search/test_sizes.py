@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import zeroevidence as ze
-from zeroevidence.calibrate.rows import ROW_SCALINGS, AffineCalibration, fit_rows
+from zeroevidence.calibrate.rows import ROW_SCALINGS, AffineCalibration, RowFit, fit_rows
 from zeroevidence.errors import InputError
 from zeroevidence.measure.search import sizes as module
 from zeroevidence.measure.search.disclosure import row_evidence
@@ -62,7 +62,7 @@ def test_two_standardised_scores_only_say_which_is_higher():
 def test_each_size_is_calibrated_on_rows_of_its_size():
     """So that the attacker among few is as well calibrated as among many: nothing is gained by another slope."""
     (scores, mated), (others, their_mated) = simulated(2000, seed=0), simulated(2000, seed=1)
-    fit = partial(fit_rows, method="temperature")
+    fit = partial(fit_rows, how=RowFit(method="temperature"))
     curve = alid_curve(scores, mated, fit(others, their_mated), (others, their_mated), fit)
     assert curve.x.tolist() == [2, 4, 8]
     assert curve.y[-1] == pytest.approx(row_evidence(scores, mated, fit(others, their_mated)).lid.mean(), abs=1e-12)

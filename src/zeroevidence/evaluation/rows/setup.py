@@ -11,7 +11,7 @@ import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray, StrArray
 from zeroevidence._version import __version__
-from zeroevidence.calibrate.rows import CalibrationMethod, RowCalibration, RowScalingChoice
+from zeroevidence.calibrate.rows import CalibrationMethod, RowCalibration, RowFit, RowScalingChoice
 from zeroevidence.data.loaded_scores import RelaxedRule, SameSession
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.data.scores import Scores
@@ -97,6 +97,10 @@ class Options:
             raise UsageError(f"omega: expected a positive, finite number, got {self.omega!r}")
         if not isinstance(self.l2, (int, float)) or not 0.0 <= self.l2 < float("inf"):
             raise UsageError(f"l2: expected a finite number from 0 on, got {self.l2!r}")
+
+    def row_fit(self, seed: int) -> RowFit:
+        """Return how the calibration of a search is fitted."""
+        return RowFit(self.calibration, self.row_scaling, self.ddof, self.l2, self.balanced, seed)
 
     def pairs(self, seed: int) -> PairSettings:
         """Return the settings of the one-to-one measures."""

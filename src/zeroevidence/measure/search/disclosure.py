@@ -73,7 +73,6 @@ def row_evidence(
     mated: IntArray,
     calibration: RowCalibration,
     *,
-    ddof: int = 0,
     prior: FloatArray | None = None,
 ) -> RowEvidence:
     r"""LID and rank of the true identity for each row, in bounded memory.
@@ -82,7 +81,7 @@ def row_evidence(
 
     `prior` is over identities, uniform unless given. A row of equal scores has LID 0.
     """
-    check_searchable(scores, mated, ddof=ddof)
+    check_searchable(scores, mated)
     check_scale(scores, calibration.scaling)
     n_rows, n_columns = scores.shape
     log_prior = None if prior is None else np.log(check_prior(prior, n_columns))
@@ -103,9 +102,9 @@ def row_evidence(
             if rescaled is not x:
                 x, high, low = rescaled, rescaled.max(axis=1), rescaled.min(axis=1)
         if isinstance(calibration, AffineCalibration) and log_prior is None:
-            value = _affine_lid(x, high, low, mated[rows], calibration, ddof, space[: len(x)])
+            value = _affine_lid(x, high, low, mated[rows], calibration, space[: len(x)])
         else:
-            value = _general_lid(x, mated[rows], calibration, ddof, log_prior)
+            value = _general_lid(x, mated[rows], calibration, log_prior)
         lid[rows] = np.where(high == low, 0.0, value) / LN2
     return RowEvidence(lid, greater, equal, n_columns)
 
@@ -116,7 +115,6 @@ def _affine_lid(
     low: FloatArray,
     mated: IntArray,
     calibration: AffineCalibration,
-    ddof: int,
     space: FloatArray,
 ) -> FloatArray:
     """Natural LID of a block of rows, whose extremes are at hand, with few passes over it and space of its size.
@@ -128,13 +126,13 @@ def _affine_lid(
     mean, spread = row_sums(x) / n_columns, np.ones(len(x))
     standardised = calibration.scaling == "standardise"
     if standardised:
-        variance = (row_sums(x, squared=True) - n_columns * mean**2) / (n_columns - ddof)
+        variance = (row_sums(x, squared=True) - n_columns * mean**2) / (n_columns - calibration.ddof)
         spread = np.sqrt(np.maximum(variance, 0.0))
     centred = not standardised or bool((np.abs(mean) > spread).any())
     centre = mean.astype(x.dtype) if centred else np.zeros(len(x), x.dtype)
     z = np.subtract(x, centre[:, None], out=space) if centred else x
     if standardised and centred:
-        spread = np.sqrt(row_sums(z, squared=True) / (n_columns - ddof))
+        spread = np.sqrt(row_sums(z, squared=True) / (n_columns - calibration.ddof))
     slope = calibration.weight / LN2 / np.where(high == low, np.inf, spread)  # exponentials are powers of two
     true = slope * z[np.arange(len(x)), mated]
     top = slope * (np.where(slope >= 0.0, high, low) - centre)
@@ -149,10 +147,10 @@ def _affine_lid(
 
 
 def _general_lid(
-    x: FloatArray, mated: IntArray, calibration: RowCalibration, ddof: int, log_prior: FloatArray | None
+    x: FloatArray, mated: IntArray, calibration: RowCalibration, log_prior: FloatArray | None
 ) -> FloatArray:
     """Natural LID of a block of rows."""
-    llr = row_llrs(x, calibration, ddof=ddof)
+    llr = row_llrs(x, calibration)
     weighed = llr - np.log(x.shape[1]) if log_prior is None else llr + log_prior
     top = weighed.max(axis=1)
     value: FloatArray = llr[np.arange(len(x)), mated] - top - np.log(np.exp(weighed - top[:, None]).sum(axis=1))

@@ -26,7 +26,6 @@ def alid_curve(
     development: tuple[FloatArray, IntArray],
     fit: Callable[[FloatArray, IntArray], RowCalibration],
     *,
-    ddof: int = 0,
     prior: FloatArray | None = None,
     sizes: Sequence[int] | None = None,
     seed: int = 0,
@@ -49,8 +48,6 @@ def alid_curve(
         than a size, all of them are taken.
     fit
         Fits such a calibration.
-    ddof
-        Taken off the divisor of the row variance: 0 or 1.
     prior
         Probability of each identity beforehand; equal unless given. In a subset they are divided by their sum.
     sizes
@@ -82,7 +79,7 @@ def alid_curve(
         if size < identities:
             smaller = other_scores[other[:, None], other_order[:, :size]]
             fitted = fit(smaller, np.zeros(len(smaller), dtype=np.int64))
-        llrs = row_llrs(scores[trial[:, None], columns], fitted, ddof=ddof)
+        llrs = row_llrs(scores[trial[:, None], columns], fitted)
         log_prior = None if prior is None else np.log(prior[columns] / prior[columns].sum(axis=1, keepdims=True))
         y.append(float(lid_of_llrs(llrs, np.zeros(len(llrs), dtype=np.int64), log_prior).mean()))
     return SizeCurve(x, np.array(y), np.zeros(len(x)))
