@@ -17,12 +17,12 @@ import time
 import torch
 
 from zeroevidence.protect.attributes.flows import LatentClasses
-from zeroevidence.protect.attributes.flows.couplings import make_couplings
 from zeroevidence.protect.attributes.flows.training import (
     ClassDensities,
     FlowTrainingSettings,
     TensorData,
     held_out_loss,
+    make_couplings,
     train,
 )
 

@@ -15,16 +15,7 @@ import numpy as np
 from zeroevidence._typing import BoolArray, FloatArray
 from zeroevidence.protect.attributes import register_protector
 from zeroevidence.protect.attributes.moments import LabelledVectors, evidence, held_out_rows
-from zeroevidence.protect.attributes.networks import (
-    EXTRA,
-    OnDevice,
-    choose_device,
-    copy_state,
-    need_torch,
-    one_thread,
-    state_arrays,
-    stored_state,
-)
+from zeroevidence.protect.attributes.networks import EXTRA, OnDevice, copy_state, one_thread, stored_state
 from zeroevidence.protect.attributes.protector import EmbeddingProtector, check_scale
 from zeroevidence.run import Step, no_step
 
@@ -125,14 +116,13 @@ class AdversarialAutoencoder(OnDevice, EmbeddingProtector):
         return self._learned()
 
     def _fit(self, data: LabelledVectors, progress: Step = no_step) -> None:
-        torch = need_torch("AdversarialAutoencoder")
+        torch = self._choose_device()
         self._check_at_least(hidden=1, epochs=1, batch=1)
         share = data.weights / data.weights.sum()
         self.mean_ = share @ data.x
         scale = np.sqrt(share @ (data.x - self.mean_) ** 2)
         self.scale_ = np.where(scale > 0.0, scale, 1.0)
         self._fit_scores(data)
-        self.device_ = choose_device(self.device, "AdversarialAutoencoder")
         with one_thread(torch), torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.random_state)
             self._train(torch, data, progress)
@@ -227,7 +217,7 @@ class AdversarialAutoencoder(OnDevice, EmbeddingProtector):
 
     def _transform(self, x: FloatArray) -> FloatArray:
         """Decode the codes of vectors, with the same score for all."""
-        torch = need_torch("AdversarialAutoencoder")
+        torch = self._torch()
         standard = self._standard(x)
         classes = len(self.classes_)
         parts = []
@@ -239,11 +229,8 @@ class AdversarialAutoencoder(OnDevice, EmbeddingProtector):
         decoded: FloatArray = np.concatenate(parts) * self.scale_ + self.mean_
         return decoded
 
-    def _arrays(self) -> dict[str, FloatArray]:
-        return super()._arrays() | state_arrays(self.encoder_, "encoder") | state_arrays(self.decoder_, "decoder")
-
     def _restore(self, arrays: dict[str, FloatArray]) -> None:
-        torch = need_torch("AdversarialAutoencoder")
+        torch = self._torch()
         super()._restore(arrays)
         check_scale(self.scale_, self.mean_)
         hidden, code = arrays["encoder.0.weight"].shape[0], arrays["encoder.2.weight"].shape[0]

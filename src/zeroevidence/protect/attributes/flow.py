@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
@@ -30,27 +30,13 @@ from zeroevidence.protect.attributes.flows.linear_map import (
     coordinate_order,
     transformed_width,
 )
-from zeroevidence.protect.attributes.flows.training import (
-    ClassDensities,
-    FlowTrainingSettings,
-    SpreadDensities,
-    TensorData,
-    TrainableDensities,
-    TrainingHistory,
-    train,
-)
 from zeroevidence.protect.attributes.moments import LabelledVectors, held_out_rows
-from zeroevidence.protect.attributes.networks import (
-    EXTRA,
-    OnDevice,
-    choose_device,
-    need_torch,
-    one_thread,
-    state_arrays,
-    stored_state,
-)
+from zeroevidence.protect.attributes.networks import EXTRA, OnDevice, one_thread, stored_state
 from zeroevidence.protect.attributes.protector import EmbeddingProtector, check_scale
 from zeroevidence.run import Step, no_step
+
+if TYPE_CHECKING:
+    from zeroevidence.protect.attributes.flows.training import Densities, TrainingHistory
 
 _INVERTED = 1e-5  # of the standard deviation: beyond it the flow runs in double precision
 _LOST = 1e-2  # of the standard deviation, in double precision: no training that went well gets near it
@@ -174,15 +160,7 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
         """Return the published configuration: all dimensions, Adam 1e-4, mu from 10; batch size and passes are ours."""
         return cls(**(PAPER | changes))
 
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        speakers: Any = None,
-        keep: Any = None,
-        progress: Step = no_step,
-    ) -> Self:
+    def fit(self, X: Any, y: Any, *, speakers: Any = None, keep: Any = None, progress: Step = no_step) -> Self:
         """Fit to vectors and labels.
 
         Parameters
@@ -202,11 +180,10 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
         return self._learned()
 
     def _fit(self, data: LabelledVectors, progress: Step = no_step) -> None:
-        torch = need_torch("ZeroEvidenceFlow")
+        torch = self._choose_device()
         check_settings(self.get_params(deep=False))
         if self.weights == "none":
             data = dataclasses.replace(data, weights=np.ones(len(data.x)))
-        self.device_ = choose_device(self.device, "ZeroEvidenceFlow")
         densities = self._start(data)
         small = self.device_.type == "cpu" and len(data.x) < MANY
         with one_thread(torch) if small else contextlib.nullcontext():
@@ -215,8 +192,10 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
             raise self._diverged("the loss is not finite")
         self._choose_precision(data.x)
 
-    def _start(self, data: LabelledVectors) -> TrainableDensities:
+    def _start(self, data: LabelledVectors) -> Densities:
         """Fit the linear map, and return the class densities that training starts from."""
+        from zeroevidence.protect.attributes.flows.training import ClassDensities, SpreadDensities
+
         width = transformed_width(len(data.x), data.x.shape[1], self.components, self.linear_map)
         shrinkage = width / (width + len(np.unique(data.people))) if self.shrinkage == "auto" else self.shrinkage
         if self.covariances == "shared":
@@ -238,14 +217,13 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
         if not self.inversion_error_ <= _LOST:
             raise self._diverged("the flow can no longer be inverted")
 
-    def _train(
-        self,
-        torch: Any,
-        data: LabelledVectors,
-        densities: TrainableDensities,
-        progress: Step,
-    ) -> TrainingHistory:
-        from zeroevidence.protect.attributes.flows.couplings import make_couplings
+    def _train(self, torch: Any, data: LabelledVectors, densities: Densities, progress: Step) -> TrainingHistory:
+        from zeroevidence.protect.attributes.flows.training import (
+            FlowTrainingSettings,
+            TensorData,
+            make_couplings,
+            train,
+        )
 
         linear_map, device = self.linear_map_, self.device_
         many = len(data.x) >= MANY
@@ -276,10 +254,8 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
                 torch.as_tensor(data.weights[rows], dtype=torch.float32).to(device),
             )
 
-        rest = slice(None) if held is None else ~held
-        history = train(
-            self.network_, densities, part(rest), None if held is None else part(held), settings, progress=progress
-        )
+        sides = (part(slice(None)), None) if held is None else (part(~held), part(held))
+        history = train(self.network_, densities, *sides, settings, progress)
         self.evidence_: list[LatentClasses | ClassGaussians] = [*densities.evidence()]
         return history
 
@@ -291,7 +267,7 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
 
     def _mapped(self, u: FloatArray, inverse: bool) -> FloatArray:
         """Return coordinates of which the first went through the network, in blocks."""
-        torch = need_torch("ZeroEvidenceFlow")
+        torch = self._torch()
         width = self.linear_map_.width
         order = coordinate_order(width, sum(densities.leading for densities in self.evidence_))
         dtype = torch.float64 if self.double_ else torch.float32
@@ -360,11 +336,11 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
         for number, densities in enumerate(self.evidence_):
             spread = np.array([densities.variance]) if isinstance(densities, LatentClasses) else densities.variances
             arrays |= {f"evidence.{number}.means": densities.means, f"evidence.{number}.variance": spread}
-        return arrays | state_arrays(self.network_, "network")
+        return arrays
 
     def _restore(self, arrays: dict[str, FloatArray]) -> None:
-        torch = need_torch("ZeroEvidenceFlow")
-        from zeroevidence.protect.attributes.flows.couplings import make_couplings
+        torch = self._torch()
+        from zeroevidence.protect.attributes.flows.training import make_couplings
 
         super()._restore(arrays)
         check_scale(self.linear_map_.scale, self.linear_map_.mean)

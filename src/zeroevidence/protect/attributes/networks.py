@@ -49,11 +49,6 @@ def copy_state(network: Any) -> dict[str, Any]:
     return {name: value.detach().clone() for name, value in network.state_dict().items()}
 
 
-def state_arrays(network: Any, prefix: str) -> dict[str, Any]:
-    """Return the weights of a network as arrays whose names have the prefix."""
-    return {f"{prefix}.{name}": value.cpu().numpy() for name, value in network.state_dict().items()}
-
-
 def stored_state(arrays: Mapping[str, Any], prefix: str) -> dict[str, Any]:
     """Return the weights of a network from the arrays whose names have the prefix."""
     torch = need_torch(prefix)
@@ -75,6 +70,23 @@ class OnDevice:
     device: str
     device_: Any
 
+    def _torch(self) -> Any:
+        """Return the module torch."""
+        return need_torch(type(self).__name__)
+
+    def _choose_device(self) -> Any:
+        """Set the device of the networks, and return the module torch."""
+        self.device_ = choose_device(self.device, type(self).__name__)
+        return self._torch()
+
+    def _arrays(self) -> dict[str, Any]:
+        """Return the arrays of the fitted model by name, the weights of the networks among them."""
+        arrays: dict[str, Any] = super()._arrays()  # type: ignore[misc]
+        for name in self.networks:
+            weights = getattr(self, name).state_dict()
+            arrays |= {f"{name.removesuffix('_')}.{key}": value.cpu().numpy() for key, value in weights.items()}
+        return arrays
+
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = dict(super().__getstate__())  # type: ignore[call-overload]
         for name in self.networks:
@@ -90,6 +102,6 @@ class OnDevice:
 
     def _place(self) -> None:
         """Move the networks to the device."""
-        self.device_ = choose_device(self.device, type(self).__name__)
+        self._choose_device()
         for name in self.networks:
             getattr(self, name).to(self.device_)

@@ -9,12 +9,12 @@ from zeroevidence.protect.attributes.flows import LatentClasses
 
 torch = pytest.importorskip("torch")
 
-from zeroevidence.protect.attributes.flows.couplings import make_couplings  # noqa: E402
 from zeroevidence.protect.attributes.flows.training import (  # noqa: E402
     ClassDensities,
     FlowTrainingSettings,
     TensorData,
     held_out_loss,
+    make_couplings,
     train,
 )
 

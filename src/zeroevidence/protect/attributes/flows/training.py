@@ -1,9 +1,4 @@
-"""Training of the flow, on torch and NumPy alone; data, class densities and early stopping stay on the device.
-
-On a GPU one step is captured as a graph and replayed, with products in bfloat16 on request: launching many small
-kernels would otherwise take longer than running them. Covariances are diagonal in the latent space, so no covariance
-matrix is ever built.
-"""
+"""Couplings of a normalising flow and their training, on torch, which this module imports, and NumPy alone."""
 
 from __future__ import annotations
 
@@ -11,17 +6,87 @@ import contextlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 import numpy as np
+import torch
+from torch import nn
+from torch.nn import functional
 
 from zeroevidence._typing import IntArray
 from zeroevidence.protect.attributes.flows import ClassGaussians, LatentClasses
-from zeroevidence.protect.attributes.networks import copy_state, need_torch
+from zeroevidence.protect.attributes.networks import copy_state
 from zeroevidence.run import Step, no_step
 
+_SLOPE = 0.01  # of LeakyReLU below zero
 _WARM_UP = 3  # steps before a graph is captured
 _PAPER_BATCH = 64  # vectors per batch for which the rate of the moving averages is given
+
+
+def make_couplings(dimension: int, layers: int, hidden: int, *, seed: int) -> Couplings:
+    r"""Return a flow over vectors of at least two entries, which starts as the identity.
+
+    It is RealNVP [Dinh et al. 2017] on torch alone; scale and translation networks run as one batched product. A
+    coupling leaves one half of the entries, a, as it is and maps the other half, b, to :math:`b \, e^{s(a)} + t(a)`;
+    then the halves change places. :math:`s` and :math:`t` are perceptrons of three layers with LeakyReLU; :math:`s`
+    ends in a tanh, which bounds how far a coupling can stretch.
+    """
+    return Couplings(dimension, layers, hidden, torch.Generator().manual_seed(seed))
+
+
+class Coupling(nn.Module):  # type: ignore[misc, unused-ignore]
+    """Networks for scale and translation, side by side: index 0 is s, 1 is t. The last layer starts at zero."""
+
+    def __init__(self, inputs: int, outputs: int, hidden: int, generator: Any) -> None:
+        super().__init__()
+
+        def uniform(*shape: int, fan: int) -> Any:
+            return nn.Parameter((torch.rand(*shape, generator=generator) * 2.0 - 1.0) / fan**0.5)
+
+        self.hidden = hidden
+        self.first = uniform(2 * hidden, inputs, fan=inputs)
+        self.first_bias = uniform(2 * hidden, fan=inputs)
+        self.second = uniform(2, hidden, hidden, fan=hidden)
+        self.second_bias = uniform(2, 1, hidden, fan=hidden)
+        self.third = nn.Parameter(torch.zeros(2, hidden, outputs))
+        self.third_bias = nn.Parameter(torch.zeros(2, 1, outputs))
+
+    def forward(self, half: Any) -> tuple[Any, Any]:
+        """Return log scale and translation of the other half."""
+        h: Any = functional.leaky_relu(functional.linear(half, self.first, self.first_bias), _SLOPE)
+        h = h.unflatten(-1, (2, self.hidden)).transpose(0, 1)  # 2 x n x hidden
+        h = functional.leaky_relu(torch.baddbmm(self.second_bias, h, self.second), _SLOPE)
+        h = torch.baddbmm(self.third_bias, h, self.third).to(half.dtype)
+        return torch.tanh(h[0]), h[1]
+
+
+class Couplings(nn.Module):  # type: ignore[misc, unused-ignore]
+    """Couplings in a row; the first half of the entries is one side of each, the second half the other."""
+
+    def __init__(self, dimension: int, layers: int, hidden: int, generator: Any) -> None:
+        super().__init__()
+        self.sizes = sizes = ((dimension + 1) // 2, dimension // 2)
+        self.couplings = nn.ModuleList(
+            Coupling(sizes[i % 2], sizes[(i + 1) % 2], hidden, generator) for i in range(layers)
+        )
+
+    def forward(self, x: Any) -> tuple[Any, Any]:
+        """Return the image z of x, and ``log |det dz/dx|``."""
+        halves = list(x.split(self.sizes, dim=1))
+        log_det = x.new_zeros(len(x))
+        for i, coupling in enumerate(self.couplings):
+            s, t = coupling(halves[i % 2])
+            halves[(i + 1) % 2] = torch.addcmul(t, halves[(i + 1) % 2], s.exp())
+            log_det = log_det + s.sum(dim=1)
+        return torch.cat(halves, dim=1), log_det
+
+    def inverse(self, z: Any) -> Any:
+        """Return the vectors x whose image is z."""
+        halves = list(z.split(self.sizes, dim=1))
+        for i in reversed(range(len(self.couplings))):
+            s, t = self.couplings[i](halves[i % 2])
+            halves[(i + 1) % 2] = (halves[(i + 1) % 2] - t) * torch.exp(-s)
+        return torch.cat(halves, dim=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,30 +114,11 @@ class TrainingHistory:
     mus: tuple[float, ...] = ()  # mean evidence of the concealed attribute, in nats, at the same times
 
 
-class TrainableDensities(Protocol):
-    """Latent class densities as tensors that follow the data."""
-
-    leading: int  # coordinates that come before all others
-
-    def loss(self, z: Any, labels: Any, log_det: Any) -> Any:
-        """Return the negative log-likelihood of each vector."""
-
-    def follow(self, z: Any, labels: Any, weights: Any, alpha: float) -> None:
-        """Move towards the moments of a batch."""
-
-    def evidence(self) -> list[LatentClasses] | list[ClassGaussians]:
-        """Return the densities as they are now, for each attribute."""
-
-    def tensors(self) -> list[Any]:
-        """Return all tensors that follow the data."""
-
-
 class ClassDensities:
     """Latent class densities of one attribute or several, as tensors that follow the data by moving averages."""
 
     def __init__(self, blocks: Sequence[tuple[Any, float]], device: Any) -> None:
         """Start from `blocks`: the class means (K x K-1) and the variance of each attribute."""
-        torch = need_torch("a normalising flow")
         self.means = [torch.as_tensor(means, dtype=torch.float32, device=device).clone() for means, _ in blocks]
         self.variances = [torch.tensor(float(v), dtype=torch.float32, device=device) for _, v in blocks]
         self.leading = sum(means.shape[1] for means in self.means)
@@ -89,7 +135,6 @@ class ClassDensities:
 
     def follow(self, z: Any, labels: Any, weights: Any, alpha: float) -> None:
         """Move towards the maximum-likelihood values of a batch: eq. 6 for two classes, class means for more."""
-        torch = need_torch("a normalising flow")
         start = 0
         for a, (means, variance) in enumerate(zip(self.means, self.variances, strict=True)):
             part = z[:, start : start + means.shape[1]]
@@ -129,7 +174,6 @@ class SpreadDensities:
 
     def __init__(self, start: ClassGaussians, order: IntArray, shrinkage: float, device: Any) -> None:
         """Start from densities whose coordinates the network has in an order; a share of variances is that of both."""
-        torch = need_torch("a normalising flow")
         self.order, self.shrinkage = order, shrinkage
         self.means, self.variances = (
             torch.as_tensor(part[:, order], dtype=torch.float32, device=device)
@@ -145,7 +189,6 @@ class SpreadDensities:
 
     def follow(self, z: Any, labels: Any, weights: Any, alpha: float) -> None:
         """Move towards means and variances of a batch."""
-        torch = need_torch("a normalising flow")
         label = labels[:, 0]
         share = torch.nn.functional.one_hot(label, 2).to(z.dtype) * weights[:, None]
         count = share.sum(dim=0)[:, None]
@@ -169,6 +212,9 @@ class SpreadDensities:
         return [self.means, self.variances, self.raw_variances]
 
 
+Densities: TypeAlias = ClassDensities | SpreadDensities
+
+
 @dataclass(slots=True)
 class TensorData:
     """Vectors, labels (n x attributes) and weights on one device."""
@@ -183,33 +229,32 @@ class TensorData:
 
 def train(
     network: Any,
-    densities: TrainableDensities,
+    densities: Densities,
     data: TensorData,
     held: TensorData | None,
     settings: FlowTrainingSettings,
-    *,
-    progress: Step = no_step,
+    step: Step = no_step,
 ) -> TrainingHistory:
     """Maximise the likelihood; with held-out vectors, return to the state in which they are most likely.
 
-    Training ends early after `patience` epochs without gain, and as soon as the weights are no longer finite.
+    Training ends early after `patience` epochs without gain, and as soon as the weights are no longer finite. Data,
+    class densities and early stopping stay on the device. On a GPU one step is captured as a graph and replayed, with
+    products in bfloat16 on request: launching many small kernels would otherwise take longer than running them.
+    Covariances are diagonal in the latent space, so no covariance matrix is ever built.
     """
-    torch = need_torch("a normalising flow")
-    batch = min(settings.batch, len(data))
-    steps_per_epoch = max(1, len(data) // batch)
     generator = torch.Generator(device=data.x.device).manual_seed(settings.seed)
-    step = _Step(torch, network, densities, data, settings, batch, steps_per_epoch * settings.epochs)
+    optimiser = _Optimiser(network, densities, data, settings)
     losses = [held_out_loss(network, densities, held)] if held is not None else []
     mus = [densities.evidence()[0].mu]
     best, state = 0, _State(network, densities)
     for epoch in range(1, settings.epochs + 1):
         order = torch.randperm(len(data), generator=generator, device=data.x.device)
-        for number in range(steps_per_epoch):
-            step(order[number * batch : (number + 1) * batch])
-        progress(epoch, settings.epochs)
+        for rows in order.split(optimiser.batch)[: optimiser.steps_per_epoch]:
+            optimiser.step(rows)
+        step(epoch, settings.epochs)
         mus.append(densities.evidence()[0].mu)
         if held is None:
-            if not _finite(torch, network):
+            if not _finite(network):
                 break
             continue
         losses.append(held_out_loss(network, densities, held))
@@ -218,14 +263,13 @@ def train(
         elif epoch - best >= settings.patience or not math.isfinite(losses[-1]):
             break
     if held is None:
-        return TrainingHistory((), settings.epochs, not _finite(torch, network), tuple(mus))
+        return TrainingHistory((), settings.epochs, not _finite(network), tuple(mus))
     state.restore()
     return TrainingHistory(tuple(losses), best, best == 0 and not math.isfinite(losses[-1]), tuple(mus))
 
 
-def held_out_loss(network: Any, densities: TrainableDensities, held: TensorData, rows: int = 65536) -> float:
+def held_out_loss(network: Any, densities: Densities, held: TensorData, rows: int = 65536) -> float:
     """Return the weighted mean of the negative log-likelihood, in the precision of the vectors."""
-    torch = need_torch("a normalising flow")
     total = weight = 0.0
     with torch.no_grad():
         for start in range(0, len(held), rows):
@@ -237,21 +281,14 @@ def held_out_loss(network: Any, densities: TrainableDensities, held: TensorData,
     return total / weight
 
 
-class _Step:
-    """One step of the optimiser; on a GPU the same step captured once and replayed."""
+class _Optimiser:
+    """Steps of the optimiser; on a GPU the same step captured once and replayed."""
 
-    def __init__(
-        self,
-        torch: Any,
-        network: Any,
-        densities: TrainableDensities,
-        data: TensorData,
-        settings: FlowTrainingSettings,
-        batch: int,
-        steps: int,
-    ) -> None:
-        self.torch, self.network, self.densities, self.data, self.settings = torch, network, densities, data, settings
-        self.alpha = settings.alpha ** (batch / _PAPER_BATCH)
+    def __init__(self, network: Any, densities: Densities, data: TensorData, settings: FlowTrainingSettings) -> None:
+        self.network, self.densities, self.data, self.settings = network, densities, data, settings
+        self.batch = min(settings.batch, len(data))
+        self.steps_per_epoch = max(1, len(data) // self.batch)
+        self.alpha = settings.alpha ** (self.batch / _PAPER_BATCH)
         self.on_gpu = data.x.is_cuda
         self.rate = torch.tensor(settings.learning_rate, device=data.x.device)
         self.optimiser = torch.optim.AdamW(
@@ -261,12 +298,13 @@ class _Step:
             fused=self.on_gpu or None,
             capturable=self.on_gpu,
         )
-        self.rows = torch.zeros(batch, dtype=torch.int64, device=data.x.device)
-        self.number, self.steps = 0, steps
+        self.rows = torch.zeros(self.batch, dtype=torch.int64, device=data.x.device)
+        self.number, self.steps = 0, self.steps_per_epoch * settings.epochs
         self.graph: Any = None
         self.start = _State(network, densities)
 
-    def __call__(self, rows: Any) -> None:
+    def step(self, rows: Any) -> None:
+        """Train on some rows."""
         rate = self._rate()
         self.number += 1
         if not self.on_gpu:
@@ -291,7 +329,7 @@ class _Step:
         return self.settings.learning_rate * (0.02 + 0.98 * 0.5 * (1.0 + math.cos(math.pi * along)))
 
     def _work(self) -> None:
-        torch, data, rows = self.torch, self.data, self.rows
+        data, rows = self.data, self.rows
         x, labels, weights = (part.index_select(0, rows) for part in (data.x, data.labels, data.weights))
         cast: Any = (
             torch.autocast(data.x.device.type, torch.bfloat16) if self.settings.bfloat16 else contextlib.nullcontext()
@@ -307,7 +345,6 @@ class _Step:
 
     def _capture(self, rows: Any) -> None:
         """Warm up on a side stream, take the steps back, and capture one."""
-        torch = self.torch
         self.rows.copy_(rows)
         stream = torch.cuda.Stream()
         stream.wait_stream(torch.cuda.current_stream())
@@ -324,14 +361,14 @@ class _Step:
                 value.zero_()
 
 
-def _finite(torch: Any, network: Any) -> bool:
+def _finite(network: Any) -> bool:
     return bool(torch.stack([value.isfinite().all() for value in network.parameters()]).all())
 
 
 class _State:
     """A copy of weights and densities, to return to."""
 
-    def __init__(self, network: Any, densities: TrainableDensities) -> None:
+    def __init__(self, network: Any, densities: Densities) -> None:
         self.network, self.tensors = network, densities.tensors()
         self.weights, self.copies = copy_state(network), [tensor.clone() for tensor in self.tensors]
 
