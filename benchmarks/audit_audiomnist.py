@@ -19,7 +19,7 @@ from zeroevidence.auditing import EmbeddingSets, audit
 from zeroevidence.data.formats.corpora import read_corpus, read_segments
 from zeroevidence.evaluation import Options
 from zeroevidence.protect import load_protector
-from zeroevidence.report.layout import cell
+from zeroevidence.report.table import result_cell
 from zeroevidence.run import Run
 
 
@@ -47,7 +47,7 @@ def main():
             sets.append(EmbeddingSets.from_roles(embeddings, split, role))
         options = Options(intervals=400, null=100)
         for row in audit(*sets, backends=("cosine",), options=options, system="mcadams").rows:
-            values = " | ".join(cell(row.metrics[measure]) for measure in ("top1", "alid", "eer"))
+            values = " | ".join(result_cell(row.metrics[measure]).flat for measure in ("top1", "alid", "eer"))
             print(f"| {pieces or 10} | {row.about.threat.name} | {values} |", flush=True)
 
 

@@ -9,12 +9,13 @@ import pytest
 
 import zeroevidence as ze
 from zeroevidence.errors import UsageError
+from zeroevidence.evaluation import findings
 from zeroevidence.evaluation.finding.gate import Gate
 from zeroevidence.evaluation.results import from_json, to_json
 from zeroevidence.measure.measures import MEASURES
-from zeroevidence.report.evaluations import to_csv, to_latex, to_markdown, to_text
-from zeroevidence.report.layout import value
-from zeroevidence.report.page_tables import all_rows
+from zeroevidence.report import render
+from zeroevidence.report.evaluations import listed_table
+from zeroevidence.report.table import result_cell
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +39,7 @@ def test_value_is_missing_and_takes_no_interval(row):
 def test_files_hold_null_and_an_empty_cell(row):
     assert json.loads(to_json([row]))["rows"][0]["metrics"]["lid_neg"]["value"] is None
     assert np.isnan(from_json(to_json([row]))[0]["lid_neg"].value)
-    lines = {line["measure"]: line for line in csv.DictReader(io.StringIO(to_csv([row])))}
+    lines = {line["measure"]: line for line in csv.DictReader(io.StringIO(render([row], "csv")))}
     assert lines["lid_neg"]["value"] == ""
     assert float(lines["alid"]["value"]) == row["alid"].value
     frame = row.to_frame()
@@ -46,12 +47,13 @@ def test_files_hold_null_and_an_empty_cell(row):
 
 
 def test_people_read_a_dash(row):
-    assert value(row["lid_neg"]) == "–"
-    for text in (to_markdown([row], ["lid_neg"]), to_latex([row], ["lid_neg"]), to_text([row], measures=["lid_neg"])):
+    assert result_cell(row["lid_neg"]).flat == "–"
+    for text in (render([row], format, measures=["lid_neg"]) for format in ("md", "latex", "text")):
         assert "–" in text
         assert "nan" not in text
     assert "<td>–</td>" in row._repr_html_()
-    assert "nan" not in repr(all_rows([row], None, ["lid_neg", "alid"]))
+    table, _ = listed_table(findings([row])[0], ["lid_neg", "alid"])
+    assert [(cell.text, cell.sort_key) for cell in table.cells[0]][-2] == ("–", "")
 
 
 def test_gates_and_comparisons_say_that_it_is_missing(row):

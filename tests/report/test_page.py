@@ -17,12 +17,9 @@ from zeroevidence.evaluation import MeasureResult, Points, Setup
 from zeroevidence.evaluation.comparison import compare
 from zeroevidence.evaluation.results import to_json
 from zeroevidence.evaluation.rows.flags import flag
-from zeroevidence.measure.pairs.zebra import tag_of
 from zeroevidence.report.comparisons import comparisons_from_json, render_comparisons
 from zeroevidence.report.inputs import ReportInputs, ReportOptions
 from zeroevidence.report.page import to_html
-from zeroevidence.report.page_tables import people_table, recordings_table
-from zeroevidence.report.verdict import verdict
 
 pytest.importorskip("jinja2")
 pytest.importorskip("matplotlib")
@@ -272,44 +269,3 @@ def test_what_two_results_have_in_common_is_shown_once(audit_rows, tmp_path):
     names = [row.about.threat.name for row in material.rows]
     assert names == ["unprotected", "random", "ignorant", "lazy-informed"]
     assert len(material.cards) == 4
-
-
-def test_several_recordings_stand_beside_one(audit_rows, without_figures):
-    table = recordings_table(audit_rows, verdict(audit_rows).finding)
-    lines = [[cell.text for cell in line] for line in table.body]
-    assert [line[:4] for line in lines] == [
-        ["4", "sys, d", "1", "20"],
-        ["4", "sys, d", "3", "20"],
-        ["1", "unprotected, d", "1", "20"],
-        ["1", "unprotected, d", "3", "20"],
-    ]
-    found = audit_rows[3].recordings
-    assert lines[1][5] == f"{100 * found.top1[2]:.2f}"
-    assert table.body[1][6].note == f"[{found.alid_low[2]:.4f}, {found.alid_high[2]:.4f}]"
-    page = to_html(ReportInputs(audit_rows))
-    assert "Attackers who hold 10 recordings of one person could not be tried" in page
-
-
-def test_people_whose_names_come_up_for_everybody_are_marked(hub):
-    table, _ = people_table([hub], verdict([hub]).finding)
-    column = [heading for heading, _ in table.headings].index("falsely [%]")
-    notes = {line[0].text: line[column] for line in table.body}
-    assert notes["p000"].note == "comes up for everybody"
-    assert float(notes["p000"].text) > 40
-    assert not any(cell.note for name, cell in notes.items() if name != "p000")
-    assert table.body[0][0].text != "p000"
-
-
-def test_people_have_their_worst_case_and_tag(hub):
-    table, _ = people_table([hub], verdict([hub]).finding)
-    assert table.headings[-1][0] == "worst case [log10 LR]"
-    worst = dict(zip(hub.people.speaker, hub.people.worst_case, strict=True))
-    for line in table.body:
-        strength = worst[line[0].text]
-        assert line[-1].text == f"{strength:.2f}"
-        assert line[-1].note == f"tag {tag_of(strength)}"
-        assert float(line[-1].order) == strength
-    assert max(float(line[-1].order) for line in table.body) == hub["worst_case"].value
-    unknown = replace(hub, people=replace(hub.people, worst_case=None))
-    table, _ = people_table([unknown], verdict([unknown]).finding)
-    assert "worst case [log10 LR]" not in [heading for heading, _ in table.headings]

@@ -49,18 +49,17 @@ def render(
     | ours | 3 + 3 | 33.33 | 0.3333 |
     """
     check_format(format)
-    if format == "text":
-        from zeroevidence.report.evaluations import to_text
-
-        return to_text(rows, signatures=signatures, measures=measures, estimate=estimate)
     if format == "json":
         from zeroevidence.evaluation.results import to_json
 
         return to_json(rows)
-    from zeroevidence.report import evaluations as tables
+    from zeroevidence.report import evaluations
 
-    write = {"md": tables.to_markdown, "latex": tables.to_latex, "csv": tables.to_csv}[format]
-    return write(rows, measures, estimate=estimate)
+    if format == "text":
+        return evaluations.evaluations_to_text(rows, signatures=signatures, measures=measures, estimate=estimate)
+    if format == "csv":
+        return evaluations.evaluations_to_csv(rows, measures, estimate=estimate)
+    return evaluations.evaluations_to_markup(rows, format, measures, estimate=estimate)
 
 
 def check_format(format: str) -> None:

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 from zeroevidence.evaluation import Evaluation, joint_signature
 from zeroevidence.evaluation.finding.beside import front_points
+from zeroevidence.evaluation.rows.measure_result import Column
 from zeroevidence.protect.choice import Choice
 from zeroevidence.report import check_format, render
-from zeroevidence.report.layout import (
-    cells,
-    estimate_text,
-    heading,
+from zeroevidence.report.layout import raised_flags, row_numbers
+from zeroevidence.report.table import (
+    Cell,
+    Table,
+    Tables,
+    estimate_cell,
+    label_columns,
     measure_columns,
+    names_column,
     null_cell,
-    p_value,
-    raised_flags,
-    row_numbers,
+    numbers_column,
+    p_cell,
+    result_cell,
 )
-from zeroevidence.report.rendering import render_grids
-from zeroevidence.report.table import Grid
+from zeroevidence.report.writers import write_tables
 
 _TAGS = "0ABCDEF"
 _INFORMATION = ("mutual_information", "attribute_bits")  # the second of more than two classes together
@@ -46,34 +51,25 @@ def render_attribute_classes(
     numbers = row_numbers([*strongest, *verified])
     first, rest = numbers[: len(strongest)], numbers[len(strongest) :]
     attackers = _attackers(rows, strongest)
-    grids = [_classification(rows, strongest, first, estimate=estimate), attackers, _tags(strongest, first)]
-    grids += [_information(strongest), _verification(verified, rest, estimate=estimate)]
-    notes = [_CLASSES_NOTE, *([_choice(strongest)] if attackers.body else [])]
-    return render_attribute(grids, format, notes, [*strongest, *verified], each=signatures)
+    verification = Table.of(
+        (names_column("system"), [row.labels.get("system", "") for row in verified]),
+        *measure_columns(verified, ("eer", "cllr_min"), estimate=estimate),
+        title="Speaker verification, both sides protected",
+        numbers=rest,
+    )
+    tables = [_classification(rows, strongest, first, estimate=estimate), attackers, _tags(strongest, first)]
+    tables += [_information(strongest), verification]
+    notes = [_CLASSES_NOTE, *([_choice(strongest)] if attackers.rows else [])]
+    return _render(tables, notes, [*strongest, *verified], format, signatures=signatures)
 
 
-def render_attribute(
-    grids: Sequence[Grid], format: str, notes: Sequence[str], rows: Sequence[Evaluation], *, each: bool
+def _render(
+    tables: Sequence[Table], notes: Sequence[str], rows: Sequence[Evaluation], format: str, *, signatures: bool
 ) -> str:
     """Return the tables that have lines, with the warnings and signatures of their rows."""
-    signatures = [row.signature for row in rows]
-    return render_grids(
-        [grid for grid in grids if grid.body],
-        format,
-        notes=notes,
-        flags=raised_flags(rows),
-        signatures=signatures,
-        each=each,
-        joint=joint_signature(signatures),
-    )
-
-
-def _verification(rows: Sequence[Evaluation], numbers: tuple[int, ...], *, estimate: bool = False) -> Grid:
-    """Speaker verification with protected vectors, a line for each system."""
-    columns = measure_columns(rows, ("eer", "cllr_min"), estimate=estimate)
-    body = tuple((row.labels.get("system", ""), *(column.cell(row) for column in columns)) for row in rows)
-    headings = ("system", *(column.heading for column in columns))
-    return Grid("Speaker verification, both sides protected", headings, body, 1, numbers)
+    each = [row.signature for row in rows]
+    blocks = [*(table for table in tables if table.rows), *notes, *raised_flags(rows)]
+    return write_tables(Tables(blocks, each, joint_signature(each)), format, signatures=signatures)
 
 
 def _key(row: Evaluation) -> tuple[str, ...]:
@@ -98,54 +94,62 @@ def _labels(row: Evaluation, names: Sequence[str]) -> tuple[str, ...]:
     return tuple(row.labels.get(name, "") for name in names)
 
 
+def _names(rows: Sequence[Evaluation], labels: Sequence[str]) -> list[tuple[Column, Sequence[str]]]:
+    """Columns of labels."""
+    return label_columns({label: [row.labels.get(label, "") for row in rows] for label in labels})
+
+
 def _classification(
     rows: Sequence[Evaluation], strongest: Sequence[Evaluation], numbers: tuple[int, ...], *, estimate: bool
-) -> Grid:
+) -> Table:
     training = {(_key(row), row.labels["attacker"]): row for row in rows if row.about.role == "training"}
-    names = (*_differing(strongest), "attacker")
-    developed = any(row.about.development is not None for row in strongest)
-    body = []
-    for row in strongest:
-        trained = training.get((_key(row), row.labels["attacker"]))
-        held_out = "" if row.about.development is None else f"{row.about.development:.4f}"
-        on_training = ("", "") if trained is None else cells(trained, ("cllr_min", "d_ece"))
-        estimates = [estimate_text(row.metrics[name]) for name in ("cllr_min", "d_ece")] if estimate else []
-        tested = (
-            *cells(row, ("cllr_min", "d_ece")),
-            *estimates,
-            null_cell(row, "d_ece"),
-            p_value(row.metrics["d_ece"]),
-        )
-        body.append((*_labels(row, names), *([held_out] if developed else []), *on_training, *tested))
-    columns = (
-        *(("D_ECE, held out",) if developed else ()),
-        *("min Cllr, trained on", "D_ECE, trained on", "min Cllr, test", "D_ECE, test"),
-        *(("min Cllr estimate, test", "D_ECE estimate, test") if estimate else ()),
-        *("D_ECE under the null", "p"),
+    trained = [training.get((_key(row), row.labels["attacker"])) for row in strongest]
+    held_out = [Cell(row.about.development, format=".4f") for row in strongest]
+    measures = {"min Cllr": "cllr_min", "D_ECE": "d_ece"}
+    columns: list[tuple[str, list[Cell]]] = (
+        [("D_ECE, held out", held_out)] if any(cell.text for cell in held_out) else []
     )
+    for title, name in measures.items():
+        learned = [None if row is None else row.metrics.get(name) for row in trained]
+        columns.append((f"{title}, trained on", list(map(result_cell, learned))))
+    for title, name in measures.items():
+        columns.append((f"{title}, test", [result_cell(row.metrics.get(name)) for row in strongest]))
+    for title, name in measures.items() if estimate else ():
+        columns.append((f"{title} estimate, test", [estimate_cell(row.metrics[name]) for row in strongest]))
+    columns.append(("D_ECE under the null", [null_cell(row, "d_ece") for row in strongest]))
+    columns.append(("p", [p_cell(row.metrics["d_ece"].p_value) for row in strongest]))
     attributes = {row.about.attribute for row in strongest}
-    title = f"Classification of the attribute {attributes.pop()}" if len(attributes) == 1 else "Classification"
-    return Grid(title, (*names, *columns), tuple(body), len(names), numbers)
+    return Table.of(
+        *_names(strongest, (*_differing(strongest), "attacker")),
+        *((numbers_column(title), cells) for title, cells in columns),
+        title=f"Classification of the attribute {attributes.pop()}" if len(attributes) == 1 else "Classification",
+        numbers=numbers,
+    )
 
 
 def _choice(strongest: Sequence[Evaluation]) -> str:
     return _CHOSEN if all(row.about.development is not None for row in strongest) else _NOT_CHOSEN
 
 
-def _attackers(rows: Sequence[Evaluation], strongest: Sequence[Evaluation]) -> Grid:
+def _attackers(rows: Sequence[Evaluation], strongest: Sequence[Evaluation]) -> Table:
     """D_ECE of every attacker on the tested people, a column for each system, attribute and class."""
     tested = [row for row in rows if row.about.question == "attribute" and row.about.role != "training"]
     by_attacker = {(row.labels["attacker"], _key(row)): row for row in tested}
-    first = {_key(row): row.labels["attacker"] for row in strongest}
     judges = {row.labels["attacker"]: "person" if row.about.pooled else "vector" for row in tested}
+    lines = sorted(judges.items(), key=lambda item: (item[1] == "person", item[0])) if len(judges) > 1 else []
     names = _differing(strongest)
-    columns = {_key(row): ", ".join(filter(None, _labels(row, names))) for row in strongest}
-    body = tuple(
-        (attacker, judged, *(_d_ece_text(by_attacker.get((attacker, key)), first[key]) for key in columns))
-        for attacker, judged in sorted(judges.items(), key=lambda item: (item[1] == "person", item[0]))
+    return Table.of(
+        (names_column("attacker"), [attacker for attacker, _ in lines]),
+        (names_column("judges one"), [judged for _, judged in lines]),
+        *(
+            (
+                numbers_column(", ".join(filter(None, _labels(row, names)))),
+                [_d_ece_text(by_attacker.get((attacker, _key(row))), row.labels["attacker"]) for attacker, _ in lines],
+            )
+            for row in strongest
+        ),
+        title="D_ECE of every attacker on the tested people",
     )
-    title = "D_ECE of every attacker on the tested people"
-    return Grid(title, ("attacker", "judges one", *columns.values()), body if len(body) > 1 else (), 2)
 
 
 def _d_ece_text(row: Evaluation | None, chosen: str) -> str:
@@ -155,24 +159,23 @@ def _d_ece_text(row: Evaluation | None, chosen: str) -> str:
     return f"{float(row.metrics['d_ece']):.3f}{' *' if row.labels['attacker'] == chosen else ''}"
 
 
-def _tags(strongest: Sequence[Evaluation], numbers: tuple[int, ...]) -> Grid:
-    names = _differing(strongest)
-    body = []
-    for row in strongest:
-        counts = row.metrics["tag_counts"].value
-        assert isinstance(counts, Mapping)
-        body.append((*_labels(row, names), *(str(counts.get(tag, 0)) for tag in _TAGS)))
-    return Grid("Test vectors by tag", (*names, *_TAGS), tuple(body), len(names), numbers)
+def _tags(strongest: Sequence[Evaluation], numbers: tuple[int, ...]) -> Table:
+    counts: list[Any] = [row.metrics["tag_counts"].value for row in strongest]
+    return Table.of(
+        *_names(strongest, _differing(strongest)),
+        *((numbers_column(tag), [count.get(tag, 0) for count in counts]) for tag in _TAGS),
+        title="Test vectors by tag",
+        numbers=numbers,
+    )
 
 
-def _information(strongest: Sequence[Evaluation]) -> Grid:
+def _information(strongest: Sequence[Evaluation]) -> Table:
     """Mutual information of each system and attribute, whatever the class."""
     names = tuple(name for name in _differing(strongest) if name != "class")
-    measures = [name for name in _INFORMATION if any(name in row.metrics for row in strongest)]
     # of several classes the first row counts
-    body = {_labels(row, names): cells(row, measures) for row in reversed(strongest)}
-    lines = tuple((*key, *texts) for key, texts in reversed(body.items()))
-    return Grid("Mutual information", (*names, *map(heading, measures)), lines, len(names))
+    rows = list(reversed({_labels(row, names): row for row in reversed(strongest)}.values()))
+    measures = [name for name in _INFORMATION if any(name in row.metrics for row in strongest)]
+    return Table.of(*_names(rows, names), *measure_columns(rows, measures), title="Mutual information")
 
 
 _UTILITY = ("eer", "top1")
@@ -193,25 +196,25 @@ def render_pareto_front(
     if format in ("json", "csv"):
         return render(rows, format, estimate=estimate)
     points = front_points(rows)
-    evidence = measure_columns([point.attack for point in points], ["d_ece"], estimate=estimate)
-    body = tuple(
-        (
-            *(point.protector, f"{point.strength:g}", point.attack.labels["attacker"], "*" if point.on_front else ""),
-            *(column.cell(point.attack) for column in evidence),
-            *(null_cell(point.attack, "d_ece"), *cells(point.utility, _UTILITY)),
-        )
-        for point in points
+    attacks, kept = [point.attack for point in points], [point.utility for point in points]
+    table = Table.of(
+        (names_column("protector"), [point.protector for point in points]),
+        (names_column("strength"), [f"{point.strength:g}" for point in points]),
+        (names_column("attacker"), [row.labels["attacker"] for row in attacks]),
+        (names_column("front"), ["*" if point.on_front else "" for point in points]),
+        *measure_columns(attacks, ["d_ece"], estimate=estimate),
+        (numbers_column("under the null"), [null_cell(row, "d_ece") for row in attacks]),
+        *measure_columns(kept, _UTILITY),
+        title="Privacy against utility",
     )
-    columns = ("protector", "strength", "attacker", "front", *(column.heading for column in evidence))
-    grid = Grid("Privacy against utility", (*columns, "under the null", *map(heading, _UTILITY)), body, 4)
     shown = [row for point in points for row in (point.attack, point.utility)]
-    return render_attribute([grid], format, [_FRONT_NOTE], shown, each=signatures)
+    return _render([table], [_FRONT_NOTE], shown, format, signatures=signatures)
 
 
 def render_protector_choice(choice: Choice, attribute: str) -> str:
     """Return the table as text."""
     before, after = choice.unprotected, choice.chosen
-    rows = [
+    lines = [
         (f"D_ECE of {attribute}, one vector", f"{before.d_ece:.2f}", f"{after.d_ece:.2f}"),
         (f"D_ECE of {attribute}, all of a person", f"{before.person_d_ece:.2f}", f"{after.person_d_ece:.2f}"),
         ("kept: EER", f"{100 * before.eer:.1f} %", f"{100 * after.eer:.1f} %"),
@@ -219,9 +222,9 @@ def render_protector_choice(choice: Choice, attribute: str) -> str:
     ]
     for kept in choice.kept:
         classes = f", {len(kept.boundaries) + 1} classes" if kept.boundaries else ""
-        rows.append((f"kept: D_ECE of {kept.name}{classes}", f"{kept.unprotected:.2f}", f"{kept.protected:.2f}"))
-    grid = Grid("Chosen by cross-validation over people", ("", "unprotected", "protected"), tuple(rows), 1)
-    return render_grids([grid], "text")
+        lines.append((f"kept: D_ECE of {kept.name}{classes}", f"{kept.unprotected:.2f}", f"{kept.protected:.2f}"))
+    columns = names_column(""), numbers_column("unprotected"), numbers_column("protected")
+    return write_tables(Tables([Table(columns, tuple(lines), "Chosen by cross-validation over people")]), "text")
 
 
 def choice_sentence(choice: Choice) -> str:

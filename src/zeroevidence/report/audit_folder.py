@@ -14,16 +14,17 @@ from zeroevidence.errors import UsageError
 from zeroevidence.evaluation.finding.chance import strongest_row
 from zeroevidence.evaluation.finding.facts import SystemAttackers
 from zeroevidence.evaluation.results import to_json
+from zeroevidence.evaluation.rows.measure_result import NO_VALUE
 from zeroevidence.report.document import document
-from zeroevidence.report.evaluations import to_text
+from zeroevidence.report.evaluations import evaluations_to_text
 from zeroevidence.report.inputs import ReportInputs, ReportOptions
-from zeroevidence.report.layout import bounds, interval_title, raised_flags, value
+from zeroevidence.report.layout import interval_title, raised_flags
 from zeroevidence.report.people import speaker_table, trial_table, write_table
-from zeroevidence.report.rendering import render_grids
-from zeroevidence.report.table import Grid
+from zeroevidence.report.table import Block, Cell, Content, Table, Tables, names_column, numbers_column, result_cell
 from zeroevidence.report.text import terminal_console, wrap
 from zeroevidence.report.verdict import verdict
 from zeroevidence.report.verdict.summary import NEXT_COMMANDS, short_sentence
+from zeroevidence.report.writers import write_tables
 
 _RESULT = "result.json"
 
@@ -118,7 +119,7 @@ def audit_text(
     finding = [part for line in lines for part in ([line] if line.startswith(" ") else wrap(line, width))]
     parts = [rows for rows in (audit.rows, audit.utility) if rows]
     shown: dict[str, Any] = {"signatures": signatures, "measures": measures, "estimate": estimate}
-    tables = [to_text(rows, **shown, faults=False) for rows in parts]
+    tables = [evaluations_to_text(rows, **shown, faults=False) for rows in parts]
     return "\n".join(finding) + f"\n{card}\n" + "\n".join(tables)
 
 
@@ -130,7 +131,7 @@ def _write(path: Path, text: str) -> None:
     write_atomically(path, lambda temporary: temporary.write_text(text, encoding="utf-8", newline=""))
 
 
-_HEADINGS = ("protection", "who only compares", "who trained", "unprotected", "guessing")
+_ATTACKERS = ("who only compares", "who trained", "unprotected", "guessing")
 
 
 def overview_text(audits: Sequence[Audit], following: Sequence[str]) -> str:
@@ -143,22 +144,27 @@ def overview_text(audits: Sequence[Audit], following: Sequence[str]) -> str:
     following
         Lines at the end: what to run next.
     """
-    lead = []
+    blocks: list[Block] = []
     for audit in audits:
         system = audit.strongest.labels.get("system", "")
-        lead += [f"{system}: {verdict(audit.rows).headline}.", short_sentence(audit.finding), " "]
+        blocks += [f"{system}: {verdict(audit.rows).headline}.", short_sentence(audit.finding), ""]
     level = audits[0].strongest.setup.level
     title = f"Recordings that get the right name [%], with {interval_title(level)}"
-    grid = Grid(title, _HEADINGS, tuple(map(_line, audits)), 1)
-    return render_grids([grid], "text", lead=lead[:-1], notes=following)
+    columns = (names_column("protection"), *map(numbers_column, _ATTACKERS))
+    return write_tables(Tables([*blocks, Table(columns, tuple(map(_line, audits)), title), *following]), "text")
 
 
-def _line(audit: Audit) -> tuple[str, ...]:
+def _line(audit: Audit) -> tuple[Content, ...]:
     system, rows = audit.finding.systems[0], audit.rows
-    guess = f"{100.0 / rows[system.counting].counts['identities']:.3g}"
+    guess = 100.0 / rows[system.counting].counts["identities"]
     name = rows[system.counting].labels.get("system", "")
-    compares, trained = (_best(audit, system, trained=learned) for learned in (False, True))
-    return (name, *(_cell(audit, number) for number in (compares, trained, system.control)), guess)
+    places = (_best(audit, system, trained=False), _best(audit, system, trained=True), system.control)
+    results = [None if place is None else rows[place].metrics.get("top1") for place in places]
+    return (
+        name,
+        *(NO_VALUE if result is None else result_cell(result) for result in results),
+        Cell(guess, format=".3g"),
+    )
 
 
 def _best(audit: Audit, system: SystemAttackers, *, trained: bool) -> int | None:
@@ -169,12 +175,3 @@ def _best(audit: Audit, system: SystemAttackers, *, trained: bool) -> int | None
         if (threat := audit.rows[i].about.threat) is not None and (threat.trained_on == "anonymised") == trained
     ]
     return strongest_row(audit.rows, numbers, audit.finding.chance) if numbers else None
-
-
-def _cell(audit: Audit, number: int | None) -> str:
-    """The share of right names with its interval."""
-    if number is None or "top1" not in audit.rows[number].metrics:
-        return "–"
-    result = audit.rows[number].metrics["top1"]
-    interval = bounds(result)
-    return f"{value(result)} {interval}" if interval else value(result)

@@ -5,20 +5,21 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
+from itertools import chain
 from typing import Any
 
 from zeroevidence.data.files import reading_file
 from zeroevidence.data.json_values import plain, read_json, typed
 from zeroevidence.errors import InputError
-from zeroevidence.evaluation.comparison import COUNTING, Comparison, Sources
+from zeroevidence.evaluation.comparison import COUNTING, Comparison, PairwiseDifference, RankedSystem, Sources
+from zeroevidence.evaluation.rows.measure_result import Column
 from zeroevidence.measure.measures import MEASURES
 from zeroevidence.report import check_format
 from zeroevidence.report.layout import heading, interval, interval_title, number
-from zeroevidence.report.page_tables import Cell, HtmlTable, count_cell, number_cell
-from zeroevidence.report.rendering import render_grids
-from zeroevidence.report.table import Grid, records_to_csv
+from zeroevidence.report.table import Cell, Table, Tables, label_columns, names_column, numbers_column, p_cell
 from zeroevidence.report.verdict.others import comparison_sentence
 from zeroevidence.report.verdict.phrases import unbroken
+from zeroevidence.report.writers import to_csv, write_tables
 from zeroevidence.uncertainty.level import alpha, percent
 
 SCHEMA = "zeroevidence/comparison/2"
@@ -35,7 +36,6 @@ _COUNTING = (
     f"{COUNTING.capitalize()} may be another one in each audit: that which did best on development people; the other "
     "lines compare the best attackers of one kind."
 )
-_ERRORS = ("se people", "se trainings")
 
 
 def render_comparisons(comparisons: Sequence[Comparison], format: str, signatures: bool = False) -> str:
@@ -45,18 +45,17 @@ def render_comparisons(comparisons: Sequence[Comparison], format: str, signature
         document = {"schema": SCHEMA, "comparisons": [plain(asdict(comparison)) for comparison in comparisons]}
         return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     if format == "csv":
-        return records_to_csv(_records(comparisons))
+        return to_csv(Table.of_records(_records(comparisons)))
     two = _two_systems(comparisons)
-    grids = [grid for comparison in comparisons for grid in _grids(comparison)]
     said = [comparison for comparison in comparisons if not two or comparison.labels == comparisons[0].labels]
-    return render_grids(
-        [_two_system_grid(comparisons)] if two else grids,
-        format,
-        lead=[comparison_sentence(comparison) for comparison in said],
-        notes=comparison_notes(comparisons, groups=not two),
-        signatures=[comparison.signature for comparison in comparisons],
-        each=signatures,
-    )
+    blocks = [
+        *map(comparison_sentence, said),
+        "",
+        *([_two_systems_table(comparisons)] if two else chain.from_iterable(map(_tables, comparisons))),
+        *comparison_notes(comparisons, groups=not two),
+    ]
+    content = Tables(blocks, [comparison.signature for comparison in comparisons])
+    return write_tables(content, format, signatures=signatures)
 
 
 def comparison_notes(comparisons: Sequence[Comparison], *, groups: bool = True) -> list[str]:
@@ -104,66 +103,105 @@ def _two_systems(comparisons: Sequence[Comparison]) -> bool:
     return len(names) == 1 and all(comparison.pairs for comparison in comparisons) and not several
 
 
-def _two_system_grid(comparisons: Sequence[Comparison]) -> Grid:
+def _two_systems_table(comparisons: Sequence[Comparison]) -> Table:
     """All comparisons of two systems in one table."""
-    labels = list(dict.fromkeys(name for comparison in comparisons for name in comparison.labels))
-    (first, second), level = _pair_names(comparisons[0]), comparisons[0].level
-    body = []
-    for comparison in comparisons:
-        unit, (pair,) = MEASURES[comparison.measure].unit, comparison.pairs
-        values = {system.system: number(system.value, unit) for system in comparison.ranking}
-        difference = (
-            f"{number(pair.difference.value, unit)}\n{interval(pair.difference.low, pair.difference.high, unit)}"
-        )
-        seen = "" if pair.difference.detectable is None else number(pair.difference.detectable, unit)
-        described = [comparison.labels.get(name, "") for name in labels]
-        numbers = (values[first], values[second], difference, f"{pair.p_holm:.2g}", seen)
-        body.append((*described, heading(comparison.measure), *numbers))
-    seen_in = f"seen in {percent(comparisons[0].power)}"
-    between = f"{first} - {second}, {interval_title(level)}"
-    headings = (*labels, "measure", first, second, between, "p", seen_in)
-    return Grid("", headings, tuple(body), len(labels) + 1)
+    labels = dict.fromkeys(name for comparison in comparisons for name in comparison.labels)
+    pairs = [(comparison.pairs[0], MEASURES[comparison.measure].unit) for comparison in comparisons]
+    first, second = pairs[0][0].first, pairs[0][0].second
+    values = [{system.system: system.value for system in comparison.ranking} for comparison in comparisons]
+    between = f"{first} - {second}, {interval_title(comparisons[0].level)}"
+    return Table.of(
+        *label_columns({name: [comparison.labels.get(name, "") for comparison in comparisons] for name in labels}),
+        (names_column("measure"), [heading(comparison.measure) for comparison in comparisons]),
+        *(
+            (
+                numbers_column(system),
+                [Cell(value[system], unit) for value, (_, unit) in zip(values, pairs, strict=True)],
+            )
+            for system in (first, second)
+        ),
+        (
+            numbers_column(between),
+            [Cell(pair.difference.value, unit, pair.difference.low, pair.difference.high) for pair, unit in pairs],
+        ),
+        (numbers_column("p"), [p_cell(pair.p_holm) for pair, _ in pairs]),
+        (_seen_column(comparisons[0]), [Cell(pair.difference.detectable, unit) for pair, unit in pairs]),
+    )
 
 
-def _pair_names(comparison: Comparison) -> tuple[str, str]:
-    return comparison.pairs[0].first, comparison.pairs[0].second
+def _seen_column(comparison: Comparison) -> Column:
+    seen = f"seen in {percent(comparison.power)}"
+    return numbers_column(seen, "the true difference that would be found so often")
 
 
-def _grids(comparison: Comparison) -> list[Grid]:
-    unit, title = MEASURES[comparison.measure].unit, comparison_title(comparison)
+def _tables(comparison: Comparison) -> tuple[Table, Table]:
+    """The ranking, and the differences of all pairs."""
+    title, ranking, pairs = comparison_title(comparison), comparison.ranking, comparison.pairs
     trained = _several_trainings(comparison)
-    ranking = tuple(
-        (
-            *(str(system.group), system.system, *([str(system.runs)] if trained else [])),
-            *(number(system.value, unit), interval(system.low, system.high, unit)),
-            *(_errors(system.sources, unit) if trained else ()),
-        )
-        for system in comparison.ranking
+    (value, ends), (difference, difference_ends, *tests) = _value_columns(comparison), _difference_columns(comparison)
+    ranked = Table.of(
+        (names_column("group"), [system.group for system in ranking]),
+        (names_column("system"), [system.system for system in ranking]),
+        *([(numbers_column("trainings"), [system.runs for system in ranking])] if trained else []),
+        value,
+        ends,
+        *(_error_columns(comparison, ranking) if trained else []),
+        title=title,
     )
-    pairs = tuple(
-        (
-            *(pair.first, pair.second, number(pair.difference.value, unit)),
-            *(interval(pair.difference.low, pair.difference.high, unit), f"{pair.p_holm:.2g}"),
-            "" if pair.difference.detectable is None else number(pair.difference.detectable, unit),
-            *(_errors(pair.sources, unit) if trained else ()),
-        )
-        for pair in comparison.pairs
+    differing = Table.of(
+        (names_column("A"), [pair.first for pair in pairs]),
+        (names_column("B"), [pair.second for pair in pairs]),
+        (numbers_column("A - B"), difference[1]),
+        difference_ends,
+        *tests,
+        *(_error_columns(comparison, pairs) if trained else []),
+        title=f"{title}: differences",
     )
-    runs, errors = (["trainings"], _ERRORS) if trained else ([], ())
-    ends, seen = interval_title(comparison.level), f"seen in {percent(comparison.power)}"
-    of_pairs = ends if len(pairs) < 2 else "interval"  # each is of the level at which Holm's procedure tests it
+    return ranked, differing
+
+
+def _value_columns(comparison: Comparison) -> list[tuple[Column, list[Cell]]]:
+    """The values of systems and their intervals."""
+    measure, ranking = MEASURES[comparison.measure], comparison.ranking
     return [
-        Grid(title, ("group", "system", *runs, "value", ends, *errors), ranking, 2),
-        Grid(f"{title}: differences", ("A", "B", "A - B", of_pairs, "p", seen, *errors), pairs, 2),
+        (numbers_column("value", measure.meaning), [Cell(system.value, measure.unit) for system in ranking]),
+        (
+            numbers_column(interval_title(comparison.level)),
+            [Cell(interval(system.low, system.high, measure.unit)) for system in ranking],
+        ),
     ]
 
 
-def _errors(sources: Sources | None, unit: str) -> tuple[str, ...]:
+def _difference_columns(comparison: Comparison) -> list[tuple[Column, list[Cell]]]:
+    """The differences of pairs, their intervals, p-values, and what difference would be seen."""
+    unit, pairs = MEASURES[comparison.measure].unit, comparison.pairs
+    corrected = "Holm-corrected for the number of pairs"
+    ends = numbers_column(interval_title(comparison.level))
+    if len(pairs) > 1:  # each is of the level at which Holm's procedure tests it
+        ends = numbers_column("interval", f"{corrected}: excludes 0 where p is small enough")
+    return [
+        (numbers_column("value"), [Cell(pair.difference.value, unit) for pair in pairs]),
+        (ends, [Cell(interval(pair.difference.low, pair.difference.high, unit)) for pair in pairs]),
+        (numbers_column("p", corrected), [p_cell(pair.p_holm) for pair in pairs]),
+        (_seen_column(comparison), [Cell(pair.difference.detectable, unit) for pair in pairs]),
+    ]
+
+
+def _error_columns(
+    comparison: Comparison, lines: Sequence[RankedSystem | PairwiseDifference]
+) -> list[tuple[Column, list[Cell]]]:
     """Both standard errors, the larger one marked."""
-    if sources is None:
-        return ("", "")
-    errors = {"people": sources.people, "trainings": sources.trainings}
-    return tuple(number(error, unit) + ("*" if name == sources.mostly else "") for name, error in errors.items())
+    unit = MEASURES[comparison.measure].unit
+
+    def error(sources: Sources | None, source: str) -> Cell:
+        if sources is None:
+            return Cell()
+        return Cell(number(getattr(sources, source), unit) + ("*" if source == sources.mostly else ""))
+
+    return [
+        (numbers_column(f"se {source}"), [error(line.sources, source) for line in lines])
+        for source in ("people", "trainings")
+    ]
 
 
 def _records(comparisons: Sequence[Comparison]) -> list[dict[str, object]]:
@@ -236,32 +274,18 @@ def _check(comparison: Comparison, where: str) -> None:
 
 
 def comparison_tables(comparison: Comparison) -> dict[str, Any]:
-    """Title, ranking and pairwise differences of one measure."""
-    unit = MEASURES[comparison.measure].unit
-
-    def cells(value: float, low: float | None, high: float | None) -> tuple[Cell, Cell]:
-        return number_cell(value, number(value, unit)), Cell(interval(low, high, unit))
-
-    ranking = tuple(
-        (Cell(system.system), count_cell(system.group), *cells(system.value, system.low, system.high))
-        for system in comparison.ranking
-    )
-    pairs = tuple(
-        (
-            Cell(f"{pair.first} − {pair.second}"),
-            *cells(pair.difference.value, pair.difference.low, pair.difference.high),
-            number_cell(pair.p_holm, f"{pair.p_holm:.2g}"),
-            Cell("") if (size := pair.difference.detectable) is None else number_cell(size, number(size, unit)),
-        )
-        for pair in comparison.pairs
-    )
-    value, ends = ("value", MEASURES[comparison.measure].meaning), (interval_title(comparison.level), "")
-    corrected = "Holm-corrected for the number of pairs"
-    of_pairs = ends if len(pairs) < 2 else ("interval", f"{corrected}: excludes 0 where p is small enough")
-    seen = (f"seen in {percent(comparison.power)}", "the true difference that would be found so often")
+    """Title, ranking and pairwise differences of one measure, for a page."""
+    ranking, pairs = comparison.ranking, comparison.pairs
     return {
         "title": comparison_title(comparison),
         "sentence": unbroken(comparison_sentence(comparison)),
-        "ranking": HtmlTable((("system", ""), ("group", ""), value, ends), ranking, 1),
-        "pairs": HtmlTable((("difference", ""), ("value", ""), of_pairs, ("p", corrected), seen), pairs, 1),
+        "ranking": Table.of(
+            (names_column("system"), [system.system for system in ranking]),
+            (numbers_column("group"), [system.group for system in ranking]),
+            *_value_columns(comparison),
+        ),
+        "pairs": Table.of(
+            (names_column("difference"), [f"{pair.first} − {pair.second}" for pair in pairs]),
+            *_difference_columns(comparison),
+        ),
     }

@@ -1,58 +1,49 @@
-"""Tables of evaluations."""
+"""Tables of evaluations: a single one in full with a sentence for each measure, several by row."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 
-from rich.console import Console
-
-from zeroevidence.evaluation import Evaluation, MeasureResult, joint_signature
+from zeroevidence.evaluation import Evaluation, Finding, joint_signature
 from zeroevidence.evaluation.rows.curves import ErrorRate, Threshold
 from zeroevidence.evaluation.rows.evaluation import records
 from zeroevidence.measure.measures import MEASURES
 from zeroevidence.report.layout import (
+    UNBROKEN,
     Section,
-    bounds,
     chosen_measures,
     common_level,
-    estimate_text,
     heading,
     interval_title,
     label_text,
     meaning,
-    measure_columns,
-    null_cell,
-    p_value,
     raised_flags,
     row_labels,
     row_numbers,
     row_range,
     sections,
     size,
-    value,
     without_implied,
 )
-from zeroevidence.report.table import Grid, fitting, grids_to_latex, grids_to_markdown, records_to_csv
-from zeroevidence.report.text import (
-    UNBROKEN,
-    console_text,
-    print_flags,
-    print_grid,
-    print_labels,
-    print_paragraph,
-    print_signatures,
-    terminal_console,
+from zeroevidence.report.people import RECORDINGS_NOTE, several_recordings_table, untried_numbers
+from zeroevidence.report.table import (
+    Block,
+    Cell,
+    Table,
+    Tables,
+    estimate_cell,
+    label_columns,
+    measure_column,
+    measure_columns,
+    names_column,
+    null_cell,
+    numbers_column,
+    p_cell,
+    result_cell,
 )
-from zeroevidence.report.utility import (
-    NOTE,
-    is_utility_table,
-    recordings_grid,
-    untried_numbers,
-    utility_grid,
-    utility_notes,
-)
+from zeroevidence.report.utility import is_utility, is_utility_table, utility_notes, utility_table
+from zeroevidence.report.writers import fitting_sheets, to_csv, write_tables
 from zeroevidence.uncertainty.level import percent
 
 LONG = 8  # rows from which a text shows fewer measures, and a table for LaTeX has a part for each attacker
@@ -60,73 +51,73 @@ _USUAL = {"text": 6, "md": 6, "latex": 4}  # measures unless some are named: wha
 _PAGE = 20  # rows of two lines that a page has room for
 
 
-def to_markdown(rows: Sequence[Evaluation], measures: Sequence[str] | None = None, *, estimate: bool = False) -> str:
-    """Return a table of measures, with flags and signatures below; `estimate` as in `render`."""
-    return "\n".join(_each_section(partial(_markdown, estimate=estimate), rows, measures))
+def evaluations_to_csv(rows: Sequence[Evaluation], measures: Sequence[str] | None, *, estimate: bool) -> str:
+    """Return one line per row and measure, at full precision; a measure with several values gets a line for each.
 
-
-def _each_section(
-    write: Callable[[Section, Sequence[str]], str], rows: Sequence[Evaluation], measures: Sequence[str] | None
-) -> list[str]:
-    """The text of each section, signatures in the last."""
-    *first, last = sections(rows, measures)
-    return [*(write(section, []) for section in first), write(last, [row.signature for row in rows])]
-
-
-def _markdown(section: Section, signatures: Sequence[str], *, estimate: bool) -> str:
-    rows = section.rows
-    if is_utility_table(rows, section.measures):
-        return grids_to_markdown([utility_grid(rows, section.measures)], _utility_notes(section), signatures)
-    names, left_out = table_measures(rows, section.measures, "md")
-    labels = row_labels(rows)
-    grid = evaluation_grid(rows, names, labels.columns, title=_title(labels.shared), estimate=estimate)
-    return grids_to_markdown([grid], [*_notes(rows), *left_out], signatures)
-
-
-def to_latex(rows: Sequence[Evaluation], measures: Sequence[str] | None = None, *, estimate: bool = False) -> str:
-    """Return booktabs tables of measures, in parts by attacker where rows are many; flags and signatures as comments.
-
-    How many scores a row rests on is a column where there is room for it, and a comment elsewhere. `estimate` is as in
-    `render`.
+    With `estimate` there is a column for the values corrected for few people.
     """
-    return "".join(_each_section(partial(_latex, estimate=estimate), rows, measures))
+    names = None if measures is None else set(chosen_measures(rows, measures))
+    left_out = () if estimate else ("estimate",)
+    return to_csv(
+        Table.of_records(
+            [
+                {name: content for name, content in record.items() if name not in left_out}
+                for record in records(rows)
+                if names is None or record["measure"] in names
+            ]
+        )
+    )
 
 
-def _latex(section: Section, signatures: Sequence[str], *, estimate: bool) -> str:
-    rows = section.rows
+def evaluations_to_markup(
+    rows: Sequence[Evaluation], format: str, measures: Sequence[str] | None, *, estimate: bool
+) -> str:
+    """Return a table of measures in Markdown or LaTeX, with warnings and signatures."""
+    *first, last = sections(rows, measures)
+    blocks = [_section_blocks(section, format, estimate=estimate) for section in (*first, last)]
+    contents = [*map(Tables, blocks[:-1]), Tables(blocks[-1], [row.signature for row in rows])]
+    return ("\n" if format == "md" else "").join(write_tables(content, format) for content in contents)
+
+
+def _section_blocks(section: Section, format: str, *, estimate: bool) -> list[Block]:
+    rows, labels = section.rows, row_labels(section.rows)
+    warnings: list[Block] = [*labels.threats, *raised_flags(rows)]
     if is_utility_table(rows, section.measures):
-        return grids_to_latex([utility_grid(rows, section.measures)], _utility_notes(section), signatures)
-    names, left_out = table_measures(rows, section.measures, "latex")
+        notes = utility_notes(rows) if section.measures is None else []
+        return [utility_table(rows, section.measures), *notes, *warnings]
+    names, left_out = _table_measures(rows, section.measures, format)
+    if format == "latex":
+        return [*_latex_tables(rows, names, [*warnings, *left_out], estimate=estimate)]
+    table = _evaluation_table(rows, names, labels.columns, estimate=estimate)
+    return [replace(table, title=_joined(labels.shared)), *warnings, *left_out]
+
+
+def _latex_tables(
+    rows: Sequence[Evaluation], names: Sequence[str], notes: Sequence[Block], *, estimate: bool
+) -> list[Block]:
+    """Tables in parts by attacker where rows are many.
+
+    How many scores a row rests on is a column where there is room for it, and a comment elsewhere.
+    """
     several = len(set(map(size, rows))) > 1
-    grids = [
+    tables = [
         _grouped(rows, names, groups, sizes=sizes, estimate=estimate)
         for groups in _groupings(rows)
         for sizes in ([True, False] if several else [len(rows) == 1])
     ]
-    best = min(grids, key=lambda grid: len(fitting(grid)))
-    notes = [*_notes(rows), *left_out, *([] if "n" in best.headings else _sizes(rows))]
-    return grids_to_latex([best] if len(rows) <= _PAGE else _separated(best), notes, signatures)
+    best = min(tables, key=lambda table: len(fitting_sheets(table)))
+    sizes = [] if any(column.name == "n" for column in best.columns) else _sizes(rows)
+    return [*notes, *sizes, *([best] if len(rows) <= _PAGE else _separated(best))]
 
 
-def _utility_notes(section: Section) -> list[str]:
-    notes = utility_notes(section.rows) if section.measures is None else []
-    return [*notes, *_notes(section.rows)]
-
-
-def _separated(grid: Grid) -> list[Grid]:
+def _separated(table: Table) -> list[Table]:
     """The parts of a table as separate tables; one without parts stays as it is."""
-    if not grid.parts:
-        return [grid]
-    ends = [*list(grid.parts)[1:], len(grid.body)]
+    if not table.parts:
+        return [table]
+    ends = [*list(table.parts)[1:], len(table.rows)]
     return [
-        replace(
-            grid,
-            title=", ".join(filter(None, (grid.title, title))),
-            body=grid.body[start:end],
-            numbers=grid.numbers[start:end],
-            parts={},
-        )
-        for (start, title), end in zip(grid.parts.items(), ends, strict=True)
+        replace(table.choose(range(start, end)), title=", ".join(filter(None, (table.title, title))), parts={})
+        for (start, title), end in zip(table.parts.items(), ends, strict=True)
     ]
 
 
@@ -137,7 +128,7 @@ def _grouped(
     *,
     sizes: bool,
     estimate: bool,
-) -> Grid:
+) -> Table:
     """One table of all rows, those of each group below each other under the labels that they share."""
     labels = row_labels(rows)
     common = [
@@ -146,15 +137,14 @@ def _grouped(
         if len(groups) > 1 and all(len({texts[i] for i in group}) == 1 for group in groups)
     ]
     columns = {name: texts for name, texts in labels.columns.items() if name not in common}
-    order = [place for group in groups for place in group]
-    title = _title(labels.shared)
-    grid = evaluation_grid(rows, names, columns, title=title, order=order, sizes=sizes, estimate=estimate)
+    table = _evaluation_table(rows, names, columns, sizes=sizes, estimate=estimate)
     titles = {
-        sum(map(len, groups[:number])): _title({name: labels.columns[name][group[0]] for name in common})
+        sum(map(len, groups[:number])): _joined({name: labels.columns[name][group[0]] for name in common})
         for number, group in enumerate(groups)
         if common
     }
-    return replace(grid, parts=titles)
+    order = [place for group in groups for place in group]
+    return replace(table.choose(order), title=_joined(labels.shared), parts=titles)
 
 
 def _groupings(rows: Sequence[Evaluation]) -> list[list[list[int]]]:
@@ -178,7 +168,7 @@ def _sizes(rows: Sequence[Evaluation]) -> list[str]:
     return [f"n in {row_range(positions)}: {text}" for text, positions in numbers.items()]
 
 
-def table_measures(
+def _table_measures(
     rows: Sequence[Evaluation], measures: Sequence[str] | None, format: str
 ) -> tuple[list[str], list[str]]:
     """The measures of a table, and a note on those that it leaves out."""
@@ -191,93 +181,30 @@ def table_measures(
     return shown, [f"Not shown: {left_out}; --measure NAME shows them."] if left_out else []
 
 
-def evaluation_grid(
+def _evaluation_table(
     rows: Sequence[Evaluation],
     names: Sequence[str],
-    labels: Mapping[str, tuple[str, ...]],
+    labels: Mapping[str, Sequence[str]],
     *,
-    title: str = "",
-    order: Sequence[int] | None = None,
     sizes: bool = True,
     estimate: bool = False,
-) -> Grid:
-    """A table with a line for each row: labels, size and measures.
-
-    Parameters
-    ----------
-    rows
-        Results.
-    names
-        Measures.
-    labels
-        The texts of each label by row.
-    title
-        Title of the table.
-    order
-        Places of the rows as they follow each other; as given unless said.
-    sizes
-        Whether a column says how many scores a row rests on.
-    estimate
-        Whether a column follows each measure that has estimates.
-    """
-    columns = measure_columns(rows, names, estimate=estimate)
-    numbers, order = row_numbers(rows), range(len(rows)) if order is None else order
-    body = tuple(
-        (
-            *(texts[place] for texts in labels.values()),
-            *([size(rows[place])] if sizes else []),
-            *(column.cell(rows[place]) for column in columns),
-        )
-        for place in order
+) -> Table:
+    """A table with a line for each row: its labels, how many scores it rests on with `sizes`, and measures."""
+    scores = [sum(row.counts.get(name, 0) for name in ("target", "nontarget")) for row in rows]
+    counts = [Cell(size(row), order=count) for row, count in zip(rows, scores, strict=True)]
+    return Table.of(
+        *label_columns(labels),
+        *([(numbers_column("n", "Scores of each class"), counts)] if sizes else []),
+        *measure_columns(rows, names, estimate=estimate),
+        numbers=row_numbers(rows),
     )
-    headings = (*labels, *(["n"] if sizes else []), *(column.heading for column in columns))
-    return Grid(title, headings, body, len(labels), tuple(numbers[i] for i in order) if numbers else ())
 
 
-def _title(labels: Mapping[str, str]) -> str:
+def _joined(labels: Mapping[str, str]) -> str:
     return ", ".join(f"{label}: {text}" for label, text in labels.items())
 
 
-def _notes(rows: Sequence[Evaluation]) -> list[str]:
-    """The threat models that attackers' names stand for, and warnings."""
-    return [*row_labels(rows).threats, *map(str, raised_flags(rows))]
-
-
-def to_csv(rows: Sequence[Evaluation], measures: Sequence[str] | None = None, *, estimate: bool = False) -> str:
-    """Return one line per row and measure, at full precision; a measure with several values gets a line for each.
-
-    With `estimate` there is a column for the values corrected for few people.
-    """
-    names = None if measures is None else set(chosen_measures(rows, measures))
-    left_out = () if estimate else ("estimate",)
-    return records_to_csv(
-        [
-            {name: cell for name, cell in record.items() if name not in left_out}
-            for record in records(rows)
-            if names is None or record["measure"] in names
-        ]
-    )
-
-
-def threshold_sentence(threshold: Threshold) -> str:
-    """Return from which score on to accept, at which prior and costs, and how often that is wrong."""
-    costs = f"prior {threshold.prior:g}, cost of a miss {threshold.c_miss:g}, of a false alarm {threshold.c_fa:g}"
-    rates = f"misses {_rate(threshold.miss)}, false alarms {_rate(threshold.false_alarm)}"
-    known = threshold.miss.low is not None
-    level = f" with {percent(threshold.level)} intervals" if known else ", whose intervals need ten known speakers"
-    fitted = "calibrated on other people" if threshold.calibrated_elsewhere else "calibrated on these scores themselves"
-    return (
-        f"Threshold ({costs}): accept scores from {threshold.score:.4g} on, where the LLR is {threshold.llr:.3g}; "
-        f"{rates}{level}; DCF {threshold.dcf:.3g}; {fitted}."
-    )
-
-
-def _rate(rate: ErrorRate) -> str:
-    value = f"{100 * rate.value:.3g} %"
-    return value if rate.low is None or rate.high is None else f"{value} [{100 * rate.low:.3g}, {100 * rate.high:.3g}]"
-
-
-def to_text(
+def evaluations_to_text(
     rows: Sequence[Evaluation],
     *,
     signatures: bool = False,
@@ -294,110 +221,182 @@ def to_text(
     faults
         Whether faults stand above tables; not where they were said before.
     """
-    console = terminal_console()
+    blocks: list[Block] = []
     for place, section in enumerate(sections(rows, measures)):
-        if place:
-            console.print()
+        several = len(section.rows) > 1
         flags = raised_flags(section.rows)
-        print_flags(console, [raised for raised in flags if faults and raised.flag.severity == "fault"])
-        if len(section.rows) == 1:
-            _print_single(console, section.rows, section.measures, estimate=estimate)
-        elif is_utility_table(section.rows, section.measures):
-            print_grid(console, utility_grid(section.rows, section.measures))
+        blocks += [""] if place else []
+        blocks += [raised for raised in flags if faults and raised.flag.severity == "fault"]
+        if several and is_utility_table(section.rows, section.measures):
+            blocks.append(utility_table(section.rows, section.measures))
         else:
-            _print_several(console, section.rows, section.measures, estimate=estimate)
+            blocks += _several_blocks(section, estimate) if several else _single_blocks(section, estimate)
         if measures is None:
-            _print_recordings(console, section.rows)
+            recordings = several_recordings_table(section.rows)
+            blocks += [] if recordings is None else [*([""] if several else []), recordings, RECORDINGS_NOTE]
+            blocks += filter(None, [untried_numbers(section.rows)])
         for row in section.rows:
-            if row.threshold is not None:
-                print_paragraph(console, _named(row, threshold_sentence(row.threshold), several=len(section.rows) > 1))
-        for note in utility_notes(section.rows) if measures is None else ():
-            print_paragraph(console, note)
-        print_flags(console, [raised for raised in flags if raised.flag.severity != "fault"])
+            name = f"{row.labels.get('system', 'these scores')}: " if several else ""
+            blocks += [] if row.threshold is None else [f"{name}{threshold_sentence(row.threshold)}"]
+        blocks += utility_notes(section.rows) if measures is None else []
+        blocks += [raised for raised in flags if raised.flag.severity != "fault"]
     each = [row.signature for row in rows]
-    print_signatures(console, each, each=signatures, joint=joint_signature(each))
-    return console_text(console)
+    return write_tables(Tables(blocks, each, joint_signature(each)), "text", signatures=signatures)
 
 
-def _named(row: Evaluation, sentence: str, *, several: bool) -> str:
-    """A sentence on a row, which of several is named."""
-    return f"{row.labels.get('system', 'these scores')}: {sentence}" if several else sentence
+def _single_blocks(section: Section, estimate: bool) -> list[Block]:
+    (row,) = section.rows
+    names = list(row.metrics) if section.measures is None else chosen_measures([row], section.measures)
+    counts = ", ".join(f"{count} {name}" for name, count in row.counts.items())
+    return [row.labels, counts, "", _single_table(row, names, estimate=estimate)]
 
 
-def _print_single(
-    console: Console, rows: Sequence[Evaluation], measures: Sequence[str] | None, *, estimate: bool
-) -> None:
-    (row,) = rows
-    print_labels(console, row.labels)
-    print_paragraph(console, ", ".join(f"{count} {name}" for name, count in row.counts.items()))
-    console.print()
-    names = list(row.metrics) if measures is None else chosen_measures(rows, measures)
-    print_grid(console, _single_grid(row, names, estimate=estimate))
+def _single_table(row: Evaluation, names: Sequence[str], *, estimate: bool) -> Table:
+    """Value, interval and null of each measure, without columns that no measure has, and a sentence on it.
+
+    Several values of one measure stand in its sentence: they would make the column too wide.
+    """
+    titles = ("value", "estimate", interval_title(row.setup.level), "if nothing leaked", "p")
+    measures: list[Cell] = []
+    contents: list[tuple[Cell, ...]] = []
+    for name in names:
+        result, sentence = row.metrics.get(name), meaning(row, name)
+        cell = result_cell(result)
+        if isinstance(cell.value, Mapping):
+            cell, sentence = Cell(), f"{cell.text}. {sentence}"
+        measures.append(Cell(heading(name), note=sentence))
+        contents.append(
+            (
+                Cell(cell.value, cell.unit),
+                estimate_cell(result) if estimate else Cell(),
+                Cell(cell.below),
+                null_cell(row, name),
+                p_cell(None if result is None else result.p_value),
+            )
+        )
+    columns = zip(titles, zip(*contents, strict=True), strict=True)
+    shown = [(title, cells) for title, cells in columns if title == "value" or any(cell.text for cell in cells)]
+    return Table.of((names_column("measure"), measures), *((numbers_column(title), cells) for title, cells in shown))
 
 
-def _single_grid(row: Evaluation, names: Sequence[str], *, estimate: bool) -> Grid:
-    """Value, interval and null of each measure, without columns that no measure has, and a sentence on it."""
-    results = [row.metrics.get(name) for name in names]
-    columns = {
-        "value": ["" if result is None else _single_value(result) for result in results],
-        "estimate": [estimate_text(result) if estimate else "" for result in results],
-        interval_title(row.setup.level): ["" if result is None else bounds(result) for result in results],
-        "if nothing leaked": [null_cell(row, name) for name in names],
-        "p": ["" if result is None else p_value(result) for result in results],
-    }
-    columns = {title: texts for title, texts in columns.items() if any(texts) or title == "value"}
-    body = tuple(zip(map(heading, names), *columns.values(), strict=True))
-    return Grid("", ("measure", *columns), body, 1, sentences=tuple(_sentence(row, name) for name in names))
-
-
-def _single_value(result: MeasureResult) -> str:
-    return "" if isinstance(result.value, Mapping) else value(result)
-
-
-def _sentence(row: Evaluation, name: str) -> str:
-    """The meaning of a measure, after its values where it has several: they would make the column too wide."""
-    result = row.metrics.get(name)
-    several = result is not None and isinstance(result.value, Mapping)
-    return f"{value(result)}. {meaning(row, name)}" if result is not None and several else meaning(row, name)
-
-
-def _print_several(
-    console: Console, rows: Sequence[Evaluation], measures: Sequence[str] | None, *, estimate: bool
-) -> None:
-    """Print what the rows have in common, the table, and what it leaves out."""
-    labels = without_implied(row_labels(rows))
-    names, left_out = table_measures(rows, measures, "text")
+def _several_blocks(section: Section, estimate: bool) -> list[Block]:
+    """What the rows have in common, the table, and what it leaves out."""
+    rows, labels = section.rows, without_implied(row_labels(section.rows))
+    names, left_out = _table_measures(rows, section.measures, "text")
     same_size = len(set(map(size, rows))) == 1
-    print_labels(console, labels.shared)
-    lead = [_shared_counts(rows)] if same_size else []
-    if any(bounds(row.metrics[name]) for row in rows for name in names if name in row.metrics):
+    counts = rows[0].counts.items() if same_size else ()
+    lead = [", ".join(f"{n} {name}" for name, n in counts if all(row.counts.get(name) == n for row in rows))]
+    if any(result_cell(row.metrics.get(name)).below for row in rows for name in names):
         lead.append(f"{interval_title(common_level(rows))}s in brackets".replace(" %", f"{UNBROKEN}%"))
-    for paragraph in ("; ".join(filter(None, lead)), labels.implied):
-        if paragraph:
-            print_paragraph(console, paragraph)
-    console.print()
-    print_grid(console, evaluation_grid(rows, names, labels.columns, sizes=not same_size, estimate=estimate))
-    for note in left_out:
-        print_paragraph(console, note)
-    if labels.threats:
-        print_paragraph(console, "Attackers:")
-    for threat in labels.threats:
-        print_paragraph(console, threat, indent=2)
+    paragraphs = filter(None, ("; ".join(filter(None, lead)), labels.implied))
+    table = _evaluation_table(rows, names, labels.columns, sizes=not same_size, estimate=estimate)
+    threats = ["Attackers:", *(f"  {threat}" for threat in labels.threats)] if labels.threats else []
+    return [labels.shared, *paragraphs, "", table, *left_out, *threats]
 
 
-def _shared_counts(rows: Sequence[Evaluation]) -> str:
-    counts = rows[0].counts.items()
-    return ", ".join(f"{n} {name}" for name, n in counts if all(row.counts.get(name) == n for row in rows))
+def threshold_sentence(threshold: Threshold) -> str:
+    """Return from which score on to accept, at which prior and costs, and how often that is wrong."""
+    costs = f"prior {threshold.prior:g}, cost of a miss {threshold.c_miss:g}, of a false alarm {threshold.c_fa:g}"
+    rates = f"misses {_rate(threshold.miss)}, false alarms {_rate(threshold.false_alarm)}"
+    level = ", whose intervals need ten known speakers"
+    if threshold.miss.low is not None:
+        level = f" with {percent(threshold.level)} intervals"
+    fitted = "calibrated on other people" if threshold.calibrated_elsewhere else "calibrated on these scores themselves"
+    return (
+        f"Threshold ({costs}): accept scores from {threshold.score:.4g} on, where the LLR is {threshold.llr:.3g}; "
+        f"{rates}{level}; DCF {threshold.dcf:.3g}; {fitted}."
+    )
 
 
-def _print_recordings(console: Console, rows: Sequence[Evaluation]) -> None:
-    """Print what attackers learn from several recordings of one person."""
-    grid = recordings_grid(rows)
-    if grid is not None:
-        if len(rows) > 1:
-            console.print()
-        print_grid(console, grid)
-        print_paragraph(console, NOTE)
-    untried = untried_numbers(rows)
-    if untried:
-        print_paragraph(console, untried)
+def _rate(rate: ErrorRate) -> str:
+    value = f"{100 * rate.value:.3g} %"
+    return value if rate.low is None or rate.high is None else f"{value} [{100 * rate.low:.3g}, {100 * rate.high:.3g}]"
+
+
+def listed_table(finding: Finding, measures: Sequence[str]) -> tuple[Table, str]:
+    """Every row with its labels and measures as a page lists them, and what all have in common.
+
+    Rows of utility, which have a table of their own, are left out beside others; the others keep their numbers.
+    """
+    rows, strong = finding.rows, finding.strongest
+    places = [i for i, row in enumerate(rows) if not is_utility(row)] or list(range(len(rows)))
+    listed = [rows[i] for i in places]
+    labels = without_implied(row_labels(listed))
+    measures = [name for name in measures if any(name in row for row in listed)]
+    table = _evaluation_table(listed, measures, labels.columns)
+    columns = (
+        replace(column, description=_meaning(listed, column.name)) if column.name in measures else column
+        for column in table.columns
+    )
+    shared = [_joined(labels.shared)]
+    if labels.implied:
+        shared = [*(f"{name}: {text}" for name, text in labels.shared.items()), labels.implied]
+    table = replace(
+        table,
+        columns=tuple(columns),
+        numbers=tuple(place + 1 for place in places),
+        strong=places.index(strong) if strong in places and len(rows) > 1 else None,
+        further=frozenset(places.index(i) for i in finding.further if i in places),
+    )
+    return table, "; ".join(shared) if len(listed) > 1 else ""
+
+
+def _meaning(rows: Sequence[Evaluation], name: str) -> str:
+    """The meaning of a measure, that for attributes where all rows that have it are about one."""
+    if name not in MEASURES:
+        return ""
+    identity = any(row.about.question != "attribute" for row in rows if name in row.metrics)
+    return (None if identity else MEASURES[name].meaning_of_attribute) or MEASURES[name].meaning
+
+
+def effort_table(rows: Sequence[Evaluation], further: frozenset[int] = frozenset()) -> Table | None:
+    """The training effort of every attacker, and its evidence on development people and on evaluated people.
+
+    `further` rows are shown on demand.
+    """
+    places = [i for i, row in enumerate(rows) if row.about.spent is not None]
+    if not places:
+        return None
+    trained = [rows[i] for i in places]
+    efforts = [row.about.spent for row in trained]
+    threats = [row.about.threat for row in trained]
+    runs = [
+        effort.draws.runs if threat is not None and threat.enrolment == "anonymised" else None
+        for effort, threat in zip(efforts, threats, strict=True)
+    ]
+    table = Table.of(
+        (names_column("attacker"), ["" if threat is None else threat.name for threat in threats]),
+        (
+            names_column("encoder", "Network that turns speech into embeddings"),
+            [row.labels.get("encoder", "") for row in trained],
+        ),
+        (names_column("back-end", "How embeddings are compared"), [row.labels.get("backend", "") for row in trained]),
+        (numbers_column("people", "Training people"), [effort.people for effort in efforts]),
+        (
+            numbers_column("settings", "Settings tried, of which the best on development people was taken"),
+            [effort.settings for effort in efforts],
+        ),
+        (
+            numbers_column("epochs", "Passes of the encoder's training over anonymised recordings"),
+            [effort.epochs or None for effort in efforts],
+        ),
+        (
+            numbers_column("recordings", "Recordings in each pass"),
+            [effort.recordings if effort.epochs else None for effort in efforts],
+        ),
+        (numbers_column("runs", "How often the anonymiser was run on the speech to train on and to enrol"), runs),
+        (
+            numbers_column(
+                "development",
+                "Disclosure by development people; the attacker that counts is chosen by this",
+                unit="bit",
+            ),
+            [Cell(row.about.development, format=".2f") for row in trained],
+        ),
+        (
+            measure_column("alid", description=MEASURES["alid"].meaning),
+            [result_cell(row.metrics.get("alid")) for row in trained],
+        ),
+        numbers=[place + 1 for place in places],
+    )
+    return replace(table, further=frozenset(places.index(i) for i in further if i in places))

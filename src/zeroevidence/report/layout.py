@@ -9,7 +9,7 @@ from math import isnan
 from typing import get_args
 
 from zeroevidence.data.printable import printable
-from zeroevidence.evaluation import Evaluation, Flag, MeasureResult
+from zeroevidence.evaluation import Evaluation, Flag
 from zeroevidence.evaluation.finding.beside import utility_beside
 from zeroevidence.evaluation.rows.evaluation import used_labels
 from zeroevidence.evaluation.rows.flags import Severity
@@ -17,6 +17,7 @@ from zeroevidence.evaluation.rows.measure_result import NO_VALUE
 from zeroevidence.measure.measures import MEASURES, headline_measures
 from zeroevidence.uncertainty.level import percent
 
+UNBROKEN = "\u00a0"  # a blank at which lines are not broken
 _UNITS = {"rate": "%", **{unit: unit for unit in ("bit", "bit per dimension", "log10 LR", "dB")}}
 
 
@@ -56,25 +57,15 @@ def meaning(row: Evaluation, name: str) -> str:
     return text
 
 
-def number(value: object, unit: str) -> str:
-    """A value for people: rates in percent, four digits elsewhere, a dash where there is none."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, int):
+def number(value: str | float, unit: str = "", format: str = "") -> str:
+    """A value for people: rates in percent, four digits elsewhere unless told otherwise, a dash where there is none."""
+    if isinstance(value, (str, int)):
         return str(value)
-    assert isinstance(value, float)
     if isnan(value):
         return NO_VALUE
     if unit == "rate":
-        return f"{100 * value:.2f}"
-    return f"{value:.4f}" if abs(value) < 1000 else f"{value:.4g}"
-
-
-def value(result: MeasureResult) -> str:
-    """The value alone; several values as `key: value` with commas between."""
-    if isinstance(result.value, (str, float, int)):
-        return number(result.value, result.unit)
-    return ", ".join(f"{key}: {number(part, result.unit)}" for key, part in result.value.items())
+        return f"{100 * value:{format or '.2f'}}"
+    return f"{value:{format or ('.4f' if abs(value) < 1000 else '.4g')}}"
 
 
 def interval(low: float | None, high: float | None, unit: str) -> str:
@@ -93,75 +84,10 @@ def common_level(rows: Sequence[Evaluation]) -> float | None:
     return levels.pop() if len(levels) == 1 else None
 
 
-def bounds(result: MeasureResult) -> str:
-    """The interval of a result."""
-    return interval(result.low, result.high, result.unit)
-
-
-def cell(result: MeasureResult | None, separator: str = " ") -> str:
-    """A value and its interval."""
-    return "" if result is None else f"{value(result)}{separator}{bounds(result)}".rstrip()
-
-
-def estimate_text(result: MeasureResult | None) -> str:
-    """The value corrected for few people; empty where there is none."""
-    return "" if result is None or result.estimate is None else number(result.estimate, result.unit)
-
-
-def cells(row: Evaluation, names: Sequence[str]) -> tuple[str, ...]:
-    """The cells of measures; an interval may stand below its value."""
-    return tuple(cell(row.metrics.get(name), "\n") for name in names)
-
-
-@dataclass(frozen=True, slots=True)
-class MeasureColumn:
-    """A column of a table: the value and interval of a measure, or its estimate."""
-
-    name: str
-    is_estimate: bool = False
-
-    @property
-    def heading(self) -> str:
-        """The title with the unit."""
-        return heading(self.name, " estimate" if self.is_estimate else "")
-
-    def cell(self, row: Evaluation) -> str:
-        """The text of a row; an interval may stand below its value."""
-        result = row.metrics.get(self.name)
-        return estimate_text(result) if self.is_estimate else cell(result, "\n")
-
-
-def measure_columns(rows: Sequence[Evaluation], names: Sequence[str], *, estimate: bool = False) -> list[MeasureColumn]:
-    """The columns of measures; with `estimate` those that have one in some row are followed by it."""
-    columns = []
-    for name in names:
-        columns.append(MeasureColumn(name))
-        if estimate and any(estimate_text(row.metrics.get(name)) for row in rows):
-            columns.append(MeasureColumn(name, is_estimate=True))
-    return columns
-
-
 def chance_value(row: Evaluation, name: str) -> float | None:
     """The value that guessing gives in this search; None where that is not known beforehand."""
     chance = MEASURES[name].chance if name in MEASURES else None
     return None if chance is None or not row.is_search else chance(row.counts["identities"])
-
-
-def null_cell(row: Evaluation, name: str, separator: str = "\n") -> str:
-    """The measure when nothing leaks: mean and quantile of the null, or the value that guessing gives."""
-    result = row.metrics.get(name)
-    if result is None:
-        return ""
-    if result.null is not None:
-        mean, quantile = (number(level, result.unit) for level in (result.null.mean, result.null.quantile))
-        return f"{mean}{separator}({percent(row.setup.level)}: {quantile})"
-    chance = chance_value(row, name)
-    return "" if chance is None else number(chance, result.unit)
-
-
-def p_value(result: MeasureResult) -> str:
-    """The p-value with two digits; empty where there is none."""
-    return "" if result.p_value is None else f"{result.p_value:.2g}"
 
 
 def p_text(p_value: float) -> str:

@@ -9,17 +9,8 @@ from math import isfinite, log2
 from zeroevidence.evaluation import Evaluation, Finding, MeasureResult
 from zeroevidence.evaluation.rows.measure_result import RESULT_COLUMNS, Column
 from zeroevidence.measure.measures import MEASURES, headline_measures
-from zeroevidence.report.layout import (
-    bounds,
-    chance_value,
-    chosen_measures,
-    meaning,
-    null_cell,
-    number,
-    p_text,
-    unit_sign,
-    value,
-)
+from zeroevidence.report.layout import chance_value, chosen_measures, meaning, number, p_text, title, unit_sign
+from zeroevidence.report.table import null_cell, result_cell
 from zeroevidence.report.verdict.phrases import unbroken
 from zeroevidence.uncertainty.level import alpha, percent
 
@@ -85,11 +76,6 @@ class HeadlineNumber:
     columns: tuple[tuple[str, str], ...]
 
 
-def measure_title(name: str) -> str:
-    """The title of a measure; one that is not registered by its name."""
-    return MEASURES[name].title if name in MEASURES else name.replace("_", " ")
-
-
 def report_measures(rows: Sequence[Evaluation], measures: Sequence[str] | None = None) -> list[str]:
     """Measures to show: those asked for, else the usual ones, most asked for first, or all numbers of other results."""
     if measures is not None:
@@ -109,13 +95,14 @@ def headline_numbers(finding: Finding, measures: Sequence[str]) -> list[Headline
 
 def _headline_number(name: str, finding: Finding) -> HeadlineNumber:
     row, result = finding.row, finding.row.metrics[name]
+    cell = result_cell(result)
     return HeadlineNumber(
         name,
-        measure_title(name),
-        value(result),
+        title(name),
+        cell.text,
         unit_sign(result.unit),
-        bounds(result),
-        null_cell(row, name, " "),
+        cell.below,
+        null_cell(row, name).flat,
         "" if result.p_value is None else unbroken(p_text(result.p_value)),
         _value(finding.unprotected, name),
         _value(finding.noise, name),
@@ -133,7 +120,7 @@ def _column_text(result: MeasureResult, column: Column) -> str:
 
 
 def _value(row: Evaluation | None, name: str) -> str:
-    return value(row.metrics[name]) if row is not None and name in row.metrics else ""
+    return "" if row is None else result_cell(row.metrics.get(name)).text
 
 
 def strip_of(name: str, row: Evaluation, plain: Evaluation | None) -> Strip | None:

@@ -23,14 +23,16 @@ from zeroevidence.evaluation.rows.curves import Points, Surface
 from zeroevidence.plot.canvas import prepare_drawing
 from zeroevidence.plot.rows import row_names
 from zeroevidence.protect.release import shown_fields
-from zeroevidence.report import page_tables as tables
 from zeroevidence.report.bibliography import references
 from zeroevidence.report.comparisons import comparison_notes, comparison_tables
+from zeroevidence.report.evaluations import effort_table, listed_table
 from zeroevidence.report.figures import PICTURE, draw_figures, plain_panels
 from zeroevidence.report.inputs import Card, ReportInputs, ReportOptions
 from zeroevidence.report.layout import common_level, interval_title, label_text, raised_flags
 from zeroevidence.report.numbers import REPORT_COLUMNS, describe_methods, headline_numbers, report_measures
-from zeroevidence.report.utility import NOTE, untried_numbers, utility_notes
+from zeroevidence.report.people import RECORDINGS_NOTE, people_table, recordings_table, untried_numbers
+from zeroevidence.report.table import Table, names_column
+from zeroevidence.report.utility import utility_lines, utility_notes, utility_table
 from zeroevidence.report.verdict import verdict
 from zeroevidence.report.verdict.others import comparison_verdict
 from zeroevidence.report.verdict.phrases import curve_sentence, system_text
@@ -152,7 +154,9 @@ def _results(finding: Finding | None, measures: Sequence[str], options: ReportOp
         }
     rows = finding.rows
     numbers = headline_numbers(finding, measures)
-    people, people_left = tables.people_table(rows, finding)
+    people, people_left = people_table(finding)
+    listed, shared_labels = listed_table(finding, measures)
+    useful = options.measures if utility_lines(rows, options.measures) else None
     figures, curves = draw_figures(finding, hide=options.hide, each=options.each)
     picture = next((figure for figure in figures if figure.id == f"figure-{PICTURE}"), None)
     return {
@@ -165,16 +169,16 @@ def _results(finding: Finding | None, measures: Sequence[str], options: ReportOp
         "flags": raised_flags(rows),
         "people": people,
         "people_left": people_left,
-        "recordings": tables.recordings_table(rows, finding),
-        "recordings_note": f"{NOTE} {untried_numbers(rows)}".strip(),
-        "effort": tables.effort_table(rows, finding.further),
-        "utility": tables.utility_table(rows, options.measures),
+        "recordings": recordings_table(finding),
+        "recordings_note": f"{RECORDINGS_NOTE} {untried_numbers(rows)}".strip(),
+        "effort": effort_table(rows, finding.further),
+        "utility": utility_table(rows, useful, numbered=True) if utility_lines(rows) else None,
         "utility_notes": utility_notes(rows),
         "learning_curves": [
             (curve_sentence(curve), list(zip(curve.amount, curve.bits, strict=True))) for curve in finding.curves
         ],
-        "rows": tables.all_rows(rows, finding.strongest if len(rows) > 1 else None, measures, finding.further),
-        "shared_labels": tables.shared_labels(rows),
+        "rows": listed,
+        "shared_labels": shared_labels,
         "figures": [figure for figure in figures if figure is not picture],
         "picture": picture,
         "readoff": markup(_json(plain_panels(curves))) if curves else "",
@@ -288,7 +292,7 @@ def _card(card: Card | None, names: Sequence[str] = _ATTACKER_FIELDS) -> dict[st
     return {"name": card.get("name", ""), "fields": [(name.replace("_", " "), value) for name, value in fields]}
 
 
-def _card_table(rows: Sequence[Evaluation], cards: Sequence[Card | None]) -> tables.HtmlTable | None:
+def _card_table(rows: Sequence[Evaluation], cards: Sequence[Card | None]) -> Table | None:
     """All attackers side by side, the same one once."""
     positions: dict[tuple[str, ...], list[int]] = {}
     for position, (row, card) in enumerate(zip(rows, cards, strict=False), 1):
@@ -297,11 +301,9 @@ def _card_table(rows: Sequence[Evaluation], cards: Sequence[Card | None]) -> tab
             positions.setdefault(texts, []).append(position)
     if not positions:
         return None
-    body = tuple(
-        tuple(map(tables.Cell, (*texts, ", ".join(map(str, numbers))))) for texts, numbers in positions.items()
-    )
-    headings = ("attacker", *(name.replace("_", " ") for name in _CARD_COLUMNS), "rows")
-    return tables.HtmlTable(tuple((name, "") for name in headings), body, len(headings))
+    columns = ("attacker", *(name.replace("_", " ") for name in _CARD_COLUMNS), "rows")
+    lines = tuple((*texts, ", ".join(map(str, numbers))) for texts, numbers in positions.items())
+    return Table(tuple(map(names_column, columns)), lines)
 
 
 def _sections(context: Mapping[str, Any]) -> list[tuple[str, str]]:

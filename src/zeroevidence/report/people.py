@@ -1,35 +1,49 @@
-"""Results of single trials and speakers as tables, for CSV or Parquet."""
+"""Tables of single people: most at risk, with several recordings of them, and each speaker and trial for files."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import repeat
+from math import isnan, nan
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import polars as pl
-
-from zeroevidence.data.csv_cells import escape_table
 from zeroevidence.data.writing import write_atomically
 from zeroevidence.errors import UsageError
-from zeroevidence.evaluation import Evaluation
-from zeroevidence.evaluation.people import people_differ, speaker_columns
+from zeroevidence.evaluation import Evaluation, Finding, findings
+from zeroevidence.evaluation.finding.chance import PEOPLE_LABELS
+from zeroevidence.evaluation.people import hubs, people_differ, speaker_columns
+from zeroevidence.evaluation.resampling import SHOWN
 from zeroevidence.evaluation.rows.evaluation import used_labels
+from zeroevidence.evaluation.rows.measure_result import Column
+from zeroevidence.measure.measures import MEASURES
+from zeroevidence.measure.pairs.zebra import tag_of
 from zeroevidence.plot.rows import row_names
-from zeroevidence.report.layout import p_text
+from zeroevidence.report.layout import p_text, row_labels, row_numbers
+from zeroevidence.report.table import Cell, Table, label_columns, measure_column, names_column, numbers_column
 from zeroevidence.uncertainty.level import alpha
 
+if TYPE_CHECKING:
+    import polars as pl
+
+MOST_PEOPLE = 200
 _TRIAL_COLUMNS = ("trial", "speaker", "lid", "rank", "linked")
-_TYPES = {
-    **dict.fromkeys(("speaker", "tag"), pl.String()),
-    **dict.fromkeys(("trials", "targets", "nontargets"), pl.Int64()),
-}
 _DIFFER = {
     "alid": "what a trial discloses (deviation between people {deviation:.2f} bit)",
     "eer": "how many others pass for them (deviation between people {percent:.1f} %)",
 }
+_RECORDINGS = ("top1", "alid")  # measures of attackers who hold several recordings
+_RECORDINGS_TITLE = "Several recordings of one person"
+RECORDINGS_NOTE = (
+    "Recordings of one person have much in common, so the scores of several are added with less weight; how much less "
+    "was fitted on other people. With more recordings an attacker never learns less, since some can be left out."
+)
 
 
 def trial_table(rows: Sequence[Evaluation]) -> pl.DataFrame:
     """One line per trial: what it discloses, where its speaker ranks, whether it is linked."""
+    import polars as pl
+
     labels = used_labels(rows)
     frames = [
         _labelled(row, labels, pl.DataFrame({name: getattr(row.trials, name) for name in _TRIAL_COLUMNS}))
@@ -43,19 +57,35 @@ def trial_table(rows: Sequence[Evaluation]) -> pl.DataFrame:
 
 def speaker_table(rows: Sequence[Evaluation]) -> pl.DataFrame:
     """One line per speaker, the most exposed first: disclosure and EER, with intervals, and the worst case."""
+    import polars as pl
+
+    types = {
+        **dict.fromkeys(("speaker", "tag"), pl.String()),
+        **dict.fromkeys(("trials", "targets", "nontargets"), pl.Int64()),
+    }
     labels, frames = used_labels(rows), []
     for row in rows:
         columns = speaker_columns(row)
         if columns is not None:
-            schema = {name: _TYPES.get(name, pl.Float64()) for name in columns}
+            schema = {name: types.get(name, pl.Float64()) for name in columns}
             frames.append(_labelled(row, labels, pl.DataFrame(columns, schema=schema)))
     if not frames:
         raise UsageError("there are no per-speaker results: the scores name no speakers")
     return pl.concat(frames)
 
 
+def _labelled(row: Evaluation, labels: Sequence[str], frame: pl.DataFrame) -> pl.DataFrame:
+    """A table with the labels of its row before it."""
+    import polars as pl
+
+    columns = (pl.lit(row.labels.get(label, "")).alias(f"row_{label}") for label in labels)
+    return frame.select(*columns, pl.all())
+
+
 def write_table(frame: pl.DataFrame, path: str | Path) -> None:
     """Write a table as Parquet where the name says so, as CSV otherwise; whole or not at all."""
+    from zeroevidence.data.csv_cells import escape_table  # brings polars
+
     place = Path(path)
 
     def write(temporary: Path) -> None:
@@ -63,12 +93,6 @@ def write_table(frame: pl.DataFrame, path: str | Path) -> None:
             (frame.write_parquet if place.suffix == ".parquet" else escape_table(frame).write_csv)(stream)
 
     write_atomically(place, write)
-
-
-def _labelled(row: Evaluation, labels: Sequence[str], frame: pl.DataFrame) -> pl.DataFrame:
-    """A table with the labels of its row before it."""
-    columns = (pl.lit(row.labels.get(label, "")).alias(f"row_{label}") for label in labels)
-    return frame.select(*columns, pl.all())
 
 
 def differing_lines(rows: Sequence[Evaluation]) -> list[str]:
@@ -80,3 +104,212 @@ def differing_lines(rows: Sequence[Evaluation]) -> list[str]:
             what = _DIFFER[measure].format(deviation=test.deviation, percent=100.0 * test.deviation)
             lines.append(f"{name}: {test.people} people differ {more} chance in {what}, {p_text(test.p_value)}")
     return lines
+
+
+class _Person(NamedTuple):
+    """What one row says of one person; numbers that it does not have are NaN."""
+
+    name: str
+    system: str
+    trials: int
+    linked: float
+    falsely: float
+    is_hub: bool
+    mean: float
+    largest: float
+    worst_case: float
+
+    @property
+    def sort_key(self) -> tuple[float, float, float]:
+        """Exposure beyond the rate at which the name comes up falsely; the most exposed first."""
+        exposure = self.linked if isnan(self.falsely) else self.linked - self.falsely
+        return -exposure, -self.mean, -self.largest
+
+
+def _cell(value: float, unit: str = "", format: str = ".2f", note: str = "") -> Cell:
+    return Cell(None if isnan(value) else value, unit, format=format, note=note)
+
+
+_PERSON_COLUMNS: tuple[tuple[Column, Callable[[_Person], Cell]], ...] = (
+    (names_column("person"), lambda person: Cell(person.name)),
+    (names_column("system"), lambda person: Cell(person.system)),
+    (
+        numbers_column("recordings", "Recordings of this person that the attacker heard"),
+        lambda person: Cell(person.trials),
+    ),
+    (
+        numbers_column("named", "Share of them in which this person scored above everybody else", unit="%"),
+        lambda person: _cell(person.linked, "rate", ".0f"),
+    ),
+    (
+        numbers_column("falsely", "Share of other people's recordings that were attributed to this person", unit="%"),
+        lambda person: _cell(person.falsely, "rate", ".0f", "comes up for everybody" if person.is_hub else ""),
+    ),
+    (
+        numbers_column("mean", "What one recording discloses on average", unit="bit"),
+        lambda person: _cell(person.mean),
+    ),
+    (
+        numbers_column(
+            "largest", "What the most disclosing recording discloses; each bit doubles the attacker's odds", unit="bit"
+        ),
+        lambda person: _cell(person.largest),
+    ),
+    (
+        numbers_column(
+            "worst case",
+            "Strongest evidence in any comparison with this person, for or against, as a power of ten, and its tag",
+            unit="log10 LR",
+        ),
+        lambda person: (
+            Cell() if isnan(person.worst_case) else _cell(person.worst_case, note=f"tag {tag_of(person.worst_case)}")
+        ),
+    ),
+)
+
+
+def people_table(finding: Finding) -> tuple[Table | None, int]:
+    """The people most at risk from the strongest attacker on each system, and how many are not shown.
+
+    Where an attribute is to be concealed, speaker recognition is meant to go on working and is no risk.
+    """
+    rows = finding.rows
+    chosen = [i for i in finding.by_system if rows[i].people is not None] if finding.question == "identity" else []
+    if not chosen and finding.question == "identity":
+        chosen = [i for i, row in enumerate(rows) if row.people is not None and row.about.role != "utility"][:1]
+    everybody = sorted((person for i in chosen for person in _people(rows[i])), key=lambda person: person.sort_key)
+    shown = everybody[:MOST_PEOPLE]
+    if not shown:
+        return None, 0
+    columns = [(column, list(map(cell_of, shown))) for column, cell_of in _PERSON_COLUMNS]
+    table = Table.of(
+        *(
+            (column, cells)
+            for column, cells in columns
+            if any(cell.value is not None for cell in cells) and (column.name != "system" or len(chosen) > 1)
+        )
+    )
+    return table, len(everybody) - len(shown)
+
+
+def _people(row: Evaluation) -> Iterator[_Person]:
+    people = row.people
+    assert people is not None
+    unknown = (nan,) * len(people.speaker)
+    return map(
+        _Person,
+        people.speaker,
+        repeat(_system_name(row)),
+        people.trials,
+        people.linked,
+        people.falsely or unknown,
+        hubs(people, row.counts.get("identities", len(people.speaker))),
+        people.alid,
+        people.lid_max,
+        people.worst_case or unknown,
+    )
+
+
+def _system_name(row: Evaluation) -> str:
+    """The system, and the group of people that was searched."""
+    return ", ".join(row.labels[name] for name in ("system", *PEOPLE_LABELS) if row.labels.get(name))
+
+
+def _places_held(row: Evaluation) -> dict[int, int]:
+    """Numbers of recordings that tables show and that could be tried, with their places in the result."""
+    held = () if row.recordings is None else row.recordings.held
+    return {k: held.index(k) for k in SHOWN if k in held}
+
+
+def _with_recordings(row: Evaluation, name: str, k: int) -> Cell:
+    """A measure of an attacker who holds `k` recordings of one person; empty where that could not be tried."""
+    if k not in _places_held(row):
+        return Cell()
+    value, low, high = (_of_recordings(row, field, k) for field in (name, f"{name}_low", f"{name}_high"))
+    return Cell(value, MEASURES[name].unit, low, high)
+
+
+def _of_recordings(row: Evaluation, field: str, k: int) -> Any:
+    """What a result holds of attackers with `k` recordings; None where it was not computed."""
+    values = getattr(row.recordings, field)
+    return None if values is None else values[_places_held(row)[k]]
+
+
+def several_recordings_table(rows: Sequence[Evaluation]) -> Table | None:
+    """Measures beside each other for each number of recordings, of the strongest attackers and of the control.
+
+    Of a single result the numbers stand below each other. None where nobody has several recordings.
+    """
+    tried = [k for k in SHOWN if any(k in _places_held(row) for row in rows)]
+    if len(tried) < 2:
+        return None
+    if len(rows) == 1:
+        held = list(_places_held(rows[0]))
+        return Table.of(
+            (numbers_column("recordings"), held),
+            (
+                numbers_column("worth as independent"),
+                [Cell(_of_recordings(rows[0], "worth", k), format=".1f") for k in held],
+            ),
+            *((measure_column(name), [_with_recordings(rows[0], name, k) for k in held]) for name in _RECORDINGS),
+            title=_RECORDINGS_TITLE,
+        )
+    chosen = [place for place in _strongest(rows) if len(_places_held(rows[place])) > 1]
+    columns = [
+        (numbers_column(f"{measure_column(name).heading} of {k}"), [_with_recordings(row, name, k) for row in rows])
+        for name in _RECORDINGS
+        for k in tried
+    ]
+    labels = label_columns(row_labels(rows).columns)
+    return Table.of(*labels, *columns, title=_RECORDINGS_TITLE, numbers=row_numbers(rows)).choose(chosen)
+
+
+def _strongest(rows: Sequence[Evaluation]) -> list[int]:
+    """Places of the strongest attackers and of the control."""
+    places: set[int] = set()
+    for finding in findings(rows):
+        places |= {*finding.by_system, finding.strongest}
+        places |= set() if finding.control is None else {finding.control}
+    return sorted(places)
+
+
+def recordings_table(finding: Finding) -> Table | None:
+    """A line for each number of recordings, of the strongest attacker on each system and of the control."""
+    rows = finding.rows
+    chosen = finding.by_system or (finding.strongest,) if finding.question == "identity" else ()
+    chosen = tuple(dict.fromkeys((*chosen, *([] if finding.control is None else [finding.control]))))
+    held = {i: _places_held(rows[i]) for i in chosen}
+    lines = [(i, k) for i, places in held.items() for k in places if len(places) > 1]
+    if not lines:
+        return None
+    people = [_of_recordings(rows[i], "people", k) for i, k in lines]
+    systems = [(names_column("system"), [_system_name(rows[i]) for i, _ in lines])] if len(chosen) > 1 else []
+    return Table.of(
+        *systems,
+        (numbers_column("recordings", "Recordings of one person that the attacker holds"), [k for _, k in lines]),
+        (numbers_column("people", "People who have as many; of the others all recordings are used"), people),
+        (
+            numbers_column("worth as", "As many independent recordings would be worth the same"),
+            [Cell(_of_recordings(rows[i], "worth", k), format=".1f") for i, k in lines],
+        ),
+        *(
+            (
+                measure_column(name, description=MEASURES[name].meaning),
+                [_with_recordings(rows[i], name, k) for i, k in lines],
+            )
+            for name in _RECORDINGS
+        ),
+        numbers=[i + 1 for i, _ in lines] if len(chosen) > 1 else (),
+    )
+
+
+def untried_numbers(rows: Sequence[Evaluation]) -> str:
+    """Which numbers of recordings nobody could try, and why; empty where all were."""
+    searched = [row for row in rows if row.recordings is not None]
+    left = [k for k in SHOWN if not any(k in _places_held(row) for row in searched)]
+    if not searched or not left:
+        return ""
+    return (
+        f"Attackers who hold {' or '.join(map(str, left))} recordings of one person could not be tried: fewer than "
+        "half of the people have as many."
+    )

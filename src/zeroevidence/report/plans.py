@@ -9,14 +9,14 @@ from typing import Literal
 import numpy as np
 
 from zeroevidence._version import __version__
-from zeroevidence.evaluation.needed import Expected, Pilot, Plan, Requirement, Simulation
+from zeroevidence.evaluation.needed import Pilot, Plan, Requirement, Simulation
 from zeroevidence.evaluation.rows.flags import FEW_SPEAKERS
 from zeroevidence.evaluation.simulated import Scenario
 from zeroevidence.measure.measures import MEASURES
 from zeroevidence.report import check_format
 from zeroevidence.report.layout import heading, interval, interval_title, number, one_line, title
-from zeroevidence.report.rendering import render_grids
-from zeroevidence.report.table import Grid, records_to_csv
+from zeroevidence.report.table import Cell, Table, Tables, names_column, numbers_column
+from zeroevidence.report.writers import to_csv, write_tables
 from zeroevidence.uncertainty.level import LEAST_PEOPLE, percent
 from zeroevidence.uncertainty.planning import MOST_PEOPLE, PeopleNeeded
 
@@ -34,8 +34,8 @@ def render_plan(plan: Plan, format: str) -> str:
     if format == "json":
         return json.dumps(_document(plan), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     if format == "csv":
-        return records_to_csv(_records(plan))
-    return render_grids([_expected_grid(plan)], format, notes=plan_notes(plan)).rstrip("\n") + "\n"
+        return to_csv(Table.of_records(_records(plan)))
+    return write_tables(Tables([_expected_table(plan), *plan_notes(plan)]), format).rstrip("\n") + "\n"
 
 
 def _kind(plan: Plan) -> Literal["pilot", "simulation", "comparison"]:
@@ -62,19 +62,33 @@ def _document(plan: Plan) -> dict[str, object]:
     }
 
 
-def _expected_grid(plan: Plan) -> Grid:
-    kind = _kind(plan)
-    headings = ["measure", {"pilot": "pilot", "simulation": "truth", "comparison": "difference"}[kind]]
-    headings += [interval_title(plan.level), "length"]
-    columns = {
-        f"{percent(plan.level)} limit": kind != "comparison",
-        "power": kind == "simulation",
-        "told apart": kind == "comparison",
-        "shown": any(expected.bound is not None for expected in plan.expected),
+def _expected_table(plan: Plan) -> Table:
+    kind, results = _kind(plan), plan.expected
+    units = [MEASURES[expected.measure].unit for expected in results]
+    lines = list(zip(results, units, strict=True))
+    truth = {"pilot": "pilot", "simulation": "truth", "comparison": "difference"}[kind]
+    limits = [f"{_side(expected.measure, '≤', '≥')} {number(expected.limit, unit)}" for expected, unit in lines]
+    power = [_share(expected.power) for expected in results]
+    further = {
+        f"{percent(plan.level)} limit": (kind != "comparison", limits),
+        "power": (kind == "simulation", power),
+        "told apart": (kind == "comparison", power),
+        "shown": (
+            any(expected.bound is not None for expected in results),
+            [_share(expected.shown) for expected in results],
+        ),
     }
-    headings += [name for name, is_shown in columns.items() if is_shown]
-    body = tuple(_line(expected, tuple(columns.values())) for expected in plan.expected)
-    return Grid(f"To expect from {_assumption(plan)}", tuple(headings), body, 1)
+    return Table.of(
+        (names_column("measure"), [heading(expected.measure) for expected in results]),
+        (numbers_column(truth), [Cell(expected.truth, unit) for expected, unit in lines]),
+        (
+            numbers_column(interval_title(plan.level)),
+            [interval(expected.low, expected.high, unit) for expected, unit in lines],
+        ),
+        (numbers_column("length"), [Cell(expected.length, unit) for expected, unit in lines]),
+        *((numbers_column(name), texts) for name, (is_shown, texts) in further.items() if is_shown),
+        title=f"To expect from {_assumption(plan)}",
+    )
 
 
 def _assumption(plan: Plan) -> str:
@@ -96,17 +110,6 @@ def _amount(name: str, value: float) -> str:
     """A value with its unit, with no more digits than it has."""
     unit = MEASURES[name].unit
     return f"{100 * value:.4g} %" if unit == "rate" else f"{value:.4g}" + (f" {unit}" if unit == "bit" else "")
-
-
-def _line(expected: Expected, columns: tuple[bool, ...]) -> tuple[str, ...]:
-    unit = MEASURES[expected.measure].unit
-    ends = interval(expected.low, expected.high, unit)
-    limit = f"{_side(expected.measure, '≤', '≥')} {number(expected.limit, unit)}"
-    further = limit, _share(expected.power), _share(expected.power), _share(expected.shown)
-    return (
-        *(heading(expected.measure), number(expected.truth, unit), ends, number(expected.length, unit)),
-        *(text for text, is_shown in zip(further, columns, strict=True) if is_shown),
-    )
 
 
 def _side(name: str, up: str, down: str) -> str:

@@ -1,187 +1,273 @@
-"""A table, and how Markdown, LaTeX and CSV write it."""
+"""One table of columns and rows of typed cells, which text, Markdown, LaTeX, CSV and HTML write."""
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import isnan
+from typing import TypeAlias
 
-from zeroevidence.data.printable import printable
-from zeroevidence.report.layout import one_line
+from zeroevidence.evaluation import Evaluation, MeasureResult
+from zeroevidence.evaluation.rows.measure_result import Column, Value
+from zeroevidence.measure.measures import MEASURES
+from zeroevidence.report.layout import RaisedFlag, chance_value, interval, number, one_line, title, unit_sign
+from zeroevidence.uncertainty.level import percent
 
 
 @dataclass(frozen=True, slots=True)
-class Grid:
-    """Headings and cells as they are shown.
+class Cell:
+    """A value as tables show it.
 
     Parameters
     ----------
+    value
+        Text, a number, or numbers by name; None where there is nothing to show.
+    unit
+        Unit of a measure, by which numbers are written.
+    low
+        Lower end of the interval, which stands beside the value or below it.
+    high
+        Upper end of the interval.
+    format
+        How a number is written, as Python's `format` takes it; by its unit unless given.
+    note
+        What stands in the place of an interval. That of the first cell is a sentence on what the row is about: a page
+        has it below the name, a terminal beside the numbers or below the table.
+    order
+        What a page sorts by; the value unless given.
+
+    Examples
+    --------
+    >>> Cell(0.25, "rate", 0.2, 0.31).flat, Cell(0.25, format=".1f").flat
+    ('25.00 [20.00, 31.00]', '0.2')
+    """
+
+    value: Value | None = None
+    unit: str = ""
+    low: float | None = None
+    high: float | None = None
+    format: str = ""
+    note: str = ""
+    order: float | None = None
+
+    @property
+    def text(self) -> str:
+        """The value alone; several values as `key: value` with commas between."""
+        if self.value is None:
+            return ""
+        if isinstance(self.value, Mapping):
+            return ", ".join(f"{key}: {number(part, self.unit)}" for key, part in self.value.items())
+        return number(self.value, self.unit, self.format)
+
+    @property
+    def below(self) -> str:
+        """The interval, or the note in its place."""
+        return interval(self.low, self.high, self.unit) or self.note
+
+    @property
+    def flat(self) -> str:
+        """The value with its interval beside it."""
+        return f"{self.text} {self.below}".rstrip()
+
+    @property
+    def sort_key(self) -> str:
+        """The number at full precision that a page sorts by; empty for text."""
+        key = self.value if self.order is None else self.order
+        return repr(key) if isinstance(key, (int, float)) and not isnan(key) else ""
+
+
+Content: TypeAlias = (
+    Cell | Value | None
+)  # of one place in a table: a value that needs nothing beside it stands for itself
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Columns and rows.
+
+    Parameters
+    ----------
+    columns
+        Those of names first, then those of numbers.
+    rows
+        Contents of the cells.
     title
         Stands above the table; empty for none.
-    headings
-        One for each column.
-    body
-        Cells by row. A line end in a cell says where it may be broken.
-    n_text
-        The first so many columns are names, the others numbers.
     numbers
         Those of the rows, where something refers to them.
     parts
-        Titles within the table, by the line of the body that they stand above.
-    sentences
-        One on each row, for text alone.
+        Titles within the table, by the row that they stand above.
+    strong
+        The row that a page emphasises.
+    further
+        Rows that a page shows on demand.
     """
 
-    title: str
-    headings: tuple[str, ...]
-    body: tuple[tuple[str, ...], ...]
-    n_text: int
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Content, ...], ...]
+    title: str = ""
     numbers: tuple[int, ...] = ()
     parts: Mapping[int, str] = field(default_factory=dict)
-    sentences: tuple[str, ...] = ()
+    strong: int | None = None
+    further: frozenset[int] = frozenset()
+
+    @classmethod
+    def of(cls, *columns: tuple[Column, Sequence[Content]], title: str = "", numbers: Sequence[int] = ()) -> Table:
+        """Make a table of columns with their contents."""
+        rows = tuple(zip(*(contents for _, contents in columns), strict=True))
+        return cls(tuple(column for column, _ in columns), rows, title, tuple(numbers))
+
+    @classmethod
+    def of_records(cls, records: Sequence[Mapping[str, Content]]) -> Table:
+        """Make a table with a column for each name that any of the records has."""
+        names = dict.fromkeys(name for record in records for name in record)
+        rows = tuple(tuple(record.get(name) for name in names) for record in records)
+        return cls(tuple(numbers_column(name) for name in names), rows)
+
+    @property
+    def n_names(self) -> int:
+        """How many of the first columns are names."""
+        return sum(column.format == "text" for column in self.columns)
+
+    @property
+    def cells(self) -> list[list[Cell]]:
+        """The cells by row."""
+        return [[content if isinstance(content, Cell) else Cell(content) for content in row] for row in self.rows]
+
+    def choose(self, places: Sequence[int]) -> Table:
+        """Return the table with only these rows, in this order."""
+        numbers = tuple(self.numbers[place] for place in places) if self.numbers else ()
+        return replace(self, rows=tuple(self.rows[place] for place in places), numbers=numbers)
 
 
-def grids_to_markdown(
-    grids: Sequence[Grid], notes: Sequence[str], signatures: Sequence[str], *, lead: Sequence[str] = ()
-) -> str:
-    """Return tables in Markdown between the paragraphs of `lead` and the notes, signatures as code."""
-    parts = [_markdown_escape(paragraph) for paragraph in lead]
-    for grid in grids:
-        rule = ("---",) * grid.n_text + ("---:",) * (len(grid.headings) - grid.n_text)
-        table = [tuple(map(_markdown_escape, line)) for line in (grid.headings, *grid.body)]
-        table.insert(1, rule)
-        if grid.numbers:
-            first = ("#", "---:", *map(str, grid.numbers))
-            table = [(number, *line) for number, line in zip(first, table, strict=True)]
-        parts += [f"**{_markdown_escape(grid.title)}**"] if grid.title else []
-        parts.append("\n".join(f"| {' | '.join(line)} |" for line in table))
-    parts += [_markdown_escape(note) for note in notes]
-    if signatures:
-        parts.append("\n".join(f"`{printable(signature).replace('`', '_')}`  " for signature in signatures))
-    return "\n\n".join(parts) + "\n"
+Block: TypeAlias = Table | RaisedFlag | Mapping[str, str] | str
 
 
-_MARKDOWN = {"<": "&lt;", **{c: "\\" + c for c in "\\|_`*"}}
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """Tables and what stands around them.
+
+    Parameters
+    ----------
+    blocks
+        Tables, warnings, labels and paragraphs as they follow each other; blanks before a paragraph indent it, and an
+        empty one is a blank line of text.
+    signatures
+        One for each result.
+    joint
+        What stands in text for several signatures.
+    """
+
+    blocks: Sequence[Block]
+    signatures: Sequence[str] = ()
+    joint: str = ""
 
 
-def _markdown_escape(text: str) -> str:
-    """One line of text without emphasis, code, tags, links or images; brackets alone do no harm."""
-    return "".join(_MARKDOWN.get(c, c) for c in one_line(text)).replace("](", "]\\(")
+def names_column(title: str, description: str = "") -> Column:
+    """A column of names, which stand at the left."""
+    return Column(title, title, "text", description=description)
 
 
-def records_to_csv(records: Sequence[Mapping[str, object]]) -> str:
-    """Return records as CSV at full precision, a column for each name that any of them has."""
-    from zeroevidence.data.csv_cells import escape_cell  # brings polars
-
-    buffer = io.StringIO()
-    names = list(dict.fromkeys(name for record in records for name in record))
-    writer = csv.DictWriter(buffer, names, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows({name: escape_cell(value) for name, value in record.items()} for record in records)
-    return buffer.getvalue()
+def numbers_column(title: str, description: str = "", *, unit: str = "") -> Column:
+    """A column of numbers, which stand at the right."""
+    return Column(title, title, description=description, unit=unit)
 
 
-TEXT_WIDTH = 345.0  # points: the text of an article in ten points, the narrowest of the usual pages
-_GAP = 12.0  # points between two columns
-_SMALL = 0.8  # width of the second line's letters
-_NARROW, _WIDE = "ijlftrI.,:;'|!()[] -", "mwMW"
+def measure_column(name: str, more: str = "", description: str = "") -> Column:
+    """The column of a measure: its title, and more, with its unit."""
+    unit = unit_sign(MEASURES[name].unit) if name in MEASURES else ""
+    return Column(name, f"{title(name)}{more}", description=description, unit=unit)
 
 
-def grids_to_latex(grids: Sequence[Grid], notes: Sequence[str], signatures: Sequence[str]) -> str:
-    """Booktabs tables; notes, numbers of rows and signatures as comments."""
-    lines = [f"% {one_line(text)}" for text in (*notes, *signatures)]
-    for grid in grids:
-        lines += [line for part in fitting(grid) for line in _tabular(part)]
-    return "\n".join(lines) + "\n"
+def label_columns(labels: Mapping[str, Sequence[str]]) -> list[tuple[Column, Sequence[str]]]:
+    """Columns of labels with their texts."""
+    return [(names_column(label), texts) for label, texts in labels.items()]
 
 
-def text_width(text: str, *, small: bool = False) -> float:
-    """The width of a text in points, estimated without LaTeX."""
-    width = sum(3.2 if c in _NARROW else 8.5 if c in _WIDE else 7.3 if c.isupper() else 5.1 for c in text)
-    return width * (_SMALL if small else 1.0)
+def measure_columns(
+    rows: Sequence[Evaluation], names: Iterable[str], *, estimate: bool = False
+) -> list[tuple[Column, list[Cell]]]:
+    """The columns of measures; with `estimate` those that have one in some row are followed by it."""
+    columns = []
+    for name in names:
+        results = [row.metrics.get(name) for row in rows]
+        columns.append((measure_column(name), list(map(result_cell, results))))
+        estimates = list(map(estimate_cell, results))
+        if estimate and any(cell.value is not None for cell in estimates):
+            columns.append((measure_column(name, " estimate"), estimates))
+    return columns
 
 
-def fitting(grid: Grid) -> list[Grid]:
-    """The table, or several with the same labels that fit the page; only labels themselves may be too wide for it."""
-    flat = replace(grid, body=tuple(tuple(cell.replace("\n", " ") for cell in line) for line in grid.body))
-    if sum(_widths(flat)) - _GAP <= TEXT_WIDTH:
-        return [flat]
-    grid = replace(grid, headings=tuple(text.replace(" [", "\n[") for text in grid.headings))
-    widths = _widths(grid)
-    used = sum(widths[: grid.n_text]) - _GAP
-    places = range(grid.n_text, len(widths))
-    for count in range(1, len(places) + 1):
-        share = -(-len(places) // count)
-        parts = [places[i : i + share] for i in range(0, len(places), share)]
-        if all(used + sum(widths[i] for i in part) <= TEXT_WIDTH for part in parts):
-            break
-    else:
-        parts = [places[i : i + 1] for i in range(len(places))]
-    return [_columns(grid, part) for part in parts]
+def result_cell(result: MeasureResult | None) -> Cell:
+    """The value of a measure with its interval."""
+    return Cell() if result is None else Cell(result.value, result.unit, result.low, result.high)
 
 
-def _columns(grid: Grid, places: Sequence[int]) -> Grid:
-    """The table with its labels and only these of the other columns."""
-    columns = (*range(grid.n_text), *places)
-    body = tuple(tuple(line[i] for i in columns) for line in grid.body)
-    return replace(grid, headings=tuple(grid.headings[i] for i in columns), body=body)
+def estimate_cell(result: MeasureResult | None) -> Cell:
+    """The value corrected for few people."""
+    return Cell() if result is None else Cell(result.estimate, result.unit)
 
 
-def _widths(grid: Grid) -> list[float]:
-    """The width of each column, with the gap beside it."""
-    return [_GAP + max(map(_cell, cells)) for cells in zip(grid.headings, *grid.body, strict=True)]
+def null_cell(row: Evaluation, name: str) -> Cell:
+    """The measure when nothing leaks: mean and quantile of the null, or the value that guessing gives."""
+    result = row.metrics.get(name)
+    if result is None:
+        return Cell()
+    if result.null is None:
+        return Cell(chance_value(row, name), result.unit)
+    quantile = f"({percent(row.setup.level)}: {number(result.null.quantile, result.unit)})"
+    return Cell(result.null.mean, result.unit, note=quantile)
 
 
-def _cell(text: str) -> float:
-    first, *rest = text.split("\n")
-    return max(text_width(first), *(text_width(line, small=True) for line in rest), 0.0)
+def p_cell(p_value: float | None) -> Cell:
+    """A p-value with two digits."""
+    return Cell(p_value, format=".2g")
 
 
-def _tabular(grid: Grid) -> list[str]:
-    body = []
-    for place, cells in enumerate(grid.body):
-        first, *rest = _lines(cells)
-        if place in grid.parts:
-            body += [r"\midrule"] * (place > 0) + [_across(grid, grid.parts[place])]
-        body += [first + (f" % row {grid.numbers[place]}" if grid.numbers else ""), *rest]
-    columns = "l" * grid.n_text + "r" * (len(grid.headings) - grid.n_text)
-    fits = text_width(grid.title) <= TEXT_WIDTH
-    title = [_across(grid, grid.title) if fits else f"% {one_line(grid.title)}"] if grid.title else []
-    return [
-        rf"\begin{{tabular}}{{@{{}}{columns}@{{}}}}",
-        *title,
-        r"\toprule",
-        *_lines(grid.headings),
-        r"\midrule",
-        *body,
-        r"\bottomrule",
-        r"\end{tabular}",
-    ]
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """A table as text: the first `n_head` rows are headings, the first `n_names` columns names, the others numbers.
 
+    A line end in a cell says where it may be broken.
+    """
 
-def _across(grid: Grid, text: str) -> str:
-    """A line of text over all columns."""
-    return rf"\multicolumn{{{len(grid.headings)}}}{{l}}{{{_escape(text)}}} \\"
+    rows: tuple[tuple[str, ...], ...]
+    n_head: int
+    n_names: int
+    turned: bool = False
 
+    @classmethod
+    def of(cls, table: Table) -> Sheet:
+        """Make the sheet of a table, without the numbers of its rows."""
+        names = table.n_names
+        body = (
+            tuple(
+                one_line(cell.text) if place < names else f"{cell.text}\n{cell.below}".rstrip("\n")
+                for place, cell in enumerate(row)
+            )
+            for row in table.cells
+        )
+        return cls((tuple(one_line(column.heading) for column in table.columns), *body), 1, names)
 
-def _lines(cells: Sequence[str]) -> list[str]:
-    """The lines of one row, those behind the first in a smaller size."""
-    parts = [_escape(cell).split("\n") for cell in cells]
-    height = max(map(len, parts))
-    first = [part[0] for part in parts]
-    rest = [[rf"{{\scriptsize {part[i]}}}" if i < len(part) else "" for part in parts] for i in range(1, height)]
-    return [" & ".join(line) + r" \\" for line in (first, *rest)]
+    def numbered(self, numbers: Sequence[int]) -> Sheet:
+        """Return the same with the numbers of rows before them, where there are any."""
+        if not numbers:
+            return self
+        rows = ((number, *row) for number, row in zip(("#", *map(str, numbers)), self.rows, strict=True))
+        return replace(self, rows=tuple(rows), n_names=self.n_names + 1)
 
+    def is_number(self, row: int, column: int) -> bool:
+        """Whether a cell is no heading and no name."""
+        return row >= self.n_head and column >= self.n_names
 
-_SIGNS = {
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    **{c: "\\" + c for c in "&%$#_{}"},
-}
+    def transposed(self) -> Sheet:
+        """Return the same with rows as columns."""
+        return Sheet(tuple(zip(*self.rows, strict=True)), self.n_names, self.n_head, turned=True)
 
+    def flat(self) -> Sheet:
+        """Return the same with each interval beside its value."""
+        return replace(self, rows=tuple(tuple(cell.replace("\n", " ") for cell in row) for row in self.rows))
 
-def _escape(text: str) -> str:
-    """Cells keep their line ends, which say where they may be broken."""
-    return "\n".join("".join(_SIGNS.get(c, c) for c in one_line(line)) for line in text.split("\n"))
+    def columns(self, places: Sequence[int]) -> Sheet:
+        """Return only these columns."""
+        return replace(self, rows=tuple(tuple(row[place] for place in places) for row in self.rows))

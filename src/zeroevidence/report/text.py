@@ -1,4 +1,11 @@
-"""Tables and paragraphs on a terminal."""
+"""Tables and paragraphs on a terminal, plain where the output is none.
+
+Numbers and intervals stay whole, names break between words, and names of more than 20 letters at their joints. A table
+that is too wide even so is turned, its rows becoming columns; columns for which there is no room then continue in
+further tables below. So nothing is shortened and nothing is left out. An interval stands beside its value where the
+whole table has room for that, and below it elsewhere; so do sentences on rows. Nothing is wider than the terminal but
+signatures, which must stay whole to be of use.
+"""
 
 from __future__ import annotations
 
@@ -8,22 +15,21 @@ import re
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 
 from rich.box import Box
 from rich.cells import cell_len, chop_cells
 from rich.console import Console
-from rich.table import Table
+from rich.table import Table as RichTable
 from rich.text import Text
 
 from zeroevidence.data.printable import printable
 from zeroevidence.evaluation.rows.flags import Severity
-from zeroevidence.report.layout import RaisedFlag, one_line
-from zeroevidence.report.table import Grid
+from zeroevidence.report.layout import UNBROKEN, RaisedFlag, one_line
+from zeroevidence.report.table import Sheet, Table, Tables
 
 PLAIN_WIDTH = 100  # where the output is no terminal and COLUMNS does not say otherwise
-UNBROKEN = "\u00a0"  # a blank at which lines are not broken
 _JOINTS = re.compile(r"(?<=[+/_:,-])(?=[^\W\d_])")  # a word begins behind them, so that numbers stay whole
 _NARROWEST = 40  # no table is readable in less; a terminal that is narrower breaks lines itself
 _STYLES: dict[Severity, str] = {"fault": "red", "warning": "yellow", "note": "dim"}
@@ -94,53 +100,34 @@ def _filled(parts: Iterable[str], separator: str, width: int) -> list[str]:
     return lines
 
 
-def print_line(console: Console, text: str, style: str = "") -> None:
+def _print_line(console: Console, text: str, style: str = "") -> None:
     """Print a line, however long."""
     console.print(Text(printable(text), style=style), soft_wrap=True)
 
 
-def print_paragraph(console: Console, text: str, *, style: str = "", first: str = "", indent: int = 0) -> None:
+def _print_paragraph(console: Console, text: str, *, style: str = "", first: str = "", indent: int = 0) -> None:
     """Print a paragraph: `first` stands before its first line, blanks before the others."""
     for number, line in enumerate(wrap(printable(text), console.width - max(indent, cell_len(first)))):
-        print_line(console, f"{'' if number else first:<{indent}}{line}", style)
+        _print_line(console, f"{'' if number else first:<{indent}}{line}", style)
 
 
-def print_labels(console: Console, labels: Mapping[str, str]) -> None:
+def _print_labels(console: Console, labels: Mapping[str, str]) -> None:
     """Print ``name: value`` of each label, broken between labels rather than within."""
     parts = (line for name, value in labels.items() for line in wrap(one_line(f"{name}: {value}"), console.width))
     for line in _filled(parts, "  ", console.width) if labels else ():
-        print_line(console, line, "bold")
+        _print_line(console, line, "bold")
 
 
-def print_flags(console: Console, flags: Sequence[RaisedFlag]) -> None:
-    """Print warnings."""
-    for raised in flags:
-        severity = raised.flag.severity
-        text = f"{raised.name}: {raised.flag.sentence}"
-        print_paragraph(console, text, style=_STYLES[severity], first=severity, indent=len("warning") + 2)
-
-
-def print_signatures(console: Console, signatures: Sequence[str], *, each: bool, joint: str = "") -> None:
-    """Print signatures, each in one line so that it can be copied.
-
-    Parameters
-    ----------
-    console
-        Where to.
-    signatures
-        One for each result.
-    each
-        Whether several signatures are printed one by one.
-    joint
-        What stands for several of them otherwise.
-    """
+def _print_signatures(console: Console, content: Tables, *, each: bool) -> None:
+    """Print signatures, each in one line so that it can be copied; unless `each` is asked for, what stands for many."""
+    signatures = content.signatures
     if each or len(signatures) == 1:
         for signature in signatures:
-            print_line(console, signature, "dim")
-    elif joint:
-        print_paragraph(console, f"{joint} (all: --signatures)", style="dim")
+            _print_line(console, signature, "dim")
+    elif content.joint:
+        _print_paragraph(console, f"{content.joint} (all: --signatures)", style="dim")
     elif signatures:
-        print_paragraph(console, f"--signatures shows the {len(signatures)} signatures", style="dim")
+        _print_paragraph(console, f"--signatures shows the {len(signatures)} signatures", style="dim")
 
 
 _GAP = 2
@@ -150,44 +137,38 @@ _RULES = Box("    \n    \n    \n    \n ── \n    \n    \n    \n")  # a rule b
 _UNITS = re.compile(r" (?=%)|(?<=\[)[^\]]*(?=\])")  # blanks at which headings are not broken
 
 
-@dataclass(frozen=True, slots=True)
-class _Sheet:
-    """Cells by row: the first `n_head` rows are headings, the first `n_text` columns names, the others numbers."""
+def tables_to_text(content: Tables, *, signatures: bool = False) -> str:
+    """Return tables with what stands around them; each of several `signatures` only where asked to."""
+    console = terminal_console()
+    for block in content.blocks:
+        if isinstance(block, Table):
+            _print_table(console, block)
+        elif isinstance(block, RaisedFlag):
+            severity, text = block.flag.severity, f"{block.name}: {block.flag.sentence}"
+            _print_paragraph(console, text, style=_STYLES[severity], first=severity, indent=len("warning") + 2)
+        elif isinstance(block, str):
+            _print_paragraph(console, block or " ", indent=len(block) - len(block.lstrip(" ")))
+        else:
+            _print_labels(console, block)
+    _print_signatures(console, content, each=signatures)
+    return console_text(console)
 
-    rows: tuple[tuple[str, ...], ...]
-    n_head: int
-    n_text: int
-    turned: bool = False
 
-    def is_number(self, row: int, column: int) -> bool:
-        return row >= self.n_head and column >= self.n_text
+def _widths(sheet: Sheet, *, whole: bool) -> list[int]:
+    """The room that each column needs, with whole names or with names broken.
 
-    def transposed(self) -> _Sheet:
-        return _Sheet(tuple(zip(*self.rows, strict=True)), self.n_text, self.n_head, turned=True)
-
-    def flat(self) -> _Sheet:
-        """The same with each interval beside its value."""
-        rows = tuple(tuple(cell.replace("\n", " ") for cell in row) for row in self.rows)
-        return replace(self, rows=rows)
-
-    def columns(self, places: Sequence[int]) -> _Sheet:
-        return replace(self, rows=tuple(tuple(row[place] for place in places) for row in self.rows))
-
-    def widths(self, *, whole: bool) -> list[int]:
-        """The room that each column needs, with whole names or with names broken.
-
-        Headings above numbers are broken between words in either case.
-        """
-        widths = []
-        for place, column in enumerate(zip(*self.rows, strict=True)):
-            needed = [
-                max(map(cell_len, cell.split("\n")))
-                if self.is_number(row, place) or (whole and (self.turned or row >= self.n_head))
-                else max(map(cell_len, _unbreakable(cell)))
-                for row, cell in enumerate(column)
-            ]
-            widths.append(max(needed))
-        return widths
+    Headings above numbers are broken between words in either case.
+    """
+    widths = []
+    for place, column in enumerate(zip(*sheet.rows, strict=True)):
+        needed = [
+            max(map(cell_len, cell.split("\n")))
+            if sheet.is_number(row, place) or (whole and (sheet.turned or row >= sheet.n_head))
+            else max(map(cell_len, _unbreakable(cell)))
+            for row, cell in enumerate(column)
+        ]
+        widths.append(max(needed))
+    return widths
 
 
 def _unbreakable(name: str) -> list[str]:
@@ -196,48 +177,51 @@ def _unbreakable(name: str) -> list[str]:
     return [part for word_parts in parts for part in word_parts]
 
 
-def print_grid(console: Console, grid: Grid) -> None:
+def _print_table(console: Console, table: Table) -> None:
     """Print a table by the rule above, and a blank line after it."""
-    title, beside = grid.title, False
-    for sheet, widths in _fitting(_sheet(grid), console.width):
+    sheet = Sheet.of(table).numbered(table.numbers)
+    headings = tuple(_UNITS.sub(lambda match: match[0].replace(" ", UNBROKEN), text) for text in sheet.rows[0])
+    title, sentences, beside = table.title, _sentences(table), False
+    for part, widths in _fitting(replace(sheet, rows=(headings, *sheet.rows[1:])), console.width):
         if title:
-            print_paragraph(console, title, style="bold")
+            _print_paragraph(console, title, style="bold")
             console.print()
-            title = f"{grid.title}, continued"
+            title = f"{table.title}, continued"
         room = console.width - _total(widths) - _GAP
-        beside = bool(grid.sentences) and not sheet.turned and room >= _SENTENCE
+        beside = bool(sentences) and not part.turned and room >= _SENTENCE
         if beside:
-            texts = ("what it means", *grid.sentences)
-            sheet = replace(sheet, rows=tuple((*row, text) for row, text in zip(sheet.rows, texts, strict=True)))
-            widths = [*widths, room]
-        _draw(console, sheet, widths, n_right=len(widths) - beside)
+            texts = ("what it means", *(sentence for _, sentence in sentences))
+            rows = tuple((*row, text) for row, text in zip(part.rows, texts, strict=True))
+            _draw(console, replace(part, rows=rows), [*widths, room], n_right=len(widths))
+        else:
+            _draw(console, part, widths, n_right=len(widths))
         console.print()
-    if grid.sentences and not beside:
-        _print_sentences(console, grid)
+    if sentences and not beside:
+        for name, sentence in sentences:
+            for number, line in enumerate(wrap(f"{name}: {sentence}", console.width - _GAP) if sentence else ()):
+                _print_line(console, f"{' ' * _GAP if number else ''}{line}", "dim")
+        console.print()
 
 
-def _sheet(grid: Grid) -> _Sheet:
-    headings = tuple(
-        _UNITS.sub(lambda match: match[0].replace(" ", UNBROKEN), one_line(text)) for text in grid.headings
-    )
-    body = [(*map(one_line, row[: grid.n_text]), *row[grid.n_text :]) for row in grid.body]
-    rows = [headings, *body]
-    if grid.numbers:
-        rows = [(number, *row) for number, row in zip(("#", *map(str, grid.numbers)), rows, strict=True)]
-    return _Sheet(tuple(rows), 1, grid.n_text + bool(grid.numbers))
+def _sentences(table: Table) -> list[tuple[str, str]]:
+    """The name of each row with the sentence on it, the same once; none where no row has one."""
+    pairs = [(row[0].text, row[0].note) for row in table.cells] if table.n_names else []
+    if not any(note for _, note in pairs):
+        return []
+    return [(name, "" if (name, note) in pairs[:place] else note) for place, (name, note) in enumerate(pairs)]
 
 
-def _fitting(upright: _Sheet, width: int) -> Iterator[tuple[_Sheet, list[int]]]:
+def _fitting(upright: Sheet, width: int) -> Iterator[tuple[Sheet, list[int]]]:
     """The table as it fits, with the widths of its columns: upright, turned, or turned and in parts."""
     turned = upright.transposed()
     for sheet, whole, flat in product((upright, turned), (True, False), (True, False)):
         candidate = sheet.flat() if flat else sheet
-        widths = candidate.widths(whole=whole)
+        widths = _widths(candidate, whole=whole)
         if _total(widths) <= width:
             yield candidate, _grown(candidate, widths, width)
             return
-    widths = turned.widths(whole=False)
-    names, left = list(range(turned.n_text)), list(range(turned.n_text, len(widths)))
+    widths = _widths(turned, whole=False)
+    names, left = list(range(turned.n_names)), list(range(turned.n_names, len(widths)))
     while left:
         count = next((n for n in range(len(left), 1, -1) if _total([widths[i] for i in names + left[:n]]) <= width), 1)
         part = turned.columns(names + left[:count])
@@ -249,7 +233,7 @@ def _total(widths: Sequence[int]) -> int:
     return sum(widths) + _GAP * (len(widths) - 1)
 
 
-def _grown(sheet: _Sheet, widths: Sequence[int], width: int) -> list[int]:
+def _grown(sheet: Sheet, widths: Sequence[int], width: int) -> list[int]:
     """The widths with the room that is left, given to columns whose names and headings are broken."""
     room, grown = width - _total(widths), list(widths)
     longest = [
@@ -262,12 +246,12 @@ def _grown(sheet: _Sheet, widths: Sequence[int], width: int) -> list[int]:
     return grown
 
 
-def _draw(console: Console, sheet: _Sheet, widths: Sequence[int], *, n_right: int) -> None:
-    """Draw a table; the columns from `n_text` to `n_right` are numbers, which stand at the right."""
-    table = Table(box=_RULES, show_header=False, show_edge=False, pad_edge=False, padding=(0, _GAP - 1, 0, 0))
+def _draw(console: Console, sheet: Sheet, widths: Sequence[int], *, n_right: int) -> None:
+    """Draw a table; the columns from `n_names` to `n_right` are numbers, which stand at the right."""
+    drawn = RichTable(box=_RULES, show_header=False, show_edge=False, pad_edge=False, padding=(0, _GAP - 1, 0, 0))
     for place, width in enumerate(widths):
-        right = sheet.n_text <= place < n_right
-        table.add_column(width=width, no_wrap=True, justify="right" if right else "left")
+        right = sheet.n_names <= place < n_right
+        drawn.add_column(width=width, no_wrap=True, justify="right" if right else "left")
     for number, row in enumerate(sheet.rows):
         cells = [wrap(cell, width) for cell, width in zip(row, widths, strict=True)]
         height, head = max(map(len, cells)), number < sheet.n_head
@@ -277,12 +261,5 @@ def _draw(console: Console, sheet: _Sheet, widths: Sequence[int], *, n_right: in
         for place, text in enumerate(texts):
             if sheet.is_number(number, place) and place < n_right and "\n" in text.plain:
                 text.stylize("dim", text.plain.index("\n"))
-        table.add_row(*texts, style="bold" if head else None, end_section=number == sheet.n_head - 1)
-    console.print(table, width=_total(widths), crop=False)
-
-
-def _print_sentences(console: Console, grid: Grid) -> None:
-    for row, sentence in zip(grid.body, grid.sentences, strict=True):
-        for number, line in enumerate(wrap(f"{row[0]}: {sentence}", console.width - _GAP) if sentence else ()):
-            print_line(console, f"{' ' * _GAP if number else ''}{line}", "dim")
-    console.print()
+        drawn.add_row(*texts, style="bold" if head else None, end_section=number == sheet.n_head - 1)
+    console.print(drawn, width=_total(widths), crop=False)

@@ -22,7 +22,7 @@ from zeroevidence.evaluation import Curve, findings
 from zeroevidence.evaluation.rows.about import TrainingEffort
 from zeroevidence.evaluation.rows.flags import flag
 from zeroevidence.evaluation.rows.setup import Resampling
-from zeroevidence.report.page_tables import effort_table
+from zeroevidence.report.evaluations import effort_table
 from zeroevidence.report.verdict.phrases import curve_sentence
 from zeroevidence.uncertainty.spread import Spread
 
@@ -231,8 +231,10 @@ def test_each_kind_of_curve_has_its_flag(curve, over, code):
 
 
 def test_the_table_holds_the_training_effort_of_every_attacker():
-    texts = [cell.text for cell in effort_table([ROW]).body[0]]
-    assert texts[:10] == ["1", "semi-informed", "campplus-trained", "whitened", "40", "7", "12", "320", "1", "1.50"]
+    table = effort_table([ROW])
+    assert table.numbers == (1,)
+    texts = [cell.text for cell in table.cells[0]]
+    assert texts[:9] == ["semi-informed", "campplus-trained", "whitened", "40", "7", "12", "320", "1", "1.50"]
     ignorant = replace(ABOUT, threat=AGAINST.ignorant.threat)
-    assert effort_table([replace(ROW, about=ignorant)]).body[0][8].text == ""
+    assert effort_table([replace(ROW, about=ignorant)]).cells[0][7].text == ""
     assert effort_table([replace(ROW, about=replace(ABOUT, spent=None))]) is None

@@ -24,12 +24,12 @@ NOT_STORED: Mapping[str, Any] = {"stored": False}  # metadata of a field that fi
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column of the tables of results.
+    """One column of a table.
 
     Parameters
     ----------
     name
-        The field's name, which is also the column's in CSV files and data frames.
+        Its name in CSV files and data frames; of a field also its key in JSON.
     title
         The heading that people read.
     format
@@ -38,6 +38,8 @@ class Column:
         Whether the table of an HTML report has the column.
     description
         One sentence about it, shown where the heading is explained.
+    unit
+        The unit behind the title, where all values have the same.
     """
 
     name: str
@@ -45,6 +47,12 @@ class Column:
     format: ColumnFormat = "number"
     in_report: bool = False
     description: str = ""
+    unit: str = ""
+
+    @property
+    def heading(self) -> str:
+        """The title with the unit."""
+        return f"{self.title} [{self.unit}]" if self.unit else self.title
 
 
 def column(
