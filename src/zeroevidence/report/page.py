@@ -89,6 +89,10 @@ _CARD_COLUMNS = ("enrolment", "trial", "trained_on", "calibrated_on", "backend")
 def to_html(inputs: ReportInputs, options: ReportOptions = _USUAL) -> str:
     """Return the HTML page of results, of comparisons of systems, or of both.
 
+    The page loads nothing. Its only script is inlined and named by its hash in the content security policy, so no other
+    can run; every string from outside is escaped by the template engine, and data for the script are JSON in which
+    ``<`` is written as an escape.
+
     Parameters
     ----------
     inputs

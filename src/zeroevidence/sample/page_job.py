@@ -29,4 +29,4 @@ def audit_sample(kind: Kind, home: Path, progress: JobProgress) -> Findings:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1], audit_sample))
+    sys.exit(main(sys.argv[1], bundled=audit_sample))

@@ -81,7 +81,9 @@ def place_recordings(files: Sequence[Upload], folder: Path, room: int, most_byte
     """Put the recordings of one side into a new folder.
 
     Folders around those of the speakers are taken away; the last one gives the new folder its name. Files that are
-    neither audio nor a table about the speech are left out.
+    neither audio nor a table about the speech are left out. A name is used only after every part of it was checked,
+    links and other special files are refused, and what is unpacked is counted against a limit whatever a zip file
+    announces. Lists of files, such as ``wav.scp``, are refused: they could name any file of this machine.
 
     Parameters
     ----------

@@ -108,7 +108,7 @@ class JobQueue:
         with contextlib.suppress(TimeoutError):
             async with self._drawing, asyncio.timeout(self.timeout):
                 if not path.is_file():
-                    await self._work(job, "zeroevidence.web.figure_files", name)
+                    await self._work(job, _MODULE, name)
         return path if path.is_file() else None
 
     async def cancel(self, job: ReportJob) -> None:

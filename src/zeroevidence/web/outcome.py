@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import json
+import zipfile
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from zeroevidence.data.json_values import load_json, plain, typed
+from zeroevidence.data.writing import write_atomically
 from zeroevidence.evaluation import Comparison, Evaluation
-from zeroevidence.evaluation.results import to_json
+from zeroevidence.evaluation.results import read_results, to_json
 from zeroevidence.plot.canvas import FORMATS
 from zeroevidence.report.document import document
-from zeroevidence.report.figures import VerdictPicture, figure_processes, figure_titles, verdict_picture
+from zeroevidence.report.figures import (
+    FigureFile,
+    VerdictPicture,
+    draw_files,
+    figure_processes,
+    figure_titles,
+    verdict_picture,
+)
 from zeroevidence.report.inputs import ReportInputs, ReportOptions
 from zeroevidence.report.page import hidden
 from zeroevidence.report.verdict import Verdict, verdict
@@ -97,7 +106,7 @@ class Outcome:
 def write_outcome(findings: Findings, home: Path, progress: JobProgress, *, title: str, hide: bool) -> None:
     """Draw the report, and write everything into the folder of the job, the outcome last.
 
-    Figures as files are drawn when somebody asks for one (`figure_files`).
+    Figures as files are drawn when somebody asks for one (`draw_file`).
 
     Parameters
     ----------
@@ -129,6 +138,26 @@ def write_outcome(findings: Findings, home: Path, progress: JobProgress, *, titl
         files += [] if hide else [RESULT]
     outcome = Outcome(tuple(_conclusions(findings, hide=hide)), tuple(progress.notes), tuple(figures), tuple(files))
     (home / OUTCOME).write_text(json.dumps(plain(asdict(outcome))), encoding="utf-8")
+
+
+def draw_file(home: Path, name: str) -> None:
+    """Draw a file that the outcome of a job names: one figure, or all in a zip file."""
+    rows = read_results(home / RESULT)
+    if name == FIGURES:
+        with figure_processes() as each:
+            figures = draw_files(rows, FORMATS, each=each)
+        write_atomically(home / name, lambda path: _pack(figures, path))
+        return
+    kind, _, format = name.rpartition(".")
+    (figure,) = draw_files(rows, [format], kinds=[kind])
+    write_atomically(home / name, lambda path: path.write_bytes(figure.content[format]))
+
+
+def _pack(figures: Sequence[FigureFile], path: Path) -> None:
+    with zipfile.ZipFile(path, "w") as archive:
+        for figure in figures:
+            for format, content in figure.content.items():
+                archive.writestr(f"{figure.kind}.{format}", content)
 
 
 def _conclusions(findings: Findings, *, hide: bool) -> list[Conclusion]:

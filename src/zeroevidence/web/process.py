@@ -25,18 +25,29 @@ MOST_MEMORY = 8 << 30  # bytes of addresses that a job may take
 PROBLEMS = "problems.json"
 
 
-def main(folder: str, bundled: Bundled | None = None) -> int:
-    """Do the job of a folder, and return the exit code.
+def main(folder: str, drawn: str | None = None, bundled: Bundled | None = None) -> int:
+    """Do the job of a folder, or draw a file of a finished one, and return the exit code.
+
+    The folder holds ``request.json`` and the uploaded files under generated names. Progress goes to standard output, a
+    JSON object per line; the outcome to ``outcome.json`` and the files that it names, or to ``problems.json``. The
+    process ends, with those that it started, when its standard input closes, so that it does not outlive the server.
 
     Parameters
     ----------
     folder
         The folder of the job.
+    drawn
+        A file of figures that the outcome of the job names, to be drawn.
     bundled
         Audits the bundled speech, for jobs that ask for it.
     """
     guard_process()
     home = Path(folder)
+    if drawn is not None:
+        from zeroevidence.web.outcome import draw_file
+
+        draw_file(home, drawn)
+        return 0
     request = JobRequest.from_file(home / "request.json")
     places: Mapping[str, str] = {}
     try:
@@ -107,4 +118,4 @@ def _end_with_server() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    sys.exit(main(*sys.argv[1:]))

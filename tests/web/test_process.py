@@ -132,5 +132,5 @@ def test_steps_are_reported_in_the_order_in_which_they_are_taken(tmp_path):
     names = {name for figure in outcome.figures for name in figure.files.values()}
     assert set(outcome.files) == names | {FIGURES, RESULT}
     assert not (tmp_path / "ece.svg").exists()
-    assert run_module("figure_files", tmp_path, "ece.svg")[0] == 0
+    assert run_module("process", tmp_path, "ece.svg")[0] == 0
     assert (tmp_path / "ece.svg").read_bytes().startswith(b"<?xml")
