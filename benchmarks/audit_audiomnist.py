@@ -15,7 +15,7 @@ import numpy as np
 
 from zeroevidence.attack.extractors import load_extractor
 from zeroevidence.attack.extractors.extract import extract
-from zeroevidence.auditing import EmbeddingSets, audit
+from zeroevidence.auditing import AuditOptions, EmbeddingSets, audit
 from zeroevidence.data.formats.corpora import read_corpus, read_segments
 from zeroevidence.evaluation import Options
 from zeroevidence.protect import load_protector
@@ -46,7 +46,7 @@ def main():
             embeddings = extract(utterances, extractor, transform=transform, run=run)
             sets.append(EmbeddingSets.from_roles(embeddings, split, role))
         options = Options(intervals=400, null=100)
-        for row in audit(*sets, backends=("cosine",), options=options, system="mcadams").rows:
+        for row in audit(*sets, AuditOptions(backends=("cosine",), measuring=options, system="mcadams")).rows:
             values = " | ".join(result_cell(row.metrics[measure]).flat for measure in ("top1", "alid", "eer"))
             print(f"| {pieces or 10} | {row.about.threat.name} | {values} |", flush=True)
 

@@ -21,8 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
-from zeroevidence.auditing import EncodedSpeech
-from zeroevidence.auditing.attack_plan import AttackSettings
+from zeroevidence.auditing import AuditOptions, EncodedSpeech
 from zeroevidence.auditing.embedding_audit import audit_folds
 from zeroevidence.auditing.embedding_sets import sets_of, split_people
 from zeroevidence.auditing.speech_utility import CachedRecogniser, transcribe
@@ -30,10 +29,8 @@ from zeroevidence.auditing.word_errors import spoken_words
 from zeroevidence.data.audio import load_audio, load_speech
 from zeroevidence.data.corpus import Corpus, Utterance
 from zeroevidence.data.embeddings import Embeddings
-from zeroevidence.evaluation import Options
 from zeroevidence.protect.voices.cascade import audible_seconds, unclear_reason
 from zeroevidence.protect.voices.speech_models import RATE, RECOGNISERS
-from zeroevidence.run import Run
 
 RECOGNISER = "moonshine"
 GRID = np.round(np.arange(-2.0, -0.25, 0.1), 1)  # confidences among which the first half of the people chooses
@@ -97,13 +94,15 @@ def words(work: Path, speech: Path, people: int | None) -> None:
     vectors = {"words": text_vectors(texts), "length": np.hstack([np.cos(lengths), np.sin(lengths)])}
     names = np.array([each.id for each in understood])
     speakers = np.array([each.speaker for each in understood])
-    settings = AttackSettings(("lazy-informed",), "quick", ("cosine",), Options(), Run(), "text", "speechocean762")
+    options = AuditOptions(
+        attackers=("lazy-informed",), effort="quick", backends=("cosine",), system="text", dataset="speechocean762"
+    )
     print("| what is seen | top-1 | guessing | ALID [bit] | p | named in 80 % of their recordings |")
     print("| --- | ---: | ---: | ---: | ---: | --- |")
     for title, array in vectors.items():
         embedded = Embeddings(array.astype(np.float32), names, speakers)
         encoded = [[EncodedSpeech(title, *(sets_of(embedded, fold),) * 2)] for fold in folds]
-        result = audit_folds(encoded, settings, None)
+        result = audit_folds(encoded, options)
         row = result.strongest
         top, bits = row["top1"], row["alid"]
         chance, people_seen = result.finding.chance[result.finding.strongest].p_value, row.people

@@ -34,7 +34,7 @@ from zeroevidence.attack.backends.cosine import Cosine
 from zeroevidence.attack.backends.plda import covariances, diagonalise
 from zeroevidence.attack.extractors import load_extractor
 from zeroevidence.attack.extractors.extract import extract
-from zeroevidence.auditing.attack_plan import AttackSettings
+from zeroevidence.auditing import AuditOptions
 from zeroevidence.auditing.embedding_audit import CONTROL, room_control
 from zeroevidence.auditing.embedding_sets import draw_sets, sets_of
 from zeroevidence.auditing.encoded_speech import EncodedSpeech
@@ -86,7 +86,7 @@ def print_features(model, vectors, speakers):
 def control_rows(folds, options, seed=0):
     """The rows of the room control, before and after protection, with their tests against chance."""
     encoded = [EncodedSpeech(CONTROL, *sides) for sides in folds]
-    rows = room_control(encoded, AttackSettings(options=options, run=Run(seed=seed))).rows
+    rows = room_control(encoded, AuditOptions(measuring=options), Run(seed)).rows
     return list(zip(rows, chances(rows), strict=True))
 
 

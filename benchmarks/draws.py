@@ -350,7 +350,6 @@ def full(work: Path, intervals: int) -> None:
     """Print what the strongest attacker of `--effort full` learns with one draw and with five."""
     import zeroevidence as ze
     from zeroevidence.auditing import EncodedSpeech
-    from zeroevidence.auditing.attack_plan import AttackSettings
     from zeroevidence.auditing.embedding_audit import audit_folds
     from zeroevidence.auditing.encoded_speech import encode_cues
 
@@ -375,9 +374,9 @@ def full(work: Path, intervals: int) -> None:
                 encoders.append(EncodedSpeech(f"{encoder}-trained", None, trained, "anonymised"))
             measured_cues = [sorted(work.glob(f"cues-{name}-*.npz")) for name in (UNPROTECTED, COMBINED)]
             encoders += encode_cues(sets(measured_cues[0], 1), sets(measured_cues[1], draws))
-            options = ze.Options(intervals=intervals, null=0)
-            settings = AttackSettings(["semi-informed"], "full", options=options, system=COMBINED)
-            result = audit_folds([encoders], settings, None)
+            measuring = ze.Options(intervals=intervals, null=0)
+            options = ze.AuditOptions(attackers=("semi-informed",), effort="full", measuring=measuring, system=COMBINED)
+            result = audit_folds([encoders], options)
             strongest = result.strongest
             named = ", ".join(strongest.labels[label] for label in ("encoder", "backend"))
             controls = [row.number("alid") for row in result.rows if row.about.role == "control"]

@@ -97,7 +97,6 @@ def train(work: Path) -> None:
 def audit(work: Path, unprotected: Path, intervals: int) -> None:
     import zeroevidence as ze
     from zeroevidence.auditing import EncodedSpeech
-    from zeroevidence.auditing.attack_plan import AttackSettings
     from zeroevidence.auditing.embedding_audit import audit_folds
     from zeroevidence.auditing.encoded_speech import encode_cues
 
@@ -118,9 +117,9 @@ def audit(work: Path, unprotected: Path, intervals: int) -> None:
             EncodedSpeech("campplus-trained", None, protected[1], "anonymised"),
             *encode_cues(plain_cues, sets(work / f"cues-onevoice-{size}.npz")),
         ]
-        options = ze.Options(intervals=intervals, null=200)
-        settings = AttackSettings(["semi-informed"], "full", options=options, system="onevoice", deterministic=True)
-        result = audit_folds([encoders], settings, None)
+        measuring = ze.Options(intervals=intervals, null=200)
+        options = ze.AuditOptions(attackers=("semi-informed",), effort="full", measuring=measuring, system="onevoice")
+        result = audit_folds([encoders], options, deterministic=True)
         chosen = [result.strongest]
         for encoder in ("campplus", "campplus-trained", "cues"):
             of_encoder = [

@@ -47,7 +47,7 @@ import numpy as np
 from draws import people as cut_people
 from timing import best_of_each
 
-from zeroevidence.auditing.protected_speech import read_usable, usual_draws
+from zeroevidence.auditing.protected_speech import read_speech, usual_draws
 from zeroevidence.auditing.speech_utility import CachedRecogniser, transcribe
 from zeroevidence.auditing.word_errors import corpus_transcripts, evaluate_word_errors
 from zeroevidence.data.audio import load_audio, load_speech
@@ -164,7 +164,7 @@ def measure(
                 print(f"{title}: audit in {taken:.0f} s of processor time", flush=True)
             words = home / "words.json"
             if not words.exists():
-                usable, _ = read_usable(original, [home / "1"])
+                usable = read_speech(original, home / "1").corpus
                 usable = usable.only([each for each in usable if each.speaker in never_heard(speech)])
                 said = corpus_transcripts(usable, original)
                 recogniser = CachedRecogniser(RECOGNISER, work / "cache" / "heard")
@@ -290,7 +290,7 @@ def listen(work: Path, speech: Path, target: Path) -> None:
     from matplotlib.figure import Figure
 
     homes = {title: work / title.replace(" ", "-") / "1" for title in HEARD}
-    original, _ = read_usable(work / "original", list(homes.values()))
+    original = read_speech(work / "original", list(homes.values())).corpus
     original = original.only([each for each in original if each.speaker in never_heard(speech)])
     said = corpus_transcripts(original, work / "original")
     ten = sorted(original, key=lambda each: random_key(f"0:{each.id}"))[:TEN]  # of those that are heard anyway

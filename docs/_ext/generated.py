@@ -181,11 +181,8 @@ def command_summaries() -> dict[str, str]:
 
 def exit_codes() -> dict[int, str]:
     """Exit codes, each with what it says."""
-    kinds = [
-        kind
-        for kind in vars(errors).values()
-        if isinstance(kind, type) and isinstance(vars(kind).get("exit_code"), int)
-    ]
+    classes = [kind for kind in vars(errors).values() if isinstance(kind, type)]
+    kinds = [kind for kind in classes if isinstance(vars(kind).get("exit_code"), int)]
     raised = {kind.exit_code: (inspect.getdoc(kind) or "").partition("\n")[0] for kind in kinds}
     signals = {128 + number: f"Ended by {number.name}." for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)}
     return {0: "Done.", 1: "A condition of `--fail-if` holds.", **dict(sorted(raised.items())), **signals}

@@ -13,6 +13,9 @@ from zeroevidence.auditing import (
     Audit as Audit,
 )
 from zeroevidence.auditing import (
+    AuditOptions as AuditOptions,
+)
+from zeroevidence.auditing import (
     EmbeddingSets as EmbeddingSets,
 )
 from zeroevidence.auditing import (
@@ -20,6 +23,9 @@ from zeroevidence.auditing import (
 )
 from zeroevidence.auditing import (
     audit_corpora as audit_corpora,
+)
+from zeroevidence.auditing import (
+    read_speech as read_speech,
 )
 from zeroevidence.data.embeddings import Embeddings as Embeddings
 from zeroevidence.data.formats.asvspoof import read_tandem as read_tandem

@@ -8,13 +8,13 @@ import pytest
 from tests.effort import slow
 from tests.small_encoder import save_small_encoder
 from zeroevidence.attack.extractors.extract import extract_on_device
-from zeroevidence.auditing import audit_corpora
-from zeroevidence.auditing.word_errors import RecogniserOptions
+from zeroevidence.auditing import AuditOptions, audit_corpora, read_speech
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation import Options
 from zeroevidence.protect.anonymise import anonymise
 from zeroevidence.protect.voices import VOICE_PROTECTORS, ProtectorPart, Spelling, register_voice
 from zeroevidence.protect.voices.speech_models import RECOGNISERS, RecogniserKind, Transcript, load_recogniser
+from zeroevidence.run import Run, silent
 
 soundfile = pytest.importorskip("soundfile")
 
@@ -34,7 +34,7 @@ def test_a_corpus_without_training_people_is_refused_first(tmp_path):
     table = tmp_path / "utterances.tsv"
     table.write_text("\n".join(rows) + "\n")
     with pytest.raises(InputError, match=r"utterances.tsv: every utterance has a role and none is train"):
-        audit_corpora(table, protect="mcadams", cache=tmp_path / "cache")
+        audit_corpora(read_speech(table, protector="mcadams"), run=Run(cache=tmp_path / "cache"))
     assert not (tmp_path / "cache").exists()
 
 
@@ -44,7 +44,7 @@ def test_too_few_people_are_refused_first(tmp_path, people, words):
         for i in range(4):
             speak(tmp_path / "speech" / f"p{k}" / f"p{k}u{i}.wav", seed=k)
     with pytest.raises(InputError, match=words):
-        audit_corpora(tmp_path / "speech", protect="mcadams", cache=tmp_path / "cache")
+        audit_corpora(read_speech(tmp_path / "speech", protector="mcadams"), run=Run(cache=tmp_path / "cache"))
     assert not (tmp_path / "cache").exists()
 
 
@@ -66,10 +66,18 @@ def audited(tmp_path_factory):
     pytest.importorskip("onnxruntime")
     encoder = save_small_encoder(tmp_path_factory.mktemp("small"))
 
-    def audited(voices, cache, **settings):
-        plain = {"protect": "pitch:2", "effort": "quick", "backends": ["cosine"], "attackers": ["semi-informed"]}
-        options = Options(intervals=0, null=0)
-        return audit_corpora(voices, cache=cache, extractor=encoder, options=options, folds=0, **(plain | settings))
+    plain = AuditOptions(
+        extractor=encoder,
+        effort="quick",
+        backends=("cosine",),
+        attackers=("semi-informed",),
+        folds=0,
+        measuring=Options(intervals=0, null=0),
+    )
+
+    def audited(voices, cache, anonymised=(), protector="pitch:2", say=silent, **settings):
+        speech = read_speech(voices, anonymised, protector)
+        return audit_corpora(speech, replace(plain, **settings), Run(cache=cache, say=say))
 
     return audited
 
@@ -123,9 +131,7 @@ def test_what_a_protector_refuses_within_an_audit_is_left_out(voices, audited, t
     for k in range(soft):
         speak(voices / f"p{k}" / f"p{k}soft.wav", 0.01 * np.random.default_rng(k).normal(size=6000))
     lines = []
-    audit = audited(
-        voices, tmp_path / "cache", protect="listener", say=lines.append, recognition=RecogniserOptions("none")
-    )
+    audit = audited(voices, tmp_path / "cache", protector="listener", say=lines.append, recogniser="none")
     assert audit.utility == ()
     note = f"note: {soft} of {12 + soft} recordings were refused by the protection and are left out on both sides"
     assert (note in lines) == bool(soft)
@@ -146,7 +152,7 @@ def test_an_audit_measures_word_errors_unasked(voices, audited, tmp_path, monkey
             for k in (0, 1):
                 speak(voices / f"p{k}" / f"p{k}still.wav", np.zeros(6000))
             assert len(anonymise(voices, tmp_path / "released", protect="pitch:2").refused) == 2
-            given = {"anonymised": tmp_path / "released", "protect": None}
+            given = {"anonymised": tmp_path / "released", "protector": None}
         audit = audited(voices, tmp_path / "cache", **given)
         assert flagged(audit) == [folder and row.about.role == "attack" for row in audit.rows]
         (row,) = audit.utility

@@ -10,14 +10,15 @@ import pytest
 from tests.auditing.people import changed, corpus
 from zeroevidence.attack.attackers import find_attacker
 from zeroevidence.attack.ladder import Adapter
-from zeroevidence.auditing import EmbeddingSets, audit
+from zeroevidence.auditing import AuditOptions, EmbeddingSets, audit
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import Options
+from zeroevidence.run import Run
 
 QUICK = Options(intervals=10, null=39, linkability="pav")
 DIMENSION = 12
-MADE = {"backends": ["cosine", "plda"], "options": QUICK, "system": "rotation", "dataset": "made"}
+MADE = AuditOptions(backends=("cosine", "plda"), measuring=QUICK, system="rotation", dataset="made")
 
 
 def rotated(embeddings, noise=0.0, seed=1):
@@ -47,7 +48,7 @@ def value(row, name):
 @pytest.fixture(scope="module")
 def audited():
     seen = []
-    found = audit(*sets(noise=4.0), **MADE, progress=lambda *now: seen.append(now))
+    found = audit(*sets(noise=4.0), MADE, run=Run(progress=lambda *_: lambda *now: seen.append(now)))
     assert seen == [(i, 12) for i in range(1, 13)]
     return found
 
@@ -115,10 +116,10 @@ def test_labels_flags_and_cross_measures(audited):
 
 def test_matched_calibration_does_not_mislead():
     quick = Options(intervals=0, null=0)
-    words = {"options": quick, "attackers": ["ignorant"], "backends": ["cosine"]}
-    own = audit(*sets(), **words, calibration="attacker").strongest
+    matching = AuditOptions(measuring=quick, attackers=("ignorant",), backends=("cosine",))
+    own = audit(*sets(), replace(matching, calibration="attacker")).strongest
     assert "calibration-misled" in {flag.code for flag in own.flags}
-    matched = audit(*sets(), **words).strongest
+    matched = audit(*sets(), matching).strongest
     assert "calibration-misled" not in {flag.code for flag in matched.flags}
     assert value(own, "alid") < value(matched, "alid")
     assert abs(value(matched, "alid")) < 0.2
@@ -129,7 +130,7 @@ def test_nothing_is_found_where_nothing_is():
     def erased(embeddings):
         return changed(embeddings, np.random.default_rng(3).normal(size=embeddings.vectors.shape))
 
-    found = audit(*sets(protector=erased), options=QUICK, backends=["cosine"])
+    found = audit(*sets(protector=erased), AuditOptions(measuring=QUICK, backends=("cosine",)))
     assert found.finding.level == "not-found"
     assert found.finding.chance[found.finding.control].beaten
     attacks = [row for row in found.rows if row.about.role == "attack"]
@@ -141,10 +142,15 @@ def test_adapter_attacker():
         pytest.importorskip("torch")
     found = audit(
         *sets(noise=4.0),
-        options=Options(intervals=0, null=0),
-        attackers=["semi-informed", "semi-informed-adapter"],
-        backends=["cosine"],
-        adapter=Adapter(epochs=10, hidden=16),
+        AuditOptions(
+            measuring=Options(intervals=0, null=0),
+            attackers=(
+                "semi-informed",
+                "semi-informed-adapter",
+            ),
+            backends=("cosine",),
+            adapter=Adapter(epochs=10, hidden=16),
+        ),
     )
     row = found.rows[-1]
     assert row.about.threat.adapter
@@ -180,6 +186,15 @@ def test_other_errors():
     with pytest.raises(InputError, match="'s00' is in only one"):
         audit(good, EmbeddingSets.from_roles(embeddings, fewer, role))
     with pytest.raises(UsageError, match="more than once"):
-        audit(good, good, backends=["cosine", "cosine"])
+        audit(
+            good,
+            good,
+            AuditOptions(
+                backends=(
+                    "cosine",
+                    "cosine",
+                )
+            ),
+        )
     with pytest.raises(UsageError, match="at least one"):
-        audit(good, good, attackers=[])
+        audit(good, good, AuditOptions(attackers=()))

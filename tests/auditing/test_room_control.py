@@ -7,8 +7,7 @@ from scripts.make_speech import make_recordings
 from tests.effort import slow
 from zeroevidence.attack.cues import CUES
 from zeroevidence.attack.extractors import load_extractor
-from zeroevidence.auditing import EncodedSpeech, audit
-from zeroevidence.auditing.attack_plan import AttackSettings
+from zeroevidence.auditing import AuditOptions, EncodedSpeech, audit
 from zeroevidence.auditing.embedding_audit import CONTROL, WITHOUT_VOICE, room_control
 from zeroevidence.auditing.embedding_sets import draw_sets
 from zeroevidence.data.embeddings import Embeddings
@@ -28,7 +27,7 @@ def test_made_up_recordings_that_share_their_room_or_only_their_voice(shared, fl
     vectors = load_extractor(CONTROL).embed(waves)
     embeddings = Embeddings(vectors, np.array(names), np.array(speakers))
     folds = [EncodedSpeech(CONTROL, *sides) for sides in draw_sets(embeddings, embeddings, 0, 0)]
-    rows = room_control(folds, AttackSettings(options=TESTED)).rows
+    rows = room_control(folds, AuditOptions(measuring=TESTED)).rows
     assert [chance.beaten for chance in chances(rows)] == [flagged, flagged]
     assert [(row.about.role, row.labels["encoder"]) for row in rows] == [("room", CONTROL)] * 2
     if flagged:
@@ -51,7 +50,9 @@ def audited(before, after):
     ((first, second),) = draw_sets(original, protected, 0, 0)
     cues = EncodedSpeech("cues", first, second)
     voices = [side.mapped(lambda part: part.vectors[:, ::7] + 0.0) for side in (first, second)]
-    return audit(*voices, encoders=[cues], attackers=["semi-informed"], backends=["cosine"], options=TESTED)
+    return audit(
+        *voices, AuditOptions(attackers=("semi-informed",), backends=("cosine",), measuring=TESTED), encoders=[cues]
+    )
 
 
 @pytest.mark.parametrize(

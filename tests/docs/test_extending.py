@@ -58,7 +58,8 @@ results["format"] = [read.format, read.data.target.tolist(), read.data.trials.to
 
 from zeroevidence.sample import sample_sets
 audit = ze.audit(
-    sample_sets("original"), sample_sets("pitch"), attackers=["swapped"], backends=["euclidean"], options=quick,
+    sample_sets("original"), sample_sets("pitch"),
+    ze.AuditOptions(attackers=("swapped",), backends=("euclidean",), measuring=quick),
 )
 swapped = audit.rows[-1]
 results["attacker"] = [swapped.about.threat.enrolment, swapped.labels["backend"], swapped["top1"].value > 0.9]

@@ -71,9 +71,10 @@ def write_voices(path):
 def files(tmp_path, monkeypatch):
     """What the commands of README name."""
     monkeypatch.setattr("zeroevidence.auditing.corpus_audit.load_extractor", lambda name, **_: Spectrum())
-    few = {"attackers": ["lazy-informed"], "backends": ["cosine"]}  # one of each is enough to run the line
+    few = {"attackers": ("lazy-informed",), "backends": ("cosine",)}  # one of each is enough to run the line
     monkeypatch.setattr(
-        "zeroevidence.cli.commands.audit.audit_corpora", lambda *a, **options: audit_corpora(*a, **options | few)
+        "zeroevidence.cli.commands.audit.audit_corpora",
+        lambda speech, options, run: audit_corpora(speech, replace(options, **few), run),
     )
     logistic, linear = {"logistic": CLASSIFIERS["logistic"]}, ATTRIBUTE_PROTECTORS["linear"]
     monkeypatch.setattr(CLASSIFIERS, "_entries", logistic)

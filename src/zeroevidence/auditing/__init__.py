@@ -11,5 +11,18 @@ from zeroevidence.auditing.corpus_audit import audit_corpora
 from zeroevidence.auditing.embedding_audit import Audit, audit
 from zeroevidence.auditing.embedding_sets import EmbeddingSets
 from zeroevidence.auditing.encoded_speech import EncodedSpeech, FineTuningHistory, LearningCurve
+from zeroevidence.auditing.options import AuditOptions
+from zeroevidence.auditing.protected_speech import AuditedSpeech, read_speech
 
-__all__ = ["Audit", "EmbeddingSets", "EncodedSpeech", "FineTuningHistory", "LearningCurve", "audit", "audit_corpora"]
+__all__ = [
+    "Audit",
+    "AuditOptions",
+    "AuditedSpeech",
+    "EmbeddingSets",
+    "EncodedSpeech",
+    "FineTuningHistory",
+    "LearningCurve",
+    "audit",
+    "audit_corpora",
+    "read_speech",
+]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -10,7 +9,7 @@ from contextlib import closing
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.linalg import LinAlgError
@@ -20,11 +19,8 @@ from zeroevidence.attack.attackers import (
     UNPROTECTED_SPEECH,
     AttackerCard,
     attacker_card,
-    find_attacker,
-    usual_attackers,
 )
-from zeroevidence.attack.backends import BackendLike, make_backend
-from zeroevidence.attack.ladder import Adapter, Effort, LadderStep, ladder_steps
+from zeroevidence.attack.ladder import Adapter, LadderStep
 from zeroevidence.attack.parallel import compute_ahead, in_processes
 from zeroevidence.auditing.embedding_sets import noise_like
 from zeroevidence.auditing.encoded_speech import (
@@ -35,6 +31,7 @@ from zeroevidence.auditing.encoded_speech import (
     learning_curve,
     required_speech,
 )
+from zeroevidence.auditing.options import AuditOptions
 from zeroevidence.auditing.protocols import usual_protocol
 from zeroevidence.auditing.step_attack import (
     AttackResult,
@@ -49,76 +46,14 @@ from zeroevidence.auditing.step_attack import (
     run_step,
 )
 from zeroevidence.data.threat import ThreatModel, Training
-from zeroevidence.errors import InputError, UsageError
-from zeroevidence.evaluation import About, Evaluation, Options, add_similarity, evaluate
+from zeroevidence.errors import InputError
+from zeroevidence.evaluation import About, Evaluation, add_similarity, evaluate
 from zeroevidence.evaluation.rows.about import Protocol, TrainingEffort
 from zeroevidence.evaluation.rows.flags import flag
-from zeroevidence.run import Run, Step
+from zeroevidence.run import Run
 
-CalibratedOn: TypeAlias = Literal["attacker", "matched"]
 _MANY = 4000  # permutations of all rows together, from which on starting processes pays
 RowTask: TypeAlias = partial[Evaluation]  # `evaluate` with the scores of an attack
-
-
-@dataclass(frozen=True, slots=True)
-class AttackSettings:
-    """Settings of the attacks of an audit; see `audit` for each."""
-
-    attackers: Sequence[str | ThreatModel] | None = None
-    effort: Effort = "standard"
-    backends: Sequence[BackendLike] | None = None
-    options: Options = Options()
-    run: Run = Run()
-    system: str = "anonymised"
-    dataset: str = ""
-    adapter: Adapter | None = None
-    calibration: CalibratedOn = "matched"
-    workers: int = 1
-    row_processes: int = 1  # that evaluate many rows side by side
-    deterministic: bool = False  # whether a second run of the anonymiser gave the same speech
-
-    def threat_models(self) -> list[ThreatModel]:
-        """Return the threat models of the attackers, each with its calibration."""
-        attackers = usual_attackers() if self.attackers is None else self.attackers
-        models = [find_attacker(attacker) for attacker in attackers]
-        if self.calibration == "matched":
-            models = [replace(model, calibration="matched") for model in models]
-        _check_names("attacker", [str(model) for model in models])
-        return models
-
-    def steps(self, people: int) -> tuple[list[LadderStep], tuple[str, ...]]:
-        """Return the steps of the ladder to try, and those that cannot be tried, with the reason.
-
-        Parameters
-        ----------
-        people
-            Number of training people.
-        """
-        if self.backends is None:
-            reasons = {step.name: _obstacle(step, people) for step in ladder_steps(self.effort)}
-            possible = [step for step in ladder_steps(self.effort) if reasons[step.name] is None]
-            return possible, tuple(f"{name}: {reason}" for name, reason in reasons.items() if reason is not None)
-        backends = [make_backend(backend) for backend in self.backends]
-        _check_names("back-end", [backend.name for backend in backends])
-        return [
-            LadderStep(backend.name, "", cost, "quick", lambda _p, _d, backend=backend: [make_backend(backend)])  # type: ignore[misc]
-            for cost, backend in enumerate(backends, 1)
-        ], ()
-
-
-def _check_names(noun: str, names: list[str]) -> None:
-    if not names:
-        raise UsageError("an audit needs at least one attacker and one back-end")
-    twice = [name for name in names if names.count(name) > 1]
-    if twice:
-        raise UsageError(f"{noun} {twice[0]!r} is named more than once")
-
-
-def _obstacle(step: LadderStep, people: int) -> str | None:
-    """Return why a step cannot be tried: an optional part of the package is missing, or training people are."""
-    if step.extra is not None and importlib.util.find_spec(step.extra) is None:
-        return f"needs pip install 'zeroevidence[{step.extra}]'"
-    return None if people >= step.people else f"{people} training people; it learns from at least {step.people}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +79,10 @@ class AttackPlan:
     folds: list[list[EncodedSpeech]]  # for each fold of people the same encoders in the same order
     steps: list[LadderStep]
     models: list[ThreatModel]
-    settings: AttackSettings
+    options: AuditOptions
+    run: Run = Run()
+    processes: int = 1  # that evaluate many rows side by side
+    deterministic: bool = False  # whether a second run of the anonymiser gave the same speech
     fitted: dict[tuple[int, str, str, str, bool], tuple[Sides, list[FittedBackend]]] = field(default_factory=dict)
 
     @property
@@ -170,7 +108,7 @@ class AttackPlan:
                     if fits and encoder.serves(model, step.name):
                         yield number, step, model
 
-    def run(self, progress: Step | None) -> AttackRows:
+    def carry_out(self) -> AttackRows:
         """Carry out all attacks; the rows of fusions, and of what folds chose, come last.
 
         An attack that cannot be carried out on these vectors is left out and named.
@@ -206,24 +144,22 @@ class AttackPlan:
             for model in repeated:
                 started = time.perf_counter()
                 parts = zip(*(result.folds for result in groups[model] if self._is_whole(result)), strict=True)
-                fused = [fuse(part, seed=self.settings.run.seed) for part in parts if len(part) > 1]
+                fused = [fuse(part, seed=self.run.seed) for part in parts if len(part) > 1]
                 yield from task(model, AttackResult.of(fused) if fused else None, started)
             for model in repeated if len(self.folds) > 1 else ():
                 chosen = choose_per_fold(groups[model]) if len(groups[model]) > 1 else None
                 yield from task(model, chosen, time.perf_counter())
 
-        settings = self.settings
-        running = {"workers": settings.workers, "processes": max(settings.workers, settings.row_processes)}
-        with closing(evaluate_tasks(tasks(), total, settings.options, **running)) as evaluated:
+        step = self.run.progress("attackers", "rows")
+        permutations = total * self.options.measuring.null
+        with closing(evaluate_tasks(tasks(), permutations, self.run, self.processes)) as evaluated:
             for row, seconds in evaluated:
                 model, result = carried_out.popleft()
                 result = replace(result, seconds=result.seconds + seconds)
                 results.add(self.with_model_flags(model, row), self.card(model, result), result)
-                if progress is not None:
-                    progress(len(results.rows), total)
-        if progress is not None:
-            for done in range(len(results.rows), total):
-                progress(done + 1, total)  # what failed, or was not to be chosen among, makes no row
+                step(len(results.rows), total)
+        for done in range(len(results.rows), total):
+            step(done + 1, total)  # what failed, or was not to be chosen among, makes no row
         scores = [result.scores.to_scores() for result in results.attacks]
         return replace(results, rows=add_similarity(list(zip(results.rows, scores, strict=True))))
 
@@ -241,10 +177,7 @@ class AttackPlan:
         if key not in self.fitted:  # threat models that learn from the same speech share what they learn
             sides = self._sides(encoder, fold)
             if adapts:
-                unfitted = self.settings.adapter
-                sides = adapt(
-                    sides, Adapter(random_state=self.settings.run.seed) if unfitted is None else deepcopy(unfitted)
-                )
+                sides = adapt(sides, deepcopy(self.options.adapter) or Adapter(random_state=self.run.seed))
             self.fitted[key] = sides, fit_candidates(step, sides[model.trained_on])
         sides, candidates = self.fitted[key]
         return run_step(model, step.name, encoder.name, sides, candidates)
@@ -254,7 +187,7 @@ class AttackPlan:
         sides = encoder.sides()
         if encoder.original is None:
             return sides
-        return {**sides, "noise": noise_like(encoder.original, self.settings.run.seed, fold)}
+        return {**sides, "noise": noise_like(encoder.original, self.run.seed, fold)}
 
     def compared(self, number: int, model: ThreatModel, fold: FoldResult) -> Sides:
         """Return the speech that an attack of one encoder compared in a fold of people, adapted where the step does."""
@@ -263,20 +196,20 @@ class AttackPlan:
 
     def row(self, model: ThreatModel, result: AttackResult) -> Evaluation:
         """Return the row of an attack."""
-        return self.with_model_flags(model, evaluate_task(self.task(model, result), self.settings.workers)[0])
+        return self.with_model_flags(model, evaluate_task(self.task(model, result), self.run)[0])
 
     def task(self, model: ThreatModel, result: AttackResult) -> RowTask:
         """Return what is evaluated of an attack."""
         labels = {
-            "system": model.name if model.is_bound else self.settings.system,
-            "dataset": self.settings.dataset,
+            "system": model.name if model.is_bound else self.options.system,
+            "dataset": self.options.dataset,
             "split": "eval",
             "encoder": result.encoder if len(self.encoders) > 1 else "",
             "backend": result.step,
         }
         named = {name: value for name, value in labels.items() if value}
-        about, options = self._about(model, result), self.settings.options
-        run = Run(self.settings.run.seed, self.settings.run.level)  # all of a run that other processes need
+        about, options = self._about(model, result), self.options.measuring
+        run = Run(self.run.seed, self.run.level)  # all of a run that other processes need
         return partial(evaluate, result.scores, dev=result.dev, labels=named, about=about, options=options, run=run)
 
     def with_model_flags(self, model: ThreatModel, row: Evaluation) -> Evaluation:
@@ -290,6 +223,16 @@ class AttackPlan:
         about = replace(About.against(model), protocol=self.protocol)
         if model.is_bound:
             return about
+        return replace(
+            about,
+            development=result.development,
+            development_error=result.error,
+            fused=result.fused,
+            spent=self._spent(model, result),
+        )
+
+    def _spent(self, model: ThreatModel, result: AttackResult) -> TrainingEffort:
+        """Return what an attacker spent."""
         spent = TrainingEffort(
             self._fewest("train"),
             result.settings,
@@ -299,15 +242,13 @@ class AttackPlan:
         )
         if model.enrolment == "anonymised":
             runs = 1 + len(self.encoders[0].anonymised.draws)
-            draws = replace(result.draws, runs=runs, deterministic=self.settings.deterministic)
+            draws = replace(result.draws, runs=runs, deterministic=self.deterministic)
             spent = replace(spent, draws=draws)
         tunings = [encoder.learned for encoder in self._used(result) if encoder.learned is not None]
         if tunings:
             longest = max(tunings, key=lambda tuning: tuning.epochs)
             spent = replace(spent, epochs=longest.epochs, recordings=longest.recordings)
-        return replace(
-            about, development=result.development, development_error=result.error, fused=result.fused, spent=spent
-        )
+        return spent
 
     def _fewest(self, split: str) -> int:
         """Return the number of people of a split, in the fold that has fewest."""
@@ -327,16 +268,7 @@ class AttackPlan:
     def card(self, model: ThreatModel, result: AttackResult, protocol: Protocol | None = None) -> AttackerCard:
         """Return the card of its attacker, where another protocol than the usual one is given under that one."""
         return attacker_card(
-            model,
-            backend=result.step,
-            extractor=result.encoder,
-            identities=result.identities,
-            train_speakers=self._fewest("train"),
-            dev_speakers=self._fewest("dev"),
-            folds=len(self.folds),
-            extractor_trained_on="anonymised" if self._encoder_training(result) == "anonymised" else None,
-            spent=self._about(model, result).spent,
-            protocol=protocol,
+            model, result.step, result.encoder, result.identities, self._spent(model, result), protocol
         )
 
     def curves(self, results: AttackRows, strongest: int) -> LearningCurves:
@@ -365,7 +297,7 @@ class AttackPlan:
         if fold.backend is None or adapts or encoder.trained_on != "original":
             return LearningCurves(draws=draws)
         sides = self._sides(encoder)
-        people = learning_curve(model, fold.backend, sides, fold.draws, seed=self.settings.run.seed)
+        people = learning_curve(model, fold.backend, sides, fold.draws, seed=self.run.seed)
         return LearningCurves(people, draws=draws)
 
     def _draw_curve(self, model: ThreatModel, result: AttackResult) -> LearningCurve | None:
@@ -388,15 +320,15 @@ def _none_left(failed: Sequence[FailedAttack]) -> str:
     return f"no attack on protected speech could be carried out ({'; '.join(names)}): {'; '.join(reasons)}"
 
 
-def evaluate_task(task: RowTask, workers: int = 1) -> tuple[Evaluation, float]:
+def evaluate_task(task: RowTask, run: Run = Run()) -> tuple[Evaluation, float]:
     """Return the row of a task, and the seconds that its evaluation took."""
     started = time.perf_counter()
-    row = task(run=replace(task.keywords["run"], cores=workers))
+    row = task(run=replace(task.keywords["run"], cores=run.cores))
     return row, time.perf_counter() - started
 
 
 def evaluate_tasks(
-    tasks: Iterable[RowTask], number: int, options: Options, *, workers: int, processes: int
+    tasks: Iterable[RowTask], permutations: int, run: Run, processes: int
 ) -> Generator[tuple[Evaluation, float], None, None]:
     """Yield the rows of tasks, in order; a task is asked for as soon as it can be begun.
 
@@ -404,17 +336,16 @@ def evaluate_tasks(
     ----------
     tasks
         The tasks.
-    number
-        How many there are, or nearly.
-    options
-        How to measure.
-    workers
-        Processes for the resampling of a row, where rows are evaluated one after the other.
+    permutations
+        Of all rows together, or nearly.
+    run
+        Its cores are processes for the resampling of a row, where rows are evaluated one after the other.
     processes
         Processes of which each evaluates a row at a time; with one, and of few rows, they are evaluated here.
     """
-    if processes == 1 or number * options.null < _MANY:
-        yield from (evaluate_task(task, workers) for task in tasks)
+    processes = max(run.cores, processes)
+    if processes == 1 or permutations < _MANY:
+        yield from (evaluate_task(task, run) for task in tasks)
         return
     with in_processes(_evaluator) as compute, closing(compute_ahead(compute, tasks, processes)) as rows:
         yield from rows

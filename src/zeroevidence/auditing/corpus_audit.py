@@ -1,23 +1,20 @@
-"""Audit of folders of speech: extraction with a cache, fine-tuning, then the attacks."""
+"""Audit of folders of speech: split, protect, embed, train, attack and evaluate, measure words."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-from zeroevidence.attack.array_store import CachedTransform, RepeatedTransform
-from zeroevidence.attack.backends import BackendLike
-from zeroevidence.attack.extractors import DEFAULT_EXTRACTOR, Extractor, load_extractor
+from zeroevidence.attack.array_store import CachedTransform, RepeatedTransform, VoiceTransform
+from zeroevidence.attack.extractors import Extractor, load_extractor
 from zeroevidence.attack.extractors.extract import device_network, extract, extract_on_device, has_gpu
 from zeroevidence.attack.extractors.split_extractor import SplitExtractor, split_extractor, with_trunk
-from zeroevidence.attack.ladder import Effort
 from zeroevidence.attack.onnx_cards import refuse_shared
 from zeroevidence.attack.onnx_runtime import SUFFIX, CropExtractor, OnnxExtractor
-from zeroevidence.attack.training import TrainingSettings, usual_scope
+from zeroevidence.attack.training import usual_scope
 from zeroevidence.attack.training.attacker import training_loop
-from zeroevidence.auditing.attack_plan import AttackSettings
 from zeroevidence.auditing.embedding_audit import Audit, audit_folds
 from zeroevidence.auditing.embedding_sets import EmbeddingSets, check_trainable, sets_of, split_people
 from zeroevidence.auditing.encoded_speech import (
@@ -30,312 +27,254 @@ from zeroevidence.auditing.encoded_speech import (
     with_crops,
 )
 from zeroevidence.auditing.fine_tuning import FineTuner, too_few
+from zeroevidence.auditing.options import AuditOptions
 from zeroevidence.auditing.protected_speech import (
     AnonymiserDraws,
-    LeftOut,
+    AuditedSpeech,
     draw_names,
     further_recordings,
-    number_of_draws,
     own_draw_is_closer,
-    read_usable,
+    plan_draws,
     try_protection,
-    without,
     without_repeats,
 )
 from zeroevidence.auditing.row_flags import with_pair_flags, with_refusal_flags
 from zeroevidence.auditing.speech_utility import CachedRecogniser
-from zeroevidence.auditing.word_errors import RecogniserOptions, known_parts, measure_word_errors, select_recogniser
+from zeroevidence.auditing.word_errors import measure_word_errors, select_recogniser
 from zeroevidence.data.corpus import Corpus
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.files import naming_file
 from zeroevidence.data.formats.corpora import read_segments
 from zeroevidence.data.formats.speech_pairs import PairReport, examine_speech
 from zeroevidence.data.printable import file_name_text
-from zeroevidence.data.threat import ThreatModel
 from zeroevidence.errors import InputError, MissingExtra, UsageError
-from zeroevidence.evaluation import Evaluation, Options
 from zeroevidence.forking import cores
 from zeroevidence.protect.release import protector_card, release_card
-from zeroevidence.protect.voices import seeded_protectors
-from zeroevidence.run import Run, Step, no_progress
+from zeroevidence.run import Run
 
 _SHOWN_NOTES = 5  # on the speech; `doctor` lists all
 
 
-@dataclass(frozen=True, slots=True)
-class TrialSegments:
-    """Shorter trials: a table of segments to cut utterances by, and how many segments make a trial."""
-
-    segments: str | Path
-    pieces: int = 1
-
-
-def audit_corpora(
-    corpus: str | Path,
-    *,
-    anonymised: str | Path | Sequence[str | Path] | None = None,
-    protect: str | None = None,
-    draws: int | None = None,
-    extractor: str | Path = DEFAULT_EXTRACTOR,
-    extractor_anonymised: str | Path | None = None,
-    cache: str | Path,
-    attackers: Sequence[str | ThreatModel] | None = None,
-    effort: Effort = "standard",
-    backends: Sequence[BackendLike] | None = None,
-    training: TrainingSettings | None = None,
-    cutting: TrialSegments | None = None,
-    folds: int | None = None,
-    recognition: RecogniserOptions = RecogniserOptions(),  # noqa: B008 (frozen)
-    options: Options = Options(),
-    run: Run = Run(),
-    workers: int = 1,
-    scheduler: Any = None,
-    progress: Callable[[str, str], Step] = no_progress,
-    say: Callable[[str], None] = lambda _: None,
-) -> Audit:
+def audit_corpora(speech: AuditedSpeech, options: AuditOptions = AuditOptions(), run: Run = Run()) -> Audit:
     """Attack anonymised speech that an anonymiser wrote, or that a protector makes here.
 
     Parameters
     ----------
-    corpus
-        A folder speaker/utterance.wav, a Kaldi data folder, or a table with utterance, speaker and path.
-    anonymised
-        A folder with the same utterances as an anonymiser wrote them; or several, of which the first was released and
-        the others are further runs of the same anonymiser, for attackers to train on and to enrol.
-    protect
-        The name of a protector of voices, instead of `anonymised`.
-    draws
-        How often the anonymiser is run, the release included, on speech to train on and to enrol. By default as often
-        as there are folders; with `protect` once for `quick`, twice (five times with a GPU) for `standard`, and ten
-        times for `full`. One that gives the same speech again is run once.
-    extractor
-        The speaker encoder.
-    extractor_anonymised
-        A further encoder that was trained on such speech.
-    cache
-        The folder where embeddings and trained encoders are cached.
-    attackers
-        As in `audit`, and so are `effort`, `backends`, `options` and `run`.
-    training
-        Settings of the fine-tuning of encoders; the seed is that of `run`.
-    cutting
-        Segments for shorter trials.
-    folds
-        Cross-validation over people, where the corpus names neither roles nor splits: how many folds, 0 for one split.
-        By default three for fewer than 30 people, and one split for more.
-    recognition
-        How word errors are measured before and after protection: by default, where the extra ``recogniser`` is
-        installed, by one that is no part of the protection, on a sample of the recordings.
-    workers
-        Processes for the resampling. Speech is read, protected and embedded on all cores in any case, and embedded on a
-        GPU where there is one; many rows are evaluated on all cores, too.
-    scheduler
-        Address of a Dask scheduler, or a client of it, whose workers read, protect and embed the speech; they must see
-        speech and cache under the same paths.
-    progress
-        Called with a title and a unit, returns what is called with numbers done and of all.
-    say
-        Called with messages, such as how long a training will take.
-
-    Examples
-    --------
-    >>> audit_corpora("speech", cache="cache")
-    Traceback (most recent call last):
-    ...
-    zeroevidence.errors.UsageError: expected either a folder of anonymised speech or a protector, and not both
+    speech
+        The original speech, and the folders of its anonymised utterances or the name of a protector.
+    options
+        What is tried, and how it is measured.
+    run
+        Its cache, which is needed, keeps embeddings and trained encoders. Its cores are processes for the resampling:
+        speech is read, protected and embedded on all cores in any case, and embedded on a GPU where there is one; many
+        rows are evaluated on all cores, too. With a scheduler its workers read, protect and embed the speech; they must
+        see speech and cache under the same paths.
     """
-    # the release first
-    folders = (anonymised,) if isinstance(anonymised, (str, Path)) else tuple(anonymised or ())
-    if bool(folders) == (protect is not None):
-        raise UsageError("expected either a folder of anonymised speech or a protector, and not both")
-    system = protect or Path(folders[0]).name
-    settings = AttackSettings(
-        attackers, effort, backends, options, run, system, file_name_text(Path(corpus).stem), workers=workers
-    )
-    number = number_of_draws(draws, len(folders), effort)
-    protectors = () if protect is None else seeded_protectors(protect, run.seed, number)
-    usable, refused = read_usable(corpus, folders)
-    originals = _split(usable, corpus, folds, run.seed, cutting)
-    compared = _check_speech(corpus, folders[0] if folders else None, refused, progress, say)
-    encoder, parts = load_extractor(extractor), known_parts(protect, folders)
-    recogniser = select_recogniser(recognition, parts, say)
-    if protectors and any(part.role == "recogniser" for part in parts):  # it may refuse recordings
-        kept = CachedTransform(protectors[0], Path(cache) / "protected")
-        refused = try_protection(usable, kept, encoder.sample_rate, cores(), progress("protecting", "recordings"))
-        usable = without(usable, refused)
-        originals = _split(usable, corpus, folds, run.seed, cutting)
-    if refused:
-        say(f"note: {refused}")
-    pairs = tuple((fold, fold.replaced(folders[0]) if folders else fold) for fold in originals)
-    if protect is not None:
-        card = protector_card(protect)
-    else:
-        card = release_card(folders[0], [utterance.path for utterance in pairs[0][1]], say)
-    if len(pairs) > 1:
-        people, times = len(originals[0].speakers), len(pairs)
-        say(f"cross-validation: {people} people in {times} folds, so attackers learn {times} times")
-    models = settings.threat_models()
-    informed = any(required_speech(model) == {"anonymised"} for model in models)
-    repeats = any(model.enrolment == "anonymised" for model in models)
-    further = further_recordings(originals, number if repeats else 1, folders[1:])
-    transform = None
-    if protectors:
-        repeated = RepeatedTransform(protectors, draw_names(further))
-        transform = CachedTransform(repeated, Path(cache) / "protected")
-    extraction = _Extraction(pairs, AnonymiserDraws(), transform, cache, max(workers, cores()), progress, scheduler)
-    extraction.side(encoder, 0)  # cached before the anonymiser is run, which may take long
-    runs = without_repeats(pairs[0][1], further, transform, encoder.sample_rate)
-    if runs.deterministic:
-        say("the anonymiser gives the same speech again, so it is run once")
-    extraction = replace(extraction, draws=runs)
-    retrained = [] if extractor_anonymised is None else [_load_retrained(extractor_anonymised, extraction)]
-    tuning = _Tuning(replace(training or TrainingSettings(), seed=run.seed), effort, say)
-    tuned_here = backends is None and informed and not retrained
-    if tuned_here and scheduler is None and tuning.keeps_trunk(extraction):
-        extraction = replace(extraction, split=split_extractor(encoder, Path(cache) / "outputs"))
-    encoded: list[list[EncodedSpeech]] = []
-    left_out: list[str] = []
-    for fold in extraction.by_fold():
-        speech = [EncodedSpeech(encoder.name, *fold.sides(encoder))]
-        speech += [EncodedSpeech(each.name, None, fold.side(each, 1), "anonymised") for each in retrained]
-        if backends is None:
-            speech += encode_further(encoder, effort, fold.sides, pool=pools_crops(effort))
-            left_out = []
-            if tuned_here:
-                tuned, left_out = tuning.encode(encoder, fold)
-                speech += tuned
-            untried = other_encoders(encoder.name)
-            if effort == "standard" and untried:
-                left_out.append(f"encoders {', '.join(untried)}: --effort full")
-        encoded.append(speech)
-    recordings = {utterance.id: str(utterance.path) for _, protected in pairs for utterance in protected}
-    settings = replace(settings, deterministic=runs.deterministic, row_processes=cores())
-    with naming_file(str(protect or folders[0])):
-        result = audit_folds(encoded, settings, progress("attackers", "rows"), recordings)
+    if run.cache is None:
+        raise UsageError("an audit keeps embeddings and trained encoders in a folder; expected a run with a cache")
+    dataset = options.dataset or file_name_text(Path(speech.path).stem)
+    options = replace(options, system=options.system or speech.system, dataset=dataset)
+    run = replace(run, cache=Path(run.cache))
+    draws, protectors = plan_draws(speech.folders, speech.protector, options, run.seed)
+    folds = _split(speech, options, run.seed)
+    compared = _check(speech, run)
+    encoder = load_extractor(options.extractor)
+    recogniser = select_recogniser(options.recogniser, speech.parts, run)
+    speech, protected = _protect(speech, folds, protectors, draws, encoder.sample_rate, options, run)
+    card = protector_card(speech.protector) if speech.protector else release_card(*protected.released(speech), run.say)
+    embedded = _embed(protected, encoder)
+    encoded, left_out = _train(embedded, encoder, options)
+    with naming_file(str(speech.protector or speech.folders[0])):
+        result = audit_folds(
+            encoded,
+            options,
+            run,
+            processes=cores(),
+            deterministic=embedded.draws.deterministic,
+            recordings={utterance.id: str(utterance.path) for _, fold in embedded.folds for utterance in fold},
+        )
     rows = result.rows if compared is None else with_pair_flags(result.rows, compared)
-    rows = tuple(with_refusal_flags(rows, refused))
-    utility: list[Evaluation] = []
+    utility = []
     if recogniser is not None:
-        protected = usable.replaced(folders[0]) if transform is None else transform
-        cached = CachedRecogniser(recogniser, Path(cache) / "heard")
-        utility = measure_word_errors(usable, protected, corpus, recognition, cached, options, run, progress, say)
-    return replace(result, rows=rows, left_out=(*result.left_out, *left_out), protector=card, utility=tuple(utility))
+        changed = speech.corpus.replaced(speech.folders[0]) if embedded.transform is None else embedded.transform
+        utility = measure_word_errors(speech, changed, CachedRecogniser(recogniser, run.cache / "heard"), options, run)
+    return replace(
+        result,
+        rows=tuple(with_refusal_flags(rows, speech.left_out)),
+        left_out=(*result.left_out, *left_out),
+        protector=card,
+        utility=tuple(utility),
+    )
 
 
-def _split(
-    corpus: Corpus, path: str | Path, folds: int | None, seed: int, cutting: TrialSegments | None
-) -> tuple[Corpus, ...]:
+def _split(speech: AuditedSpeech, options: AuditOptions, seed: int) -> tuple[Corpus, ...]:
     """Return the corpus in each fold of people, with trials cut where asked."""
     try:
-        corpora = split_people(corpus, folds, seed)
+        corpora = split_people(speech.corpus, options.folds, seed)
     except InputError as error:
-        raise InputError(error.reason, path=path) from None
+        raise InputError(error.reason, path=speech.path) from None
     for fold in corpora:
-        check_trainable(fold, path)
-    if cutting is None:
+        check_trainable(fold, speech.path)
+    if options.segments is None:
         return corpora
-    segments = read_segments(cutting.segments)
-    return tuple(fold.cut(segments, cutting.pieces) for fold in corpora)
+    segments = read_segments(options.segments)
+    return tuple(fold.cut(segments, options.pieces) for fold in corpora)
 
 
-def _check_speech(
-    corpus: str | Path,
-    anonymised: str | Path | None,
-    refused: LeftOut,
-    progress: Callable[[str, str], Step],
-    say: Callable[[str], None],
-) -> PairReport | None:
+def _check(speech: AuditedSpeech, run: Run) -> PairReport | None:
     """Refuse speech that `doctor` finds problems in, say what is good to know, and return what pairs have in common."""
     lister = "zeroevidence doctor --corpus"
-    report = examine_speech(corpus, anonymised, left_out=refused.names, workers=cores(), progress=progress)
+    released = speech.folders[0] if speech.folders else None
+    report = examine_speech(speech.rows, released, speech.left_out.names, replace(run, cores=cores()))
     if report.problems:
         raise InputError.of(list(report.problems), lister)
     for note in report.notes[:_SHOWN_NOTES]:
-        say(f"note: {note}")
+        run.say(f"note: {note}")
     if len(report.notes) > _SHOWN_NOTES:
-        say(f"note: {len(report.notes) - _SHOWN_NOTES} more notes, which `{lister}` lists")
+        run.say(f"note: {len(report.notes) - _SHOWN_NOTES} more notes, which `{lister}` lists")
     return report.pairs
 
 
-def _load_retrained(name: str | Path, extraction: _Extraction) -> Extractor:
+def _protect(
+    speech: AuditedSpeech,
+    folds: tuple[Corpus, ...],
+    protectors: Sequence[VoiceTransform],
+    draws: int,
+    rate: int,
+    options: AuditOptions,
+    run: Run,
+) -> tuple[AuditedSpeech, _ProtectedFolds]:
+    """Return the speech that the protection does not refuse, and both kinds of it in each fold of people."""
+    assert run.cache is not None
+    cache = run.cache / "protected"
+    if protectors and any(part.role == "recogniser" for part in speech.parts):  # it may refuse recordings
+        kept = CachedTransform(protectors[0], cache)
+        refused = try_protection(speech.corpus, kept, rate, replace(run, cores=cores()))
+        speech = speech.without(refused)
+        folds = _split(speech, options, run.seed)
+    if speech.left_out:
+        run.say(f"note: {speech.left_out}")
+    repeats = any(model.enrolment == "anonymised" for model in options.threat_models())
+    further = further_recordings(folds, draws if repeats else 1, speech.folders[1:])
+    transform = CachedTransform(RepeatedTransform(protectors, draw_names(further)), cache) if protectors else None
+    pairs = tuple((fold, fold.replaced(speech.folders[0]) if speech.folders else fold) for fold in folds)
+    reading = replace(run, cores=max(run.cores, cores()))
+    return speech, _ProtectedFolds(pairs, transform, reading, AnonymiserDraws(further))
+
+
+def _embed(protected: _ProtectedFolds, encoder: Extractor) -> _ProtectedFolds:
+    """Embed the original speech, and leave out further draws of an anonymiser that gives the same speech again."""
+    folds, say = protected.folds, protected.run.say
+    if len(folds) > 1:
+        people = len(folds[0][0].speakers)
+        say(f"cross-validation: {people} people in {len(folds)} folds, so attackers learn {len(folds)} times")
+    protected.side(encoder, 0)  # cached before the anonymiser is run, which may take long
+    draws = without_repeats(folds[0][1], protected.draws.recordings, protected.transform, encoder.sample_rate)
+    if draws.deterministic:
+        say("the anonymiser gives the same speech again, so it is run once")
+    return replace(protected, draws=draws)
+
+
+def _train(
+    protected: _ProtectedFolds, encoder: Extractor, options: AuditOptions
+) -> tuple[list[list[EncodedSpeech]], list[str]]:
+    """Return the speech of each fold by every encoder, also by those that learn from it, and what was left out."""
+    further = options.extractor_anonymised
+    retrained = [] if further is None else [_load_retrained(further, protected)]
+    informed = any(required_speech(model) == {"anonymised"} for model in options.threat_models())
+    tuned_here = options.backends is None and informed and not retrained
+    if tuned_here and protected.run.scheduler is None and _keeps_trunk(protected, options):
+        assert protected.run.cache is not None
+        protected = replace(protected, split=split_extractor(encoder, protected.run.cache / "outputs"))
+    encoded: list[list[EncodedSpeech]] = []
+    left_out: list[str] = []
+    for fold in protected.by_fold():
+        speech = [EncodedSpeech(encoder.name, *fold.sides(encoder))]
+        speech += [EncodedSpeech(each.name, None, fold.side(each, 1), "anonymised") for each in retrained]
+        if options.backends is None:
+            speech += encode_further(encoder, options.effort, fold.sides, pool=pools_crops(options.effort))
+            left_out = []
+            if tuned_here:
+                tuned, left_out = _fine_tune(encoder, fold, options)
+                speech += tuned
+            untried = other_encoders(encoder.name)
+            if options.effort == "standard" and untried:
+                left_out.append(f"encoders {', '.join(untried)}: --effort full")
+        encoded.append(speech)
+    return encoded, left_out
+
+
+def _load_retrained(name: str | Path, protected: _ProtectedFolds) -> Extractor:
     """Return an encoder that the user trained on such speech; refused where it was trained on evaluated people."""
     encoder = load_extractor(name)
     if isinstance(encoder, OnnxExtractor):
-        utterances = [utterance for _, speech in extraction.folds for utterance in speech]
+        utterances = [utterance for _, speech in protected.folds for utterance in speech]
         refuse_shared(encoder.card, {utterance.speaker for utterance in utterances if utterance.split == "eval"})
     return encoder
 
 
-@dataclass(frozen=True, slots=True)
-class _Tuning:
-    """Fine-tuning of encoders on the training people of the audit."""
+def _keeps_trunk(protected: _ProtectedFolds, options: AuditOptions) -> bool:
+    """Return whether encoders are trained, and only behind their trunks."""
+    if options.effort == "quick" or too_few(protected.fewest_training_people) is not None:
+        return False
+    try:
+        _, place = training_loop(None)
+    except MissingExtra:
+        return False
+    return options.training.filled("all" if options.effort == "full" else usual_scope(place)).scope == "last"
 
-    settings: TrainingSettings
-    effort: Effort
-    say: Callable[[str], None]
 
-    def keeps_trunk(self, extraction: _Extraction) -> bool:
-        """Return whether encoders are trained, and only behind their trunks."""
-        if self.effort == "quick" or too_few(extraction.fewest_training_people) is not None:
-            return False
-        try:
-            _, place = training_loop(None)
-        except MissingExtra:
-            return False
-        return self.settings.filled("all" if self.effort == "full" else usual_scope(place)).scope == "last"
-
-    def encode(self, encoder: Extractor, fold: _Extraction) -> tuple[list[EncodedSpeech], list[str]]:
-        """Return the speech by fine-tuned encoders, and what was left out."""
-        if self.effort == "quick":
-            return [], ["fine-tuning the encoder on anonymised speech: --effort standard"]
-        reason = too_few(fold.fewest_training_people)
-        if reason is not None:
-            return [], [f"fine-tuning {encoder.name}: {reason}"]
-        speech, left_out, draws = fold.folds[fold.number][1], list[str](), fold.draws
-        if own_draw_is_closer(fold.side(encoder, 1)):
-            draws = AnonymiserDraws()
-            left_out.append(
-                "fine-tuning on further draws: development trials are closer to enrolment of their own draw, as where "
-                "something is drawn for each speaker"
-            )
-        tuner = FineTuner(
-            [*speech, *draws.training(speech)],
-            fold.transform,
-            self.effort,
-            Run(cores=fold.workers, cache=Path(fold.cache), progress=fold.progress, say=self.say),
-            self.settings,
-            (fold.number + 1, len(fold.folds)),
-            draws.number,
+def _fine_tune(
+    encoder: Extractor, fold: _ProtectedFolds, options: AuditOptions
+) -> tuple[list[EncodedSpeech], list[str]]:
+    """Return the speech of a fold by encoders that were fine-tuned on its training people, and what was left out."""
+    if options.effort == "quick":
+        return [], ["fine-tuning the encoder on anonymised speech: --effort standard"]
+    reason = too_few(fold.fewest_training_people)
+    if reason is not None:
+        return [], [f"fine-tuning {encoder.name}: {reason}"]
+    speech, left_out, draws = fold.folds[fold.number][1], list[str](), fold.draws
+    if own_draw_is_closer(fold.side(encoder, 1)):
+        draws = AnonymiserDraws()
+        left_out.append(
+            "fine-tuning on further draws: development trials are closer to enrolment of their own draw, as where "
+            "something is drawn for each speaker"
         )
-        encoded: list[EncodedSpeech] = []
-        further = other_encoders(encoder.name) if self.effort == "full" else []
-        for each in [encoder, *map(load_extractor, further)]:
-            trunk = None if fold.split is None or each is not encoder else fold.split.trunk
-            tuned = tuner(each, None if trunk is None else trunk.outputs)
-            if tuned.card is None:
-                left_out.append(f"fine-tuning {each.name}: {tuned.reason}")
-                continue
-            left_out += [f"every weight of {each.name}: {tuned.further}"] if tuned.further else []
-            name, trained = f"{each.name}-trained", load_extractor(tuned.card)
-            side = fold.side(trained if trunk is None else with_trunk(tuned.card, trunk), 1)
-            encoded.append(EncodedSpeech(name, None, side, "anonymised", learned=tuned.learned))
-            for crops in with_crops(trained) if pools_crops(self.effort) else ():
-                side = fold.side(crops, 1)
-                encoded.append(EncodedSpeech(f"{name}{SUFFIX}", None, side, "anonymised", CROP_STEPS, tuned.learned))
-        return encoded, left_out
+    tuner = FineTuner(
+        [*speech, *draws.training(speech)],
+        fold.transform,
+        options.effort,
+        replace(fold.run, scheduler=None),
+        replace(options.training, seed=fold.run.seed),
+        (fold.number + 1, len(fold.folds)),
+        draws.number,
+    )
+    encoded: list[EncodedSpeech] = []
+    further = other_encoders(encoder.name) if options.effort == "full" else []
+    for each in [encoder, *map(load_extractor, further)]:
+        trunk = None if fold.split is None or each is not encoder else fold.split.trunk
+        tuned = tuner(each, None if trunk is None else trunk.outputs)
+        if tuned.card is None:
+            left_out.append(f"fine-tuning {each.name}: {tuned.reason}")
+            continue
+        left_out += [f"every weight of {each.name}: {tuned.further}"] if tuned.further else []
+        name, trained = f"{each.name}-trained", load_extractor(tuned.card)
+        side = fold.side(trained if trunk is None else with_trunk(tuned.card, trunk), 1)
+        encoded.append(EncodedSpeech(name, None, side, "anonymised", learned=tuned.learned))
+        for crops in with_crops(trained) if pools_crops(options.effort) else ():
+            side = fold.side(crops, 1)
+            encoded.append(EncodedSpeech(f"{name}{SUFFIX}", None, side, "anonymised", CROP_STEPS, tuned.learned))
+    return encoded, left_out
 
 
 @dataclass(frozen=True, slots=True)
-class _Extraction:
-    """Both kinds of speech, and how they are embedded."""
+class _ProtectedFolds:
+    """Original and protected speech in each fold of people, and what embeds them."""
 
     folds: tuple[tuple[Corpus, Corpus], ...]  # original and protected speech with the roles of each fold
+    transform: VoiceTransform | None  # protects the second, where it is not protected yet
+    run: Run  # its cores are threads that read, protect and embed
     draws: AnonymiserDraws
-    transform: Any
-    cache: str | Path
-    workers: int  # threads that read, protect and embed
-    progress: Callable[[str, str], Step]
-    scheduler: Any = None  # of a cluster
     number: int = 0  # of the current fold
     embedded: dict[tuple[str, int], Embeddings] = field(default_factory=dict)
     split: SplitExtractor | None = None  # the encoder in two parts, where it will be trained behind its trunk
@@ -345,8 +284,12 @@ class _Extraction:
         """The number of training people, in the fold that has fewest."""
         return min(len({utterance.speaker for utterance in speech.select("train")}) for _, speech in self.folds)
 
-    def by_fold(self) -> list[_Extraction]:
-        """Return the extraction of each fold of people; embeddings are shared."""
+    def released(self, speech: AuditedSpeech) -> tuple[str | Path, list[Path]]:
+        """Return the folder of the release, and its recordings."""
+        return speech.folders[0], [utterance.path for utterance in self.folds[0][1]]
+
+    def by_fold(self) -> list[_ProtectedFolds]:
+        """Return the speech of each fold of people; embeddings are shared."""
         return [replace(self, number=number) for number in range(len(self.folds))]
 
     def sides(self, encoder: Extractor) -> tuple[EmbeddingSets, EmbeddingSets]:
@@ -370,8 +313,7 @@ class _Extraction:
         further = [utterance for draw in self.draws.recordings for utterance in draw.values()] if which else []
         speech = [*utterances.values(), *further]
         transform = self.transform if which else None
-        run = Run(cores=self.workers, cache=Path(self.cache), progress=self.progress, scheduler=self.scheduler)
-        network = device_network(encoder) if self.scheduler is None and has_gpu() else None
+        network = device_network(encoder) if self.run.scheduler is None and has_gpu() else None
         if network is not None and isinstance(encoder, OnnxExtractor | CropExtractor):
-            return extract_on_device(speech, encoder, network, transform=transform, title=title, run=run)
-        return extract(speech, encoder, transform=transform, title=title, run=run)
+            return extract_on_device(speech, encoder, network, transform=transform, title=title, run=self.run)
+        return extract(speech, encoder, transform=transform, title=title, run=self.run)

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from zeroevidence.attack.attackers import AttackerCard
-from zeroevidence.attack.backends import BackendLike
-from zeroevidence.attack.ladder import Adapter, Effort
-from zeroevidence.auditing.attack_plan import AttackPlan, AttackRows, AttackSettings, CalibratedOn
+import numpy as np
+
+from zeroevidence._typing import FloatArray
+from zeroevidence.attack.attackers import UNPROTECTED_SPEECH, AttackerCard, find_attacker
+from zeroevidence.attack.cues import CUES
+from zeroevidence.attack.ladder import LADDER
+from zeroevidence.auditing.attack_plan import AttackPlan, AttackRows
 from zeroevidence.auditing.embedding_sets import EmbeddingSets, draw_sets
 from zeroevidence.auditing.encoded_speech import ALL_CUES, EncodedSpeech, LearningCurve, check_same_people
+from zeroevidence.auditing.options import AuditOptions
 from zeroevidence.auditing.protocol_attack import ProtocolResults, try_protocols
 from zeroevidence.auditing.row_flags import (
     draw_flags,
@@ -29,23 +34,14 @@ from zeroevidence.auditing.row_flags import (
 from zeroevidence.auditing.step_attack import FailedAttack
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.formats.attack_scores import AttackScores
-from zeroevidence.data.threat import ThreatModel
 from zeroevidence.errors import UsageError
-from zeroevidence.evaluation import Evaluation, Finding, Options, findings, flag_rows
+from zeroevidence.evaluation import Evaluation, Finding, findings, flag_rows
 from zeroevidence.evaluation.rows.flags import flag
 from zeroevidence.protect.release import ProtectorCard
-from zeroevidence.run import Run, Step
+from zeroevidence.run import Run
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-import time
-
-import numpy as np
-
-from zeroevidence._typing import FloatArray
-from zeroevidence.attack.attackers import UNPROTECTED_SPEECH, find_attacker
-from zeroevidence.attack.cues import CUES
-from zeroevidence.attack.ladder import LADDER
 
 WITHOUT_VOICE = ("background", "channel")  # cues in which no voice is heard
 CONTROL = f"cue:{'+'.join(WITHOUT_VOICE)}"
@@ -91,8 +87,9 @@ class Audit:
 
     Examples
     --------
+    >>> from zeroevidence.evaluation import Options
     >>> from zeroevidence.sample import sample_audit
-    >>> result = sample_audit("pitch", options=Options(intervals=0, null=0))
+    >>> result = sample_audit("pitch", Options(intervals=0, null=0))
     >>> [row.about.role for row in result.rows]
     ['control', 'floor', 'attack', 'attack', 'attack']
     >>> result.finding.level
@@ -155,22 +152,12 @@ def _shown_by(module: str) -> Any:
 def audit(
     original: EmbeddingSets | Embeddings,
     anonymised: EmbeddingSets | Embeddings,
+    options: AuditOptions = AuditOptions(),
     *,
-    folds: int | None = None,
-    attackers: Sequence[str | ThreatModel] | None = None,
-    effort: Effort = "standard",
-    backends: Sequence[BackendLike] | None = None,
     encoders: Sequence[EncodedSpeech] = (),
     draws: Sequence[Embeddings] = (),
-    options: Options = Options(),
-    run: Run = Run(),
-    system: str = "anonymised",
-    dataset: str = "",
     extractor: str = "embeddings",
-    adapter: Adapter | None = None,
-    calibration: CalibratedOn = "matched",
-    workers: int = 1,
-    progress: Step | None = None,
+    run: Run = Run(),
 ) -> Audit:
     """Attack anonymised speech with every attacker on every step, beside the bounds `unprotected` and `random`.
 
@@ -183,51 +170,32 @@ def audit(
         name.
     anonymised
         Embeddings of the same people after protection, by the same extractor.
-    folds
-        Cross-validation over people, of `Embeddings`: how many folds, 0 for one split. By default three for fewer than
-        30 people, and one split for more.
-    attackers
-        Names of registered attackers or threat models; by default the usual ones.
-    effort
-        How far to climb the ladder.
-    backends
-        Only these back-ends instead of the ladder, by name or as unfitted estimators.
+    options
+        What is tried, and how it is measured.
     encoders
         The same speech by further encoders.
     draws
         Embeddings of the recordings to train on and to enrol, under the same identifiers, from further runs of the
         anonymiser.
-    options
-        How to measure.
-    run
-        Seed and level.
-    system
-        Label of the protection.
-    dataset
-        Label of the corpus.
     extractor
         Label of the embedding extractor.
-    adapter
-        The unfitted network of steps that have one.
-    calibration
-        ``matched``: on the sides that are evaluated; ``attacker``: on the development speech that the attacker has.
-    workers
-        Processes for the resampling.
-    progress
-        Called with the number of rows done and of all.
+    run
+        How it is carried out; its cores are processes for the resampling.
 
     Examples
     --------
+    >>> from zeroevidence.evaluation import Options
     >>> from zeroevidence.sample import sample_sets
     >>> sides = sample_sets("original"), sample_sets("mcadams")
-    >>> result = audit(*sides, effort="quick", options=Options(intervals=0, null=0))
+    >>> quick = AuditOptions(effort="quick", measuring=Options(intervals=0, null=0))
+    >>> result = audit(*sides, quick)
     >>> result.strongest.about.threat.name
     'semi-informed'
     """
-    settings = AttackSettings(attackers, effort, backends, options, run, system, dataset, adapter, calibration, workers)
-    sides = _sides(original, anonymised, encoders, folds, run.seed)
+    options = replace(options, system=options.system or "anonymised")
+    sides = _sides(original, anonymised, encoders, options.folds, run.seed)
     first = [EncodedSpeech(extractor, before, after.with_draws(draws)) for before, after in sides]
-    return audit_folds([[encoder, *encoders] for encoder in first], settings, progress)
+    return audit_folds([[encoder, *encoders] for encoder in first], options, run)
 
 
 def _sides(
@@ -249,23 +217,39 @@ def _sides(
 
 def audit_folds(
     folds: list[list[EncodedSpeech]],
-    settings: AttackSettings,
-    progress: Step | None,
+    options: AuditOptions,
+    run: Run = Run(),
+    *,
+    processes: int = 1,
+    deterministic: bool = False,
     recordings: Mapping[str, str] = MappingProxyType({}),
 ) -> Audit:
     """`audit` for each fold of people, with the same encoders in each.
 
-    `recordings` holds, by name, the recordings of trials that are parts of one.
+    Parameters
+    ----------
+    folds
+        The speech of each fold by each encoder.
+    options
+        What is tried, and how it is measured.
+    run
+        How it is carried out; its cores are processes for the resampling.
+    processes
+        Processes that evaluate many rows side by side.
+    deterministic
+        Whether a second run of the anonymiser gave the same speech.
+    recordings
+        By name, the recordings of trials that are parts of one.
     """
     for encoders in folds:
         check_same_people(encoders)
-    steps, left_out = settings.steps(min(len(encoders[0].anonymised.speakers("train")) for encoders in folds))
-    plan = AttackPlan(folds, steps, settings.threat_models(), settings)
-    results = plan.run(progress)
+    steps, left_out = options.steps(min(len(encoders[0].anonymised.speakers("train")) for encoders in folds))
+    plan = AttackPlan(folds, steps, options.threat_models(), options, run, processes, deterministic)
+    results = plan.carry_out()
     costs = {step.name: step.cost for step in steps}
-    change = shared_change([encoders[0] for encoders in folds], settings.run.seed, recordings)
+    change = shared_change([encoders[0] for encoders in folds], run.seed, recordings)
     cues = [encoder for encoders in folds for encoder in encoders if encoder.name == ALL_CUES]
-    control = room_control(without_voice(cues), settings)
+    control = room_control(without_voice(cues), options, run)
     failed = (*results.failed, *control.failed)
     rows = with_step_flags(flag_rows([*results.rows, *control.rows]), costs)
     sessions = session_flags([encoders[0].anonymised for encoders in folds])
@@ -280,7 +264,7 @@ def audit_folds(
     rows[number] = with_curve(strongest, protocols.over_enrolment, "alid_over_enrolment", "enrolment-pays")
     rows += protocols.rows.rows
     attacks = *results.attacks, *control.attacks, *protocols.rows.attacks
-    if settings.effort == "standard" and settings.backends is None:
+    if options.effort == "standard" and options.backends is None:
         left_out = (*left_out, "other protocols (what is enrolled, tried and searched): --effort full")
     return Audit(
         tuple(rows),
@@ -297,26 +281,28 @@ def audit_folds(
 def _protocols(plan: AttackPlan, results: AttackRows, strongest: int) -> ProtocolResults:
     """Return the strongest attacker under other protocols, with full effort."""
     model = results.rows[strongest].about.threat
-    if plan.settings.effort != "full" or model is None:
+    if plan.options.effort != "full" or model is None:
         return ProtocolResults()
     return try_protocols(plan, model, results.attacks[strongest])
 
 
-def room_control(folds: Sequence[EncodedSpeech], settings: AttackSettings) -> AttackRows:
+def room_control(folds: Sequence[EncodedSpeech], options: AuditOptions, run: Run = Run()) -> AttackRows:
     """Return the rows of the control: original speech, then protected speech, each compared with itself.
 
     Parameters
     ----------
     folds
         Cues without a voice of both kinds of speech in each fold of people; without any there are no rows.
-    settings
-        Settings of the attacks.
+    options
+        How it is measured.
+    run
+        How it is carried out.
     """
     results = AttackRows()
     if not folds:
         return results
     step, informed = LADDER.find(_STEP), find_attacker("semi-informed")
-    plan = AttackPlan([[cues] for cues in folds], [step], [informed], settings)
+    plan = AttackPlan([[cues] for cues in folds], [step], [informed], options, run)
     for model in (UNPROTECTED_SPEECH, informed):
         started = time.perf_counter()
         result = plan.attack(0, step, model)

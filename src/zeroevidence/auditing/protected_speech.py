@@ -15,14 +15,17 @@ from zeroevidence.attack.extractors.extract import has_gpu
 from zeroevidence.attack.ladder import Effort
 from zeroevidence.attack.parallel import compute_ahead
 from zeroevidence.auditing.embedding_sets import EmbeddingSets, rows_of
+from zeroevidence.auditing.options import AuditOptions
 from zeroevidence.data.audio import load_speech
 from zeroevidence.data.corpus import Corpus, Utterance
 from zeroevidence.data.embeddings import Embeddings, mated_rows, require_speakers
-from zeroevidence.data.formats.corpora import read_corpus
+from zeroevidence.data.formats.corpora import to_corpus
+from zeroevidence.data.formats.corpus_files import CorpusRows, read_files
 from zeroevidence.data.waves import Wave
 from zeroevidence.errors import InputError, UsageError
-from zeroevidence.protect.release import CARD, refused_recordings
-from zeroevidence.run import Step
+from zeroevidence.protect.release import CARD, protector_card, read_card, refused_recordings
+from zeroevidence.protect.voices import ProtectorPart, seeded_protectors
+from zeroevidence.run import Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,29 +77,75 @@ are 2 trials of people who are not enrolled without it
         return f"{sentence}, and so {trials} of people who are not enrolled without {'it' if one else 'them'}"
 
 
-def read_usable(path: str | Path, folders: Sequence[str | Path]) -> tuple[Corpus, LeftOut]:
-    """Return a corpus without what the protection refused, and what that is.
+@dataclass(frozen=True, slots=True)
+class AuditedSpeech:
+    """Original speech and how it was or will be protected, as `read_speech` gives it.
 
     Parameters
     ----------
     path
-        The original speech.
+        Folder or table of the original speech.
+    rows
+        Its files, as they were read.
+    corpus
+        The original speech, without what the protection refused.
+    left_out
+        What that is.
     folders
-        Folders of its anonymised speech; what one of them lists as refused and does not hold is left out.
+        Folders of anonymised speech; the first was released, the others are further runs of the same anonymiser.
+    protector
+        Name of the protector of voices that protects it.
     """
-    corpus = read_corpus(path, draw=False)
-    left_out = find_left_out(corpus, folders)
-    return without(corpus, left_out), left_out
+
+    path: str | Path
+    rows: CorpusRows
+    corpus: Corpus
+    left_out: LeftOut
+    folders: tuple[str | Path, ...] = ()
+    protector: str | None = None
+
+    @property
+    def system(self) -> str:
+        """The name of the protection."""
+        return self.protector or Path(self.folders[0]).name
+
+    @property
+    def parts(self) -> tuple[ProtectorPart, ...]:
+        """Models and programs of the protection, as far as they are known."""
+        card = read_card(self.folders[0]) if self.protector is None else protector_card(self.protector)
+        return () if card is None else card.parts
+
+    def without(self, left_out: LeftOut) -> AuditedSpeech:
+        """Return the speech without what is left out."""
+        if not left_out:
+            return replace(self, left_out=left_out)
+        kept = self.corpus.only(each for each in self.corpus if each.id not in left_out.names)
+        return replace(self, corpus=kept, left_out=left_out)
 
 
-def without(corpus: Corpus, left_out: LeftOut) -> Corpus:
-    """Return a corpus without what is left out."""
-    return corpus.only(each for each in corpus if each.id not in left_out.names) if left_out else corpus
+def read_speech(
+    path: str | Path, anonymised: str | Path | Sequence[str | Path] = (), protector: str | None = None
+) -> AuditedSpeech:
+    """Read a corpus, and leave out what the protection refused.
+
+    Parameters
+    ----------
+    path
+        A folder speaker/utterance.wav, a Kaldi data folder, or a table with utterance, speaker and path.
+    anonymised
+        A folder with the same utterances as an anonymiser wrote them, or several, of which the first was released;
+        what one of them lists as refused and does not hold is left out.
+    protector
+        The name of a protector of voices, instead of `anonymised`.
+    """
+    folders = (anonymised,) if isinstance(anonymised, (str, Path)) else tuple(anonymised)
+    rows = read_files(path)
+    corpus = to_corpus(rows, path)
+    speech = AuditedSpeech(path, rows, corpus, LeftOut(), folders, protector)
+    return speech.without(find_left_out(corpus, folders))
 
 
-def try_protection(
-    corpus: Corpus, transform: VoiceTransform, rate: int, workers: int, progress: Step | None
-) -> LeftOut:
+def try_protection(corpus: Corpus, transform: VoiceTransform, rate: int, run: Run) -> LeftOut:
     """Return what a protector refuses of a corpus, by running it on every recording.
 
     Parameters
@@ -107,11 +156,10 @@ def try_protection(
         The protector; what it gives should be cached, as it is asked for again.
     rate
         Sampling rate at which speech is protected.
-    workers
-        Threads.
-    progress
-        Called with the number of recordings that are done, and of all.
+    run
+        Its cores are threads.
     """
+    step = run.progress("protecting", "recordings")
 
     def refuses(utterance: Utterance) -> bool:
         wave = load_speech(utterance, rate).wave
@@ -123,12 +171,11 @@ def try_protection(
 
     refused = set()
     for number, (utterance, is_refused) in enumerate(
-        zip(corpus, compute_ahead(refuses, corpus, workers), strict=True), start=1
+        zip(corpus, compute_ahead(refuses, corpus, run.cores), strict=True), start=1
     ):
         if is_refused:
             refused.add(utterance.id)
-        if progress is not None:
-            progress(number, len(corpus))
+        step(number, len(corpus))
     return _left_out(corpus, refused, listed=False)
 
 
@@ -211,26 +258,34 @@ def draw_names(recordings: Sequence[Mapping[str, Utterance]]) -> dict[str, tuple
     return {each.id: (draw, name) for draw, speech in enumerate(recordings, 1) for name, each in speech.items()}
 
 
-def number_of_draws(asked: int | None, folders: int, effort: Effort) -> int:
-    """Return how many draws there are to be, the release included.
+def plan_draws(
+    folders: Sequence[str | Path], protector: str | None, options: AuditOptions, seed: int
+) -> tuple[int, Sequence[VoiceTransform]]:
+    """Return how many draws there are to be, the release included, and what makes each of them here.
 
     Parameters
     ----------
-    asked
-        What the user asked for; None for what is usual.
     folders
-        Number of folders of anonymised speech; 0 where the anonymiser can be run.
-    effort
-        Effort of the attackers.
+        Folders of anonymised speech.
+    protector
+        Name of the protector instead, which can be run.
+    options
+        The draws that the user asked for, or the effort of the attackers.
+    seed
+        Of the protector.
     """
-    if not folders:
-        return usual_draws(effort) if asked is None else asked
-    if asked is not None and asked > folders:
+    asked, number = options.draws, len(folders)
+    if bool(folders) == (protector is not None):
+        raise UsageError("expected either a folder of anonymised speech or a protector, and not both")
+    if protector is not None:
+        draws = usual_draws(options.effort) if asked is None else asked
+        return draws, seeded_protectors(protector, seed, draws)
+    if asked is not None and asked > number:
         raise UsageError(
-            f"{asked} draws of {folders} folder{'s'[: folders > 1]} of anonymised speech; expected a folder for each "
+            f"{asked} draws of {number} folder{'s'[: number > 1]} of anonymised speech; expected a folder for each "
             "draw, or a protector that can be run"
         )
-    return folders if asked is None else asked
+    return number if asked is None else asked, ()
 
 
 def further_recordings(

@@ -84,9 +84,7 @@ class _ProtocolAttack:
 
     def _fold(self, number: int, fold: FoldResult, options: Sequence[ProtocolOption]) -> FoldResult:
         if fold.parts:
-            return fuse_parts(
-                [self._fold(number, part, options) for part in fold.parts], seed=self.plan.settings.run.seed
-            )
+            return fuse_parts([self._fold(number, part, options) for part in fold.parts], seed=self.plan.run.seed)
         sides = {side: changed(sets, options) for side, sets in self.plan.compared(number, self.model, fold).items()}
         tried = changed(self.plan.folds[number][0].sides()[self.model.trial], options)
         dev_enrol, dev_trial = (sides[side] for side in self.model.development)

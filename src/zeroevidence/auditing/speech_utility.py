@@ -28,7 +28,7 @@ from zeroevidence.evaluation.utility import UtilityRowSettings, utility_row, utt
 from zeroevidence.forking import cores
 from zeroevidence.measure.utility import PitchView
 from zeroevidence.protect.voices.speech_models import RECOGNISERS, Transcript, load_recogniser, recognise
-from zeroevidence.run import Run, Step
+from zeroevidence.run import Run, Step, no_step
 
 _FEWEST = 20  # frames of 10 ms with a voice on both sides, from which a correlation is computed
 
@@ -40,7 +40,6 @@ def evaluate_pitch(
     labels: Mapping[str, str] | None = None,
     options: Options = Options(),
     run: Run = Run(),
-    progress: Step | None = None,
 ) -> Evaluation:
     """Return the correlation of pitch before and after anonymisation, with an interval by speaker.
 
@@ -56,21 +55,19 @@ def evaluate_pitch(
         As in `evaluate_transcripts`.
     run
         As in `evaluate_transcripts`.
-    progress
-        Called with the number of utterances done and of all.
 
     Raises
     ------
     InputError
         When no utterance has enough voice.
     """
+    step = run.progress("tracking pitch", "utterances")
     pairs = utterance_pairs(original, anonymised)
     correlations = np.full(len(pairs), np.nan)
     for place, both in enumerate(pairs):
         tracks = [SpeechSignal(load_speech(utterance, RATE).wave).pitch for utterance in both]
         correlations[place] = pitch_correlation(*tracks)
-        if progress is not None:
-            progress(place + 1, len(pairs))
+        step(place + 1, len(pairs))
     rows = np.flatnonzero(~np.isnan(correlations))
     if not len(rows):
         raise InputError("no utterance has enough voice in both corpora; expected speech whose pitch can be followed")
@@ -144,7 +141,7 @@ def transcribe(
     utterances: Sequence[Utterance],
     load: Callable[[Utterance], Wave],
     recogniser: CachedRecogniser,
-    progress: Step | None,
+    step: Step,
 ) -> dict[str, Transcript]:
     """Return the transcript of each utterance.
 
@@ -156,7 +153,7 @@ def transcribe(
         Returns the speech of an utterance at 16 kHz.
     recogniser
         The recogniser.
-    progress
+    step
         Called with the number of utterances done and of all.
     """
     load_recogniser(recogniser.name)  # a missing package is reported before any work
@@ -165,12 +162,11 @@ def transcribe(
         utterances, compute_ahead(lambda each: recogniser(load(each)), utterances, cores()), strict=True
     ):
         transcripts[utterance.id] = transcript
-        if progress is not None:
-            progress(len(transcripts), len(utterances))
+        step(len(transcripts), len(utterances))
     return transcripts
 
 
-def run_recogniser(utterances: Sequence[Utterance], command: str, progress: Step | None = None) -> dict[str, str]:
+def run_recogniser(utterances: Sequence[Utterance], command: str, step: Step = no_step) -> dict[str, str]:
     """Return the text that a program recognises in each utterance, which it gets as 16-bit wav files at 16 kHz.
 
     Parameters
@@ -179,7 +175,7 @@ def run_recogniser(utterances: Sequence[Utterance], command: str, progress: Step
         The utterances.
     command
         Program and arguments, quoted as in a shell; no shell is used.
-    progress
+    step
         Called with the number of utterances done and of all.
 
     Raises
@@ -195,26 +191,22 @@ def run_recogniser(utterances: Sequence[Utterance], command: str, progress: Step
         raise UsageError(f"the recogniser {command!r} has to name {_ONE} or {_ALL} among its arguments")
     with tempfile.TemporaryDirectory(prefix="zeroevidence-") as folder:
         if kinds == [_ALL]:
-            return _run_on_list(utterances, arguments, Path(folder), progress)
+            return _run_on_list(utterances, arguments, Path(folder), step)
         texts = {}
         file = Path(folder, "utterance.wav")
         for done, utterance in enumerate(utterances, 1):
             write_audio(file, load_audio(utterance))
             texts[utterance.id] = " ".join(_run(arguments, (_ONE, file), utterance.id, _TIMEOUT).split())
-            if progress is not None:
-                progress(done, len(utterances))
+            step(done, len(utterances))
         return texts
 
 
-def _run_on_list(
-    utterances: Sequence[Utterance], arguments: list[str], folder: Path, progress: Step | None
-) -> dict[str, str]:
+def _run_on_list(utterances: Sequence[Utterance], arguments: list[str], folder: Path, step: Step) -> dict[str, str]:
     lines = []
     for done, utterance in enumerate(utterances, 1):
         write_audio(folder / f"{done}.wav", load_audio(utterance))
         lines.append(f"{utterance.id} {folder / f'{done}.wav'}\n")
-        if progress is not None:
-            progress(done, len(utterances))
+        step(done, len(utterances))
     listing, output = folder / "wav.scp", folder / "text"
     listing.write_text("".join(lines), encoding="utf-8")
     output.write_text(_run(arguments, (_ALL, listing), "all utterances", _TIMEOUT * len(utterances)), encoding="utf-8")

@@ -9,11 +9,12 @@ from __future__ import annotations
 import importlib.util
 import re
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from zeroevidence.attack.array_store import VoiceTransform, protect
+from zeroevidence.auditing.options import AuditOptions
+from zeroevidence.auditing.protected_speech import AuditedSpeech
 from zeroevidence.auditing.speech_utility import CachedRecogniser, transcribe
 from zeroevidence.data.audio import load_speech
 from zeroevidence.data.corpus import Corpus, Utterance, random_key
@@ -25,7 +26,6 @@ from zeroevidence.evaluation.rows.evaluation import Evaluation
 from zeroevidence.evaluation.rows.flags import flag
 from zeroevidence.evaluation.rows.setup import Options
 from zeroevidence.evaluation.utility import evaluate_transcripts, word_errors
-from zeroevidence.protect.release import protector_card, read_card
 from zeroevidence.protect.voices import ProtectorPart
 from zeroevidence.protect.voices.speech_models import RATE, RECOGNISERS, Transcript, load_recogniser
 from zeroevidence.run import Run, Step
@@ -53,26 +53,7 @@ _NO_WORD = re.compile(r"[^\w\s']|_")
 _LOOSE = re.compile(r"(?<!\w)'+|'+(?!\w)")
 
 
-@dataclass(frozen=True, slots=True)
-class RecogniserOptions:
-    """How an audit measures word errors.
-
-    Parameters
-    ----------
-    recogniser
-        Name of the recogniser, ``none`` to measure no word errors; by default one that is installed and no part of the
-        protection.
-    transcripts
-        File of what was said (Kaldi ``text``); by default the corpus is searched for it.
-    """
-
-    recogniser: str | None = None
-    transcripts: str | Path | None = None
-
-
-def select_recogniser(
-    options: RecogniserOptions, parts: Sequence[ProtectorPart], say: Callable[[str], None] = lambda _: None
-) -> str | None:
+def select_recogniser(asked: str | None, parts: Sequence[ProtectorPart], run: Run = Run()) -> str | None:
     """Return the recogniser that measures word errors: the one asked for, or the first that can.
 
     None where none is wanted, or, with a message, where none can: a recogniser that is not installed cannot, and one
@@ -80,12 +61,12 @@ def select_recogniser(
 
     Parameters
     ----------
-    options
-        What is asked for.
+    asked
+        Name of the recogniser, ``none`` for none, None for any.
     parts
         Models and programs of the protection, as far as they are known.
-    say
-        Called with messages.
+    run
+        Messages.
 
     Raises
     ------
@@ -94,7 +75,6 @@ def select_recogniser(
     MissingExtra
         Where the one asked for is not installed.
     """
-    asked = options.recogniser
     if asked == NO_RECOGNISER:
         return None
     excluded = {part.name for part in parts if part.role in ("recogniser", "encoder")}
@@ -106,7 +86,7 @@ def select_recogniser(
         return asked
     selected = next((name for name in PREFERRED if name not in excluded and _is_installed(name)), None)
     if selected is None:
-        say(
+        run.say(
             f"note: word errors of original and protected speech are not measured; pip install 'zeroevidence[{_EXTRA}]'"
             f" installs recognisers for it, and --recogniser {NO_RECOGNISER} says that none is wanted"
         )
@@ -134,55 +114,37 @@ def corpus_transcripts(corpus: Corpus, source: str | Path) -> dict[str, str]:
     return {each.id: said[each.id] for each in corpus if said.get(each.id, "").split()}
 
 
-def known_parts(protect: str | None, folders: Sequence[str | Path]) -> tuple[ProtectorPart, ...]:
-    """Return the models and programs of a protector, or of the one that wrote a folder, as far as they are known."""
-    card = read_card(folders[0]) if protect is None else protector_card(protect)
-    return () if card is None else card.parts
-
-
 def measure_word_errors(
-    original: Corpus,
+    speech: AuditedSpeech,
     anonymised: Corpus | VoiceTransform,
-    source: str | Path,
-    asked: RecogniserOptions,
     recogniser: CachedRecogniser,
-    options: Options,
-    run: Run,
-    progress: Callable[[str, str], Step | None],
-    say: Callable[[str], None],
+    options: AuditOptions,
+    run: Run = Run(),
 ) -> list[Evaluation]:
     """Return the word error rates beside an audit; none, and a message, where they cannot be measured unasked.
 
     Parameters
     ----------
-    original
-        The original speech.
+    speech
+        The original speech, whose folder may hold transcripts.
     anonymised
         The protected speech, or what protects the original.
-    source
-        Folder or table of the original, which may hold transcripts.
-    asked
-        What the user asked for.
     recogniser
         The recogniser (`select_recogniser`).
     options
-        Intervals.
+        What the user asked for.
     run
-        Seed and level.
-    progress
-        Called with a title and a unit, returns what is called with numbers done and of all.
-    say
-        Called with messages.
+        Seed, level, progress and messages.
     """
-    given, wanted = asked.transcripts, asked.recogniser is not None
-    said = corpus_transcripts(original, source) if given is None else read_transcripts(given)
+    given, wanted = options.transcripts, options.recogniser is not None
+    said = corpus_transcripts(speech.corpus, speech.path) if given is None else read_transcripts(given)
     most = SAMPLE if wanted else UNASKED_SAMPLE
     try:
-        return evaluate_word_errors(original, anonymised, said, recogniser, options, run, most=most, progress=progress)
+        return evaluate_word_errors(speech.corpus, anonymised, said, recogniser, options.measuring, most=most, run=run)
     except InputError as error:
         if wanted:
-            raise InputError(error.reason, path=error.path or given or source) from None
-        say(f"note: word errors are not measured: {error}")
+            raise InputError(error.reason, path=error.path or given or speech.path) from None
+        run.say(f"note: word errors are not measured: {error}")
         return []
 
 
@@ -192,10 +154,9 @@ def evaluate_word_errors(
     said: Mapping[str, str],
     recogniser: CachedRecogniser,
     options: Options = Options(),
-    run: Run = Run(),
     *,
     most: int = SAMPLE,
-    progress: Callable[[str, str], Step | None] = lambda title, units: None,  # noqa: ARG005
+    run: Run = Run(),
 ) -> list[Evaluation]:
     """Return the word error rates of original and of protected speech, of the same recordings.
 
@@ -213,20 +174,18 @@ def evaluate_word_errors(
         The recogniser.
     options
         Intervals.
-    run
-        Seed and level.
     most
         Recordings that are transcribed, drawn at random where there are more.
-    progress
-        Called with a title and a unit, returns what is called with numbers done and of all.
+    run
+        Seed, level and progress.
 
     Raises
     ------
     InputError
         Where there are no words to compare with.
     """
-    known = [each for each in original if not said or spoken_words(said.get(each.id, ""))]
-    sample = sorted(known, key=lambda each: random_key(f"{run.seed}:{each.id}"))[:most]
+    transcribed = [each for each in original if not said or spoken_words(said.get(each.id, ""))]
+    sample = sorted(transcribed, key=lambda each: random_key(f"{run.seed}:{each.id}"))[:most]
     protected = {each.id: each for each in anonymised} if isinstance(anonymised, Corpus) else {}
 
     def load_original(utterance: Utterance) -> Wave:
@@ -237,11 +196,12 @@ def evaluate_word_errors(
             return load_original(protected[utterance.id])
         return protect(load_original(utterance), RATE, utterance, anonymised)
 
-    def shown(speech: str) -> Step | None:
-        return progress(f"transcribing {speech} speech, {recogniser.name}", "utterances")
+    def step(speech: str) -> Step:
+        return run.progress(f"transcribing {speech} speech, {recogniser.name}", "utterances")
 
-    before = transcribe(sample, load_original, recogniser, shown("original"))
-    flags = [flag("heard-sample", count=len(sample), total=len(known))] if len(sample) < len(known) else []
+    before = transcribe(sample, load_original, recogniser, step("original"))
+    shortened = len(sample) < len(transcribed)
+    flags = [flag("heard-sample", count=len(sample), total=len(transcribed))] if shortened else []
     reference = said
     if not said:
         least = RECOGNISERS[recogniser.name].least_confidence
@@ -250,7 +210,7 @@ def evaluate_word_errors(
         flags.append(flag("reference-heard", count=len(sample), total=len(before)))
     if not sample:
         raise InputError("no words to compare with; expected transcripts, or speech that the recogniser understands")
-    after = transcribe(sample, load_protected, recogniser, shown("protected"))
+    after = transcribe(sample, load_protected, recogniser, step("protected"))
 
     def row(transcripts: Mapping[str, Transcript], speech: Training) -> Evaluation:
         texts = {each.id: closest_words(reference[each.id], transcripts[each.id].text) for each in sample}

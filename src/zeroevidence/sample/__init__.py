@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from zeroevidence.auditing import Audit, EmbeddingSets, EncodedSpeech, FineTuningHistory, audit
+from zeroevidence.auditing import Audit, AuditOptions, EmbeddingSets, EncodedSpeech, FineTuningHistory, audit
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.formats.vectors.read import write_embeddings
 from zeroevidence.data.threat import Material, threat_from_sides
@@ -17,7 +17,7 @@ from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import About, Options
 from zeroevidence.evaluation.score_files import ScoreFile
 from zeroevidence.protect.release import protector_card
-from zeroevidence.run import Step
+from zeroevidence.run import Run
 
 _HOME = Path(__file__).parent / "scores"
 _EMBEDDINGS = Path(__file__).parent / "audiomnist_ecapa.npz"
@@ -84,22 +84,14 @@ def _sets(file: Path, kind: str, only: np.ndarray | None = None) -> EmbeddingSet
 DEMO_OPTIONS = Options(intervals=400, null=100)  # done in seconds
 
 
-def sample_audit(protection: str = "mcadams", *, options: Options = Options(), progress: Step | None = None) -> Audit:
+def sample_audit(protection: str = "mcadams", *, options: Options = Options(), run: Run = Run()) -> Audit:
     """Return the audit of the bundled embeddings, protected by one of `PROTECTIONS`, with every attacker."""
-    result = audit(
-        sample_sets("original"),
-        sample_sets(protection),
-        backends=("cosine",),
-        options=options,
-        system=PROTECTIONS[protection],
-        dataset="audiomnist",
-        extractor=EXTRACTOR,
-        progress=progress,
-    )
-    return replace(result, protector=protector_card(PROTECTIONS[protection]))
+    sides = sample_sets("original"), sample_sets(protection)
+    asked = AuditOptions(backends=("cosine",), measuring=options, system=PROTECTIONS[protection], dataset="audiomnist")
+    return _audit(sides, asked, run, EXTRACTOR)
 
 
-def trained_audit(*, options: Options = Options(), progress: Step | None = None) -> Audit:
+def trained_audit(*, options: Options = Options(), run: Run = Run()) -> Audit:
     """Return the audit of sentences under three voice changes, with a pretrained and a fine-tuned encoder.
 
     Examples
@@ -110,10 +102,10 @@ def trained_audit(*, options: Options = Options(), progress: Step | None = None)
     ('semi-informed', True)
     """
     history = FineTuningHistory(people=60, recordings=480, epochs=30)
-    return _sentences_audit(sentence_sets, THREEFOLD, history, options, progress)
+    return _sentences_audit(sentence_sets, history, THREEFOLD, options, run)
 
 
-def cascade_audit(*, options: Options = Options(), progress: Step | None = None) -> Audit:
+def cascade_audit(*, options: Options = Options(), run: Run = Run()) -> Audit:
     """Return the audit of the same sentences as a cascade reads them, with the same attackers.
 
     Examples
@@ -123,29 +115,23 @@ def cascade_audit(*, options: Options = Options(), progress: Step | None = None)
     True
     """
     history = FineTuningHistory(people=59, recordings=389, epochs=8)
-    return _sentences_audit(cascade_sets, CASCADE, history, options, progress)
+    return _sentences_audit(cascade_sets, history, CASCADE, options, run)
 
 
 def _sentences_audit(
-    sets: Callable[[str], EmbeddingSets],
-    protection: str,
-    history: FineTuningHistory,
-    options: Options,
-    progress: Step | None,
+    sets: Callable[[str], EmbeddingSets], history: FineTuningHistory, protection: str, options: Options, run: Run
 ) -> Audit:
     trained = EncodedSpeech("campplus-trained", None, sets("trained"), trained_on="anonymised", learned=history)
-    result = audit(
-        sets("original"),
-        sets("protected"),
-        encoders=[trained],
-        effort="quick",
-        options=options,
-        system=protection,
-        dataset="speechocean762",
-        extractor="campplus",
-        progress=progress,
-    )
-    return replace(result, protector=protector_card(protection))
+    asked = AuditOptions(effort="quick", measuring=options, system=protection, dataset="speechocean762")
+    return _audit((sets("original"), sets("protected")), asked, run, "campplus", trained)
+
+
+def _audit(
+    sides: tuple[EmbeddingSets, EmbeddingSets], options: AuditOptions, run: Run, extractor: str, *further: EncodedSpeech
+) -> Audit:
+    named = replace(run, progress=lambda *_: run.progress(options.system, "attackers"))
+    result = audit(*sides, options, encoders=further, extractor=extractor, run=named)
+    return replace(result, protector=protector_card(options.system))
 
 
 ORIGINAL = "original"

@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from zeroevidence.run import Run
 from zeroevidence.sample import CASCADE, DEMO_OPTIONS, PROTECTIONS, cascade_audit, sample_audit
 from zeroevidence.web.audits import audit_findings
 from zeroevidence.web.outcome import Findings
@@ -18,13 +19,11 @@ from zeroevidence.web.request import JobProgress, Kind
 def audit_sample(kind: Kind, home: Path, progress: JobProgress) -> Findings:
     """Attack the bundled speech under two protections, and compare them; or that which another voice reads."""
     progress.work()
+    run = Run(progress=lambda title, _: progress.counter(f"Attacking {title}"))
     if kind == "cascade":
-        audit = cascade_audit(options=DEMO_OPTIONS, progress=progress.counter(f"Attacking {CASCADE}"))
+        audit = cascade_audit(options=DEMO_OPTIONS, run=run)
         return audit_findings([audit], [CASCADE], home, progress)
-    audits = [
-        sample_audit(kind, options=DEMO_OPTIONS, progress=progress.counter(f"Attacking {name}"))
-        for kind, name in PROTECTIONS.items()
-    ]
+    audits = [sample_audit(kind, options=DEMO_OPTIONS, run=run) for kind in PROTECTIONS]
     return audit_findings(audits, list(PROTECTIONS.values()), home, progress, DEMO_OPTIONS)
 
 

@@ -16,6 +16,8 @@ from typing import IO
 from zeroevidence.attack.ladder import Effort
 from zeroevidence.auditing import Audit, audit
 from zeroevidence.auditing.corpus_audit import audit_corpora
+from zeroevidence.auditing.options import AuditOptions
+from zeroevidence.auditing.protected_speech import read_speech
 from zeroevidence.data.corpus import SUFFIXES, UNDECODED
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.files import naming_file
@@ -27,6 +29,7 @@ from zeroevidence.evaluation.compared_files import compare_results
 from zeroevidence.protect.release import CARD, DIGESTS
 from zeroevidence.report.audit_folder import save_audit
 from zeroevidence.report.inputs import ReportInputs
+from zeroevidence.run import Run
 from zeroevidence.web import MOST_FILES
 from zeroevidence.web.outcome import Findings
 from zeroevidence.web.request import (
@@ -262,15 +265,9 @@ def audit_speech(speech: PlacedSpeech, home: Path, progress: JobProgress) -> Fin
         sentence = on_the_page(with_names(message, places)).removeprefix("note: ")
         progress.note(f"{sentence[:1].upper()}{sentence[1:]}.")
 
+    run = Run(cache=home / "cache", progress=progress.counter, say=say)
     audits = [
-        audit_corpora(
-            speech.original.folder,
-            anonymised=side.folder,
-            cache=home / "cache",
-            effort=EFFORT,
-            progress=progress.counter,
-            say=say,
-        )
+        audit_corpora(read_speech(speech.original.folder, side.folder), AuditOptions(effort=EFFORT), run)
         for side in speech.systems
     ]
     names = titles([side.folder.name for side in speech.systems])
@@ -286,17 +283,10 @@ def audit_embeddings(request: JobRequest, home: Path, progress: JobProgress) -> 
     names = titles([files[0].stem for files in request.systems])
     audits = []
     for name, files, embeddings in zip(names, request.systems, systems, strict=True):
+        options = AuditOptions(effort=EFFORT, system=name, dataset=request.original[0].stem)
+        run = Run(progress=lambda *_, title=f"Attacking {name}": progress.counter(title))
         with naming_file(files[0].path):
-            audits.append(
-                audit(
-                    original,
-                    embeddings,
-                    effort=EFFORT,
-                    system=name,
-                    dataset=request.original[0].stem,
-                    progress=progress.counter(f"Attacking {name}"),
-                )
-            )
+            audits.append(audit(original, embeddings, options, run=run))
     return audit_findings(audits, names, home, progress)
 
 

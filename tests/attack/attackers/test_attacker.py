@@ -13,8 +13,14 @@ from zeroevidence.attack.attackers import (
     find_attacker,
     usual_attackers,
 )
+from zeroevidence.evaluation.rows.about import TrainingEffort
 
-SETTING = {"backend": "plda", "extractor": "ecapa", "identities": 20, "train_speakers": 30, "dev_speakers": 10}
+SETTING = {
+    "backend": "plda",
+    "extractor": "ecapa",
+    "identities": 20,
+    "spent": TrainingEffort(30, development_people=10),
+}
 MODELS = {
     "unprotected": UNPROTECTED_SPEECH,
     "random": RANDOM_VECTORS,

@@ -7,7 +7,7 @@ import pytest
 
 from tests.auditing.people import joined
 from tests.effort import slow
-from zeroevidence.auditing import EmbeddingSets, attack_plan, audit
+from zeroevidence.auditing import AuditOptions, EmbeddingSets, attack_plan, audit
 from zeroevidence.auditing.embedding_sets import draw_sets
 from zeroevidence.auditing.step_attack import FailedAttack
 from zeroevidence.data.embeddings import Embeddings
@@ -34,7 +34,7 @@ def sides(people=36, each=4, dimension=6) -> tuple[EmbeddingSets, EmbeddingSets]
 @pytest.mark.parametrize("folds", [None, pytest.param(3, marks=slow)])
 def test_the_same_voice_for_everybody_does_not_end_an_audit(folds):
     speech = [joined(side) for side in sides()] if folds else sides()
-    result = audit(*speech, folds=folds, effort="quick", options=FAST)
+    result = audit(*speech, AuditOptions(folds=folds, effort="quick", measuring=FAST))
     assert result.failed == (FailedAttack("semi-informed", "embeddings", "whitened", result.failed[0].reason),)
     assert "directions without variance" in result.failed[0].reason
     for row in result.rows:
@@ -44,7 +44,7 @@ def test_the_same_voice_for_everybody_does_not_end_an_audit(folds):
     assert "1 attack could not be carried out" in " ".join(audit_text(result).split())
     assert len(result.rows) == len(result.cards) == len(result.seconds)
     with pytest.raises(InputError, match=r"^no attack on protected speech could be carried out .*whitened.*variance"):
-        audit(*speech, folds=folds, attackers=["semi-informed"], backends=["whitened"], options=FAST)
+        audit(*speech, AuditOptions(folds=folds, attackers=("semi-informed",), backends=("whitened",), measuring=FAST))
 
 
 def task(number):
@@ -56,10 +56,10 @@ def task(number):
 
 
 def test_rows_that_other_processes_evaluate_are_the_same(monkeypatch):
-    settings = {"options": Options(intervals=10, null=10), "workers": 1, "processes": 2}
-    here = list(attack_plan.evaluate_tasks(map(task, range(3)), 3, **settings))
+    settings = {"permutations": 30, "run": Run(), "processes": 2}
+    here = list(attack_plan.evaluate_tasks(map(task, range(3)), **settings))
     monkeypatch.setattr(attack_plan, "_MANY", 30)
-    there = list(attack_plan.evaluate_tasks(map(task, range(3)), 3, **settings))
+    there = list(attack_plan.evaluate_tasks(map(task, range(3)), **settings))
     assert [row.labels["system"] for row, _ in there] == ["s0", "s1", "s2"]
     for (before, _), (after, seconds) in zip(here, there, strict=True):
         assert before.to_dict() == after.to_dict()
@@ -70,4 +70,4 @@ def test_rows_that_other_processes_evaluate_are_the_same(monkeypatch):
         raise ValueError("no more")
 
     with pytest.raises(ValueError, match="no more"):
-        list(attack_plan.evaluate_tasks(ends(), 2, **settings))
+        list(attack_plan.evaluate_tasks(ends(), **settings))

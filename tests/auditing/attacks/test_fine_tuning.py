@@ -11,7 +11,7 @@ from tests.small_encoder import DIM, save_small_encoder
 from zeroevidence.attack.extractors import load_extractor
 from zeroevidence.attack.onnx_cards import person_digest
 from zeroevidence.attack.training import TrainingSettings
-from zeroevidence.auditing import audit_corpora
+from zeroevidence.auditing import AuditOptions, audit_corpora, read_speech
 from zeroevidence.auditing import fine_tuning as finetuning
 from zeroevidence.auditing.fine_tuning import FineTuner
 from zeroevidence.data.corpus import Utterance
@@ -115,6 +115,7 @@ def test_an_encoder_that_knows_the_evaluated_people_is_refused(utterances, small
         role = ("enrol", "trial")[number % 2] if split else "train"
         lines.append(f"{each.id}\t{each.speaker}\t{each.path}\t{role}\t{split or ''}")
     (tmp_path / "utterances.tsv").write_text("\n".join(lines) + "\n")
-    settings = {"extractor": small, "extractor_anonymised": known, "options": Options(intervals=0, null=0)}
+    options = AuditOptions(extractor=small, extractor_anonymised=known, measuring=Options(intervals=0, null=0))
+    speech = read_speech(tmp_path / "utterances.tsv", protector="mcadams")
     with pytest.raises(InputError, match="retrained was trained with 1 of the evaluated people, among them 'p03'"):
-        audit_corpora(tmp_path / "utterances.tsv", protect="mcadams", cache=tmp_path / "cache", **settings)
+        audit_corpora(speech, options, Run(cache=tmp_path / "cache"))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.effort import slow
-from zeroevidence.auditing import audit
+from zeroevidence.auditing import AuditOptions, audit
 from zeroevidence.auditing.protocols import PROTOCOLS, ProtocolChoice, ProtocolOption
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.evaluation import Options
@@ -30,9 +30,8 @@ def people(number=40, each=8, noise=2.0, labels=True) -> Embeddings:
 
 
 def audited(embeddings, effort="full", **settings):
-    return audit(
-        embeddings, embeddings, effort=effort, attackers=["semi-informed"], options=FAST, **{"folds": 0} | settings
-    )
+    usual = AuditOptions(effort=effort, attackers=("semi-informed",), folds=0, measuring=FAST)
+    return audit(embeddings, embeddings, replace(usual, **settings))
 
 
 @pytest.fixture(scope="module")

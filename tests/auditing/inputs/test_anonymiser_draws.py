@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 from tests.auditing.people import changed, corpus
-from zeroevidence.auditing import EmbeddingSets, audit, audit_corpora
-from zeroevidence.auditing.protected_speech import number_of_draws, own_draw_is_closer
+from zeroevidence.auditing import AuditOptions, EmbeddingSets, audit, audit_corpora, read_speech
+from zeroevidence.auditing.protected_speech import own_draw_is_closer, plan_draws
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import Options
 from zeroevidence.evaluation.results import from_json, to_json
+from zeroevidence.run import Run
 
 soundfile = pytest.importorskip("soundfile")
 
@@ -33,7 +34,7 @@ def audited(per, draws):
     embeddings, split, role = corpus(PEOPLE, each=6, dimension=8, noise=0.3, enrolled=3)
     sides = (EmbeddingSets.from_roles(side, split, role) for side in (embeddings, drawn(embeddings, 0, per)))
     further = [drawn(embeddings, draw, per) for draw in range(1, draws)]
-    return audit(*sides, draws=further, backends=["cosine"], options=FAST)
+    return audit(*sides, AuditOptions(backends=("cosine",), measuring=FAST), draws=further)
 
 
 def test_who_runs_the_anonymiser_more_often_learns_more():
@@ -84,13 +85,18 @@ def test_further_draws_are_of_the_same_recordings():
 
 def test_how_often_the_anonymiser_is_run(monkeypatch):
     monkeypatch.setattr("zeroevidence.auditing.protected_speech.has_gpu", lambda: False)
-    assert [number_of_draws(None, 0, effort) for effort in ("quick", "standard", "full")] == [1, 2, 10]
+
+    def number(asked, folders, effort):
+        options = AuditOptions(draws=asked, effort=effort)
+        return plan_draws([f"run{at}" for at in range(folders)], None if folders else "mcadams", options, 0)[0]
+
+    assert [number(None, 0, effort) for effort in ("quick", "standard", "full")] == [1, 2, 10]
     monkeypatch.setattr("zeroevidence.auditing.protected_speech.has_gpu", lambda: True)
-    assert number_of_draws(None, 0, "standard") == 5
-    assert number_of_draws(3, 0, "quick") == 3
-    assert [number_of_draws(asked, 4, "full") for asked in (None, 2)] == [4, 2]
+    assert number(None, 0, "standard") == 5
+    assert number(3, 0, "quick") == 3
+    assert [number(asked, 4, "full") for asked in (None, 2)] == [4, 2]
     with pytest.raises(UsageError, match="5 draws of 1 folder of anonymised speech"):
-        number_of_draws(5, 1, "quick")
+        number(5, 1, "quick")
 
 
 class Spectrum:
@@ -147,9 +153,8 @@ def draws_of(monkeypatch, table, level, say=lambda _: None, **settings):
     monkeypatch.setattr("zeroevidence.protect.voices.load_protector", lambda name, *, seed: Noise(seed, level))
     Noise.asked.clear()
     cache = table.parent / f"cache-{level}"
-    result = audit_corpora(
-        table, protect="mcadams", cache=cache, backends=["cosine"], options=FAST, say=say, **settings
-    )
+    options = AuditOptions(backends=("cosine",), measuring=FAST, **settings)
+    result = audit_corpora(read_speech(table, protector="mcadams"), options, Run(cache=cache, say=say))
     return result, dict(Noise.asked)
 
 

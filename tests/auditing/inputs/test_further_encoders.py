@@ -8,7 +8,7 @@ import pytest
 from tests.auditing.people import changed, corpus
 from zeroevidence.attack.attackers import find_attacker
 from zeroevidence.attack.cues import CUES
-from zeroevidence.auditing import EmbeddingSets, EncodedSpeech, FineTuningHistory, LearningCurve, audit
+from zeroevidence.auditing import AuditOptions, EmbeddingSets, EncodedSpeech, FineTuningHistory, LearningCurve, audit
 from zeroevidence.auditing.encoded_speech import encode_further, pools_crops
 from zeroevidence.auditing.step_attack import FoldResult, disclosure, fuse
 from zeroevidence.data.matrix import ScoreMatrix
@@ -31,7 +31,7 @@ def test_a_trained_encoder_needs_no_original_speech_and_is_used_by_the_informed_
     rising = LearningCurve((10, 20), (1.0, 1.5))
     learned = FineTuningHistory(20, 200, 12, rising, LearningCurve((6, 12), (1.48, 1.5)))
     trained = EncodedSpeech("trained", None, sets(noise=0.2)[1], trained_on="anonymised", learned=learned)
-    found = audit(*sets(noise=4.0), encoders=[trained], effort="quick", options=FAST)
+    found = audit(*sets(noise=4.0), AuditOptions(effort="quick", measuring=FAST), encoders=[trained])
     rows = [row for row in found.rows if row.labels["encoder"] == "trained"]
     assert {row.about.threat.name for row in rows} == {"semi-informed"}
     assert all(row.about.spent.epochs == 12 and row.about.spent.recordings == 200 for row in rows)
@@ -112,7 +112,9 @@ def test_a_part_of_an_encoder_is_not_fused_beside_the_whole():
         "part", None, anonymised.mapped(lambda part: part.vectors[:, :3]), steps=("whitened",), part_of="whole"
     )
     whole = EncodedSpeech("whole", original, anonymised, steps=("whitened",))
-    audited = audit(original, anonymised, encoders=[whole, part], extractor="encoder", effort="quick", options=FAST)
+    audited = audit(
+        original, anonymised, AuditOptions(effort="quick", measuring=FAST), encoders=[whole, part], extractor="encoder"
+    )
     rows = [row for row in audited.rows if row.labels["encoder"] == "whole"]
     assert {row.labels["backend"] for row in rows} == {"whitened"}
     assert {row.about.threat.name for row in rows} == {"unprotected", "ignorant", "lazy-informed", "semi-informed"}

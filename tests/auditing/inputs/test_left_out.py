@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from zeroevidence.auditing.protected_speech import find_left_out, read_usable
+from zeroevidence.auditing.protected_speech import find_left_out, read_speech
 from zeroevidence.data.formats.corpora import read_corpus
 from zeroevidence.errors import InputError
 from zeroevidence.protect.anonymise import anonymise
@@ -35,7 +35,8 @@ def speech(tmp_path):
 
 
 def test_refused_recordings_and_trials_that_lose_their_enrolment(speech):
-    usable, left_out = read_usable(speech / "original", [speech / "anonymised"])
+    found = read_speech(speech / "original", speech / "anonymised")
+    usable, left_out = found.corpus, found.left_out
     assert (left_out.refused, left_out.unmatched, left_out.total) == ({"a1", "b2"}, {"a2"}, 6)
     assert {each.id for each in usable} == {"b1", "b3", "c1"}  # c never had an enrolment
     assert {each.id for each in usable.replaced(speech / "anonymised")} == {"b1", "b3", "c1"}
@@ -47,7 +48,8 @@ def test_refused_recordings_and_trials_that_lose_their_enrolment(speech):
 
 def test_what_is_missing_and_not_listed_is_no_refusal(speech):
     (speech / "anonymised" / "b3.wav").unlink()
-    usable, left_out = read_usable(speech / "original", [speech / "anonymised"])
+    found = read_speech(speech / "original", speech / "anonymised")
+    usable, left_out = found.corpus, found.left_out
     assert "b3" not in left_out.names
     with pytest.raises(InputError, match="no audio for utterance 'b3'"):
         usable.replaced(speech / "anonymised")
@@ -58,4 +60,4 @@ def test_a_card_with_a_number_of_refused_recordings_is_refused(speech):
     card["release"]["refused"] = 2
     (speech / "anonymised" / "protector.json").write_text(json.dumps(card))
     with pytest.raises(InputError, match=r"protector\.json: .*refused.*expected a list"):
-        read_usable(speech / "original", [speech / "anonymised"])
+        read_speech(speech / "original", speech / "anonymised")

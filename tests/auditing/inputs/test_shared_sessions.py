@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from zeroevidence import Embeddings
+from zeroevidence.auditing import AuditOptions
 from zeroevidence.auditing.embedding_audit import audit
 from zeroevidence.evaluation import Options
 
-QUICK = {"effort": "quick", "backends": ["cosine"], "options": Options(intervals=0, null=49, linkability="pav")}
+QUICK = AuditOptions(effort="quick", backends=("cosine",), measuring=Options(intervals=0, null=49, linkability="pav"))
 
 
 def recorded(sessions, *, named=True, voice=0.0, people=36, each=6):
@@ -24,7 +25,7 @@ def recorded(sessions, *, named=True, voice=0.0, people=36, each=6):
 
 def attacks(embeddings):
     """P-value of the semi-informed attack, and the sentences of `one-session` on all attacks."""
-    rows = [row for row in audit(embeddings, embeddings, **QUICK).rows if row.about.role == "attack"]
+    rows = [row for row in audit(embeddings, embeddings, QUICK).rows if row.about.role == "attack"]
     row = next(row for row in rows if row.about.threat.name == "semi-informed")
     return row["d_ece"].p_value, [flag.sentence for row in rows for flag in row.flags if flag.code == "one-session"]
 

@@ -1,11 +1,12 @@
 """Audits of few people: everybody is evaluated once, by attackers who learned from the others."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 import pytest
 
-from zeroevidence.auditing import EmbeddingSets, audit
+from zeroevidence.auditing import AuditOptions, EmbeddingSets, audit
 from zeroevidence.auditing.embedding_sets import draw_sets, noise_like
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.errors import InputError, UsageError
@@ -36,7 +37,7 @@ def protected(embeddings, noise=0.1, seed=1):
 @pytest.fixture(scope="module")
 def audited():
     original = speech()
-    return audit(original, protected(original), effort="quick", options=OPTIONS)
+    return audit(original, protected(original), AuditOptions(effort="quick", measuring=OPTIONS))
 
 
 def test_nine_people_who_leak_are_found(audited):
@@ -70,7 +71,7 @@ def test_noise_differs_between_folds():
 def test_what_folds_choose_is_a_row_of_its_own():
     """Where folds choose different steps, what each chose is evaluated, and speaks for the attacker."""
     original = speech(people=12, noise=0.8)
-    found = audit(original, protected(original, noise=1.6), effort="quick", options=PLAIN)
+    found = audit(original, protected(original, noise=1.6), AuditOptions(effort="quick", measuring=PLAIN))
     steps = [(row.about.threat.name, row.labels["backend"]) for row in found.rows]
     chosen = [i for i, (_, step) in enumerate(steps) if step == "chosen"]
     assert chosen
@@ -86,7 +87,7 @@ def test_a_corpus_of_many_people_is_split_as_before():
     anonymised = protected(original)
     ((sets, _),) = draw_sets(original, anonymised, None, 0)
     assert [len(sets.speakers(split)) for split in ("train", "dev", "eval")] == [12, 12, 16]
-    found = audit(original, anonymised, backends=["cosine"], options=PLAIN)
+    found = audit(original, anonymised, AuditOptions(backends=("cosine",), measuring=PLAIN))
     assert found.strongest.counts["identities"] == 16
     assert found.strongest.setup.search.folds == ()
     assert not any(flag.code == "cross-validated" for row in found.rows for flag in row.flags)
@@ -95,22 +96,22 @@ def test_a_corpus_of_many_people_is_split_as_before():
 def test_folds_can_be_asked_for_and_refused():
     original = speech(people=20)
     anonymised = protected(original)
-    words = {"backends": ["cosine"], "options": PLAIN}
-    assert audit(original, anonymised, folds=3, **words).strongest.setup.search.folds == (7, 7, 6)
-    assert audit(original, anonymised, folds=0, **words).strongest.counts["identities"] == 8
+    plain = AuditOptions(backends=("cosine",), measuring=PLAIN)
+    assert audit(original, anonymised, replace(plain, folds=3)).strongest.setup.search.folds == (7, 7, 6)
+    assert audit(original, anonymised, replace(plain, folds=0)).strongest.counts["identities"] == 8
     ((sets, other),) = draw_sets(original, anonymised, 0, 0)
     assert isinstance(sets, EmbeddingSets)
     with pytest.raises(UsageError, match="shared out already"):
-        audit(sets, other, folds=3, **words)
+        audit(sets, other, replace(plain, folds=3))
 
 
 def test_six_people_are_evaluated_and_four_are_too_few():
     original = speech(people=6)
-    found = audit(original, protected(original), backends=["cosine"], options=OPTIONS)
+    found = audit(original, protected(original), AuditOptions(backends=("cosine",), measuring=OPTIONS))
     assert found.strongest.setup.search.folds == (2, 2, 2)
     assert found.finding.level == "too-few"  # eight exchanges of people cannot show anything
     few = speech(people=4)
     with pytest.raises(InputError, match=r"4 speakers, .* expected more speakers"):
-        audit(few, protected(few), backends=["cosine"], options=PLAIN)
+        audit(few, protected(few), AuditOptions(backends=("cosine",), measuring=PLAIN))
     with pytest.raises(InputError, match="is in only one of original and protected"):
-        audit(original, protected(original).take(np.arange(20)), backends=["cosine"])
+        audit(original, protected(original).take(np.arange(20)), AuditOptions(backends=("cosine",)))

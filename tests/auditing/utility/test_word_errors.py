@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from zeroevidence.auditing import word_errors
+from zeroevidence.auditing import AuditOptions, read_speech, word_errors
 from zeroevidence.auditing.speech_utility import CachedRecogniser
 from zeroevidence.auditing.word_errors import (
-    RecogniserOptions,
     closest_words,
     corpus_transcripts,
     evaluate_word_errors,
@@ -21,6 +20,7 @@ from zeroevidence.evaluation import Options
 from zeroevidence.evaluation.utility import evaluate_transcripts
 from zeroevidence.protect.voices import ProtectorPart
 from zeroevidence.protect.voices.speech_models import RECOGNISERS, RecogniserKind, Transcript, load_recogniser
+from zeroevidence.run import Run
 
 pytest.importorskip("jiwer")
 soundfile = pytest.importorskip("soundfile")
@@ -121,7 +121,7 @@ def test_nothing_is_heard_twice(corpora, tmp_path):
 
 def test_no_system_judges_itself(ears, monkeypatch):
     def selected(*parts, asked=None):
-        return select_recogniser(RecogniserOptions(asked), [ProtectorPart(*part, "", "") for part in parts])
+        return select_recogniser(asked, [ProtectorPart(*part, "", "") for part in parts])
 
     parts = (("recogniser", "moonshine"), ("voice", "ear"))
     monkeypatch.setattr(word_errors, "PREFERRED", ("moonshine", "lost", "ear"))
@@ -136,22 +136,22 @@ def test_no_system_judges_itself(ears, monkeypatch):
         selected(asked="lost")
     monkeypatch.setattr(word_errors, "PREFERRED", ("lost",))
     lines = []
-    for options in (RecogniserOptions(), RecogniserOptions("none")):
-        assert select_recogniser(options, (), lines.append) is None
+    for asked in (None, "none"):
+        assert select_recogniser(asked, (), Run(say=lines.append)) is None
     assert len(lines) == 1
     assert "pip install 'zeroevidence[recogniser]'" in lines[0]
 
 
 def test_what_cannot_be_measured_stops_only_who_asked(corpora, tmp_path):
-    original, anonymised, heard = corpora
+    _, anonymised, heard = corpora
     heard["confidence"] = -2.0
     (tmp_path / "nobody").write_text("other a b\n")
     lines = []
 
     def measure(asked):
-        options = RecogniserOptions(asked, tmp_path / "nobody")
-        sides = (original, anonymised, tmp_path / "original")
-        return measure_word_errors(*sides, options, CachedRecogniser("ear"), NONE, lambda *_: None, lines.append)
+        options = AuditOptions(recogniser=asked, transcripts=tmp_path / "nobody", measuring=NONE)
+        speech = read_speech(tmp_path / "original")
+        return measure_word_errors(speech, anonymised, CachedRecogniser("ear"), options, Run(say=lines.append))
 
     with pytest.raises(InputError, match="nobody: no words to compare with"):
         measure("ear")

@@ -202,10 +202,11 @@ def test_utility_of_the_speech_itself(run, corpus, encoder, tmp_path, without_fi
 def test_training_settings_reach_the_audit(run, tmp_path, monkeypatch):
     settings = []
 
-    def stop(*_, training, **__):
-        settings.append(training)
+    def stop(_speech, options, _run):
+        settings.append(options.training)
         raise UsageError("stopped")
 
+    monkeypatch.setattr("zeroevidence.cli.commands.audit.read_speech", lambda *_: None)
     monkeypatch.setattr("zeroevidence.cli.commands.audit.audit_corpora", stop)
     words = ("audit", tmp_path / "speech", "--protect", "mcadams", "-o", tmp_path / "out")
     code, _, err = run(*words, "--training", "epochs=3", "--training", "scope=last", "--training", "band_mask=0.3")

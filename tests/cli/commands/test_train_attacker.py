@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from zeroevidence.attack.training import TrainingSettings, attacker
+from zeroevidence.attack.training import TrainingSettings
 from zeroevidence.attack.training.attacker import AttackerOptions, TrainedAttacker
 from zeroevidence.attack.training.history import DevelopmentScore, Epoch
 
@@ -21,7 +21,7 @@ def called(monkeypatch):
         on_epoch(Epoch(2, 3.25, DevelopmentScore(2.5, 0.123)))
         return TrainedAttacker(Path("out/card.json"), 9, 3, 36, 1.25, 2.5)
 
-    monkeypatch.setattr(attacker, "train_attacker", train)
+    monkeypatch.setattr("zeroevidence.cli.commands.train_attacker.train_attacker", train)
     return found
 
 

@@ -13,6 +13,7 @@ from zeroevidence.data.corpus import Corpus, Utterance
 from zeroevidence.data.formats.corpora import examine_corpus, read_corpus, read_segments
 from zeroevidence.data.formats.speech_pairs import examine_pairs, examine_speech
 from zeroevidence.errors import InputError
+from zeroevidence.run import Run
 
 pytest.importorskip("soundfile")
 pytest.importorskip("soxr")
@@ -262,7 +263,7 @@ def test_doctor_on_audio(tmp_path):
     assert "text.wav: cannot be read as audio" in found
     assert len(found.splitlines()) == 4
     assert "speaker 'lone' has one utterance ('lone')" in reasons(examine_corpus(folder).notes)
-    assert examine_corpus(folder, workers=3) == examine_corpus(folder)
+    assert examine_corpus(folder, run=Run(cores=3)) == examine_corpus(folder)
 
 
 def kaldi(folder, names, *, gender="", trials=None, enrolls=None, each=2):
@@ -404,7 +405,7 @@ def test_pairs_that_do_not_match_are_listed(tmp_path):
     assert "0.56 s, but the original of 'anna0' has 0.30 s; are they the same utterance?" in notes
     assert "someone.wav: belongs to no original utterance" in notes
     assert len(report.notes) == 2
-    assert examine_pairs(home, other, workers=3) == report
+    assert examine_pairs(home, other, run=Run(cores=3)) == report
     both = examine_speech(home, other)
     assert (both.problems, both.notes) == (report.problems, report.notes)
     assert both.pairs == report

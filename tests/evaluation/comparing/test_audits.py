@@ -33,7 +33,11 @@ def audited():
     """Audits of a weaker and of a stronger protection of the same people."""
     original = voices(3.0, 0)
     return {
-        name: ze.audit(original, voices(strength, 1), backends=("cosine",), options=OPTIONS, system=name, dataset="d")
+        name: ze.audit(
+            original,
+            voices(strength, 1),
+            ze.AuditOptions(backends=("cosine",), measuring=OPTIONS, system=name, dataset="d"),
+        )
         for name, strength in (("weak", 2.0), ("strong", 0.3))
     }
 

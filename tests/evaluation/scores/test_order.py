@@ -10,6 +10,7 @@ import pytest
 from tests.effort import slow
 from tests.fuzz.seeds.target import run
 from zeroevidence import EmbeddingSets, Options, ScoreMatrix, Scores, audit, evaluate, read_scores
+from zeroevidence.auditing import AuditOptions
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.formats.attack_scores import read_linked
 from zeroevidence.data.preparing import sort_by_name
@@ -195,7 +196,7 @@ def audited(seed):
         EmbeddingSets.from_roles(Embeddings(one[order], ids[order], who[order]), split[order], role[order])
         for one in (vectors, vectors + 0.5 * rng.normal(size=(216, 6)))
     ]
-    found = audit(*both, backends=["plda"], options=Options(intervals=0, null=0))
+    found = audit(*both, AuditOptions(backends=("plda",), measuring=Options(intervals=0, null=0)))
     return to_json(found.rows)
 
 

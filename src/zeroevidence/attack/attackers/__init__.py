@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 
 from zeroevidence.data.printable import labelled_lines
-from zeroevidence.data.threat import RANDOM, UNPROTECTED, ThreatModel, Training
+from zeroevidence.data.threat import RANDOM, UNPROTECTED, ThreatModel
 from zeroevidence.evaluation.rows.about import Protocol, TrainingEffort
 from zeroevidence.registry import Registry
 
@@ -110,15 +110,10 @@ _SPEECH = {
 
 def attacker_card(
     model: ThreatModel,
-    *,
     backend: str,
     extractor: str,
     identities: int,
-    train_speakers: int,
-    dev_speakers: int,
-    folds: int = 1,
-    extractor_trained_on: Training | None = None,
-    spent: TrainingEffort | None = None,
+    spent: TrainingEffort,
     protocol: Protocol | None = None,
 ) -> AttackerCard:
     """Return the card of a threat model as it was carried out.
@@ -133,16 +128,8 @@ def attacker_card(
         Name of the extractor.
     identities
         Number of enrolled people.
-    train_speakers
-        Number of people that the back-end was fitted on.
-    dev_speakers
-        Number of people that the calibration was fitted on.
-    folds
-        Number of folds of people.
-    extractor_trained_on
-        Speech that the extractor was trained on; by default that of the threat model.
     spent
-        Effort of the training, where it is known.
+        Effort of the training: people, folds, runs of the anonymiser.
     protocol
         What is enrolled, tried and searched, where the attacker chose it.
     """
@@ -150,13 +137,14 @@ def attacker_card(
     if protocol is not None and protocol.sex is not None:
         opportunity += (_SEX[protocol.sex],)
     resources = (
-        f"Speech of {train_speakers} other people to train on and of {dev_speakers} further ones to calibrate on.",
+        f"Speech of {spent.people} other people to train on and of {spent.development_people} further ones to "
+        "calibrate on.",
         "A trained embedding extractor.",
-        *([f"Cross-validated over people: the same attack in each of {folds} folds."] if folds > 1 else []),
+        *([f"Cross-validated over people: the same attack in each of {spent.folds} folds."] if spent.folds > 1 else []),
         *_runs(model, spent),
         *_training_resources(model, spent),
     )
-    trained_on = extractor_trained_on or model.extractor
+    trained_on = "anonymised" if spent.encoder_trained_on == "anonymised" else model.extractor
     return AttackerCard(
         name=str(model),
         objective=objective,
@@ -166,8 +154,8 @@ def attacker_card(
         trial=_SPEECH[model.trial],
         extractor=f"{extractor}, trained on {trained_on} speech",
         backend=f"adapter network + {backend}" if model.adapter else backend,
-        trained_on=f"{_SPEECH[model.trained_on]} of {train_speakers} training speakers",
-        calibrated_on=_calibration(model, dev_speakers),
+        trained_on=f"{_SPEECH[model.trained_on]} of {spent.people} training speakers",
+        calibrated_on=_calibration(model, spent.development_people),
     )
 
 
@@ -206,9 +194,9 @@ def _calibration(model: ThreatModel, speakers: int) -> str:
     return f"{enrolled} enrolment against {tried} trials of {speakers} development speakers{whose}"
 
 
-def _runs(model: ThreatModel, spent: TrainingEffort | None) -> list[str]:
+def _runs(model: ThreatModel, spent: TrainingEffort) -> list[str]:
     """Return how often the anonymiser was run, by an attacker who enrols anonymised speech."""
-    if spent is None or model.is_bound or model.enrolment != "anonymised":
+    if model.is_bound or model.enrolment != "anonymised":
         return []
     if spent.draws.runs == 1:
         return [
@@ -218,9 +206,9 @@ def _runs(model: ThreatModel, spent: TrainingEffort | None) -> list[str]:
     return [f"The anonymiser, run {spent.draws.runs} times on the speech {speech}."]
 
 
-def _averaged(spent: TrainingEffort | None) -> str:
+def _averaged(spent: TrainingEffort) -> str:
     """Return how many draws of enrolled recordings are averaged."""
-    if spent is None or spent.draws.runs == 1:
+    if spent.draws.runs == 1:
         return ""
     if spent.draws.enrolment == 1:
         return ", the released draw, which development people chose"
@@ -228,15 +216,17 @@ def _averaged(spent: TrainingEffort | None) -> str:
     return f", {spent.draws.enrolment} draws of each recording{level}"
 
 
-def _training_resources(model: ThreatModel, spent: TrainingEffort | None) -> list[str]:
+def _training_resources(model: ThreatModel, spent: TrainingEffort) -> list[str]:
     """Return the resources for training."""
     resources = []
     if model.trained_on == "anonymised":
         learned = "an adapter network and the back-end" if model.adapter else "the back-end"
         resources.append(f"Computing power to train {learned} on anonymised speech.")
-    if spent is not None and spent.epochs:
+    if model.is_bound:
+        return resources
+    if spent.epochs:
         passes = f"{spent.epochs} epochs over {spent.recordings} anonymised recordings"
         resources.append(f"Computing power to train the extractor further: {passes}.")
-    if spent is not None and spent.settings > 1:
+    if spent.settings > 1:
         resources.append(f"Development people to choose among {spent.settings} settings.")
     return resources

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Literal, TypeAlias, get_args
 
 from zeroevidence.errors import UsageError
+from zeroevidence.run import setting
 
 # all: every weight; last: pooling and the layers around it, on frame-level outputs that are computed once
 Scope: TypeAlias = Literal["all", "last"]
@@ -26,23 +26,10 @@ def usual_scope(device: str) -> Scope:
     return "last" if device.startswith("cpu") else "all"
 
 
-def _setting(
-    default: Any,
-    title: str,
-    *,
-    least: float | None = None,
-    above: float | None = None,
-    below: float | None = None,
-    choices: tuple[str, ...] = (),
-    by_scope: Mapping[Scope, Any] | None = None,
-    default_text: str = "",
-) -> Any:
-    """Return a field with its help text and its range; one whose default is None depends on the machine or scope."""
-    if by_scope is not None:
-        default_text = ", ".join(f"{value} for {scope}" for scope, value in by_scope.items())
-    limits = {"least": least, "above": above, "below": below}
-    metadata = {"help": title, "choices": choices, "by_scope": by_scope, "default_text": default_text, **limits}
-    return field(default=default, metadata=metadata)
+def _by_scope(help: str, **values: float) -> Any:
+    """Return a field whose value depends on the scope where it is not set."""
+    text = ", ".join(f"{value} for {scope}" for scope, value in values.items())
+    return setting(None, help, above=0, by_scope=values, default_text=text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,35 +75,31 @@ class TrainingSettings:
     zeroevidence.errors.UsageError: epochs: expected more than 0, got 0
     """
 
-    scope: Literal["all", "last"] = _setting(
+    scope: Scope = setting(
         None,
         "Train every weight, or only pooling and last layers.",
         choices=SCOPES,
         default_text="all on a GPU, last without one",
     )
-    epochs: int = _setting(None, "Passes over the speech at most.", above=0, by_scope={"all": 30, "last": 8})
-    batch: int = _setting(None, "Utterances in a step.", above=0, by_scope={"all": 64, "last": 32})
-    crop: int = _setting(
-        None, "Frames (10 ms) of the random crop of an utterance.", above=0, by_scope={"all": 200, "last": 150}
-    )
-    learning_rate: float = _setting(
-        None, "Highest learning rate of the schedule.", above=0, by_scope={"all": 3e-4, "last": 6e-4}
-    )
-    weight_decay: float = _setting(1e-4, "Decay of the weights.", least=0)
-    margin: float = _setting(0.2, "Angular margin of the loss, in radians.", least=0)
-    scale: float = _setting(30.0, "Scale of the cosines in the loss.", above=0)
-    band_mask: float = _setting(0.1, "Share of the bands that is masked at random.", least=0, below=1)
-    floor: float = _setting(2.0, "How far a random noise floor reaches up to the mean level.", least=0)
-    look: int = _setting(2, "Epochs between two evaluations on the development people.", above=0)
-    patience: int = _setting(5, "Evaluations without gain after which training stops.", above=0)
-    seed: int = _setting(0, "Seed of all random choices.", least=0)
+    epochs: int = _by_scope("Passes over the speech at most.", all=30, last=8)
+    batch: int = _by_scope("Utterances in a step.", all=64, last=32)
+    crop: int = _by_scope("Frames (10 ms) of the random crop of an utterance.", all=200, last=150)
+    learning_rate: float = _by_scope("Highest learning rate of the schedule.", all=3e-4, last=6e-4)
+    weight_decay: float = setting(1e-4, "Decay of the weights.", least=0)
+    margin: float = setting(0.2, "Angular margin of the loss, in radians.", least=0)
+    scale: float = setting(30.0, "Scale of the cosines in the loss.", above=0)
+    band_mask: float = setting(0.1, "Share of the bands that is masked at random.", least=0, below=1)
+    floor: float = setting(2.0, "How far a random noise floor reaches up to the mean level.", least=0)
+    look: int = setting(2, "Epochs between two evaluations on the development people.", above=0)
+    patience: int = setting(5, "Evaluations without gain after which training stops.", above=0)
+    seed: int = setting(0, "Seed of all random choices.", least=0)
 
     def __post_init__(self) -> None:
-        for setting in fields(self):
-            value = getattr(self, setting.name)
-            if value is None and setting.default is None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if value is None and field.default is None:
                 continue
-            choices, least, above, below = (setting.metadata[name] for name in ("choices", "least", "above", "below"))
+            choices, least, above, below = map(field.metadata.get, ("choices", "least", "above", "below"))
             expected = [
                 *([f"one of {', '.join(choices)}"] if choices and value not in choices else []),
                 *([f"at least {least}"] if least is not None and not value >= least else []),
@@ -124,7 +107,7 @@ class TrainingSettings:
                 *([f"less than {below}"] if below is not None and not value < below else []),
             ]
             if expected:
-                raise UsageError(f"{setting.name}: expected {expected[0]}, got {value!r}")
+                raise UsageError(f"{field.name}: expected {expected[0]}, got {value!r}")
 
     def filled(self, scope: Scope = "all") -> TrainingSettings:
         """Return the settings with nothing left open: `scope` unless one is set, and the values that suit it.
@@ -136,9 +119,7 @@ class TrainingSettings:
         """
         chosen: Scope = self.scope or scope
         suited = {
-            setting.name: setting.metadata["by_scope"][chosen]
-            for setting in fields(self)
-            if setting.metadata["by_scope"]
+            field.name: field.metadata["by_scope"][chosen] for field in fields(self) if "by_scope" in field.metadata
         }
         unset = {name: value for name, value in suited.items() if getattr(self, name) is None}
         return replace(self, scope=chosen, **unset)

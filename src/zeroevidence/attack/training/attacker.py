@@ -29,7 +29,7 @@ from zeroevidence.data.formats.corpora import read_corpus
 from zeroevidence.data.writing import lock_folder, refuse_used_folder, write_atomically
 from zeroevidence.errors import InputError, MissingExtra, UsageError
 from zeroevidence.linkage.estimate import format_duration
-from zeroevidence.run import Run, no_progress, silent
+from zeroevidence.run import Run, no_progress, setting, silent
 
 MODEL = "attacker.onnx"
 _DEVELOPMENT = 0.25  # share of the people that training stops on
@@ -86,11 +86,18 @@ class AttackerOptions:
         Whether an encoder that the folder holds is replaced.
     """
 
-    extractor: str = DEFAULT_EXTRACTOR
-    evaluation: str | Path | None = None
+    extractor: str = setting(
+        DEFAULT_EXTRACTOR, "Speaker encoder; the one to start from, by name or by its card.", metavar="NAME"
+    )
+    evaluation: str | Path | None = setting(
+        None, "Corpus to be evaluated later; training on its people is refused.", metavar="CORPUS"
+    )
     settings: TrainingSettings = field(default_factory=TrainingSettings)
-    hours: float | None = None
-    overwrite: bool = False
+    hours: float | None = setting(
+        None,
+        "Train again with other rates and more epochs until development people disclose no more, or this is spent.",
+    )
+    overwrite: bool = setting(False, "Replace existing output.")
 
     def __post_init__(self) -> None:
         if self.hours is not None and not self.hours > 0:

@@ -73,7 +73,7 @@ _STEEPEST = 5.0  # norm of the gradient
 def train(
     network: nn.Module,
     frames: TrainingFrames,
-    settings: TrainingSettings = TrainingSettings(),  # noqa: B008 (frozen)
+    settings: TrainingSettings = TrainingSettings(),
     *,
     checkpoint: Path | None = None,
     on_epoch: Callable[[Epoch], None] = ignore_epoch,
@@ -307,7 +307,7 @@ Result = TypeVar("Result")
 def estimate_seconds(
     network: Any,
     frames: TrainingFrames,
-    settings: TrainingSettings = TrainingSettings(),  # noqa: B008 (frozen)
+    settings: TrainingSettings = TrainingSettings(),
     run: Run = Run(),
 ) -> float:
     """Return the seconds that `train` takes at most, from the time that a few utterances take.

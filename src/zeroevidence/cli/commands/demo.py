@@ -61,23 +61,11 @@ def _audit(extras: _Extras, run: Run, output: Output) -> str:
     from zeroevidence.report.audit_folder import audit_text, overview_text
     from zeroevidence.report.document import document
     from zeroevidence.report.inputs import ReportInputs, ReportOptions
-    from zeroevidence.sample import (
-        CASCADE,
-        DEMO_OPTIONS,
-        PROTECTIONS,
-        THREEFOLD,
-        cascade_audit,
-        sample_audit,
-        trained_audit,
-    )
+    from zeroevidence.sample import DEMO_OPTIONS, PROTECTIONS, cascade_audit, sample_audit, trained_audit
 
     content = ReportInputs()
-    audits = [
-        sample_audit(kind, options=DEMO_OPTIONS, progress=run.progress(title, "attackers"))
-        for kind, title in PROTECTIONS.items()
-    ]
-    audits.append(trained_audit(options=DEMO_OPTIONS, progress=run.progress(THREEFOLD, "attackers")))
-    audits.append(cascade_audit(options=DEMO_OPTIONS, progress=run.progress(CASCADE, "attackers")))
+    audits = [sample_audit(kind, options=DEMO_OPTIONS, run=run) for kind in PROTECTIONS]
+    audits += [trained_audit(options=DEMO_OPTIONS, run=run), cascade_audit(options=DEMO_OPTIONS, run=run)]
     for audit in audits:
         content.add_audit(audit)
     if extras.report is not None:

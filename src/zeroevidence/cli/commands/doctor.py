@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
 import click
@@ -81,7 +81,7 @@ def _check_speech(corpus: str, speech: _Speech, run: Run) -> int:
 
     anonymised, limit = speech.anonymised, speech.limit
     refused = _refused(corpus, anonymised)
-    report = examine_speech(corpus, anonymised, left_out=refused.names, workers=cores(), progress=run.progress)
+    report = examine_speech(corpus, anonymised, refused.names, replace(run, cores=cores()))
     if refused:
         print_problems([f"note: {anonymised}: {refused}"], limit, noun=" notes")
     count = _print_report(report.corpus, limit, corpus)
@@ -90,13 +90,13 @@ def _check_speech(corpus: str, speech: _Speech, run: Run) -> int:
 
 def _refused(corpus: str, anonymised: str | None) -> LeftOut:
     """Return what an audit would leave out; nothing of a corpus that cannot be read, whose problems are listed."""
-    from zeroevidence.auditing.protected_speech import LeftOut, read_usable
+    from zeroevidence.auditing.protected_speech import LeftOut, read_speech
     from zeroevidence.protect.release import refused_recordings
 
     if anonymised is None or not refused_recordings(anonymised):
         return LeftOut()
     try:
-        return read_usable(corpus, [anonymised])[1]
+        return read_speech(corpus, anonymised).left_out
     except InputError:
         return LeftOut()
 

@@ -2,43 +2,38 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from dataclasses import MISSING, dataclass, replace
+from typing import TYPE_CHECKING
 
 import click
 
-from zeroevidence.attack.extractors import DEFAULT_EXTRACTOR
-from zeroevidence.attack.training import TrainingSettings
-from zeroevidence.cli.options import shared
-from zeroevidence.cli.options.declare import settings_options
-from zeroevidence.cli.printing import echo, terminal_progress, working
-from zeroevidence.forking import cores
+from zeroevidence.attack.training.attacker import AttackerOptions, is_first_process, train_attacker
+from zeroevidence.cli.declare import options_of, run_options, shared
+from zeroevidence.cli.printing import echo, working
 from zeroevidence.run import Run
 
 if TYPE_CHECKING:
     from zeroevidence.attack.training.history import Epoch
 
 
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """Where the encoder goes."""
+
+    folder: str = shared("--output", "a folder for the encoder and its card", default=MISSING, metavar="FOLDER")
+
+
 @click.command("train-attacker")
 @click.argument("corpus")
-@shared.extractor("the one to start from, by name or by its card", default=DEFAULT_EXTRACTOR, show_default=True)
-@click.option("--evaluation", metavar="CORPUS", help="Corpus to be evaluated later; training on its people is refused.")
-@settings_options("settings", TrainingSettings)
-@click.option(
-    "--scheduler", metavar="ADDRESS", help="Address of a Dask scheduler; its workers read the speech [default: none]."
+@options_of(AttackerOptions, "options")
+@run_options(
+    "device",
+    "scheduler",
+    threads="used to read speech [default: one for each core]",
+    scheduler="its workers read the speech [default: none]",
 )
-@click.option(
-    "--hours",
-    type=float,
-    help="Train again with other rates and more epochs until development people disclose no more, or this is spent.",
-)
-@shared.device()
-@shared.threads("used to read speech [default: one for each core]")
-@shared.output("a folder for the encoder and its card", name="folder", required=True, metavar="FOLDER")
-@shared.overwrite()
-def command(
-    corpus: str, folder: str, device: str | None, threads: int | None, scheduler: str | None, **options: Any
-) -> None:
+@options_of(_Written, "written")
+def command(corpus: str, options: AttackerOptions, run: Run, written: _Written) -> None:
     """Fine-tune a speaker encoder on protected speech, to attack the protection with it.
 
     CORPUS is protected speech of people who will not be evaluated: a folder speaker/utterance.wav, a Kaldi data folder
@@ -49,18 +44,9 @@ def command(
     zeroevidence train-attacker protected/ -o attacker/
     zeroevidence audit original/ --anonymised anonymised/ --extractor-anonymised attacker/card.json -o out/
     """  # noqa: D301 (\b is a control character here)
-    from zeroevidence.attack.training.attacker import AttackerOptions, is_first_process, train_attacker
-
-    run = Run(
-        seed=options["settings"].seed,
-        cores=threads or cores(),
-        progress=terminal_progress,
-        say=partial(echo, err=True),
-        device=device,
-        scheduler=scheduler,
-    )
+    run = replace(run, seed=options.settings.seed)
     with working("training an attacker"):
-        trained = train_attacker(corpus, folder, AttackerOptions(**options), on_epoch=_print_epoch, run=run)
+        trained = train_attacker(corpus, written.folder, options, on_epoch=_print_epoch, run=run)
     if not is_first_process():
         return
     echo(

@@ -162,8 +162,7 @@ def evaluate_sound(
 
     rows = [evaluate_lengths(original, anonymised, labels=labels, options=options, run=run)]
     if pitch:
-        progress = terminal_progress("tracking pitch", "utterances")
-        rows.append(evaluate_pitch(original, anonymised, labels=labels, options=options, run=run, progress=progress))
+        rows.append(evaluate_pitch(original, anonymised, labels=labels, options=options, run=run))
     return rows
 
 
@@ -218,14 +217,14 @@ def command(
     zeroevidence utility --corpus original/ --anonymised anonymised/ --pitch
     zeroevidence utility --corpus original/ --anonymised anonymised/ --transcripts text --recogniser "hear {wav}"
     """  # noqa: D301 (\b is a control character here)
-    from zeroevidence.auditing.protected_speech import read_usable
+    from zeroevidence.auditing.protected_speech import read_speech
     from zeroevidence.data.formats.lists import read_classes
 
     given.check(recognition)
     name = given.system or (UNPROTECTED if given.speech == "original" else None)
     labels = {"system": name} if name else {}
     released = () if given.anonymised is None else (given.anonymised,)
-    original = None if given.corpus is None else read_usable(given.corpus, released)[0]
+    original = None if given.corpus is None else read_speech(given.corpus, released).corpus
     changed = None if original is None or given.anonymised is None else original.replaced(given.anonymised)
     people = None if given.speakers is None else read_classes(given.speakers)
     if people is None and original is not None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeAlias, TypeVar
+from typing import TypeVar
 
 from zeroevidence.data.audio import inaudible_reason, inspect_audio, load_speech
 from zeroevidence.data.corpus import SEGMENT_RATE, Corpus, session_of
@@ -17,6 +17,7 @@ from zeroevidence.data.formats.corpus_tables import table_rows
 from zeroevidence.data.formats.input_file import open_input
 from zeroevidence.data.formats.text import FileProblems
 from zeroevidence.errors import InputError, Problem
+from zeroevidence.run import Run, Step
 
 
 def read_corpus(path: str | Path, *, seed: int = 0, draw: bool = True) -> Corpus:
@@ -37,7 +38,13 @@ def read_corpus(path: str | Path, *, seed: int = 0, draw: bool = True) -> Corpus
     InputError
         On a line that cannot be used, an utterance named twice, contradictory people, or a missing file.
     """
-    rows = read_files(path)
+    corpus = to_corpus(read_files(path), path)
+    with naming_file(path):
+        return corpus.assign(seed) if draw else corpus
+
+
+def to_corpus(rows: CorpusRows, path: str | Path) -> Corpus:
+    """Return the corpus of files that were read from a path; roles are neither drawn nor checked."""
     problems = row_problems(rows)
     if problems:
         raise InputError.of(problems)
@@ -45,9 +52,7 @@ def read_corpus(path: str | Path, *, seed: int = 0, draw: bool = True) -> Corpus
         raise InputError("no utterances; expected at least one", path=path)
     utterances = (row.utterance for row in unique_rows(rows))
     # by names: what is learned from speech must not depend on the order of the lines that list it
-    corpus = Corpus(tuple(sorted(utterances, key=lambda utterance: (utterance.speaker, utterance.id))), rows.root)
-    with naming_file(path):
-        return corpus.assign(seed) if draw else corpus
+    return Corpus(tuple(sorted(utterances, key=lambda utterance: (utterance.speaker, utterance.id))), rows.root)
 
 
 def read_segments(path: str | Path) -> dict[str, list[tuple[int, int]]]:
@@ -128,7 +133,6 @@ def _missing_files(corpus: CorpusRows) -> list[Problem]:
     return [row.problem(reason) for row, reason in reasons if reason]
 
 
-Progress: TypeAlias = Callable[[int, int], None]  # called with the number of files done and their total
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -141,9 +145,7 @@ class CorpusReport:
     notes: tuple[Problem, ...] = ()
 
 
-def examine_corpus(
-    path: str | Path, *, left_out: Collection[str] = (), workers: int = 1, progress: Progress | None = None
-) -> CorpusReport:
+def examine_corpus(source: str | Path | CorpusRows, left_out: Collection[str] = (), run: Run = Run()) -> CorpusReport:
     """Read every line and every audio file of a corpus and return problems and notes.
 
     Problems: lines that cannot be used; an utterance named twice; a speaker described in two ways; a speaker in dev and
@@ -153,45 +155,42 @@ def examine_corpus(
 
     Parameters
     ----------
-    path
-        The folder or table.
+    source
+        The folder or table, or its files as they were read.
     left_out
         Identifiers of utterances that are not looked at.
-    workers
-        Threads that read audio; the result does not depend on it.
-    progress
-        Called with the number of files done and of all.
+    run
+        Its cores are threads that read audio; the result does not depend on them.
     """
+    step = run.progress("checking the original speech", "files")
     try:
-        rows = read_files(path)
+        rows = source if isinstance(source, CorpusRows) else read_files(source)
     except InputError as error:
         return CorpusReport((error.problem,))
     problems = row_problems(rows)
-    rows.rows = [row for row in unique_rows(rows) if row.utterance.id not in left_out]
+    rows = replace(rows, rows=[row for row in unique_rows(rows) if row.utterance.id not in left_out])
     problems += _overlaps(rows)
     notes = list(rows.notes) + _single_recordings(rows) + _single_sessions(rows)
     (notes if rows.trial_lists else problems).extend(_not_enrolled(rows))
     files: dict[Path, list[UtteranceRow]] = defaultdict(list)
     for row in rows.rows:
         files[row.utterance.path].append(row)
-    for report in in_threads(lambda file: _check_file(*file), list(files.items()), workers, progress):
+    for report in in_threads(lambda file: _check_file(*file), list(files.items()), run.cores, step):
         problems += report.problems
         notes += report.notes
     if not rows.rows and not problems:
+        path = rows.root if isinstance(source, CorpusRows) else source
         problems.append(Problem(str(path), None, "no utterances; expected at least one"))
     return CorpusReport(tuple(problems), tuple(notes))
 
 
-def in_threads(
-    compute: Callable[[Item], Result], items: Sequence[Item], workers: int, progress: Progress | None
-) -> list[Result]:
+def in_threads(compute: Callable[[Item], Result], items: Sequence[Item], threads: int, step: Step) -> list[Result]:
     """Return the result of a function for each item, in their order, computed by so many threads."""
     results = []
-    with ThreadPoolExecutor(workers) as pool:
-        for done, result in enumerate(map(compute, items) if workers == 1 else pool.map(compute, items), 1):
+    with ThreadPoolExecutor(threads) as pool:
+        for done, result in enumerate(map(compute, items) if threads == 1 else pool.map(compute, items), 1):
             results.append(result)
-            if progress is not None:
-                progress(done, len(items))
+            step(done, len(items))
     return results
 
 

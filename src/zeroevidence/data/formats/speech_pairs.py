@@ -14,12 +14,13 @@ from zeroevidence.data.audio import audio_rate_and_seconds, inaudible_reason, in
 from zeroevidence.data.corpus import SEGMENT_RATE, SUFFIXES, Corpus, Utterance
 from zeroevidence.data.files import unreadable_reason
 from zeroevidence.data.formats import text
-from zeroevidence.data.formats.corpora import CorpusReport, Progress, examine_corpus, in_threads, unique_rows
+from zeroevidence.data.formats.corpora import CorpusReport, examine_corpus, in_threads, unique_rows
 from zeroevidence.data.formats.corpus_files import CorpusRows, UtteranceRow, read_files, read_kaldi, scp_files
 from zeroevidence.data.formats.input_file import open_input
 from zeroevidence.data.formats.text import FileProblems
 from zeroevidence.data.waves import Wave
 from zeroevidence.errors import InputError, Problem
+from zeroevidence.run import Run
 
 _LONGER = 1.5  # ratio of lengths; most protections stretch speech by less
 _ONE_BY_ONE = 5  # pairs of other lengths that get a note each; more of them get one together
@@ -67,47 +68,38 @@ class SpeechReport:
 
 
 def examine_speech(
-    path: str | Path,
+    source: str | Path | CorpusRows,
     anonymised: str | Path | None = None,
-    *,
     left_out: Collection[str] = (),
-    workers: int = 1,
-    progress: Callable[[str, str], Progress | None] = lambda title, units: None,  # noqa: ARG005
+    run: Run = Run(),
 ) -> SpeechReport:
     """Return what stands in the way of an audit of this speech, and what is good to know.
 
     Parameters
     ----------
-    path
-        The folder or table of the corpus.
+    source
+        The folder or table of the corpus, or its files as they were read.
     anonymised
         The folder of its anonymised utterances, if there is one.
     left_out
         Identifiers of utterances that are not looked at on either side.
-    workers
-        Threads that read audio; the result does not depend on it.
-    progress
-        Called with a title and a unit, returns what is called with numbers done and of all.
+    run
+        Its cores are threads that read audio; the result does not depend on them.
     """
-    checking = progress("checking the original speech", "files")
-    corpus = examine_corpus(path, left_out=left_out, workers=workers, progress=checking)
+    corpus = examine_corpus(source, left_out, run)
     if anonymised is None:
         return SpeechReport(corpus)
-    checking = progress("checking the protected speech", "pairs")
     try:
-        pairs = examine_pairs(path, anonymised, left_out=left_out, workers=workers, progress=checking)
-        return SpeechReport(corpus, pairs)
+        return SpeechReport(corpus, examine_pairs(source, anonymised, left_out, run))
     except InputError as error:
         return SpeechReport(corpus, PairReport(() if error.problem in corpus.problems else (error.problem,)))
 
 
 def examine_pairs(
-    path: str | Path,
+    source: str | Path | CorpusRows,
     anonymised: str | Path,
-    *,
     left_out: Collection[str] = (),
-    workers: int = 1,
-    progress: Progress | None = None,
+    run: Run = Run(),
 ) -> PairReport:
     """Return where original and anonymised utterances do not match, as problems and notes.
 
@@ -116,12 +108,13 @@ def examine_pairs(
     the original, lengths that differ by more than a half, the same audio for several speakers, and anonymised files
     that belong to no utterance. The parameters are those of `examine_speech`.
     """
-    rows = read_files(path)
+    step = run.progress("checking the protected speech", "pairs")
+    rows = source if isinstance(source, CorpusRows) else read_files(source)
     utterances = (row.utterance for row in unique_rows(rows))
     corpus = Corpus(tuple(each for each in utterances if each.id not in left_out), rows.root)
     counterparts, problems = corpus.counterparts(anonymised)
     pairs = [(utterance, counterparts[utterance.id]) for utterance in corpus if utterance.id in counterparts]
-    checks = in_threads(lambda pair: _check_pair(*pair), pairs, workers, progress)
+    checks = in_threads(lambda pair: _check_pair(*pair), pairs, run.cores, step)
     same_audio, notes = _same_audio([(pair[1], check.digest) for pair, check in zip(pairs, checks, strict=True)])
     of_other_length = sum(check.other_length for check in checks)
     if of_other_length > _ONE_BY_ONE:
