@@ -18,7 +18,8 @@ from timing import best, processor_time
 from zeroevidence.calibrate.pav import rank
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.measure.measures import measures_of
-from zeroevidence.uncertainty.groups import find_clusters, run_batches
+from zeroevidence.uncertainty.groups import run_batches
+from zeroevidence.uncertainty.lists import PreparedScores
 from zeroevidence.uncertainty.pairs import PairResampler
 
 
@@ -38,7 +39,7 @@ def main():
     measures_of("one-to-one")
 
     def intervals() -> tuple[int, int]:
-        resampler = PairResampler(scores, ranked, clusters=find_clusters(scores))
+        resampler = PairResampler(PreparedScores(scores, ranked))
         parts = run_batches(resampler.left_out, resampler.groups.number, cores=arguments.workers)
         return sum(len(part["eer"]) for part in parts), len(resampler.halves(16)["eer"])
 

@@ -38,7 +38,7 @@ from zeroevidence.measure.measures import MEASURES as REGISTRY
 from zeroevidence.measure.measures import measures_of
 from zeroevidence.measure.pairs.linkability import ScoreView
 from zeroevidence.report.verdict import verdict
-from zeroevidence.uncertainty.groups import find_clusters
+from zeroevidence.uncertainty.lists import PreparedScores
 from zeroevidence.uncertainty.null import pair_null
 
 EXPOSED = ("exposed_one", "exposed_half")
@@ -209,7 +209,7 @@ def _null(cell, seed):
         key = (4 + number, cell.people, seed)
         if cell.leak == "list":
             data = trial_list(DESIGNS[cell.design], shift, cell.people, key, enrolments=cell.more)
-            found.append([pair_null(data, None, clusters=find_clusters(data)).p_value])
+            found.append([pair_null(PreparedScores(data), None).p_value])
         elif cell.leak == "complete list":
             data = complete_list(DESIGNS[cell.design], shift, cell.people, key)
             found.append(

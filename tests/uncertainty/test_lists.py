@@ -13,7 +13,7 @@ from zeroevidence.calibrate.pav import rank
 from zeroevidence.evaluation.finding.chance import chances
 from zeroevidence.evaluation.results import from_json, to_json
 from zeroevidence.uncertainty.groups import find_clusters
-from zeroevidence.uncertainty.lists import ListSimulator, _Effect, assign_cells, people_test
+from zeroevidence.uncertainty.lists import ListSimulator, PreparedScores, _Effect, assign_cells, people_test
 from zeroevidence.uncertainty.null import ListNull, PairNull, pair_null
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
@@ -26,7 +26,7 @@ def placed(scores):
 
 
 def null_of(scores):
-    return pair_null(scores, None, clusters=find_clusters(scores))
+    return pair_null(PreparedScores(scores), None)
 
 
 def test_the_area_without_each_person_by_brute_force():
@@ -144,10 +144,9 @@ def test_what_a_list_tells_does_not_move_its_null():
 
 def test_long_lists_in_cells_are_like_lists_of_scores(monkeypatch):
     scores = trial_list(DESIGNS["crossed"], 0.0, 30, 0, targets=100, nontargets=900)
-    clusters = find_clusters(scores)
 
     def drawn():
-        found = ListNull(scores, clusters, placed(scores)).draw(0, 40)
+        found = ListNull(PreparedScores(scores)).draw(0, 40)
         return {name: values.mean() for name, values in found.items()}, np.std(found["d_ece"]) / np.sqrt(40.0)
 
     expected, error = drawn()

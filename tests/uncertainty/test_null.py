@@ -14,8 +14,8 @@ from zeroevidence.calibrate.pav import count, pool, pool_laplace
 from zeroevidence.data.scores import Pairs
 from zeroevidence.measure.pairs.verification import eer_of
 from zeroevidence.measure.views import PairSettings
-from zeroevidence.uncertainty.groups import find_clusters
 from zeroevidence.uncertainty.level import alpha
+from zeroevidence.uncertainty.lists import PreparedScores
 from zeroevidence.uncertainty.null import (
     ListNull,
     Null,
@@ -128,10 +128,10 @@ def test_a_list_of_everybody_against_everybody_once_is_exchangeable():
     rng = np.random.default_rng(0)
     full = ze.ScoreMatrix(rng.normal(size=(5, 5)), np.arange(5), trial_speakers=people, enrolment_speakers=people)
     scores = full.to_scores()
-    assert isinstance(pair_null(scores, None, clusters=find_clusters(scores)), PairNull)
+    assert isinstance(pair_null(PreparedScores(scores), None), PairNull)
     pairs = Pairs(scores.nontarget_pairs.enrolment[1:], scores.nontarget_pairs.trial[1:])
     fewer = replace(scores, nontarget=scores.nontarget[1:], nontarget_pairs=pairs)
-    assert isinstance(pair_null(fewer, None, clusters=find_clusters(fewer)), ListNull)
+    assert isinstance(pair_null(PreparedScores(fewer), None), ListNull)
 
 
 @given(

@@ -12,7 +12,7 @@ from zeroevidence._typing import FloatArray
 from zeroevidence.calibrate.pav import rank
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.data.preparing import sort_by_name
-from zeroevidence.evaluation.resampling import PreparedScores, replicate, with_intervals
+from zeroevidence.evaluation.resampling import replicate, with_intervals
 from zeroevidence.evaluation.rows.measure_result import MeasureResult
 from zeroevidence.evaluation.rows.setup import Options
 from zeroevidence.evaluation.scores import evaluate
@@ -22,6 +22,7 @@ from zeroevidence.measure.pairs.linkability import ScoreView
 from zeroevidence.run import Run
 from zeroevidence.uncertainty.groups import run_jobs
 from zeroevidence.uncertainty.level import LEVEL
+from zeroevidence.uncertainty.lists import PreparedScores
 from zeroevidence.uncertainty.planning import PeopleNeeded, confirmed_people, guessed_people
 
 

@@ -4,25 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray, StrArray
-from zeroevidence.calibrate.pav import RankedScores, rank
 from zeroevidence.data.scores import Scores
 from zeroevidence.evaluation.rows.curves import Recordings
 from zeroevidence.evaluation.rows.measure_result import MeasureResult, Replicates, SampledPeople, SearchedTrials
 from zeroevidence.evaluation.rows.setup import Options, Resampling
-from zeroevidence.evaluation.search_task import SearchResult, SearchTask, search_metrics, search_rules
+from zeroevidence.evaluation.search_task import SearchResult, SearchTask, search_metrics
 from zeroevidence.measure.measures import MEASURES
 from zeroevidence.measure.pairs.linkability import ScoreView
 from zeroevidence.measure.search.disclosure import RowEvidence
 from zeroevidence.measure.search.longitudinal import FusedEvidence, make_nondecreasing
 from zeroevidence.run import Run, Step
-from zeroevidence.uncertainty.groups import Clusters, find_clusters, run_batches
-from zeroevidence.uncertainty.lists import ScoreCells, assign_cells
+from zeroevidence.uncertainty.groups import Groups, run_batches
+from zeroevidence.uncertainty.lists import PreparedScores
 from zeroevidence.uncertainty.null import (
     ROWS_LIMIT,
     ListNull,
@@ -43,27 +41,6 @@ _HALVES = 16  # and their complements
 # waited for: chance decides what it is.
 _LISTS, _LEAST_LISTS, _LISTS_AT_ONCE = 50, 20, 10
 _PRECISE = 0.1
-
-
-class PreparedScores:
-    """Scores with the people behind each and the cell that each lies in, computed when first asked for."""
-
-    def __init__(self, scores: Scores, ranked: RankedScores) -> None:
-        self.scores, self.ranked = scores, ranked
-
-    def prepare(self) -> None:
-        """Compute both now, before several threads ask."""
-        _ = self.clusters, self.cells
-
-    @cached_property
-    def clusters(self) -> Clusters | None:
-        """The people behind each score."""
-        return find_clusters(self.scores)
-
-    @cached_property
-    def cells(self) -> ScoreCells:
-        """The cell of each score."""
-        return assign_cells(self.scores.target, self.scores.nontarget, self.ranked)
 
 
 def replicate(
@@ -94,47 +71,21 @@ def replicate(
     resampled
         Names of the one-to-one measures that get intervals; all of them unless given.
     """
-    pairs = PairResampler(
-        prepared.scores,
-        view.ranked,
-        view.settings,
-        most=options.intervals,
-        clusters=prepared.clusters,
-        placed=prepared.cells,
-        names=resampled,
-    )
-    groups = pairs.groups
-    sampled = SampledPeople(groups.clusters, groups.people, groups.shares)
-    left_out = _gathered(pairs.left_out, groups.number, run)
-    people, halves, unseen = dict.fromkeys(left_out, sampled), pairs.halves(_HALVES), pairs.unseen()
-    rules = {measure.name: rule for measure, rule in pairs.measures}
+    most = options.intervals
+    pairs = PairResampler(prepared, view.settings, most=most, names=resampled)
+    parts = [_values_on_fewer(pairs, pairs.groups, run)]
     if closed_set is not None:
-        ranked = rank(closed_set.target, closed_set.nontarget)
-        clusters = find_clusters(closed_set)
-        pairs = PairResampler(
-            closed_set, ranked, view.settings, most=options.intervals, clusters=clusters, closed_set=True
-        )
-        of_pairs = _gathered(pairs.left_out, pairs.groups.number)
-        people |= dict.fromkeys(
-            of_pairs, SampledPeople(pairs.groups.clusters, pairs.groups.people, pairs.groups.shares)
-        )
-        left_out, halves = left_out | of_pairs, halves | pairs.halves(_HALVES)
-        unseen |= pairs.unseen()
-        rules |= {measure.name: rule for measure, rule in pairs.measures}
+        of_search = PairResampler(PreparedScores(closed_set), view.settings, most=most, closed_set=True)
+        parts.append(_values_on_fewer(of_search, of_search.groups))
     if search is not None:
         task, result = search
         trials = task.resampler(result)
-        of_search = _gathered(trials.left_out, trials.number)
-        people |= dict.fromkeys(of_search, _sampled_trials(trials, uniform=result.prior is None))
-        left_out, halves = left_out | of_search, halves | trials.halves(_HALVES)
-        unseen |= trials.unseen()
-        rules |= search_rules()
-    return Replicates(groups.unit, rules, people, left_out, halves, unseen, prepared.scores)
-
-
-def _sampled_trials(trials: SearchResampler, *, uniform: bool = True) -> SampledPeople:
-    most = np.log2(trials.evidence.identities) if uniform else np.inf
-    return SampledPeople(trials.clusters, trials.people, trials.shares, float(most))
+        parts.append(
+            _values_on_fewer(trials, trials, most_bits=np.inf if result.prior is not None else trials.most_bits)
+        )
+    names = ("rules", "people", "left_out", "halves", "unseen")
+    joined = {name: dict(item for part in parts for item in getattr(part, name).items()) for name in names}
+    return Replicates(pairs.groups.unit, **joined, scores=prepared.scores)
 
 
 def search_replicates(
@@ -147,18 +98,20 @@ def search_replicates(
 ) -> Replicates:
     """Values of the measures of a search alone without each of the people; the enrolled identities stay."""
     resampler = SearchResampler(evidence, singled, speakers, seed=seed, most=options.intervals)
-    left_out = _gathered(resampler.left_out, resampler.number)
-    people = dict.fromkeys(left_out, _sampled_trials(resampler))
-    searched = SearchedTrials(trials, speakers, evidence.identities)
-    return Replicates(
-        "speaker",
-        search_rules(),
-        people,
-        left_out,
-        resampler.halves(_HALVES),
-        resampler.unseen(),
-        search=searched,
-    )
+    values = _values_on_fewer(resampler, resampler, most_bits=resampler.most_bits)
+    return replace(values, search=SearchedTrials(trials, speakers, evidence.identities))
+
+
+def _values_on_fewer(
+    resampler: PairResampler | SearchResampler,
+    groups: Groups | SearchResampler,
+    run: Run = Run(),
+    most_bits: float = np.inf,
+) -> Replicates:
+    """The values of one kind of measures."""
+    left_out = _gathered(resampler.left_out, groups.number, run)
+    people = dict.fromkeys(left_out, SampledPeople(groups.clusters, groups.people, groups.shares, most_bits))
+    return Replicates("speaker", resampler.rules, people, left_out, resampler.halves(_HALVES), resampler.unseen())
 
 
 def _gathered(draw: Callable[[int, int], dict[str, FloatArray]], total: int, run: Run = Run()) -> dict[str, FloatArray]:
@@ -188,9 +141,7 @@ class StartedNull:
 
 def begin_null(prepared: PreparedScores, rows: MatrixParts | None, options: Options, seed: int) -> StartedNull:
     """Prepare the null, and draw the first simulated lists of a list."""
-    pairs = pair_null(
-        prepared.scores, rows, options.pairs(seed), clusters=prepared.clusters, placed=lambda: prepared.cells
-    )
+    pairs = pair_null(prepared, rows, options.pairs(seed))
     sizes = _list_sizes(min(options.null, _LEAST_LISTS)) if isinstance(pairs, ListNull) else []
     return StartedNull(pairs, tuple(pairs.draw(batch, size) for batch, size in enumerate(sizes)))
 

@@ -24,7 +24,6 @@ from zeroevidence.evaluation.curves import one_to_one_curves
 from zeroevidence.evaluation.finding.beside import flag_row
 from zeroevidence.evaluation.people import exposed_curves, exposure_by_person, with_named_limits, with_worst_cases
 from zeroevidence.evaluation.resampling import (
-    PreparedScores,
     StartedNull,
     begin_null,
     replicate,
@@ -45,6 +44,7 @@ from zeroevidence.measure.measures import measures_of
 from zeroevidence.measure.pairs.linkability import ScoreView
 from zeroevidence.measure.views import PairSettings
 from zeroevidence.run import Run
+from zeroevidence.uncertainty.lists import PreparedScores
 from zeroevidence.uncertainty.null import MatrixParts
 
 _ABREAST = 1 << 24  # scores up to which the null begins while intervals are computed; more take too much memory at once

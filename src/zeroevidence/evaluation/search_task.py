@@ -18,7 +18,7 @@ from zeroevidence.evaluation.rows.curves import Curve, Trials, as_curve
 from zeroevidence.evaluation.rows.flags import Flag
 from zeroevidence.evaluation.rows.measure_result import MeasureResult
 from zeroevidence.evaluation.rows.setup import Options, SearchSetup
-from zeroevidence.measure.measures import IntervalRule, measures_of
+from zeroevidence.measure.measures import measures_of
 from zeroevidence.measure.search.disclosure import RowEvidence, search_view
 from zeroevidence.measure.search.longitudinal import FusedEvidence, SizeCurve
 from zeroevidence.measure.views import NameCounts
@@ -182,12 +182,6 @@ def search_metrics(
             number = nan if np.isnan(value[0]) else float(value[0])
             results[measure.name] = MeasureResult.of(measure.name, number, measure.method_of(view) or str(setup))
     return results
-
-
-def search_rules() -> dict[str, IntervalRule]:
-    """How the intervals of the measures of a search are made."""
-    rules = ((measure.name, measure.interval_of(None)) for measure in measures_of("search"))
-    return {name: rule for name, rule in rules if rule is not None}
 
 
 def name_codes(names: StrArray) -> IntArray:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
@@ -13,9 +14,9 @@ from scipy.special import ndtri, stdtr
 
 from zeroevidence._typing import CountArray, FloatArray, IntArray
 from zeroevidence.calibrate.logistic import from_cosines, to_cosines
-from zeroevidence.calibrate.pav import Blocks, Counts, RankedScores, block_lows, count, searchsorted_in_threads
+from zeroevidence.calibrate.pav import Blocks, Counts, RankedScores, block_lows, count, rank, searchsorted_in_threads
 from zeroevidence.data.scores import Pairs, Scores
-from zeroevidence.uncertainty.groups import Clusters, compact_codes, number_codes
+from zeroevidence.uncertainty.groups import Clusters, compact_codes, find_clusters, number_codes
 from zeroevidence.uncertainty.spread import effective_number
 
 CellArray: TypeAlias = NDArray[np.uint16]
@@ -55,6 +56,27 @@ def assign_cells(target: FloatArray, nontarget: FloatArray, ranked: RankedScores
     counts = Counts(np.add.reduceat(ranked.counts.target, starts), np.add.reduceat(ranked.counts.nontarget, starts))
     lows = block_lows(ranked, Blocks(counts.target, counts.nontarget, np.zeros(len(starts))))
     return ScoreCells(counts, _places(lows, target), _places(lows, nontarget), middle)
+
+
+class PreparedScores:
+    """Scores with the people behind each and the cell that each lies in, computed when first asked for."""
+
+    def __init__(self, scores: Scores, ranked: RankedScores | None = None) -> None:
+        self.scores, self.ranked = scores, ranked or rank(scores.target, scores.nontarget)
+
+    def prepare(self) -> None:
+        """Compute both now, before several threads ask."""
+        _ = self.clusters, self.cells
+
+    @cached_property
+    def clusters(self) -> Clusters | None:
+        """The people behind each score."""
+        return find_clusters(self.scores)
+
+    @cached_property
+    def cells(self) -> ScoreCells:
+        """The cell of each score."""
+        return assign_cells(self.scores.target, self.scores.nontarget, self.ranked)
 
 
 def cell_starts(counts: Counts, most: int = CELLS) -> IntArray:

@@ -10,21 +10,19 @@ labels are permuted over single scores. The p-value counts the observed value am
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
-from zeroevidence.calibrate.pav import Counts, rank
+from zeroevidence.calibrate.pav import Counts
 from zeroevidence.data.matrix import ScoreMatrix
-from zeroevidence.data.scores import Scores
 from zeroevidence.measure.measures import Family, Measure, measures_of
 from zeroevidence.measure.pairs.linkability import linkability, linkability_of_counts
 from zeroevidence.measure.views import PairSettings, PairView
 from zeroevidence.uncertainty.groups import Clusters, find_owners, generator
-from zeroevidence.uncertainty.lists import ListSimulator, ScoreCells, assign_cells, people_test
+from zeroevidence.uncertainty.lists import ListSimulator, PreparedScores, people_test
 
 # exchanged: the p-value counts permutations of this measure; area: it is that of the area under the ROC of a list, or
 # the share of simulated lists where these often reach the value
@@ -247,12 +245,11 @@ class ListNull:
 
     unit: NullUnit = "list"
 
-    def __init__(
-        self, scores: Scores, clusters: Clusters, placed: ScoreCells, settings: PairSettings | None = None
-    ) -> None:
+    def __init__(self, prepared: PreparedScores, settings: PairSettings | None = None) -> None:
+        assert prepared.clusters is not None
         self.settings = settings or PairSettings()
-        self.simulator = ListSimulator(scores, clusters, placed)
-        self.p_value = people_test(placed, clusters).p_value
+        self.simulator = ListSimulator(prepared.scores, prepared.clusters, prepared.cells)
+        self.p_value = people_test(prepared.cells, prepared.clusters).p_value
 
     def draw(self, batch: int, size: int) -> dict[str, FloatArray]:
         """Measures of the lists of one batch."""
@@ -267,21 +264,14 @@ class ListNull:
 
 
 def pair_null(
-    scores: Scores,
-    rows: MatrixParts | None,
-    settings: PairSettings | None = None,
-    *,
-    clusters: Clusters | None = None,
-    placed: Callable[[], ScoreCells] | None = None,
+    prepared: PreparedScores, rows: MatrixParts | None, settings: PairSettings | None = None
 ) -> PairNull | ListNull:
-    """The null that suits the scores of these clusters; `placed` gives their places where the caller has them."""
-    owners = find_owners(clusters)
-    compared = clusters if rows is None and owners is None else None
+    """The null that suits the scores of these people."""
+    owners = find_owners(prepared.clusters)
+    compared = prepared.clusters if rows is None and owners is None else None
     if compared is not None and not _is_exchangeable(compared):
-        if placed is not None:
-            return ListNull(scores, compared, placed(), settings)
-        ranked = rank(scores.target, scores.nontarget)
-        return ListNull(scores, compared, assign_cells(scores.target, scores.nontarget, ranked), settings)
+        return ListNull(prepared, settings)
+    scores = prepared.scores
     return PairNull(scores.target, scores.nontarget, rows, settings, people=owners, clusters=compared)
 
 

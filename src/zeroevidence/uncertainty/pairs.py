@@ -15,8 +15,8 @@ from typing import Literal
 import numpy as np
 
 from zeroevidence._typing import BoolArray, CountArray, FloatArray, IntArray
-from zeroevidence.calibrate.pav import Blocks, Counts, RankedScores, pool
-from zeroevidence.data.scores import Pairs, Scores
+from zeroevidence.calibrate.pav import Blocks, Counts, pool
+from zeroevidence.data.scores import Pairs
 from zeroevidence.measure.measures import IntervalRule, Measure, ScoreCost, measures_of
 from zeroevidence.measure.pairs.linkability import (
     ScoreView,
@@ -31,7 +31,6 @@ from zeroevidence.measure.pairs.linkability import (
 from zeroevidence.measure.views import PairSettings, PairView
 from zeroevidence.uncertainty.groups import (
     BATCH,
-    Clusters,
     Groups,
     GroupTables,
     Places,
@@ -39,7 +38,7 @@ from zeroevidence.uncertainty.groups import (
     find_groups,
     number_codes,
 )
-from zeroevidence.uncertainty.lists import CellArray, ScoreCells, assign_cells, certain_runs
+from zeroevidence.uncertainty.lists import CellArray, PreparedScores, certain_runs
 from zeroevidence.uncertainty.spread import unseen_share
 
 _SCALE = 1e6  # mixtures of classes as whole numbers, which the EER is found with
@@ -240,23 +239,21 @@ class PairResampler:
 
     def __init__(
         self,
-        scores: Scores,
-        ranked: RankedScores,
+        prepared: PreparedScores,
         settings: PairSettings | None = None,
         *,
         most: int = 200,
-        clusters: Clusters | None = None,
-        placed: ScoreCells | None = None,
         closed_set: bool = False,
         names: Collection[str] | None = None,
     ) -> None:
-        """Leave out at most `most` groups of `clusters`, or of single scores without these.
+        """Leave out at most `most` groups of people, or of single scores without these.
 
         With `closed_set` the scores are the pairs of a closed-set search, and the measures those of these alone. Where
         `names` are given and some measures have them, only these are computed.
         """
+        scores, ranked = prepared.scores, prepared.ranked
         self.settings, self.closed_set = settings or PairSettings(), closed_set
-        self.groups: Groups = find_groups(scores, most, self.settings.seed, clusters)
+        self.groups: Groups = find_groups(scores, most, self.settings.seed, prepared.clusters)
         self.measures = _with_rules(ScoreView(ranked, self.settings))
         if closed_set:
             everywhere = {entry.name for entry, _ in self.measures}
@@ -267,7 +264,7 @@ class PairResampler:
         view = ScoreView(ranked, self.settings, ranked.counts if closed_set else None)
         self.whole = {entry.name: entry.compute(view) for entry, _ in self.measures if entry.atom_costs is not None}
         self.costs = {entry.name: entry.per_score for entry, _ in self.measures if entry.per_score is not None}
-        self.placed = assign_cells(scores.target, scores.nontarget, ranked) if placed is None else placed
+        self.placed = prepared.cells
         self.runs = certain_runs(self.placed.counts)
         self.terms: tuple[FloatArray, FloatArray] | None = None
         if self.settings.linkability == "density" and not closed_set:
@@ -283,6 +280,11 @@ class PairResampler:
             {name: _mean_of_targets(cost, values, self.settings) for name, cost in self.costs.items()}
             for values in (scores.nontarget, np.array([highest]))
         )
+
+    @property
+    def rules(self) -> dict[str, IntervalRule]:
+        """By measure: how its interval is made."""
+        return {measure.name: rule for measure, rule in self.measures}
 
     def _class(
         self, values: FloatArray, cell: CellArray, groups: Pairs, side: Literal["target", "nontarget"]

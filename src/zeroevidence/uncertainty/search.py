@@ -12,7 +12,7 @@ import numpy as np
 from zeroevidence._typing import BoolArray, CountArray, FloatArray, IntArray, StrArray
 from zeroevidence.data.embeddings import rank_names
 from zeroevidence.data.matrix import ScoreMatrix
-from zeroevidence.measure.measures import measures_of
+from zeroevidence.measure.measures import IntervalRule, measures_of
 from zeroevidence.measure.search.disclosure import (
     PRIOR_FREE_MAX,
     RowEvidence,
@@ -141,6 +141,17 @@ class SearchResampler:
                 ranks[g] = rank_distribution(greater, equal, identities) * len(rows)
         # Ranks that do not occur need no column.
         return ranks[:, ranks.any(axis=0)]
+
+    @property
+    def rules(self) -> dict[str, IntervalRule]:
+        """By measure: how its interval is made."""
+        rules = ((measure.name, measure.interval_of(None)) for measure in measures_of("search"))
+        return {name: rule for name, rule in rules if rule is not None}
+
+    @property
+    def most_bits(self) -> float:
+        """What the search can tell at most where everybody is as likely before."""
+        return float(np.log2(self.evidence.identities))
 
     def left_out(self, batch: int, size: int) -> dict[str, FloatArray]:
         """Values without each group of one batch."""

@@ -18,7 +18,7 @@ from zeroevidence.measure.pairs.linkability import (
 )
 from zeroevidence.measure.pairs.verification import cllr_min
 from zeroevidence.measure.views import PairSettings
-from zeroevidence.uncertainty.groups import find_clusters
+from zeroevidence.uncertainty.lists import PreparedScores
 from zeroevidence.uncertainty.pairs import PairResampler
 
 METHODS = ("density", "pav", "histogram")
@@ -179,9 +179,8 @@ def test_values_of_nonmated_pairs_without_a_person(method):
     owners = [np.repeat(np.arange(20), n) for n in (200, 1000)]
     names = [f"s{i:02d}" for i in range(20)]
     data = ze.Scores(*map(np.concatenate, parts), *(Pairs(owner, owner) for owner in owners), *[names] * 4)
-    ranked = rank(data.target, data.nontarget)
     settings = PairSettings(linkability=method)
-    found = PairResampler(data, ranked, settings, clusters=find_clusters(data)).left_out(0, 20)["linkability_nonmated"]
+    found = PairResampler(PreparedScores(data), settings).left_out(0, 20)["linkability_nonmated"]
     actual = [
         nonmated_linkability_of(rank(*(np.concatenate(part[:g] + part[g + 1 :]) for part in parts)), method="pav")
         for g in range(20)

@@ -8,8 +8,7 @@ from zeroevidence.calibrate.pav import Counts, count, pool, rank
 from zeroevidence.measure.pairs.verification import eer_of
 from zeroevidence.measure.pairs.zebra import d_ece_of
 from zeroevidence.uncertainty import groups, lists
-from zeroevidence.uncertainty.groups import find_clusters
-from zeroevidence.uncertainty.lists import assign_cells, cell_starts, certain_runs
+from zeroevidence.uncertainty.lists import PreparedScores, assign_cells, cell_starts, certain_runs
 from zeroevidence.uncertainty.pairs import PairResampler
 
 
@@ -97,7 +96,7 @@ def test_runs_are_pooled_whatever_is_left_out(digits):
 def test_people_of_another_kind_may_be_anywhere(scores):
     """The runs hold for fewer scores, not for targets that look like non-targets or score above all."""
     data = ze.ScoreMatrix(np.random.default_rng(0).normal(size=(60, 6)), np.repeat(np.arange(6), 10)).to_scores()
-    resampler = PairResampler(data, rank(data.target, data.nontarget), clusters=find_clusters(data))
+    resampler = PairResampler(PreparedScores(data))
     found = resampler.unseen()
     resampler.runs = np.arange(len(resampler.placed.middle))
     assert resampler.unseen() == found
@@ -110,11 +109,9 @@ def test_values_on_fewer_people_are_those_of_all_atoms(scores):
     pairs[0][1] = pairs[0][0]
     pairs[1][1] = (pairs[1][0] + 1 + pairs[1][1] % 39) % 40
     data = ze.Scores(*scores, *(ze.Pairs(*one) for one in pairs), people, people, people, people)
-    ranked, clusters = rank(*scores), find_clusters(data)
-    exact, few = (
-        PairResampler(data, ranked, clusters=clusters, placed=assign_cells(*scores, ranked, most))
-        for most in (1 << 16, 2048)
-    )
+    exact, few = (PreparedScores(data) for _ in range(2))
+    exact.cells, few.cells = (assign_cells(*scores, exact.ranked, most) for most in (1 << 16, 2048))
+    exact, few = map(PairResampler, (exact, few))
     assert len(few.placed.middle) <= 2048 < len(exact.placed.middle) / 4
     for found, expected in ((few.left_out(0, 40), exact.left_out(0, 40)), (few.halves(8), exact.halves(8))):
         for name, values in expected.items():
@@ -124,9 +121,8 @@ def test_values_on_fewer_people_are_those_of_all_atoms(scores):
 
 def test_a_person_is_left_out_whatever_is_counted_at_a_time(scores, monkeypatch):
     data = ze.ScoreMatrix(np.random.default_rng(0).normal(size=(60, 6)), np.repeat(np.arange(6), 10)).to_scores()
-    ranked = rank(data.target, data.nontarget)
-    expected = PairResampler(data, ranked, clusters=find_clusters(data)).left_out(0, 6)
+    expected = PairResampler(PreparedScores(data)).left_out(0, 6)
     monkeypatch.setattr(groups, "_COUNTED", 1)
     monkeypatch.setattr(groups, "BATCH", 4)
-    found = PairResampler(data, ranked, clusters=find_clusters(data)).left_out(0, 6)
+    found = PairResampler(PreparedScores(data)).left_out(0, 6)
     assert all((found[name] == values).all() for name, values in expected.items())

@@ -9,7 +9,7 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 import zeroevidence as ze
-from zeroevidence.calibrate.pav import count, rank
+from zeroevidence.calibrate.pav import count
 from zeroevidence.calibrate.rows import AffineCalibration
 from zeroevidence.data.scores import Pairs
 from zeroevidence.measure.pairs.verification import eer_atom_costs
@@ -18,6 +18,7 @@ from zeroevidence.measure.search.longitudinal import link_probability
 from zeroevidence.measure.search.rank import rank_disclosure
 from zeroevidence.measure.views import PairSettings
 from zeroevidence.uncertainty.groups import batches, draw_groups, draw_halves, find_clusters, run_batches
+from zeroevidence.uncertainty.lists import PreparedScores
 from zeroevidence.uncertainty.pairs import PairResampler, _Subset
 from zeroevidence.uncertainty.search import IdentityEvidence, SearchResampler
 
@@ -58,8 +59,7 @@ def directly(target, nontarget, method):
 
 
 def resampled(scores, settings=None, **options):
-    ranked = rank(scores.target, scores.nontarget)
-    return PairResampler(scores, ranked, settings, clusters=find_clusters(scores), **options)
+    return PairResampler(PreparedScores(scores), settings, **options)
 
 
 @pytest.mark.parametrize("ties", [False, True])
