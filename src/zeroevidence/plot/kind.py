@@ -77,61 +77,6 @@ def read_options(paint: Painter) -> dict[str, FigureOption]:
     return options
 
 
-def publish(
-    function: Any,
-    paint: Painter,
-    options: Mapping[str, FigureOption],
-    *,
-    needs: str,
-    together: bool,
-    from_scores: bool,
-) -> None:
-    """Give the function that draws results the name of its painter, and a signature and documentation of its own."""
-    function.__name__ = function.__qualname__ = paint.__name__
-    function.__module__ = paint.__module__
-    signature = function.__signature__ = _signature(options, from_scores=from_scores)
-    function.__doc__ = _documentation(paint, options, needs=needs, together=together, from_scores=from_scores)
-    function.__annotations__ = {item.name: item.annotation for item in signature.parameters.values()}
-    function.__annotations__["return"] = signature.return_annotation
-
-
-def _signature(options: Mapping[str, FigureOption], *, from_scores: bool) -> inspect.Signature:
-    either, keyword = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
-    results = "Evaluation | Sequence[Evaluation]"
-    annotation = f"{results} | ArrayLike" if from_scores else results
-    parameters = [inspect.Parameter("results", either, annotation=annotation)]
-    if from_scores:
-        parameters.append(inspect.Parameter("nontarget", either, default=None, annotation="ArrayLike | None"))
-    parameters.append(inspect.Parameter("ax", keyword, default=None, annotation="Axes | None"))
-    parameters += [
-        inspect.Parameter(option.name, keyword, default=option.default, annotation=option.annotation)
-        for option in options.values()
-    ]
-    return inspect.Signature(parameters, return_annotation="Axes")
-
-
-def _documentation(
-    paint: Painter, options: Mapping[str, FigureOption], *, needs: str, together: bool, from_scores: bool
-) -> str:
-    """The painter's docstring with what is needed, the parameters, and the examples at the end."""
-    description, _, examples = inspect.cleandoc(paint.__doc__ or "").partition("\n\nExamples\n--------\n")
-    results = "A result of `evaluate`, or several to share the axes" if together else "A result of `evaluate`"
-    parameters = {
-        "results": f"{results}; or target scores, together with `nontarget`." if from_scores else f"{results}."
-    }
-    if from_scores:
-        parameters["nontarget"] = "Non-target scores: a list, or an array of NumPy, polars, pandas or torch."
-    parameters["ax"] = "Axes to draw on; a new figure, one column of a paper wide, unless given."
-    parameters |= {option.name: option.meaning for option in options.values()}
-    lines = [description, "", f"Needs {needs}.", "", "Parameters", "----------"]
-    for name, meaning in parameters.items():
-        lines += [name, textwrap.fill(meaning, _WIDTH, initial_indent="    ", subsequent_indent="    ")]
-    lines += ["", "Returns", "-------", "Axes", "    The Axes drawn on."]
-    if examples:
-        lines += ["", "Examples", "--------", examples.rstrip()]
-    return "\n".join(lines) + "\n"
-
-
 _MOST = 7  # as many colours as can be told apart
 _COMMON_PARAMETERS = frozenset({"results", "nontarget", "ax", "kind", "width", "format"})  # of every kind
 
@@ -222,8 +167,43 @@ class FigureKind:
         def draw(results: Any, nontarget: Any = None, *, ax: Axes | None = None, **options: Any) -> Axes:
             return self._draw(results, nontarget, ax, options)
 
-        publish(draw, self.paint, self.options, needs=self.needs, together=self.together, from_scores=self.from_scores)
+        signature = inspect.Signature([item for item, _ in self._parameters()], return_annotation="Axes")
+        draw.__name__ = draw.__qualname__ = self.paint.__name__
+        draw.__module__ = self.paint.__module__
+        draw.__signature__ = signature  # type: ignore[attr-defined]
+        draw.__doc__ = self._documentation()
+        draw.__annotations__ = {item.name: item.annotation for item in signature.parameters.values()}
+        draw.__annotations__["return"] = signature.return_annotation
         return draw
+
+    def _parameters(self) -> list[tuple[inspect.Parameter, str]]:
+        """The parameters of the public function, each with its meaning."""
+        either, keyword = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
+        annotation = "Evaluation | Sequence[Evaluation]" + " | ArrayLike" * self.from_scores
+        results = "A result of `evaluate`" + ", or several to share the axes" * self.together
+        scores = "; or target scores, together with `nontarget`" * self.from_scores
+        parameters = [(inspect.Parameter("results", either, annotation=annotation), f"{results}{scores}.")]
+        if self.from_scores:
+            nontarget = inspect.Parameter("nontarget", either, default=None, annotation="ArrayLike | None")
+            meaning = "Non-target scores: a list, or an array of NumPy, polars, pandas or torch."
+            parameters.append((nontarget, meaning))
+        axes = inspect.Parameter("ax", keyword, default=None, annotation="Axes | None")
+        parameters.append((axes, "Axes to draw on; a new figure, one column of a paper wide, unless given."))
+        for option in self.options.values():
+            item = inspect.Parameter(option.name, keyword, default=option.default, annotation=option.annotation)
+            parameters.append((item, option.meaning))
+        return parameters
+
+    def _documentation(self) -> str:
+        """The painter's docstring with what is needed, the parameters, and the examples at the end."""
+        description, _, examples = inspect.cleandoc(self.paint.__doc__ or "").partition("\n\nExamples\n--------\n")
+        lines = [description, "", f"Needs {self.needs}.", "", "Parameters", "----------"]
+        for item, meaning in self._parameters():
+            lines += [item.name, textwrap.fill(meaning, _WIDTH, initial_indent="    ", subsequent_indent="    ")]
+        lines += ["", "Returns", "-------", "Axes", "    The Axes drawn on."]
+        if examples:
+            lines += ["", "Examples", "--------", examples.rstrip()]
+        return "\n".join(lines) + "\n"
 
     def of(self, rows: Sequence[Evaluation]) -> list[Evaluation]:
         """Return the rows that the figure can be drawn of; none where together they lack something."""
