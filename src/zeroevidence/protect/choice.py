@@ -69,11 +69,6 @@ def split_people(data: Embeddings, attribute: str, *, seed: int = 0) -> list[Fol
     return folds
 
 
-def searched_people(folds: Sequence[Fold]) -> int:
-    """Return the number of people among whom verifiers search for the right one, on average."""
-    return round(float(np.mean([len(np.unique(require_speakers(fold.others))) for fold in folds])))
-
-
 @dataclass(frozen=True, slots=True)
 class KeptAttribute:
     """D_ECE of logistic regression about an attribute that nobody conceals, before and after protection.
@@ -160,58 +155,50 @@ class Choice:
         }
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Noisy:
-    """Vectors of the people who attack and are tested, protected without noise, and noise of level one for them."""
+class _System:
+    """A protector in all folds, fitted in each; without any, unprotected vectors."""
 
-    quiet: FloatArray
-    noise: FloatArray
+    def __init__(self, folds: Sequence[Fold], attribute: str, protectors: Sequence[EmbeddingProtector] = ()) -> None:
+        self.folds, self.attribute = folds, attribute
+        self.quiet = [np.asarray(fold.others.vectors, dtype=np.float64) for fold in folds]
+        self.noise: Sequence[FloatArray] = [np.zeros_like(vectors) for vectors in self.quiet]  # of level one
+        if protectors:
+            self.quiet, loud = (
+                [
+                    np.asarray(protect(fold.others, set_strength(protector, level)).vectors)
+                    for fold, protector in zip(folds, protectors, strict=True)
+                ]
+                for level in (0.0, 1.0)
+            )
+            self.noise = [noisy - quiet for noisy, quiet in zip(loud, self.quiet, strict=True)]
 
-    @classmethod
-    def of(cls, fold: Fold, protector: EmbeddingProtector | None) -> _Noisy:
-        """Return vectors through a protector; unprotected ones have no noise."""
-        if protector is None:
-            vectors = np.asarray(fold.others.vectors, dtype=np.float64)
-            return cls(vectors, np.zeros_like(vectors))
-        quiet, loud = (np.asarray(protect(fold.others, set_strength(protector, level)).vectors) for level in (0.0, 1.0))
-        return cls(quiet, loud - quiet)
-
-    def at(self, level: float) -> FloatArray:
-        """Return the vectors with noise of a level."""
-        noisy: FloatArray = self.quiet + level * self.noise
+    def vectors(self, number: int, level: float) -> FloatArray:
+        """Return protected vectors of a fold with noise of a level."""
+        noisy: FloatArray = self.quiet[number] + level * self.noise[number]
         return noisy
 
-
-class _Measurements:
-    """Verification and attacks in all folds."""
-
-    def __init__(self, folds: Sequence[Fold], attribute: str) -> None:
-        self.folds, self.attribute = folds, attribute
-
-    def rates(self, systems: Sequence[_Noisy], level: float) -> list[tuple[float, float]]:
+    def rates(self, level: float) -> list[tuple[float, float]]:
         """Return EER and top-1 of each fold."""
-        return [
-            fold.verifier.rates(noisy.at(level), noisy.at(level))
-            for fold, noisy in zip(self.folds, systems, strict=True)
-        ]
+        noisy = [self.vectors(number, level) for number in range(len(self.folds))]
+        return [fold.verifier.rates(vectors, vectors) for fold, vectors in zip(self.folds, noisy, strict=True)]
 
-    def eer(self, systems: Sequence[_Noisy], level: float) -> float:
+    def eer(self, level: float) -> float:
         """Return the mean EER."""
-        return float(np.mean([eer for eer, _ in self.rates(systems, level)]))
+        return float(np.mean([eer for eer, _ in self.rates(level)]))
 
-    def attacked(self, number: int, systems: Sequence[_Noisy], level: float, *counts: int | None) -> tuple[float, ...]:
+    def attacked(self, number: int, level: float, *counts: int | None) -> tuple[float, ...]:
         """Return the D_ECE of the strongest attackers in one fold, who have so many vectors of a person (None: all)."""
-        sides = self.folds[number].sides(systems[number].at(level))
+        sides = self.folds[number].sides(self.vectors(number, level))
         attacks = attacks_by_count(*sides, self.attribute, counts=counts)
         return tuple(max(attacks[count].values()) for count in counts)
 
-    def d_ece(self, systems: Sequence[_Noisy], level: float) -> float:
+    def d_ece(self, level: float) -> float:
         """Return the mean D_ECE of attackers of single vectors."""
-        return float(np.mean([self.attacked(number, systems, level, 1) for number in range(len(self.folds))]))
+        return float(np.mean([self.attacked(number, level, 1) for number in range(len(self.folds))]))
 
-    def kept(self, systems: Sequence[_Noisy], level: float, name: str) -> float:
+    def kept(self, level: float, name: str) -> float:
         """Return the mean D_ECE of logistic regression about another attribute."""
-        sides = [fold.sides(noisy.at(level)) for fold, noisy in zip(self.folds, systems, strict=True)]
+        sides = [fold.sides(self.vectors(number, level)) for number, fold in enumerate(self.folds)]
         return float(np.mean([quick_attacks(*pair, name, ["logistic"])["logistic"] for pair in sides]))
 
 
@@ -254,21 +241,19 @@ def search(
     kinds = {kind: {} for kind in quick_protectors()} if candidates is None else dict(candidates)
     data, others = other_attributes(data, attribute, PARTS)
     folds = split_people(data, attribute, seed=run.seed)
-    measurements = _Measurements(folds, attribute)
     steps = _Steps(run.progress("choosing", "steps"), PARTS * (1 + 2 * len(kinds)))
-    plain = [_Noisy.of(fold, None) for fold in folds]
-    unprotected = _tradeoffs(measurements, {UNPROTECTED: plain}, {UNPROTECTED: 0.0}, steps)[0]
-    systems: dict[str, list[_Noisy]] = {}
+    plain = _System(folds, attribute)
+    unprotected = _tradeoffs({UNPROTECTED: plain}, {UNPROTECTED: 0.0}, steps)[0]
+    systems: dict[str, _System] = {}
     for kind, parameters in kinds.items():
-        systems[kind] = []
-        for place, fold in enumerate(folds):
-            seed = run.seed + place
+        protectors = []
+        for seed, fold in enumerate(folds, run.seed):
             protector = seeded_protector(kind, {"noise_seed": seed, **parameters}, seed)
-            fit_protector(protector, fold.train, attribute_labels(fold.train, attribute))
-            systems[kind].append(_Noisy.of(fold, protector))
+            protectors.append(fit_protector(protector, fold.train, attribute_labels(fold.train, attribute)))
             steps.done()
-    levels, within = _levels(measurements, systems, limit, limit.bound(unprotected))
-    points = _tradeoffs(measurements, systems, levels, steps)
+        systems[kind] = _System(folds, attribute, protectors)
+    levels, within = _levels(systems, limit, limit.bound(unprotected))
+    points = _tradeoffs(systems, levels, steps)
     steps.done(steps.total - steps.count)  # attacks on protectors that were dropped, or cannot keep to the limit
     best = min(points, key=_disclosed if limit.measure == "eer" else lambda point: point.eer)
     if not within and not nearest:
@@ -276,14 +261,14 @@ def search(
             f"no protector stays within {limit}; the nearest is {best.protector} at strength {best.strength:g}, with "
             f"EER {100 * best.eer:.1f} % and D_ECE {best.d_ece:.2f}"
         )
-    protected, level = systems[best.protector], best.strength
     kept = tuple(
-        KeptAttribute(name, measurements.kept(plain, 0.0, name), measurements.kept(protected, level, name), boundaries)
+        KeptAttribute(name, plain.kept(0.0, name), systems[best.protector].kept(best.strength, name), boundaries)
         for name, boundaries in others.items()
         if all(fold.has_all_classes(name) for fold in folds)
     )
     people = len(np.unique(require_speakers(data)))
-    return Choice(limit, unprotected, best, within, people, searched_people(folds), kept)
+    searched = round(float(np.mean([len(np.unique(require_speakers(fold.others))) for fold in folds])))
+    return Choice(limit, unprotected, best, within, people, searched, kept)
 
 
 class _Steps:
@@ -299,17 +284,15 @@ class _Steps:
             self.step(self.count, self.total)
 
 
-def _levels(
-    measurements: _Measurements, systems: Mapping[str, Sequence[_Noisy]], limit: Limit, most: float
-) -> tuple[dict[str, float], bool]:
+def _levels(systems: Mapping[str, _System], limit: Limit, most: float) -> tuple[dict[str, float], bool]:
     """Return the level of noise of each protector that can keep to a limit, and True; else the nearest and False."""
     # ordered from the level that is likeliest to keep to the limit; the last that does is the best
-    ordered, measure = (LEVELS, measurements.eer) if limit.measure == "eer" else (LEVELS[::-1], measurements.d_ece)
-
-    def last(kind: str) -> float | None:
-        return _last(ordered, lambda level: measure(systems[kind], level) <= most)
-
-    levels = {kind: level for kind in systems if (level := last(kind)) is not None}
+    ordered, measure = (LEVELS, _System.eer) if limit.measure == "eer" else (LEVELS[::-1], _System.d_ece)
+    lasts = {
+        kind: _last(ordered, lambda level, system=system: measure(system, level) <= most)  # type: ignore[misc]
+        for kind, system in systems.items()
+    }
+    levels = {kind: level for kind, level in lasts.items() if level is not None}
     if levels:
         return levels, True
     return {min(systems, key=lambda kind: measure(systems[kind], ordered[0])): ordered[0]}, False
@@ -331,18 +314,12 @@ def _disclosed(point: Tradeoff) -> float:
     return (point.d_ece + point.person_d_ece) / 2.0
 
 
-def _tradeoffs(
-    measurements: _Measurements,
-    systems: Mapping[str, Sequence[_Noisy]],
-    levels: Mapping[str, float],
-    steps: _Steps,
-) -> list[Tradeoff]:
+def _tradeoffs(systems: Mapping[str, _System], levels: Mapping[str, float], steps: _Steps) -> list[Tradeoff]:
     """Return the tradeoffs of protectors at their levels; those that left more in each of two folds are dropped."""
-    left: dict[str, list[tuple[float, float]]] = {kind: [] for kind in levels}
-    for place in range(len(measurements.folds)):
+    left: dict[str, list[tuple[float, ...]]] = {kind: [] for kind in levels}
+    for place in range(PARTS):
         for kind, values in left.items():
-            single, person = measurements.attacked(place, systems[kind], levels[kind], 1, None)
-            values.append((single, person))
+            values.append(systems[kind].attacked(place, levels[kind], 1, None))
             steps.done()
         if place + 1 >= _TRIED:
             best = min(left.values(), key=np.sum)
@@ -351,6 +328,6 @@ def _tradeoffs(
             }
     points = []
     for kind, values in left.items():
-        measured = (np.mean(values, axis=0), np.mean(measurements.rates(systems[kind], levels[kind]), axis=0))
+        measured = (np.mean(values, axis=0), np.mean(systems[kind].rates(levels[kind]), axis=0))
         points.append(Tradeoff(kind, levels[kind], *map(float, np.concatenate(measured))))
     return points

@@ -194,11 +194,11 @@ def test_circumcentre_and_points():
     rng = np.random.default_rng(0)
     for count in (2, 3, 5):
         evidence = LatentClasses(rng.standard_normal((count, count - 1)), 1.7)
-        centre = evidence.centre()
+        centre = evidence.placed(evidence.means, np.zeros(count))
         distances = np.linalg.norm(evidence.means - centre, axis=1)
         np.testing.assert_allclose(distances, distances[0])
         wanted = rng.standard_normal((4, count))
-        reached = evidence.log_likelihoods(evidence.point(wanted))
+        reached = evidence.log_likelihoods(evidence.placed(evidence.means, wanted))
         np.testing.assert_allclose(reached - reached[:, :1], wanted - wanted[:, :1])
     corners = simplex(4, 2.5)
     gaps = np.linalg.norm(corners[:, None] - corners, axis=2)[np.triu_indices(4, 1)]
@@ -206,7 +206,7 @@ def test_circumcentre_and_points():
     z = np.linspace(-5.0, 5.0, 11)[:, None]
     np.testing.assert_allclose(LatentClasses.binary(3.0).llr(z), z[:, 0])  # the coordinate is the LLR
     with pytest.raises(InputError, match="span"):
-        LatentClasses(np.zeros((3, 2)), 1.0).centre()
+        LatentClasses(np.zeros((3, 2)), 1.0).placed(np.zeros((1, 2)), np.zeros(3))
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")

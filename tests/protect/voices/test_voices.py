@@ -101,7 +101,7 @@ def test_refused_input_names_the_utterance(protector, wave, rate, words, utteran
 @pytest.mark.parametrize("kind", [McAdams, PitchShift, FormantShift])
 def test_draws_are_per_speaker_or_utterance_and_by_seed(kind, voice):
     def drawn(speaker, spoken, **options):
-        return kind((0.6, 1.4), **options).parameter().of(voice.Spoken(spoken, speaker))
+        return kind((0.6, 1.4), **options).value_for(voice.Spoken(spoken, speaker))
 
     assert drawn("a", "1") == drawn("a", "2") != drawn("b", "1")
     assert drawn("a", "1", per="utterance") != drawn("a", "2", per="utterance")
@@ -113,7 +113,7 @@ def test_draws_are_per_speaker_or_utterance_and_by_seed(kind, voice):
 
 
 def test_draws_do_not_change_between_versions(voice):
-    drawn = McAdams((0.5, 0.9)).parameter().of(voice.Spoken("01_00", "01"))
+    drawn = McAdams((0.5, 0.9)).value_for(voice.Spoken("01_00", "01"))
     assert drawn == pytest.approx(0.6445008476635767, abs=1e-12)
 
 

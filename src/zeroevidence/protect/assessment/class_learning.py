@@ -211,15 +211,11 @@ def _calibrated(rows: ClassSample, logs: FloatArray) -> tuple[LogLinear, tuple[f
     return calibration, strength(calibrated, rows), calibrated
 
 
-def mean_d_ece(log_posteriors: FloatArray, y: IntArray) -> float:
-    """Return the D_ECE averaged over classes."""
-    return float(np.mean([class_d_ece(log_posteriors, y, k) for k in evaluated_classes(log_posteriors.shape[1])]))
-
-
 def strength(log_posteriors: FloatArray, rows: ClassSample) -> tuple[float, float]:
     """Return the D_ECE averaged over classes, and the mean log-posterior: with few people D_ECE is often equal."""
     mean = float(np.average(log_posteriors[np.arange(len(rows.y)), rows.y], weights=rows.weights))
-    return mean_d_ece(log_posteriors, rows.y), mean
+    d_eces = [class_d_ece(log_posteriors, rows.y, k) for k in evaluated_classes(log_posteriors.shape[1])]
+    return float(np.mean(d_eces)), mean
 
 
 def predict_all(

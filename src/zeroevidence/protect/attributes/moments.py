@@ -81,20 +81,10 @@ class StoredArrays:
 
 def evidence(log_likelihoods: FloatArray) -> FloatArray:
     """Return LLRs from log-likelihoods of classes (n x K): of the second class for K = 2, else of each, n x K."""
-    if log_likelihoods.shape[1] == 2:
-        llr: FloatArray = log_likelihoods[:, 1] - log_likelihoods[:, 0]
-        return llr
-    return against_others(log_likelihoods)
-
-
-def against_others(log_likelihoods: FloatArray) -> FloatArray:
-    """Return the LLR of each class against the mean likelihood of all others, n x K."""
     count = log_likelihoods.shape[1]
-    alternatives = np.stack(
-        [np.logaddexp.reduce(np.delete(log_likelihoods, k, axis=1), axis=1) for k in range(count)], axis=1
-    ) - np.log(count - 1.0)
-    llr: FloatArray = log_likelihoods - alternatives
-    return llr
+    others = [np.logaddexp.reduce(np.delete(log_likelihoods, k, axis=1), axis=1) for k in range(count)]
+    llr: FloatArray = log_likelihoods - (np.stack(others, axis=1) - np.log(count - 1.0))
+    return llr[:, 1] if count == 2 else llr
 
 
 Shrinkage: TypeAlias = float | Literal["auto"]
@@ -115,14 +105,11 @@ class ClassMoments:
         Covariance of the people of a class, for each class, K x d x d.
     within
         Covariance of the vectors of one person, for each class, K x d x d; zeros where nobody has two vectors.
-    people
-        Number of people.
     """
 
     means: FloatArray
     between: FloatArray
     within: FloatArray
-    people: int
 
     def classes(self, shrinkage: float) -> FloatArray:
         """Return the covariance of each class, of which the share `shrinkage` is that of all classes."""
@@ -148,7 +135,7 @@ def class_moments(data: LabelledVectors) -> ClassMoments:
         means.append(mean)
         between.append(away.T @ away / max(1, len(centres) - 1))
         within.append(inside.T @ inside / max(1, len(x) - len(centres)))
-    return ClassMoments(np.stack(means), np.stack(between), np.stack(within), len(np.unique(data.people)))
+    return ClassMoments(np.stack(means), np.stack(between), np.stack(within))
 
 
 def within_covariance(data: LabelledVectors) -> FloatArray:
@@ -167,8 +154,6 @@ def within_covariance(data: LabelledVectors) -> FloatArray:
 
 def shrunk(covariance: FloatArray, share: float) -> FloatArray:
     """Return a covariance of which a share is replaced by a multiple of the identity with the same trace."""
-    if not 0.0 <= share <= 1.0:
-        raise UsageError(f"shrinkage: expected auto, or a share from 0 to 1, got {share!r}")
     size = len(covariance)
     mixed: FloatArray = (1.0 - share) * covariance + share * np.trace(covariance) / size * np.eye(size)
     return mixed

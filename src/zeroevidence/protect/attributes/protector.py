@@ -28,11 +28,10 @@ from zeroevidence.protect.attributes.moments import (
 NoiseShape: TypeAlias = Literal["within", "isotropic", "total"]
 
 
-def check_noise(shape: str, **levels: float) -> None:
-    """Refuse an invalid shape, or a level of this name."""
-    for name, level in levels.items():
-        if not (np.isfinite(level) and level >= 0.0):
-            raise UsageError(f"{name}: expected a number from 0 on, got {level!r}")
+def check_noise(shape: str, level: float) -> None:
+    """Refuse an invalid shape or level."""
+    if not (np.isfinite(level) and level >= 0.0):
+        raise UsageError(f"noise: expected a number from 0 on, got {level!r}")
     if shape not in get_args(NoiseShape):
         raise UsageError(f"noise_shape: expected one of {', '.join(get_args(NoiseShape))}, got {shape!r}")
 
@@ -46,11 +45,6 @@ def noise_root(data: LabelledVectors, shape: NoiseShape, within: FloatArray) -> 
     if shape == "isotropic":
         return np.eye(len(within)) * float(np.sqrt(np.mean(within**2) * len(within)))
     return within
-
-
-def noise_for_vectors(rows: int, dimension: int, seed: int | None) -> FloatArray:
-    """Return standard normal numbers for each vector; without a seed they cannot be drawn again."""
-    return np.random.default_rng(seed).standard_normal((rows, dimension))
 
 
 def people_of(speakers: Any, rows: int) -> tuple[StrArray, IntArray]:
@@ -228,15 +222,15 @@ class EmbeddingProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, 
         self.noise_root_ = numbers.get(_NOISE, np.zeros((dimension, dimension)))
         self.rotation_centre_ = numbers.get(_CENTRE, np.zeros(dimension))
         self.whitening_ = numbers.get(_WHITENING, np.zeros((0, dimension)))
-        known = (_NOISE, _CENTRE, _WHITENING)
-        self._restore({name: array for name, array in numbers.items() if name not in known})
+        shared = (_NOISE, _CENTRE, _WHITENING)
+        self._restore({name: array for name, array in numbers.items() if name not in shared})
 
     def _released(self, x: FloatArray, speakers: Any, key: str | bytes | None, claims: bool) -> FloatArray:
         """Return vectors with noise, and rotated where there is a key."""
-        check_noise(self.noise_shape, noise=self.noise)
+        check_noise(self.noise_shape, self.noise)
         noisy: FloatArray = x
         if self.noise > 0.0:
-            noise = noise_for_vectors(len(x), len(self.noise_root_), self.noise_seed)
+            noise = np.random.default_rng(self.noise_seed).standard_normal((len(x), len(self.noise_root_)))
             noisy = x + self.noise * (noise @ self.noise_root_)
         if key is None:
             return noisy
@@ -255,7 +249,7 @@ class EmbeddingProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, 
 
     def _training(self, X: Any, y: Any, speakers: Any, keep: Any = None) -> LabelledVectors:
         """Check training data, and compute the shape of the noise."""
-        check_noise(self.noise_shape, noise=self.noise)
+        check_noise(self.noise_shape, self.noise)
         if y is None:
             raise InputError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None; expected the attribute to "

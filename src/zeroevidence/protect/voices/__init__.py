@@ -19,73 +19,6 @@ Per: TypeAlias = Literal["speaker", "utterance"]
 RANGE_HELP = "a range may end in :utterance (one draw per utterance)"  # for help and messages
 
 
-@dataclass(frozen=True, slots=True)
-class VoiceParameter:
-    """The value of a parameter, or the range from which it is drawn.
-
-    Parameters
-    ----------
-    protector
-        Name of the protector.
-    value
-        A number, or a range (low, high).
-    per
-        With a range: whether a value is drawn for each speaker (also if None) or for each utterance.
-    seed
-        Decides the values drawn from a range.
-    limits
-        The lowest and the highest number that the protector accepts.
-    """
-
-    protector: str
-    value: float | tuple[float, float]
-    per: Per | None
-    seed: int
-    limits: tuple[float, float]
-
-    def __post_init__(self) -> None:
-        """Refuse numbers that the protector cannot use."""
-        lowest, highest = self.limits
-        ends = self.value if isinstance(self.value, tuple) else (self.value, self.value)
-        if len(ends) != 2 or not all(lowest <= end <= highest for end in ends) or ends[0] > ends[1]:
-            raise UsageError(
-                f"{self.protector}: {self.value} is neither a number from {lowest:g} to {highest:g} "
-                "nor a range (low, high) of such numbers"
-            )
-        if self.per not in (None, *get_args(Per)):
-            raise UsageError(f"{self.protector}: a value is drawn per speaker or utterance, not per {self.per!r}")
-        if self.per is not None and not isinstance(self.value, tuple):
-            raise UsageError(f"{self.protector}: nothing to draw per {self.per} from one number; give a range")
-
-    def of(self, utterance: UtteranceInfo) -> float:
-        """Return the value for one utterance, the same in every run.
-
-        It is drawn uniformly, by a hash of the protector's name, the seed and the identifier. So it depends neither on
-        the order of utterances nor on who else is in the corpus.
-        """
-        if not isinstance(self.value, tuple):
-            return float(self.value)
-        low, high = self.value
-        identifier = utterance.id if self.per == "utterance" else utterance.speaker
-        digest = hashlib.sha256(f"{self.protector}\0{self.seed}\0{identifier}".encode()).digest()
-        return low + (high - low) * (int.from_bytes(digest[:7], "big") / 2**56)
-
-    @property
-    def text(self) -> str:
-        """As it is written on the command line."""
-        if not isinstance(self.value, tuple):
-            return f"{self.value:g}"
-        per = ":utterance" if self.per == "utterance" else ""
-        return f"{self.value[0]:g}..{self.value[1]:g}{per}"
-
-    @property
-    def record(self) -> str:
-        """Everything that decides the value, to the last digit."""
-        if not isinstance(self.value, tuple):
-            return repr(float(self.value))
-        return f"{float(self.value[0])!r}..{float(self.value[1])!r} per {self.per or 'speaker'} seed {self.seed}"
-
-
 def number_or_range(text: str) -> tuple[float | tuple[float, float], Per | None]:
     """Return value and `per` from a text such as ``4``, ``-4..4`` or ``-4..4:utterance``, or raise ValueError."""
     numbers, _, per = text.partition(":")
@@ -98,37 +31,79 @@ def number_or_range(text: str) -> tuple[float | tuple[float, float], Per | None]
 
 
 class ParameterisedProtector(ABC):
-    """Base class of protectors with a parameter that is a number or a range; they are frozen dataclasses."""
+    """Base class of protectors with a parameter that is a number, or a range from which a value is drawn.
+
+    They are frozen dataclasses with a field for the parameter, `per` (with a range: whether a value is drawn for each
+    speaker, also if None, or for each utterance) and `seed`, which decides the values drawn.
+    """
 
     kind: ClassVar[str]  # name before the colon on the command line
     parameter_name: ClassVar[str]
-    limits: ClassVar[tuple[float, float]]
+    limits: ClassVar[tuple[float, float]]  # the lowest and the highest number that it accepts
     version: ClassVar[int] = 1  # of the algorithm: enters cache keys, so raise it with any change of the output
 
     per: Per | None
     seed: int
 
-    def __post_init__(self) -> None:
-        """Refuse invalid parameters, before any audio is read."""
-        self.parameter()
+    @property
+    def parameter(self) -> float | tuple[float, float]:
+        """The number, or the range."""
+        value: float | tuple[float, float] = getattr(self, self.parameter_name)
+        return value
 
-    def parameter(self) -> VoiceParameter:
-        """Return the parameter, checked."""
-        return VoiceParameter(self.kind, getattr(self, self.parameter_name), self.per, self.seed, self.limits)
+    def __post_init__(self) -> None:
+        """Refuse numbers that the protector cannot use, before any audio is read."""
+        (lowest, highest), value = self.limits, self.parameter
+        ends = value if isinstance(value, tuple) else (value, value)
+        if len(ends) != 2 or not all(lowest <= end <= highest for end in ends) or ends[0] > ends[1]:
+            raise UsageError(
+                f"{self.kind}: {value} is neither a number from {lowest:g} to {highest:g} "
+                "nor a range (low, high) of such numbers"
+            )
+        if self.per not in (None, *get_args(Per)):
+            raise UsageError(f"{self.kind}: a value is drawn per speaker or utterance, not per {self.per!r}")
+        if self.per is not None and not isinstance(value, tuple):
+            raise UsageError(f"{self.kind}: nothing to draw per {self.per} from one number; give a range")
+
+    def value_for(self, utterance: UtteranceInfo) -> float:
+        """Return the value for one utterance, the same in every run.
+
+        It is drawn uniformly, by a hash of the protector's name, the seed and the identifier. So it depends neither on
+        the order of utterances nor on who else is in the corpus.
+        """
+        if not isinstance(self.parameter, tuple):
+            return float(self.parameter)
+        low, high = self.parameter
+        identifier = utterance.id if self.per == "utterance" else utterance.speaker
+        digest = hashlib.sha256(f"{self.kind}\0{self.seed}\0{identifier}".encode()).digest()
+        return low + (high - low) * (int.from_bytes(digest[:7], "big") / 2**56)
 
     @property
     def name(self) -> str:
         """As `load_protector` reads it."""
-        return f"{self.kind}:{self.parameter().text}"
+        if not isinstance(self.parameter, tuple):
+            return f"{self.kind}:{self.parameter:g}"
+        low, high = self.parameter
+        return f"{self.kind}:{low:g}..{high:g}{':utterance' if self.per == 'utterance' else ''}"
 
     @property
     def fingerprint(self) -> str:
-        """Enters cache keys."""
-        return f"{self.kind}/{self.version}({self.parameter_name}={self.parameter().record})"
+        """Enters cache keys: everything that decides the output, to the last digit."""
+        if isinstance(self.parameter, tuple):
+            low, high = map(float, self.parameter)
+            record = f"{low!r}..{high!r} per {self.per or 'speaker'} seed {self.seed}"
+        else:
+            record = repr(float(self.parameter))
+        return f"{self.kind}/{self.version}({self.parameter_name}={record}{self._further})"
+
+    @property
+    def _further(self) -> str:
+        """What else decides the output, for the fingerprint."""
+        return ""
 
     def __call__(self, wave: NDArray[Any], rate: int, utterance: UtteranceInfo) -> Wave:
         """Return the protected waveform."""
-        value = self.parameter().of(utterance)
+        value = self.value_for(utterance)
         return apply_change(check_wave(wave, rate, utterance), lambda speech: self._change(speech, value, rate))
 
     @abstractmethod

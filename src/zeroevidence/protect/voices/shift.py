@@ -64,12 +64,11 @@ class McAdams(ParameterisedProtector):
         """Refuse what cannot be computed, before any audio is read."""
         if not 2 <= self.order <= 100:
             raise UsageError(f"mcadams: {self.order} poles are not between 2 and 100")
-        self.parameter()
+        ParameterisedProtector.__post_init__(self)
 
     @property
-    def fingerprint(self) -> str:
-        """Enters cache keys."""
-        return f"mcadams/{self.version}(coefficient={self.parameter().record}, order={self.order})"
+    def _further(self) -> str:
+        return f", order={self.order}"
 
     def _change(self, speech: FloatArray, value: float, rate: int) -> FloatArray:
         hop = round(rate * _FRAME_HOP)

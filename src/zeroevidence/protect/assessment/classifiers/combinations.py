@@ -68,14 +68,9 @@ class LogLinear:
 
 
 @register_classifier("fusion", "weighted sum of the scores of the classifiers of vectors", learns_from="scores")
-def fusion(seed: int) -> Sequence[Classifier]:  # noqa: ARG001 (it draws nothing)
-    """Return new classifiers."""
-    return [LogLinear()]
-
-
 @register_classifier(
     "pooled", "mean scores of the classifiers over all vectors of a person", learns_from="scores of people"
 )
-def pooled(seed: int) -> Sequence[Classifier]:  # noqa: ARG001 (it draws nothing)
+def log_linear(seed: int) -> Sequence[Classifier]:  # noqa: ARG001 (it draws nothing)
     """Return new classifiers."""
     return [LogLinear()]

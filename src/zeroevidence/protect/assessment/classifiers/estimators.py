@@ -46,6 +46,9 @@ def kernel(seed: int) -> Sequence[Classifier]:  # noqa: ARG001 (it draws nothing
     return [KernelMachine(*setting) for setting in _SETTINGS]
 
 
+@register_classifier(
+    "person", "logistic regression on mean and standard deviation of a person's vectors", learns_from="people"
+)
 @register_classifier("logistic", "logistic regression on all entries")
 def logistic(seed: int) -> Sequence[Classifier]:  # noqa: ARG001 (it draws nothing)
     """Return new classifiers."""
@@ -93,16 +96,6 @@ def perceptron(seed: int) -> Sequence[Classifier]:
     return [
         WeightedClassifier(MLPClassifier((64,), alpha=alpha, max_iter=60, random_state=seed)) for alpha in (1.0, 10.0)
     ]
-
-
-@register_classifier(
-    "person", "logistic regression on mean and standard deviation of a person's vectors", learns_from="people"
-)
-def person(seed: int) -> Sequence[Classifier]:  # noqa: ARG001 (it draws nothing)
-    """Return new classifiers."""
-    from sklearn.linear_model import LogisticRegression
-
-    return [WeightedClassifier(LogisticRegression(C=c, max_iter=1000)) for c in (0.1, 0.01, 0.001)]
 
 
 _LEVELS = 64

@@ -62,8 +62,8 @@ class LatentClasses:
         """Return the LLR of the second of two classes, or of each of K classes against the others, n x K."""
         return evidence(self.log_likelihoods(z))
 
-    def point(self, log_likelihoods: FloatArray) -> FloatArray:
-        """Return coordinates (n x (K - 1)) with these log-likelihoods of the classes, up to one constant per row."""
+    def placed(self, z: FloatArray, log_likelihoods: FloatArray) -> FloatArray:  # noqa: ARG002
+        """Return where rows must move for these log-likelihoods of the classes, up to one constant per row."""
         logs = np.atleast_2d(np.asarray(log_likelihoods, dtype=np.float64))
         offset = 0.5 * (self.means**2).sum(axis=1) / self.variance
         sides = (self.means[1:] - self.means[0]) / self.variance
@@ -73,15 +73,6 @@ class LatentClasses:
         except np.linalg.LinAlgError:
             raise InputError("the class means do not span their space, so no point is equally likely in all") from None
         return coordinates
-
-    def placed(self, z: FloatArray, log_likelihoods: FloatArray) -> FloatArray:  # noqa: ARG002
-        """Return where rows must move for these log-likelihoods of the classes, up to one constant per row."""
-        return self.point(log_likelihoods)
-
-    def centre(self) -> FloatArray:
-        """Return the circumcentre, where all classes are equally likely."""
-        centre: FloatArray = self.point(np.zeros(self.classes))[0]
-        return centre
 
 
 def simplex(classes: int, distance: float) -> FloatArray:
