@@ -8,6 +8,7 @@ pytest.importorskip("jinja2")
 pytest.importorskip("matplotlib")
 
 from zeroevidence.evaluation.finding.finding import findings as find
+from zeroevidence.run import Run
 from zeroevidence.sample import PROTECTIONS
 from zeroevidence.sample.page_job import audit_sample
 from zeroevidence.web.request import JobProgress, JobRequest, job_steps
@@ -16,7 +17,7 @@ from zeroevidence.web.request import JobProgress, JobRequest, job_steps
 @slow
 def test_the_bundled_speech_is_audited_and_compared(tmp_path, capsys):
     progress = JobProgress(job_steps(JobRequest(kind="sample")))
-    findings = audit_sample("sample", tmp_path, progress)
+    findings = audit_sample("sample", tmp_path, progress.run(tmp_path))
     assert list(findings.systems) == list(PROTECTIONS.values())
     assert findings.inputs.comparisons[0].paired
     assert {system.system for system in findings.inputs.comparisons[0].ranking} == set(PROTECTIONS.values())
@@ -26,7 +27,6 @@ def test_the_bundled_speech_is_audited_and_compared(tmp_path, capsys):
 
 @slow
 def test_the_second_sample_passes(tmp_path):
-    progress = JobProgress(job_steps(JobRequest(kind="cascade")))
-    findings = audit_sample("cascade", tmp_path, progress)
+    findings = audit_sample("cascade", tmp_path, Run())
     (finding, *_) = find(findings.inputs.rows)
     assert finding.level == "not-found"

@@ -18,8 +18,9 @@ pytest.importorskip("matplotlib")
 
 from zeroevidence.evaluation import read_results
 from zeroevidence.report.verdict import verdict
+from zeroevidence.run import Run
 from zeroevidence.web.outcome import FIGURES, OUTCOME, RESULT, Outcome
-from zeroevidence.web.request import COMPARING, DRAWING, READING, JobProgress, job_steps
+from zeroevidence.web.request import COMPARING, DRAWING, READING, job_steps
 from zeroevidence.web.score_files import score_problems
 
 # Columns of tables, pairs of files and verifiers behind countermeasures are for the command line.
@@ -94,13 +95,13 @@ def test_wrong_numbers_of_keys_are_a_problem(tmp_path):
     assert "expected one key, or one for each of the 1 score files, got 2" in document["problems"][0]["reason"]
 
 
-def test_infinite_scores_are_taken_where_the_box_says_so(tmp_path, capsys):
+def test_infinite_scores_are_taken_where_the_box_says_so(tmp_path):
     path = tmp_path / "0"
     path.write_text("a x inf target\nb y -1.0 nontarget\na y -inf nontarget\nb x 2.0 target\n")
     refused, taken = (JobRequest((Upload(str(path), "mine.txt"),), infinite=infinite) for infinite in (False, True))
-    problems = refused.problems(score_problems(refused, JobProgress(job_steps(refused)))).problems
+    problems = refused.problems(score_problems(refused, Run())).problems
     assert "the box for infinite scores" in problems[0].reason
-    assert score_problems(taken, JobProgress(job_steps(taken))) == []
+    assert score_problems(taken, Run()) == []
 
 
 def test_steps_are_reported_in_the_order_in_which_they_are_taken(tmp_path):

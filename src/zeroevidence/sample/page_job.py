@@ -6,6 +6,7 @@ Run as ``python -m zeroevidence.sample.page_job FOLDER``; the page starts it by 
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from zeroevidence.run import Run
@@ -13,18 +14,18 @@ from zeroevidence.sample import CASCADE, DEMO_OPTIONS, PROTECTIONS, cascade_audi
 from zeroevidence.web.audits import audit_findings
 from zeroevidence.web.outcome import Findings
 from zeroevidence.web.process import main
-from zeroevidence.web.request import JobProgress, Kind
+from zeroevidence.web.request import WORK, Kind
 
 
-def audit_sample(kind: Kind, home: Path, progress: JobProgress) -> Findings:
+def audit_sample(kind: Kind, home: Path, run: Run) -> Findings:
     """Attack the bundled speech under two protections, and compare them; or that which another voice reads."""
-    progress.work()
-    run = Run(progress=lambda title, _: progress.counter(f"Attacking {title}"))
+    run.progress(WORK[kind], "systems")
+    attacking = replace(run, progress=lambda title, units: run.progress(f"Attacking {title}", units))
     if kind == "cascade":
-        audit = cascade_audit(options=DEMO_OPTIONS, run=run)
-        return audit_findings([audit], [CASCADE], home, progress)
-    audits = [sample_audit(kind, options=DEMO_OPTIONS, run=run) for kind in PROTECTIONS]
-    return audit_findings(audits, list(PROTECTIONS.values()), home, progress, DEMO_OPTIONS)
+        audit = cascade_audit(options=DEMO_OPTIONS, run=attacking)
+        return audit_findings([audit], [CASCADE], home, run)
+    audits = [sample_audit(kind, options=DEMO_OPTIONS, run=attacking) for kind in PROTECTIONS]
+    return audit_findings(audits, list(PROTECTIONS.values()), home, run, DEMO_OPTIONS)
 
 
 if __name__ == "__main__":

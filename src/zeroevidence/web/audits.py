@@ -8,7 +8,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import IO
@@ -35,7 +35,7 @@ from zeroevidence.web.outcome import Findings
 from zeroevidence.web.request import (
     COMPARING,
     READING,
-    JobProgress,
+    WORK,
     JobRequest,
     Upload,
     on_the_page,
@@ -242,9 +242,9 @@ def speech_places(home: Path) -> Mapping[str, str]:
     return {f"{home / _SPEECH / str(number)}/": "" for number in range(3)}
 
 
-def place_speech(request: JobRequest, home: Path, progress: JobProgress) -> PlacedSpeech:
+def place_speech(request: JobRequest, home: Path, run: Run) -> PlacedSpeech:
     """Put the recordings that were sent into folders."""
-    progress.begin(READING)
+    run.progress(READING, "files")
     sides: list[PlacedRecordings] = []
     for number, files in enumerate((request.original, *request.systems)):
         room = request.most_bytes - sum(side.size for side in sides)
@@ -252,42 +252,42 @@ def place_speech(request: JobRequest, home: Path, progress: JobProgress) -> Plac
             sides.append(place_recordings(files, home / _SPEECH / str(number), room, request.most_bytes))
     speech = PlacedSpeech(sides[0], tuple(sides[1:]))
     if speech.left_out:
-        progress.note(f"Files that are neither audio nor a table of speakers, and were left out: {speech.left_out}.")
+        run.say(f"Files that are neither audio nor a table of speakers, and were left out: {speech.left_out}.")
     return speech
 
 
-def audit_speech(speech: PlacedSpeech, home: Path, progress: JobProgress) -> Findings:
+def audit_speech(speech: PlacedSpeech, home: Path, run: Run) -> Findings:
     """Attack the recordings of each system, as the command `audit` does."""
-    progress.work()
+    run.progress(WORK["speech"], "systems")
     places = speech_places(home)
 
     def say(message: str) -> None:
         sentence = on_the_page(with_names(message, places)).removeprefix("note: ")
-        progress.note(f"{sentence[:1].upper()}{sentence[1:]}.")
+        run.say(f"{sentence[:1].upper()}{sentence[1:]}.")
 
-    run = Run(cache=home / "cache", progress=progress.counter, say=say)
+    attacking = replace(run, say=say)
     audits = [
-        audit_corpora(read_speech(speech.original.folder, side.folder), AuditOptions(effort=EFFORT), run)
+        audit_corpora(read_speech(speech.original.folder, side.folder), AuditOptions(effort=EFFORT), attacking)
         for side in speech.systems
     ]
     names = titles([side.folder.name for side in speech.systems])
-    return audit_findings(audits, names, home, progress)
+    return audit_findings(audits, names, home, run)
 
 
-def audit_embeddings(request: JobRequest, home: Path, progress: JobProgress) -> Findings:
+def audit_embeddings(request: JobRequest, home: Path, run: Run) -> Findings:
     """Attack the embeddings of each system."""
-    progress.begin(READING)
+    run.progress(READING, "files")
     original = _read(request.original[0], request.speakers)
     systems = [_read(files[0], request.speakers) for files in request.systems]
-    progress.work()
+    run.progress(WORK["embeddings"], "systems")
     names = titles([files[0].stem for files in request.systems])
     audits = []
     for name, files, embeddings in zip(names, request.systems, systems, strict=True):
         options = AuditOptions(effort=EFFORT, system=name, dataset=request.original[0].stem)
-        run = Run(progress=lambda *_, title=f"Attacking {name}": progress.counter(title))
+        attacking = replace(run, progress=lambda _, units, title=f"Attacking {name}": run.progress(title, units))
         with naming_file(files[0].path):
-            audits.append(audit(original, embeddings, options, run=run))
-    return audit_findings(audits, names, home, progress)
+            audits.append(audit(original, embeddings, options, run=attacking))
+    return audit_findings(audits, names, home, run)
 
 
 def _read(file: Upload, speakers: Upload | None) -> Embeddings:
@@ -300,7 +300,7 @@ def _read(file: Upload, speakers: Upload | None) -> Embeddings:
 
 
 def audit_findings(
-    audits: Sequence[Audit], names: Sequence[str], home: Path, progress: JobProgress, options: Options = Options()
+    audits: Sequence[Audit], names: Sequence[str], home: Path, run: Run, options: Options = Options()
 ) -> Findings:
     """Return the results of audits of the same speech, compared where there are two.
 
@@ -312,7 +312,7 @@ def audit_findings(
         A name for each system.
     home
         The folder of the job.
-    progress
+    run
         Where progress and notes go.
     options
         How systems are compared.
@@ -321,9 +321,9 @@ def audit_findings(
     for result in audits:
         inputs.add_audit(result)
         for step in result.left_out:
-            progress.note(on_the_page(f"Not tried: {step}."))
+            run.say(on_the_page(f"Not tried: {step}."))
     if len(audits) > 1:
-        progress.begin(COMPARING)
+        run.progress(COMPARING, "systems")
         folders = [home / f"audit-{number}" for number in range(len(audits))]
         for result, folder in zip(audits, folders, strict=True):
             save_audit(result, folder)

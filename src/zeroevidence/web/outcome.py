@@ -26,7 +26,7 @@ from zeroevidence.report.inputs import ReportInputs, ReportOptions
 from zeroevidence.report.page import hidden
 from zeroevidence.report.verdict import Verdict, verdict
 from zeroevidence.report.verdict.others import comparison_verdict
-from zeroevidence.web.request import DRAWING, JobProgress
+from zeroevidence.web.request import DRAWING, JobProgress, JobRequest
 
 REPORT, RESULT, FIGURES, OUTCOME = "report.html", "result.json", "figures.zip", "outcome.json"
 
@@ -62,10 +62,10 @@ class Conclusion:
     picture: VerdictPicture | None = None
 
     @classmethod
-    def of(cls, words: Verdict, system: str = "", picture: VerdictPicture | None = None) -> Conclusion:
+    def of(cls, verdict: Verdict, system: str = "", picture: VerdictPicture | None = None) -> Conclusion:
         """A verdict with what stands beside it."""
-        texts = (words.others, words.summary, words.commands, words.assessment)
-        return cls(words.level, words.headline, words.paragraph, *texts, system, picture)
+        texts = (verdict.others, verdict.summary, verdict.commands, verdict.assessment)
+        return cls(verdict.level, verdict.headline, verdict.paragraph, *texts, system, picture)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ class Outcome:
         return typed(cls, load_json(path), path.name)
 
 
-def write_outcome(findings: Findings, home: Path, progress: JobProgress, *, title: str, hide: bool) -> None:
+def write_outcome(findings: Findings, request: JobRequest, home: Path, progress: JobProgress) -> None:
     """Draw the report, and write everything into the folder of the job, the outcome last.
 
     Figures as files are drawn when somebody asks for one (`draw_file`).
@@ -112,20 +112,19 @@ def write_outcome(findings: Findings, home: Path, progress: JobProgress, *, titl
     ----------
     findings
         Results of the job.
+    request
+        Whose title is the heading of the report, unless it is empty. Where it hides people, the file of results, which
+        names trials, is not offered.
     home
         The folder of the job.
     progress
-        Where progress goes.
-    title
-        Heading of the report; made of the systems' names where it is empty.
-    hide
-        Whether people are written as numbers; the file of results is not offered then, as it names trials.
+        Where progress goes, with the notes on the work.
     """
-    progress.begin(DRAWING)
-    inputs = findings.inputs
+    progress.progress(DRAWING)
+    inputs, hide = findings.inputs, request.hide
     rows = list(hidden(inputs.rows) if hide else inputs.rows)
     with figure_processes() as each:
-        page = document(inputs, options=ReportOptions(title=title or None, hide=hide, each=each))
+        page = document(inputs, options=ReportOptions(title=request.title or None, hide=hide, each=each))
     (home / REPORT).write_text(page, encoding="utf-8")
     figures = [
         FigureFiles(name, {format: f"{kind}.{format}" for format in FORMATS})

@@ -17,9 +17,10 @@ from zeroevidence.errors import InputError, Problem, ZeroEvidenceError
 from zeroevidence.web.request import BUNDLED, JobProgress, JobRequest, Kind, job_steps
 
 if TYPE_CHECKING:
+    from zeroevidence.run import Run
     from zeroevidence.web.outcome import Findings
 
-    Bundled: TypeAlias = Callable[[Kind, Path, JobProgress], Findings]
+    Bundled: TypeAlias = Callable[[Kind, Path, Run], Findings]
 
 MOST_MEMORY = 8 << 30  # bytes of addresses that a job may take
 PROBLEMS = "problems.json"
@@ -73,28 +74,29 @@ def _do(request: JobRequest, home: Path, bundled: Bundled | None) -> list[Proble
     from zeroevidence.web.outcome import write_outcome
 
     progress = JobProgress(job_steps(request))
+    run = progress.run(home)
     if request.kind in BUNDLED:
         assert bundled is not None
-        findings = bundled(request.kind, home, progress)
+        findings = bundled(request.kind, home, run)
     elif request.kind == "scores":
         from zeroevidence.web.score_files import evaluate_scores, score_problems
 
-        problems = score_problems(request, progress)
+        problems = score_problems(request, run)
         if problems:
             return problems
-        findings = evaluate_scores(request, progress)
+        findings = evaluate_scores(request, run)
     else:
         from zeroevidence.web.audits import audit_embeddings, audit_speech, place_speech
 
         if request.kind == "speech":
-            speech = place_speech(request, home, progress)
+            speech = place_speech(request, home, run)
             try:
-                findings = audit_speech(speech, home, progress)
+                findings = audit_speech(speech, home, run)
             except InputError as error:  # the first of perhaps many problems
                 return speech.problems() or [error.problem]
         else:
-            findings = audit_embeddings(request, home, progress)
-    write_outcome(findings, home, progress, title=request.title, hide=request.hide)
+            findings = audit_embeddings(request, home, run)
+    write_outcome(findings, request, home, progress)
     return []
 
 

@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 from zeroevidence.data.files import reading_file
 from zeroevidence.data.json_values import load_json, typed
 from zeroevidence.errors import Problem
-from zeroevidence.run import Step
+from zeroevidence.run import Run, Step
 from zeroevidence.web import MAX_BYTES
 
 # The longer spelling of an option first.
@@ -205,7 +205,7 @@ FLAGS = tuple(field.name for field in fields(JobRequest) if field.default is Fal
 
 
 READING, COMPARING, DRAWING = "Read the files", "Compare the systems", "Draw the report"
-_WORK: dict[Kind, str] = {
+WORK: dict[Kind, str] = {
     "scores": "Measure what the attackers learn",
     "speech": "Attack the recordings",
     "embeddings": "Attack the embeddings",
@@ -219,7 +219,7 @@ def job_steps(request: JobRequest) -> list[str]:
     """Return the steps of a job, in the order in which they are taken."""
     several = len(request.scores) > 1 or len(request.systems) > 1 or request.kind == "sample"
     reading = [] if request.kind in BUNDLED else [READING]
-    return [*reading, _WORK[request.kind], *([COMPARING] if several else []), DRAWING]
+    return [*reading, WORK[request.kind], *([COMPARING] if several else []), DRAWING]
 
 
 @dataclass(slots=True)
@@ -242,14 +242,16 @@ class JobProgress:
     _title: str = ""
     _written: float = 0.0
 
-    def begin(self, step: str) -> None:
-        """Begin a step; the steps before it are done."""
-        self.step = max(self.step, self.steps.index(step))
-        self.write(step)
+    def run(self, home: Path) -> Run:
+        """Return a run that writes its progress, keeps its messages, and has its cache in the folder of the job."""
+        return Run(cache=home / "cache", progress=self.progress, say=self.say)
 
-    def work(self) -> None:
-        """Begin the attacks or the measuring."""
-        self.begin(next(step for step in self.steps if step in _WORK.values()))
+    def progress(self, title: str, units: str = "") -> Step:  # noqa: ARG002
+        """Begin a step of the job, or a part of one, and return what writes how far it is."""
+        if title in self.steps:
+            self.step = max(self.step, self.steps.index(title))
+            self.write(title)
+        return lambda done, total: self.write(title, done, total)
 
     def write(self, message: str, done: int = 0, total: int = 0) -> None:
         """Write what is done now, and how far it is; the same again only after a moment, and at its end."""
@@ -259,11 +261,7 @@ class JobProgress:
         self._title, self._written = message, now
         print(json.dumps({"message": message, "done": done, "total": total, "step": self.step}), flush=True)
 
-    def counter(self, title: str, units: str = "") -> Step:  # noqa: ARG002
-        """Return what writes the progress of one part of the work, as commands take it."""
-        return lambda done, total: self.write(title, done, total)
-
-    def note(self, sentence: str) -> None:
+    def say(self, sentence: str) -> None:
         """Keep a sentence for the page of the result, once."""
         if sentence not in self.notes:
             self.notes.append(sentence)

@@ -18,7 +18,7 @@ from zeroevidence.web.outcome import Findings
 from zeroevidence.web.request import (
     COMPARING,
     READING,
-    JobProgress,
+    WORK,
     JobRequest,
     Upload,
     on_the_page,
@@ -27,40 +27,40 @@ from zeroevidence.web.request import (
 )
 
 
-def score_problems(request: JobRequest, progress: JobProgress) -> list[Problem]:
+def score_problems(request: JobRequest, run: Run) -> list[Problem]:
     """Return all problems with the score files and keys, as `doctor` lists them."""
-    progress.begin(READING)
+    run.progress(READING, "files")
     files, names = _score_files(request), {upload.path: upload.name for upload in request.scores}
     # Several score files may share a development file.
     development = {file.dev.scores: file.dev for file in files if file.dev is not None}
     problems: list[Problem] = []
     for file in (*files, *development.values()):
-        progress.write(f"Reading {with_names(file.scores, names)}")
+        run.progress(f"Reading {with_names(file.scores, names)}", "files")(0, 0)
         problems += file.problems(_reading(request))
     return problems
 
 
-def evaluate_scores(request: JobRequest, progress: JobProgress) -> Findings:
+def evaluate_scores(request: JobRequest, run: Run) -> Findings:
     """Evaluate score files, read finished results, and compare systems where there are several."""
     inputs = ReportInputs()
     results, raw = _sources(request)
-    progress.work()
+    run.progress(WORK["scores"], "files")
     for upload in results:
         inputs.add_result(upload.path)
 
     def measuring(title: str, units: str) -> Step:
         number = int(title.partition("/")[0])  # of the file
-        return progress.counter(f"Measuring {raw[number - 1].name}", units)
+        return run.progress(f"Measuring {raw[number - 1].name}", units)
 
-    rows = evaluate_files(_score_files(request), _reading(request), run=Run(progress=measuring))
+    rows = evaluate_files(_score_files(request), _reading(request), run=replace(run, progress=measuring))
     inputs.add_rows([replace(row, flags=tuple(map(_for_page, row.flags))) for row in rows])
     if len(request.scores) > 1:
-        progress.begin(COMPARING)
+        run.progress(COMPARING, "systems")
         try:
             inputs.comparisons += _comparisons(results, raw, rows)
         except ZeroEvidenceError as error:
             names = {upload.path: upload.name for upload in request.uploads()}
-            progress.note(f"The systems were not compared: {on_the_page(with_names(str(error), names))}.")
+            run.say(f"The systems were not compared: {on_the_page(with_names(str(error), names))}.")
     return Findings(inputs, {"": inputs.rows} if inputs.rows else {})
 
 
