@@ -1,11 +1,34 @@
-"""All inputs of a report as one document: a page, or its tables."""
+"""Reports and audits as documents: one page or its tables, a folder of files, text for a terminal."""
 
 from __future__ import annotations
 
-from zeroevidence.errors import UsageError
-from zeroevidence.report.inputs import ReportInputs, ReportOptions
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-DOCUMENT_FORMATS = ("html", "md", "latex")
+from zeroevidence.data.writing import write_atomically
+from zeroevidence.errors import UsageError
+from zeroevidence.evaluation.finding.chance import strongest_row
+from zeroevidence.evaluation.finding.facts import SystemAttackers
+from zeroevidence.evaluation.results import to_json
+from zeroevidence.evaluation.rows.measure_result import NO_VALUE
+from zeroevidence.report import render
+from zeroevidence.report.comparisons import render_comparisons
+from zeroevidence.report.evaluations import evaluations_to_text
+from zeroevidence.report.inputs import DOCUMENT_FORMATS, ReportInputs, ReportOptions
+from zeroevidence.report.layout import interval_title, raised_flags
+from zeroevidence.report.people import speaker_table, trial_table, write_table
+from zeroevidence.report.table import Block, Cell, Content, Table, Tables, names_column, numbers_column, result_cell
+from zeroevidence.report.verdict import verdict
+from zeroevidence.report.verdict.others import comparison_verdict
+from zeroevidence.report.verdict.summary import NEXT_COMMANDS, short_sentence
+from zeroevidence.report.writers import write_tables
+
+if TYPE_CHECKING:
+    from zeroevidence.auditing import Audit
+
+_RESULT = "result.json"
 _USUAL = ReportOptions()
 
 
@@ -14,9 +37,6 @@ def assessment_text(inputs: ReportInputs) -> str:
 
     Results that are not about who somebody is have no such paragraph; theirs is the conclusion with its reasons.
     """
-    from zeroevidence.report.verdict import verdict
-    from zeroevidence.report.verdict.others import comparison_verdict
-
     conclusion = verdict(inputs.rows) if inputs.rows else comparison_verdict(inputs.comparisons)
     reasons = " ".join(conclusion.summary) or conclusion.paragraph
     return f"{conclusion.assessment or f'{conclusion.headline}. {reasons}'}\n".replace("\u00a0", " ")
@@ -30,12 +50,163 @@ def document(inputs: ReportInputs, format: str = "html", options: ReportOptions 
         return to_html(inputs, options)
     if format not in DOCUMENT_FORMATS:
         raise UsageError(f"unknown format {format!r}; expected one of {', '.join(DOCUMENT_FORMATS)}")
-    from zeroevidence.report import render
-    from zeroevidence.report.comparisons import render_comparisons
-
     parts = []
     if inputs.rows:
         parts.append(render(inputs.rows, format, measures=options.measures, estimate=options.estimate))
     if inputs.comparisons:
         parts.append(render_comparisons(inputs.comparisons, format))
     return "\n".join(parts)
+
+
+def check_folder(folder: str | Path, *, overwrite: bool = False) -> Path:
+    """Return the folder; refuse a file, and a folder with results that must not be replaced."""
+    home = Path(folder)
+    if home.exists() and not home.is_dir():
+        raise UsageError(f"{folder}: is a file; expected a folder")
+    if (home / _RESULT).exists() and not overwrite:
+        raise UsageError(f"{folder}: holds results; --overwrite replaces them")
+    return home
+
+
+def save_audit(audit: Audit, folder: str | Path, *, overwrite: bool = False) -> list[Path]:
+    """Write rows, scores, cards of attackers and protector, the finding, and the disclosure of each trial and speaker.
+
+    Parameters
+    ----------
+    audit
+        Results of every attacker.
+    folder
+        Created where it is missing.
+    overwrite
+        Whether results that are there are replaced; else they are an error.
+
+    Returns
+    -------
+    list
+        The files, ``result.json`` last, so that a folder without it is seen to be incomplete.
+    """
+    from zeroevidence.data.formats.attack_scores import write_attack_scores  # brings polars
+
+    home = check_folder(folder, overwrite=overwrite)
+    cards = _json([card.to_dict() for card in audit.cards])
+    protector = {} if audit.protector is None else {"protector.json": _json(audit.protector.to_dict())}
+    tables = {"trials.csv": trial_table(audit.rows), "speakers.csv": speaker_table(audit.rows)}
+    result = to_json((*audit.rows, *audit.utility))
+    texts = {"attackers.json": cards, **protector, "summary.txt": summary(audit), _RESULT: result}
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        scores = [write_attack_scores(audit.scores, home)] if audit.scores else []
+        for name, frame in tables.items():
+            write_table(frame, home / name)
+        for name, text in texts.items():
+            _write(home / name, text)
+    except OSError as error:
+        raise UsageError(f"{folder}: cannot be written: {error.strerror or error}") from None
+    return [*scores, *(home / name for name in (*tables, *texts))]
+
+
+def save_report(audit: Audit, path: str | Path, *, measures: Sequence[str] | None = None) -> Path:
+    """Write the HTML report of an audit, replacing one that is there.
+
+    Raises
+    ------
+    MissingExtra
+        Without matplotlib or jinja2.
+    """
+    inputs = ReportInputs()
+    inputs.add_audit(audit)
+    _write(Path(path), document(inputs, options=ReportOptions(measures=measures)))
+    return Path(path)
+
+
+def summary(audit: Audit) -> str:
+    """Return the verdict: a headline, faults, a few sentences for everybody, what to run next, and the details."""
+    return "\n\n".join(map("\n".join, _verdict_paragraphs(audit))) + "\n"
+
+
+def _verdict_paragraphs(audit: Audit) -> list[list[str]]:
+    """The verdict in paragraphs of lines; a line that begins with a blank is to be copied and not broken."""
+    finding = verdict(audit.rows)
+    flags = raised_flags((*audit.rows, *audit.utility))
+    faults = [[f"Fault, {raised.name}: {raised.flag.sentence}"] for raised in flags if raised.flag.severity == "fault"]
+    short = [[" ".join(finding.summary)]] if finding.summary else []
+    following = [[NEXT_COMMANDS, *(f"  {command}" for command in finding.commands)]] if finding.commands else []
+    return [[finding.headline], *faults, *short, *following, [f"{'In detail: ' if short else ''}{finding.paragraph}"]]
+
+
+def audit_text(
+    audit: Audit, *, signatures: bool = False, measures: Sequence[str] | None = None, estimate: bool = False
+) -> str:
+    """Return the finding, the card of the attacker that counts and a table of all attackers, for a terminal.
+
+    The other parameters are those of `render`.
+    """
+    from zeroevidence.report.text import terminal_console, wrap  # brings rich
+
+    width = terminal_console().width
+    card = audit.cards[audit.finding.strongest].to_text(width)
+    if audit.protector is not None:
+        card += f"\n{audit.protector.to_text(width)}"
+    left_out = [f"Not tried: {attacker}" for attacker in audit.left_out]
+    lines = (*(line for paragraph in _verdict_paragraphs(audit) for line in (*paragraph, "")), *left_out)
+    finding = [part for line in lines for part in ([line] if line.startswith(" ") else wrap(line, width))]
+    tables = [
+        evaluations_to_text(rows, signatures=signatures, measures=measures, estimate=estimate, faults=False)
+        for rows in (audit.rows, audit.utility)
+        if rows
+    ]
+    return "\n".join(finding) + f"\n{card}\n" + "\n".join(tables)
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, indent=1, ensure_ascii=False) + "\n"
+
+
+def _write(path: Path, text: str) -> None:
+    write_atomically(path, lambda temporary: temporary.write_text(text, encoding="utf-8", newline=""))
+
+
+_ATTACKERS = ("who only compares", "who trained", "unprotected", "guessing")
+
+
+def overview_text(audits: Sequence[Audit], following: Sequence[str]) -> str:
+    """Return the verdict of each audit in two lines, the shares of right names as a table, and what comes next.
+
+    Parameters
+    ----------
+    audits
+        Audits that are searches through known people.
+    following
+        Lines at the end: what to run next.
+    """
+    blocks: list[Block] = []
+    for audit in audits:
+        system = audit.strongest.labels.get("system", "")
+        blocks += [f"{system}: {verdict(audit.rows).headline}.", short_sentence(audit.finding), ""]
+    level = audits[0].strongest.setup.level
+    title = f"Recordings that get the right name [%], with {interval_title(level)}"
+    columns = (names_column("protection"), *map(numbers_column, _ATTACKERS))
+    return write_tables(Tables([*blocks, Table(columns, tuple(map(_line, audits)), title), *following]), "text")
+
+
+def _line(audit: Audit) -> tuple[Content, ...]:
+    system, rows = audit.finding.systems[0], audit.rows
+    guess = 100.0 / rows[system.counting].counts["identities"]
+    name = rows[system.counting].labels.get("system", "")
+    places = (_best(audit, system, trained=False), _best(audit, system, trained=True), system.control)
+    results = [None if place is None else rows[place].metrics.get("top1") for place in places]
+    return (
+        name,
+        *(NO_VALUE if result is None else result_cell(result) for result in results),
+        Cell(guess, format=".3g"),
+    )
+
+
+def _best(audit: Audit, system: SystemAttackers, *, trained: bool) -> int | None:
+    """The attacker of those who learned from protected speech, or of those who did not."""
+    numbers = [
+        i
+        for i in system.attempts
+        if (threat := audit.rows[i].about.threat) is not None and (threat.trained_on == "anonymised") == trained
+    ]
+    return strongest_row(audit.rows, numbers, audit.finding.chance) if numbers else None

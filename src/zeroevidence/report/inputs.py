@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from zeroevidence.auditing import Audit
 
 Card = Mapping[str, Any]
+DOCUMENT_FORMATS = ("html", "md", "latex")
 
 
 @dataclass(slots=True)

@@ -27,7 +27,7 @@ from zeroevidence.errors import InputError, Problem
 from zeroevidence.evaluation import Options
 from zeroevidence.evaluation.compared_files import compare_results
 from zeroevidence.protect.release import CARD, DIGESTS
-from zeroevidence.report.audit_folder import save_audit
+from zeroevidence.report.document import save_audit
 from zeroevidence.report.inputs import ReportInputs
 from zeroevidence.run import Run
 from zeroevidence.web import MOST_FILES

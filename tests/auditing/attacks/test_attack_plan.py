@@ -14,7 +14,7 @@ from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation import Options, evaluate
-from zeroevidence.report.audit_folder import audit_text
+from zeroevidence.report.document import audit_text
 from zeroevidence.run import Run
 
 FAST = Options(intervals=0, null=0)

@@ -12,7 +12,7 @@ from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.evaluation import Options
 from zeroevidence.evaluation.results import from_json, to_json
 from zeroevidence.evaluation.rows.about import Protocol
-from zeroevidence.report.audit_folder import audit_text
+from zeroevidence.report.document import audit_text
 
 FAST = Options(intervals=0, null=0, linkability="pav")
 

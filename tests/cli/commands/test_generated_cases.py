@@ -68,7 +68,7 @@ def quick(monkeypatch):
         raise MissingExtra("report", "the report")
 
     monkeypatch.setattr("zeroevidence.auditing.corpus_audit.load_extractor", lambda name, **_: Spectrum())
-    monkeypatch.setattr("zeroevidence.report.audit_folder.save_report", save_report)
+    monkeypatch.setattr("zeroevidence.report.document.save_report", save_report)
 
 
 def written(speech, folder, change, suffix="wav"):

@@ -74,7 +74,7 @@ def test_hidden_people(run, result, tmp_path, without_figures):
 
 
 def test_audit_folder_with_cards(run, tmp_path, without_figures):
-    from zeroevidence.report.audit_folder import save_audit
+    from zeroevidence.report.document import save_audit
     from zeroevidence.sample import sample_audit
 
     home = tmp_path / "out"

@@ -21,7 +21,7 @@ from zeroevidence.evaluation import Options
 from zeroevidence.evaluation.tandem import evaluate_tandem
 from zeroevidence.measure.tandem.cost import PRESETS
 from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS
-from zeroevidence.report.document import DOCUMENT_FORMATS
+from zeroevidence.report.inputs import DOCUMENT_FORMATS
 from zeroevidence.run import Run
 
 

@@ -11,8 +11,8 @@ from zeroevidence.data.formats.attack_scores import AttackScores, read_attack_sc
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation.compared_files import compare_audits, compare_results
 from zeroevidence.evaluation.comparison import COUNTING
-from zeroevidence.report.audit_folder import save_audit
 from zeroevidence.report.comparisons import render_comparisons
+from zeroevidence.report.document import save_audit
 
 OPTIONS = ze.Options(intervals=12, null=19)
 PEOPLE, EACH = 36, 2

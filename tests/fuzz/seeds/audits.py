@@ -11,7 +11,7 @@ from tests.fuzz.seeds.target import Target, read_files
 from zeroevidence.data.formats.attack_scores import AttackScores, write_attack_scores
 from zeroevidence.data.matrix import FoldedScores, ScoreMatrix
 from zeroevidence.evaluation import Options
-from zeroevidence.report.audit_folder import save_audit
+from zeroevidence.report.document import save_audit
 from zeroevidence.sample import sample_audit
 
 _PEOPLE = "abcdef"

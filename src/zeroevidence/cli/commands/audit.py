@@ -104,7 +104,7 @@ def command(
     zeroevidence audit original/ --anonymised anonymised/ --anonymised again/ -o out/
     zeroevidence audit original/ --protect mcadams -o out/
     """  # noqa: D301 (\b is a control character here)
-    from zeroevidence.report.audit_folder import audit_text, check_folder, save_audit, save_report
+    from zeroevidence.report.document import audit_text, check_folder, save_audit, save_report
 
     home = check_folder(written.folder, overwrite=written.overwrite)
     refuse_existing(written.report, written.overwrite)

@@ -58,8 +58,7 @@ def command(extras: _Extras, run: Run, output: Output) -> None:
 
 def _audit(extras: _Extras, run: Run, output: Output) -> str:
     """Audit the bundled embeddings, write the report where one is wanted, and return what is to be printed."""
-    from zeroevidence.report.audit_folder import audit_text, overview_text
-    from zeroevidence.report.document import document
+    from zeroevidence.report.document import audit_text, document, overview_text
     from zeroevidence.report.inputs import ReportInputs, ReportOptions
     from zeroevidence.sample import DEMO_OPTIONS, PROTECTIONS, cascade_audit, sample_audit, trained_audit
 

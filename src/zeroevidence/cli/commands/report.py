@@ -13,7 +13,7 @@ from zeroevidence.cli.output import Output, output_options
 from zeroevidence.cli.score_files import RequiredInputs, ScoreInputs, files_abreast
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Options
-from zeroevidence.report.document import DOCUMENT_FORMATS
+from zeroevidence.report.inputs import DOCUMENT_FORMATS
 from zeroevidence.run import Run, setting
 
 

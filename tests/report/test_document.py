@@ -11,8 +11,7 @@ from zeroevidence.evaluation.results import to_json
 from zeroevidence.evaluation.rows.flags import flag
 from zeroevidence.protect.release import protector_card, unknown_protector_card
 from zeroevidence.report import render
-from zeroevidence.report.audit_folder import audit_text, overview_text, save_audit, summary
-from zeroevidence.report.document import document
+from zeroevidence.report.document import audit_text, document, overview_text, save_audit, summary
 from zeroevidence.report.inputs import ReportInputs
 from zeroevidence.report.verdict import verdict
 from zeroevidence.sample import sample_audit
