@@ -35,7 +35,7 @@ from scipy.optimize import brentq
 from zeroevidence.calibrate.pav import rank
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.evaluation.needed import one_sided_limits
-from zeroevidence.evaluation.plan import plan
+from zeroevidence.evaluation.plan import PlanOptions, plan
 from zeroevidence.evaluation.simulated import Design, shift_of, simulated
 from zeroevidence.measure.measures import MEASURES
 from zeroevidence.measure.pairs.linkability import ScoreView
@@ -202,12 +202,11 @@ def asked(promise, planned, workers):
     """What the planner quotes."""
     answer = plan(
         12,
-        UTTERANCES,
         leak=promise.truth,
         measure=promise.measure,
         show={promise.measure: promise.bound},
-        simulations=planned,
         run=Run(level=LEVEL, cores=workers),
+        options=PlanOptions(utterances=UTTERANCES, simulations=planned),
     )
     (requirement,) = answer.requirements
     return asdict(requirement.needed) | {"by_scenario": {k: v.people for k, v in requirement.scenarios.items()}}

@@ -95,6 +95,7 @@ from zeroevidence.evaluation import (
 )
 from zeroevidence.evaluation.compared_files import compare_runs as compare_runs
 from zeroevidence.evaluation.needed import Plan as Plan
+from zeroevidence.evaluation.plan import PlanOptions as PlanOptions
 from zeroevidence.evaluation.plan import plan as plan
 from zeroevidence.evaluation.plan import plan_from_pilot as plan_from_pilot
 from zeroevidence.evaluation.results import link as link

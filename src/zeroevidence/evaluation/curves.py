@@ -346,7 +346,7 @@ def _with_interval(
 ) -> MeasureResult:
     left_out = np.array([np.nan if value is None else value for value in without])
     spread = estimate_spread(float(result), left_out, shares, float(len(shares)))
-    return with_limits(result, name, spread, level, bound=False, method="interval by speaker")
+    return with_limits(result, name, spread, level, method="interval by speaker")
 
 
 def _surface(similarity: FloatArray, names: list[str]) -> Surface:

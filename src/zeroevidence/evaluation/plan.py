@@ -31,7 +31,7 @@ from zeroevidence.evaluation.rows.setup import Options
 from zeroevidence.evaluation.scores import evaluate
 from zeroevidence.evaluation.simulated import Design, plannable, shift_of, simulated, simulated_systems, truth
 from zeroevidence.measure.measures import MEASURES, headline_measures
-from zeroevidence.run import Run
+from zeroevidence.run import Run, setting
 from zeroevidence.uncertainty.level import LEAST_PEOPLE, alpha
 from zeroevidence.uncertainty.null import ROWS_LIMIT
 from zeroevidence.uncertainty.planning import needed_from_limits, needed_from_spread
@@ -41,31 +41,66 @@ _PERMUTATIONS = 99
 _MOST_COMPARED = 48  # people simulated beside those asked for: two systems take twice as long
 
 
+def _check_whole(name: str, value: int, least: int, why: str = "") -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise UsageError(f"{name}: expected a whole number from {least} on{why}, got {value!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class PlanOptions:
+    """What is simulated.
+
+    Parameters
+    ----------
+    utterances
+        Recordings of each person.
+    difference
+        By how much the measure of the leak differs between two systems to be compared, without a sign.
+    shared
+        Share of the variance of scores that two systems have in common: more makes a difference easier to see.
+    between
+        How much people differ, as in `Design`.
+    uneven
+        Whether people have different numbers of recordings, as in `Design`.
+    simulations
+        How many recordings are simulated; up to five times as many for the number of people that a bound takes.
+    """
+
+    difference: float | None = setting(
+        None, "Plan a comparison of two systems that differ by this in the same measure."
+    )
+    shared: float = setting(0.5, "Share of the variance of scores that two compared systems have in common.")
+    utterances: int = setting(10, "Recordings of each person.")
+    between: float = setting(0.5, "Share of the variance of scores that is between people.")
+    uneven: bool = setting(False, "Most recordings are of a few people (Zipf's law).")
+    simulations: int = setting(20, "Simulated data sets for each number of people.")
+
+    def __post_init__(self) -> None:
+        _check_whole("simulations", self.simulations, 2)
+        if not 0.0 <= self.shared < 1.0:
+            raise UsageError(f"shared: expected a number from 0 to below 1, got {self.shared!r}")
+        if self.difference is not None and not self.difference > 0.0:
+            raise UsageError(f"difference: expected a number above 0, got {self.difference!r}")
+
+
 def plan(
     people: int = 30,
-    utterances: int = 10,
     *,
     leak: float,
     measure: str = "d_ece",
     show: Mapping[str, float] | None = None,
-    difference: float | None = None,
-    shared: float = 0.5,
     power: float = 0.8,
-    between: float = 0.5,
-    uneven: bool = False,
-    simulations: int = 20,
+    options: PlanOptions = PlanOptions(),
     run: Run = Run(),
 ) -> Plan:
     """What to expect of a recording of so many people, from simulated ones whose truth is known.
 
-    With a `difference`, two systems are simulated on the same recordings and compared as by `compare`.
+    With a difference, two systems are simulated on the same recordings and compared as by `compare`.
 
     Parameters
     ----------
     people
         Number of people; every recording is compared with everybody.
-    utterances
-        Recordings of each person.
     leak
         True value of `measure`; of two systems, that of the one that leaks less.
     measure
@@ -73,50 +108,41 @@ def plan(
     show
         By measure, what is to be shown: that it is at most so large, or at least where it falls with what attackers
         learn (EER). The number of people that this takes is searched for in several scenarios of what people are like,
-        and the largest is quoted.
-    difference
-        By how much `measure` differs between two systems to be compared, without a sign; excludes `show`.
-    shared
-        Share of the variance of scores that two systems have in common: more makes a difference easier to see.
+        and the largest is quoted. It excludes a difference.
     power
         The probability with which a bound or the difference is to be shown.
-    between
-        How much people differ, as in `Design`.
-    uneven
-        Whether people have different numbers of recordings, as in `Design`.
-    simulations
-        How many recordings are simulated; up to five times as many for the number of people that a bound takes.
+    options
+        What is simulated.
     run
         Level of intervals, limits and tests, seed of the simulations, cores and progress.
 
     Examples
     --------
-    >>> found = plan(12, 4, leak=0.2, simulations=2)
+    >>> found = plan(12, leak=0.2, options=PlanOptions(utterances=4, simulations=2))
     >>> found["d_ece"].truth, found["d_ece"].low < found["d_ece"].value < found["d_ece"].high
     (0.2, True)
     """
-    check_plan(people, power, simulations)
-    design = Design(people, utterances, between, uneven)
+    check_plan(people, power)
+    design = Design(people, options.utterances, options.between, options.uneven)
     _check_size(design)
     bounds = {plannable(name).name: checked_bound(name, bound) for name, bound in (show or {}).items()}
-    _check_comparison(difference, shared, bounds)
+    if bounds and options.difference is not None:
+        raise UsageError("expected either a difference or a bound to show")
     runner = SimulationRunner(run)
     shift = shift_of(design, measure, leak)
-    if difference is None:
-        basis = Simulation(design, measure, float(leak), shift, simulations, run.seed)
+    basis = Simulation(design, measure, float(leak), shift, options.simulations, run.seed)
+    if options.difference is None:
         true = truth(design, shift) | {measure: float(leak)}
         names = tuple(name for name in dict.fromkeys([*headline_measures(), measure, *bounds]) if name in true)
-        trial = _Trial(basis, (shift,), names, run.level)
-        outcomes = trial.run([people], runner)
+        outcomes = _Trial(basis, (shift,), names, run.level).run([people], runner)
         requirements = find_requirements(basis, bounds, power, run.level, runner)
     else:
-        signed = sign_of_leak(measure) * float(difference)
-        basis = Simulation(design, measure, float(leak), shift, simulations, run.seed, signed, shared)
+        signed = sign_of_leak(measure) * float(options.difference)
+        basis = replace(basis, difference=signed, shared=options.shared)
         shifts = shift, shift_of(design, measure, leak + signed)
         true, names = {measure: signed}, (measure,)
-        trial = _Trial(basis, shifts, names, run.level)
         sizes = [size for size in sizes_to_simulate(design) if size <= _MOST_COMPARED and size != people]
-        outcomes = trial.run([people, *sizes], runner)
+        outcomes = _Trial(basis, shifts, names, run.level).run([people, *sizes], runner)
         requirements = (_people_to_tell_apart(basis, shifts, outcomes, power, run.level),)
     measured = outcomes[people]
     return Plan(
@@ -133,12 +159,9 @@ def plan(
     )
 
 
-def check_plan(people: int, power: float, simulations: int = 2) -> None:
+def check_plan(people: int, power: float) -> None:
     """Raise UsageError for numbers that nothing can be planned with."""
-    for name, value, least in (("people", people, LEAST_PEOPLE), ("simulations", simulations, 2)):
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            why = ", because fewer give no intervals" if name == "people" else ""
-            raise UsageError(f"{name}: expected a whole number from {least} on{why}, got {value!r}")
+    _check_whole("people", people, LEAST_PEOPLE, ", because fewer give no intervals")
     if not 0.5 <= power < 1.0:
         raise UsageError(f"power: expected a number from 0.5 to below 1, got {power!r}")
 
@@ -158,18 +181,6 @@ def _check_size(design: Design) -> None:
             f"{design.people} people with {design.utterances} utterances each are {design.scores} scores to simulate; "
             f"expected at most {ROWS_LIMIT} (lengths fall with the square root of the number of people)"
         )
-
-
-def _check_comparison(difference: float | None, shared: float, bounds: Mapping[str, float]) -> None:
-    """Raise UsageError for two systems that cannot be simulated."""
-    if not 0.0 <= shared < 1.0:
-        raise UsageError(f"shared: expected a number from 0 to below 1, got {shared!r}")
-    if difference is None:
-        return
-    if bounds:
-        raise UsageError("expected either a difference or a bound to show")
-    if not difference > 0.0:
-        raise UsageError(f"difference: expected a number above 0, got {difference!r}")
 
 
 @dataclass(frozen=True, slots=True)

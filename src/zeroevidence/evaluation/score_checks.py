@@ -20,8 +20,9 @@ from zeroevidence.evaluation.rows.measure_result import MeasureResult
 from zeroevidence.evaluation.rows.setup import LlrSetup, digest
 from zeroevidence.evaluation.search_task import check_disjoint
 from zeroevidence.measure.pairs.verification import bayes_threshold, cllr, dcf_of_rates
+from zeroevidence.run import Run
 from zeroevidence.uncertainty.groups import find_clusters
-from zeroevidence.uncertainty.level import LEAST_PEOPLE, LEVEL
+from zeroevidence.uncertainty.level import LEAST_PEOPLE
 from zeroevidence.uncertainty.spread import effective_number, estimate_spread
 
 _MOST = 1.5  # ratio of sizes or spreads, a rule of thumb: beyond it thresholds of development people clearly miss
@@ -183,7 +184,7 @@ def threshold(
     c_fa: float = C_FA,
     calibrate: Scores | ScoreMatrix | None = None,
     are_llrs: bool = False,
-    level: float = LEVEL,
+    run: Run = Run(),
 ) -> Threshold:
     """Return the threshold of the cheapest decision, with its error rates on these scores.
 
@@ -206,8 +207,8 @@ def threshold(
         Scores of other people to calibrate on.
     are_llrs
         Whether the scores are natural log-likelihood ratios already.
-    level
-        Confidence level of the intervals, which leave people out where they are known.
+    run
+        Level of the intervals, which leave people out where they are known.
 
     Examples
     --------
@@ -221,10 +222,10 @@ def threshold(
     llr = bayes_threshold(prior, c_miss, c_fa)
     score = llr if are_llrs else _score_at(llr, data if calibrate is None else _pairs(calibrate, None))
     wrong = data.target < score, data.nontarget >= score
-    miss, false_alarm = (_rate(data, errors, target=side == 0, level=level) for side, errors in enumerate(wrong))
+    miss, false_alarm = (_rate(data, errors, target=side == 0, level=run.level) for side, errors in enumerate(wrong))
     dcf = float(dcf_of_rates(miss.value, false_alarm.value, prior, c_miss, c_fa))
     elsewhere = are_llrs or calibrate is not None
-    return Threshold(score, llr, prior, c_miss, c_fa, miss, false_alarm, dcf, elsewhere, level)
+    return Threshold(score, llr, prior, c_miss, c_fa, miss, false_alarm, dcf, elsewhere, run.level)
 
 
 def _pairs(scores: Scores | ScoreMatrix | ArrayLike, nontarget: ArrayLike | None) -> Scores:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from zeroevidence._typing import BoolArray, FloatArray, IntArray, StrArray
 from zeroevidence.data.formats.asvspoof import LoadedTandem
-from zeroevidence.data.loaded_scores import RelaxedRule
 from zeroevidence.data.preparing import name_ranks
 from zeroevidence.data.scores import TandemScores, TrialScores
 from zeroevidence.errors import InputError
@@ -276,24 +274,25 @@ def _parts(
 
 
 def evaluate_tandem(
-    scores: TandemScores,
+    scores: TandemScores | LoadedTandem,
+    by: str | None = None,
     *,
     model: CostModel | str = "2021",
-    by_attack: bool = False,
     intervals: int = 200,
     run: Run = Run(),
     labels: Mapping[str, str] | None = None,
-    relaxed: Sequence[RelaxedRule] = (),
-    phase: str | None = None,
 ) -> list[Evaluation]:
     """Measure what a verifier behind a countermeasure costs; or either a countermeasure or a single system alone.
 
     Parameters
     ----------
+    scores
+        Scores of a tandem, or what `read_tandem` gave.
+    by
+        ``attack``: also a row for each attack, all sharing the bona fide speech and the verifier's threshold; else the
+        column that scores were read by, which labels a row for each of its values.
     model
         The costs, or the name of a preset.
-    by_attack
-        Also a row for each attack, all sharing the bona fide speech and the verifier's threshold.
     intervals
         How many groups of speakers are left out in turn at most for the intervals, 0 for none. Speakers are left
         out with all their trials on all sides; trials of unknown speakers are dealt to the groups. Where there are
@@ -303,10 +302,6 @@ def evaluate_tandem(
         Level of the intervals, and seed of the groups that are drawn.
     labels
         What the scores are of.
-    relaxed
-        Rules that were relaxed to read the scores; they enter the signature.
-    phase
-        The part of a key that was read; it enters the signature.
 
     The pooled row comes first, its attack being ``all``, then one for each attack.
 
@@ -318,24 +313,40 @@ def evaluate_tandem(
     >>> round(float(row["cm_eer"]), 3)
     0.333
     """
-    name, model = _named_costs(model)
     if intervals < 0:
         raise InputError(f"expected a number of replicates from 0 on, got {intervals}")
+    loaded = LoadedTandem(scores, {}, None, ()) if isinstance(scores, TandemScores) else scores
+    name, model = _named_costs(model)
+    costs = TandemSetup(name, model.form, model.convention, ALL, loaded.phase, model.asv_threshold, model.cm_threshold)
+    setup = Setup(families=("tandem",), tandem=costs, level=run.level, seed=run.seed, relaxed=loaded.relaxed)
+    shared = dict(labels or {})
+    rows = _rows(loaded.data, model, setup, shared, intervals, by_attack=by == "attack")
+    for value, part in loaded.parts.items():
+        rows += _rows(part, model, setup, {**shared, str(by): value}, intervals)
+    return rows
+
+
+def _rows(
+    scores: TandemScores,
+    model: CostModel,
+    setup: Setup,
+    labels: Mapping[str, str],
+    intervals: int,
+    *,
+    by_attack: bool = False,
+) -> list[Evaluation]:
+    """The row of all attacks together, then one for each where asked."""
     classes, speakers = trial_classes(scores)
     attacks = attacks_of(scores, classes) if by_attack else []
-    drawn = tandem_spreads(classes, attacks, model, intervals, run.seed) if intervals else None
-    setup = Setup(
-        families=("tandem",),
-        tandem=TandemSetup(name, model.form, model.convention, ALL, phase, model.asv_threshold, model.cm_threshold),
+    drawn = tandem_spreads(classes, attacks, model, intervals, setup.seed) if intervals else None
+    setup = replace(
+        setup,
         intervals=None if drawn is None else Resampling(drawn.unit, drawn.groups),
-        level=run.level,
-        seed=run.seed,
-        relaxed=tuple(relaxed),
         data=digest(class_arrays(classes, speakers)),
     )
     counted = None if scores.speakers is None else len(speakers)
     return [
-        _row(attack, TandemView(part, model), drawn, setup, labels or {}, counted)
+        _row(attack, TandemView(part, model), drawn, setup, labels, counted)
         for attack, part in scores_by_attack(classes, attacks).items()
     ]
 
@@ -378,7 +389,7 @@ def _metrics(
         result = MeasureResult.of(name, value, MEASURES[name].method_of(view))
         spread = None if drawn is None else drawn.spreads[attack].get(name)
         method = "; ".join(filter(None, (result.method, f"interval by {unit}")))
-        metrics[name] = with_limits(result, name, spread, level, bound=False, method=method)
+        metrics[name] = with_limits(result, name, spread, level, method=method)
     return metrics
 
 
@@ -405,13 +416,6 @@ def _flags(metrics: Mapping[str, MeasureResult], independent: int) -> tuple[Flag
     )
 
 
-def _named_costs(model: CostModel | str) -> tuple[str, CostModel]:
-    """Return the name of the priors and costs, without thresholds, and the model."""
-    if isinstance(model, str):
-        return _named(model)
-    return _named(replace(model, asv_threshold=None, cm_threshold=None))[0], model
-
-
 def _scale_flags(values: Mapping[str, float], model: CostModel) -> tuple[Flag, ...]:
     """Return a note where the joint minimum is above min t-DCF, which looks impossible."""
     joint, fixed = values.get("tdcf_joint_min"), values.get("tdcf_min")
@@ -420,32 +424,11 @@ def _scale_flags(values: Mapping[str, float], model: CostModel) -> tuple[Flag, .
     return (flag("joint-above-fixed", why=why),) if above else ()
 
 
-def _named(model: CostModel | str) -> tuple[str, CostModel]:
+def _named_costs(model: CostModel | str) -> tuple[str, CostModel]:
+    """Return the name of the priors and costs, without thresholds, and the model."""
     if isinstance(model, str):
         return model, CostModel.preset(model)
-    name = next((name for name, preset in PRESETS.items() if preset == model), None)
-    numbers = [value for value in (*astuple(model), *(model.asv or ())) if isinstance(value, float)]
+    costs = replace(model, asv_threshold=None, cm_threshold=None)
+    name = next((name for name, preset in PRESETS.items() if preset == costs), None)
+    numbers = [value for value in (*astuple(costs), *(costs.asv or ())) if isinstance(value, float)]
     return name or "/".join(map(exact_number, numbers)), model
-
-
-def evaluate_conditions(
-    loaded: LoadedTandem, by: str | None = None, *, labels: Mapping[str, str] | None = None, **how: Any
-) -> list[Evaluation]:
-    """The row of all trials and, where they were read by a column, a row for each of its values.
-
-    Parameters
-    ----------
-    loaded
-        What `read_tandem` gave.
-    by
-        The column, which labels the rows of its values; ``attack`` gives a row for each attack.
-    labels
-        As in `evaluate_tandem`.
-    **how
-        As in `evaluate_tandem`.
-    """
-    settings = {"relaxed": loaded.relaxed, "phase": loaded.phase, **how}
-    rows = evaluate_tandem(loaded.data, by_attack=by == "attack", labels=labels, **settings)
-    for value, scores in loaded.parts.items():
-        rows += evaluate_tandem(scores, labels={**(labels or {}), str(by): value}, **settings)
-    return rows

@@ -265,7 +265,6 @@ def utility_row(
                 name,
                 spreads.get(name),
                 how.run.level,
-                bound=False,
                 method=f"interval by {unit}",
             )
             for name, value in values.items()

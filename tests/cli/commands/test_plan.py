@@ -43,7 +43,9 @@ def test_json_is_the_same_as_from_python(run):
     assert code == 0
     document = json.loads(out)
     assert (document["schema"], document["kind"]) == ("zeroevidence/plan/3", "simulation")
-    same = ze.plan(12, 3, leak=0.25, measure="eer", simulations=2, run=ze.Run(seed=4))
+    same = ze.plan(
+        12, leak=0.25, measure="eer", run=ze.Run(seed=4), options=ze.PlanOptions(utterances=3, simulations=2)
+    )
     assert out == render_plan(same, "json")
 
 

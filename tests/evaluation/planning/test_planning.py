@@ -2,6 +2,7 @@
 
 import importlib.util
 import sys
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -35,7 +36,7 @@ def designs():
 
 @pytest.fixture(scope="module")
 def plan():
-    return ze.plan(12, 10, leak=0.2, show={"d_ece": BOUND}, simulations=2)
+    return ze.plan(12, leak=0.2, show={"d_ece": BOUND}, options=ze.PlanOptions(utterances=10, simulations=2))
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +84,7 @@ def test_simulated_people_have_the_stated_effects():
 
 @slow
 def test_expected_length_is_that_of_other_simulated_people(others):
-    plan = ze.plan(20, 10, leak=0.2, simulations=10)
+    plan = ze.plan(20, leak=0.2, options=ze.PlanOptions(utterances=10, simulations=10))
     rows = [ze.evaluate(data, options=ze.Options(null=0)) for data in others(20, 20)]
     for one in plan.expected:
         lengths = [row[one.measure].high - row[one.measure].low for row in rows]
@@ -170,7 +171,9 @@ def test_unequal_numbers_of_recordings():
 
 @slow
 def test_a_bound_beyond_the_truth_is_not_reached():
-    found = ze.plan(12, 3, leak=0.2, uneven=True, show={"linkability": 0.3}, simulations=2).requirements[0]
+    found = ze.plan(
+        12, leak=0.2, show={"linkability": 0.3}, options=ze.PlanOptions(utterances=3, uneven=True, simulations=2)
+    ).requirements[0]
     assert found.needed.unreachable == "never"
     # the numbers of recordings that were asked for are not replaced by others
     assert set(found.scenarios) == {"alike", "heavy-tailed"}
@@ -178,17 +181,23 @@ def test_a_bound_beyond_the_truth_is_not_reached():
 
 @pytest.mark.parametrize("show", [None, pytest.param({"d_ece": 0.5}, marks=slow)])
 def test_same_seed_same_plan_whatever_the_workers(show):
-    options, seen = {"leak": 0.1, "show": show, "simulations": 2}, []
-    alone = ze.plan(12, 3, **options, run=ze.Run(5, progress=lambda *_: lambda done, total: seen.append((done, total))))
+    options, seen = ze.PlanOptions(utterances=3, simulations=2), []
+    alone = ze.plan(
+        12,
+        run=ze.Run(5, progress=lambda *_: lambda done, total: seen.append((done, total))),
+        leak=0.1,
+        show=show,
+        options=options,
+    )
     assert all(done <= total for done, total in seen)
     assert seen[-1][0] == seen[-1][1] >= 2
-    assert ze.plan(12, 3, **options, run=ze.Run(5, cores=2)) == alone
-    assert ze.plan(12, 3, **options, run=ze.Run(6)) != alone
+    assert ze.plan(12, leak=0.1, show=show, run=ze.Run(5, cores=2), options=options) == alone
+    assert ze.plan(12, leak=0.1, show=show, run=ze.Run(6), options=options) != alone
 
 
 @slow
 def test_false_alarms_where_nothing_leaks():
-    nothing = ze.plan(12, 3, leak=0.0, simulations=6)
+    nothing = ze.plan(12, leak=0.0, options=ze.PlanOptions(utterances=3, simulations=6))
     assert nothing.basis.shift == 0.0
     assert nothing.detected <= 0.4
     assert nothing["d_ece"].truth == 0.0
@@ -265,8 +274,10 @@ def test_the_strongest_attack_of_a_pilot_is_planned_for():
     ],
 )
 def test_plans_that_make_no_sense_are_refused(settings, said):
+    simulated = {field.name for field in fields(ze.PlanOptions)} & settings.keys()
+    rest = {"leak": 0.2} | {name: value for name, value in settings.items() if name not in simulated}
     with pytest.raises(ze.UsageError, match=said):
-        ze.plan(**{"leak": 0.2, **settings})
+        ze.plan(**rest, options=ze.PlanOptions(**{name: settings[name] for name in simulated}))
 
 
 def test_pilots_that_tell_nothing_are_refused():
@@ -287,7 +298,7 @@ def test_pilots_that_tell_nothing_are_refused():
 
 @pytest.fixture(scope="module")
 def comparison():
-    return ze.plan(16, 6, leak=0.1, difference=0.15, simulations=repetitions(2, 6))
+    return ze.plan(16, leak=0.1, options=ze.PlanOptions(utterances=6, difference=0.15, simulations=repetitions(2, 6)))
 
 
 @slow
@@ -321,7 +332,7 @@ def test_differences_of_a_planned_comparison(comparison):
 
 @slow
 def test_differences_of_a_falling_measure():
-    falling = ze.plan(12, 3, leak=0.4, difference=0.2, measure="eer", simulations=2)
+    falling = ze.plan(12, leak=0.4, measure="eer", options=ze.PlanOptions(utterances=3, difference=0.2, simulations=2))
     assert falling["eer"].low < falling["eer"].truth == -0.2 < falling["eer"].high
     assert falling["eer"].limit == falling["eer"].high
 
@@ -329,7 +340,9 @@ def test_differences_of_a_falling_measure():
 @slow
 def test_systems_that_share_more_are_told_apart_by_fewer_people():
     needed = [
-        ze.plan(12, 3, leak=0.1, difference=0.3, shared=shared, simulations=2).requirements[0].needed.people
+        ze.plan(12, leak=0.1, options=ze.PlanOptions(utterances=3, difference=0.3, shared=shared, simulations=2))
+        .requirements[0]
+        .needed.people
         for shared in (0.0, 0.9)
     ]
     assert needed[1] < needed[0]

@@ -53,7 +53,7 @@ def test_rates_have_intervals_where_ten_people_are_known():
     for rate in (given.miss, given.false_alarm):
         assert 0.0 <= rate.low <= rate.value <= rate.high <= 1.0
     assert given.miss.high - given.miss.low < 0.5
-    wide = threshold(search(), prior=0.5, level=0.99)
+    wide = threshold(search(), prior=0.5, run=ze.Run(level=0.99))
     assert wide.miss.high >= given.miss.high
     for unknown in (threshold(search(9), prior=0.5), threshold(TARGET, NONTARGET)):
         assert unknown.miss.low is None

@@ -53,7 +53,7 @@ def without_speakers(scores):
 @pytest.mark.parametrize("preset", ["2019", "2021", "asvspoof5"])
 def test_rows_are_those_of_the_functions(preset):
     scores = tandem()
-    rows = evaluate_tandem(scores, model=preset, by_attack=True, intervals=0, labels={"system": "x"})
+    rows = evaluate_tandem(scores, model=preset, by="attack", intervals=0, labels={"system": "x"})
     convention = "pooled" if preset == "asvspoof5" else "challenge"
     target, nontarget, bonafide = (
         getattr(scores, name).scores for name in ("asv_target", "asv_nontarget", "cm_bonafide")
@@ -173,16 +173,16 @@ def test_all_attacks_together_stand_for_others_like_them():
     assert many["cm_eer"].method.endswith("interval by speaker and attack")
     assert many["cm_eer"].high - many["cm_eer"].low > 2 * (few["cm_eer"].high - few["cm_eer"].low)
     assert many["cm_eer"].spread.freedom < 10
-    by_attack = evaluate_tandem(with_attacks(8), by_attack=True)
+    by_attack = evaluate_tandem(with_attacks(8), by="attack")
     assert by_attack[0].metrics == many.metrics
     assert by_attack[1]["cm_eer"].method.endswith("interval by speaker")
 
 
 def test_the_seed_decides_and_nothing_else():
     scores = tandem(n=60)
-    first, again = (evaluate_tandem(scores, by_attack=True, intervals=30, run=Run(seed=1)) for _ in range(2))
+    first, again = (evaluate_tandem(scores, by="attack", intervals=30, run=Run(seed=1)) for _ in range(2))
     assert render(first, "json") == render(again, "json")
-    other = evaluate_tandem(scores, by_attack=True, intervals=15, run=Run(seed=2))
+    other = evaluate_tandem(scores, by="attack", intervals=15, run=Run(seed=2))
     assert first[0].metrics["cm_eer"].low != other[0].metrics["cm_eer"].low
     assert first[0].metrics["cm_eer"].value == other[0].metrics["cm_eer"].value
     # The pooled row is the same with and without rows for attacks, and for any order of trials.
@@ -197,9 +197,7 @@ def test_the_seed_decides_and_nothing_else():
             for name, trials in scores.classes().items()
         }
     )
-    assert render(evaluate_tandem(turned, by_attack=True, intervals=30, run=Run(seed=1)), "json") == render(
-        first, "json"
-    )
+    assert render(evaluate_tandem(turned, by="attack", intervals=30, run=Run(seed=1)), "json") == render(first, "json")
 
 
 @slow
@@ -227,10 +225,10 @@ def test_errors():
     scores = tandem(n=30)
     missing = TandemScores(**{**scores.classes(), "cm_spoof": TrialScores(scores.cm_spoof.scores)})
     with pytest.raises(InputError, match="30 of 30 cm_spoof scores have no attack label"):
-        evaluate_tandem(missing, by_attack=True)
+        evaluate_tandem(missing, by="attack")
     renamed = TrialScores(scores.cm_spoof.scores, attacks=np.full(30, "A99"))
     with pytest.raises(InputError, match="attack 'A99' has cm_spoof scores but no asv_spoof scores"):
-        evaluate_tandem(TandemScores(**{**scores.classes(), "cm_spoof": renamed}), by_attack=True)
+        evaluate_tandem(TandemScores(**{**scores.classes(), "cm_spoof": renamed}), by="attack")
     with pytest.raises(InputError, match="unknown cost model '2020'"):
         evaluate_tandem(scores, model="2020")
     with pytest.raises(InputError, match="from 0 on"):
@@ -245,7 +243,7 @@ def test_published_figures_of_rawgat_on_asvspoof_2019(shared):
             asv_key=shared / "scores/asvspoof2019_la_protocols/ASVspoof2019.LA.asv.eval.gi.trl.txt",
         )
     ).data
-    rows = evaluate_tandem(data, model="2019", by_attack=True, intervals=0)
+    rows = evaluate_tandem(data, model="2019", by="attack", intervals=0)
     assert [row.labels["attack"] for row in rows] == ["all", *(f"A{i:02d}" for i in range(7, 20))]
     pooled = rows[0].metrics
     # Tak et al., "End-to-end spectro-temporal graph attention networks ...", ASVspoof workshop 2021.
@@ -282,7 +280,7 @@ def test_sample_of_the_2019_package(shared):
     loaded = read_tandem(
         TandemFiles(folder / "cm_dev.txt", folder / "asv_dev.txt", reading=ReadingOptions(duplicates="keep-all"))
     )
-    (row,) = evaluate_tandem(loaded.data, model="2019", intervals=0, relaxed=loaded.relaxed)
+    (row,) = evaluate_tandem(loaded, model="2019", intervals=0)
     assert round(100 * row.metrics["asv_eer"].value, 3) == 4.437
     assert "|cm-duplicates:keep-all:3780|" in row.signature
 

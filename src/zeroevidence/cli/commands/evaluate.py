@@ -81,7 +81,7 @@ def _with_threshold(row: Evaluation, options: Options, extras: _Extras, run: Run
         c_miss=extras.c_miss,
         c_fa=extras.c_fa,
         are_llrs=row.setup.llr is not None,
-        level=run.level,
+        run=run,
     )
     return replace(row, threshold=chosen)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,7 +12,7 @@ from zeroevidence.cli.declare import options_of, run_options
 from zeroevidence.cli.output import Output, output_options
 from zeroevidence.data.files import naming_file
 from zeroevidence.errors import UsageError
-from zeroevidence.evaluation.plan import plan, plan_from_pilot, strongest_attack
+from zeroevidence.evaluation.plan import PlanOptions, plan, plan_from_pilot, strongest_attack
 from zeroevidence.measure.measures import MEASURES
 from zeroevidence.run import Run, setting
 
@@ -29,20 +29,6 @@ def _parse_value(option: str, text: str) -> tuple[str, float]:
     except ValueError:
         pass
     raise UsageError(f"{option} {text!r}: expected a measure and a number, as d_ece=0.1")
-
-
-@dataclass(frozen=True, slots=True)
-class _Simulation:
-    """Data that are simulated, where there is no pilot."""
-
-    difference: float | None = setting(
-        None, "Plan a comparison of two systems that differ by this in the same measure."
-    )
-    shared: float = setting(0.5, "Share of the variance of scores that two compared systems have in common.")
-    utterances: int = setting(10, "Recordings of each person.")
-    between: float = setting(0.5, "Share of the variance of scores that is between people.")
-    uneven: bool = setting(False, "Most recordings are of a few people (Zipf's law).")
-    simulations: int = setting(20, "Simulated data sets for each number of people.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +75,10 @@ class _Question:
 
 @click.command("plan")
 @options_of(_Question, "question")
-@options_of(_Simulation, "simulation")
+@options_of(PlanOptions, "simulation")
 @run_options("level", "seed", "cores")
 @output_options()
-def command(question: _Question, simulation: _Simulation, run: Run, output: Output) -> None:
+def command(question: _Question, simulation: PlanOptions, run: Run, output: Output) -> None:
     """Predict how wide the intervals of a planned recording will be, what it will find, and how many people it takes.
 
     With --leak, data of known truth are simulated and evaluated as real data are. With --pilot, the strongest attack of
@@ -114,9 +100,8 @@ def command(question: _Question, simulation: _Simulation, run: Run, output: Outp
         with naming_file(pilot):
             planned = plan_from_pilot(_strongest(pilot), question.people, show=show, power=power)
         return output.emit(render_plan(planned, output.format))
-    settings = asdict(simulation) | _parse_leak(str(leak)) | {"power": power, "show": show}
-    settings |= {} if question.people is None else {"people": question.people}
-    planned = plan(**settings, run=run)
+    settings = _parse_leak(str(leak)) | ({} if question.people is None else {"people": question.people})
+    planned = plan(**settings, show=show, power=power, options=simulation, run=run)
     return output.emit(render_plan(planned, output.format))
 
 

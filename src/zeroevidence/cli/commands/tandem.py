@@ -17,7 +17,7 @@ from zeroevidence.data.formats.scores.join import Duplicates
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import Options
 from zeroevidence.evaluation.score_files import distinct_names
-from zeroevidence.evaluation.tandem import evaluate_conditions
+from zeroevidence.evaluation.tandem import evaluate_tandem
 from zeroevidence.measure.tandem.cost import PRESETS, CostModel
 from zeroevidence.run import Run, setting
 
@@ -112,7 +112,7 @@ def evaluate(files: TandemFiles, tandem: _Tandem, options: Options, run: Run, ga
     loaded = read_tandem(_read_files(files))
     labels = {"system": tandem.system or _name(files), **({} if loaded.phase is None else {"split": loaded.phase})}
     with naming_file(" and ".join(str(side) for side in (files.cm, files.asv, files.sasv) if side)):
-        rows = evaluate_conditions(
+        rows = evaluate_tandem(
             loaded,
             files.by,
             model=model,

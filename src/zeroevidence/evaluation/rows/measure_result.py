@@ -189,7 +189,6 @@ def with_limits(
     *,
     centre: float | None = None,
     most_bits: float = np.inf,
-    bound: bool = True,
     method: str | None = None,
 ) -> MeasureResult:
     """Return the result of a measure with interval, bound and level.
@@ -211,10 +210,8 @@ def with_limits(
         The value corrected for few people, where the measure is biased; reported where the measure has an estimate.
     most_bits
         What a search through these identities can tell at most.
-    bound
-        Whether the one-sided bound is given.
     method
-        What to say about how the interval was made, in place of the method of the result.
+        What to say about how the interval was made, in place of the method of the result; there is no bound then.
     """
     if spread is None:
         return result
@@ -222,7 +219,7 @@ def with_limits(
     value = float(result)
     middle = value if centre is None else centre
     low, high = np.clip(spread.limits(middle, level), *scale)
-    limit = one_sided_limit(spread, middle, level, MEASURES[name].discloses, scale) if bound else None
+    limit = one_sided_limit(spread, middle, level, MEASURES[name].discloses, scale) if method is None else None
     if limit is not None:
         limit = max(limit, value) if MEASURES[name].discloses == "up" else min(limit, value)
     return replace(

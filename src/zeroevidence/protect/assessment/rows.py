@@ -71,7 +71,7 @@ def measure_class_bits(
         fewer = ClassView(log_posteriors[members], rest.y, rest.weights)
         left_out.append(measure.compute(fewer) if complete else np.nan)
     spread = estimate_spread(float(value), np.array(left_out), np.bincount(groups) / people, float(people))
-    return {_BITS: with_limits(value, _BITS, spread, run.level, bound=False)}
+    return {_BITS: with_limits(value, _BITS, spread, run.level, method=value.method)}
 
 
 def negative_bits_flags(metrics: Mapping[str, MeasureResult]) -> list[Flag]:

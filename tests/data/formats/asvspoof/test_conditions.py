@@ -5,7 +5,7 @@ import pytest
 
 from zeroevidence.data.formats.asvspoof import diagnose_tandem, read_tandem
 from zeroevidence.data.formats.asvspoof_sides import TandemFiles
-from zeroevidence.evaluation.tandem import evaluate_conditions
+from zeroevidence.evaluation.tandem import evaluate_tandem
 
 CODECS = ("alaw", "none", "opus")
 
@@ -36,11 +36,11 @@ def test_codecs_of_2021(tmp_path):
         assert sorted(part.cm_spoof.utterances) == wanted
         assert len(part.cm_bonafide) == 40
     assert read_tandem(TandemFiles(**files)).parts == {}
-    rows = evaluate_conditions(loaded, "codec", intervals=0, labels={"system": "x"})
+    rows = evaluate_tandem(loaded, "codec", intervals=0, labels={"system": "x"})
     assert [row.labels.get("codec") for row in rows] == [None, *CODECS]
     eers = [float(row["cm_eer"]) for row in rows]
     assert eers[1] < eers[2] < eers[3]
-    again = evaluate_conditions(read_tandem(TandemFiles(**files)), "attack", intervals=0)
+    again = evaluate_tandem(read_tandem(TandemFiles(**files)), "attack", intervals=0)
     assert [row.about.attack for row in again] == ["all", "A07", "A08"]
 
 
