@@ -1,5 +1,8 @@
-"""Voice protectors: what all have in common, their names, and real speech."""
+"""Voice protectors: what all have in common, their names, which the documentation lists, and real speech."""
 
+from __future__ import annotations
+
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -8,7 +11,7 @@ from scipy.signal import stft
 
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.protect import External, FormantShift, McAdams, PitchShift, load_protector
-from zeroevidence.protect.voices import draw_seed, seeded_protectors
+from zeroevidence.protect.voices import VOICE_PROTECTORS, draw_seed, seeded_protectors, spelling_help
 
 PROTECTORS = [
     McAdams(),
@@ -226,3 +229,18 @@ def test_several_protectors_follow_each_other():
     assert chain.fingerprint == f"{one.fingerprint} then {two.fingerprint}"
     with pytest.raises(UsageError, match="unknown voice protector 'nonsense'"):
         load_protector("mcadams+nonsense")
+
+
+DOCS = Path(__file__).resolve().parents[3] / "docs"
+
+
+def test_spellings_of_voice_protectors_can_be_read_and_are_on_the_page():
+    page = (DOCS / "protectors.md").read_text(encoding="utf-8")
+    for name, kind in VOICE_PROTECTORS.items():
+        assert kind.description.endswith(".")
+        for spelling in kind.spellings:
+            assert spelling.text.partition(":")[0] == name
+            assert str(spelling) in spelling_help()
+            written = spelling.text.replace("'", "")
+            assert load_protector(written).fingerprint
+            assert f"`{written}`" in page

@@ -1,10 +1,15 @@
-"""Noise on protected vectors and rotations by a key: their size and shape, and who can undo them."""
+"""What attribute protectors share: noise, rotations, refusals, copies, and scikit-learn's checks of an estimator."""
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from tests.protect.attributes import classes
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.protect import Leace, make_protector
@@ -144,3 +149,118 @@ def test_without_the_key_a_vector_tells_nothing():
         disclosed.append(max(quick_attacks(*halves, "sex").values()))
     assert disclosed[0] > 0.6
     assert disclosed[1] < 0.03
+
+
+TRAINED = [name for name in ATTRIBUTE_PROTECTORS if "learning_rate" in ATTRIBUTE_PROTECTORS.find(name).parameters]
+FEW, EACH = np.repeat(np.arange(20), 15), np.arange(300)  # speakers: without and with early stopping of the flow
+
+
+@pytest.fixture(scope="module")
+def two_classes():
+    return classes.gaussian(np.random.default_rng(0), 300)[:2]
+
+
+def made(name, **parameters):
+    """A protector that is quick to train; without torch there may be none."""
+    if ATTRIBUTE_PROTECTORS.find(name).extra is not None:
+        pytest.importorskip("torch")
+        parameters = {"epochs": 3, **parameters}
+    return make_protector(name, parameters)
+
+
+@pytest.mark.parametrize("name", ATTRIBUTE_PROTECTORS)
+def test_one_class_is_not_enough(name, two_classes):
+    x, _ = two_classes
+    with pytest.raises(InputError, match="y: every label is 'a'; expected at least two classes"):
+        made(name).fit(x, np.full(len(x), "a"))
+
+
+@pytest.mark.parametrize("name", TRAINED)
+@pytest.mark.parametrize(
+    ("rate", "speakers", "words"),
+    [
+        (1e20, FEW, r".*; lower learning_rate \(it is 1e\+20"),
+        (1e20, EACH, r".*; lower learning_rate \(it is 1e\+20"),
+        (1.0, FEW, r".* no longer (be inverted|reconstructs vectors)"),  # finite nonsense
+    ],
+)
+def test_training_that_diverges_is_an_error(name, rate, speakers, words, two_classes):
+    x, y = two_classes
+    with pytest.raises(InputError, match=f"training diverged: {words}"):
+        made(name, learning_rate=rate, epochs=10).fit(x, y, speakers=speakers)
+
+
+@pytest.mark.parametrize("name", ATTRIBUTE_PROTECTORS)
+def test_vectors_out_of_all_proportion_are_refused_and_not_made_nan(name, two_classes):
+    x, y = two_classes
+    with pytest.raises(InputError, match=r"entries as large as 1\.\d+e\+201 cannot be squared; scale"):
+        made(name).fit(x / np.abs(x).max() * 1.5e201, y)
+    protector = made(name).fit(x, y)
+    far = x[:3].copy()
+    far[1] = 1.7e308 * np.sign(make_protector("linear").fit(x, y).directions_[:, 0])
+    with pytest.raises(InputError, match=r"[13] of 3 protected vectors would not be finite: .*1\.7e\+308.* is too far"):
+        protector.transform(far)
+    assert np.isfinite(protector.transform(far[:1])).all()
+    if name not in ("adversarial", "leace"):  # whose scores are small enough to bear it
+        with pytest.raises(InputError, match="1 of 3 log-likelihood ratios would not be finite"):
+            protector.llr(far)
+
+
+def test_what_a_flow_cannot_learn_from(two_classes):
+    x, y = two_classes
+    with pytest.raises(InputError, match="keep: every label is '3'; expected at least two classes"):
+        made("flow").fit(x, y, keep=np.full(len(x), 3))
+    with pytest.raises(InputError, match=r"vectors with evidence as large as 1e\+60 would not be finite"):
+        made("flow").fit(x, y).set_evidence(x, 1e60)
+
+
+WAYS = {"pickle": lambda protector: pickle.loads(pickle.dumps(protector)), "deepcopy": copy.deepcopy}
+
+
+@pytest.mark.parametrize("copied", WAYS.values(), ids=WAYS.keys())
+def test_a_copy_gives_the_same_vectors(fitted, copied):
+    protector, x = fitted
+    before = protector.transform(x)
+    other = copied(protector)
+    assert set(vars(other)) == set(vars(protector))
+    np.testing.assert_array_equal(other.transform(x), before)
+    np.testing.assert_array_equal(other.llr(x), protector.llr(x))
+    np.testing.assert_array_equal(other.classes_, protector.classes_)
+
+
+def test_a_copy_computes_on_the_device_of_its_own_machine():
+    torch = pytest.importorskip("torch")
+    x, y, _ = classes.gaussian(np.random.default_rng(1), 60)
+    flow = make_protector("flow", epochs=1).fit(x, y)
+    assert pickle.loads(pickle.dumps(flow)).device_ == flow.device_
+    if not torch.cuda.is_available():
+        flow.device = "cuda"
+        with pytest.raises(UsageError, match="device: 'cuda' cannot be used on this machine"):
+            copy.deepcopy(flow)
+    for name in ("flow", "adversarial"):
+        with pytest.raises(UsageError, match="device: 'abacus' cannot be used"):
+            make_protector(name, device="abacus").fit(x, y)
+
+
+_TOO_FLAT = "three classes in two dimensions leave no room for a residual"
+_EXPECTED = {
+    "flow": dict.fromkeys(
+        ("check_estimators_overwrite_params", "check_estimators_fit_returns_self", "check_readonly_memmap_input"),
+        _TOO_FLAT,
+    )
+}
+
+
+def quick(name):
+    return make_protector(name, {"epochs": 1} if "epochs" in ATTRIBUTE_PROTECTORS.find(name).parameters else {})
+
+
+@parametrize_with_checks(
+    [quick(name) for name in ATTRIBUTE_PROTECTORS],
+    expected_failed_checks=lambda protector: _EXPECTED.get(protector.kind, {}),
+)
+@pytest.mark.filterwarnings("ignore")
+def test_is_an_estimator(estimator, check):
+    if ATTRIBUTE_PROTECTORS.find(estimator.kind).extra is not None:
+        pytest.importorskip("torch")
+    check(estimator)
