@@ -4,6 +4,7 @@ Public names are imported when first used, so that ``import zeroevidence`` stays
 """
 
 from zeroevidence._lazy import attach
-from zeroevidence._version import __version__ as __version__
+
+__version__ = "0.2.0"
 
 __getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -30,8 +30,8 @@ from zeroevidence.auditing import (
 from zeroevidence.data.embeddings import Embeddings as Embeddings
 from zeroevidence.data.formats.asvspoof import read_tandem as read_tandem
 from zeroevidence.data.formats.asvspoof_sides import TandemFiles as TandemFiles
-from zeroevidence.data.formats.scores.read import ReadingOptions as ReadingOptions
 from zeroevidence.data.formats.scores.read import read_scores as read_scores
+from zeroevidence.data.formats.scores.score_format import ReadingOptions as ReadingOptions
 from zeroevidence.data.formats.vectors.read import read_embeddings as read_embeddings
 from zeroevidence.data.matrix import ScoreMatrix as ScoreMatrix
 from zeroevidence.data.scores import (

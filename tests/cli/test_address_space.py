@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from tests.effort import slow
-from zeroevidence.cli import address_space
+from zeroevidence.cli import lazy
 
-LEAST = address_space._LIBRARIES + address_space._PER_CORE * (os.cpu_count() or 1)
+LEAST = lazy._LIBRARIES + lazy._PER_CORE * (os.cpu_count() or 1)
 
 
 @pytest.fixture

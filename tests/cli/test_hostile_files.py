@@ -19,7 +19,7 @@ import pytest
 import zeroevidence
 from tests.effort import slow
 from zeroevidence.cli import cli, printing
-from zeroevidence.cli.own_inputs import READ, placeholders
+from zeroevidence.cli.lazy import READ, placeholders
 from zeroevidence.data.files import unreadable_reason
 from zeroevidence.data.formats.scores.read import read_scores
 from zeroevidence.data.formats.voiceprivacy_folders import find_kit_scores

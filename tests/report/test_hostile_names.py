@@ -12,8 +12,8 @@ import pytest
 
 from benchmarks.hostile_names import HOSTILE, result
 from zeroevidence import compare
-from zeroevidence.data.csv_cells import escape_table, unescape_table
 from zeroevidence.data.formats.attack_scores import read_linked
+from zeroevidence.data.printable import escape_table, unescape_table
 from zeroevidence.evaluation import Flag
 from zeroevidence.evaluation.results import from_json, to_json
 from zeroevidence.report import render

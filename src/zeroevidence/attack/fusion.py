@@ -10,7 +10,7 @@ import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.calibrate.rows import speaker_folds, standardise
-from zeroevidence.data.formats.scores.read import ReadingOptions
+from zeroevidence.data.formats.scores.score_format import ReadingOptions
 from zeroevidence.data.loaded_scores import LoadedScores
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.data.preparing import sort_by_name

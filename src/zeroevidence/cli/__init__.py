@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 import click
 
-from zeroevidence._version import __version__
+from zeroevidence import __version__
 from zeroevidence.cli.lazy import LazyGroup
 from zeroevidence.cli.printing import echo, echo_usage, prepare_streams
 from zeroevidence.errors import Interrupted, OutOfMemory, OutputError, UsageError, ZeroEvidenceError, interruptible

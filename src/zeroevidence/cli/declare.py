@@ -16,7 +16,6 @@ from typing import Any, Literal, TypeAlias, cast, get_args, get_origin, get_type
 import click
 
 from zeroevidence.cli.printing import echo, terminal_progress
-from zeroevidence.forking import cores
 from zeroevidence.run import Run, setting
 
 Decorator: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -150,6 +149,8 @@ def run_options(*names: str, threads: str | None = None, **changes: Any) -> Deco
         options.append(click.option("--threads", type=click.IntRange(1), help=text))
 
     def make(**values: Any) -> Run:
+        from zeroevidence.forking import cores  # imports multiprocessing
+
         threaded = {"cores": values.pop("threads") or cores()} if "threads" in values else {}
         return cast(Run, _make(Run, values, terminal | threaded))
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from zeroevidence.data.formats.scores.read import ReadingOptions
+from zeroevidence.data.formats.scores.score_format import ReadingOptions
 from zeroevidence.evaluation.results import is_result, refuse_unfinished
 from zeroevidence.evaluation.score_files import ScoreFile, ScorePaths, distinct_names, pool_files, score_files
 from zeroevidence.evaluation.utility import utility_in_folders

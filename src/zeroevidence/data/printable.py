@@ -1,13 +1,21 @@
-"""Text to print: names that others gave, without what would disturb the text around them, and labelled lines."""
+"""Text that others gave, without what would disturb the text around it: in lines that are printed, and in cells."""
 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from textwrap import wrap
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    import polars as pl
 
 _TURNING = ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")
 _MARKS = "\u200e\u200f\u061c\u2028\u2029"  # direction marks, line and paragraph separators
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how formulas begin
+_FORMULA_PATTERN = "^[=+@\t\r-]"
+_ESCAPED_PATTERN = "^'[=+@\t\r-]"
+T = TypeVar("T")
 
 
 def printable(text: str) -> str:
@@ -55,3 +63,32 @@ def labelled_lines(noun: str, fields: Mapping[str, str | list[str]], width: int 
         line = f"{label:<14} {' '.join(value) if isinstance(value, list) else value}"
         lines += [line] if width is None else wrap(line, width, subsequent_indent=" " * 15)
     return "\n".join(lines) + "\n"
+
+
+def escape_cell(value: T) -> T | str:
+    """Return text that begins like a formula with an apostrophe before it; other values as they are.
+
+    Examples
+    --------
+    >>> escape_cell("=1+1"), escape_cell("ann"), escape_cell(-1.5)
+    ("'=1+1", 'ann', -1.5)
+    """
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+
+
+def escape_table(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return a table with all cells of text escaped as by `escape_cell`."""
+    return _replace_cells(frame, _FORMULA_PATTERN, lambda cell: "'" + cell)
+
+
+def unescape_table(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return the table that `escape_table` was given."""
+    return _replace_cells(frame, _ESCAPED_PATTERN, lambda cell: cell.str.slice(1))
+
+
+def _replace_cells(frame: pl.DataFrame, pattern: str, change: Callable[[pl.Expr], pl.Expr]) -> pl.DataFrame:
+    """Change the cells of text that match a pattern."""
+    import polars as pl
+
+    text = pl.col(pl.String)
+    return frame.with_columns(pl.when(text.str.contains(pattern)).then(change(text)).otherwise(text).name.keep())

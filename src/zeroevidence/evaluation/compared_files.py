@@ -11,7 +11,7 @@ import numpy as np
 
 from zeroevidence.data.files import naming_file
 from zeroevidence.data.formats.attack_scores import AttackScores, has_attack_scores, has_trials, read_attack_scores
-from zeroevidence.data.formats.scores.read import ReadingOptions
+from zeroevidence.data.formats.scores.score_format import ReadingOptions
 from zeroevidence.data.loaded_scores import LoadedScores
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.errors import InputError, UsageError

@@ -9,8 +9,14 @@ from pathlib import Path
 from zeroevidence.data.files import is_folder
 from zeroevidence.data.formats.input_file import uncompressed_name
 from zeroevidence.data.formats.lists import find_systems, read_systems
-from zeroevidence.data.formats.scores.read import ReadingOptions, diagnose, read_scores
-from zeroevidence.data.formats.scores.score_lists import diagnose_lists, is_score_list, read_score_lists
+from zeroevidence.data.formats.scores.read import (
+    diagnose,
+    diagnose_lists,
+    is_score_list,
+    read_score_lists,
+    read_scores,
+)
+from zeroevidence.data.formats.scores.score_format import ReadingOptions
 from zeroevidence.data.formats.voiceprivacy_folders import find_kit_scores
 from zeroevidence.data.loaded_scores import LoadedScores, pool_groups
 from zeroevidence.data.matrix import ScoreMatrix

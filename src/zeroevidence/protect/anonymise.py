@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
 
-from zeroevidence._version import __version__
+from zeroevidence import __version__
 from zeroevidence.attack.array_store import VoiceTransform
 from zeroevidence.attack.array_store import protect as protect_voice
 from zeroevidence.attack.parallel import compute_ahead, utterance_problem

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from zeroevidence._version import __version__
+from zeroevidence import __version__
 from zeroevidence.data.embeddings import Embeddings, require_speakers
 from zeroevidence.data.files import error_reason, reading_file
 from zeroevidence.data.json_values import read_json, typed

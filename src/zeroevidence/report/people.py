@@ -84,7 +84,7 @@ def _labelled(row: Evaluation, labels: Sequence[str], frame: pl.DataFrame) -> pl
 
 def write_table(frame: pl.DataFrame, path: str | Path) -> None:
     """Write a table as Parquet where the name says so, as CSV otherwise; whole or not at all."""
-    from zeroevidence.data.csv_cells import escape_table  # brings polars
+    from zeroevidence.data.printable import escape_table  # brings polars
 
     place = Path(path)
 

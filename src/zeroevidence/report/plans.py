@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from zeroevidence._version import __version__
+from zeroevidence import __version__
 from zeroevidence.evaluation.needed import Pilot, Plan, Requirement, Simulation
 from zeroevidence.evaluation.rows.flags import FEW_SPEAKERS
 from zeroevidence.evaluation.simulated import Scenario

@@ -33,7 +33,7 @@ def write_tables(content: Tables, format: str, *, signatures: bool = False) -> s
 
 def to_csv(table: Table) -> str:
     """Return a table as CSV, values at full precision."""
-    from zeroevidence.data.csv_cells import escape_cell  # brings polars
+    from zeroevidence.data.printable import escape_cell  # brings polars
 
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")

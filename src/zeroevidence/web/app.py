@@ -17,7 +17,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from zeroevidence._version import __version__
+from zeroevidence import __version__
 from zeroevidence.data.folds import LEAST_PEOPLE
 from zeroevidence.report.page import policy as report_policy
 from zeroevidence.report.page import template_text, templates

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from zeroevidence.data.formats.scores.read import ReadingOptions
+from zeroevidence.data.formats.scores.score_format import ReadingOptions
 from zeroevidence.errors import Problem, ZeroEvidenceError
 from zeroevidence.evaluation import Comparison, Evaluation, compare
 from zeroevidence.evaluation.compared_files import compare_results

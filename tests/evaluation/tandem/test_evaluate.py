@@ -10,7 +10,7 @@ from tests.effort import slow
 from zeroevidence import Run
 from zeroevidence.data.formats.asvspoof import read_tandem
 from zeroevidence.data.formats.asvspoof_sides import TandemFiles
-from zeroevidence.data.formats.scores.read import ReadingOptions
+from zeroevidence.data.formats.scores.score_format import ReadingOptions
 from zeroevidence.data.scores import TandemScores, TrialScores
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation.tandem import evaluate_tandem

@@ -10,7 +10,7 @@ import click
 from zeroevidence.cli.declare import options_of, run_options, shared
 from zeroevidence.cli.printing import exit_if_problems, print_problems
 from zeroevidence.cli.score_files import ScoreInputs
-from zeroevidence.data.formats.scores.read import ReadingOptions
+from zeroevidence.data.formats.scores.score_format import ReadingOptions
 from zeroevidence.errors import InputError, Problem, UsageError
 from zeroevidence.run import Run
 

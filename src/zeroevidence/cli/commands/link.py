@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import MISSING, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
 import click
+import polars as pl
 
 from zeroevidence.cli.declare import options_of, run_options, shared
 from zeroevidence.cli.printing import echo, working
@@ -88,10 +90,11 @@ def command(files: SearchFiles, options: LinkOptions, run: Run, threads: int | N
         "system": results.system or file_name_text(Path(files.trial).stem),
         "level": str(run.level),
     }
+    make_table = pl.DataFrame  # which loads polars: the search needs to know how much memory is left
     with working("linking trials to enrolled people"), naming_file(f"{files.trial} and {files.enrol}"):
         search, development = files.read(options.scoring)
         output = SearchOutput(
-            partial(_write, search, Path(results.folder), labels, run),
+            partial(_write, make_table, search, Path(results.folder), labels, run),
             ("result.json", *(f"trials.{table}" for table in _TABLES)),
             labels,
         )
@@ -108,14 +111,19 @@ def command(files: SearchFiles, options: LinkOptions, run: Run, threads: int | N
         echo(f"{results.folder}: this search is done; --overwrite does it again", err=True)
 
 
-def _write(search: Pairing, folder: Path, labels: dict[str, str], run: Run, linked: LinkResult) -> None:
+def _write(
+    make_table: Callable[..., pl.DataFrame],
+    search: Pairing,
+    folder: Path,
+    labels: dict[str, str],
+    run: Run,
+    linked: LinkResult,
+) -> None:
     """Write the table of trials and the result."""
-    import polars as pl
-
     from zeroevidence.cli.output import write_frame, write_text
     from zeroevidence.evaluation.results import linked_evaluation, to_json
 
-    table = pl.DataFrame(
+    table = make_table(
         {
             "trial": linked.trial,
             "speaker": linked.speaker,

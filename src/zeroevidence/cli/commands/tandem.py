@@ -13,7 +13,7 @@ from zeroevidence.cli.printing import exit_if_problems, print_problems
 from zeroevidence.data.files import naming_file
 from zeroevidence.data.formats.asvspoof import TANDEM_FORMATS, diagnose_tandem, read_tandem
 from zeroevidence.data.formats.asvspoof_sides import TandemFiles
-from zeroevidence.data.formats.scores.join import Duplicates
+from zeroevidence.data.formats.scores.score_format import Duplicates
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import Options
 from zeroevidence.evaluation.score_files import distinct_names

@@ -23,24 +23,21 @@ from zeroevidence.data.formats.asvspoof_sides import (
     with_speakers,
 )
 from zeroevidence.data.formats.input_file import InputFile, open_input
-from zeroevidence.data.formats.scores.join import Duplicates
 from zeroevidence.data.formats.scores.layout import Role, Table
-from zeroevidence.data.formats.scores.read import ReadingOptions
-from zeroevidence.data.formats.scores.score_format import format_names
+from zeroevidence.data.formats.scores.score_format import Duplicates, ReadingOptions, format_names
 from zeroevidence.data.formats.scores.text_formats import ASVSPOOF5
 from zeroevidence.data.loaded_scores import RelaxedRule, scale_tandem
 from zeroevidence.data.scores import KINDS, TandemScores, TrialScores
 from zeroevidence.errors import InputError, Problem, UsageError
 
 _UNUSABLE = ("trial", "key", "score", "enrol")
-_SPOOF = pl.col("key") == "spoof"
 
 
 def divide(sides: Mapping[Side, JoinedSide]) -> dict[str, dict[Side, pl.DataFrame]]:
     """Return the trials of each side by the values of the column; a side without the column is whole in all parts."""
     main = sides.get("cm") or sides["sasv"]
     shared = _is_shared(main.frame)
-    frame = main.frame if shared else main.frame.filter(_SPOOF)
+    frame = main.frame if shared else main.frame.filter(_is_spoof())
     return {
         value: {side: _part(joined.frame, value, shared) for side, joined in sides.items()}
         for value in sorted(frame[CONDITION].unique())
@@ -49,14 +46,18 @@ def divide(sides: Mapping[Side, JoinedSide]) -> dict[str, dict[Side, pl.DataFram
 
 def _is_shared(frame: pl.DataFrame) -> bool:
     """Return whether spoofs and other trials have a value in common."""
-    return not set(frame.filter(_SPOOF)[CONDITION]).isdisjoint(frame.filter(~_SPOOF)[CONDITION])
+    return not set(frame.filter(_is_spoof())[CONDITION]).isdisjoint(frame.filter(~_is_spoof())[CONDITION])
+
+
+def _is_spoof() -> pl.Expr:
+    return pl.col("key") == "spoof"
 
 
 def _part(frame: pl.DataFrame, value: str, shared: bool) -> pl.DataFrame:
     if CONDITION not in frame.columns:
         return frame
     here = pl.col(CONDITION) == value
-    return frame.filter(here if shared else here | ~_SPOOF)
+    return frame.filter(here if shared else here | ~_is_spoof())
 
 
 def division_problems(sides: Mapping[Side, JoinedSide], by: str) -> list[Problem]:

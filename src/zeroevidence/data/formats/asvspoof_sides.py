@@ -16,8 +16,7 @@ from zeroevidence.data.formats.input_file import TEXT, InputFile, refuse_pickle
 from zeroevidence.data.formats.scores.detect import detect, first_lines
 from zeroevidence.data.formats.scores.join import join, label_conflicts, repeated_rows
 from zeroevidence.data.formats.scores.layout import Role, Table, label_text, labels_differ, with_infinite_problems
-from zeroevidence.data.formats.scores.read import ReadingOptions
-from zeroevidence.data.formats.scores.score_format import AUTO
+from zeroevidence.data.formats.scores.score_format import AUTO, ReadingOptions
 from zeroevidence.data.formats.scores.text_formats import ASVSPOOF5
 from zeroevidence.data.formats.scores.text_reader import read_text
 from zeroevidence.data.formats.text import FileProblems
@@ -251,12 +250,7 @@ def join_side(
         extra = len(repeated_rows(scores.frame, pair)[0])
         relaxed = (RelaxedRule("duplicates", extra, how="keep-all"),) if extra else ()
         return (None, conflicts) if conflicts else (_select(scores, scores.name, every_row, files, relaxed), [])
-    joined, problems = join(
-        _with_enrol(scores),
-        None if key is None else _with_enrol(key),
-        files.reading.duplicates,
-        files.reading.allow_missing,
-    )
+    joined, problems = join(_with_enrol(scores), None if key is None else _with_enrol(key), files.reading)
     problems = list(dict.fromkeys(conflicts + problems))
     if joined is None or problems:
         return None, problems

@@ -13,11 +13,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from zeroevidence._typing import FloatArray, IntArray, StrArray
-from zeroevidence.data.csv_cells import unescape_table
 from zeroevidence.data.files import check_archive, is_file, reading_file
 from zeroevidence.data.formats.input_file import InputFile, load_parquet, open_input
 from zeroevidence.data.json_values import read_json, typed
 from zeroevidence.data.matrix import FoldedScores, ScoreMatrix
+from zeroevidence.data.printable import unescape_table
 from zeroevidence.data.writing import write_atomically
 from zeroevidence.errors import InputError
 

@@ -9,8 +9,8 @@ from typing import get_args
 
 import numpy as np
 
+from zeroevidence import __version__
 from zeroevidence._typing import FloatArray, IntArray, StrArray
-from zeroevidence._version import __version__
 from zeroevidence.calibrate.rows import CalibrationMethod, RowCalibration, RowFit, RowScalingChoice
 from zeroevidence.data.loaded_scores import RelaxedRule, SameSession
 from zeroevidence.data.matrix import ScoreMatrix

@@ -5,7 +5,7 @@ import pytest
 
 from zeroevidence.data.formats.asvspoof import diagnose_tandem, read_tandem
 from zeroevidence.data.formats.asvspoof_sides import TandemFiles
-from zeroevidence.data.formats.scores.read import ReadingOptions
+from zeroevidence.data.formats.scores.score_format import ReadingOptions
 from zeroevidence.data.loaded_scores import RelaxedRule
 from zeroevidence.data.scores import TandemScores, TrialScores
 from zeroevidence.errors import InputError

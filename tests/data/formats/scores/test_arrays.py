@@ -6,7 +6,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from zeroevidence.data.formats.scores.read import ReadingOptions, diagnose, read_scores
+from zeroevidence.data.formats.scores.read import diagnose, read_scores
+from zeroevidence.data.formats.scores.score_format import ReadingOptions
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.errors import InputError
 

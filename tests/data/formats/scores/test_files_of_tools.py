@@ -5,7 +5,8 @@ import struct
 import numpy as np
 import pytest
 
-from zeroevidence.data.formats.scores.read import ReadingOptions, diagnose, read_scores
+from zeroevidence.data.formats.scores.read import diagnose, read_scores
+from zeroevidence.data.formats.scores.score_format import ReadingOptions
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation.score_files import ScoreFile
 

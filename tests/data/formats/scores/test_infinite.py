@@ -5,7 +5,8 @@ import polars as pl
 import pytest
 
 import zeroevidence as ze
-from zeroevidence.data.formats.scores.read import ReadingOptions, diagnose, read_scores
+from zeroevidence.data.formats.scores.read import diagnose, read_scores
+from zeroevidence.data.formats.scores.score_format import ReadingOptions
 from zeroevidence.data.loaded_scores import RelaxedRule
 
 LINES = "a u1 inf target\na u2 -1 nontarget\nb u1 -Infinity nontarget\nb u2 2 target\nb u3 x target\n"

@@ -9,8 +9,15 @@ import pytest
 
 from zeroevidence.data.formats.input_file import Container
 from zeroevidence.data.formats.scores.layout import Table
-from zeroevidence.data.formats.scores.read import ReadingOptions, diagnose, read_scores
-from zeroevidence.data.formats.scores.score_format import SCORE_FORMATS, Binary, Columns, ScoreFormat, format_names
+from zeroevidence.data.formats.scores.read import diagnose, read_scores
+from zeroevidence.data.formats.scores.score_format import (
+    SCORE_FORMATS,
+    Binary,
+    Columns,
+    ReadingOptions,
+    ScoreFormat,
+    format_names,
+)
 from zeroevidence.data.formats.vectors.read import VECTOR_FORMATS
 from zeroevidence.errors import UsageError
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import polars as pl
@@ -13,13 +13,12 @@ import polars as pl
 from zeroevidence._typing import BoolArray, IntArray, StrArray
 from zeroevidence.data.formats.lists import SpeakerList
 from zeroevidence.data.formats.scores.layout import Table, label_text, labels_differ
-from zeroevidence.data.formats.scores.score_format import SCORE_FORMATS
+from zeroevidence.data.formats.scores.score_format import SCORE_FORMATS, Duplicates, ReadingOptions
 from zeroevidence.data.formats.text import FileProblems
 from zeroevidence.data.loaded_scores import RelaxedRule
 from zeroevidence.data.scores import Pairs, Scores
 from zeroevidence.errors import Problem
 
-Duplicates = Literal["error", "keep-last", "keep-all"]  # the last of tandems only
 Rows: TypeAlias = IntArray | slice
 
 _ALL = slice(None)
@@ -57,9 +56,7 @@ class JoinedTrials:
     relaxed: tuple[RelaxedRule, ...]
 
 
-def join(
-    scores: Table, key: Table | None, duplicates: Duplicates, allow_missing: bool
-) -> tuple[JoinedTrials | None, list[Problem]]:
+def join(scores: Table, key: Table | None, options: ReadingOptions) -> tuple[JoinedTrials | None, list[Problem]]:
     """Return the joined trials, or the problems in the way.
 
     Parameters
@@ -68,10 +65,8 @@ def join(
         The table of scores.
     key
         The table of the key; None where the scores have labels.
-    duplicates
-        What to do with a pair that occurs twice.
-    allow_missing
-        Whether trials that one of the tables lacks are left out.
+    options
+        Rules for pairs that occur twice and for trials that one of the tables lacks.
     """
     base = scores if key is None else key
     enrolments, trials = (base.frame[side].unique(maintain_order=True).cast(pl.String) for side in ("enrol", "trial"))
@@ -91,7 +86,7 @@ def join(
             problems = [] if key is None else _contradictions(scores, key, place)
             joined = JoinedTrials(enrolments, trials, enrol, trial, score_row, _ALL, ())
             return None if problems else joined, problems
-    problems = _repetitions(base, again, first, duplicates)
+    problems = _repetitions(base, again, first, options.duplicates)
     key_row, dropped = np.delete(np.arange(len(pair)), again), len(again)
     (in_key,), (not_in_key,) = np.nonzero(place >= 0), np.nonzero(place < 0)
     score_row = np.full(len(pair), -1)
@@ -99,8 +94,8 @@ def join(
     missing = score_row[key_row] < 0
     if key is not None:
         again, first = _repeated(place[in_key], len(pair))
-        problems = _repetitions(scores, in_key[again], in_key[first], duplicates) + problems
-        problems += _absent(scores, key, key_row[missing], not_in_key, allow_missing)
+        problems = _repetitions(scores, in_key[again], in_key[first], options.duplicates) + problems
+        problems += _absent(scores, key, key_row[missing], not_in_key, options.allow_missing)
         problems += _contradictions(scores, key, place)
         dropped += len(again)
     if problems:

@@ -1,114 +1,55 @@
-"""Reading scores with their key."""
+"""Reading scores with their key, or of targets and non-targets in a list each."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypeAlias, get_args
 
 import numpy as np
+import polars as pl
 
 from zeroevidence._typing import FloatArray
-from zeroevidence.data.files import is_folder, naming_file
-from zeroevidence.data.formats.input_file import EXPORT, NPY, InputFile, open_input, refuse_pickle
-from zeroevidence.data.formats.lists import SpeakerList, read_sessions, read_speakers
-from zeroevidence.data.formats.scores.detect import read_table
-from zeroevidence.data.formats.scores.join import Duplicates, build_scores, join, one_class_problem
-from zeroevidence.data.formats.scores.layout import ColumnNames, Table, with_infinite_problems
-from zeroevidence.data.formats.scores.matrices import not_finite
-from zeroevidence.data.formats.scores.score_format import AUTO, SCORE_FORMATS, ScoreFormat, binary_format, format_names
-from zeroevidence.data.formats.text import refuse_binary
-from zeroevidence.data.loaded_scores import Base, LoadedScores, RelaxedRule, Scale
+from zeroevidence.data.files import is_folder
+from zeroevidence.data.formats.input_file import EXPORT, NPY, NPZ, TEXT, InputFile, open_input, refuse_pickle
+from zeroevidence.data.formats.lists import SpeakerList, read_speakers
+from zeroevidence.data.formats.scores.detect import (
+    DECIMAL_COMMAS,
+    LIST,
+    WRITTEN_BY_R,
+    has_decimal_commas,
+    is_written_by_r,
+    list_layout,
+    read_table,
+)
+from zeroevidence.data.formats.scores.join import build_scores, join, one_class_problem
+from zeroevidence.data.formats.scores.layout import (
+    HEAD,
+    Layout,
+    Lines,
+    Table,
+    sample_lines,
+    with_infinite_problems,
+)
+from zeroevidence.data.formats.scores.matrices import load_arrays, not_finite
+from zeroevidence.data.formats.scores.score_format import (
+    AUTO,
+    SCORE_FORMATS,
+    ReadingOptions,
+    ScoreFormat,
+    binary_format,
+    format_names,
+)
+from zeroevidence.data.formats.scores.text_reader import read_text
+from zeroevidence.data.formats.text import FileProblems, refuse_binary
+from zeroevidence.data.loaded_scores import LoadedScores, RelaxedRule
 from zeroevidence.data.matrix import ScoreMatrix
-from zeroevidence.data.preparing import leave_out_same_session
 from zeroevidence.data.scores import Scores
 from zeroevidence.errors import InputError, Problem, UsageError
-from zeroevidence.run import setting
-
-Infinite: TypeAlias = Literal["refuse", "accept"]
 
 ACCEPT = " (--infinite accept takes infinite ones)"
 _TWO_READINGS = (
     "{rows} x 2 scores with a key of 0 and 1: a search through two identities (--input-format matrix reads it), or two "
     "log-posteriors for each trial (np.savez('scores.npz', scores=x[:, 1] - x[:, 0], labels=key)); expected one of them"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class ReadingOptions:
-    """How score files are read, and what is changed in their scores.
-
-    Parameters
-    ----------
-    format
-        How to understand the scores, one of `format_names`.
-    duplicates
-        "keep-last" takes the later score of a pair that occurs twice; "keep-all", of tandems only, counts each line of
-        files that carry their own labels.
-    allow_missing
-        Evaluate what scores and key have in common.
-    score_column
-        Name of the column of scores, for a table whose columns have other names than usual.
-    label_column
-        Name of the column of labels, in the key where there is one.
-    infinite
-        "accept" takes infinite scores, which LLRs may be.
-    negate
-        Whether higher scores speak against the target.
-    llr_base
-        The base of the logarithm, for scores that are log-likelihood ratios.
-    speakers
-        A Kaldi ``utt2spk`` file, or a folder that holds one.
-    sessions
-        List of the sessions of enrolments and trials; pairs of one session are left out.
-    """
-
-    format: str = setting(AUTO, "Format of the score files.", spelling="--input-format", choices=format_names)
-    duplicates: Duplicates = setting(
-        "error", "What to do with a trial that is scored twice.", choices=("error", "keep-last")
-    )
-    allow_missing: bool = setting(False, "Evaluate the trials that scores and key have in common, instead of refusing.")
-    score_column: str | None = setting(
-        None, "Column of a table that holds the scores; recognised by its name unless given.", metavar="NAME"
-    )
-    label_column: str | None = setting(
-        None, "Column of a table that holds the labels; of the key where there is one.", metavar="NAME"
-    )
-    infinite: Infinite = setting("refuse", "What to do with infinite scores, which LLRs may be.")
-    negate: bool = setting(False, "Negate the scores, where lower scores support the target.")
-    llr_base: Base = setting("e", "Base of the logarithm, for scores that are log-likelihood ratios.")
-    speakers: str | Path | None = None
-    sessions: str | None = setting(
-        None,
-        "Leave out pairs of one recording session: lines of `identifier session`, a line for every session of an "
-        "enrolment or trial.",
-        metavar="FILE",
-    )
-
-    def check(self, formats: Sequence[str], duplicates: Sequence[Duplicates]) -> None:
-        """Refuse values that are not among those of some files."""
-        if self.format not in formats:
-            raise UsageError(f"unknown format {self.format!r}; expected one of {', '.join(formats)}")
-        for subject, value, rules in (
-            ("duplicates", self.duplicates, duplicates),
-            ("infinite scores", self.infinite, get_args(Infinite)),
-        ):
-            if value not in rules:
-                raise UsageError(f"unknown rule for {subject} {value!r}; expected {' or '.join(rules)}")
-
-    @property
-    def names(self) -> ColumnNames:
-        """The names of columns that the user gave."""
-        return ColumnNames(self.score_column, self.label_column)
-
-    def applied(self, loaded: LoadedScores) -> LoadedScores:
-        """Return scores on the usual scale, without pairs of one session."""
-        scaled = Scale(self.negate, self.llr_base).apply(loaded)
-        if self.sessions is None:
-            return scaled
-        with naming_file(self.sessions):
-            return leave_out_same_session(scaled, read_sessions(self.sessions))
 
 
 def read_scores(
@@ -275,7 +216,7 @@ def _combine(
         if problem:
             return None, [problem]
         return LoadedScores(Scores(score[label], score[~label]), scores.format, None, infinite_rule(score)), []
-    joined, problems = join(scores, key, options.duplicates, options.allow_missing)
+    joined, problems = join(scores, key, options)
     if joined is None or scores.problems or (key is not None and key.problems):
         return None, problems
     data, problems = build_scores(joined, scores, key, speakers)
@@ -324,3 +265,111 @@ def _unlabelled(scores: Table) -> str:
 def _may_be_posteriors(matrix: ScoreMatrix) -> bool:
     """Return whether two columns may be two classes as well as two identities: nothing names them."""
     return matrix.scores.shape[1] == 2 and matrix.enrolments is None and bool((matrix.mated >= 0).all())
+
+
+def read_score_lists(
+    targets: str | Path, nontargets: str | Path, options: ReadingOptions = ReadingOptions()
+) -> LoadedScores:
+    r"""Return the scores of a list of targets and a list of non-targets.
+
+    Parameters
+    ----------
+    targets
+        One number a line, perhaps below a name, or as R writes it (``"","x"``); or an ``.npy`` of one dimension.
+    nontargets
+        The same of non-targets.
+    options
+        How to read them.
+
+    Raises
+    ------
+    InputError
+        ``file:line: reason`` of the first problem, and how many more there are.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "mated.txt").write_text("2.1\n1.7\n")
+    >>> _ = (folder / "nonmated.csv").write_text('"","x"\n"1",0.3\n"2",-1\n')
+    >>> loaded = read_score_lists(folder / "mated.txt", folder / "nonmated.csv")
+    >>> loaded.data.target, loaded.data.nontarget
+    (array([2.1, 1.7]), array([ 0.3, -1. ]))
+    """
+    problems = diagnose_lists(targets, nontargets, options)
+    if problems:
+        raise InputError.of(problems)
+    target, nontarget = (_list_table(open_input(path)).frame["score"].to_numpy() for path in (targets, nontargets))
+    return options.applied(LoadedScores(Scores(target, nontarget), LIST, None, infinite_rule(target, nontarget)))
+
+
+def diagnose_lists(
+    targets: str | Path, nontargets: str | Path, options: ReadingOptions = ReadingOptions()
+) -> list[Problem]:
+    """Return every problem that `read_score_lists` would meet."""
+    if "-" in (str(targets), str(nontargets)):
+        raise UsageError("lists of scores are read twice, so standard input cannot be one; expected two files")
+    problems: list[Problem] = []
+    for path in (targets, nontargets):
+        try:
+            table = _list_table(open_input(path))
+        except InputError as error:
+            problems.append(error.problem)
+            continue
+        problems += (with_infinite_problems(table, ACCEPT) if options.infinite == "refuse" else table).problems
+    return problems
+
+
+def is_score_list(path: str | Path) -> bool:
+    """Return whether a file has one number for each trial and nothing else; False for what cannot be read, too."""
+    if str(path) == "-":  # which can be read once
+        return False
+    try:
+        file = open_input(path)
+        if file.kind == NPY.name:
+            return bool(load_arrays(file, "scores", ())["scores"].ndim == 1)
+        return file.kind == TEXT and list_layout(sample_lines(file.head(2 * HEAD), file.name)) is not None
+    except InputError:
+        return False
+
+
+def _list_table(file: InputFile) -> Table:
+    """Return the numbers of a list as a table."""
+    if file.kind in (NPY.name, NPZ.name):
+        return _array_table(file)
+    if file.kind != TEXT:
+        raise InputError(f"is a {file.kind} file; expected one number a line", path=file.name)
+    sample = sample_lines(file.head(2 * HEAD), file.name)
+    try:
+        layout = _list_layout(sample)
+    except InputError as error:
+        raise InputError(str(error), path=file.name, line=sample[0][0]) from None
+    return read_text(file, layout)
+
+
+def _list_layout(sample: Lines) -> Layout:
+    """Return the layout of a list; other lines are refused, and so is a list whose first number may be a name."""
+    layout, lines = list_layout(sample), [line.strip(" \t") for _, line in sample]
+    if layout is None and has_decimal_commas(sample):
+        raise InputError(DECIMAL_COMMAS)
+    if layout is None and is_written_by_r(sample):
+        raise InputError(WRITTEN_BY_R)
+    if layout is None:
+        raise InputError("more than one number a line, or none; expected a list of scores, one number a line")
+    if lines[0] == "0" and len(lines) > 1 and all("." in line for line in lines[1:]):
+        raise InputError("0 above decimals, as pandas names a column; expected header=False, or 0.0 if it is a score")
+    return layout
+
+
+def _array_table(file: InputFile) -> Table:
+    scores = load_arrays(file, "scores", ("scores",)).get("scores")
+    if scores is not None and scores.ndim == 2 and scores.shape[1] == 1:
+        scores = scores[:, 0]
+    if scores is None or scores.ndim != 1 or scores.dtype.kind not in "biuf" or not scores.size:
+        content = "no array named scores" if scores is None else f"{scores.dtype} of shape {scores.shape}"
+        raise InputError(f"{content}; expected numbers, one per trial", path=file.name)
+    problems = FileProblems(file.name)
+    for at in np.flatnonzero(np.isnan(scores)).tolist():
+        problems.add(None, f"score {scores[at]} at position {at} is not finite; expected a finite number")
+    frame = pl.DataFrame({"score": scores.astype(np.float64)})
+    return Table(file.name, Layout(LIST, ("score",)).format, frame, None, tuple(problems.all()))

@@ -7,14 +7,24 @@ into a table of trials (`Binary`) or into the matrix of a search (`Matrix`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, TypeAlias, get_args
 
+from zeroevidence.data.files import naming_file
 from zeroevidence.data.formats.input_file import Container, InputFile
-from zeroevidence.data.formats.lists import SpeakerList
-from zeroevidence.data.formats.scores.layout import Layout, Lines, Role, Table
+from zeroevidence.data.formats.lists import SpeakerList, read_sessions
+from zeroevidence.data.formats.scores.layout import ColumnNames, Layout, Lines, Role, Table
+from zeroevidence.data.loaded_scores import Base, LoadedScores, Scale
 from zeroevidence.data.matrix import ScoreMatrix
+from zeroevidence.data.preparing import leave_out_same_session
+from zeroevidence.errors import UsageError
 from zeroevidence.registry import Registry
+from zeroevidence.run import setting
+
+Duplicates: TypeAlias = Literal["error", "keep-last", "keep-all"]  # the last of tandems only
+Infinite: TypeAlias = Literal["refuse", "accept"]
 
 AUTO = "auto"
 
@@ -173,3 +183,79 @@ def binary_format(file: InputFile, asked: str) -> ScoreFormat | None:
     if asked != AUTO and SCORE_FORMATS[asked].container(file):
         return SCORE_FORMATS[asked]
     return next((format for format in SCORE_FORMATS.values() if format.recognises(file)), None)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingOptions:
+    """How score files are read, and what is changed in their scores.
+
+    Parameters
+    ----------
+    format
+        How to understand the scores, one of `format_names`.
+    duplicates
+        "keep-last" takes the later score of a pair that occurs twice; "keep-all", of tandems only, counts each line of
+        files that carry their own labels.
+    allow_missing
+        Evaluate what scores and key have in common.
+    score_column
+        Name of the column of scores, for a table whose columns have other names than usual.
+    label_column
+        Name of the column of labels, in the key where there is one.
+    infinite
+        "accept" takes infinite scores, which LLRs may be.
+    negate
+        Whether higher scores speak against the target.
+    llr_base
+        The base of the logarithm, for scores that are log-likelihood ratios.
+    speakers
+        A Kaldi ``utt2spk`` file, or a folder that holds one.
+    sessions
+        List of the sessions of enrolments and trials; pairs of one session are left out.
+    """
+
+    format: str = setting(AUTO, "Format of the score files.", spelling="--input-format", choices=format_names)
+    duplicates: Duplicates = setting(
+        "error", "What to do with a trial that is scored twice.", choices=("error", "keep-last")
+    )
+    allow_missing: bool = setting(False, "Evaluate the trials that scores and key have in common, instead of refusing.")
+    score_column: str | None = setting(
+        None, "Column of a table that holds the scores; recognised by its name unless given.", metavar="NAME"
+    )
+    label_column: str | None = setting(
+        None, "Column of a table that holds the labels; of the key where there is one.", metavar="NAME"
+    )
+    infinite: Infinite = setting("refuse", "What to do with infinite scores, which LLRs may be.")
+    negate: bool = setting(False, "Negate the scores, where lower scores support the target.")
+    llr_base: Base = setting("e", "Base of the logarithm, for scores that are log-likelihood ratios.")
+    speakers: str | Path | None = None
+    sessions: str | None = setting(
+        None,
+        "Leave out pairs of one recording session: lines of `identifier session`, a line for every session of an "
+        "enrolment or trial.",
+        metavar="FILE",
+    )
+
+    def check(self, formats: Sequence[str], duplicates: Sequence[Duplicates]) -> None:
+        """Refuse values that are not among those of some files."""
+        if self.format not in formats:
+            raise UsageError(f"unknown format {self.format!r}; expected one of {', '.join(formats)}")
+        for subject, value, rules in (
+            ("duplicates", self.duplicates, duplicates),
+            ("infinite scores", self.infinite, get_args(Infinite)),
+        ):
+            if value not in rules:
+                raise UsageError(f"unknown rule for {subject} {value!r}; expected {' or '.join(rules)}")
+
+    @property
+    def names(self) -> ColumnNames:
+        """The names of columns that the user gave."""
+        return ColumnNames(self.score_column, self.label_column)
+
+    def applied(self, loaded: LoadedScores) -> LoadedScores:
+        """Return scores on the usual scale, without pairs of one session."""
+        scaled = Scale(self.negate, self.llr_base).apply(loaded)
+        if self.sessions is None:
+            return scaled
+        with naming_file(self.sessions):
+            return leave_out_same_session(scaled, read_sessions(self.sessions))

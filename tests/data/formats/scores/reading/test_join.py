@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from zeroevidence.data.formats.scores.read import ReadingOptions, diagnose, read_scores
+from zeroevidence.data.formats.scores.read import diagnose, read_scores
+from zeroevidence.data.formats.scores.score_format import ReadingOptions
 from zeroevidence.data.loaded_scores import RelaxedRule
 
 KEY = ["a u1 target", "a u2 nontarget", "b u1 nontarget", "b u2 target", "b u3 nontarget", "a u3 nontarget"]

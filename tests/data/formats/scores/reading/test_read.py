@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from zeroevidence.data.formats.scores.read import ReadingOptions, diagnose, read_scores
-from zeroevidence.data.formats.scores.score_format import format_names
+from zeroevidence.data.formats.scores.read import diagnose, read_scores
+from zeroevidence.data.formats.scores.score_format import ReadingOptions, format_names
 from zeroevidence.data.loaded_scores import LoadedScores
 from zeroevidence.data.scores import Scores
 from zeroevidence.errors import InputError, UsageError

@@ -1,5 +1,0 @@
-"""``python -m zeroevidence.cli``."""
-
-from zeroevidence.cli import main
-
-main()
