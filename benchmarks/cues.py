@@ -36,8 +36,7 @@ from zeroevidence.attack.extractors import load_extractor
 from zeroevidence.attack.extractors.extract import extract
 from zeroevidence.auditing import AuditOptions
 from zeroevidence.auditing.embedding_audit import CONTROL, room_control
-from zeroevidence.auditing.embedding_sets import draw_sets, sets_of
-from zeroevidence.auditing.encoded_speech import EncodedSpeech
+from zeroevidence.auditing.embedding_sets import EncodedSpeech, draw_sets, sets_of
 from zeroevidence.data.audio import load_audio
 from zeroevidence.data.corpus import Corpus, Utterance
 from zeroevidence.data.embeddings import Embeddings

@@ -351,7 +351,7 @@ def full(work: Path, intervals: int) -> None:
     import zeroevidence as ze
     from zeroevidence.auditing import EncodedSpeech
     from zeroevidence.auditing.embedding_audit import audit_folds
-    from zeroevidence.auditing.encoded_speech import encode_cues
+    from zeroevidence.auditing.encoders import encode_cues
 
     def sets(files: list[Path], draws: int) -> ze.EmbeddingSets:
         (released, *further), role = embeddings(files, draws)

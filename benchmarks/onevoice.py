@@ -98,7 +98,7 @@ def audit(work: Path, unprotected: Path, intervals: int) -> None:
     import zeroevidence as ze
     from zeroevidence.auditing import EncodedSpeech
     from zeroevidence.auditing.embedding_audit import audit_folds
-    from zeroevidence.auditing.encoded_speech import encode_cues
+    from zeroevidence.auditing.encoders import encode_cues
 
     def sets(*files: Path) -> ze.EmbeddingSets:
         (released,), role = draws.embeddings(list(files), 1)

@@ -9,7 +9,7 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("onnx")
 
-from zeroevidence.attack.networks.ecapa import EcapaTdnn  # noqa: E402
+from zeroevidence.attack.networks.architectures import EcapaTdnn  # noqa: E402
 from zeroevidence.attack.networks.speaker_network import tensors_of  # noqa: E402
 
 SCRIPT = runpy.run_path(str(Path(__file__).parents[2] / "scripts/make_ecapa.py"))

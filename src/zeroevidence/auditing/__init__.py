@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from zeroevidence.auditing.corpus_audit import audit_corpora
 from zeroevidence.auditing.embedding_audit import Audit, audit
-from zeroevidence.auditing.embedding_sets import EmbeddingSets
-from zeroevidence.auditing.encoded_speech import EncodedSpeech, FineTuningHistory, LearningCurve
+from zeroevidence.auditing.embedding_sets import EmbeddingSets, EncodedSpeech, FineTuningHistory, LearningCurve
 from zeroevidence.auditing.options import AuditOptions
 from zeroevidence.auditing.protected_speech import AuditedSpeech, read_speech
 

@@ -1,4 +1,4 @@
-"""The plan of an audit: which attackers are tried with which encoders and steps, and the rows of results."""
+"""The plan of an audit: which attackers are tried with which encoders and steps, and the rows and curves of results."""
 
 from __future__ import annotations
 
@@ -14,25 +14,23 @@ from typing import TypeAlias
 import numpy as np
 from numpy.linalg import LinAlgError
 
+from zeroevidence._typing import StrArray
 from zeroevidence.attack.attackers import (
     RANDOM_VECTORS,
     UNPROTECTED_SPEECH,
     AttackerCard,
     attacker_card,
 )
+from zeroevidence.attack.backends import Backend, make_backend
 from zeroevidence.attack.ladder import Adapter, LadderStep
 from zeroevidence.attack.parallel import compute_ahead, in_processes
-from zeroevidence.auditing.embedding_sets import noise_like
-from zeroevidence.auditing.encoded_speech import (
+from zeroevidence.auditing.embedding_sets import (
     EncodedSpeech,
     LearningCurve,
-    LearningCurves,
-    draw_curve,
-    learning_curve,
+    noise_like,
     required_speech,
 )
 from zeroevidence.auditing.options import AuditOptions
-from zeroevidence.auditing.protocols import usual_protocol
 from zeroevidence.auditing.step_attack import (
     AttackResult,
     FailedAttack,
@@ -41,14 +39,16 @@ from zeroevidence.auditing.step_attack import (
     Sides,
     adapt,
     choose_per_fold,
+    disclosure,
     fit_candidates,
     fuse,
     run_step,
+    score_trials,
 )
 from zeroevidence.data.threat import ThreatModel, Training
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation import About, Evaluation, add_similarity, evaluate
-from zeroevidence.evaluation.rows.about import Protocol, TrainingEffort
+from zeroevidence.evaluation.rows.about import DrawUse, Protocol, TrainingEffort
 from zeroevidence.evaluation.rows.flags import flag
 from zeroevidence.run import Run
 
@@ -93,7 +93,7 @@ class AttackPlan:
     @property
     def protocol(self) -> Protocol:
         """The protocol of all rows."""
-        return Protocol(max(usual_protocol(encoders[0].anonymised).enrolled for encoders in self.folds))
+        return Protocol(max(encoders[0].anonymised.most_enrolled for encoders in self.folds))
 
     def attacks(self) -> Iterator[tuple[int, LadderStep, ThreatModel]]:
         """Yield the number of an encoder, step and threat model of each attack, bounds first."""
@@ -271,14 +271,14 @@ class AttackPlan:
             model, result.step, result.encoder, result.identities, self._spent(model, result), protocol
         )
 
-    def curves(self, results: AttackRows, strongest: int) -> LearningCurves:
+    def curves(self, results: AttackRows, strongest: int) -> tuple[LearningCurve | None, ...]:
         """Return disclosure to an attacker over training people, epochs of its encoder's training, and draws.
 
         The first two are not known where people were cross-validated: folds of few people leave nobody to take away.
         """
         model = results.rows[strongest].about.threat
         if model is None:
-            return LearningCurves()
+            return None, None, None
         result = results.attacks[strongest]
         if result.folds[0].backend is None:  # of a fusion, its strongest part
             parts = [
@@ -289,16 +289,15 @@ class AttackPlan:
             result = max(parts, key=lambda part: part.development)
         draws = self._draw_curve(model, result)
         if len(self.folds) > 1:
-            return LearningCurves(draws=draws)
+            return None, None, draws
         encoder, (fold,) = self._used(result)[0], result.folds
         if encoder.learned is not None:
-            return LearningCurves(encoder.learned.over_people, encoder.learned.over_epochs, draws)
+            return encoder.learned.over_people, encoder.learned.over_epochs, draws
         adapts = model.adapter or any(step.adapts for step in self.steps if step.name == fold.step)
         if fold.backend is None or adapts or encoder.trained_on != "original":
-            return LearningCurves(draws=draws)
-        sides = self._sides(encoder)
-        people = learning_curve(model, fold.backend, sides, fold.draws, seed=self.run.seed)
-        return LearningCurves(people, draws=draws)
+            return None, None, draws
+        people = learning_curve(model, fold.backend, self._sides(encoder), fold.draws, seed=self.run.seed)
+        return people, None, draws
 
     def _draw_curve(self, model: ThreatModel, result: AttackResult) -> LearningCurve | None:
         """Return disclosure over draws of the anonymiser, averaged over folds of people."""
@@ -354,3 +353,55 @@ def evaluate_tasks(
 def _evaluator() -> Callable[[RowTask], tuple[Evaluation, float]]:
     """Return the function of a process."""
     return evaluate_task
+
+
+_SHARES = (0.25, 0.5, 1.0)
+_REPEATS = 5
+_LEAST_PEOPLE = 4
+_NUMBERS = (1, 2, 5, 10, 20, 50, 100)  # of draws
+
+
+def learning_curve(
+    model: ThreatModel, backend: Backend, sides: Sides, draws: DrawUse, *, seed: int = 0
+) -> LearningCurve | None:
+    """Return the disclosure to the same back-end fitted to fewer people; None where it cannot be fitted to so few."""
+    everyone = sides[model.trained_on].speakers("train")
+    sizes = [max(2, round(share * len(everyone))) for share in _SHARES]
+    if sizes[0] < _LEAST_PEOPLE:
+        return None
+    bits = []
+    for size in sizes:
+        repeats = 1 if size == len(everyone) else _REPEATS
+        samples = [
+            np.random.default_rng([seed, size, repeat]).permutation(everyone)[:size] for repeat in range(repeats)
+        ]
+        try:
+            bits.append(float(np.mean([_disclosure(model, backend, sides, draws, people) for people in samples])))
+        except (InputError, np.linalg.LinAlgError):
+            return None
+    return LearningCurve(tuple(sizes), tuple(bits))
+
+
+def draw_curve(model: ThreatModel, backend: Backend, sides: Sides, draws: DrawUse) -> LearningCurve | None:
+    """Return the disclosure to the same back-end over the number of draws that it learns from and enrols.
+
+    The encoder stays the same. None where there is one draw only, or the attacker enrols original speech.
+    """
+    most = 1 + len(sides[model.enrolment].draws)
+    if most < 2:
+        return None
+    amounts = [*(number for number in _NUMBERS if number < most), most]
+    people = sides[model.trained_on].speakers("train")
+    bits = [
+        _disclosure(model, backend, sides, DrawUse(training=number, enrolment=number, level=draws.level), people)
+        for number in amounts
+    ]
+    return LearningCurve(tuple(amounts), tuple(bits))
+
+
+def _disclosure(model: ThreatModel, backend: Backend, sides: Sides, draws: DrawUse, people: StrArray) -> float:
+    vectors, speakers = sides[model.trained_on].training(draws.training)
+    rows = np.isin(speakers, people)
+    fitted = make_backend(backend).fit(vectors[rows], speakers[rows])
+    enrolled = sides[model.enrolment].part_draws("eval_enrol")[: draws.enrolment]
+    return disclosure(score_trials(fitted, enrolled, sides[model.trial].eval_trial, draws.level))

@@ -16,17 +16,23 @@ from zeroevidence.attack.onnx_runtime import SUFFIX, CropExtractor, OnnxExtracto
 from zeroevidence.attack.training import usual_scope
 from zeroevidence.attack.training.attacker import training_loop
 from zeroevidence.auditing.embedding_audit import Audit, audit_folds
-from zeroevidence.auditing.embedding_sets import EmbeddingSets, check_trainable, sets_of, split_people
-from zeroevidence.auditing.encoded_speech import (
-    CROP_STEPS,
+from zeroevidence.auditing.embedding_sets import (
+    EmbeddingSets,
     EncodedSpeech,
+    check_trainable,
+    required_speech,
+    sets_of,
+    split_people,
+)
+from zeroevidence.auditing.encoders import (
+    CROP_STEPS,
+    FineTuner,
     encode_further,
     other_encoders,
     pools_crops,
-    required_speech,
+    too_few,
     with_crops,
 )
-from zeroevidence.auditing.fine_tuning import FineTuner, too_few
 from zeroevidence.auditing.options import AuditOptions
 from zeroevidence.auditing.protected_speech import (
     AnonymiserDraws,

@@ -16,10 +16,16 @@ from zeroevidence.attack.attackers import UNPROTECTED_SPEECH, AttackerCard, find
 from zeroevidence.attack.cues import CUES
 from zeroevidence.attack.ladder import LADDER
 from zeroevidence.auditing.attack_plan import AttackPlan, AttackRows
-from zeroevidence.auditing.embedding_sets import EmbeddingSets, draw_sets
-from zeroevidence.auditing.encoded_speech import ALL_CUES, EncodedSpeech, LearningCurve, check_same_people
+from zeroevidence.auditing.embedding_sets import (
+    EmbeddingSets,
+    EncodedSpeech,
+    LearningCurve,
+    check_same_people,
+    draw_sets,
+)
+from zeroevidence.auditing.encoders import ALL_CUES
 from zeroevidence.auditing.options import AuditOptions
-from zeroevidence.auditing.protocol_attack import ProtocolResults, try_protocols
+from zeroevidence.auditing.protocols import try_protocols
 from zeroevidence.auditing.row_flags import (
     draw_flags,
     failure_flags,
@@ -46,6 +52,12 @@ if TYPE_CHECKING:
 WITHOUT_VOICE = ("background", "channel")  # cues in which no voice is heard
 CONTROL = f"cue:{'+'.join(WITHOUT_VOICE)}"
 _STEP = "whitened"
+_CURVES = {  # disclosure to the strongest attacker over what it spends, and the flag where more would pay
+    "alid_over_training_people": "still-rising",
+    "alid_over_epochs": "training-pays",
+    "alid_over_draws": "draws-pay",
+    "alid_over_enrolment": "enrolment-pays",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,20 +269,19 @@ def audit_folds(
     rows = with_room_flags(rows)
     number = findings(rows)[0].strongest
     rows = with_choice_flags(rows, findings(rows)[0])
-    curves, protocols = plan.curves(results, number), _protocols(plan, results, number)
-    strongest = with_curve(rows[number], curves.people, "alid_over_training_people", "still-rising")
-    strongest = with_curve(strongest, curves.epochs, "alid_over_epochs", "training-pays")
-    strongest = with_curve(strongest, curves.draws, "alid_over_draws", "draws-pay")
-    rows[number] = with_curve(strongest, protocols.over_enrolment, "alid_over_enrolment", "enrolment-pays")
-    rows += protocols.rows.rows
-    attacks = *results.attacks, *control.attacks, *protocols.rows.attacks
+    protocols, over_enrolment = _protocols(plan, results, number)
+    curves = *plan.curves(results, number), over_enrolment
+    for curve, (name, rising) in zip(curves, _CURVES.items(), strict=True):
+        rows[number] = with_curve(rows[number], curve, name, rising)
+    rows += protocols.rows
+    attacks = *results.attacks, *control.attacks, *protocols.attacks
     if options.effort == "standard" and options.backends is None:
         left_out = (*left_out, "other protocols (what is enrolled, tried and searched): --effort full")
     return Audit(
         tuple(rows),
-        (*results.cards, *control.cards, *protocols.rows.cards),
+        (*results.cards, *control.cards, *protocols.cards),
         findings(rows)[0],
-        *(curves.people, curves.epochs, curves.draws, protocols.over_enrolment),
+        *curves,
         left_out,
         failed,
         tuple(attack.seconds for attack in attacks),
@@ -278,11 +289,11 @@ def audit_folds(
     )
 
 
-def _protocols(plan: AttackPlan, results: AttackRows, strongest: int) -> ProtocolResults:
+def _protocols(plan: AttackPlan, results: AttackRows, strongest: int) -> tuple[AttackRows, LearningCurve | None]:
     """Return the strongest attacker under other protocols, with full effort."""
     model = results.rows[strongest].about.threat
     if plan.options.effort != "full" or model is None:
-        return ProtocolResults()
+        return AttackRows(), None
     return try_protocols(plan, model, results.attacks[strongest])
 
 

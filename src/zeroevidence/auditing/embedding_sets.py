@@ -1,4 +1,4 @@
-"""Embeddings of one kind of speech, split into the groups of people that an audit needs."""
+"""Embeddings that an audit compares: split by people, of each encoder, with how the encoder was trained."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ from zeroevidence.data.corpus import Corpus, Utterance
 from zeroevidence.data.embeddings import Embeddings, require_speakers
 from zeroevidence.data.folds import LEAST_PEOPLE, default_folds, draw_folds
 from zeroevidence.data.preparing import name_ranks, sort_by_name
+from zeroevidence.data.threat import Material, ThreatModel, Training
 from zeroevidence.errors import InputError
+from zeroevidence.evaluation import Curve
 
 _SPLITS = {"train": ("train",), "dev": ("dev_enrol", "dev_trial"), "eval": ("eval_enrol", "eval_trial")}
 _PARTS = tuple(name for names in _SPLITS.values() for name in names)
 _DRAWN = ("train", "dev_enrol", "eval_enrol")  # trials are not drawn again: what was released is attacked
-
 # The sets of recordings that the anonymiser was run on once more, by name.
 FurtherDraw: TypeAlias = Mapping[str, Embeddings]
 
@@ -110,6 +111,11 @@ class EmbeddingSets:
         """Return the five sets by name."""
         return {name: getattr(self, name) for name in _PARTS}
 
+    @property
+    def most_enrolled(self) -> int:
+        """How many recordings are enrolled of a person, at most."""
+        return int(recordings_of_each(self.eval_enrol).max())
+
     def with_draws(self, draws: Iterable[Embeddings]) -> EmbeddingSets:
         """Return the sets with further draws.
 
@@ -163,6 +169,12 @@ class EmbeddingSets:
     def with_trials(self, change: Callable[[Embeddings], Embeddings]) -> EmbeddingSets:
         """Return the sets with other trials of development and evaluation."""
         return replace(self, dev_trial=change(self.dev_trial), eval_trial=change(self.eval_trial))
+
+
+def recordings_of_each(part: Embeddings) -> IntArray:
+    """Return how many recordings each person has."""
+    _, counts = np.unique(require_speakers(part), return_counts=True)
+    return counts.astype(np.int64)
 
 
 def rows_of(embeddings: Embeddings, names: Sequence[str], where: str = "") -> IntArray:
@@ -240,3 +252,129 @@ def check_trainable(corpus: Corpus, path: str | Path) -> None:
             f"needs at least {LEAST_PEOPLE} speakers with two recordings each",
             path=path,
         )
+
+
+_GAIN = 0.1  # bits from a doubling, below which a curve counts as level
+
+
+@dataclass(frozen=True, slots=True)
+class LearningCurve:
+    """Disclosure to an attacker over the amount of training people, epochs, draws or enrolled recordings.
+
+    Parameters
+    ----------
+    amount
+        Training people, epochs, draws of the anonymiser or enrolled recordings; each about twice the one before.
+    bits
+        Disclosure, averaged over draws where there are several.
+
+    Examples
+    --------
+    >>> curve = LearningCurve((5, 10, 20), (1.0, 1.5, 1.53))
+    >>> curve.levelled_off, round(curve.gain, 2)
+    (True, 0.03)
+    """
+
+    amount: tuple[int, ...]
+    bits: tuple[float, ...]
+
+    @property
+    def gain(self) -> float:
+        """Gain of the last doubling, in bits."""
+        return self.bits[-1] - self.bits[-2]
+
+    @property
+    def levelled_off(self) -> bool:
+        """Whether more training would hardly make this attacker stronger."""
+        return self.gain < _GAIN
+
+    def to_curve(self) -> Curve:
+        """Return the curve for figures and files."""
+        return Curve(tuple(map(float, self.amount)), self.bits)
+
+
+@dataclass(frozen=True, slots=True)
+class FineTuningHistory:
+    """How an encoder was fine-tuned on anonymised speech.
+
+    Parameters
+    ----------
+    people
+        Number of training people.
+    recordings
+        Number of their recordings.
+    epochs
+        Passes over them.
+    over_people
+        Disclosure of development people to encoders that were trained on fewer people.
+    over_epochs
+        Disclosure to encoders that were trained for fewer epochs.
+    """
+
+    people: int
+    recordings: int
+    epochs: int
+    over_people: LearningCurve | None = None
+    over_epochs: LearningCurve | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EncodedSpeech:
+    """Original and anonymised speech as embedded by one encoder.
+
+    Parameters
+    ----------
+    name
+        What results call the encoder.
+    original
+        Embeddings before protection; without them, only attackers who need none can use the encoder.
+    anonymised
+        Embeddings of the same people after protection.
+    trained_on
+        What the encoder learned from; one that was fine-tuned on anonymised speech attacks only as semi-informed.
+    steps
+        Steps of the ladder to try; all unless given.
+    learned
+        How it was fine-tuned, where that is known.
+    part_of
+        The encoder whose vectors contain these; attackers with a part are not fused beside those with the whole.
+    """
+
+    name: str
+    original: EmbeddingSets | None
+    anonymised: EmbeddingSets
+    trained_on: Training = "original"
+    steps: tuple[str, ...] = ()
+    learned: FineTuningHistory | None = None
+    part_of: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.original is not None:
+            check_pair(self.original, self.anonymised)
+
+    def sides(self) -> dict[Material, EmbeddingSets]:
+        """Return the sets by the side of a comparison."""
+        anonymised: dict[Material, EmbeddingSets] = {"anonymised": self.anonymised}
+        return anonymised if self.original is None else {"original": self.original, **anonymised}
+
+    def serves(self, model: ThreatModel, step: str) -> bool:
+        """Return whether an attacker can use it at a step of the ladder."""
+        needs = required_speech(model) - {"noise"}
+        fits = self.trained_on == "original" or model.trained_on == "anonymised"
+        return fits and needs <= set(self.sides()) and (not self.steps or step in self.steps)
+
+
+def required_speech(model: ThreatModel) -> set[Material]:
+    """Return the kinds of speech that an attacker needs."""
+    return {model.enrolment, model.trial, model.trained_on, *model.development}
+
+
+def check_same_people(encoders: list[EncodedSpeech]) -> None:
+    """Refuse encoders that were not given the same utterances: their scores could not be fused."""
+    first = encoders[0]
+    for other in encoders[1:]:
+        for side, sets in other.sides().items():
+            for name, part in sets.parts().items():
+                here = first.sides()[side].parts()[name]
+                if not np.array_equal(np.sort(here.ids), np.sort(part.ids)):
+                    raise InputError(f"{other.name} and {first.name} embed other utterances ({side}, {name})")

@@ -13,8 +13,7 @@ import numpy as np
 from zeroevidence._typing import BoolArray, FloatArray, IntArray, StrArray
 from zeroevidence.attack.backends import unit
 from zeroevidence.attack.cues import CUES
-from zeroevidence.auditing.embedding_sets import EmbeddingSets
-from zeroevidence.auditing.encoded_speech import EncodedSpeech
+from zeroevidence.auditing.embedding_sets import EmbeddingSets, EncodedSpeech
 from zeroevidence.auditing.protected_speech import LeftOut
 from zeroevidence.auditing.step_attack import FailedAttack
 from zeroevidence.data.embeddings import Embeddings, require_speakers

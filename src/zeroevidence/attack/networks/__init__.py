@@ -29,7 +29,7 @@ class Architecture:
     Parameters
     ----------
     name
-        Its name, and that of the module of this package that holds the network.
+        Its name.
     title
         What it is.
     network
@@ -52,7 +52,7 @@ class Architecture:
             When torch is not installed.
         """
         needed_for = f"a network of the architecture {self.name}"
-        module = optional(f"zeroevidence.attack.networks.{self.name}", EXTRA, needed_for)
+        module = optional("zeroevidence.attack.networks.architectures", EXTRA, needed_for)
         return getattr(module, self.network)(**sizes)
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import pytest
 
+from zeroevidence.attack import onnx_cards
 from zeroevidence.attack.onnx_cards import FRONT_ENDS, _speechbrain_filters, kaldi_fbank, speechbrain_fbank
 from zeroevidence.data.audio import load_audio
 from zeroevidence.errors import InputError
@@ -83,3 +86,9 @@ def test_speechbrain_against_its_formulas_in_torch():
     decibels = torch.maximum(decibels, decibels.max() - 80.0)
     theirs = (decibels - decibels.mean(dim=0)).numpy()
     assert np.abs(speechbrain_fbank(wave.numpy().astype(np.float32)) - theirs).max() < 1e-4
+
+
+def test_a_card_in_a_file_whose_name_is_not_utf8_has_a_name_that_can_be_written(tmp_path):
+    path = tmp_path / os.fsdecode(b"lat\xe9.json")
+    path.write_text('{"file": "x.onnx", "dim": 1}')
+    assert list(onnx_cards._cards(path)) == ["lat\ufffd"]

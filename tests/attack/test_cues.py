@@ -21,7 +21,7 @@ from zeroevidence.data.formats.corpora import read_corpus
 from zeroevidence.errors import InputError, UsageError
 
 RATE = 16000
-DOCS = Path(__file__).resolve().parents[3] / "docs"
+DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 
 def seconds(duration):

@@ -1,5 +1,6 @@
-"""Draws of the anonymiser: which recordings are drawn again, when that helps, and where it would do harm."""
+"""What a protection refused is left out on both sides, and an anonymiser is run again for those who attack."""
 
+import json
 from collections import Counter
 from dataclasses import replace
 from typing import ClassVar
@@ -9,13 +10,66 @@ import pytest
 
 from tests.auditing.people import changed, corpus
 from zeroevidence.auditing import AuditOptions, EmbeddingSets, audit, audit_corpora, read_speech
-from zeroevidence.auditing.protected_speech import own_draw_is_closer, plan_draws
+from zeroevidence.auditing.protected_speech import find_left_out, own_draw_is_closer, plan_draws
+from zeroevidence.data.formats.corpora import read_corpus
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import Options
 from zeroevidence.evaluation.results import from_json, to_json
+from zeroevidence.protect.anonymise import anonymise
 from zeroevidence.run import Run
 
 soundfile = pytest.importorskip("soundfile")
+
+
+@pytest.fixture
+def speech(tmp_path):
+    """Six recordings of two people, of which ada's enrolment and a trial of bob are silent, and their protection."""
+    rows = ["utterance\tspeaker\tpath\trole\tsplit"]
+    for name, role, level in (
+        ("a1", "enrol", 0.0),
+        ("a2", "trial", 0.1),
+        ("b1", "enrol", 0.1),
+        ("b2", "trial", 0.0),
+        ("b3", "trial", 0.1),
+        ("c1", "trial", 0.1),
+    ):
+        wave = level * np.random.default_rng(ord(name[1])).normal(size=8_000)
+        (tmp_path / "original").mkdir(exist_ok=True)
+        soundfile.write(tmp_path / "original" / f"{name}.wav", wave, 16_000)
+        rows.append(f"{name}\t{name[0]}\t{name}.wav\t{role}\teval")
+    (tmp_path / "original" / "utterances.tsv").write_text("\n".join(rows))
+    anonymise(tmp_path / "original", tmp_path / "anonymised", protect="mcadams")
+    return tmp_path
+
+
+def test_refused_recordings_and_trials_that_lose_their_enrolment(speech):
+    found = read_speech(speech / "original", speech / "anonymised")
+    usable, left_out = found.corpus, found.left_out
+    assert (left_out.refused, left_out.unmatched, left_out.total) == ({"a1", "b2"}, {"a2"}, 6)
+    assert {each.id for each in usable} == {"b1", "b3", "c1"}  # c never had an enrolment
+    assert {each.id for each in usable.replaced(speech / "anonymised")} == {"b1", "b3", "c1"}
+    # what is listed but there is used
+    soundfile.write(speech / "anonymised" / "b2.wav", 0.1 * np.random.default_rng(9).normal(size=8_000), 16_000)
+    left_out = find_left_out(read_corpus(speech / "original", draw=False), [speech / "anonymised"])
+    assert left_out.refused == {"a1"}
+
+
+def test_what_is_missing_and_not_listed_is_no_refusal(speech):
+    (speech / "anonymised" / "b3.wav").unlink()
+    found = read_speech(speech / "original", speech / "anonymised")
+    usable, left_out = found.corpus, found.left_out
+    assert "b3" not in left_out.names
+    with pytest.raises(InputError, match="no audio for utterance 'b3'"):
+        usable.replaced(speech / "anonymised")
+
+
+def test_a_card_with_a_number_of_refused_recordings_is_refused(speech):
+    card = json.loads((speech / "anonymised" / "protector.json").read_text())
+    card["release"]["refused"] = 2
+    (speech / "anonymised" / "protector.json").write_text(json.dumps(card))
+    with pytest.raises(InputError, match=r"protector\.json: .*refused.*expected a list"):
+        read_speech(speech / "original", speech / "anonymised")
+
 
 FAST = Options(intervals=0, null=0, linkability="pav")
 RATE = 16_000

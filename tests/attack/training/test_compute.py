@@ -1,4 +1,4 @@
-"""Two processes train what one does; torchrun starts them, on CPUs."""
+"""Two processes train what one does, and a recorded step learns what a plain one does."""
 
 import os
 import subprocess
@@ -17,16 +17,22 @@ if not torch.distributed.is_available():
     pytest.skip("torch without processes", allow_module_level=True)
 
 from tests.attack.training.test_loop import CPU, Toy, speech, weights  # noqa: E402
-from zeroevidence.attack.training import SCOPES, TrainingSettings  # noqa: E402
+from zeroevidence.attack.encoders import find_encoder  # noqa: E402
+from zeroevidence.attack.networks import load_onnx  # noqa: E402
+from zeroevidence.attack.training import (  # noqa: E402
+    SCOPES,
+    TrainingSettings,
+    loop,
+)
 from zeroevidence.attack.training.compute import ProcessGroup, current_group  # noqa: E402
-from zeroevidence.attack.training.frame_set import TrainingFrames  # noqa: E402
+from zeroevidence.attack.training.frame_set import FrameSet, TrainingFrames  # noqa: E402
 from zeroevidence.attack.training.loop import train  # noqa: E402
 
-ROOT = Path(__file__).resolve().parents[4]
+ROOT = Path(__file__).resolve().parents[3]
 PROGRAM = """
 import sys
 import numpy as np
-from tests.attack.training.compute.test_distributed import trained
+from tests.attack.training.test_compute import trained
 from zeroevidence.attack.training.compute import joined_processes
 
 with joined_processes("cpu") as (group, _):
@@ -69,3 +75,31 @@ def test_shares_cover_a_batch_once():
         for count in range(1, 9):
             parts = [list(range(count))[ProcessGroup(rank, size).share(count)] for rank in range(size)]
             assert list(chain.from_iterable(parts)) == list(range(count))
+
+
+def people(first, number):
+    rng = np.random.default_rng(first)
+    names = np.repeat([f"p{first + i:02d}" for i in range(number)], 8)
+    return FrameSet.join([rng.normal(size=(250, 80)).astype(np.float32) for _ in names], names)
+
+
+def plainly(self, pieces, labels, number):
+    self.optimiser.zero_grad(set_to_none=True)
+    return self._in_parts(pieces, labels, number)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
+def test_recorded_steps_learn_what_plain_ones_do(monkeypatch):
+    settings = TrainingSettings(epochs=2, batch=32).filled()
+    found = []
+    for recorded in (True, False):
+        if not recorded:
+            monkeypatch.setattr(loop.TrainingRun, "_gradients", plainly)
+        place = torch.device("cuda")
+        with loop.reproducible(settings.seed, place):
+            network = load_onnx(find_encoder("campplus").card.file).to(place)
+            running = loop.TrainingRun(network, TrainingFrames(people(0, 9), people(50, 3)), settings, place)
+            running.epoch()  # 72 utterances: two recorded batches, and a smaller one that is not
+        assert (running.recorded is not None) == recorded
+        found.append({name: value.cpu() for name, value in network.state_dict().items()})
+    assert all(torch.equal(found[0][name], found[1][name]) for name in found[0])

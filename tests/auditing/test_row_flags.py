@@ -1,14 +1,59 @@
-"""Whether a protection is drawn per speaker: by what protected recordings share that their originals do not explain."""
+"""Flags that an audit adds to its rows, on either side of their conditions."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from tests.effort import repetitions
-from zeroevidence.auditing.embedding_sets import EmbeddingSets
-from zeroevidence.auditing.encoded_speech import EncodedSpeech
-from zeroevidence.auditing.row_flags import SharedChange, shared_change
+from zeroevidence.attack.attackers import find_attacker
+from zeroevidence.auditing import AuditOptions
+from zeroevidence.auditing.embedding_audit import audit, with_curve
+from zeroevidence.auditing.embedding_sets import EmbeddingSets, EncodedSpeech, LearningCurve
+from zeroevidence.auditing.row_flags import SharedChange, shared_change, with_choice_flags, with_step_flags
 from zeroevidence.data.embeddings import Embeddings
+from zeroevidence.evaluation import About, Evaluation, MeasureResult, Options, findings
 from zeroevidence.sample import sample_sets, sentence_sets
+
+ABOUT = About.against(find_attacker("semi-informed"))
+
+
+def attack(backend, development, low, bits, high):
+    measured = MeasureResult(bits, "bit", low=low, high=high)
+    about = replace(ABOUT, development=development)
+    counts = {"identities": 20}
+    metrics = {"alid": measured, "top1": MeasureResult(0.5, "rate")}
+    return Evaluation(metrics, counts, labels={"system": "s", "backend": backend}, about=about)
+
+
+@pytest.mark.parametrize(("low", "expected"), [(0.7, ["development-disagrees"]), (0.5, [])])
+def test_evaluated_people_contradict_the_choice_beyond_the_intervals(low, expected):
+    rows = [attack("cosine", 2.0, 0.4, 0.5, 0.6), attack("plda", 1.0, low, 0.9, 1.1)]
+    finding = findings(rows)[0]
+    assert finding.strongest == 0
+    chosen, other = with_choice_flags(rows, finding)
+    assert [flag.code for flag in chosen.flags] == expected
+    assert other.flags == ()
+    assert all("plda learns more than this attacker" in flag.sentence for flag in chosen.flags)
+
+
+def test_a_step_is_warned_of_cheaper_ones_and_not_of_the_fusion_of_all():
+    cosine, whitened, fusion = (
+        attack(backend, 1.0, bits - 0.1, bits, bits + 0.1)
+        for backend, bits in (("cosine", 2.0), ("whitened", 1.0), ("fusion", 3.0))
+    )
+    rows = with_step_flags([cosine, whitened, fusion], {"cosine": 10, "whitened": 20})
+    assert [[flag.code for flag in row.flags] for row in rows] == [[], ["weaker-than-cheaper-step"], []]
+
+
+@pytest.mark.parametrize("code", ["still-rising", "training-pays", "draws-pay", "enrolment-pays"])
+def test_a_curve_is_flagged_until_it_has_levelled_off(code):
+    row = Evaluation({})
+    for gain, expected in ((0.5, [code]), (0.09, []), (-0.2, [])):
+        curve = LearningCurve((10, 20), (1.0, 1.0 + gain))
+        assert [flag.code for flag in with_curve(row, curve, "alid_over_epochs", code).flags] == expected
+    assert with_curve(row, None, "alid_over_epochs", code) == row
+
 
 DIMENSION = 32
 SEEDS = range(repetitions(2, 20))
@@ -103,3 +148,43 @@ def test_parts_of_one_recording_are_not_compared():
 def test_folds_count_every_trial_once():
     speech = encoded(DRAWN_PER_SPEAKER["shift"])
     assert shared_change([speech, speech]) == shared_change([speech])
+
+
+QUICK = AuditOptions(effort="quick", backends=("cosine",), measuring=Options(intervals=0, null=49, linkability="pav"))
+
+
+def recorded(sessions, *, named=True, voice=0.0, people=36, each=6):
+    """Embeddings of people: a room for each session of a person, and perhaps a voice."""
+    rng = np.random.default_rng(0)
+    speaker, session = np.repeat(np.arange(people), each), np.tile(np.arange(each) % sessions, people)
+    rooms, voices = rng.normal(size=(people, sessions, 24)), rng.normal(size=(people, 24))
+    vectors = rooms[speaker, session] + voice * voices[speaker] + 0.5 * rng.normal(size=(len(speaker), 24))
+    names = np.array([f"p{i:02d}" for i in speaker])
+    ids = np.array([f"{name}-{k}" for k, name in enumerate(names)])
+    attributes = {"session": np.array([f"{name}/{k}" for name, k in zip(names, session, strict=True)])}
+    return Embeddings(vectors, ids, names, attributes if named else {})
+
+
+def attacks(embeddings):
+    """P-value of the semi-informed attack, and the sentences of `one-session` on all attacks."""
+    rows = [row for row in audit(embeddings, embeddings, QUICK).rows if row.about.role == "attack"]
+    row = next(row for row in rows if row.about.threat.name == "semi-informed")
+    return row["d_ece"].p_value, [flag.sentence for row in rows for flag in row.flags if flag.code == "one-session"]
+
+
+@pytest.mark.parametrize(
+    ("given", "leak", "flagged"),
+    [
+        ({"sessions": 2, "named": False}, True, False),  # the room is taken for the voice
+        ({"sessions": 2}, False, False),
+        ({"sessions": 2, "voice": 1.0}, True, False),
+        ({"sessions": 1}, True, True),
+    ],
+)
+def test_the_room_and_the_voice(given, leak, flagged):
+    p_value, sentences = attacks(recorded(**given))
+    assert (p_value <= 0.05) == leak
+    assert bool(sentences) == flagged
+    if flagged:
+        assert len(sentences) == 3
+        assert sentences[0].startswith("42 of 42 trials were recorded in a session that their speaker is enrolled from")

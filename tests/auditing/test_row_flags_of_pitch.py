@@ -5,8 +5,7 @@ import pytest
 
 from tests.effort import repetitions
 from zeroevidence.attack.cues import CUES
-from zeroevidence.auditing.embedding_sets import EmbeddingSets
-from zeroevidence.auditing.encoded_speech import EncodedSpeech
+from zeroevidence.auditing.embedding_sets import EmbeddingSets, EncodedSpeech
 from zeroevidence.auditing.row_flags import PitchChange, SharedChange, draw_flags, pitch_change
 from zeroevidence.data.embeddings import Embeddings
 
