@@ -8,7 +8,7 @@ from zeroevidence.errors import InputError, UsageError
 from zeroevidence.linkage import LinkOptions, SearchOutput, calibrate_search, link, link_resumable
 from zeroevidence.linkage.engines import ENGINES
 from zeroevidence.linkage.engines.numpy_blocks import NumpyEngine
-from zeroevidence.linkage.resumable import Checkpoints, open_work_folder
+from zeroevidence.linkage.resumable import WorkFolder, open_work_folder
 from zeroevidence.run import Run
 
 
@@ -137,30 +137,29 @@ def test_blocks_of_another_size_are_not_taken_for_these(search, counting, tmp_pa
 
 
 def test_checkpoints_of_other_work_are_not_read(tmp_path):
-    one = Checkpoints(tmp_path / "blocks", "key")
-    one.save("a", {"x": np.arange(3)})
-    assert one.load("a")["x"].tolist() == [0, 1, 2]
-    assert one.load("b") is None
-    assert Checkpoints(tmp_path / "blocks", "other").load("a") is None
+    work = WorkFolder(tmp_path, {"seed": 1})
+    work.save("a", {"x": np.arange(3)})
+    assert work.load("a")["x"].tolist() == [0, 1, 2]
+    assert work.load("b") is None
+    assert WorkFolder(tmp_path, {"seed": 2}).load("a") is None
     assert [path.name for path in (tmp_path / "blocks").iterdir()] == ["a"]
 
 
 def test_work_is_done_when_it_is_finished_and_not_before(tmp_path):
     settings = {"seed": 1}
     work = open_work_folder(tmp_path / "out", settings)
-    work.checkpoints.save("a", {"x": np.arange(3)})
+    work.save("a", {"x": np.arange(3)})
     again = open_work_folder(tmp_path / "out", settings)
-    assert not again.done
-    assert again.checkpoints.load("a") is not None
-    again.finish()
-    assert open_work_folder(tmp_path / "out", settings).done
+    assert again.load("a") is not None
+    again.describe(done=True)
+    assert open_work_folder(tmp_path / "out", settings) is None
     assert not (tmp_path / "out" / "blocks").exists()
     with pytest.raises(UsageError, match="holds a search with other seed"):
         open_work_folder(tmp_path / "out", {"seed": 2})
 
 
 def test_results_of_other_work_are_removed_when_it_is_overwritten(tmp_path):
-    open_work_folder(tmp_path, {"seed": 1}).finish()
+    open_work_folder(tmp_path, {"seed": 1}).describe(done=True)
     for name in ("result.json", "notes.txt"):
         (tmp_path / name).write_text("old")
     open_work_folder(tmp_path, {"seed": 2}, outputs=["result.json"], overwrite=True)
@@ -172,10 +171,9 @@ def test_results_of_other_work_are_removed_when_it_is_overwritten(tmp_path):
     "text", ["", "[" * 9000, "[]", '{"schema": "zeroevidence/link/1", "key": "x", "settings": [], "done": true}', "NaN"]
 )
 def test_a_manifest_that_is_none_starts_over(tmp_path, text):
-    open_work_folder(tmp_path, {"seed": 1}).checkpoints.save("a", {"x": np.arange(3)})
+    open_work_folder(tmp_path, {"seed": 1}).save("a", {"x": np.arange(3)})
     (tmp_path / "manifest.json").write_text(text)
     with pytest.raises(UsageError, match="is not empty"):
         open_work_folder(tmp_path, {"seed": 1})
     work = open_work_folder(tmp_path, {"seed": 1}, overwrite=True)
-    assert not work.done
-    assert work.checkpoints.load("a") is None
+    assert work.load("a") is None

@@ -31,63 +31,58 @@ from zeroevidence.run import Run
 _MAGIC = b"ZEBLOCK2"
 _HEADER = len(_MAGIC) + 8 + 32
 SCHEMA = "zeroevidence/link/1"
-BLOCKS = "blocks"  # folder of the blocks within that of the search
+BLOCKS, MANIFEST = "blocks", "manifest.json"  # in the folder of a search
 
 
-class Checkpoints:
-    """Blocks of one search, in a folder of their own."""
+class WorkFolder:
+    """A folder with one search: its settings, its blocks, and later its results.
 
-    def __init__(self, folder: Path, key: str) -> None:
-        self.folder, self.key = folder, key
+    A block is written to a temporary file, flushed to the disk and renamed; `lock_folder` removes temporary files of
+    killed processes. Its header holds the length and a digest of the payload, of its name and of the search it belongs
+    to, so that a file that is cut off, damaged or of another search is never taken for a block: the block is computed
+    again.
+    """
+
+    def __init__(self, folder: str | Path, settings: Mapping[str, Any]) -> None:
+        self.folder, self.blocks, self.settings = Path(folder), Path(folder) / BLOCKS, dict(settings)
+        self.key = hashlib.sha256(json.dumps(self.settings, sort_keys=True).encode()).hexdigest()
 
     def load(self, name: str) -> dict[str, NDArray[Any]] | None:
         """Return the arrays of a block, None where it is missing, cut off, damaged or of another search."""
         try:
-            data = (self.folder / name).read_bytes()
+            data = (self.blocks / name).read_bytes()
         except OSError:
             return None
         payload = data[_HEADER:]
         if data[:_HEADER] != self._header(name, payload):
             return None
-        with reading_file(self.folder / name, "a block"), np.load(io.BytesIO(payload), allow_pickle=False) as arrays:
+        with reading_file(self.blocks / name, "a block"), np.load(io.BytesIO(payload), allow_pickle=False) as arrays:
             return {array: arrays[array] for array in arrays.files}
 
     def save(self, name: str, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Write a block, atomically."""
-        self.folder.mkdir(exist_ok=True)
+        self.blocks.mkdir(exist_ok=True)
         buffer = io.BytesIO()
         np.savez(buffer, allow_pickle=False, **dict(arrays))
         payload = buffer.getvalue()
-        _write_durably(self.folder / name, self._header(name, payload), payload)
-
-    def clear(self) -> None:
-        """Remove all blocks."""
-        shutil.rmtree(self.folder, ignore_errors=True)
+        _write_durably(self.blocks / name, self._header(name, payload), payload)
 
     def _header(self, name: str, payload: bytes) -> bytes:
         digest = hashlib.sha256(f"{self.key} {name} ".encode() + payload).digest()
         return _MAGIC + len(payload).to_bytes(8, "little") + digest
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class WorkFolder:
-    """A folder with one search: its settings, its blocks, and later its results."""
-
-    folder: Path
-    settings: Mapping[str, Any]
-    checkpoints: Checkpoints
-    done: bool  # already, when the folder was opened
-
-    def finish(self) -> None:
-        """Record that the results are complete, then remove the blocks."""
-        _write_manifest(self.folder / "manifest.json", self.checkpoints.key, self.settings, done=True)
-        self.checkpoints.clear()
+    def describe(self, *, done: bool) -> None:
+        """Write the manifest, which says whether the results are complete, then remove the blocks."""
+        content = asdict(_Manifest(SCHEMA, self.key, self.settings, done))
+        text = f"{json.dumps(content, indent=1, sort_keys=True)}\n"
+        _write_durably(self.folder / MANIFEST, text.encode())
+        shutil.rmtree(self.blocks, ignore_errors=True)
 
 
 def open_work_folder(
     folder: str | Path, settings: Mapping[str, Any], *, outputs: Sequence[str] = (), overwrite: bool = False
-) -> WorkFolder:
-    """Begin a search in a folder, or continue it.
+) -> WorkFolder | None:
+    """Begin a search in a folder, or continue it; None where it is done.
 
     Parameters
     ----------
@@ -109,10 +104,8 @@ def open_work_folder(
     if home.exists() and not home.is_dir():
         raise UsageError(f"{home}: is a file; expected a folder")
     home.mkdir(parents=True, exist_ok=True)
-    key = hashlib.sha256(json.dumps(dict(settings), sort_keys=True).encode()).hexdigest()
-    checkpoints = Checkpoints(home / BLOCKS, key)
-    manifest = _read_manifest(home / "manifest.json")
-    if manifest is not None and manifest.key != key:
+    work, manifest = WorkFolder(home, settings), _read_manifest(home / MANIFEST)
+    if manifest is not None and manifest.key != work.key:
         if not overwrite:
             differing = [name for name in settings if manifest.settings.get(name) != settings[name]]
             raise UsageError(
@@ -125,11 +118,10 @@ def open_work_folder(
             raise UsageError(f"{home}: is not empty; overwriting starts over there, or name another folder")
         for name in outputs:
             (home / name).unlink(missing_ok=True)
-        checkpoints.clear()
-        _write_manifest(home / "manifest.json", key, settings, done=False)
+        work.describe(done=False)
     elif manifest.done and not overwrite:
-        return WorkFolder(home, settings, checkpoints, done=True)
-    return WorkFolder(home, settings, checkpoints, done=False)
+        return None
+    return work
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,11 +141,6 @@ def _read_manifest(path: Path) -> _Manifest | None:
     except InputError:
         return None
     return manifest if manifest.schema == SCHEMA else None
-
-
-def _write_manifest(path: Path, key: str, settings: Mapping[str, Any], *, done: bool) -> None:
-    content = asdict(_Manifest(SCHEMA, key, dict(settings), done))
-    _write_durably(path, f"{json.dumps(content, indent=1, sort_keys=True)}\n".encode())
 
 
 def _write_durably(path: Path, *parts: bytes) -> None:
@@ -229,22 +216,22 @@ def link_resumable(
     with lock_folder(folder, continued_from=[BLOCKS]):
         files = () if output is None else output.files
         work = open_work_folder(folder, manifest, outputs=files, overwrite=overwrite)
-        if work.done:
+        if work is None:
             return None
-        calibration = _calibration(search, development, options, run, work.checkpoints)
+        calibration = _calibration(search, development, options, run, work)
         job = prepare_search(search.trial, search.enrol, search.mated, calibration, options, run)
         cost = estimate(job.plan, job.engine, run)
         run.say(f"{job.plan.trials} trials x {job.plan.identities} identities, {job.engine.name}: {cost}")
         cost.check_address_space()
         result = job.result(
-            _blocks(job, work.checkpoints),
+            _blocks(job, work),
             Identities.of(search.trial, search.enrol, search.mated),
             partial(_data_digest, digests, options),
             not_enrolled=search.not_enrolled,
         )
         if output is not None:
             output.write(result)
-            work.finish()
+            work.describe(done=True)
     return result
 
 
@@ -269,30 +256,30 @@ def _data_digest(digests: Mapping[str, str | None], options: LinkOptions) -> str
 
 
 def _calibration(
-    search: Pairing, development: Pairing | None, options: LinkOptions, run: Run, checkpoints: Checkpoints
+    search: Pairing, development: Pairing | None, options: LinkOptions, run: Run, work: WorkFolder
 ) -> SearchCalibration:
     """Return the calibration of the checkpoints, or fit one and save it there."""
-    saved = checkpoints.load("calibration")
+    saved = work.load("calibration")
     if saved is not None:
         return SearchCalibration(**{name: array if array.ndim else array.item() for name, array in saved.items()})
     calibration = calibrate_search(search, options, development=development, run=run)
     values = {field.name: getattr(calibration, field.name) for field in fields(calibration)}
-    checkpoints.save("calibration", {name: np.asarray(value) for name, value in values.items() if value is not None})
+    work.save("calibration", {name: np.asarray(value) for name, value in values.items() if value is not None})
     return calibration
 
 
-def _blocks(job: SearchJob, checkpoints: Checkpoints) -> TrialEvidence:
+def _blocks(job: SearchJob, work: WorkFolder) -> TrialEvidence:
     """Return the evidence of all runs: of the checkpoints, and of the others, which are computed and saved."""
     runs, step = job.runs(), job.run.progress("linking", "blocks")
     names = [f"trials-{start:012d}-{stop:012d}" for start, stop in runs]  # other runs are other blocks
-    saved = {index: checkpoints.load(name) for index, name in enumerate(names)}
+    saved = {index: work.load(name) for index, name in enumerate(names)}
     parts = {index: TrialEvidence(job.plan.identities, **block) for index, block in saved.items() if block is not None}
     if parts:
         job.run.say(f"continuing: {len(parts)} of {len(runs)} blocks are there")
     missing = [index for index in range(len(runs)) if index not in parts]
-    for place, part in job.work([runs[index] for index in missing]) if missing else ():
+    for place, part in job.engine.compute(job.plan, [runs[index] for index in missing], job.run) if missing else ():
         index = missing[place]
-        checkpoints.save(names[index], {name: getattr(part, name) for name in ARRAYS})
+        work.save(names[index], {name: getattr(part, name) for name in ARRAYS})
         parts[index] = part
         step(len(parts), len(runs))
     return TrialEvidence.join([parts[index] for index in range(len(runs))])

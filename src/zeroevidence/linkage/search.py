@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from zeroevidence._typing import IntArray, StrArray
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.errors import UsageError
-from zeroevidence.linkage.engines import Engine, Requirements, Runs, choose
+from zeroevidence.linkage.engines import Engine, Requirements, choose
 from zeroevidence.linkage.evidence import ARRAYS, TrialEvidence
 from zeroevidence.linkage.inputs import vector_sets
 from zeroevidence.linkage.plan import LinkOptions, SearchCalibration, SearchPlan, plan_search
@@ -154,7 +154,7 @@ def link(
     job = prepare_search(trial_vectors, enrol_vectors, mated, calibration, options, run)
     parts, done, step = dict[int, TrialEvidence](), 0, run.progress("linking", "trials")
     runs = job.runs()
-    for index, part in job.work(runs):
+    for index, part in job.engine.compute(job.plan, runs, run):
         parts[index] = part
         done += len(part)
         step(done, job.plan.trials)
@@ -176,10 +176,6 @@ class SearchJob:
         """Runs of trials: as many as fit a modest memory, so that the enrolment is read few times."""
         step = self.plan.options.block or self.engine.run_trials(self.plan.trial.dim)
         return [(start, min(self.plan.trials, start + step)) for start in range(0, self.plan.trials, step)]
-
-    def work(self, runs: Runs) -> Iterator[tuple[int, TrialEvidence]]:
-        """Yield the evidence of runs of trials with their index in `runs`, in the order in which they are done."""
-        return self.engine.compute(self.plan, runs, self.run)
 
     def result(
         self, evidence: TrialEvidence, names: Identities, data: Callable[[], str], *, not_enrolled: int = 0

@@ -15,8 +15,9 @@ import numpy as np
 
 from zeroevidence._typing import IntArray
 from zeroevidence.errors import UsageError
-from zeroevidence.linkage.engines import LocalEngine, Requirements, Runs, register
+from zeroevidence.linkage.engines import Requirements, Runs, register
 from zeroevidence.linkage.engines.torch_blocks import (
+    TorchEngine,
     TorchLinker,
     cuda_present,
     doubled,
@@ -24,16 +25,14 @@ from zeroevidence.linkage.engines.torch_blocks import (
     load_torch,
     on_device,
     parts,
-    product_rate,
     sent,
     staged,
-    torch_moments,
 )
 from zeroevidence.linkage.evidence import ARRAYS, LN2, TERMS, OtherIdentities, RowTerms, TrialEvidence, finish
 from zeroevidence.linkage.gpu.kernels import Kernel, KernelArguments, pick_kernel
-from zeroevidence.linkage.inputs import VectorSet, as_slice
+from zeroevidence.linkage.inputs import as_slice
 from zeroevidence.linkage.optional import optional
-from zeroevidence.linkage.plan import EnrolmentMoments, SearchPlan
+from zeroevidence.linkage.plan import SearchPlan
 from zeroevidence.run import Run
 
 _SAFE = 100.0  # exponents up to here sum without overflow in single precision
@@ -287,7 +286,7 @@ def _masked_tiles(column: Any, kernel: Kernel, count: int) -> tuple[Any, Any]:
 
 
 @register
-class TritonEngine(LocalEngine):
+class TritonEngine(TorchEngine):
     """The fused kernels."""
 
     name = "triton"
@@ -302,17 +301,9 @@ class TritonEngine(LocalEngine):
         fits = not requirements.double and requirements.dim <= LARGEST_DIM
         return 40 if fits and cuda_present() else 0
 
-    def moments(self, enrol: VectorSet, run: Run) -> EnrolmentMoments:
-        """Moments of the enrolment, computed on the device."""
-        return torch_moments(enrol, run.device)
-
     def run_trials(self, dim: int) -> int:  # noqa: ARG002
         """Trials that keep the device busy while the next run is sent."""
         return _RUN_TRIALS
-
-    def device_rate(self, dim: int, run: Run) -> float | None:
-        """Rate of a 16-bit product."""
-        return product_rate(dim, run.device)
 
     def compute(self, plan: SearchPlan, runs: Runs, run: Run) -> Iterator[tuple[int, TrialEvidence]]:
         """Yield the evidence of runs of trials, in their order; one is sent while the device works on another."""
