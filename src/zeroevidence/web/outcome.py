@@ -10,7 +10,7 @@ from pathlib import Path
 
 from zeroevidence.data.json_values import load_json, plain, typed
 from zeroevidence.data.writing import write_atomically
-from zeroevidence.evaluation import Comparison, Evaluation
+from zeroevidence.evaluation import Evaluation
 from zeroevidence.evaluation.results import read_results, to_json
 from zeroevidence.plot.canvas import FORMATS
 from zeroevidence.report.document import document
@@ -49,7 +49,7 @@ class Findings:
 
 @dataclass(frozen=True, slots=True)
 class Conclusion:
-    """One verdict in words, as `Verdict` has it, the system that it is about, and its picture where there is one."""
+    """The texts of a `Verdict`, the system that it is about, and its picture where there is one."""
 
     level: str
     headline: str
@@ -62,7 +62,7 @@ class Conclusion:
     picture: VerdictPicture | None = None
 
     @classmethod
-    def of(cls, verdict: Verdict, system: str = "", picture: VerdictPicture | None = None) -> Conclusion:
+    def of(cls, verdict: Verdict, system: str, picture: VerdictPicture | None = None) -> Conclusion:
         """A verdict with what stands beside it."""
         texts = (verdict.others, verdict.summary, verdict.commands, verdict.assessment)
         return cls(verdict.level, verdict.headline, verdict.paragraph, *texts, system, picture)
@@ -160,16 +160,11 @@ def _pack(figures: Sequence[FigureFile], path: Path) -> None:
 
 
 def _conclusions(findings: Findings, *, hide: bool) -> list[Conclusion]:
-    conclusions = []
-    if findings.inputs.comparisons:
-        conclusions.append(Conclusion.of(_first_comparison(findings.inputs.comparisons), "the comparison"))
+    conclusions, comparisons = [], findings.inputs.comparisons
+    if comparisons:  # those that come first: of audits, under the attackers that count
+        first = [comparison for comparison in comparisons if comparison.labels == comparisons[0].labels]
+        conclusions.append(Conclusion.of(comparison_verdict(first), "the comparison"))
     for number, (name, system) in enumerate(findings.systems.items()):
         rows = list(hidden(system) if hide else system)
         conclusions.append(Conclusion.of(verdict(rows), name, verdict_picture(rows, f"picture-{number}")))
     return conclusions
-
-
-def _first_comparison(comparisons: Sequence[Comparison]) -> Verdict:
-    """The conclusion from the comparisons that come first: of audits, those under the attackers that count."""
-    first = comparisons[0].labels
-    return comparison_verdict([comparison for comparison in comparisons if comparison.labels == first])

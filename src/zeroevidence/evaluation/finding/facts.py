@@ -55,6 +55,8 @@ class LimitedValue:
         The row.
     measure
         Name of the measure.
+    value
+        Its value in the row.
     bound
         The limit; None where there is none.
     vacuous
@@ -67,15 +69,11 @@ class LimitedValue:
 
     row: Evaluation
     measure: str
+    value: float
     bound: float | None = None
     vacuous: bool = False
     people: int | None = None
     attempts: int = 1
-
-    @property
-    def value(self) -> float:
-        """The value of the measure."""
-        return float(self.row[self.measure])
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,12 +112,15 @@ class NamedPeople:
         Names of those who count as named; None where that is not known.
     may_be_chance
         Whether as many are named where names are exchanged at random, more often than one minus the level.
+    beyond_chance
+        How many are named, where names exchanged at random seldom name as many; otherwise none.
     """
 
     row: Evaluation
     counted: tuple[int, ...]
     names: tuple[str, ...] | None
     may_be_chance: bool
+    beyond_chance: int = 0
 
     @classmethod
     def of(cls, row: Evaluation) -> NamedPeople:
@@ -129,18 +130,10 @@ class NamedPeople:
         if people is None:
             return cls(row, (), None, chance)
         counted = tuple(place for place, trials in enumerate(people.trials) if trials >= LEAST_RECORDINGS)
-        flags = people.named
-        names = (
-            None
-            if flags is None
-            else tuple(name for name, counts in zip(people.speaker, flags, strict=False) if counts)
-        )
-        return cls(row, counted, names, chance)
-
-    @property
-    def beyond_chance(self) -> int:
-        """How many are named, where names exchanged at random seldom name as many; otherwise none."""
-        return 0 if self.may_be_chance or self.names is None else len(self.names)
+        if people.named is None:
+            return cls(row, counted, None, chance)
+        names = tuple(name for name, counts in zip(people.speaker, people.named, strict=False) if counts)
+        return cls(row, counted, names, chance, 0 if chance else len(names))
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,22 +214,22 @@ class Finding:
     attempts: tuple[int, ...] = ()
     choice: Choice = "only"
 
-    @property
+    @cached_property
     def row(self) -> Evaluation:
         """The row whose attacker counts."""
         return self.rows[self.strongest]
 
-    @property
+    @cached_property
     def tested(self) -> Chance:
         """Whether that row is more than chance."""
         return self.chance[self.strongest]
 
-    @property
+    @cached_property
     def unprotected(self) -> Evaluation | None:
         """The same attack on unprotected speech."""
         return None if self.control is None else self.rows[self.control]
 
-    @property
+    @cached_property
     def noise(self) -> Evaluation | None:
         """The same attack where nothing is to be found."""
         return None if self.floor is None else self.rows[self.floor]
@@ -250,17 +243,18 @@ class Finding:
     def _limited(self, name: str, most: float) -> LimitedValue:
         """The value and its limit on a scale whose end, where the attacker learns everything, is `most`."""
         result = self.row.metrics[name]
+        value = float(result)
         if result.bound is None or self.rising:  # of an attacker who was still learning: the limit of a weaker one
-            return LimitedValue(self.row, name)
+            return LimitedValue(self.row, name, value)
         attempts = [self.rows[i].metrics[name] for i in self.attempts if name in self.rows[i].metrics] or [result]
         bounds = [attempt.bound for attempt in attempts if attempt.bound is not None]
-        value, worst = float(result), min(bounds) if MEASURES[name].discloses == "down" else max(bounds)
+        worst = min(bounds) if MEASURES[name].discloses == "down" else max(bounds)
         vacuous = abs(worst - most) <= _ROUNDING * max(1.0, most) < abs(value - most)
         spread, half = result.spread, abs(worst - value) / 2.0
         people = None if spread is None else spread.people_for(half, self.row.setup.level)
-        return LimitedValue(self.row, name, worst, vacuous, people, len(bounds))
+        return LimitedValue(self.row, name, value, worst, vacuous, people, len(bounds))
 
-    @property
+    @cached_property
     def wanted_people(self) -> int | None:
         """How many people bring the limit half-way to what was measured; None where that is not known."""
         limited = self.limited.get("top1" if self.row.is_search else "d_ece")
@@ -276,7 +270,7 @@ class Finding:
             if name in curves and len(curves[name].x) > 1
         )
 
-    @property
+    @cached_property
     def rising(self) -> list[TrainingCurve]:
         """The learning curves that have not levelled off."""
         return [curve for curve in self.curves if curve.rising]
@@ -309,7 +303,7 @@ class Finding:
         few = self.row.counts.get("speakers", 0) < LEAST_PEOPLE
         return None if few else most_people_above(self.row, EXPOSED_BITS)
 
-    @property
+    @cached_property
     def is_exposure_missed(self) -> bool:
         """Whether somebody is named whose mean disclosure does not show it, as a calibration on others may not."""
         people = self.row.people
@@ -328,7 +322,7 @@ class Finding:
                     rooms.setdefault(original, i)
         return rooms.get(True), rooms.get(False)
 
-    @property
+    @cached_property
     def rooms_beyond_chance(self) -> list[int]:
         """Those of these attacks that find people beyond chance, after protection first."""
         tests = [(i, self.chance[i]) for i in reversed(self.rooms) if i is not None]
@@ -347,12 +341,12 @@ class Finding:
         ]
         return max(others, key=lambda row: row.about.development or 0.0, default=None)
 
-    @property
+    @cached_property
     def same_control(self) -> bool:
         """Whether the attack on unprotected speech has the same encoder and back-end."""
         return self.unprotected is not None and same_setting(self.unprotected, self.row)
 
-    @property
+    @cached_property
     def control_works(self) -> bool | None:
         """Whether an attack was shown to work without protection, or not to.
 
@@ -361,13 +355,13 @@ class Finding:
         beaten = None if self.control is None else self.chance[self.control].beaten
         return beaten if self.same_control else beaten or None
 
-    @property
+    @cached_property
     def tried(self) -> set[str]:
         """Names of the attackers of whom there is an attempt."""
         threats = [self.rows[i].about.threat for i in self.attempts or (self.strongest,)]
         return {threat.name for threat in threats if threat is not None}
 
-    @property
+    @cached_property
     def has_trained_encoder(self) -> bool:
         """Whether some attempt has a speaker encoder that was trained on protected speech."""
         efforts = [self.rows[i].about.spent for i in self.attempts]
@@ -407,7 +401,7 @@ class Finding:
         attacks = (i for i, row in enumerate(self.rows) if row.about.role in roles and row.about.threat is not None)
         return frozenset(i for i in attacks if i not in first)
 
-    @property
+    @cached_property
     def others_beyond_chance(self) -> list[str]:
         """Names of other attackers on the same attribute and system that are more than chance."""
         names = dict.fromkeys(
@@ -420,7 +414,7 @@ class Finding:
         )
         return list(names)
 
-    @property
+    @cached_property
     def verification_errors(self) -> tuple[float | None, float | None]:
         """Errors of speaker verification as utility, without the protection and with it."""
         errors = {

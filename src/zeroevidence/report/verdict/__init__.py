@@ -8,20 +8,28 @@ from dataclasses import replace
 from zeroevidence.evaluation import Evaluation, findings
 from zeroevidence.report.verdict.identity import identity_verdict
 from zeroevidence.report.verdict.others import attribute_verdict, other_verdict
-from zeroevidence.report.verdict.phrases import Verdict
+from zeroevidence.report.verdict.phrases import Verdict, unbroken
 
 __all__ = ["Verdict", "verdict"]
 
 
 def verdict(rows: Sequence[Evaluation]) -> Verdict:
     """Return the verdict on all rows together, people before attributes; there must be at least one row."""
-    first, *others = findings(rows)
-    if first.question == "attribute":
-        return attribute_verdict(first, others)
+    first, *further = findings(rows)
     if first.question == "spoofing":
-        return other_verdict(first)
-    identity = identity_verdict(first)
-    if not others:
-        return identity
-    attribute = attribute_verdict(others[0], others[1:])
-    return replace(identity, others=(*identity.others, f"{attribute.headline}. {attribute.paragraph}"))
+        conclusion = other_verdict(first)
+    elif first.question == "attribute":
+        conclusion = attribute_verdict(first, further)
+    else:
+        conclusion = identity_verdict(first)
+    others = list(conclusion.others)
+    if first.question == "identity" and further:
+        attribute = attribute_verdict(further[0], further[1:])
+        others.append(f"{attribute.headline}. {attribute.paragraph}")
+    return replace(
+        conclusion,
+        paragraph=unbroken(conclusion.paragraph),
+        others=tuple(map(unbroken, others)),
+        summary=tuple(map(unbroken, conclusion.summary)),
+        assessment=unbroken(conclusion.assessment),
+    )

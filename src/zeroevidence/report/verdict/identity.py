@@ -39,7 +39,6 @@ from zeroevidence.report.verdict.phrases import (
     rounded_power,
     said_bound,
     system_text,
-    unbroken,
     vacuous_limit,
 )
 from zeroevidence.report.verdict.summary import ON_AVERAGE, assessment, named_people, next_commands, summary
@@ -101,7 +100,7 @@ def identity_verdict(finding: Finding) -> Verdict:
         finding.level,
         headline(finding),
         paragraph(sentences, row.setup.level),
-        tuple(map(unbroken, others)),
+        tuple(others),
         finding,
         short,
         next_commands(finding),

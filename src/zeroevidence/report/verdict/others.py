@@ -55,7 +55,7 @@ def attribute_verdict(finding: Finding, further: Sequence[Finding] = ()) -> Verd
     others = [_short(finding, i) for i in finding.by_system if i != finding.strongest]
     others += [_other_attribute(row, other) for other in further]
     text = paragraph(sentences, row.setup.level)
-    return Verdict(finding.level, _headline(finding), text, tuple(map(unbroken, others)), finding, summary(finding))
+    return Verdict(finding.level, _headline(finding), text, tuple(others), finding, summary(finding))
 
 
 def _headline(finding: Finding) -> str:
@@ -144,8 +144,8 @@ def other_verdict(finding: Finding) -> Verdict:
     return Verdict(
         "described",
         "How well spoofed speech is kept out",
-        unbroken(f"These results are about keeping spoofed speech out, not about privacy. {named}{text}"),
-        tuple(unbroken(f"{name}: {more}") for name, (_, more) in rest),
+        f"These results are about keeping spoofed speech out, not about privacy. {named}{text}",
+        tuple(f"{name}: {more}" for name, (_, more) in rest),
         replace(finding, strongest=number),
     )
 
@@ -191,10 +191,9 @@ def comparison_sentence(comparison: Comparison) -> str:
 
 def _told(comparison: Comparison, first: str, others: Sequence[str]) -> str:
     """Who gives away less than whom, and of two systems by how much."""
-    directed = MEASURES[comparison.measure].discloses != "none"
     if len(others) > 1:
         return f"{one_line(first)} {_least(comparison)} of {len(comparison.ranking)} systems"
-    less = "gives away less" if directed else "is lower"
+    less = "gives away less" if MEASURES[comparison.measure].discloses != "none" else "is lower"
     size = _amount(comparison, comparison.pairs[0].difference.value)
     return f"{one_line(first)} {less} than {one_line(others[0])} by {size}"
 
@@ -212,13 +211,12 @@ def _not_told(comparison: Comparison, first: str, close: Sequence[str]) -> str:
         least = f"{_least(comparison)} of {len(comparison.ranking)} systems"
         claim = f"{one_line(first)} {least}, but is not told apart from {names}"
     pairs = [comparison.pair_of(first, other) for other in close]
-    sizes = [pair.difference.detectable for pair in pairs if pair is not None]
-    known = [size for size in sizes if size is not None]
-    if not known:
+    sizes = [size for pair in pairs if pair is not None and (size := pair.difference.detectable) is not None]
+    if not sizes:
         return claim
     trained = any(system.runs > 1 for system in comparison.ranking)
     these = "with these people and trainings" if trained else "with these people"
-    seen = f"a difference of {_amount(comparison, max(known))} would be seen in {level_text(comparison.power)}"
+    seen = f"a difference of {_amount(comparison, max(sizes))} would be seen in {level_text(comparison.power)}"
     return f"{claim}; {these} {seen} of such comparisons"
 
 
@@ -238,10 +236,10 @@ def comparison_verdict(comparisons: Sequence[Comparison]) -> Verdict:
     of_two, other = len(systems) == 2, systems[-1]
     if len(least) > 1:
         headline = f"The measures disagree on which discloses {'less' if of_two else 'least'}"
-    elif told := [comparison for comparison in comparisons if comparison.is_first_told_apart]:
+    elif separated := [comparison for comparison in comparisons if comparison.is_first_told_apart]:
         headline = f"{least[0]} discloses {f'less than {other}' if of_two else 'least'}"
-        if len(told) < len(comparisons):
-            measures = list(dict.fromkeys(MEASURES[comparison.measure].title for comparison in told))
+        if len(separated) < len(comparisons):
+            measures = list(dict.fromkeys(MEASURES[comparison.measure].title for comparison in separated))
             headline += f", though it is told apart only by {' and '.join(measures)}"
     else:
         headline = "Neither system is shown to disclose less" if of_two else "No system is shown to disclose least"

@@ -67,7 +67,7 @@ def paragraph(sentences: Sequence[str], level: float) -> str:
     text = " ".join(sentences)
     if text.count(f"{level_text(level)} confidence") > 1:
         text += f" Each limit holds with {level_text(level)} confidence by itself, not all of them together."
-    return unbroken(text)
+    return text
 
 
 def percent(share: float) -> str:

@@ -52,7 +52,7 @@ def summary(finding: Finding) -> tuple[str, ...]:
     identity = finding.question == "identity"
     people = [named_people(finding.named)] if identity and finding.row.is_search else []
     beside = [*_room_sentence(finding), *_people_used(finding.row)] if identity else []
-    sentences = (
+    return (
         _tried(finding),
         _by_whom(finding),
         _learned(finding),
@@ -61,7 +61,6 @@ def summary(finding: Finding) -> tuple[str, ...]:
         *beside,
         _next(finding),
     )
-    return tuple(map(unbroken, sentences))
 
 
 def short_sentence(finding: Finding) -> str:
@@ -88,7 +87,7 @@ def assessment(finding: Finding, sentences: Sequence[str]) -> str:
         Its `summary`.
     """
     tried, *others, after = sentences
-    used = list(map(unbroken, _people_used(finding.row)))
+    used = _people_used(finding.row)
     parts = [
         *_data(finding.row),
         tried,
@@ -99,7 +98,7 @@ def assessment(finding: Finding, sentences: Sequence[str]) -> str:
         after,
         "Another attacker, other people or other recordings may give another result.",
     ]
-    return unbroken(" ".join(parts))
+    return " ".join(parts)
 
 
 def next_commands(finding: Finding) -> tuple[str, ...]:
