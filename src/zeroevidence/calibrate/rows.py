@@ -143,11 +143,11 @@ def count_rows(compare: np.ufunc, x: FloatArray, limit: FloatArray | float) -> I
     >>> count_rows(np.greater, np.array([[0.5, 2.0, 1.0], [3.0, 4.0, 5.0]]), 1.0).tolist()
     [1, 3]
     """
-    words = -(-x.shape[1] // 8)
-    marks = np.empty((len(x), 8 * words), dtype=bool)
+    eights = -(-x.shape[1] // 8)
+    marks = np.empty((len(x), 8 * eights), dtype=bool)
     marks[:, x.shape[1] :] = False
     compare(x, limit, out=marks[:, : x.shape[1]])
-    sums = np.add.reduceat(marks.view(np.uint64), np.arange(0, words, 255), axis=1)
+    sums = np.add.reduceat(marks.view(np.uint64), np.arange(0, eights, 255), axis=1)
     counts: IntArray = sums.view(np.uint8).sum(axis=1, dtype=np.int64)
     return counts
 

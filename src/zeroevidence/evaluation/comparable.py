@@ -46,8 +46,8 @@ def matched(
 
     Examples
     --------
-    >>> told = [{"system": s, "sex": sex} for s in ("a", "b") for sex in ("f", "m")]
-    >>> [(one.names, one.labels) for one in matched(told, [About()] * 4, ["a", "a", "b", "b"])]
+    >>> labels = [{"system": s, "sex": sex} for s in ("a", "b") for sex in ("f", "m")]
+    >>> [(group.names, group.labels) for group in matched(labels, [About()] * 4, ["a", "a", "b", "b"])]
     [(('a', 'b'), {'sex': 'f'}), (('a', 'b'), {'sex': 'm'})]
     """
     groups: dict[Hashable, list[int]] = {}

@@ -71,8 +71,8 @@ def compare_runs(
     ...     scores = np.random.default_rng(seed).normal(size=(48, 12)) + strength * np.eye(12)[mated]
     ...     return evaluate(ScoreMatrix(scores, mated), options=Options(intervals=12, null=0))
     >>> runs = [trained(seed, strength) for strength in (1.0, 3.0) for seed in (0, 1)]
-    >>> (found,) = compare_runs(runs, ["a", "a", "b", "b"], ["eer"])
-    >>> [(one.system, one.runs) for one in found.ranking]
+    >>> (comparison,) = compare_runs(runs, ["a", "a", "b", "b"], ["eer"])
+    >>> [(system.system, system.runs) for system in comparison.ranking]
     [('a', 2), ('b', 2)]
     """
     if len(systems) != len(results):
@@ -298,9 +298,9 @@ def _groups(audits: Sequence[_AuditedSystem]) -> list[tuple[str, tuple[int, ...]
     groups: dict[tuple[int, ...], str] = {}
     for kind in (COUNTING, *dict.fromkeys(kinds)):
         numbers = [audit.best_of(kind) for audit in audits]
-        known = tuple(number for number in numbers if number is not None)
-        if len(known) == len(audits):
-            groups.setdefault(known, kind)
+        rows = tuple(number for number in numbers if number is not None)
+        if len(rows) == len(audits):
+            groups.setdefault(rows, kind)
     return [(kind, numbers) for numbers, kind in groups.items()]
 
 

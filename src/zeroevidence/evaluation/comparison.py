@@ -177,8 +177,8 @@ def compare(
     ...     evaluate(ScoreMatrix(s, mated), labels={"system": name}, options=Options(intervals=100, null=0))
     ...     for name, s in (("a", scores), ("b", noisy))
     ... )
-    >>> (found,) = compare([a, b], ["eer"])
-    >>> [one.system for one in found.ranking]
+    >>> (comparison,) = compare([a, b], ["eer"])
+    >>> [system.system for system in comparison.ranking]
     ['b', 'a']
     """
     if len(results) < 2:

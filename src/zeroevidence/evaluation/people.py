@@ -78,9 +78,9 @@ def speaker_errors(scores: Scores, level: float = LEVEL) -> SpeakerErrors | None
     >>> from zeroevidence.data.scores import Pairs
     >>> people = ["ann", "bob"]
     >>> targets, others = Pairs([0, 0, 1, 1], [0, 1, 2, 3]), Pairs([0, 0, 1, 1], [2, 3, 0, 1])
-    >>> found = speaker_errors(Scores([3.0, 2.0, 1.0, 0.5], [0.0, 0.7, 0.1, 0.2], targets, others, people, list("wxyz"),
-    ...                           people, ["ann", "ann", "bob", "bob"]))
-    >>> found.speaker.tolist(), found.eer.round(2).tolist(), found.passed.tolist()
+    >>> names = people, list("wxyz"), people, ["ann", "ann", "bob", "bob"]
+    >>> errors = speaker_errors(Scores([3.0, 2.0, 1.0, 0.5], [0.0, 0.7, 0.1, 0.2], targets, others, *names))
+    >>> errors.speaker.tolist(), errors.eer.round(2).tolist(), errors.passed.tolist()
     (['ann', 'bob'], [0.0, 0.25], [0.0, 0.0, 0.0, 0.25])
     """
     clusters = find_clusters(scores)
@@ -337,11 +337,8 @@ def with_named_limits(
 
 def exposed_curves(trials: Trials, level: float) -> dict[str, Curve]:
     """Share of people about whom a recording tells more than each level of bits on average: seen, and at most."""
-    exposure = exposure_shares(trials.by_speaker.mean, choose=thinned, confidence=level)
-    return {
-        "people_above": as_curve(exposure.level, exposure.share),
-        "people_above_bound": as_curve(exposure.level, exposure.bound),
-    }
+    bits, share, bound = exposure_shares(trials.by_speaker.mean, choose=thinned, confidence=level)
+    return {"people_above": as_curve(bits, share), "people_above_bound": as_curve(bits, bound)}
 
 
 def most_people_above(row: Evaluation, level: float) -> float | None:

@@ -118,8 +118,8 @@ def plan(
 
     Examples
     --------
-    >>> found = plan(12, leak=0.2, options=PlanOptions(utterances=4, simulations=2))
-    >>> found["d_ece"].truth, found["d_ece"].low < found["d_ece"].value < found["d_ece"].high
+    >>> planned = plan(12, leak=0.2, options=PlanOptions(utterances=4, simulations=2))
+    >>> planned["d_ece"].truth, planned["d_ece"].low < planned["d_ece"].value < planned["d_ece"].high
     (0.2, True)
     """
     check_plan(people, power)
@@ -184,21 +184,10 @@ def _check_size(design: Design) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class _SimulatedResult:
-    """A measure in one simulation, or the difference of two systems in it."""
-
-    value: float
-    low: float
-    high: float
-    limit: float
-    p_value: float | None
-
-
-@dataclass(frozen=True, slots=True)
 class _Outcome:
     """One simulation: its measures, and whether a leak was found or the systems were told apart."""
 
-    measures: Mapping[str, _SimulatedResult]
+    measures: Mapping[str, MeasureResult]
     detected: bool
 
 
@@ -223,7 +212,7 @@ class _Trial:
             return self._compare(simulated_systems(design, self.shifts, self.basis.shared, seed, number))
         data = simulated(design, self.shifts[0], seed, number)
         row = evaluate(data, options=Options(null=_PERMUTATIONS), run=Run(seed=number, level=self.level))
-        measures = {name: _simulated_result(row.metrics[name]) for name in self.names}
+        measures = {name: replace(row.metrics[name], null=None) for name in self.names}
         return _Outcome(measures, chances([row])[0].beaten is True)
 
     def _compare(self, systems: Sequence[ScoreMatrix]) -> _Outcome:
@@ -232,31 +221,28 @@ class _Trial:
             for name, data in zip(("less", "more"), systems, strict=True)
         )
         (comparison,) = compare([more, less], list(self.names))
-        found = comparison.pairs[0].difference
-        nearer = found.low if sign_of_leak(comparison.measure) > 0 else found.high
-        result = _SimulatedResult(found.value, found.low, found.high, nearer, found.p_value)
-        return _Outcome({comparison.measure: result}, found.p_value <= alpha(self.level))
-
-
-def _simulated_result(result: MeasureResult) -> _SimulatedResult:
-    assert result.low is not None
-    assert result.high is not None
-    assert result.bound is not None
-    return _SimulatedResult(float(result), result.low, result.high, result.bound, result.p_value)
+        name, apart = comparison.measure, comparison.pairs[0].difference
+        result = replace(
+            MeasureResult.of(name, apart.value),
+            low=apart.low,
+            high=apart.high,
+            bound=apart.low if sign_of_leak(name) > 0 else apart.high,  # the end nearer to none
+            p_value=apart.p_value,
+        )
+        return _Outcome({name: result}, apart.p_value <= alpha(self.level))
 
 
 def _expected(
-    name: str, results: Sequence[_SimulatedResult], true: float, bounds: Mapping[str, float], level: float
+    name: str, results: Sequence[MeasureResult], true: float, bounds: Mapping[str, float], level: float
 ) -> Expected:
-    value, low, high, limit = (
-        float(np.mean([getattr(result, field) for result in results])) for field in ("value", "low", "high", "limit")
-    )
+    numbers = np.array([(result.value, result.low, result.high, result.bound) for result in results], dtype=np.float64)
+    value, low, high, limit = (float(np.mean(column)) for column in numbers.T)
     p_values = [result.p_value for result in results if result.p_value is not None]
     power = float(np.mean([p <= alpha(level) for p in p_values])) if p_values else None
     bound, shown = bounds.get(name), None
     if bound is not None:
-        shown = float(np.mean([sign_of_leak(name) * result.limit <= sign_of_leak(name) * bound for result in results]))
-    error = float(np.std([result.high - result.low for result in results], ddof=1) / np.sqrt(len(results)))
+        shown = float(np.mean(sign_of_leak(name) * numbers[:, 3] <= sign_of_leak(name) * bound))
+    error = float(np.std(numbers[:, 2] - numbers[:, 1], ddof=1) / np.sqrt(len(results)))
     return Expected(name, true, value, low, high, high - low, limit, power, bound, shown, error)
 
 
@@ -272,7 +258,7 @@ def _people_to_tell_apart(
     less, more = (true_by_people(basis.design, shift, name) for shift in shifts)
     # what is asked for is an upper limit below 0: that of the less leaking system minus the other
     limits = {
-        size: np.array([-sign * outcome.measures[name].limit for outcome in simulations])
+        size: np.array([-sign * float(outcome.measures[name].bound or 0.0) for outcome in simulations])
         for size, simulations in outcomes.items()
     }
     needed = needed_from_limits(limits, lambda n: sign * (less(n) - more(n)), 0.0, power, basis.seed, level)
@@ -304,8 +290,8 @@ def plan_from_pilot(
     >>> speakers = np.char.add("s", np.arange(12).astype(str))
     >>> scores = rng.normal(size=(48, 12)) + 1.5 * np.eye(12)[mated]
     >>> data = ScoreMatrix(scores, mated, trial_speakers=speakers[mated], enrolment_speakers=speakers)
-    >>> found = plan_from_pilot(evaluate(data, options=Options(null=0)), 48)
-    >>> found.people, found["d_ece"].length < found["d_ece"].truth
+    >>> planned = plan_from_pilot(evaluate(data, options=Options(null=0)), 48)
+    >>> planned.people, planned["d_ece"].length < planned["d_ece"].truth
     (48, True)
     """
     measured, number = _spreads(pilot)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -131,19 +131,14 @@ def with_intervals(
     }
 
 
-@dataclass(frozen=True, slots=True)
-class StartedNull:
-    """The null of pairs, and what the first simulated lists gave, where there are any."""
-
-    pairs: PairNull | ListNull
-    lists: tuple[dict[str, FloatArray], ...]
+StartedNull: TypeAlias = tuple[PairNull | ListNull, list[dict[str, FloatArray]]]  # with what the first lists gave
 
 
 def begin_null(prepared: PreparedScores, rows: MatrixParts | None, options: Options, seed: int) -> StartedNull:
     """Prepare the null, and draw the first simulated lists of a list."""
     pairs = pair_null(prepared, rows, options.pairs(seed))
     sizes = _list_sizes(min(options.null, _LEAST_LISTS)) if isinstance(pairs, ListNull) else []
-    return StartedNull(pairs, tuple(pairs.draw(batch, size) for batch, size in enumerate(sizes)))
+    return pairs, [pairs.draw(batch, size) for batch, size in enumerate(sizes)]
 
 
 def with_nulls(
@@ -155,9 +150,9 @@ def with_nulls(
 ) -> tuple[dict[str, MeasureResult], Resampling]:
     """The measures with their null and p-value, and what was exchanged for that."""
     observed = {name: float(result) for name, result in metrics.items() if isinstance(result.value, float)}
-    pairs = begun.pairs
+    pairs, lists = begun
     if isinstance(pairs, ListNull):
-        draws = _lists(pairs, begun.lists, metrics, min(options.null, _LISTS), run.progress(*_SHOWN))
+        draws = _lists(pairs, lists, metrics, min(options.null, _LISTS), run.progress(*_SHOWN))
         nulls = {
             name: list_null(observed[name], values, pairs.p_value, run.level)
             for name, values in draws.items()
@@ -246,7 +241,9 @@ def several_recordings(
         return None
     fused, speakers = task.fuse_recordings(search), task.speaker_codes
     values = {
-        name: _nondecreasing([metrics[name].number, *(_number(evidence, name, search) for evidence in fused)])
+        name: make_nondecreasing(
+            np.array([metrics[name].number, *(_number(part, name, search) for part in fused)], float)
+        )
         for name in MEASURED
     }
     numbers = [1, *(evidence.k for evidence in fused)]
@@ -267,10 +264,6 @@ def _evidence(fused: FusedEvidence, search: SearchResult) -> RowEvidence:
 
 def _number(fused: FusedEvidence, name: str, search: SearchResult) -> float | None:
     return search_metrics(_evidence(fused, search), fused.singled, search.setup)[name].number
-
-
-def _nondecreasing(values: Sequence[float | None]) -> FloatArray:
-    return make_nondecreasing(np.array(values, dtype=np.float64))
 
 
 def _intervals(
@@ -307,7 +300,7 @@ def _rising_replicates(drawn: Sequence[Replicates], name: str) -> list[Replicate
         make_nondecreasing(np.stack([side[name] for side in sides], axis=-1))
         if all(name in side for side in sides)
         else None
-        for sides in ([one.left_out for one in drawn], [replicates.halves for replicates in drawn])
+        for sides in ([replicates.left_out for replicates in drawn], [replicates.halves for replicates in drawn])
     )
     return [
         replace(

@@ -111,7 +111,7 @@ def base_flags(target: FloatArray, nontarget: FloatArray, metrics: Mapping[str, 
     >>> from zeroevidence import Options, evaluate
     >>> for scale in (1.0, 1.0 / np.log(10.0)):
     ...     row = evaluate(scale * natural[0], scale * natural[1], options=Options(intervals=0, null=0))
-    ...     print([one.code for one in row.flags])
+    ...     print([flag.code for flag in row.flags])
     []
     ['llr-base-suspected']
     """
@@ -212,8 +212,8 @@ def threshold(
 
     Examples
     --------
-    >>> found = threshold([2.1, 1.7, 0.4], [0.9, 0.2, -0.3, -1.1], prior=0.5)
-    >>> 0.4 < found.score < 0.9, found.miss.value, found.false_alarm.value
+    >>> chosen = threshold([2.1, 1.7, 0.4], [0.9, 0.2, -0.3, -1.1], prior=0.5)
+    >>> 0.4 < chosen.score < 0.9, chosen.miss.value, chosen.false_alarm.value
     (True, 0.3333333333333333, 0.25)
     """
     if not 0.0 < prior < 1.0 or c_miss <= 0.0 or c_fa <= 0.0:

@@ -263,8 +263,8 @@ def pool_files(files: Sequence[ScoreFile], label: str) -> list[ScoreFile]:
 
     Examples
     --------
-    >>> own = [ScoreFile(f"{sex}.scores", labels={"system": "a", "sex": sex}) for sex in "fm"]
-    >>> [one.labels for one in pool_files(own, "sex")]
+    >>> files = [ScoreFile(f"{sex}.scores", labels={"system": "a", "sex": sex}) for sex in "fm"]
+    >>> [file.labels for file in pool_files(files, "sex")]
     [{'system': 'a', 'sex': 'f+m'}]
     """
     if not any(label in file.labels for file in files):

@@ -111,7 +111,7 @@ def evaluate(
         task = _folded_task(scores, options, run, relaxed)
     else:
         loaded = _loaded(scores, nontarget, relaxed)
-        task = _task(loaded, _OtherScores(dev, calibrate, prior), options, run)
+        task = _task(loaded, dev, calibrate, prior, options, run)
     row = task.evaluate(labels or {}, about or About(), resampled)
     data = scores.data if isinstance(scores, LoadedScores) else scores
     if row.trials is None or not isinstance(data, (Scores, ScoreMatrix)) or data.trials is None:
@@ -278,15 +278,6 @@ class _Task:
         return base_flags(self.view.ranked.target, self.view.ranked.nontarget, metrics)
 
 
-@dataclass(frozen=True, slots=True)
-class _OtherScores:
-    """What the scores are calibrated on, and what was known before: arguments of `evaluate`."""
-
-    dev: Scores | ScoreMatrix | LoadedScores | None
-    calibrate: Scores | ScoreMatrix | LoadedScores | None
-    prior: Mapping[str, float] | None
-
-
 def _folded_task(scores: FoldedScores, options: Options, run: Run, relaxed: Sequence[RelaxedRule]) -> _Task:
     """Return the task of a cross-validation over people."""
     folds, lost = scores.enrolled_trials()
@@ -303,9 +294,16 @@ def _folded_task(scores: FoldedScores, options: Options, run: Run, relaxed: Sequ
     )
 
 
-def _task(loaded: LoadedScores, other: _OtherScores, options: Options, run: Run) -> _Task:
+def _task(
+    loaded: LoadedScores,
+    dev: Scores | ScoreMatrix | LoadedScores | None,
+    calibrate: Scores | ScoreMatrix | LoadedScores | None,
+    prior: Mapping[str, float] | None,
+    options: Options,
+    run: Run,
+) -> _Task:
     """Return the task for the arguments of `evaluate`, validated and in the order of names."""
-    llr = None if other.calibrate is None else fit_calibration(loaded.data, other.calibrate)
+    llr = None if calibrate is None else fit_calibration(loaded.data, calibrate)
     data = sort_by_name(loaded.data)
     matrix, left_out = closed_set_search(data)
     if loaded.same_session is not None and matrix is not None:
@@ -313,11 +311,11 @@ def _task(loaded: LoadedScores, other: _OtherScores, options: Options, run: Run)
     if any(rule.rule == "infinite" for rule in loaded.relaxed):
         matrix, left_out = None, {}
     pairs = _as_pairs(data)
-    dev_matrix, development = _development(other.dev, matrix, pairs)
+    dev_matrix, development = _development(dev, matrix, pairs)
     search: SearchTask | None = None
     if matrix is not None and (dev_matrix is not None or len(np.unique(matrix.mated)) > 1):
         # The search compares scores with each other and with those of development people: all stay as they came.
-        search = MatrixSearch(matrix, dev_matrix, _prior(other.prior, matrix), options, run)
+        search = MatrixSearch(matrix, dev_matrix, _prior(prior, matrix), options, run)
     if llr is not None:
         data = llr.as_llrs(data)
         pairs, matrix = _as_pairs(data), None if matrix is None else closed_set_search(data)[0]

@@ -164,8 +164,8 @@ def truth(design: Design, shift: float) -> dict[str, float]:
 
     Examples
     --------
-    >>> found = truth(Design(30), 1.0)
-    >>> round(found["eer"], 3), round(found["d_ece"], 3), 0.0 < found["alid"] < 4.9
+    >>> values = truth(Design(30), 1.0)
+    >>> round(values["eer"], 3), round(values["d_ece"], 3), 0.0 < values["alid"] < 4.9
     (0.309, 0.109, True)
     """
     return {**_of_pairs(design, shift), **_of_search(_searched(design), shift)}

@@ -185,8 +185,8 @@ def confirmed_people(
 
     Examples
     --------
-    >>> found = confirmed_people(20, lambda people: 80.0 / people * np.linspace(0.5, 1.1, 100), 0.8)
-    >>> found.people, found.shown, round(found.shown_error, 2)
+    >>> needed = confirmed_people(20, lambda people: 80.0 / people * np.linspace(0.5, 1.1, 100), 0.8)
+    >>> needed.people, needed.shown, round(needed.shown_error, 2)
     (85, 0.93, 0.03)
     """
     if guess > _FAR * most:

@@ -236,25 +236,6 @@ def estimate_bias(value: float, halves: FloatArray, rule: IntervalRule) -> float
     return float(finite.mean() - value) / growth
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ExposureShares:
-    """Shares of people above each level.
-
-    Parameters
-    ----------
-    level
-        The exposures of the people that were measured, each once, in ascending order.
-    share
-        Share of these people above the level.
-    bound
-        Upper limit of the share of people like these above it, at the confidence level, for any one exposure.
-    """
-
-    level: FloatArray
-    share: FloatArray
-    bound: FloatArray
-
-
 def upper_share_limit(observed: FloatArray | int, people: int, level: float = LEVEL) -> FloatArray:
     """Return the upper limit of the share of people of a kind, given how many of a sample are.
 
@@ -272,15 +253,15 @@ def upper_share_limit(observed: FloatArray | int, people: int, level: float = LE
 
 def exposure_shares(
     exposure: FloatArray, choose: Callable[[int], IntArray] | None = None, *, confidence: float = LEVEL
-) -> ExposureShares:
-    """Return the shares of people above each level, and their upper limits, from the exposure of each person.
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the levels, the shares of these people above each, and upper limits of such shares for people like these.
 
     `choose` selects among so many levels; all are kept without it.
 
     Examples
     --------
-    >>> shares = exposure_shares(np.array([0.1, 0.2, 0.2, 3.0]))
-    >>> shares.level.tolist(), shares.share.tolist(), shares.bound.round(2).tolist()
+    >>> level, share, bound = exposure_shares(np.array([0.1, 0.2, 0.2, 3.0]))
+    >>> level.tolist(), share.tolist(), bound.round(2).tolist()
     ([0.1, 0.2, 3.0], [0.75, 0.25, 0.0], [0.99, 0.75, 0.53])
     """
     level, counts = np.unique(exposure, return_counts=True)
@@ -289,4 +270,4 @@ def exposure_shares(
         selected = choose(len(level))
         level, above = level[selected], above[selected]
     bound = upper_share_limit(above.astype(np.float64), len(exposure), confidence)
-    return ExposureShares(level, above / len(exposure), bound)
+    return level, above / len(exposure), bound

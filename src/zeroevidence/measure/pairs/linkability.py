@@ -206,8 +206,8 @@ def _tangents(
     training = folds.sum(axis=1, keepdims=True) - folds
     _, share = best_width(folds, omega)
     # A fold without training scores of one class shows no link.
-    known = training.sum(axis=-1).all(axis=0)[:, None]
-    return folds, *_gain_and_loss(np.where(known, share, 0.0))
+    trained = training.sum(axis=-1).all(axis=0)[:, None]
+    return folds, *_gain_and_loss(np.where(trained, share, 0.0))
 
 
 def _gain_and_loss(share: FloatArray) -> tuple[FloatArray, FloatArray]:
