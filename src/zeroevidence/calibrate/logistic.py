@@ -39,7 +39,10 @@ class LogisticFit:
 
 
 def fit_logistic(target: FloatArray, nontarget: FloatArray, *, l2: float = 0.0, balanced: bool = False) -> LogisticFit:
-    """Maximum-likelihood weight and bias.
+    """Maximum-likelihood weight and bias [Brümmer & du Preez 2006; Platt 1999].
+
+    Maximum likelihood by Newton's method on sums over the scores; plain unless a penalty or balanced classes are asked
+    for.
 
     Where the classes do not overlap the likelihood has no maximum (the weight would grow without end). Then the
     labels are softened as by Platt (1999), to (n_target + 1) / (n_target + 2) and 1 / (n_nontarget + 2), which has a
@@ -334,7 +337,11 @@ def best_width(folds: IntArray, omega: float) -> tuple[float, FloatArray]:
 
 
 def density_shares(ranked: RankedScores, *, omega: float = 1.0, seed: int = 0) -> tuple[FloatArray, FloatArray]:
-    """Return scores from which on a share of mated pairs holds, and these shares, from all scores."""
+    """Return scores from which on a share of mated pairs holds, and these shares, from all scores.
+
+    Scores become ranks in the balanced mixture of the two classes, where the mixture is uniform, so that one kernel
+    width suits all of the axis and the estimate does not change under increasing maps of the scores.
+    """
     rng = np.random.default_rng(seed)
     counts = np.stack(rank_cells(ranked.counts))
     folds = np.stack([split_folds(per_class, rng) for per_class in counts])

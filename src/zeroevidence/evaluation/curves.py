@@ -50,6 +50,9 @@ _DEVIATES: FloatArray = np.linspace(-5.0, 5.0, 101)
 def one_to_one_curves(ranked: RankedScores, blocks: Blocks, settings: PairSettings | None = None) -> dict[str, Curve]:
     """Profiles that show what the one-to-one measures sum up.
 
+    Everything follows from the sorted scores, their counts and their PAV blocks, which an evaluation has anyway, so
+    that the curves cost next to nothing.
+
     ``ece`` (prior log-odds, bits; baseline: no evidence), ``ece_actual`` of the scores as LLRs, ``det``
     (false alarms, misses), ``tippett_target`` and ``tippett_nontarget`` (log10 LR, after PAV unless the scores are
     LLRs, share of scores whose LR is larger), ``lp_disclosure`` (1 / p from 1, the mean, to 0, the worst case; the Lp

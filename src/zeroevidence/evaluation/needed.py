@@ -234,6 +234,10 @@ def find_requirements(
 ) -> tuple[Requirement, ...]:
     """Return how many people each bound takes: of all scenarios, the largest number.
 
+    Simulated people get the limits that `evaluate` gives. A few simulations of two numbers of people yield a guess for
+    each scenario. Guesses near the largest are confirmed: that many people are simulated often enough to know how often
+    they show the bound.
+
     Parameters
     ----------
     basis

@@ -361,6 +361,9 @@ def most_people_above(row: Evaluation, level: float) -> float | None:
 def hubs(people: People, identities: int) -> BoolArray:
     """Whose names come up for everybody: for a tenth of the others' trials, and three times as often as by guessing.
 
+    In some spaces a few voices lie close to all others (hubs). Their names come up often whoever speaks, so that they
+    are named in many of their own recordings is no sign that they were recognised; it accuses them wrongly.
+
     Examples
     --------
     >>> hubs(People(("a", "b"), (4, 4), (1.0, 0.5), (2.0, 2.0), (0.8, 0.7), (0.01, 0.4)), 29).tolist()

@@ -43,6 +43,11 @@ SCENARIOS: tuple[Scenario, ...] = get_args(Scenario)
 class Design:
     """Who is recorded, how often, and how people differ.
 
+    A score is the sum of effects of the enrolled person, of the person heard, of the pair of people, of the recording
+    and of chance, plus a shift for mated pairs. All scores of other people have variance 1. What people are like is one
+    of several scenarios. Values in the population follow without simulating people: the distributions of targets and
+    non-targets are known, and what all scores of a trial have in common does not matter to a search.
+
     Parameters
     ----------
     people

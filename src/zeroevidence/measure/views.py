@@ -55,6 +55,8 @@ class PairSettings:
 class PairView(ABC):
     """Two classes of scores as counts, from which one-to-one measures are computed.
 
+    Measures are functions of a view, so that one definition serves the value, its interval and its null.
+
     Parameters
     ----------
     counts

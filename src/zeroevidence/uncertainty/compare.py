@@ -45,6 +45,10 @@ def training_spread(
 ) -> SpreadSources | None:
     """Return the spread of the mean of one system, or of the difference of two means; None where it is unknown.
 
+    The value depends on the people and on the training. The spread over people comes from values without the same
+    people, averaged over the trainings; that over trainings from how these differ on the same people. Both variances
+    are added. What a training does to some people more than to others is in both, so limits are rather wide.
+
     Parameters
     ----------
     systems

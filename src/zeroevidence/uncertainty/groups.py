@@ -80,7 +80,10 @@ def run_jobs(task: Callable[..., T], jobs: Sequence[tuple[int, ...]], *, cores: 
 
 
 def run_batches(task: Callable[[int, int], T], total: int, *, cores: int = 1, step: Step = no_step) -> Iterator[T]:
-    """Yield the results of `task(batch, size)` in the order of the batches, from this process or several."""
+    """Yield the results of `task(batch, size)` in the order of the batches, from this process or several.
+
+    Draws come in batches with a generator each, so that the same seed gives the same draws for any number of workers.
+    """
     jobs = batches(total)
     done = 0
     for (_, size), result in zip(jobs, run_jobs(task, jobs, cores=cores), strict=True):
@@ -296,7 +299,11 @@ class Places:
 
 
 class GroupTables:
-    """Numbers of scores in each cell: of each group, of all, and of halves of the groups."""
+    """Numbers of scores in each cell: of each group, of all, and of halves of the groups.
+
+    Counting is the cost of leaving people out of long lists: each score is counted once for each of its groups, and
+    once for every three halves of the people.
+    """
 
     def __init__(self, places: Places, groups: Pairs, number: int) -> None:
         """`groups` has the two groups of each score, of which there are `number`."""

@@ -80,6 +80,11 @@ class IdentityEvidence:
 class SearchResampler:
     """Sums over each group's trials, from which values on fewer people follow.
 
+    Leaving a person out takes away the person's trials and, where the scores of all identities are at hand, the person
+    as one of the identities that are searched. The calibration stays as it is. Halves, and people who are enrolled only
+    in number, leave the enrolled identities as they are: then a value is made of sums over the people whose trials they
+    are.
+
     Parameters
     ----------
     evidence

@@ -15,7 +15,10 @@ from zeroevidence.measure.views import PairView, takes_scores
 
 @takes_scores
 def devpav(target: FloatArray, nontarget: FloatArray) -> float:
-    """Mean distance of LLRs (natural logarithm) from calibrated ones, in powers of ten.
+    """Mean distance of LLRs (natural logarithm) from calibrated ones, in powers of ten [Vergeer et al. 2021].
+
+    In the plane of LLRs before (x) and after (y) pooling adjacent violators, calibrated LLRs lie on the diagonal.
+    devPAV is the area between the diagonal and the line through the points, divided by the range of x.
 
     NaN where PAV gives infinite LLRs only, as where the classes do not overlap; infinite where an infinite LLR became a
     finite one.
@@ -75,6 +78,9 @@ _AT_ONCE = 1 << 14
 @takes_scores
 def llr_overestimation(target: FloatArray, nontarget: FloatArray) -> float:
     """Mean size of the overestimation of LLRs (natural logarithm) where both classes occur, in powers of ten.
+
+    The density of the LLRs of either class is estimated by Gaussian kernels. For calibrated LLRs their ratio at an LLR
+    is that LLR; the logarithm of what is said less that of what is observed is the overestimation.
 
     NaN where the classes do not overlap, or too few or only equal LLRs of one of them lie where both occur.
 
@@ -151,6 +157,10 @@ def _llr_overestimation(view: PairView) -> float | None:
 @takes_scores
 def elub(target: FloatArray, nontarget: FloatArray, *, step: float | None = None) -> tuple[float, float]:
     """Empirical lower and upper bound of LLRs (natural logarithm), exact unless a grid is asked for.
+
+    A likelihood ratio beyond what was seen is extrapolated. With one misleading score added to either class, deciding
+    by a threshold may cost no more than deciding without evidence; the bounds are the thresholds next to 0 at which it
+    does.
 
     Parameters
     ----------
@@ -259,7 +269,11 @@ _ADDED = 0.5  # scores above and below a threshold
 
 @takes_scores
 def invariance_bounds(target: FloatArray, nontarget: FloatArray) -> tuple[float, float]:
-    """Lower and upper invariance bound of LLRs (natural logarithm), exact.
+    """Lower and upper invariance bound of LLRs (natural logarithm), exact [Alberink et al. 2025].
+
+    The likelihood ratio of "the LLR is at least t" is at least exp(t) for calibrated LLRs, and that of "it is below t"
+    at most exp(t). With half a score added to each side of t in either class (Jeffreys' prior), the bounds are where
+    the data first stop to show it.
 
     Examples
     --------

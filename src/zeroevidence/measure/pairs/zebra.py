@@ -86,6 +86,10 @@ def ece_min_of(blocks: Blocks, log_odds: FloatArray = LOG_ODDS_GRID) -> FloatArr
 def d_ece(target: FloatArray, nontarget: FloatArray) -> float:
     """Expected disclosure in bits: 0 is perfect privacy, 1 / (2 ln 2) = 0.7213 none [eq. 6].
 
+    An adversary with an unknown prior sees oracle-calibrated scores. Expected disclosure (D_ECE) is the area between
+    the empirical cross-entropy of no evidence and of these scores, over all priors; worst-case disclosure is the
+    strongest LLR that any score carries.
+
     Examples
     --------
     >>> round(d_ece([2.0, 3.0], [0.0, 1.0]), 4)
@@ -358,7 +362,14 @@ INVERSE_ORDERS.flags.writeable = False
 
 @takes_scores
 def lp_disclosure(target: FloatArray, nontarget: FloatArray, *, p: float = 2.0) -> float:
-    """Lp norm of the evidence in log10 of the likelihood ratio, after Laplace's rule: 1 the mean, infinity the worst.
+    r"""Lp norm of the evidence in log10 of the likelihood ratio, after Laplace's rule: 1 the mean, infinity the worst.
+
+    The worst case is the largest :math:`|LLR|` of any score, the :math:`L^\infty` norm of a vector of LLRs. Other norms
+    are taken here under a probability over scores, each class with one half:
+
+    .. math:: \|x\|_p = \left( \tfrac12 \overline{|x|^p}_{mated} + \tfrac12 \overline{|x|^p}_{other} \right)^{1/p}
+
+    so that they do not grow with the number of scores, rise with p, and end at the worst case.
 
     Parameters
     ----------

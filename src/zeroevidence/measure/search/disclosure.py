@@ -75,7 +75,10 @@ def row_evidence(
     *,
     prior: FloatArray | None = None,
 ) -> RowEvidence:
-    r"""LID and rank of the true identity for each row, in bounded memory.
+    r"""LID and rank of the true identity for each row, in bounded memory [Šterns et al.].
+
+    The attacker's posterior over identities is the softmax of the calibrated row; LID is the gain, in bits, of the true
+    identity over its prior. Everything that is needed from a row is computed in one pass over the matrix.
 
     .. math:: LID_i = \log_2 \frac{p_{i m_i}}{\pi_{m_i}}, \quad p_{ij} \propto \pi_j e^{LLR_{ij}}
 
@@ -285,7 +288,15 @@ def log_ratio_from_lid(lid: FloatArray, prior: FloatArray | float) -> FloatArray
 
 
 def lid_at(log_ratio: FloatArray, log_odds: FloatArray) -> FloatArray:
-    """LID in bits of each trial (row) at each prior log-odds (column).
+    r"""LID in bits of each trial (row) at each prior log-odds (column).
+
+    Let the true identity have the prior :math:`\pi` and the others share the rest in equal parts. The evidence of a
+    trial is one number, the likelihood ratio R of the true identity against the average of the others, and
+
+    .. math:: LID(\pi) = \log_2 \frac{R}{\pi R + 1 - \pi}.
+
+    With :math:`\pi = 1/N` it is the LID of a uniform prior, which R follows from. Its mean over all :math:`\pi` needs
+    no prior at all.
 
     Examples
     --------

@@ -97,7 +97,16 @@ def singling_out(scores: FloatArray, calibration: FloatArray) -> float:
 
 
 def singling_out_curve(scores: FloatArray, calibration: FloatArray, sizes: Sequence[int] | None = None) -> SizeCurve:
-    """Singling out among n of the N identities, drawn at random, with the threshold set for n."""
+    """Singling out among n of the N identities, drawn at random, with the threshold set for n [Vauquier et al. 2025].
+
+    Linkage succeeds when the true identity scores strictly above every other; by chance it does so once in N. Singling
+    out succeeds when a predicate, here "scores above a threshold", fires on exactly one of N entries, right or not; a
+    predicate that fires independently with probability 1 / N does so with probability (1 - 1 / N)^(N - 1): a half of 2
+    entries, and hardly more than 1 / e of many.
+
+    Curves over the number of identities are expectations over all random subsets, computed exactly by counting instead
+    of drawing some.
+    """
     identities = scores.shape[1]
     x = check_sizes(identities, sizes)
     y = []
@@ -251,6 +260,15 @@ def fuse_recordings(
     seed: int = 0,
 ) -> list[FusedEvidence]:
     """Return the evidence of k recordings of one speaker together, for each k.
+
+    LLRs of k independent recordings add up. Recordings of one person are not independent: they share the room, the
+    microphone, the mood, and what the protection makes of the voice. The sum of their LLRs is therefore divided by 1 +
+    (k - 1) r, where r is what they have in common: 0 for independent recordings, 1 for copies of one. k recordings are
+    then worth k / (1 + (k - 1) r) independent ones. This is exact for Gaussian scores whose noise has the correlation r
+    between recordings; elsewhere it is the shrunken sum with the highest likelihood. r is fitted on development people
+    or, without them, on other people than those it is used for.
+
+    An attacker may use fewer recordings than are available. How many are used is chosen on the same other people.
 
     Parameters
     ----------

@@ -45,7 +45,10 @@ def rank_distribution(greater: IntArray, equal: IntArray, identities: int) -> Fl
 def rank_disclosure(
     greater: IntArray, equal: IntArray, identities: int, *, method: RankMethod = "histogram"
 ) -> RankDisclosure:
-    """Disclosure by rank, from the counts of identities above and beside the true one.
+    """Disclosure by rank, from the counts of identities above and beside the true one [Bäckström et al. 2026].
+
+    With gamma_k the probability that the true identity has rank k, a trial at rank k discloses log2(N gamma_k). Tied
+    identities share their ranks in equal parts, so the mean rank stands and a row of equal scores discloses nothing.
 
     `histogram` counts ranks; `beta-binomial` fits rank - 1 ~ BetaBin(N - 1, a, b) by maximum likelihood, which smooths
     over the ranks that few trials could not fill.
@@ -234,6 +237,9 @@ def countable_people(counts: NameCounts) -> BoolArray:
 
 def named_people(counts: NameCounts) -> BoolArray:
     """Return who is named: in at least 80 % of their recordings, and more often than in those of others.
+
+    An average over recordings hides a single person who is recognised every time. A name that comes up for everybody
+    names nobody, so a person counts only if the name is put to their recordings more often than to those of others.
 
     "More often" is a binomial test at 1 %, with the rate at which the name comes up for others.
 

@@ -99,6 +99,23 @@ def teer(
 ) -> TandemEqualError:
     r"""Concurrent t-EER, in [0, 1]: the t-EER that does not depend on the share of spoofs.
 
+    Kinnunen, Lee, Tak, Evans, Nautsch, "t-EER: parameter-free tandem evaluation of countermeasures and biometric
+    comparators", TPAMI 2023, doi 10.1109/TPAMI.2023.3313648.
+
+    With the CM accepting a share u of bona fide and v of spoofed speech, and the ASV missing :math:`P_m` of the targets
+    and accepting :math:`P_{non}`, :math:`P_{spf}` of the others, the tandem errs at the rates
+
+    .. math::
+        P_{miss} = 1 - u (1 - P_m), \qquad P_{fa} = (1 - \rho) u P_{non} + \rho v P_{spf}
+
+    where :math:`\rho` is the share of spoofs among impostors. For each ASV threshold with :math:`P_m < (1 - \rho)
+    P_{non} + \rho P_{spf}` some CM threshold makes both equal: the t-EER path. One point of it, the concurrent t-EER,
+    does not depend on :math:`\rho`: where :math:`P_{non} / P_{spf} = v / u`.
+
+    Scores are accepted when they are at least the threshold. Both sweeps are merges of sorted scores; the CM threshold
+    of an ASV threshold is a binary search, since the gap :math:`P_{miss} - P_{fa} = 1 - u (1 - P_m + (1 - \rho)
+    P_{non}) - \rho v P_{spf}` rises with either threshold.
+
     The point of the t-EER path where :math:`|P_{non} / P_{spf} - v / u|` is smallest (of equals the one with
     the lowest ASV threshold); its value is the tandem's spoof acceptance rate :math:`v P_{spf}` there. With
     finitely many trials :math:`\rho` still chooses among neighbouring points, hence the argument.
@@ -212,6 +229,13 @@ def tdcf_act(
     model: CostModel | str = "2021",
 ) -> ActualCost:
     r"""Normalised t-DCF of a countermeasure at its threshold, before a verifier with these error rates.
+
+    There are four kinds of errors. With the rates of the countermeasure (CM) and of the verifier (ASV),
+
+    - :math:`P_a = (1 - P_{miss}^{cm}) P_{miss}^{asv}`: the ASV rejects a target that the CM let pass,
+    - :math:`P_b = (1 - P_{miss}^{cm}) P_{fa}^{asv}`: the ASV accepts another speaker that the CM let pass,
+    - :math:`P_c = P_{fa}^{cm} P_{fa,spoof}^{asv}`: both accept a spoof,
+    - :math:`P_d = P_{miss}^{cm}`: the CM rejects a target.
 
     .. math:: \frac{C_0 + C_1 P_{miss}^{cm}(\tau) + C_2 P_{fa}^{cm}(\tau)}{C_0 + \min(C_1, C_2)}
 

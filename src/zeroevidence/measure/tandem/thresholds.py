@@ -276,6 +276,15 @@ def cheapest_thresholds(
 ) -> tuple[float, float]:
     """CM and ASV thresholds that minimise the unconstrained t-DCF, exactly and without visiting all pairs.
 
+    One decision rule everywhere: a score is **accepted when it is at least the threshold**. Equal scores are one atom,
+    so an operating point is the state between two distinct scores, named by the lowest accepted one; the threshold
+    ``inf`` rejects everything.
+
+    For a minimum, only the scores of the accepted class (targets, bona fide speech) are candidates: raising a threshold
+    up to the next such score misses nobody more and accepts no impostor more. Most of them are ruled out block by block
+    before anything is counted, because a block of consecutive candidates cannot cost less than its own lowest miss rate
+    together with its own lowest false-alarm rates.
+
     With u = 1 - P_miss and v = P_fa of the CM, and g = w_miss (1 - P_miss) - w_fa P_fa and s = P_fa_spoof of
     the ASV, the cost is ``w_miss - (u g - w_spoof v s)``. It is bilinear, so:
 
