@@ -13,7 +13,7 @@ from tests.protect.people import voices
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import Options
-from zeroevidence.protect import Transport, default_protector, load_model, save_model
+from zeroevidence.protect import DefaultProtector, Transport, load_model, save_model
 from zeroevidence.protect.assessment.rows import protect
 from zeroevidence.protect.assessment.verification import verification
 from zeroevidence.protect.choice import LEVELS, search, split_people
@@ -135,7 +135,7 @@ def test_the_default_is_within_one_point(data):
     assert model.protector.kind == model.choice.chosen.protector
     assert model.protector.noise == model.choice.chosen.strength
     assert model.protector.noise_seed is None  # noise is drawn anew by whoever applies the model
-    transformer = default_protector().fit(data.vectors, data.attributes["sex"], speakers=data.speakers)
+    transformer = DefaultProtector().fit(data.vectors, data.attributes["sex"], speakers=data.speakers)
     assert transformer.choice_.chosen == model.choice.chosen
     quiet = [protector.set_params(noise=0.0) for protector in (transformer.protector_, model.protector)]
     np.testing.assert_array_equal(*(protector.transform(data.vectors) for protector in quiet))
@@ -148,7 +148,7 @@ def test_what_the_default_is_where_nobody_can_be_verified(data):
     assert why_not_verified(unnamed, "sex") == "no people are named"
     model = fit(unnamed, "sex")
     assert (model.protector.kind, model.protector.noise, model.choice) == ("transport", 0.0, None)
-    assert isinstance(default_protector().fit(data.vectors, data.attributes["sex"]).protector_, Transport)
+    assert isinstance(DefaultProtector().fit(data.vectors, data.attributes["sex"]).protector_, Transport)
     assert why_not_verified(data.take(np.arange(len(data)) % 8 == 0), "sex") == "most people have one vector"
     assert why_not_verified(voices(people=6), "sex") == "sex 'f' has fewer than 4 people"
     assert why_not_verified(data, "sex") is None

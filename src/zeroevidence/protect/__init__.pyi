@@ -11,7 +11,6 @@ from zeroevidence.protect.attributes.closed_form import Transport as Transport
 from zeroevidence.protect.attributes.flow import ZeroEvidenceFlow as ZeroEvidenceFlow
 from zeroevidence.protect.fitting import DefaultProtector as DefaultProtector
 from zeroevidence.protect.fitting import FitOptions as FitOptions
-from zeroevidence.protect.fitting import default_protector as default_protector
 from zeroevidence.protect.fitting import fit as fit
 from zeroevidence.protect.models import ProtectorModel as ProtectorModel
 from zeroevidence.protect.models import load_model as load_model

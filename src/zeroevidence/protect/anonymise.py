@@ -85,7 +85,7 @@ class Journal:
 
     def continues(self, settings: str) -> bool:
         """Return whether the unfinished run had these settings."""
-        return self.seed is not None and self._settings == _sha256(settings)
+        return self.seed is not None and self._settings == text_digest(settings)
 
     def begin(self, seed: int, settings: str) -> None:
         """Start a run, or continue the one with these settings."""
@@ -94,8 +94,8 @@ class Journal:
                 self._done = {}
                 handle = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
                 with os.fdopen(handle, "w", encoding="ascii") as stream:
-                    stream.write(f"zeroevidence anonymise 1 seed {seed} settings {_sha256(settings)}\n")
-                self.seed, self._settings = seed, _sha256(settings)
+                    stream.write(f"zeroevidence anonymise 1 seed {seed} settings {text_digest(settings)}\n")
+                self.seed, self._settings = seed, text_digest(settings)
             self._stream = self.path.open("a", encoding="ascii")
             self._stream.write("\n")  # ends what a killed process left
         except OSError as error:
@@ -103,13 +103,13 @@ class Journal:
 
     def done(self, utterance: str) -> Digests | None:
         """Return the digests of a recording that was written, None where it was not."""
-        return self._done.get(_sha256(utterance))
+        return self._done.get(text_digest(utterance))
 
     def add(self, utterance: str, digests: Digests) -> None:
         """Note that a recording was written."""
         assert self._stream is not None
         try:
-            self._stream.write(f"{_sha256(utterance)} {digests.original} {digests.anonymised}\n")
+            self._stream.write(f"{text_digest(utterance)} {digests.original} {digests.anonymised}\n")
             self._stream.flush()
         except OSError as error:
             raise OutputError(error, self.path) from None
@@ -124,10 +124,6 @@ class Journal:
         """Remove the file."""
         self.close()
         self.path.unlink(missing_ok=True)
-
-
-def _sha256(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
 
 
 FORMATS = tuple(suffix.removeprefix(".") for suffix in SUFFIXES)
@@ -262,7 +258,8 @@ def anonymise(
     targets = target_paths(original, options.format)
     with lock_folder(home, continued_from=["."]):
         journal = Journal(home)
-        seed = _choose_seed(options.seed, journal, overwrite=overwrite)
+        unfinished = None if overwrite else journal.seed
+        seed = next(seed for seed in (options.seed, unfinished, secrets.randbits(62)) if seed is not None)
         protector = make(seed)
         settings = (
             f"{protector.name} {protector.fingerprint} rate {options.rate} format {options.format} "
@@ -291,7 +288,10 @@ def anonymise(
             draws=draws,
             seed=seed if options.keep_seed and draws == "seeded" else None,
             recordings=len(written),
-            refused=tuple(RefusedRecording(name, _reason(name, problem)) for name, problem in problems.items()),
+            refused=tuple(
+                RefusedRecording(name, problem.reason.removeprefix(f"utterance {name!r}: "))
+                for name, problem in problems.items()
+            ),
             original=text_digest(digest_list({name: each.original for name, each in written.items()})),
             digests=text_digest(digests),
         )
@@ -302,24 +302,12 @@ def anonymise(
     return Anonymised(home, card, tuple(problems.values()))
 
 
-def _reason(name: str, problem: Problem) -> str:
-    """Return why a recording was refused, without its name, which stands beside it."""
-    return problem.reason.removeprefix(f"utterance {name!r}: ")
-
-
 def _protector_maker(name: str, transcripts: str | Path | None) -> Callable[[int], VoiceProtector]:
     """Return what makes the protector of a seed."""
     if transcripts is None:
         return lambda seed: load_protector(name, seed=seed)
     said = read_transcripts(transcripts)
     return lambda seed: with_transcripts(load_protector(name, seed=seed), said)
-
-
-def _choose_seed(seed: int | None, journal: Journal, *, overwrite: bool) -> int:
-    """Return the seed: the one asked for, that of an unfinished run, or a secret one."""
-    if seed is not None:
-        return seed
-    return secrets.randbits(62) if journal.seed is None or overwrite else journal.seed
 
 
 def _refuse_existing(home: Path, journal: Journal, settings: str, *, overwrite: bool) -> None:

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from zeroevidence._typing import FloatArray
 from zeroevidence.data.embeddings import Embeddings, require_speakers
@@ -18,7 +17,7 @@ from zeroevidence.data.preparing import sort_by_name
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.protect.assessment.labels import Roles, attribute_labels, cut_number, is_number, quantile_boundaries
 from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS, fit_protector, seeded_protector
-from zeroevidence.protect.attributes.protector import EmbeddingProtector
+from zeroevidence.protect.attributes.protector import EmbeddingProtector, LabelledTransformer
 from zeroevidence.protect.choice import PARTS, search
 from zeroevidence.protect.models import ProtectorModel, check_dimension, new_model
 from zeroevidence.protect.strengths import Limit, quick_protectors
@@ -226,7 +225,7 @@ def suitable_protectors(models: Mapping[str, ProtectorModel], roles: Roles) -> d
 _ATTRIBUTE = "attribute"
 
 
-class DefaultProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class DefaultProtector(LabelledTransformer):
     """The strongest protection within a limit; see `zeroevidence.protect.fit`.
 
     Parameters
@@ -252,6 +251,12 @@ class DefaultProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  
     >>> unnamed = DefaultProtector().fit(x, np.repeat(["f", "m"], 20))  # nobody is named: no EER, no noise
     >>> unnamed.protector_, unnamed.choice_ is None
     (Transport(), True)
+    >>> people = np.repeat(np.arange(16), 4)
+    >>> rng = np.random.default_rng(0)
+    >>> x = np.repeat(3.0 * rng.normal(size=(16, 4)), 4, axis=0) + rng.normal(size=(64, 4))
+    >>> fitted = DefaultProtector().fit(x, np.where(people % 2, "m", "f"), speakers=people.astype(str))
+    >>> str(fitted.choice_.limit), fitted.transform(x).shape
+    ('eer=+1%', (64, 4))
     """
 
     def __init__(self, limit: str | None = None, random_state: int = 0) -> None:
@@ -260,12 +265,7 @@ class DefaultProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  
 
     def fit(self, X: Any, y: Any, *, speakers: Any = None) -> Self:
         """Choose a protector for vectors (n x d) and their labels, and fit it."""
-        if y is None:
-            raise InputError(
-                "DefaultProtector requires y to be passed, but the target y is None; expected the attribute to "
-                "conceal, one label per row"
-            )
-        vectors, labels = self._validated(X, y)
+        vectors, labels = self._labelled(X, y)
         data = Embeddings(vectors, speakers=speakers, attributes={_ATTRIBUTE: labels.astype(np.str_)})
         model = fit(data, _ATTRIBUTE, FitOptions(limit=self.limit), Run(seed=self.random_state))
         self.protector_, self.choice_ = model.protector, model.choice
@@ -286,30 +286,3 @@ class DefaultProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  
         """Return the evidence that the chosen protector sees."""
         check_is_fitted(self, "protector_")
         return self.protector_.llr(self._validated(X, reset=False))
-
-    def _validated(self, *data: Any, **options: Any) -> Any:
-        try:
-            return validate_data(self, *data, dtype=np.float64, **options)
-        except ValueError as error:
-            raise InputError(str(error)) from None
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        return tags
-
-
-def default_protector(limit: str | None = None, *, random_state: int = 0) -> DefaultProtector:
-    """Return a transformer that fits the strongest protection within a limit.
-
-    Examples
-    --------
-    >>> from zeroevidence.protect import default_protector
-    >>> rng = np.random.default_rng(0)
-    >>> people = np.repeat(np.arange(16), 4)
-    >>> x = np.repeat(3.0 * rng.normal(size=(16, 4)), 4, axis=0) + rng.normal(size=(64, 4))
-    >>> fitted = default_protector().fit(x, np.where(people % 2, "m", "f"), speakers=people.astype(str))
-    >>> str(fitted.choice_.limit), fitted.transform(x).shape
-    ('eer=+1%', (64, 4))
-    """
-    return DefaultProtector(limit, random_state)

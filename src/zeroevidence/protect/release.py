@@ -104,12 +104,12 @@ class Release:
 
 def shown_fields(card: Mapping[str, Any]) -> dict[str, Any]:
     """Return a card as `ProtectorCard.to_dict` returns it, with its parts and its release in words."""
-    words = {name: card[name] for name in card if name not in ("parts", "release")}
+    shown = dict(card)
     if card.get("parts"):
-        words["parts"] = [str(ProtectorPart(**part)) for part in card["parts"]]
+        shown["parts"] = [str(ProtectorPart(**part)) for part in card["parts"]]
     if card.get("release"):
-        words["release"] = list(Release(**card["release"]).sentences)
-    return words
+        shown["release"] = list(Release(**card["release"]).sentences)
+    return shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,22 +233,9 @@ def release_card(folder: str | Path, recordings: Sequence[Path], say: Callable[[
     say
         Called with a message where a card describes others.
     """
-    unknown, card = unknown_protector_card(Path(folder).name), read_card(folder)
+    home, card, digests = Path(folder), read_card(folder), {}
     if card is None:
-        return unknown
-    changed = changed_recording(folder, card, recordings)
-    if changed is None:
-        return card
-    say(f"note: {changed}: is not the recording that {CARD} describes; the card is left out")
-    return unknown
-
-
-def changed_recording(folder: str | Path, card: ProtectorCard, recordings: Iterable[Path]) -> Path | None:
-    """Return the first recording that is not as the card's release wrote it; None where all are.
-
-    A card without a release describes no recordings, so the first one is returned.
-    """
-    home, digests = Path(folder), {}
+        return unknown_protector_card(home.name)
     file = home / DIGESTS
     if card.release is not None and is_file(file):
         data = file.read_bytes()
@@ -256,8 +243,9 @@ def changed_recording(folder: str | Path, card: ProtectorCard, recordings: Itera
             digests = _read_digests(data.decode("utf-8", "surrogateescape"))
     for path in dict.fromkeys(recordings):  # parts may share a file
         if digests.get(path.relative_to(home).as_posix()) != file_digest(path):
-            return path
-    return None
+            say(f"note: {path}: is not the recording that {CARD} describes; the card is left out")
+            return unknown_protector_card(home.name)
+    return card
 
 
 def _read_digests(text: str) -> dict[str, str]:
@@ -265,7 +253,7 @@ def _read_digests(text: str) -> dict[str, str]:
     for line in text.split("\n"):
         match = _LINE.fullmatch(line)
         if match is not None:
-            name = re.sub(r"\\[\\nr]", lambda found: _UNESCAPED[found[0]], match[3]) if match[1] else match[3]
+            name = re.sub(r"\\[\\nr]", lambda escape: _UNESCAPED[escape[0]], match[3]) if match[1] else match[3]
             digests[name] = match[2]
     return digests
 

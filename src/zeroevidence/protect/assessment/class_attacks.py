@@ -13,7 +13,7 @@ from zeroevidence.data.embeddings import Embeddings, require_speakers
 from zeroevidence.data.scores import Pairs, Scores
 from zeroevidence.data.threat import UNPROTECTED
 from zeroevidence.errors import InputError, UsageError
-from zeroevidence.evaluation import About, Evaluation, Options, evaluate, flag_rows
+from zeroevidence.evaluation import About, Evaluation, Options, evaluate
 from zeroevidence.evaluation.rows.about import Role
 from zeroevidence.evaluation.rows.flags import flag
 from zeroevidence.evaluation.rows.measure_result import MeasureResult
@@ -31,13 +31,12 @@ from zeroevidence.protect.assessment.class_learning import (
 from zeroevidence.protect.assessment.classifiers import CLASSIFIERS, ClassifierKind
 from zeroevidence.protect.assessment.labels import Roles, attribute_labels, number_class_flags
 from zeroevidence.protect.assessment.rows import (
-    FigureData,
+    Figures,
     MapMethod,
-    add_choice_flags,
     figure_data,
     measure_class_bits,
     negative_bits_flags,
-    order_by_strength,
+    ordered_rows,
     protect,
     zero_entry_flags,
 )
@@ -155,7 +154,7 @@ def assess(
             step(done, total)
 
     rows: list[Evaluation] = []
-    groups: list[tuple[slice, FigureData]] = []
+    groups: list[tuple[slice, Figures]] = []
     for name, protector in systems.items():
         sides = {side: protect(getattr(roles, side), protector) for side in ("attack", "test")}
         labels = {"system": name, **({"dataset": attack.dataset} if attack.dataset else {})}
@@ -170,7 +169,7 @@ def assess(
         if attack.verification:
             rows.append(verify(roles.train, sides, labels, options, run))
             advance(1)
-    return add_choice_flags(flag_rows(order_by_strength(rows, groups)), [place for place, _ in groups])
+    return ordered_rows(rows, groups)
 
 
 @dataclass(frozen=True, slots=True)

@@ -149,28 +149,18 @@ def train_classifiers(
     for kind in sorted(kinds, key=lambda kind: kind.combines):  # a stable order
         if kind.combines and folds is None:
             continue
-        attackers.append(train(kind, input_rows(kind, rows, held_out_scores(attackers)), folds, seed))
+        scores = [each.held_out for each in attackers if each.kind.learns_from == "vectors"]
+        attackers.append(train(kind, input_rows(kind, rows, scores), folds, seed))
         yield attackers[-1]
 
 
-def held_out_scores(attackers: Sequence[TrainedClassifier]) -> FloatArray | None:
-    """Return the held-out log-posteriors of the classifiers of vectors, side by side."""
-    scores = [
-        attacker.held_out
-        for attacker in attackers
-        if attacker.kind.learns_from == "vectors" and attacker.held_out is not None
-    ]
-    return np.hstack(scores) if scores else None
-
-
-def input_rows(kind: ClassifierKind, rows: ClassSample, scores: FloatArray | None) -> ClassSample:
-    """Return the input of an attacker of this kind, from vectors and the scores of other classifiers."""
+def input_rows(kind: ClassifierKind, rows: ClassSample, scores: Sequence[FloatArray | None]) -> ClassSample:
+    """Return the input of an attacker of this kind, from vectors and the log-posteriors of other classifiers."""
     if kind.learns_from == "people":
         return rows.statistics()
     if not kind.combines:
         return rows
-    assert scores is not None
-    sample = ClassSample(scores, rows.y, rows.people)
+    sample = ClassSample(np.hstack([logs for logs in scores if logs is not None]), rows.y, rows.people)
     return sample.means() if kind.pools else sample
 
 
@@ -227,9 +217,8 @@ def predict_all(
         for attacker in attackers
         if attacker.kind.learns_from == "vectors"
     }
-    scores = np.hstack(list(by_name.values())) if by_name else None
     results = {}
     for attacker in attackers:
-        name, rows = attacker.kind.name, input_rows(attacker.kind, test, scores)
+        name, rows = attacker.kind.name, input_rows(attacker.kind, test, [*by_name.values()])
         results[name] = rows, by_name[name] if name in by_name else attacker.log_posteriors(rows.x)
     return results

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from zeroevidence._typing import FloatArray
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.errors import MissingExtra
-from zeroevidence.evaluation import Curve, Evaluation, Flag, Options, Points
+from zeroevidence.evaluation import Curve, Evaluation, Flag, Options, Points, flag_rows
 from zeroevidence.evaluation.finding.chance import Chance, chances, clearly_stronger_row, row_chosen_on_development
 from zeroevidence.evaluation.rows.flags import flag
 from zeroevidence.evaluation.rows.measure_result import MeasureResult, with_limits
@@ -81,25 +81,18 @@ def negative_bits_flags(metrics: Mapping[str, MeasureResult]) -> list[Flag]:
 
 
 MapMethod: TypeAlias = Literal["pca", "umap", "none"]
+Figures: TypeAlias = tuple[Mapping[str, Points], Mapping[str, Curve]]  # maps of vectors, and training curves
 MU_OVER_EPOCHS = "mu_over_epochs"
 _MAPPED_POINTS = 2000
 
 
-@dataclass(frozen=True, slots=True)
-class FigureData:
-    """Data of figures: vectors in two dimensions, and training curves of a flow."""
-
-    maps: Mapping[str, Points] = field(default_factory=dict)
-    curves: Mapping[str, Curve] = field(default_factory=dict)
-
-
 def figure_data(
     test: Embeddings, attribute: str, method: MapMethod, seed: int, protector: Any, original: Embeddings
-) -> FigureData:
+) -> Figures:
     """Return test vectors in two dimensions and, of a flow, its first two latent coordinates and its training."""
     curves = training_curves(protector)
     if method == "none":
-        return FigureData(curves=curves)
+        return {}, curves
     some = np.random.default_rng(seed).permutation(len(test))[:_MAPPED_POINTS]
     labels = tuple(str(label) for label in attribute_labels(test, attribute)[some])
 
@@ -110,7 +103,7 @@ def figure_data(
     if hasattr(protector, "to_latent"):
         plane = protector.to_latent(np.asarray(original.vectors, dtype=np.float64)[some])[:, :2]
         maps["latent"] = points(plane, getattr(protector, "llr_mean_", None))
-    return FigureData(maps, curves)
+    return maps, curves
 
 
 def training_curves(protector: Any) -> dict[str, Curve]:
@@ -140,14 +133,14 @@ def project_to_plane(vectors: FloatArray, method: MapMethod = "pca", seed: int =
     return components
 
 
-def order_by_strength(rows: Sequence[Evaluation], groups: Sequence[tuple[slice, FigureData]]) -> list[Evaluation]:
-    """Return the rows of each group by attacker, the strongest first, and figures with the first row.
+def ordered_rows(rows: Sequence[Evaluation], groups: Sequence[tuple[slice, Figures]]) -> list[Evaluation]:
+    """Return the rows of each group by attacker, the strongest first, with flags, and figures with the first row.
 
     The rows of one attacker stay together, and attackers that judge all vectors of a person together come last. Chance
     is that of all rows, so that the finding names the same attackers.
     """
     result, chance = list(rows), chances(rows)
-    for place, figures in groups:
+    for place, (maps, curves) in groups:
         members = range(place.start, place.stop)
         ordered = [
             i
@@ -155,8 +148,8 @@ def order_by_strength(rows: Sequence[Evaluation], groups: Sequence[tuple[slice, 
             for i in _by_attacker(rows, [i for i in members if rows[i].about.pooled == pooled], chance)
         ]
         first, *rest = (rows[i] for i in ordered)
-        result[place] = [replace(first, maps=figures.maps, curves={**first.curves, **figures.curves}), *rest]
-    return result
+        result[place] = [replace(first, maps=maps, curves={**first.curves, **curves}), *rest]
+    return add_choice_flags(flag_rows(result), [place for place, _ in groups])
 
 
 def _by_attacker(rows: Sequence[Evaluation], numbers: Sequence[int], chance: Sequence[Chance]) -> list[int]:
@@ -177,14 +170,11 @@ def add_choice_flags(rows: Sequence[Evaluation], groups: Sequence[slice]) -> lis
     for place in groups:
         tested = [i for i in range(place.start, place.stop) if rows[i].about.development is not None]
         for i in tested:
-            same = [j for j in tested if _same_target(rows[i], rows[j])]
+            of_class, pooled = rows[i].about.of_class, rows[i].about.pooled
+            same = [j for j in tested if (rows[j].about.of_class, rows[j].about.pooled) == (of_class, pooled)]
             if rows[i].labels["attacker"] != rows[same[0]].labels["attacker"]:
                 continue
             better = clearly_stronger_row(rows, i, same, "d_ece", chance)
             if better is not None:
                 result[i] = rows[i].with_flags(flag("headline-beaten", better=rows[better].labels["attacker"]))
     return result
-
-
-def _same_target(row: Evaluation, other: Evaluation) -> bool:
-    return row.about.of_class == other.about.of_class and row.about.pooled == other.about.pooled

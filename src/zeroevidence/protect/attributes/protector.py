@@ -102,8 +102,32 @@ _LARGEST = 1e100  # squares of larger entries, and sums of them, may overflow
 _NOISE, _CENTRE, _WHITENING = "noise.root", "rotation.centre", "rotation.whitening"
 
 
+class LabelledTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """A transformer that is fitted to vectors and labels; messages of scikit-learn's checks are for users too."""
+
+    def _labelled(self, X: Any, y: Any, **options: Any) -> Any:
+        """Return vectors and labels, checked."""
+        if y is None:
+            raise InputError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None; expected the attribute to "
+                "conceal, one label per row"
+            )
+        return self._validated(X, y, **options)
+
+    def _validated(self, *data: Any, **options: Any) -> Any:
+        try:
+            return validate_data(self, *data, dtype=np.float64, **options)
+        except ValueError as error:
+            raise InputError(str(error)) from None
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+
 @dataclass(kw_only=True, eq=False, repr=False)
-class EmbeddingProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
+class EmbeddingProtector(LabelledTransformer, ABC):
     """A transformer that removes the evidence about an attribute from embeddings.
 
     `fit` takes vectors and one label for each. With `speakers`, every speaker has the same weight however many vectors
@@ -250,12 +274,7 @@ class EmbeddingProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, 
     def _training(self, X: Any, y: Any, speakers: Any, keep: Any = None) -> LabelledVectors:
         """Check training data, and compute the shape of the noise."""
         check_noise(self.noise_shape, self.noise)
-        if y is None:
-            raise InputError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None; expected the attribute to "
-                "conceal, one label per row"
-            )
-        X, y = self._validated(X, y, ensure_min_samples=2, ensure_min_features=2)
+        X, y = self._labelled(X, y, ensure_min_samples=2, ensure_min_features=2)
         largest = float(np.abs(X).max())
         if largest > _LARGEST:
             raise InputError(f"vectors: entries as large as {largest:.3g} cannot be squared; scale the vectors first")
@@ -307,13 +326,6 @@ class EmbeddingProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, 
         x: FloatArray = self._validated(X, reset=False)
         return x
 
-    def _validated(self, *data: Any, **options: Any) -> Any:
-        """Run scikit-learn's checks, whose messages are for users too."""
-        try:
-            return validate_data(self, *data, dtype=np.float64, **options)
-        except ValueError as error:
-            raise InputError(str(error)) from None
-
     def _finite(self, what: str, function: Callable[[FloatArray], FloatArray], x: FloatArray) -> FloatArray:
         """Return what a function gives for vectors, if all of it is finite."""
         with np.errstate(over="ignore", invalid="ignore"):
@@ -325,11 +337,6 @@ class EmbeddingProtector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, 
                 f"{np.abs(x).max():.3g}) is too far from what the protector was fitted on"
             )
         return result
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        return tags
 
 
 def _labels(name: str, values: Any, rows: int) -> tuple[StrArray, IntArray]:
