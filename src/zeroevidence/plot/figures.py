@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -216,45 +215,23 @@ _Writer = Callable[[float], float]
 _Drawn = tuple[str, str, bool, FloatArray, FloatArray]  # name, colour, whether in steps, and values
 
 
-@dataclass(frozen=True, slots=True)
-class ReadableCurve:
-    """One curve: where its points lie, and their values as they are written."""
+def readable_panels(figure: Figure, kind: str) -> list[dict[str, Any]]:
+    """Panels with curves of a figure that was drawn, as a page reads them off; axes that share a place are one panel.
 
-    name: str
-    colour: str
-    step: bool
-    px: tuple[float, ...]
-    py: tuple[float, ...]
-    x: tuple[float, ...]
-    y: tuple[float, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Panel:
-    """One pair of axes: left, top, right and bottom in units of the view box, titles, and curves."""
-
-    box: tuple[float, float, float, float]
-    x: str
-    y: str
-    lines: tuple[ReadableCurve, ...]
-
-
-def readable_panels(figure: Figure, kind: str) -> list[Panel]:
-    """Panels with curves of a figure that was drawn; axes that share a place are one panel."""
-    panels: list[Panel] = []
+    A panel has its `box` (left, top, right and bottom in units of the view box), the titles `x` and `y` of its axes,
+    and `lines`: of each curve its name and colour, whether it goes in steps, where its points lie (`px`, `py`), and
+    their values as they are written.
+    """
+    panels: dict[tuple[float, ...], dict[str, Any]] = {}
     named = _names(figure)
     for ax in figure.axes:
-        lines = tuple(_lines(ax, kind, named, figure))
-        if not lines:
-            continue
-        box = _box(ax, figure)
-        for number, other in enumerate(panels):
-            if other.box == box:
-                panels[number] = Panel(box, other.x or ax.get_xlabel(), "", (*other.lines, *lines))
-                break
-        else:
-            panels.append(Panel(box, ax.get_xlabel(), ax.get_ylabel(), lines))
-    return panels
+        lines, box = _lines(ax, kind, named, figure), _box(ax, figure)
+        if lines and box in panels:
+            before = panels[box]
+            panels[box] = {"box": box, "x": before["x"] or ax.get_xlabel(), "y": "", "lines": before["lines"] + lines}
+        elif lines:
+            panels[box] = {"box": box, "x": ax.get_xlabel(), "y": ax.get_ylabel(), "lines": lines}
+    return list(panels.values())
 
 
 def _names(figure: Figure) -> dict[str, str]:
@@ -281,7 +258,7 @@ def _box(ax: Axes, figure: Figure) -> tuple[float, float, float, float]:
     return round(left, 1), round(top, 1), round(right, 1), round(bottom, 1)
 
 
-def _lines(ax: Axes, kind: str, named: dict[str, str], figure: Figure) -> list[ReadableCurve]:
+def _lines(ax: Axes, kind: str, named: dict[str, str], figure: Figure) -> list[dict[str, Any]]:
     from matplotlib.colors import to_hex
     from matplotlib.container import BarContainer
     from matplotlib.patches import StepPatch
@@ -311,7 +288,7 @@ def _lines(ax: Axes, kind: str, named: dict[str, str], figure: Figure) -> list[R
     return [line for line in lines if line is not None]
 
 
-def _line(curve: _Drawn, ax: Axes, figure: Figure, writers: tuple[_Writer, _Writer]) -> ReadableCurve | None:
+def _line(curve: _Drawn, ax: Axes, figure: Figure, writers: tuple[_Writer, _Writer]) -> dict[str, Any] | None:
     name, colour, step, x, y = curve
     keep = np.flatnonzero(np.isfinite(x) & np.isfinite(y))
     if len(keep) > _POINTS:
@@ -324,19 +301,15 @@ def _line(curve: _Drawn, ax: Axes, figure: Figure, writers: tuple[_Writer, _Writ
     if np.count_nonzero(inside) < 2:
         return None
     keep = keep[inside]
-    return ReadableCurve(
-        name,
-        colour,
-        step,
-        _rounded(px[inside]),
-        _rounded(py[inside]),
-        tuple(writers[0](v) for v in x[keep].tolist()),
-        tuple(writers[1](v) for v in y[keep].tolist()),
-    )
-
-
-def _rounded(values: FloatArray) -> tuple[float, ...]:
-    return tuple(round(v, 1) for v in values.tolist())
+    places = {"px": px[inside], "py": py[inside]}
+    return {
+        "name": name,
+        "colour": colour,
+        "step": step,
+        **{place: [round(value, 1) for value in values.tolist()] for place, values in places.items()},
+        "x": list(map(writers[0], x[keep].tolist())),
+        "y": list(map(writers[1], y[keep].tolist())),
+    }
 
 
 def _writer(axis: Any, kind: str) -> _Writer:

@@ -4,25 +4,26 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import chain
 from typing import Any
 
 from zeroevidence.data.files import reading_file
 from zeroevidence.data.json_values import plain, read_json, typed
 from zeroevidence.errors import InputError
-from zeroevidence.evaluation.comparison import COUNTING, Comparison, PairwiseDifference, RankedSystem, Sources
+from zeroevidence.evaluation.comparison import COUNTING, Comparison, Sources
 from zeroevidence.evaluation.rows.measure_result import Column
 from zeroevidence.measure.measures import MEASURES
 from zeroevidence.report import check_format
 from zeroevidence.report.layout import heading, interval, interval_title, number
-from zeroevidence.report.table import Cell, Table, Tables, label_columns, names_column, numbers_column, p_cell
+from zeroevidence.report.table import Cell, Content, Table, Tables, label_columns, names_column, numbers_column, p_cell
 from zeroevidence.report.verdict.others import comparison_sentence
 from zeroevidence.report.verdict.phrases import unbroken
 from zeroevidence.report.writers import to_csv, write_tables
 from zeroevidence.uncertainty.level import alpha, percent
 
 SCHEMA = "zeroevidence/comparison/2"
+_SOURCES = ("people", "trainings")  # of spread
 _GROUPS = "Systems of one group are not told apart by these trials; group 1 discloses least."
 _UNPAIRED = (
     "The trials are not paired: these results name no trials, or are files, which hold no values without single "
@@ -125,83 +126,84 @@ def _two_systems_table(comparisons: Sequence[Comparison]) -> Table:
             [Cell(pair.difference.value, unit, pair.difference.low, pair.difference.high) for pair, unit in pairs],
         ),
         (numbers_column("p"), [p_cell(pair.p_holm) for pair, _ in pairs]),
-        (_seen_column(comparisons[0]), [Cell(pair.difference.detectable, unit) for pair, unit in pairs]),
+        (_columns(comparisons[0])["seen"], [Cell(pair.difference.detectable, unit) for pair, unit in pairs]),
     )
-
-
-def _seen_column(comparison: Comparison) -> Column:
-    seen = f"seen in {percent(comparison.power)}"
-    return numbers_column(seen, "the true difference that would be found so often")
 
 
 def _tables(comparison: Comparison) -> tuple[Table, Table]:
     """The ranking, and the differences of all pairs."""
-    title, ranking, pairs = comparison_title(comparison), comparison.ranking, comparison.pairs
-    trained = _several_trainings(comparison)
-    (value, ends), (difference, difference_ends, *tests) = _value_columns(comparison), _difference_columns(comparison)
-    ranked = Table.of(
-        (names_column("group"), [system.group for system in ranking]),
-        (names_column("system"), [system.system for system in ranking]),
-        *([(numbers_column("trainings"), [system.runs for system in ranking])] if trained else []),
-        value,
-        ends,
-        *(_error_columns(comparison, ranking) if trained else []),
-        title=title,
+    title, columns = comparison_title(comparison), _columns(comparison)
+    names = tuple(map(names_column, ("group", "system", "A", "B")))
+    errors = tuple(columns[f"se {source}"] for source in _SOURCES) if _several_trainings(comparison) else ()
+    ranking = Table.of_records(
+        _ranking_records(comparison),
+        (*names[:2], numbers_column("trainings"), columns["value"], columns["interval"], *errors),
     )
-    differing = Table.of(
-        (names_column("A"), [pair.first for pair in pairs]),
-        (names_column("B"), [pair.second for pair in pairs]),
-        (numbers_column("A - B"), difference[1]),
-        difference_ends,
-        *tests,
-        *(_error_columns(comparison, pairs) if trained else []),
-        title=f"{title}: differences",
+    pairs = Table.of_records(
+        _pair_records(comparison),
+        (*names[2:], columns["A - B"], columns["ends"], columns["p"], columns["seen"], *errors),
     )
-    return ranked, differing
+    return replace(ranking, title=title), replace(pairs, title=f"{title}: differences")
 
 
-def _value_columns(comparison: Comparison) -> list[tuple[Column, list[Cell]]]:
-    """The values of systems and their intervals."""
-    measure, ranking = MEASURES[comparison.measure], comparison.ranking
-    return [
-        (numbers_column("value", measure.meaning), [Cell(system.value, measure.unit) for system in ranking]),
-        (
-            numbers_column(interval_title(comparison.level)),
-            [Cell(interval(system.low, system.high, measure.unit)) for system in ranking],
-        ),
-    ]
-
-
-def _difference_columns(comparison: Comparison) -> list[tuple[Column, list[Cell]]]:
-    """The differences of pairs, their intervals, p-values, and what difference would be seen."""
-    unit, pairs = MEASURES[comparison.measure].unit, comparison.pairs
+def _columns(comparison: Comparison) -> dict[str, Column]:
+    """The columns of numbers, by the names of their contents."""
     corrected = "Holm-corrected for the number of pairs"
-    ends = numbers_column(interval_title(comparison.level))
-    if len(pairs) > 1:  # each is of the level at which Holm's procedure tests it
-        ends = numbers_column("interval", f"{corrected}: excludes 0 where p is small enough")
-    return [
-        (numbers_column("value"), [Cell(pair.difference.value, unit) for pair in pairs]),
-        (ends, [Cell(interval(pair.difference.low, pair.difference.high, unit)) for pair in pairs]),
-        (numbers_column("p", corrected), [p_cell(pair.p_holm) for pair in pairs]),
-        (_seen_column(comparison), [Cell(pair.difference.detectable, unit) for pair in pairs]),
-    ]
+    level, seen = interval_title(comparison.level), f"seen in {percent(comparison.power)}"
+    ends = Column("ends", level)
+    if len(comparison.pairs) > 1:  # each is of the level at which Holm's procedure tests it
+        ends = Column("ends", "interval", description=f"{corrected}: excludes 0 where p is small enough")
+    columns = (
+        numbers_column("value", MEASURES[comparison.measure].meaning),
+        Column("interval", level),
+        numbers_column("A - B"),
+        ends,
+        numbers_column("p", corrected),
+        Column("seen", seen, description="the true difference that would be found so often"),
+        *(numbers_column(f"se {source}") for source in _SOURCES),
+    )
+    return {column.name: column for column in columns}
 
 
-def _error_columns(
-    comparison: Comparison, lines: Sequence[RankedSystem | PairwiseDifference]
-) -> list[tuple[Column, list[Cell]]]:
-    """Both standard errors, the larger one marked."""
+def _ranking_records(comparison: Comparison) -> list[dict[str, Content]]:
     unit = MEASURES[comparison.measure].unit
-
-    def error(sources: Sources | None, source: str) -> Cell:
-        if sources is None:
-            return Cell()
-        return Cell(number(getattr(sources, source), unit) + ("*" if source == sources.mostly else ""))
-
+    trained = _several_trainings(comparison)
     return [
-        (numbers_column(f"se {source}"), [error(line.sources, source) for line in lines])
-        for source in ("people", "trainings")
+        {
+            "group": system.group,
+            "system": system.system,
+            **({"trainings": system.runs} if trained else {}),
+            "value": Cell(system.value, unit),
+            "interval": interval(system.low, system.high, unit),
+            **_errors(system.sources, unit),
+        }
+        for system in comparison.ranking
     ]
+
+
+def _pair_records(comparison: Comparison) -> list[dict[str, Content]]:
+    unit = MEASURES[comparison.measure].unit
+    return [
+        {
+            "A": pair.first,
+            "B": pair.second,
+            "pair": f"{pair.first} − {pair.second}",
+            "A - B": Cell(pair.difference.value, unit),
+            "ends": interval(pair.difference.low, pair.difference.high, unit),
+            "p": p_cell(pair.p_holm),
+            "seen": Cell(pair.difference.detectable, unit),
+            **_errors(pair.sources, unit),
+        }
+        for pair in comparison.pairs
+    ]
+
+
+def _errors(sources: Sources | None, unit: str) -> dict[str, Content]:
+    """Both standard errors, the larger one marked."""
+    if sources is None:
+        return {}
+    marks = {source: "*" if source == sources.mostly else "" for source in _SOURCES}
+    return {f"se {source}": number(getattr(sources, source), unit) + mark for source, mark in marks.items()}
 
 
 def _records(comparisons: Sequence[Comparison]) -> list[dict[str, object]]:
@@ -275,17 +277,18 @@ def _check(comparison: Comparison, where: str) -> None:
 
 def comparison_tables(comparison: Comparison) -> dict[str, Any]:
     """Title, ranking and pairwise differences of one measure, for a page."""
-    ranking, pairs = comparison.ranking, comparison.pairs
+    columns = _columns(comparison)
+    ranking = (names_column("system"), numbers_column("group"), columns["value"], columns["interval"])
+    pairs = (
+        Column("pair", "difference", "text"),
+        Column("A - B", "value"),
+        columns["ends"],
+        columns["p"],
+        columns["seen"],
+    )
     return {
         "title": comparison_title(comparison),
         "sentence": unbroken(comparison_sentence(comparison)),
-        "ranking": Table.of(
-            (names_column("system"), [system.system for system in ranking]),
-            (numbers_column("group"), [system.group for system in ranking]),
-            *_value_columns(comparison),
-        ),
-        "pairs": Table.of(
-            (names_column("difference"), [f"{pair.first} − {pair.second}" for pair in pairs]),
-            *_difference_columns(comparison),
-        ),
+        "ranking": Table.of_records(_ranking_records(comparison), ranking),
+        "pairs": Table.of_records(_pair_records(comparison), pairs),
     }

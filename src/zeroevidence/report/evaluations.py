@@ -30,6 +30,7 @@ from zeroevidence.report.people import RECORDINGS_NOTE, several_recordings_table
 from zeroevidence.report.table import (
     Block,
     Cell,
+    Content,
     Table,
     Tables,
     estimate_cell,
@@ -49,6 +50,19 @@ from zeroevidence.uncertainty.level import percent
 LONG = 8  # rows from which a text shows fewer measures, and a table for LaTeX has a part for each attacker
 _USUAL = {"text": 6, "md": 6, "latex": 4}  # measures unless some are named: what a page has room for
 _PAGE = 20  # rows of two lines that a page has room for
+_EFFORT = (
+    names_column("attacker"),
+    names_column("encoder", "Network that turns speech into embeddings"),
+    names_column("back-end", "How embeddings are compared"),
+    numbers_column("people", "Training people"),
+    numbers_column("settings", "Settings tried, of which the best on development people was taken"),
+    numbers_column("epochs", "Passes of the encoder's training over anonymised recordings"),
+    numbers_column("recordings", "Recordings in each pass"),
+    numbers_column("runs", "How often the anonymiser was run on the speech to train on and to enrol"),
+    numbers_column(
+        "development", "Disclosure by development people; the attacker that counts is chosen by this", unit="bit"
+    ),
+)
 
 
 def evaluations_to_csv(rows: Sequence[Evaluation], measures: Sequence[str] | None, *, estimate: bool) -> str:
@@ -357,46 +371,24 @@ def effort_table(rows: Sequence[Evaluation], further: frozenset[int] = frozenset
     places = [i for i, row in enumerate(rows) if row.about.spent is not None]
     if not places:
         return None
-    trained = [rows[i] for i in places]
-    efforts = [row.about.spent for row in trained]
-    threats = [row.about.threat for row in trained]
-    runs = [
-        effort.draws.runs if threat is not None and threat.enrolment == "anonymised" else None
-        for effort, threat in zip(efforts, threats, strict=True)
-    ]
-    table = Table.of(
-        (names_column("attacker"), ["" if threat is None else threat.name for threat in threats]),
-        (
-            names_column("encoder", "Network that turns speech into embeddings"),
-            [row.labels.get("encoder", "") for row in trained],
-        ),
-        (names_column("back-end", "How embeddings are compared"), [row.labels.get("backend", "") for row in trained]),
-        (numbers_column("people", "Training people"), [effort.people for effort in efforts]),
-        (
-            numbers_column("settings", "Settings tried, of which the best on development people was taken"),
-            [effort.settings for effort in efforts],
-        ),
-        (
-            numbers_column("epochs", "Passes of the encoder's training over anonymised recordings"),
-            [effort.epochs or None for effort in efforts],
-        ),
-        (
-            numbers_column("recordings", "Recordings in each pass"),
-            [effort.recordings if effort.epochs else None for effort in efforts],
-        ),
-        (numbers_column("runs", "How often the anonymiser was run on the speech to train on and to enrol"), runs),
-        (
-            numbers_column(
-                "development",
-                "Disclosure by development people; the attacker that counts is chosen by this",
-                unit="bit",
-            ),
-            [Cell(row.about.development, format=".2f") for row in trained],
-        ),
-        (
-            measure_column("alid", description=MEASURES["alid"].meaning),
-            [result_cell(row.metrics.get("alid")) for row in trained],
-        ),
-        numbers=[place + 1 for place in places],
-    )
-    return replace(table, further=frozenset(places.index(i) for i in further if i in places))
+    alid = measure_column("alid", description=MEASURES["alid"].meaning)
+    table = Table.of_records([_effort_record(rows[i]) for i in places], (*_EFFORT, alid))
+    hidden = frozenset(places.index(i) for i in further if i in places)
+    return replace(table, numbers=tuple(place + 1 for place in places), further=hidden)
+
+
+def _effort_record(row: Evaluation) -> dict[str, Content]:
+    effort, threat = row.about.spent, row.about.threat
+    assert effort is not None
+    return {
+        "attacker": "" if threat is None else threat.name,
+        "encoder": row.labels.get("encoder", ""),
+        "back-end": row.labels.get("backend", ""),
+        "people": effort.people,
+        "settings": effort.settings,
+        "epochs": effort.epochs or None,
+        "recordings": effort.recordings if effort.epochs else None,
+        "runs": effort.draws.runs if threat is not None and threat.enrolment == "anonymised" else None,
+        "development": Cell(row.about.development, format=".2f"),
+        "alid": result_cell(row.metrics.get("alid")),
+    }

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ from zeroevidence.evaluation.finding.chance import row_chosen_on_development, sa
 from zeroevidence.forking import Each, cores
 from zeroevidence.plot import KINDS, available, draw
 from zeroevidence.plot.canvas import file_bytes, prepare_drawing, style, svg_text
-from zeroevidence.plot.figures import Panel, ReadableCurve, readable_panels
+from zeroevidence.plot.figures import readable_panels
 from zeroevidence.plot.rows import row_names
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class ReportFigure:
 
 def draw_figures(
     finding: Finding, *, hide: bool = False, each: Each = map
-) -> tuple[list[ReportFigure], dict[str, list[Panel]]]:
+) -> tuple[list[ReportFigure], dict[str, list[dict[str, Any]]]]:
     """Draw every figure that these results allow; return them with the curves of those that can be read off.
 
     `each` applies a function to every figure, as `map` does.
@@ -131,7 +131,7 @@ def _drawable(row: Evaluation) -> Evaluation:
     return replace(row, replicates=None, scores=None)
 
 
-def _figure(job: FigureJob) -> tuple[ReportFigure, list[Panel]]:
+def _figure(job: FigureJob) -> tuple[ReportFigure, list[dict[str, Any]]]:
     from markupsafe import Markup
 
     kind = KINDS[job.kind]
@@ -226,27 +226,6 @@ def _chosen(finding: Finding) -> list[Evaluation]:
     return [rows[i] for i in sorted(first)]
 
 
-def plain_panels(readoff: dict[str, list[Panel]]) -> dict[str, Any]:
-    """The curves as plain values."""
-    return {
-        name: [_plain(panel) | {"lines": list(map(_plain, panel.lines))} for panel in panels]
-        for name, panels in readoff.items()
-    }
-
-
-def _plain(record: Panel | ReadableCurve) -> dict[str, Any]:
-    """The fields of a panel or curve; `asdict` would look at every number."""
-    return {field.name: getattr(record, field.name) for field in fields(record)}
-
-
-@dataclass(frozen=True, slots=True)
-class FigureFile:
-    """One figure: the name of its kind, and the content of a file in each format."""
-
-    kind: str
-    content: dict[str, bytes]
-
-
 @dataclass(frozen=True, slots=True)
 class VerdictPicture:
     """The picture beside a verdict: `svg` is markup of ours, everything else is text."""
@@ -264,8 +243,8 @@ def figure_titles(rows: Sequence[Evaluation]) -> dict[str, str]:
 
 def draw_files(
     rows: Sequence[Evaluation], formats: Sequence[str], *, kinds: Sequence[str] | None = None, each: Each = map
-) -> list[FigureFile]:
-    """Return figures of the report on these rows as files.
+) -> dict[str, dict[str, bytes]]:
+    """Return figures of the report on these rows by kind: the content of a file in each format.
 
     Parameters
     ----------
@@ -279,16 +258,17 @@ def draw_files(
         Applies a function to every figure, as `map` does.
     """
     jobs = [job for job in _jobs(rows) if kinds is None or job.kind in kinds]
-    return list(each(partial(_files, formats=tuple(formats)), jobs))
+    contents = each(partial(_file_contents, formats=tuple(formats)), jobs)
+    return {job.kind: content for job, content in zip(jobs, contents, strict=True)}
 
 
 def _jobs(rows: Sequence[Evaluation]) -> list[FigureJob]:
     return figure_jobs(findings(rows)[0]) if rows else []
 
 
-def _files(job: FigureJob, formats: tuple[str, ...]) -> FigureFile:
+def _file_contents(job: FigureJob, formats: tuple[str, ...]) -> dict[str, bytes]:
     figure = job.draw()
-    return FigureFile(job.kind, {format: file_bytes(figure, format) for format in formats})
+    return {format: file_bytes(figure, format) for format in formats}
 
 
 def verdict_picture(rows: Sequence[Evaluation], name: str) -> VerdictPicture | None:

@@ -26,7 +26,7 @@ from zeroevidence.protect.release import shown_fields
 from zeroevidence.report.bibliography import references
 from zeroevidence.report.comparisons import comparison_notes, comparison_tables
 from zeroevidence.report.evaluations import effort_table, listed_table
-from zeroevidence.report.figures import PICTURE, draw_figures, plain_panels
+from zeroevidence.report.figures import PICTURE, draw_figures
 from zeroevidence.report.inputs import Card, ReportInputs, ReportOptions
 from zeroevidence.report.layout import common_level, interval_title, label_text, raised_flags
 from zeroevidence.report.numbers import REPORT_COLUMNS, describe_methods, headline_numbers, report_measures
@@ -185,7 +185,7 @@ def _results(finding: Finding | None, measures: Sequence[str], options: ReportOp
         "shared_labels": shared_labels,
         "figures": [figure for figure in figures if figure is not picture],
         "picture": picture,
-        "readoff": markup(_json(plain_panels(curves))) if curves else "",
+        "readoff": markup(_json(curves)) if curves else "",
     }
 
 

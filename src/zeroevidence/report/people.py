@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from itertools import repeat
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from math import isnan, nan
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from zeroevidence.data.writing import write_atomically
 from zeroevidence.errors import UsageError
@@ -15,12 +15,11 @@ from zeroevidence.evaluation.finding.chance import PEOPLE_LABELS
 from zeroevidence.evaluation.people import hubs, people_differ, speaker_columns
 from zeroevidence.evaluation.resampling import SHOWN
 from zeroevidence.evaluation.rows.evaluation import used_labels
-from zeroevidence.evaluation.rows.measure_result import Column
 from zeroevidence.measure.measures import MEASURES
 from zeroevidence.measure.pairs.zebra import tag_of
 from zeroevidence.plot.rows import row_names
 from zeroevidence.report.layout import p_text, row_labels, row_numbers
-from zeroevidence.report.table import Cell, Table, label_columns, measure_column, names_column, numbers_column
+from zeroevidence.report.table import Cell, Content, Table, label_columns, measure_column, names_column, numbers_column
 from zeroevidence.uncertainty.level import alpha
 
 if TYPE_CHECKING:
@@ -32,7 +31,29 @@ _DIFFER = {
     "alid": "what a trial discloses (deviation between people {deviation:.2f} bit)",
     "eer": "how many others pass for them (deviation between people {percent:.1f} %)",
 }
+_PERSON = (
+    names_column("person"),
+    names_column("system"),
+    numbers_column("recordings", "Recordings of this person that the attacker heard"),
+    numbers_column("named", "Share of them in which this person scored above everybody else", unit="%"),
+    numbers_column("falsely", "Share of other people's recordings that were attributed to this person", unit="%"),
+    numbers_column("mean", "What one recording discloses on average", unit="bit"),
+    numbers_column(
+        "largest", "What the most disclosing recording discloses; each bit doubles the attacker's odds", unit="bit"
+    ),
+    numbers_column(
+        "worst case",
+        "Strongest evidence in any comparison with this person, for or against, as a power of ten, and its tag",
+        unit="log10 LR",
+    ),
+)
 _RECORDINGS = ("top1", "alid")  # measures of attackers who hold several recordings
+_RECORDING_COLUMNS = (
+    names_column("system"),
+    numbers_column("recordings", "Recordings of one person that the attacker holds"),
+    numbers_column("people", "People who have as many; of the others all recordings are used"),
+    numbers_column("worth as", "As many independent recordings would be worth the same"),
+)
 _RECORDINGS_TITLE = "Several recordings of one person"
 RECORDINGS_NOTE = (
     "Recordings of one person have much in common, so the scores of several are added with less weight; how much less "
@@ -106,68 +127,6 @@ def differing_lines(rows: Sequence[Evaluation]) -> list[str]:
     return lines
 
 
-class _Person(NamedTuple):
-    """What one row says of one person; numbers that it does not have are NaN."""
-
-    name: str
-    system: str
-    trials: int
-    linked: float
-    falsely: float
-    is_hub: bool
-    mean: float
-    largest: float
-    worst_case: float
-
-    @property
-    def sort_key(self) -> tuple[float, float, float]:
-        """Exposure beyond the rate at which the name comes up falsely; the most exposed first."""
-        exposure = self.linked if isnan(self.falsely) else self.linked - self.falsely
-        return -exposure, -self.mean, -self.largest
-
-
-def _cell(value: float, unit: str = "", format: str = ".2f", note: str = "") -> Cell:
-    return Cell(None if isnan(value) else value, unit, format=format, note=note)
-
-
-_PERSON_COLUMNS: tuple[tuple[Column, Callable[[_Person], Cell]], ...] = (
-    (names_column("person"), lambda person: Cell(person.name)),
-    (names_column("system"), lambda person: Cell(person.system)),
-    (
-        numbers_column("recordings", "Recordings of this person that the attacker heard"),
-        lambda person: Cell(person.trials),
-    ),
-    (
-        numbers_column("named", "Share of them in which this person scored above everybody else", unit="%"),
-        lambda person: _cell(person.linked, "rate", ".0f"),
-    ),
-    (
-        numbers_column("falsely", "Share of other people's recordings that were attributed to this person", unit="%"),
-        lambda person: _cell(person.falsely, "rate", ".0f", "comes up for everybody" if person.is_hub else ""),
-    ),
-    (
-        numbers_column("mean", "What one recording discloses on average", unit="bit"),
-        lambda person: _cell(person.mean),
-    ),
-    (
-        numbers_column(
-            "largest", "What the most disclosing recording discloses; each bit doubles the attacker's odds", unit="bit"
-        ),
-        lambda person: _cell(person.largest),
-    ),
-    (
-        numbers_column(
-            "worst case",
-            "Strongest evidence in any comparison with this person, for or against, as a power of ten, and its tag",
-            unit="log10 LR",
-        ),
-        lambda person: (
-            Cell() if isnan(person.worst_case) else _cell(person.worst_case, note=f"tag {tag_of(person.worst_case)}")
-        ),
-    ),
-)
-
-
 def people_table(finding: Finding) -> tuple[Table | None, int]:
     """The people most at risk from the strongest attacker on each system, and how many are not shown.
 
@@ -177,37 +136,39 @@ def people_table(finding: Finding) -> tuple[Table | None, int]:
     chosen = [i for i in finding.by_system if rows[i].people is not None] if finding.question == "identity" else []
     if not chosen and finding.question == "identity":
         chosen = [i for i, row in enumerate(rows) if row.people is not None and row.about.role != "utility"][:1]
-    everybody = sorted((person for i in chosen for person in _people(rows[i])), key=lambda person: person.sort_key)
-    shown = everybody[:MOST_PEOPLE]
-    if not shown:
+    lines = [line for i in chosen for line in _person_records(rows[i], named=len(chosen) > 1)]
+    if not lines:
         return None, 0
-    columns = [(column, list(map(cell_of, shown))) for column, cell_of in _PERSON_COLUMNS]
-    table = Table.of(
-        *(
-            (column, cells)
-            for column, cells in columns
-            if any(cell.value is not None for cell in cells) and (column.name != "system" or len(chosen) > 1)
-        )
-    )
-    return table, len(everybody) - len(shown)
+    lines.sort(key=lambda line: line[0])
+    shown = [record for _, record in lines[:MOST_PEOPLE]]
+    return Table.of_records(shown, _PERSON), len(lines) - len(shown)
 
 
-def _people(row: Evaluation) -> Iterator[_Person]:
+def _person_records(row: Evaluation, *, named: bool) -> Iterator[tuple[tuple[float, ...], dict[str, Content]]]:
+    """A record of each person, with the system where it is `named`.
+
+    Its sort key is the exposure beyond the rate at which the name comes up falsely.
+    """
     people = row.people
     assert people is not None
-    unknown = (nan,) * len(people.speaker)
-    return map(
-        _Person,
-        people.speaker,
-        repeat(_system_name(row)),
-        people.trials,
-        people.linked,
-        people.falsely or unknown,
-        hubs(people, row.counts.get("identities", len(people.speaker))),
-        people.alid,
-        people.lid_max,
-        people.worst_case or unknown,
-    )
+    is_hub = hubs(people, row.counts.get("identities", len(people.speaker)))
+    for place, speaker in enumerate(people.speaker):
+        linked, mean, largest = people.linked[place], people.alid[place], people.lid_max[place]
+        falsely = nan if people.falsely is None else people.falsely[place]
+        record: dict[str, Content] = {"person": speaker, "recordings": people.trials[place]}
+        record |= {"system": _system_name(row)} if named else {}
+        record |= {"named": _cell(linked, "rate", ".0f"), "mean": _cell(mean), "largest": _cell(largest)}
+        if people.falsely is not None:
+            record["falsely"] = _cell(falsely, "rate", ".0f", "comes up for everybody" if is_hub[place] else "")
+        if people.worst_case is not None:
+            strength = people.worst_case[place]
+            record["worst case"] = Cell() if isnan(strength) else _cell(strength, note=f"tag {tag_of(strength)}")
+        exposure = linked if isnan(falsely) else linked - falsely
+        yield (-exposure, -mean, -largest), record
+
+
+def _cell(value: float, unit: str = "", format: str = ".2f", note: str = "") -> Cell:
+    return Cell(None if isnan(value) else value, unit, format=format, note=note)
 
 
 def _system_name(row: Evaluation) -> str:
@@ -275,32 +236,22 @@ def _strongest(rows: Sequence[Evaluation]) -> list[int]:
 
 def recordings_table(finding: Finding) -> Table | None:
     """A line for each number of recordings, of the strongest attacker on each system and of the control."""
-    rows = finding.rows
     chosen = finding.by_system or (finding.strongest,) if finding.question == "identity" else ()
     chosen = tuple(dict.fromkeys((*chosen, *([] if finding.control is None else [finding.control]))))
-    held = {i: _places_held(rows[i]) for i in chosen}
+    held = {i: _places_held(finding.rows[i]) for i in chosen}
     lines = [(i, k) for i, places in held.items() for k in places if len(places) > 1]
     if not lines:
         return None
-    people = [_of_recordings(rows[i], "people", k) for i, k in lines]
-    systems = [(names_column("system"), [_system_name(rows[i]) for i, _ in lines])] if len(chosen) > 1 else []
-    return Table.of(
-        *systems,
-        (numbers_column("recordings", "Recordings of one person that the attacker holds"), [k for _, k in lines]),
-        (numbers_column("people", "People who have as many; of the others all recordings are used"), people),
-        (
-            numbers_column("worth as", "As many independent recordings would be worth the same"),
-            [Cell(_of_recordings(rows[i], "worth", k), format=".1f") for i, k in lines],
-        ),
-        *(
-            (
-                measure_column(name, description=MEASURES[name].meaning),
-                [_with_recordings(rows[i], name, k) for i, k in lines],
-            )
-            for name in _RECORDINGS
-        ),
-        numbers=[i + 1 for i, _ in lines] if len(chosen) > 1 else (),
-    )
+    named, records = len(chosen) > 1, []
+    for i, k in lines:
+        row = finding.rows[i]
+        worth = Cell(_of_recordings(row, "worth", k), format=".1f")
+        record = {"recordings": k, "people": _of_recordings(row, "people", k), "worth as": worth}
+        record |= {name: _with_recordings(row, name, k) for name in _RECORDINGS}
+        records.append(record | ({"system": _system_name(row)} if named else {}))
+    measures = (measure_column(name, description=MEASURES[name].meaning) for name in _RECORDINGS)
+    table = Table.of_records(records, (*_RECORDING_COLUMNS, *measures))
+    return replace(table, numbers=tuple(i + 1 for i, _ in lines) if named else ())
 
 
 def untried_numbers(rows: Sequence[Evaluation]) -> str:

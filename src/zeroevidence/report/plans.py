@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Literal
 
 import numpy as np
 
 from zeroevidence import __version__
-from zeroevidence.evaluation.needed import Pilot, Plan, Requirement, Simulation
+from zeroevidence.evaluation.needed import Expected, Pilot, Plan, Requirement, Simulation
 from zeroevidence.evaluation.rows.flags import FEW_SPEAKERS
+from zeroevidence.evaluation.rows.measure_result import Column
 from zeroevidence.evaluation.simulated import Scenario
 from zeroevidence.measure.measures import MEASURES
 from zeroevidence.report import check_format
 from zeroevidence.report.layout import heading, interval, interval_title, number, one_line, title
-from zeroevidence.report.table import Cell, Table, Tables, names_column, numbers_column
+from zeroevidence.report.table import Cell, Content, Table, Tables, names_column
 from zeroevidence.report.writers import to_csv, write_tables
 from zeroevidence.uncertainty.level import LEAST_PEOPLE, percent
 from zeroevidence.uncertainty.planning import MOST_PEOPLE, PeopleNeeded
@@ -63,32 +64,31 @@ def _document(plan: Plan) -> dict[str, object]:
 
 
 def _expected_table(plan: Plan) -> Table:
-    kind, results = _kind(plan), plan.expected
-    units = [MEASURES[expected.measure].unit for expected in results]
-    lines = list(zip(results, units, strict=True))
-    truth = {"pilot": "pilot", "simulation": "truth", "comparison": "difference"}[kind]
-    limits = [f"{_side(expected.measure, '≤', '≥')} {number(expected.limit, unit)}" for expected, unit in lines]
-    power = [_share(expected.power) for expected in results]
-    further = {
-        f"{percent(plan.level)} limit": (kind != "comparison", limits),
-        "power": (kind == "simulation", power),
-        "told apart": (kind == "comparison", power),
-        "shown": (
-            any(expected.bound is not None for expected in results),
-            [_share(expected.shown) for expected in results],
-        ),
+    kind = _kind(plan)
+    titles = {
+        "truth": {"pilot": "pilot", "simulation": "truth", "comparison": "difference"}[kind],
+        "interval": interval_title(plan.level),
+        "length": "length",
+        **({} if kind == "comparison" else {"limit": f"{percent(plan.level)} limit"}),
+        **({} if kind == "pilot" else {"power": "power" if kind == "simulation" else "told apart"}),
+        **({"shown": "shown"} if any(expected.bound is not None for expected in plan.expected) else {}),
     }
-    return Table.of(
-        (names_column("measure"), [heading(expected.measure) for expected in results]),
-        (numbers_column(truth), [Cell(expected.truth, unit) for expected, unit in lines]),
-        (
-            numbers_column(interval_title(plan.level)),
-            [interval(expected.low, expected.high, unit) for expected, unit in lines],
-        ),
-        (numbers_column("length"), [Cell(expected.length, unit) for expected, unit in lines]),
-        *((numbers_column(name), texts) for name, (is_shown, texts) in further.items() if is_shown),
-        title=f"To expect from {_assumption(plan)}",
-    )
+    columns = (names_column("measure"), *(Column(name, title) for name, title in titles.items()))
+    table = Table.of_records(list(map(_expected_record, plan.expected)), columns)
+    return replace(table, title=f"To expect from {_assumption(plan)}")
+
+
+def _expected_record(expected: Expected) -> dict[str, Content]:
+    unit = MEASURES[expected.measure].unit
+    return {
+        "measure": heading(expected.measure),
+        "truth": Cell(expected.truth, unit),
+        "interval": interval(expected.low, expected.high, unit),
+        "length": Cell(expected.length, unit),
+        "limit": f"{_side(expected.measure, '≤', '≥')} {number(expected.limit, unit)}",
+        "power": _share(expected.power),
+        "shown": _share(expected.shown),
+    }
 
 
 def _assumption(plan: Plan) -> str:

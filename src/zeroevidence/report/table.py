@@ -118,11 +118,12 @@ class Table:
         return cls(tuple(column for column, _ in columns), rows, title, tuple(numbers))
 
     @classmethod
-    def of_records(cls, records: Sequence[Mapping[str, Content]]) -> Table:
-        """Make a table with a column for each name that any of the records has."""
+    def of_records(cls, records: Sequence[Mapping[str, Content]], columns: Iterable[Column] = ()) -> Table:
+        """Make a table of records: those of the columns that any of them has, one for each name unless given."""
         names = dict.fromkeys(name for record in records for name in record)
-        rows = tuple(tuple(record.get(name) for name in names) for record in records)
-        return cls(tuple(numbers_column(name) for name in names), rows)
+        declared = tuple(columns) or map(numbers_column, names)
+        shown = tuple(column for column in declared if column.name in names or not records)
+        return cls(shown, tuple(tuple(record.get(column.name) for column in shown) for record in records))
 
     @property
     def n_names(self) -> int:

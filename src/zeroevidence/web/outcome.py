@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -15,7 +15,6 @@ from zeroevidence.evaluation.results import read_results, to_json
 from zeroevidence.plot.canvas import FORMATS
 from zeroevidence.report.document import document
 from zeroevidence.report.figures import (
-    FigureFile,
     VerdictPicture,
     draw_files,
     figure_processes,
@@ -148,15 +147,15 @@ def draw_file(home: Path, name: str) -> None:
         write_atomically(home / name, lambda path: _pack(figures, path))
         return
     kind, _, format = name.rpartition(".")
-    (figure,) = draw_files(rows, [format], kinds=[kind])
-    write_atomically(home / name, lambda path: path.write_bytes(figure.content[format]))
+    content = draw_files(rows, [format], kinds=[kind])[kind][format]
+    write_atomically(home / name, lambda path: path.write_bytes(content))
 
 
-def _pack(figures: Sequence[FigureFile], path: Path) -> None:
+def _pack(figures: Mapping[str, Mapping[str, bytes]], path: Path) -> None:
     with zipfile.ZipFile(path, "w") as archive:
-        for figure in figures:
-            for format, content in figure.content.items():
-                archive.writestr(f"{figure.kind}.{format}", content)
+        for kind, contents in figures.items():
+            for format, content in contents.items():
+                archive.writestr(f"{kind}.{format}", content)
 
 
 def _conclusions(findings: Findings, *, hide: bool) -> list[Conclusion]:
