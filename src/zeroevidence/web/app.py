@@ -25,7 +25,7 @@ from zeroevidence.web import MAX_BYTES, MOST_FILES, TIMEOUT
 from zeroevidence.web.forms import HOSTS, Guard, SentForm, receive_form
 from zeroevidence.web.jobs import JobQueue, ReportJob
 from zeroevidence.web.outcome import FIGURES, REPORT, RESULT
-from zeroevidence.web.request import FLAGS, MOST_PROBLEMS, JobRequest, Kind, ProblemList
+from zeroevidence.web.request import FLAGS, MOST_PROBLEMS, JobRequest, Kind
 
 _HERE = Path(__file__).parent / "templates"
 _SIDES = {"original": "original", "anonymised": "anonymised", "second": ""}  # of speech; the last is not needed
@@ -169,11 +169,8 @@ class _Page:
     async def job(self, request: Request) -> Response:
         """The progress, the problems, or links to the report."""
         job = self._job(request)
-        listed = job.problems() if job.state == "problems" else ProblemList()
-        facts: dict[str, Any] = {"problems": listed.problems, "count": listed.count, "most": MOST_PROBLEMS}
-        facts |= {"outcome": job.outcome() if job.state == "done" else None}
-        facts |= {"figures_file": FIGURES, "result": RESULT}
-        return self._render("job.html", title=job.title, job=job, **facts)
+        names = {"figures_file": FIGURES, "result": RESULT, "most": MOST_PROBLEMS}
+        return self._render("job.html", title=job.title, job=job, **names)
 
     async def state(self, request: Request) -> Response:
         """Progress for the script of the page."""

@@ -284,10 +284,14 @@ def audit_embeddings(request: JobRequest, home: Path, run: Run) -> Findings:
     audits = []
     for name, files, embeddings in zip(names, request.systems, systems, strict=True):
         options = AuditOptions(effort=EFFORT, system=name, dataset=request.original[0].stem)
-        attacking = replace(run, progress=lambda _, units, title=f"Attacking {name}": run.progress(title, units))
         with naming_file(files[0].path):
-            audits.append(audit(original, embeddings, options, run=attacking))
+            audits.append(audit(original, embeddings, options, run=_attacking(name, run)))
     return audit_findings(audits, names, home, run)
+
+
+def _attacking(system: str, run: Run) -> Run:
+    """The run with the name of a system in the place of titles."""
+    return replace(run, progress=lambda _, units: run.progress(f"Attacking {system}", units))
 
 
 def _read(file: Upload, speakers: Upload | None) -> Embeddings:

@@ -26,7 +26,7 @@ MOST_MEMORY = 8 << 30  # bytes of addresses that a job may take
 PROBLEMS = "problems.json"
 
 
-def main(folder: str, drawn: str | None = None, bundled: Bundled | None = None) -> int:
+def main(folder: str, drawn: str | None = None, *, bundled: Bundled | None = None) -> int:
     """Do the job of a folder, or draw a file of a finished one, and return the exit code.
 
     The folder holds ``request.json`` and the uploaded files under generated names. Progress goes to standard output, a
