@@ -1,9 +1,24 @@
 """Logistic calibration against scikit-learn, and where maximum likelihood has no answer."""
 
+from __future__ import annotations
+
+from functools import cache
+
 import numpy as np
 import pytest
+from scipy.fft import dct, idct
 
-from zeroevidence.calibrate.logistic import fit_logistic
+from zeroevidence.calibrate.logistic import (
+    atom_cells,
+    best_width,
+    density_shares,
+    fit_logistic,
+    from_cosines,
+    mated_shares,
+    rank_cells,
+    to_cosines,
+)
+from zeroevidence.calibrate.pav import Counts, rank
 from zeroevidence.errors import InputError
 
 
@@ -53,3 +68,134 @@ def test_constant_scores_carry_no_evidence():
 def test_infinite_scores_are_refused():
     with pytest.raises(InputError, match="target: logistic calibration needs finite scores"):
         fit_logistic(np.array([np.inf]), np.array([0.0]))
+
+
+@pytest.mark.parametrize("shape", [(2,), (6,), (2, 5, 1024), (32_768,)])
+def test_transforms_are_those_of_scipy(shape):
+    values = np.random.default_rng(0).normal(size=shape)
+    scale = np.abs(dct(values)).max()
+    np.testing.assert_allclose(to_cosines(values), dct(values), rtol=0, atol=1e-14 * scale)
+    np.testing.assert_allclose(from_cosines(values), idct(values), rtol=0, atol=1e-14)
+
+
+def test_counts_come_back():
+    counts = np.random.default_rng(1).integers(0, 100, (3, 64))
+    assert from_cosines(to_cosines(counts)).round(10).tolist() == counts.tolist()
+
+
+CELLS = 1024
+WIDTHS = (2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0)
+
+
+@cache
+def smoothing(width):
+    """A Gaussian kernel with a peak of 1 between all cells, reflected at both ends."""
+    at = np.arange(CELLS)
+    total = np.zeros((CELLS, CELLS))
+    for turn in range(-2, 3):
+        total += np.exp(-0.5 * ((at[:, None] - at + 2 * CELLS * turn) / width) ** 2)
+        total += np.exp(-0.5 * ((at[:, None] + at + 1 + 2 * CELLS * turn) / width) ** 2)
+    return total
+
+
+def slow_shares(target, nontarget, width, omega):
+    """Share of mated pairs at each cell, half a mated score's worth of no evidence added to each class."""
+    mated = omega * (smoothing(width) @ target + 0.5) / target.sum()
+    other = smoothing(width) @ nontarget / nontarget.sum() + 0.5 / target.sum()
+    return mated / (mated + other)
+
+
+def slow_losses(folds, omega):
+    """Held-out log-loss of every width that is wide enough for the smaller class."""
+    sizes = folds.sum(axis=(1, 2))
+    losses = {}
+    for width in WIDTHS:
+        if width * sizes.min() < CELLS:
+            continue
+        rest = [folds.sum(axis=1) - folds[:, fold] for fold in range(folds.shape[1])]
+        shares = np.array([slow_shares(*counts, width, omega) for counts in rest])
+        of_targets = -(folds[0] * np.log(shares)).sum() / sizes[0]
+        of_nontargets = -(folds[1] * np.log(1.0 - shares)).sum() / sizes[1]
+        losses[width] = omega * of_targets + of_nontargets
+    return losses
+
+
+def drawn(rng, n_target, n_nontarget, period, depth, slope=0.0):
+    """Counts per class, fold and cell; the share of targets oscillates with a period in cells, and rises slowly."""
+    at = np.arange(CELLS)
+    wave = np.exp(depth * np.sin(2.0 * np.pi * at / period) + slope * (at / CELLS - 0.5))
+    shares = np.stack((wave / (1.0 + wave), 1.0 / (1.0 + wave)))
+    counts = [rng.multinomial(n, p / p.sum()) for n, p in zip((n_target, n_nontarget), shares, strict=True)]
+    return np.stack([rng.multinomial(one, np.full(5, 0.2)).T for one in counts])
+
+
+def test_shares_are_those_of_an_explicit_kernel():
+    counts = drawn(np.random.default_rng(0), 300, 2000, 100, 1.0).sum(axis=1)
+    for width, share in zip((4.0, 64.0), mated_shares(counts, (4.0, 64.0), 0.3), strict=True):
+        np.testing.assert_allclose(share, slow_shares(*counts, width, 0.3), rtol=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("n_target", "n_nontarget", "omega"), [(3000, 3000, 1.0), (600, 20_000, 0.05), (20_000, 600, 20.0)]
+)
+def test_the_width_has_the_least_held_out_loss(n_target, n_nontarget, omega):
+    chosen = set()
+    for seed, period in enumerate((12, 25, 50, 200)):
+        folds = drawn(np.random.default_rng(seed), n_target, n_nontarget, period, 0.8, 2.0)
+        losses = slow_losses(folds, omega)
+        width, shares = best_width(folds, omega)
+        assert width == min(losses, key=losses.get)
+        chosen.add(width)
+        rest = np.delete(folds, 2, axis=1).sum(axis=1)
+        np.testing.assert_allclose(shares[2], slow_shares(*rest, width, omega), rtol=1e-7)
+    assert len(chosen) > 2  # the choice matters
+
+
+@pytest.mark.parametrize("small", [0, 1])
+def test_the_narrowest_kernel_needs_a_score_in_every_other_cell(small):
+    """A width is tried from where it spans as many cells as the smaller class leaves to each of its scores."""
+    for n, narrowest in ((512, 2.0), (511, 4.0), (256, 4.0), (255, 8.0)):
+        counts = np.zeros((2, CELLS), dtype=np.int64)
+        blocks = np.arange(CELLS) // 16 % 2 == 0  # stretches of one class alone: the narrowest kernel is the best
+        places = [np.flatnonzero(blocks), np.flatnonzero(~blocks)]
+        np.add.at(counts[small], np.resize(places[0], n), 1)
+        np.add.at(counts[1 - small], np.resize(places[1], 8192), 1)
+        folds = np.stack([np.random.default_rng(0).multinomial(one, np.full(5, 0.2)).T for one in counts])
+        assert best_width(folds, 1.0)[0] == narrowest
+
+
+def test_too_few_scores_get_the_widest_kernel():
+    folds = np.zeros((2, 5, CELLS), dtype=np.int64)
+    folds[0, :3, 900], folds[1, :, 100] = 1, 50
+    assert best_width(folds, 1.0)[0] == 256.0
+    folds[0, :, 900] = 0
+    folds[0, 1, 880:920] = 100  # other folds than the second have no targets, so none can be learned from there
+    assert best_width(folds, 1.0)[0] == 256.0
+
+
+def test_cells_hold_all_scores_at_their_rank_in_the_mixture():
+    counts = Counts(np.array([0, 2, 1, 5]), np.array([10, 5, 0, 1]))
+    target, nontarget = rank_cells(counts)
+    assert (target.sum(), nontarget.sum()) == (8, 16)
+    mass = 0.5 * counts.target / 8 + 0.5 * counts.nontarget / 16
+    middle = np.cumsum(mass) - mass / 2
+    assert atom_cells(counts).tolist() == np.floor(middle * CELLS).astype(int).tolist()
+    # atoms of both classes are whole; the first, of one class, covers its own stretch
+    for atom in (1, 3):
+        cell = int(middle[atom] * CELLS)
+        assert target[cell - 1 : cell + 1].sum() >= counts.target[atom]
+    covered = np.flatnonzero(nontarget)
+    assert covered[0] < 0.1 * mass[0] * CELLS
+    assert nontarget[: int(mass[0] * CELLS)].sum() == pytest.approx(10, abs=1)
+
+
+def test_shares_of_scores_come_from_all_folds():
+    rng = np.random.default_rng(3)
+    ranked = rank(rng.normal(1.0, 1.0, 700), rng.normal(0.0, 1.0, 900))
+    lows, share = density_shares(ranked, omega=0.5, seed=4)
+    counts = np.stack(rank_cells(ranked.counts))
+    widths = [w for w in WIDTHS if np.allclose(slow_shares(*counts, w, 0.5)[counts.sum(axis=0) > 0], share, rtol=1e-7)]
+    assert len(widths) == 1
+    assert len(lows) == len(share)
+    assert lows[0] == min(ranked.target[0], ranked.nontarget[0])
+    assert (np.diff(lows) > 0.0).all()

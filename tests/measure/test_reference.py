@@ -33,7 +33,7 @@ def test_score_sets(vectors):
 
 
 def test_kaldi_eer_of_every_row_of_voiceprivacy_2020(shared):
-    """The other measures of these rows are in tests/evaluation/scores/test_reference_values.py."""
+    """The other measures of these rows are in tests/evaluation/test_reference_values.py."""
     home = shared / "scores" / "vpc2020"
     with open(home / "reference_metrics.tsv") as file:
         rows = list(csv.DictReader(file, delimiter="\t"))

@@ -11,12 +11,14 @@ from zeroevidence.calibrate.pav import pav_llrs, rank
 from zeroevidence.data.scores import Pairs
 from zeroevidence.errors import UsageError
 from zeroevidence.measure.pairs.linkability import (
+    ScoreView,
     linkability,
     local_linkability,
     nonmated_atom_costs,
     nonmated_linkability_of,
 )
 from zeroevidence.measure.pairs.verification import cllr_min
+from zeroevidence.measure.pairs.zebra import LLRS_LIMIT
 from zeroevidence.measure.views import PairSettings
 from zeroevidence.uncertainty.lists import PreparedScores
 from zeroevidence.uncertainty.pairs import PairResampler
@@ -208,3 +210,10 @@ def test_the_interval_of_nonmated_pairs():
     )["linkability_nonmated"]
     assert result.value == result.high == 1.0
     assert result.low < 1.0
+
+
+@pytest.mark.parametrize(("more", "computed"), [(0, True), (1, False)])
+def test_costs_are_computed_up_to_a_number_of_scores(more, computed):
+    target, nontarget = np.zeros(LLRS_LIMIT // 2, np.float32), np.zeros(LLRS_LIMIT // 2 + more, np.float32)
+    means = ScoreView(rank(target, nontarget)).class_means("d_ece_actual")
+    assert means == ((0.0, 0.0) if computed else None)

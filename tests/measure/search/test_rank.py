@@ -5,9 +5,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+from scipy.stats import binom, binomtest
 
+import zeroevidence as ze
 from zeroevidence.errors import UsageError
-from zeroevidence.measure.search.rank import cmc, rank_disclosure, rank_distribution
+from zeroevidence.measure.search.rank import (
+    cmc,
+    count_names,
+    first_identity,
+    named_by_guessing,
+    named_people,
+    rank_disclosure,
+    rank_distribution,
+)
 
 
 def zeros(greater):
@@ -74,3 +84,113 @@ def test_beta_binomial_is_finite_when_all_are_first():
 def test_wrong_choices():
     with pytest.raises(UsageError, match="unknown rank method"):
         rank_disclosure(np.zeros(1, dtype=int), np.zeros(1, dtype=int), 2, method="x")
+
+
+PEOPLE, RECORDINGS = 30, 5
+
+
+def matrix(exposed=0, *, shift=0.0, seed=0, people=PEOPLE, recordings=RECORDINGS, hub=0.0):
+    """A search in which the first people are fully exposed and the others stand out by `shift`."""
+    rng = np.random.default_rng(seed)
+    mated = np.repeat(np.arange(people), recordings)
+    scores = rng.normal(size=(len(mated), people))
+    scores[np.arange(len(mated)), mated] += np.where(mated < exposed, 50.0, shift)
+    scores[:, -1] += hub
+    names = np.array([f"p{i:03d}" for i in range(people)])
+    return ze.ScoreMatrix(scores, mated, trial_speakers=names[mated], enrolment_speakers=names)
+
+
+def by_definition(data):
+    """Trial by trial and person by person, with SciPy's binomial distribution."""
+    firsts = []
+    for row in data.scores:
+        top = np.flatnonzero(row == row.max())
+        firsts.append(int(top[0]) if len(top) == 1 else None)
+    named, counted = 0, 0
+    for person in sorted(set(data.mated.tolist())):
+        own = [first == person for first, mated in zip(firsts, data.mated, strict=True) if mated == person]
+        others = [first == person for first, mated in zip(firsts, data.mated, strict=True) if mated != person]
+        if len(own) < 2:
+            continue
+        counted += 1
+        rate = sum(others) / len(others)
+        named += sum(own) >= 0.8 * len(own) and binom.sf(sum(own) - 1, len(own), rate) <= 0.01
+    return named / counted
+
+
+@pytest.mark.parametrize("exposed", [0, 1, 2, 3])
+@pytest.mark.parametrize(("shift", "hub"), [(0.0, 0.0), (3.0, 0.0), (1.0, 4.0)])
+def test_as_defined(exposed, shift, hub):
+    data = matrix(exposed, shift=shift, hub=hub)
+    result = ze.evaluate(data, options=ze.Options(intervals=0, null=0))["people_named"]
+    assert result.value == pytest.approx(by_definition(data))
+    if shift == hub == 0.0:
+        assert result.value == exposed / PEOPLE
+
+
+def test_a_name_for_everybody_names_nobody():
+    row = ze.evaluate(matrix(hub=50.0), options=ze.Options(intervals=0, null=0))
+    assert max(row.people.linked) == 1.0
+    assert row["people_named"].value == 0.0
+    assert not any(row.people.named)
+
+
+def test_four_of_five_recordings_are_enough_and_three_are_not():
+    speaker = np.zeros(5, dtype=np.int64)
+    for right, named in ((5, True), (4, True), (3, False)):
+        first = np.where(np.arange(5) < right, 0, -1)
+        counts = count_names(speaker, first, np.array([0]), np.array([100]))
+        assert named_people(counts).tolist() == [named]
+
+
+def test_limits_are_those_of_clopper_and_pearson():
+    result = ze.evaluate(matrix(2), options=ze.Options(intervals=100, null=0))["people_named"]
+    two_sided = binomtest(2, PEOPLE).proportion_ci(0.95, method="exact")
+    assert (result.low, result.high) == pytest.approx((two_sided.low, two_sided.high))
+    assert result.bound == pytest.approx(binomtest(2, PEOPLE, alternative="less").proportion_ci(0.95).high)
+    assert ze.evaluate(matrix(2), options=ze.Options(intervals=0, null=0))["people_named"].bound is None
+
+
+def test_exchanged_names_would_name_one_person_where_everybody_has_one_voice_of_their_own():
+    rng = np.random.default_rng(1)
+    mated = np.repeat(np.arange(PEOPLE), RECORDINGS)
+    scores = rng.normal(size=(len(mated), PEOPLE))
+    scores[np.arange(len(mated)), rng.permutation(PEOPLE)[mated]] += 50.0  # the wrong person, every time
+    result = ze.evaluate(ze.ScoreMatrix(scores, mated), options=ze.Options(intervals=0, null=150))["people_named"]
+    assert result.null.mean == pytest.approx(1.0 / PEOPLE, rel=0.3)
+    assert result.p_value > 0.05
+    one = ze.evaluate(matrix(1), options=ze.Options(intervals=0, null=400))["people_named"]
+    assert one.null.mean == pytest.approx(1.0 / PEOPLE**2, rel=0.8)
+
+
+def test_guessing_by_closed_form():
+    assert named_by_guessing(np.array([5]), 10) == pytest.approx(5 * 0.1**4 * 0.9 + 0.1**5)
+    assert named_by_guessing(np.array([1]), 10) == 0.0
+
+
+def test_people_with_one_recording_are_not_counted():
+    row = ze.evaluate(matrix(PEOPLE, recordings=1), options=ze.Options(intervals=0, null=20))
+    assert "people_named" not in row.metrics
+    assert not any(row.people.named)
+
+
+def test_ties_and_everybody_s_name_name_nobody():
+    assert first_identity(np.zeros((2, 3))).tolist() == [-1, -1]
+    many = count_names(np.repeat([0, 1], 3000), np.zeros(6000, dtype=np.int64), np.arange(2))
+    assert named_people(many).tolist() == [False, False]
+
+
+def test_the_order_of_rows_and_columns_does_not_matter():
+    data, rng = matrix(2, shift=1.5, seed=3), np.random.default_rng(0)
+    rows, columns = rng.permutation(len(data.mated)), rng.permutation(PEOPLE)
+    place = np.argsort(columns)
+    mixed = ze.ScoreMatrix(
+        data.scores[rows][:, columns],
+        place[data.mated[rows]],
+        trial_speakers=data.trial_speakers[rows],
+        enrolment_speakers=data.enrolment_speakers[columns],
+    )
+    first, second = (
+        ze.evaluate(part, options=ze.Options(intervals=0, null=0))["people_named"].value for part in (data, mixed)
+    )
+    assert first == second

@@ -65,7 +65,7 @@ def gaussian(mean, n=20_000):
     return norm.ppf((np.arange(n) + 0.5) / n) + mean
 
 
-# --- reference vectors; published figures are in tests/evaluation/tandem/test_evaluate.py ---
+# --- reference vectors; published figures are in tests/evaluation/test_tandem.py ---
 
 
 @pytest.fixture(scope="module", params=["tandem_small", "tandem_ties"])

@@ -1,6 +1,6 @@
 """What `evaluate` shows is what the papers and other tools print, with intervals as well as without.
 
-Those of searches are in tests/evaluation/search/test_search.py.
+Those of searches are in tests/evaluation/test_searches.py.
 """
 
 import csv

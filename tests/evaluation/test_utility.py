@@ -13,7 +13,7 @@ from zeroevidence.errors import InputError
 from zeroevidence.evaluation import read_results, save_results
 from zeroevidence.evaluation.utility import evaluate_classes, evaluate_lengths, evaluate_transcripts
 
-SPEECHOCEAN = Path(__file__).resolve().parents[4] / "shared" / "data" / "speechocean"
+SPEECHOCEAN = Path(__file__).resolve().parents[3] / "shared" / "data" / "speechocean"
 
 
 def misheard(words, rate, rng):

@@ -19,7 +19,7 @@ from zeroevidence.measure.measures import MEASURES
 from zeroevidence.uncertainty.level import LEAST_PEOPLE
 from zeroevidence.uncertainty.spread import effective_number
 
-PATH = Path(__file__).resolve().parents[3] / "benchmarks" / "validity_designs.py"
+PATH = Path(__file__).resolve().parents[2] / "benchmarks" / "validity_designs.py"
 BOUND = 0.33
 
 

@@ -1,0 +1,437 @@
+"""Systems in files of their own, compared from Python as by the command."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.stats import t
+
+import zeroevidence as ze
+from zeroevidence.cli import main
+from zeroevidence.data.formats.attack_scores import AttackScores, read_attack_scores, write_attack_scores
+from zeroevidence.errors import InputError, UsageError
+from zeroevidence.evaluation import Options
+from zeroevidence.evaluation.compared_files import (
+    compare_audits,
+    compare_files,
+    compare_results,
+    compare_runs,
+    runs_systems,
+)
+from zeroevidence.evaluation.comparison import COUNTING
+from zeroevidence.evaluation.results import save_results
+from zeroevidence.evaluation.score_files import (
+    ScoreFile,
+    ScorePaths,
+    distinct_names,
+    evaluate_files,
+    pool_files,
+    score_files,
+)
+from zeroevidence.report.comparisons import comparisons_from_json, render_comparisons
+from zeroevidence.report.document import save_audit
+from zeroevidence.sample import sample_rows
+from zeroevidence.uncertainty.compare import TrainingRuns, training_spread
+
+QUICK = Options(intervals=20, null=0)
+
+
+def files():
+    rows = sample_rows()
+    return score_files(ScorePaths([row.scores for row in rows], [rows[0].key]))
+
+
+def test_files_are_compared_by_the_usual_measures():
+    found = compare_files(files(), options=QUICK)
+    assert [one.measure for one in found] == ["eer", "d_ece", "linkability", "alid"]
+    assert [one.system for one in found[1].ranking] == ["aa", "oa", "oo"]
+
+
+def test_other_trials_are_refused(tmp_path):
+    first = files()[0]
+    scores, key = (tmp_path / name for name in ("fewer.scores", "trials"))
+    for source, target in ((first.scores, scores), (first.key, key)):
+        target.write_text("".join(Path(source).read_text().splitlines(keepends=True)[:-30]))
+    with pytest.raises(InputError, match="expected the same trials in all systems"):
+        compare_files([first, ScoreFile(str(scores), str(key))], options=QUICK)
+
+
+def test_too_little_to_compare():
+    with pytest.raises(UsageError, match="at least two systems"):
+        compare_files(files()[:1], options=QUICK)
+    with pytest.raises(UsageError, match="unknown measure"):
+        compare_files(files(), measures=["nonsense"], options=QUICK)
+    with pytest.raises(UsageError, match="one name for each of the 2 systems"):
+        compare_results(["a", "b"], ["a"])
+
+
+def test_a_result_without_intervals_is_refused(tmp_path):
+    rows = {"schema": "zeroevidence/evaluation/3", "rows": [{"labels": {}, "about": {}, "counts": {}, "metrics": {},
+            "flags": [], "setup": {}, "signature": "ZE"}]}  # fmt: skip
+    (tmp_path / "result.json").write_text(json.dumps(rows))
+    with pytest.raises(UsageError, match="nothing to compare by; expected results with intervals"):
+        compare_results([tmp_path, tmp_path], ["a", "b"], options=QUICK)
+
+
+def challenge(home, system, change):
+    """A result folder of a challenge with a row for each sex and attacker, made of the bundled scores."""
+    for sex, own in (("f", 0), ("m", 1)):
+        data = home / "data" / f"digits_eval_trials_{sex}"
+        data.mkdir(parents=True)
+        (data / "trials").write_text(Path(files()[0].key).read_text())
+        for enrolment, row in (("", 1), (f"_{system}", 2)):
+            folder = home / "exp" / "asv_orig" / f"digits_eval_enrolls{enrolment}-digits_eval_trials_{sex}_{system}"
+            folder.mkdir(parents=True)
+            lines = [line.split() for line in Path(files()[row].scores).read_text().splitlines()]
+            (folder / "scores").write_text(
+                "".join(
+                    f"{e} {t} {float(s) + (change * (own + number % 7))}\n" for number, (e, t, s) in enumerate(lines)
+                )
+            )
+    return str(home)
+
+
+@pytest.fixture(scope="module")
+def challenges(tmp_path_factory):
+    home = tmp_path_factory.mktemp("challenges")
+    return [challenge(home / name, "noise", change) for name, change in (("ours", 0.0), ("theirs", 0.005))]
+
+
+@pytest.fixture(scope="module")
+def paired(challenges):
+    return compare_files(score_files(ScorePaths(challenges)), measures=["eer"], options=QUICK)
+
+
+def test_rows_of_challenge_folders_are_compared_where_they_match(paired):
+    assert {tuple(one.labels.items()) for one in paired} == {
+        (("sex", sex), ("attacker", attacker)) for sex in "fm" for attacker in ("ignorant", "lazy-informed")
+    }
+    for one in paired:
+        assert {placed.system for placed in one.ranking} == {"ours", "theirs"}
+        assert one.paired
+        assert one.ranking[0].group == 1
+
+
+def test_finished_results_are_compared_by_their_intervals(challenges, paired, tmp_path):
+    paths = [str(tmp_path / f"{name}.json") for name in ("ours", "theirs")]
+    for folder, path in zip(challenges, paths, strict=True):
+        save_results(evaluate_files(score_files(ScorePaths([folder])), options=QUICK), path)
+    found = compare_results(paths, ["ours", "theirs"], measures=["eer"])
+    assert len(found) == 4
+    assert not any(one.paired for one in found)
+    for one, other in zip(found, paired, strict=True):
+        assert one.labels == other.labels
+        mine, its = one.pairs[0].difference, other.pairs[0].difference
+        assert mine.high - mine.low > its.high - its.low  # what the trials have in common does not cancel
+    assert "The trials are not paired" in render_comparisons(found, "text")
+    assert comparisons_from_json(render_comparisons(found, "json")) == found
+    assert render_comparisons(found, "csv").splitlines()[0].startswith("measure,sex,attacker,first,second")
+
+
+def test_development_people_of_another_sex_are_flagged():
+    here, there = (sample_rows(split)[1] for split in ("eval", "dev"))
+    for sex, flagged in (("m", True), ("f", False)):
+        dev = ScoreFile(str(there.scores), str(there.key), labels={"sex": sex})
+        file = ScoreFile(str(here.scores), str(here.key), labels={"sex": "f"}, dev=dev)
+        (row,) = evaluate_files([file], options=Options(intervals=0, null=0))
+        assert ("development-sex" in {flag.code for flag in row.flags}) == flagged
+
+
+def test_women_and_men_are_pooled_on_request(challenges):
+    apart = evaluate_files(score_files(ScorePaths(challenges[:1])), options=Options(intervals=0, null=0))
+    together = evaluate_files(
+        pool_files(score_files(ScorePaths(challenges[:1])), "sex"), options=Options(intervals=0, null=0)
+    )
+    assert [row.labels["sex"] for row in apart] == ["f", "m", "f", "m"]
+    assert [row.labels["sex"] for row in together] == ["f+m", "f+m"]
+    assert [row.about.threat.name for row in together] == [row.about.threat.name for row in apart[::2]]
+    for row, own in zip(together, apart[::2], strict=True):
+        assert row.counts["target"] == 2 * own.counts["target"]
+        assert "pooled:sex:2" in row.signature
+        (told,) = (one.sentence for one in row.flags if one.code == "pooled")
+        assert told.startswith("2 groups (sex) were pooled")
+    with pytest.raises(UsageError, match="no file has the label 'accent'"):
+        pool_files(score_files(ScorePaths(challenges[:1])), "accent")
+
+
+def test_the_folder_that_one_is_in_has_a_name(challenges, monkeypatch):
+    monkeypatch.chdir(challenges[0])
+    assert distinct_names(["."]) == ["ours"]
+    assert distinct_names(["..", "-"]) == [Path(challenges[0]).parent.name, "stdin"]
+    assert {file.source for file in score_files(ScorePaths(["."]))} == {"ours"}
+
+
+PEOPLE = 20
+
+
+def runs_of(values):
+    """A measure that is the mean over people: a row per training, a column per person."""
+    without = (values.sum(axis=1, keepdims=True) - values) / (values.shape[1] - 1)
+    return TrainingRuns(values.mean(axis=1), without)
+
+
+def drawn(rng, trainings, people, spreads):
+    """Values of people in trainings: both differ, and trainings do to some people what they do not to others."""
+    of_people, of_trainings, of_both = spreads
+    return (
+        rng.normal(0.0, of_people, people)
+        + rng.normal(0.0, of_trainings, (trainings, 1))
+        + rng.normal(0.0, of_both, (trainings, people))
+    )
+
+
+def test_variances_of_a_mean_in_closed_form():
+    values = np.random.default_rng(0).normal(size=(4, PEOPLE))
+    found = training_spread([runs_of(values)], np.full(PEOPLE, 1 / PEOPLE), PEOPLE)
+    assert found.people.error == pytest.approx(values.mean(axis=0).std(ddof=1) / np.sqrt(PEOPLE))
+    assert found.trainings.error == pytest.approx(values.mean(axis=1).std(ddof=1) / 2.0)
+    assert (found.people.freedom, found.trainings.freedom) == (PEOPLE - 1.0, 3.0)
+    both = found.both
+    assert both.error == pytest.approx(np.hypot(found.people.error, found.trainings.error))
+    low, high = both.limits(0.0)
+    assert high - low >= 2 * t.ppf(0.975, both.freedom) * both.error
+
+
+def test_what_people_have_in_common_cancels():
+    rng = np.random.default_rng(1)
+    person = rng.normal(0.0, 5.0, PEOPLE)
+    one, other = (person + rng.normal(0.0, 0.1, (3, 1)) for _ in range(2))
+    shares = np.full(PEOPLE, 1 / PEOPLE)
+    found = training_spread([runs_of(one), runs_of(other)], shares, PEOPLE)
+    assert found.people.error == pytest.approx(0.0, abs=1e-9)
+    expected = np.sqrt(sum(values.mean(axis=1).var(ddof=1) / 3 for values in (one, other)))
+    assert found.trainings.error == pytest.approx(expected)
+    # a single mean is not sure, since people differ
+    assert training_spread([runs_of(one)], shares, PEOPLE).people.error > 0.3
+
+
+@pytest.mark.parametrize(
+    ("spreads", "mostly"), [((1.0, 0.1, 0.2), "people"), ((0.5, 0.3, 0.2), "both"), ((0.1, 1.0, 0.2), "trainings")]
+)
+def test_limits_cover_the_difference_of_other_people_and_trainings(spreads, mostly):
+    """Neither people nor trainings favour a system: limits must hold zero in about 95 of 100 studies."""
+    rng = np.random.default_rng(2)
+    shares = np.full(PEOPLE, 1 / PEOPLE)
+    covered, alone, studies = 0, 0, 400
+    for _ in range(studies):
+        person = rng.normal(0.0, spreads[0], PEOPLE)
+        systems = [runs_of(person * rng.normal(1.0, 0.3) + drawn(rng, 3, PEOPLE, (spreads[0] / 2, *spreads[1:])))
+                   for _ in range(2)]  # fmt: skip
+        found = training_spread(systems, shares, PEOPLE)
+        value = systems[0].mean - systems[1].mean
+        low, high = found.both.limits(value)
+        covered += low <= 0.0 <= high
+        low, high = found.people.limits(value)
+        alone += low <= 0.0 <= high
+    assert covered >= 0.93 * studies
+    if mostly == "trainings":
+        assert alone < 0.6 * studies  # people alone do not tell what another training would do
+
+
+def scores_of(seed, strength, rng_people=0):
+    """A training of a system: the same people, another draw."""
+    mated = np.arange(4 * PEOPLE) % PEOPLE
+    person = np.random.default_rng(rng_people).normal(0.0, 0.4, PEOPLE)
+    rng = np.random.default_rng(seed)
+    scores = rng.normal(size=(4 * PEOPLE, PEOPLE)) + np.eye(PEOPLE)[mated] * (
+        strength + rng.normal(0.0, 0.3) + person[mated][:, None]
+    )
+    return ze.ScoreMatrix(scores, mated)
+
+
+@pytest.fixture(scope="module")
+def results():
+    return [
+        ze.evaluate(scores_of(10 * place + run, strength), options=ze.Options(intervals=PEOPLE, null=0))
+        for place, strength in enumerate((1.0, 3.0))
+        for run in range(3)
+    ]
+
+
+def test_systems_are_ranked_by_their_means(results):
+    eer, d_ece = compare_runs(results, ["a"] * 3 + ["b"] * 3, ["eer", "d_ece"])
+    assert [one.system for one in d_ece.ranking] == ["a", "b"]
+    for one, rows in zip(eer.ranking, (results[:3], results[3:]), strict=True):
+        assert one.value == pytest.approx(np.mean([float(row["eer"]) for row in rows]))
+        assert one.runs == 3
+        assert one.low < one.value < one.high
+        assert one.sources.trainings == pytest.approx(np.std([row["eer"].value for row in rows], ddof=1) / np.sqrt(3))
+    (pair,) = eer.pairs
+    assert pair.p_holm < 0.05
+    assert pair.difference.low < pair.difference.value < pair.difference.high
+    assert "|runs:3+3|" in eer.signature + "|"
+
+
+def test_what_cannot_be_compared(results):
+    with pytest.raises(UsageError, match="b has 1 training"):
+        compare_runs(results[:4], ["a"] * 3 + ["b"])
+    with pytest.raises(UsageError, match="at least two systems"):
+        compare_runs(results[:3], ["a"] * 3)
+    with pytest.raises(UsageError, match="one system for each"):
+        compare_runs(results, ["a", "b"])
+    with pytest.raises(UsageError, match="each training once"):
+        runs_systems(["a", "a", "b", "c"], [2, 2])
+
+
+def write(path, matrix):
+    lines, key = [], []
+    for trial, scores in enumerate(matrix.scores):
+        for person, score in enumerate(scores):
+            lines.append(f"s{person} u{trial} {score:.6f}\n")
+            key.append(f"s{person} u{trial} {'target' if matrix.mated[trial] == person else 'nontarget'}\n")
+    path.write_text("".join(lines))
+    (path.parent / "trials").write_text("".join(key))
+
+
+def test_the_command(tmp_path, capsys):
+    from zeroevidence.cli import main
+
+    files = [tmp_path / f"{name}{run}.scores" for name in "ab" for run in range(3)]
+    for place, file in enumerate(files):
+        write(file, scores_of(place, 1.0 if place < 3 else 3.0))
+
+    def run(*arguments):
+        with pytest.raises(SystemExit) as ended:
+            main([str(one) for one in ("compare", *arguments)])
+        return ended.value.code, capsys.readouterr()
+
+    common = ("--key", tmp_path / "trials", "--measure", "eer", "--intervals", PEOPLE)
+    code, said = run("--runs", *files[:3], "--runs", *files[3:], *common, "-f", "json")
+    assert code == 0, said.err
+    (found,) = comparisons_from_json(said.out)
+    assert json.loads(said.out)["comparisons"][0]["ranking"][0]["runs"] == 3
+    assert [(one.system, one.runs) for one in found.ranking] == [("a", 3), ("b", 3)]
+    code, said = run(*common, "--runs", *files[:3], "--runs", *files[3:], "--system", "x", "--system", "y")
+    assert code == 0, said.err
+    assert "se trainings" in said.out
+    assert {"x", "y"} <= set(said.out.split())
+    code, said = run(files[0], "--runs", *files[1:3], "--runs", *files[3:], *common)
+    assert code == 2
+    assert "expected every score file after a --runs" in said.err
+    code, said = run("--runs", *files[:3], *common)
+    assert code == 2
+    assert "at least two systems" in said.err
+
+
+OPTIONS = ze.Options(intervals=12, null=19)
+PEOPLE_AUDITS, EACH = 36, 2
+
+
+def voices(strength, seed):
+    """Embeddings of people of whom so much is left."""
+    rng = np.random.default_rng(seed)
+    people = np.repeat(np.arange(PEOPLE_AUDITS), 2 * EACH)
+    centres = np.random.default_rng(7).normal(size=(PEOPLE_AUDITS, 8))
+    vectors = strength * centres[people] + rng.normal(size=(len(people), 8))
+    names = [f"p{i:02d}-{k}" for k, i in enumerate(people)]
+    return ze.Embeddings(vectors, names, [f"p{i:02d}" for i in people])
+
+
+@pytest.fixture(scope="module")
+def audited():
+    """Audits of a weaker and of a stronger protection of the same people."""
+    original = voices(3.0, 0)
+    return {
+        name: ze.audit(
+            original,
+            voices(strength, 1),
+            ze.AuditOptions(backends=("cosine",), measuring=OPTIONS, system=name, dataset="d"),
+        )
+        for name, strength in (("weak", 2.0), ("strong", 0.3))
+    }
+
+
+@pytest.fixture(scope="module")
+def folders(audited, tmp_path_factory):
+    home = tmp_path_factory.mktemp("audits")
+    for name, audit in audited.items():
+        save_audit(audit, home / name)
+    return home
+
+
+@pytest.fixture
+def run(capsys):
+    """Run a command in this process: exit code, stdout, stderr."""
+
+    def runner(*args):
+        with pytest.raises(SystemExit) as stop:
+            main([str(a) for a in args])
+        return (stop.value.code, *capsys.readouterr())
+
+    return runner
+
+
+def test_an_audit_keeps_the_scores_of_every_attacker(audited, folders):
+    for name, audit in audited.items():
+        kept = read_attack_scores(folders / name)
+        assert len(kept) == len(audit.rows) == len(audit.scores)
+        number = audit.finding.strongest
+        again = ze.evaluate(kept[number].scores, dev=kept[number].dev, options=OPTIONS)
+        assert again.number("alid") == audit.strongest.number("alid")
+        assert again["alid"].low == audit.strongest["alid"].low
+
+
+def test_audits_are_paired_and_start_with_the_attackers_that_count(audited, folders):
+    paths = [folders / name for name in audited]
+    comparisons = compare_results(paths, list(audited), options=OPTIONS)
+    first = comparisons[0]
+    assert all(comparison.paired for comparison in comparisons)
+    assert (first.measure, first.labels) == ("alid", {"attacker": COUNTING})
+    values = {system.system: system.value for system in first.ranking}
+    assert values == {name: audit.strongest.number("alid") for name, audit in audited.items()}
+    assert first.ranking[0].system == "strong"
+    text = render_comparisons(comparisons, "text")
+    assert text.startswith(f"By ALID ({COUNTING}), strong gives away less than weak by ")
+    assert "more than chance explains" in " ".join(text.splitlines()[:2])
+    assert len(text.splitlines()) <= 40
+
+
+def test_a_kind_that_only_one_audit_has_is_left_out(folders, tmp_path, audited):
+    audit = audited["strong"]
+    kept = [i for i, row in enumerate(audit.rows) if row.about.threat.name != "ignorant"]
+    rows = tuple(audit.rows[i] for i in kept)
+    few = replace(
+        audit,
+        rows=rows,
+        cards=tuple(audit.cards[i] for i in kept),
+        scores=tuple(audit.scores[i] for i in kept),
+        finding=ze.findings(rows)[0],
+    )
+    save_audit(few, tmp_path / "few")
+    comparisons = compare_audits([folders / "weak", tmp_path / "few"], ["weak", "few"], options=OPTIONS)
+    assert "ignorant" not in {comparison.labels["attacker"] for comparison in comparisons}
+
+
+def test_other_trials_are_refused_audits(folders, tmp_path, audited):
+    audit = audited["strong"]
+    renamed = [
+        AttackScores(replace(attack.scores, trials=np.char.add(attack.scores.trials, "x")), attack.dev)
+        for attack in audit.scores
+    ]
+    save_audit(replace(audit, scores=tuple(renamed)), tmp_path / "other")
+    with pytest.raises(InputError, match="expected the same trials"):
+        compare_audits([folders / "weak", tmp_path / "other"], ["weak", "other"], options=OPTIONS)
+
+
+def test_scores_of_another_number_of_attackers_are_refused(folders, tmp_path, audited):
+    save_audit(audited["strong"], tmp_path / "cut")
+    write_attack_scores(audited["strong"].scores[:-1], tmp_path / "cut")
+    with pytest.raises(InputError, match="attackers, and"):
+        compare_audits([folders / "weak", tmp_path / "cut"], ["weak", "cut"], options=OPTIONS)
+    with pytest.raises(UsageError, match="at least two systems"):
+        compare_audits([folders / "weak"], ["weak"])
+
+
+@pytest.mark.parametrize("command", ["compare", "report"])
+def test_an_unfinished_audit_says_so(run, folders, tmp_path, command):
+    (tmp_path / "running" / "cache").mkdir(parents=True)
+    code, _, err = run(command, folders / "weak", tmp_path / "running")
+    assert code == 3
+    assert "running: is the folder of an audit that has not finished" in err
+    (tmp_path / "other").mkdir()
+    (tmp_path / ".other.lock").touch()
+    assert "has not finished" in run(command, folders / "weak", tmp_path / "other")[2]
+    (tmp_path / ".other.lock").unlink()
+    assert "has not finished" not in run(command, folders / "weak", tmp_path / "other")[2]
