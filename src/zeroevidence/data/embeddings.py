@@ -139,7 +139,9 @@ class Embeddings:
             raise InputError(f"vectors: expected float16, float32 or float64, got {vectors.dtype}")
         count = len(vectors)
         ids = np.arange(count).astype(np.str_) if self.ids is None else _text_array("ids", self.ids, count)
-        _check_once(ids)
+        if (twice := find_duplicate(ids)) is not None:
+            first, second = twice
+            raise InputError(f"row {second}: identifier {str(ids[second])!r} is already that of row {first}")
         check_finite(vectors, ids)
         if vectors.flags.writeable and vectors.base is None and not isinstance(vectors, np.memmap):
             vectors = vectors.view()
@@ -232,13 +234,6 @@ def _text_array(name: str, values: Any, count: int) -> StrArray:
     if len(empty) and name in ("ids", "speakers"):
         raise InputError(f"{name}: row {empty[0]} is empty; expected a name")
     return array
-
-
-def _check_once(ids: StrArray) -> None:
-    twice = find_duplicate(ids)
-    if twice is not None:
-        first, second = twice
-        raise InputError(f"row {second}: identifier {str(ids[second])!r} is already that of row {first}")
 
 
 def require_speakers(embeddings: Embeddings, name: str = "embeddings") -> StrArray:

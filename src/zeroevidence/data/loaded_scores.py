@@ -211,8 +211,8 @@ def pool_groups(parts: Sequence[LoadedScores], label: str) -> LoadedScores:
     target = np.concatenate([group.target for group in scores])
     nontarget = np.concatenate([group.nontarget for group in scores])
     relaxed = (RelaxedRule("pooled", len(parts), how=label), *(rule for part in parts for rule in part.relaxed))
-    known = [part.same_session for part in parts if part.same_session is not None]
-    same_session = sum(known[1:], known[0]) if known else None
+    left_out = [part.same_session for part in parts if part.same_session is not None]
+    same_session = sum(left_out[1:], left_out[0]) if left_out else None
     if any(group.target_pairs is None for group in scores):
         return LoadedScores(Scores(target, nontarget), parts[0].format, parts[0].key_format, relaxed)
     enrolments, enrolment_speakers, enrolment_places = _identifiers(scores, "enrolment")
@@ -223,18 +223,13 @@ def pool_groups(parts: Sequence[LoadedScores], label: str) -> LoadedScores:
             np.concatenate([places[part.trial] for places, part in zip(trial_places, pairs, strict=True)]),
         )
         for pairs in (
-            [_pairs(group.target_pairs) for group in scores],
-            [_pairs(group.nontarget_pairs) for group in scores],
+            [group.target_pairs for group in scores if group.target_pairs is not None],
+            [group.nontarget_pairs for group in scores if group.nontarget_pairs is not None],
         )
     )
     speakers = enrolment_speakers, trial_speakers
     data = Scores(target, nontarget, target_pairs, nontarget_pairs, enrolments, trials, *speakers)
     return LoadedScores(data, parts[0].format, parts[0].key_format, relaxed, same_session)
-
-
-def _pairs(pairs: Pairs | None) -> Pairs:
-    assert pairs is not None
-    return pairs
 
 
 def _identifiers(scores: Sequence[Scores], side: Side) -> tuple[StrArray, StrArray | None, list[np.ndarray]]:

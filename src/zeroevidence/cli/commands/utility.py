@@ -10,7 +10,6 @@ import click
 
 from zeroevidence.cli.declare import options_of, run_options, shared
 from zeroevidence.cli.output import Gates, Output, output_options
-from zeroevidence.cli.printing import terminal_progress
 from zeroevidence.data.files import naming_file
 from zeroevidence.data.threat import UNPROTECTED, Training
 from zeroevidence.errors import UsageError
@@ -92,7 +91,7 @@ class RecognitionInputs:
         options
             How to measure.
         run
-            Seed and level.
+            Seed, level and progress.
         corpus
             The speech that --recogniser is run on.
         """
@@ -108,13 +107,10 @@ class RecognitionInputs:
             if self.hypotheses is not None:
                 hypotheses = read_transcripts(self.hypotheses)
             else:
-                hypotheses = self._recognise(transcripts, corpus)
+                hypotheses = self._recognise(transcripts, corpus, run)
             with naming_file(self.hypotheses or self.transcripts):
-                rows.append(
-                    with_spelling_flag(
-                        evaluate_transcripts(transcripts, hypotheses, **settings), transcripts, hypotheses
-                    )
-                )
+                row = evaluate_transcripts(transcripts, hypotheses, **settings)
+                rows.append(with_spelling_flag(row, transcripts, hypotheses))
         if self.emotions is not None and self.recognised is not None:
             with naming_file(self.recognised):
                 rows += evaluate_classes(read_classes(self.emotions), read_classes(self.recognised), **settings)
@@ -132,16 +128,16 @@ class RecognitionInputs:
         options
             How to measure.
         run
-            Seed and level.
+            Seed, level and progress.
         corpus
             The original speech.
         """
         if self.recogniser is None:
             return []
-        words = replace(self, emotions=None, recognised=None)
-        return words.evaluate(speakers, {"system": UNPROTECTED}, "original", options, run, corpus)
+        transcripts = replace(self, emotions=None, recognised=None)
+        return transcripts.evaluate(speakers, {"system": UNPROTECTED}, "original", options, run, corpus)
 
-    def _recognise(self, transcripts: Mapping[str, str], corpus: Corpus | None) -> dict[str, str]:
+    def _recognise(self, transcripts: Mapping[str, str], corpus: Corpus | None, run: Run) -> dict[str, str]:
         """Run the recogniser on the utterances that there are transcripts of."""
         from zeroevidence.auditing.speech_utility import run_recogniser
 
@@ -150,7 +146,7 @@ class RecognitionInputs:
                 "--recogniser is run on a folder of speech; expected --corpus and, for anonymised speech, --anonymised"
             )
         utterances = [utterance for utterance in corpus if utterance.id in transcripts]
-        return run_recogniser(utterances, str(self.recogniser), terminal_progress("recognising", "utterances"))
+        return run_recogniser(utterances, str(self.recogniser), run.progress("recognising", "utterances"))
 
 
 def evaluate_sound(

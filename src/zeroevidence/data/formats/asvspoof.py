@@ -226,8 +226,8 @@ class _Reading:
             return False, None
         table = self.table("key", "cm_key" if "cm" in self.files else "asv_key")
         # Only a table with a header has the labels of both; any other key is the countermeasure's own.
-        own = side == "cm" or "cm" not in self.files or table is None or table.format == ASVSPOOF5
-        return own, table if own else None
+        serves = side == "cm" or "cm" not in self.files or table is None or table.format == ASVSPOOF5
+        return serves, table if serves else None
 
     def joined(self, side: Side, scores: Table) -> JoinedSide | None:
         """Return the trials of one side with their labels."""

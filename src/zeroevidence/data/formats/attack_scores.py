@@ -23,6 +23,7 @@ from zeroevidence.errors import InputError
 
 FILE = "scores.npz"
 _NAMES = ("trials", "enrolments", "trial_speakers", "enrolment_speakers")
+_SIDES = ("evaluated", "development")
 _INDEX = "index"
 
 
@@ -69,10 +70,10 @@ def write_attack_scores(attackers: Sequence[AttackScores], folder: str | Path) -
     index = []
     for number, attacker in enumerate(attackers):
         numbers = []
-        for side, matrices in zip(("evaluated", "development"), attacker.sides, strict=True):
+        for side, matrices in zip(_SIDES, attacker.sides, strict=True):
             numbers.append([_search_number(searches, matrix) for matrix in matrices])
             arrays |= {f"{number}.{side}.{place}": matrix.scores for place, matrix in enumerate(matrices)}
-        index.append(dict(zip(("evaluated", "development"), numbers, strict=True)))
+        index.append(dict(zip(_SIDES, numbers, strict=True)))
     for number, search in enumerate(searches):
         arrays |= {f"{name}.{number}": getattr(search, name) for name in _NAMES if getattr(search, name) is not None}
         arrays[f"mated.{number}"] = search.mated
@@ -90,16 +91,10 @@ def write_attack_scores(attackers: Sequence[AttackScores], folder: str | Path) -
 def _search_number(searches: list[ScoreMatrix], matrix: ScoreMatrix) -> int:
     """Return the number of the search with the same trials and people, which is added where it is new."""
     for number, search in enumerate(searches):
-        if all(_same(getattr(search, name), getattr(matrix, name)) for name in (*_NAMES, "mated")):
+        if all(np.array_equal(getattr(search, name), getattr(matrix, name)) for name in (*_NAMES, "mated")):
             return number
     searches.append(matrix)
     return len(searches) - 1
-
-
-def _same(first: NDArray[Any] | None, second: NDArray[Any] | None) -> bool:
-    if first is None or second is None:
-        return first is second
-    return np.array_equal(first, second)
 
 
 def read_attack_scores(folder: str | Path) -> list[AttackScores]:
@@ -114,10 +109,10 @@ def read_attack_scores(folder: str | Path) -> list[AttackScores]:
 
 
 def _attacker(arrays: dict[str, NDArray[Any]], number: int, entry: _Entry) -> AttackScores:
-    evaluated = [_matrix(arrays, f"{number}.evaluated.{place}", search) for place, search in enumerate(entry.evaluated)]
-    development = [
-        _matrix(arrays, f"{number}.development.{place}", search) for place, search in enumerate(entry.development)
-    ]
+    evaluated, development = (
+        [_matrix(arrays, f"{number}.{side}.{place}", search) for place, search in enumerate(getattr(entry, side))]
+        for side in _SIDES
+    )
     if len(evaluated) > 1:
         return AttackScores(FoldedScores(tuple(evaluated), tuple(development)))
     if len(evaluated) != 1 or len(development) > 1:

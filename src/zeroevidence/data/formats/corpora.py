@@ -13,8 +13,8 @@ from zeroevidence.data.audio import inaudible_reason, inspect_audio, load_speech
 from zeroevidence.data.corpus import SEGMENT_RATE, Corpus, session_of
 from zeroevidence.data.files import is_file, naming_file, unreadable_reason
 from zeroevidence.data.formats.corpus_files import SAMPLES, CorpusRows, UtteranceRow, read_files
-from zeroevidence.data.formats.corpus_tables import table_rows
 from zeroevidence.data.formats.input_file import open_input
+from zeroevidence.data.formats.lists import table_rows
 from zeroevidence.data.formats.text import FileProblems
 from zeroevidence.errors import InputError, Problem
 from zeroevidence.run import Run, Step
@@ -72,7 +72,8 @@ def read_segments(path: str | Path) -> dict[str, list[tuple[int, int]]]:
 def row_problems(corpus: CorpusRows) -> list[Problem]:
     """Return the problems of lines, of identifiers and speakers that stand for two, and of missing files."""
     several = _repetitions(corpus) + _contradictions(corpus) + _missing_sessions(corpus)
-    return corpus.problems + several + _missing_files(corpus)
+    reasons = ((row, unreadable_reason(row.utterance.path, "audio")) for row in corpus.rows)
+    return corpus.problems + several + [row.problem(reason) for row, reason in reasons if reason]
 
 
 def unique_rows(corpus: CorpusRows) -> list[UtteranceRow]:
@@ -126,11 +127,6 @@ def _missing_sessions(corpus: CorpusRows) -> list[Problem]:
     rows = (row for row in corpus.rows if row.utterance.role != "train" and not session_of(row.utterance))
     reason = "has no session, but others have one; expected one for each"
     return [Problem(row.name, row.line, f"utterance {row.utterance.id!r} {reason}") for row in rows]
-
-
-def _missing_files(corpus: CorpusRows) -> list[Problem]:
-    reasons = ((row, unreadable_reason(row.utterance.path, "audio")) for row in corpus.rows)
-    return [row.problem(reason) for row, reason in reasons if reason]
 
 
 Item = TypeVar("Item")
@@ -216,7 +212,11 @@ def _not_enrolled(corpus: CorpusRows) -> list[Problem]:
         if row.utterance.role == "trial" and who not in enrolled:
             missing[who].append(row)
     return [
-        Problem(rows[0].name, rows[0].line, f"{_count(rows, 'trial')} of speaker {name!r} without enrolment")
+        Problem(
+            rows[0].name,
+            rows[0].line,
+            f"{len(rows)} trial{'s' * (len(rows) > 1)} of speaker {name!r} without enrolment",
+        )
         for (name, _), rows in missing.items()
     ]
 
@@ -281,7 +281,3 @@ def _check_file(path: Path, rows: Sequence[UtteranceRow]) -> CorpusReport:
     if facts.clipped:
         notes.append(rows[0].problem("clipped: samples stay at full scale"))
     return CorpusReport(tuple(problems), tuple(notes))
-
-
-def _count(rows: Sequence[UtteranceRow], word: str) -> str:
-    return f"{len(rows)} {word}{'s' if len(rows) > 1 else ''}"

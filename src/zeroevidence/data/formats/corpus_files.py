@@ -16,9 +16,8 @@ from zeroevidence.data.audio import conversion_advice
 from zeroevidence.data.corpus import SEGMENT_RATE, SUFFIXES, Utterance
 from zeroevidence.data.files import is_file
 from zeroevidence.data.formats import text
-from zeroevidence.data.formats.corpus_tables import table_rows
 from zeroevidence.data.formats.input_file import TEXT, InputFile, open_input, refuse_pickle
-from zeroevidence.data.formats.lists import read_speakers
+from zeroevidence.data.formats.lists import read_speakers, table_rows
 from zeroevidence.data.formats.text import FileProblems
 from zeroevidence.data.json_values import shortened
 from zeroevidence.data.printable import file_name_text

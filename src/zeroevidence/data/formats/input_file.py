@@ -193,8 +193,8 @@ def _unpack(file: InputFile) -> InputFile:
     if method is None:
         return file
     if method not in _UNPACKERS:
-        known = ", ".join(_UNPACKERS)
-        raise InputError(f"compressed with {method}; expected it unpacked, or with {known}", path=file.name, line=1)
+        methods = ", ".join(_UNPACKERS)
+        raise InputError(f"compressed with {method}; expected it unpacked, or with {methods}", path=file.name, line=1)
     limit, size = unpack_limit(), 0
     try:
         # Counted first: what it becomes is held only where it is within the limit.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -245,13 +245,7 @@ class _Set:
         return self.folder.name
 
 
-def check_kit(
-    folder: str | Path,
-    suffix: str,
-    *,
-    tolerance: float = TOLERANCE,
-    progress: Callable[[int, int], None] | None = None,
-) -> KitReport:
+def check_kit(folder: str | Path, suffix: str, tolerance: float = TOLERANCE, run: Run = Run()) -> KitReport:
     """Return the problems of the anonymised speech of a kit.
 
     Parameters
@@ -262,8 +256,8 @@ def check_kit(
         The ending of the names of anonymised sets, such as ``_x``.
     tolerance
         By how much of its length an utterance may differ from its original.
-    progress
-        Called with the number of files checked and their total.
+    run
+        Shows progress.
 
     Raises
     ------
@@ -282,14 +276,13 @@ def check_kit(
         problems += _trial_problems(speech, sets)
     problems += _overlap(sets)
     pairs = [pair for speech in sets for pair in _pairs(speech, data / f"{speech.name}{suffix}", problems)]
-    folders: set[Path] = set()
+    folders, step = set[Path](), run.progress(str(folder), "files")
     for done, (row, path) in enumerate(pairs, 1):
         reason = _audio_problem(row, path, tolerance, first=path.parent not in folders)
         folders.add(path.parent)
         if reason:
             problems.append(Problem(str(path), None, reason))
-        if progress is not None:
-            progress(done, len(pairs))
+        step(done, len(pairs))
     return KitReport(tuple(problems), len(sets), len(trial_sets), len(pairs))
 
 

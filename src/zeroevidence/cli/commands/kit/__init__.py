@@ -49,7 +49,6 @@ def check(folder: str, asked: _Check, run: Run) -> None:
     \b
     zeroevidence kit check Voice-Privacy-Challenge-2024 --suffix _mcadams
     """  # noqa: D301 (\b is a control character here)
-    step = run.progress(folder, "files")
-    report = check_kit(folder, asked.suffix, tolerance=asked.tolerance, progress=step)
+    report = check_kit(folder, asked.suffix, asked.tolerance, run)
     exit_if_problems(print_problems(report.problems, asked.limit))
     echo(f"{folder}: ok, {report}")

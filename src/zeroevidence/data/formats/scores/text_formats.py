@@ -200,13 +200,13 @@ def header_layout(lines: Lines, name: str) -> Layout | None:
     number, line = lines[0]
     for separator, cells in _splits(line):
         # Between blanks `target` is rather the label of a trial than the name of a column.
-        known = {
+        meanings = {
             _TABLE_COLUMNS.get(cell.lower(), "")
             for cell in cells
             if separator != " " or cell.lower() not in text.LABELS
         }
         like = {ending for ending in _ENDINGS for cell in cells if cell.lower().endswith(ending)}
-        if len((known | like) - {""}) >= 2 and not any(map(text.is_number, cells)):
+        if len((meanings | like) - {""}) >= 2 and not any(map(text.is_number, cells)):
             return Layout(_TABLE, column_meanings(cells, name, number), separator, number, tuple(cells))
     return None
 
