@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.data.preparing.test_sessions import recorded
+from tests.data.test_preparing_sessions import recorded
 
 QUICK = ("--intervals", "0", "--null", "99", "--linkability", "pav", "-f", "json")
 

@@ -8,7 +8,7 @@ import pytest
 from tests.effort import slow
 
 pytest.importorskip("resource")
-SCRIPT = Path(__file__).parents[5] / "benchmarks" / "big_file.py"
+SCRIPT = Path(__file__).parents[4] / "benchmarks" / "big_file.py"
 MOST = 4.0  # times the arrays
 
 
