@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import zeroevidence as ze
+from zeroevidence.cli.output import Gate
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import findings
-from zeroevidence.evaluation.finding.gate import Gate
 from zeroevidence.evaluation.results import from_json, to_json
 from zeroevidence.measure.measures import MEASURES
 from zeroevidence.report import render

@@ -383,11 +383,16 @@ class Finding:
         rows = self.rows
         candidates = [i for i, row in enumerate(rows) if row.about.question == self.question]
         attempts = [i for i in candidates if same_attempt(rows[i], rows[counting])] or [counting]
+
+        def knowledge(i: int) -> tuple[int, bool]:
+            threat = rows[i].about.threat
+            return (0, False) if threat is None else (threat.knowledge, threat.adapter)
+
         kinds: dict[Hashable, list[int]] = {}
         for i in attempts:
             kinds.setdefault(rows[i].about.threat, []).append(i)
         chosen = [counting if counting in kind else strongest_row(rows, kind, self.chance) for kind in kinds.values()]
-        best = sorted(chosen, key=lambda i: _knowledge(rows[i]))
+        best = sorted(chosen, key=knowledge)
         control, floor = (bound_row(rows, candidates, counting, role) for role in ("control", "floor"))
         return SystemAttackers(counting, tuple(best), tuple(attempts), control, floor)
 
@@ -425,8 +430,3 @@ class Finding:
             and row.number("eer") is not None
         }
         return errors.get(UNPROTECTED), errors.get(self.row.labels.get("system"))
-
-
-def _knowledge(row: Evaluation) -> tuple[int, bool]:
-    threat = row.about.threat
-    return (0, False) if threat is None else (threat.knowledge, threat.adapter)

@@ -2,10 +2,10 @@
 
 import pytest
 
+from zeroevidence.cli.output import Gate
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Evaluation, MeasureResult
 from zeroevidence.evaluation.finding.beside import flag_row
-from zeroevidence.evaluation.finding.gate import Gate
 from zeroevidence.evaluation.rows.flags import FLAGS, flag
 from zeroevidence.evaluation.rows.setup import Resampling, Setup
 
