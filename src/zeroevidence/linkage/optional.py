@@ -18,6 +18,16 @@ def optional(module: str, extra: str, needed_for: str) -> Any:
         raise MissingExtra(extra, needed_for) from None
 
 
+class LazyModule:
+    """An optional module that is imported when one of its names is first used."""
+
+    def __init__(self, module: str, extra: str, needed_for: str) -> None:
+        self._import = module, extra, needed_for
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(optional(*self._import), name)
+
+
 def present(module: str) -> bool:
     """Return whether a module can be imported, without importing it."""
     return importlib.util.find_spec(module) is not None

@@ -53,7 +53,7 @@ class _Device:
 def _pretend(monkeypatch, capability, cuda="13.0"):
     cuda_calls = SimpleNamespace(get_device_capability=lambda device: capability)
     torch = SimpleNamespace(cuda=cuda_calls, version=SimpleNamespace(cuda=cuda))
-    monkeypatch.setattr(kernels, "load_torch", lambda: torch)
+    monkeypatch.setattr(kernels, "torch", torch)
     monkeypatch.setattr(kernels, "compiled", lambda *arguments: b"code")
     monkeypatch.setattr(kernels, "CudaFunction", lambda *arguments, **settings: "compiled")
     monkeypatch.setattr(kernels, "on_device", lambda device: nullcontext())

@@ -27,10 +27,11 @@ from zeroevidence.linkage.evidence import (
     row_terms,
 )
 from zeroevidence.linkage.inputs import LARGEST, SMALLEST, VectorSet
-from zeroevidence.linkage.optional import optional, present
+from zeroevidence.linkage.optional import LazyModule, present
 from zeroevidence.linkage.plan import EnrolmentMoments, SearchPlan, sampled_centre
 from zeroevidence.run import Run
 
+torch: Any = LazyModule("torch", "torch", "the engine torch")
 _STORED = ("float16", "float32", "float64")  # sent as they are; everything else as float64
 _BUFFER_BYTES = 1 << 23  # of each thread
 _THREADS = 8
@@ -39,34 +40,25 @@ _KEPT_SHARE = 0.3  # of a GPU's memory that enrolment vectors may take, as store
 _KEPT_BYTES = 1 << 28  # of the host's, where that is the device
 
 
-def load_torch() -> Any:
-    """Import torch."""
-    return optional("torch", "torch", "the engine torch")
-
-
 def pick_device(device: str | None) -> Any:
     """Return the device of that name, by default a GPU if there is one."""
-    torch = load_torch()
     chosen = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
     return torch.device("cuda", torch.cuda.current_device()) if chosen == torch.device("cuda") else chosen
 
 
 def on_device(device: Any) -> AbstractContextManager[object]:
     """Make a GPU the current device, on which kernels are launched, for a block of code."""
-    context: AbstractContextManager[object] = (
-        load_torch().cuda.device(device) if device.type == "cuda" else nullcontext()
-    )
+    context: AbstractContextManager[object] = torch.cuda.device(device) if device.type == "cuda" else nullcontext()
     return context
 
 
 @cache
 def _copy_stream(device: Any) -> Any:
-    return load_torch().cuda.Stream(device)  # one for all: memory that was allocated for a stream stays with it
+    return torch.cuda.Stream(device)  # one for all: memory that was allocated for a stream stays with it
 
 
 def staged(vectors: FloatArray, device: Any) -> Any:
     """Return vectors on the device as they are stored; work on the device waits for copies that are under way."""
-    torch = load_torch()
     name = vectors.dtype.name if vectors.dtype.name in _STORED else "float64"
     if device.type != "cuda":
         return torch.from_numpy(np.array(vectors, dtype=name, order="C")).to(device)
@@ -97,14 +89,12 @@ def staged(vectors: FloatArray, device: Any) -> Any:
 
 def sent(array: Any, device: Any) -> Any:
     """Return a small array on the device, without waiting for the device."""
-    torch = load_torch()
     tensor = torch.from_numpy(np.ascontiguousarray(array))
     return tensor.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else tensor.to(device)
 
 
 def fetched(tensors: dict[str, Any]) -> dict[str, Any]:
     """Return tensors on the host; synchronise with the device before they are read."""
-    torch = load_torch()
 
     def fetch(tensor: Any) -> Any:
         if tensor.device.type != "cuda":
@@ -116,7 +106,6 @@ def fetched(tensors: dict[str, Any]) -> dict[str, Any]:
 
 def doubled(raw: Any, *, cosine: bool) -> tuple[Any, Any]:
     """Return vectors in double precision, for cosine of length one, and which are known to be in range."""
-    torch = load_torch()
     x = raw.to(torch.float64)
     largest = torch.linalg.vector_norm(x, ord=torch.inf, dim=1, keepdim=True)
     good = ((largest >= SMALLEST) & (largest <= LARGEST))[:, 0]
@@ -138,14 +127,14 @@ def upload(side: VectorSet, rows: IntArray, device: Any) -> Any:
     """Vectors in double precision on the device, checked and, for cosine, of length one."""
     x, good = doubled(staged(side.vectors[rows], device), cosine=side.cosine)
     # reading them on the host raises an error that says what is wrong, if anything is
-    return x if bool(good.all()) else load_torch().from_numpy(side.take(rows)).to(device)
+    return x if bool(good.all()) else torch.from_numpy(side.take(rows)).to(device)
 
 
 def room(size: int, device: Any) -> bool:
     """Return whether that many bytes of vectors may stay on the device."""
     if device.type != "cuda":
         return size <= _KEPT_BYTES
-    return bool(size <= _KEPT_SHARE * load_torch().cuda.mem_get_info(device)[1])
+    return bool(size <= _KEPT_SHARE * torch.cuda.mem_get_info(device)[1])
 
 
 class DeviceVectors:
@@ -197,7 +186,6 @@ class DeviceMoments(EnrolmentMoments):
 
 def torch_moments(enrol: VectorSet, device: str | None = None) -> DeviceMoments:
     """Moments of the enrolment vectors, computed on the device."""
-    torch = load_torch()
     where = pick_device(device)
     centre = sampled_centre(enrol)
     held = DeviceVectors(enrol, where)
@@ -222,7 +210,6 @@ class TorchLinker:
     """Computes runs of trials of one search on one device."""
 
     def __init__(self, plan: SearchPlan, *, device: str | None = None) -> None:
-        torch = load_torch()
         self.plan, self.device = plan, pick_device(device)
         self.dtype = torch.float32 if plan.dtype == np.float32 else torch.float64
         assert plan.moments is not None
@@ -278,7 +265,6 @@ class TorchLinker:
         """Closed-form terms from the vectors of trials and the centred ones of their true identities, on the device."""
         plan = self.plan
         assert plan.moments is not None
-        torch = load_torch()
         square, variance = (x * x).sum(1), ((x @ self.covariance) * x).sum(1)
         mean, deviation, doubtful = plan.moments.of_products(x @ self.mean, variance, square, plan.options.ddof, torch)
         offset, score = x @ self.centre, (x * mated).sum(1)
@@ -307,7 +293,6 @@ class TorchBlock:
     """Sums and counts so far of a block of trials."""
 
     def __init__(self, linker: TorchLinker, rows: IntArray) -> None:
-        torch = load_torch()
         plan, where, dtype = linker.plan, linker.device, linker.dtype
         self.plan, self.indices = plan, rows
         self.terms, x, mated = linker.terms(rows)
@@ -325,7 +310,6 @@ class TorchBlock:
 
     def add(self, panel: Any, first: int) -> None:
         """Take in a run of identities, the first of them numbered `first`."""
-        torch = load_torch()
         products = self.x @ panel.T
         column = self.mated - first
         here = torch.nonzero((column >= 0) & (column < len(panel)))[:, 0]
@@ -368,7 +352,7 @@ class TorchBlock:
 
 def cuda_present() -> bool:
     """Return whether torch finds a CUDA device; without a driver torch is not imported, which takes seconds."""
-    return present("torch") and _cuda_driver() and bool(load_torch().cuda.is_available())
+    return present("torch") and _cuda_driver() and bool(torch.cuda.is_available())
 
 
 def _cuda_driver() -> bool:
@@ -383,7 +367,6 @@ def _cuda_driver() -> bool:
 
 def product_rate(dim: int, device: str | None) -> float | None:
     """Operations per second of a product of 16-bit inputs, the best of three; None without a CUDA device."""
-    torch = load_torch()
     where = pick_device(device)
     if where.type != "cuda":
         return None

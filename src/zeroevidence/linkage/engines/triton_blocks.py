@@ -22,11 +22,11 @@ from zeroevidence.linkage.engines.torch_blocks import (
     cuda_present,
     doubled,
     fetched,
-    load_torch,
     on_device,
     parts,
     sent,
     staged,
+    torch,
 )
 from zeroevidence.linkage.evidence import ARRAYS, LN2, TERMS, OtherIdentities, RowTerms, TrialEvidence, finish
 from zeroevidence.linkage.gpu.kernels import Kernel, KernelArguments, pick_kernel
@@ -58,7 +58,6 @@ class TritonLinker(TorchLinker):
         if self.device.type != "cuda" and not _interpreted():
             raise UsageError("the engine triton needs a CUDA device, which is not here; use the engine torch")
         assert plan.moments is not None
-        torch = load_torch()
         self.half = half
         self.stored = torch.float16 if half else torch.float32
         fires = plan.threshold is not None
@@ -77,7 +76,6 @@ class TritonLinker(TorchLinker):
 
     def prepare(self, start: int, stop: int) -> Any:
         """A run of enrolment vectors, centred, scaled, in 16 bits, padded to whole tiles."""
-        torch = load_torch()
         count = -(-(stop - start) // self.kernel.columns) * self.kernel.columns
         padded = torch.zeros((count, self.width), dtype=self.stored, device=self.device)
         for part in parts(stop - start, self.width):
@@ -87,7 +85,6 @@ class TritonLinker(TorchLinker):
 
     def count_copies(self, panel: Any, first: int, count: int, mated_marks: Any) -> Any:
         """Return how many of a panel's vectors have each of these marks."""
-        torch = load_torch()
         marks = self._marks.get(first)
         if marks is None:
             marks = torch.sort(marks_of(panel[:count]))[0]
@@ -127,7 +124,6 @@ class TritonRows:
     """A run of trials, sorted by their true identities, as the kernel takes them."""
 
     def __init__(self, linker: TritonLinker, rows: IntArray) -> None:
-        torch = load_torch()
         plan, device = linker.plan, linker.device
         self.linker, self.count = linker, len(rows)
         self.padded = -(-len(rows) // linker.kernel.rows) * linker.kernel.rows
@@ -158,7 +154,6 @@ class TritonRows:
         self.power32, self.shift32, self.limit = map(self._single, (power, self.shift, limit / self.unscale))
 
     def _single(self, values: Any) -> Any:
-        torch = load_torch()
         out = torch.zeros(self.padded, dtype=torch.float32, device=self.linker.device)
         out[: len(values)] = values
         return out
@@ -167,7 +162,6 @@ class TritonRows:
         """Run the kernel on one panel of `count` identities."""
         from zeroevidence.linkage.gpu.triton_kernel import PIECE, leader_kernel
 
-        torch = load_torch()
         linker, kernel, device = self.linker, self.linker.kernel, self.linker.device
         column = torch.full((self.padded,), -1, device=device)
         column[: self.count] = self.mated - first
@@ -199,7 +193,6 @@ class TritonRows:
     @staticmethod
     def merged(a: dict[str, Any], b: dict[str, Any]) -> dict[str, Any]:
         """Two panels as one."""
-        torch = load_torch()
         better = b["best"] > a["best"]
         return {
             "own": a["own"],
@@ -213,7 +206,6 @@ class PendingRun:
     """A run of trials that the device is working on, and its evidence once the device is done."""
 
     def __init__(self, linker: TritonLinker, rows: IntArray, block: TritonRows, state: dict[str, Any]) -> None:
-        torch = load_torch()
         self.linker, self.rows = linker, rows
         state["fires"] = state["fires"] + (state["own"] > block.limit)
         for name in ("own", "best"):
@@ -264,7 +256,6 @@ def _interpreted() -> bool:
 
 def marks_of(vectors: Any) -> Any:
     """One whole number per vector, the same for equal vectors and hardly ever for others."""
-    torch = load_torch()
     size, dim = vectors.shape
     odd = sent(np.random.default_rng(0).integers(-(2**62), 2**62, dim) | 1, vectors.device)
     marks = torch.empty(size, dtype=torch.int64, device=vectors.device)
@@ -276,7 +267,6 @@ def marks_of(vectors: Any) -> Any:
 
 def _masked_tiles(column: Any, kernel: Kernel, count: int) -> tuple[Any, Any]:
     """First full tile, and one past the last, with true identities of each block of sorted rows."""
-    torch = load_torch()
     full = count // kernel.columns
     of_block = column.view(-1, kernel.rows) // kernel.columns
     inside = (column.view(-1, kernel.rows) >= 0) & (of_block < full)

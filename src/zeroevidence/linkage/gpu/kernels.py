@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
-from zeroevidence.linkage.engines.torch_blocks import load_torch, on_device
+from zeroevidence.linkage.engines.torch_blocks import on_device, torch
 
 _DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 # of CUtensorMap: type of entries, layout in shared memory, bytes to fetch
@@ -32,7 +32,6 @@ def _driver() -> Any:
 @cache
 def _compiler() -> Any:
     """Load NVRTC of the CUDA version that torch was built for."""
-    torch = load_torch()
     name = f"libnvrtc.so.{torch.version.cuda.split('.')[0]}"
     beside = sorted((Path(torch.__file__).parents[1] / "nvidia").glob(f"*/lib/{name}"))
     return ctypes.CDLL(str(beside[0]) if beside else name)
@@ -48,7 +47,6 @@ def _check(code: int) -> None:
 
 def compiled(source: str, options: Sequence[str]) -> bytes:
     """Return the machine code of a source, from the cache where it was compiled before."""
-    torch = load_torch()
     key = hashlib.sha256("\0".join([source, *options, torch.version.cuda]).encode()).hexdigest()
     cached = importlib.import_module("triton.runtime.cache").get_cache_manager(key)
     path = cached.get_file("kernel.cubin")
@@ -93,7 +91,6 @@ class CudaFunction:
 
     def launch(self, blocks: int, arguments: Sequence[Any]) -> None:
         """Start it on torch's stream. Arguments are tensors, which are passed as addresses, whole numbers and maps."""
-        torch = load_torch()
         values = [_argument(argument) for argument in arguments]
         addresses = (ctypes.c_void_p * len(values))(*[ctypes.addressof(value) for value in values])
         stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
@@ -268,7 +265,6 @@ def _hopper_function(width: int, fires: bool, device: Any) -> CudaFunction | Non
 
 
 def _is_hopper(device: Any) -> bool:
-    torch = load_torch()
     if device.type != "cuda" or torch.version.cuda is None:  # other makers' GPUs number their capabilities differently
         return False
     return bool(torch.cuda.get_device_capability(device) == _HOPPER)

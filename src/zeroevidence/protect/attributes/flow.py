@@ -254,8 +254,8 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
                 torch.as_tensor(data.weights[rows], dtype=torch.float32).to(device),
             )
 
-        sides = (part(slice(None)), None) if held is None else (part(~held), part(held))
-        history = train(self.network_, densities, *sides, settings, progress)
+        rest, tested = (part(slice(None)), None) if held is None else (part(~held), part(held))
+        history = train(self.network_, densities, rest, tested, settings, progress)
         self.evidence_: list[LatentClasses | ClassGaussians] = [*densities.evidence()]
         return history
 

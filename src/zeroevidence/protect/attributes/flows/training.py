@@ -248,7 +248,7 @@ def train(
     mus = [densities.evidence()[0].mu]
     best, state = 0, _State(network, densities)
     for epoch in range(1, settings.epochs + 1):
-        order = torch.randperm(len(data), generator=generator, device=data.x.device)
+        order: Any = torch.randperm(len(data), generator=generator, device=data.x.device)
         for rows in order.split(optimiser.batch)[: optimiser.steps_per_epoch]:
             optimiser.step(rows)
         step(epoch, settings.epochs)
@@ -346,7 +346,7 @@ class _Optimiser:
     def _capture(self, rows: Any) -> None:
         """Warm up on a side stream, take the steps back, and capture one."""
         self.rows.copy_(rows)
-        stream = torch.cuda.Stream()
+        stream: Any = torch.cuda.Stream()  # type: ignore[no-untyped-call, unused-ignore]
         stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(stream):
             for _ in range(_WARM_UP):
