@@ -323,7 +323,7 @@ def evaluate_fused(
     }
     about = files[0].about if all(file.about == files[0].about for file in files) else About()
     names = [file.labels.get("system", file.scores) for file in files]
-    relaxed = tuple(dict.fromkeys(rule for one in loaded for rule in one.relaxed))
+    relaxed = tuple(dict.fromkeys(rule for scores in loaded for rule in scores.relaxed))
     row = evaluate(
         LoadedScores(fused.scores, loaded[0].format, loaded[0].key_format, relaxed, loaded[0].same_session),
         dev=fused.dev,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
@@ -54,10 +54,7 @@ def kaldi_fbank(wave: Wave) -> Features:
     return _centred(np.log(np.maximum(power, _KALDI_FLOOR)))
 
 
-FRONT_ENDS: dict[str, Callable[[Wave], Features]] = {
-    "speechbrain-fbank": speechbrain_fbank,
-    "kaldi-fbank": kaldi_fbank,
-}
+FRONT_ENDS: dict[str, Callable[[Wave], Features]] = {"speechbrain-fbank": speechbrain_fbank, "kaldi-fbank": kaldi_fbank}
 
 
 def _frames(wave: FloatArray) -> FloatArray:
@@ -223,10 +220,11 @@ def card_parts(name: str) -> tuple[str, str | None]:
     return file, model or None
 
 
-def card_text(card: EncoderCard, **extra: Any) -> str:
-    """Return a card as its file holds it, without empty fields; `extra` are further fields, for people."""
+def card_text(card: EncoderCard, training: Mapping[str, Any] | None = None) -> str:
+    """Return a card as its file holds it, without empty fields; settings of its training are for people."""
     names = tuple(name for name in EncoderCard.__dataclass_fields__ if name != "file")
-    content = {"name": card.name, "file": card.file.name} | {name: getattr(card, name) for name in names} | extra
+    content = {"name": card.name, "file": card.file.name} | {name: getattr(card, name) for name in names}
+    content |= {"training": training}
     return json.dumps({key: value for key, value in content.items() if value}, indent=1, ensure_ascii=False) + "\n"
 
 

@@ -188,9 +188,7 @@ _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 @contextmanager
-def in_processes(
-    make: Callable[[], Callable[[Part], Result]],
-) -> Iterator[Callable[[Part], Result]]:
+def in_processes(make: Callable[[], Callable[[Part], Result]]) -> Iterator[Callable[[Part], Result]]:
     """Context with a function that is computed in a process of each thread that calls it.
 
     Parameters

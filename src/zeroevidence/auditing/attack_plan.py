@@ -15,21 +15,11 @@ import numpy as np
 from numpy.linalg import LinAlgError
 
 from zeroevidence._typing import StrArray
-from zeroevidence.attack.attackers import (
-    RANDOM_VECTORS,
-    UNPROTECTED_SPEECH,
-    AttackerCard,
-    attacker_card,
-)
+from zeroevidence.attack.attackers import RANDOM_VECTORS, UNPROTECTED_SPEECH, AttackerCard, attacker_card
 from zeroevidence.attack.backends import Backend, make_backend
 from zeroevidence.attack.ladder import Adapter, LadderStep
 from zeroevidence.attack.parallel import compute_ahead, in_processes
-from zeroevidence.auditing.embedding_sets import (
-    EncodedSpeech,
-    LearningCurve,
-    noise_like,
-    required_speech,
-)
+from zeroevidence.auditing.embedding_sets import EncodedSpeech, LearningCurve, noise_like, required_speech
 from zeroevidence.auditing.options import AuditOptions
 from zeroevidence.auditing.step_attack import (
     AttackResult,
@@ -305,11 +295,11 @@ class AttackPlan:
         for number, fold in enumerate(result.folds):
             if fold.backend is None:
                 return None
-            curves.append(draw_curve(model, fold.backend, self.compared(number, model, fold), fold.draws))
-        known = [curve for curve in curves if curve is not None]
-        if len(known) < len(curves):
-            return None
-        return LearningCurve(known[0].amount, tuple(np.mean([curve.bits for curve in known], axis=0).tolist()))
+            curve = draw_curve(model, fold.backend, self.compared(number, model, fold), fold.draws)
+            if curve is None:
+                return None
+            curves.append(curve)
+        return LearningCurve(curves[0].amount, tuple(np.mean([curve.bits for curve in curves], axis=0).tolist()))
 
 
 def _none_left(failed: Sequence[FailedAttack]) -> str:

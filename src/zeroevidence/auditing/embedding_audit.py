@@ -269,7 +269,7 @@ def audit_folds(
     rows = with_room_flags(rows)
     number = findings(rows)[0].strongest
     rows = with_choice_flags(rows, findings(rows)[0])
-    protocols, over_enrolment = _protocols(plan, results, number)
+    protocols, over_enrolment = try_protocols(plan, results, number)
     curves = *plan.curves(results, number), over_enrolment
     for curve, (name, rising) in zip(curves, _CURVES.items(), strict=True):
         rows[number] = with_curve(rows[number], curve, name, rising)
@@ -287,14 +287,6 @@ def audit_folds(
         tuple(attack.seconds for attack in attacks),
         scores=tuple(AttackScores(attack.scores, attack.dev) for attack in attacks),
     )
-
-
-def _protocols(plan: AttackPlan, results: AttackRows, strongest: int) -> tuple[AttackRows, LearningCurve | None]:
-    """Return the strongest attacker under other protocols, with full effort."""
-    model = results.rows[strongest].about.threat
-    if plan.options.effort != "full" or model is None:
-        return AttackRows(), None
-    return try_protocols(plan, model, results.attacks[strongest])
 
 
 def room_control(folds: Sequence[EncodedSpeech], options: AuditOptions, run: Run = Run()) -> AttackRows:

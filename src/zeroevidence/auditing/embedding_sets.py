@@ -87,8 +87,8 @@ class EmbeddingSets:
         """Return a further draw in the order of the sets; refused where it is not of the same recordings."""
         parts = {name: sort_by_name(part) for name, part in draw.items()}
         for name, part in parts.items():
-            own = getattr(self, name)
-            if part.vectors.shape[1] != own.vectors.shape[1] or not np.array_equal(part.ids, own.ids):
+            released = getattr(self, name)
+            if part.vectors.shape[1] != released.vectors.shape[1] or not np.array_equal(part.ids, released.ids):
                 raise InputError(f"{name}: a further draw has other recordings or dimensions; expected the same")
         return parts
 

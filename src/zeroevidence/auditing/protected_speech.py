@@ -66,15 +66,15 @@ are 2 trials of people who are not enrolled without it
         return bool(self.refused)
 
     def __str__(self) -> str:
-        one, count, where = len(self.refused) == 1, len(self.unmatched), f", as {CARD} lists," if self.listed else ""
+        single, count, where = len(self.refused) == 1, len(self.unmatched), f", as {CARD} lists," if self.listed else ""
         sentence = (
-            f"{len(self.refused)} of {self.total} recordings {'was' if one else 'were'} refused by the protection"
-            f"{where} and {'is' if one else 'are'} left out on both sides"
+            f"{len(self.refused)} of {self.total} recordings {'was' if single else 'were'} refused by the protection"
+            f"{where} and {'is' if single else 'are'} left out on both sides"
         )
         if not count:
             return sentence
         trials = "is 1 trial" if count == 1 else f"are {count} trials"
-        return f"{sentence}, and so {trials} of people who are not enrolled without {'it' if one else 'them'}"
+        return f"{sentence}, and so {trials} of people who are not enrolled without {'it' if single else 'them'}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,10 +314,7 @@ def further_recordings(
 
 
 def without_repeats(
-    released: Corpus,
-    recordings: tuple[Mapping[str, Utterance], ...],
-    transform: VoiceTransform | None,
-    rate: int,
+    released: Corpus, recordings: tuple[Mapping[str, Utterance], ...], transform: VoiceTransform | None, rate: int
 ) -> AnonymiserDraws:
     """Return the further draws; none where the second one of a few recordings has the samples of the first.
 
@@ -371,6 +368,6 @@ def _margins(enrol: Embeddings, trial: Embeddings, centre: FloatArray) -> FloatA
     profiles = enrol.profiles()
     x, y = (unit(part.vectors - centre) for part in (trial, profiles))
     cosines, mated = x @ y.T, mated_rows(trial, profiles)
-    own = cosines[np.arange(len(x)), mated]
-    result: FloatArray = np.where(mated < 0, np.nan, own - (cosines.sum(axis=1) - own) / (cosines.shape[1] - 1))
+    true = cosines[np.arange(len(x)), mated]
+    result: FloatArray = np.where(mated < 0, np.nan, true - (cosines.sum(axis=1) - true) / (cosines.shape[1] - 1))
     return result

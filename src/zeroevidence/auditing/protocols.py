@@ -162,9 +162,9 @@ def sex_classifier(train: Embeddings) -> SexEvidence | None:
     labels = train.attributes.get(_ATTRIBUTE)
     if labels is None:
         return None
-    known = labels != ""
-    speakers, vectors = require_speakers(train)[known], np.asarray(train.vectors[known], np.float64)
-    classes, index = np.unique(labels[known], return_inverse=True)
+    labelled = labels != ""
+    speakers, vectors = require_speakers(train)[labelled], np.asarray(train.vectors[labelled], np.float64)
+    classes, index = np.unique(labels[labelled], return_inverse=True)
     people = [len(np.unique(speakers[index == k])) for k in range(len(classes))]
     if len(classes) < 2 or min(people) < _LEAST:
         return None
@@ -269,23 +269,24 @@ def changed(sets: EmbeddingSets, options: Sequence[ProtocolOption]) -> Embedding
     return sets
 
 
-def try_protocols(
-    plan: AttackPlan, model: ThreatModel, result: AttackResult
-) -> tuple[AttackRows, LearningCurve | None]:
-    """Return the rows of an attacker under other protocols, and its disclosure over enrolled recordings.
+def try_protocols(plan: AttackPlan, attacks: AttackRows, strongest: int) -> tuple[AttackRows, LearningCurve | None]:
+    """Return the rows of the strongest attacker under other protocols, and its disclosure over enrolled recordings.
 
     The rows are of each respect by itself, and of what development people choose. Options are added one respect after
-    the other, as long as development people disclose more.
+    the other, as long as development people disclose more. Without full effort there are none.
 
     Parameters
     ----------
     plan
-        The attacks of the audit, carried out.
-    model
-        The threat model of the attacker.
-    result
-        Its result under the usual protocol.
+        The attacks of the audit.
+    attacks
+        Their results under the usual protocol.
+    strongest
+        Number of the strongest.
     """
+    model, result = attacks.rows[strongest].about.threat, attacks.attacks[strongest]
+    if plan.options.effort != "full" or model is None:
+        return AttackRows(), None
     attack, usual = _ProtocolAttack(plan, model, result), plan.protocol
     choices = {name: attack.options(choice) for name, choice in PROTOCOLS.items()}
     single_attempts = {name: [attack.attempt(option) for option in options] for name, options in choices.items()}

@@ -300,8 +300,8 @@ def session_flags(folds: Sequence[EmbeddingSets]) -> list[Flag]:
         enrolled, tried = (_sessions(part) for part in (sets.eval_enrol, sets.eval_trial))
         if enrolled is None or tried is None:
             return []
-        known = set(enrolled)
-        shared += sum(session in known for session in tried)
+        sessions = set(enrolled)
+        shared += sum(session in sessions for session in tried)
         total += len(tried)
     return [flag("one-session", trials=shared, total=total)] if shared else []
 

@@ -138,10 +138,7 @@ class CachedRecogniser:
 
 
 def transcribe(
-    utterances: Sequence[Utterance],
-    load: Callable[[Utterance], Wave],
-    recogniser: CachedRecogniser,
-    step: Step,
+    utterances: Sequence[Utterance], load: Callable[[Utterance], Wave], recogniser: CachedRecogniser, step: Step
 ) -> dict[str, Transcript]:
     """Return the transcript of each utterance.
 

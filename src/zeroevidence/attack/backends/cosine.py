@@ -186,12 +186,7 @@ class ScoreNorm(VectorEstimator):
     """
 
     def __init__(
-        self,
-        backend: Backend,
-        *,
-        method: NormMethod = "s",
-        top: int | None = None,
-        cohort: FloatArray | None = None,
+        self, backend: Backend, *, method: NormMethod = "s", top: int | None = None, cohort: FloatArray | None = None
     ) -> None:
         self.backend = backend
         self.method = method

@@ -195,8 +195,10 @@ class _BatchExtraction:
 
 def has_gpu() -> bool:
     """Return whether torch is installed and sees a GPU; a build without GPU support is not imported to find out."""
-    found = importlib.util.find_spec("torch")
-    if found is None or (found.origin is not None and _is_built_for_none(Path(found.origin).with_name("version.py"))):
+    torch_spec = importlib.util.find_spec("torch")
+    if torch_spec is None:
+        return False
+    if torch_spec.origin is not None and _is_built_for_none(Path(torch_spec.origin).with_name("version.py")):
         return False
     import torch  # takes two seconds
 

@@ -57,9 +57,9 @@ class EncoderTrunk:
 
     def frames(self, features: NDArray[np.float32], digest: NDArray[np.uint8]) -> NDArray[np.float32]:
         """Return frames x channels of an utterance."""
-        known = self.outputs.frames(digest)
-        if known is not None:
-            return known
+        kept = self.outputs.frames(digest)
+        if kept is not None:
+            return kept
         (output,) = self.session.run(None, {self.encoder.card.input: features[None]})
         frames = np.ascontiguousarray(output[0].T)
         self.outputs.save_frames(digest, frames)

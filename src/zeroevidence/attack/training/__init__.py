@@ -26,10 +26,10 @@ def usual_scope(device: str) -> Scope:
     return "last" if device.startswith("cpu") else "all"
 
 
-def _by_scope(help: str, **values: float) -> Any:
+def _by_scope(help: str, for_all: float, for_last: float) -> Any:
     """Return a field whose value depends on the scope where it is not set."""
-    text = ", ".join(f"{value} for {scope}" for scope, value in values.items())
-    return setting(None, help, above=0, by_scope=values, default_text=text)
+    text = f"{for_all} for all, {for_last} for last"
+    return setting(None, help, above=0, by_scope={"all": for_all, "last": for_last}, default_text=text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +81,10 @@ class TrainingSettings:
         choices=SCOPES,
         default_text="all on a GPU, last without one",
     )
-    epochs: int = _by_scope("Passes over the speech at most.", all=30, last=8)
-    batch: int = _by_scope("Utterances in a step.", all=64, last=32)
-    crop: int = _by_scope("Frames (10 ms) of the random crop of an utterance.", all=200, last=150)
-    learning_rate: float = _by_scope("Highest learning rate of the schedule.", all=3e-4, last=6e-4)
+    epochs: int = _by_scope("Passes over the speech at most.", 30, 8)
+    batch: int = _by_scope("Utterances in a step.", 64, 32)
+    crop: int = _by_scope("Frames (10 ms) of the random crop of an utterance.", 200, 150)
+    learning_rate: float = _by_scope("Highest learning rate of the schedule.", 3e-4, 6e-4)
     weight_decay: float = setting(1e-4, "Decay of the weights.", least=0)
     margin: float = setting(0.2, "Angular margin of the loss, in radians.", least=0)
     scale: float = setting(30.0, "Scale of the cosines in the loss.", above=0)

@@ -256,7 +256,7 @@ def _write_card(
         training_people=_digests(people),
         development_people=_digests(stopping),
     )
-    text = card_text(trained, training=settings.to_dict())
+    text = card_text(trained, settings.to_dict())
     write_atomically(folder / CARD, lambda path: path.write_text(text, encoding="utf-8"))
 
 

@@ -8,12 +8,11 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 
-from zeroevidence.attack.training import TrainingSettings
-from zeroevidence.attack.training.history import DevelopmentScore, Epoch, TrainedNetwork
+from zeroevidence.attack.training.history import Epoch, TrainedNetwork
 from zeroevidence.data.files import reading_file
 from zeroevidence.data.json_values import plain, read_json, typed
 from zeroevidence.data.writing import write_atomically
@@ -21,28 +20,6 @@ from zeroevidence.errors import InputError
 from zeroevidence.linkage.optional import optional
 
 _WEIGHTS = "training.safetensors"
-
-
-class ResumableTraining(Protocol):
-    """What the next epoch of a training depends on."""
-
-    network: Any
-    head: Any
-    optimiser: Any
-    schedule: Any
-    settings: TrainingSettings
-    place: Any
-    digests: tuple[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class TrainingState:
-    """The state of a training after an epoch."""
-
-    epochs: list[Epoch]
-    best: int
-    best_score: DevelopmentScore
-    weights: dict[str, torch.Tensor]  # of the best epoch
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +35,8 @@ class _Facts:
     momenta: tuple[tuple[float, ...], ...]
 
 
-def save_checkpoint(
-    folder: Path, training: ResumableTraining, result: TrainedNetwork, weights: dict[str, torch.Tensor]
-) -> None:
-    """Write everything that the next epoch depends on, whole or not at all."""
+def save_checkpoint(folder: Path, training: Any, result: TrainedNetwork, weights: dict[str, torch.Tensor]) -> None:
+    """Write everything that the next epoch of a `TrainingRun` depends on, whole or not at all."""
     folder.mkdir(parents=True, exist_ok=True)
     arrays = {f"network.{name}": value for name, value in training.network.state_dict().items()}
     arrays |= {f"kept.{name}": value for name, value in weights.items()}
@@ -96,8 +71,10 @@ def remove_checkpoints(home: Path) -> None:
             file.parent.rmdir()
 
 
-def load_checkpoint(folder: Path, training: ResumableTraining) -> TrainingState | None:
-    """Put a training back into the state of a checkpoint, and return that state; None where there is no checkpoint.
+def load_checkpoint(folder: Path, training: Any) -> tuple[TrainedNetwork, dict[str, torch.Tensor]] | None:
+    """Put a `TrainingRun` back into the state of a checkpoint; None where there is no checkpoint.
+
+    Returned are its history and the weights of its best epoch.
 
     Raises
     ------
@@ -114,9 +91,7 @@ def load_checkpoint(folder: Path, training: ResumableTraining) -> TrainingState 
         if facts.data != training.digests:
             raise InputError("is of a training on other speech; give another folder or remove it")
         _restore(training, facts, arrays)
-    best = next(epoch.development for epoch in facts.epochs if epoch.number == facts.best)
-    assert best is not None
-    return TrainingState(list(facts.epochs), facts.best, best, _part(arrays, "kept."))
+    return TrainedNetwork(training.network, list(facts.epochs), facts.best), _part(arrays, "kept.")
 
 
 def _read(file: Path) -> tuple[_Facts, dict[str, torch.Tensor]]:
@@ -142,7 +117,7 @@ def _part(arrays: Mapping[str, torch.Tensor], prefix: str) -> dict[str, torch.Te
     return {name.removeprefix(prefix): value for name, value in arrays.items() if name.startswith(prefix)}
 
 
-def _restore(training: ResumableTraining, facts: _Facts, arrays: Mapping[str, torch.Tensor]) -> None:
+def _restore(training: Any, facts: _Facts, arrays: Mapping[str, torch.Tensor]) -> None:
     training.network.load_state_dict(_part(arrays, "network."))
     training.head.load_state_dict(_part(arrays, "head."))
     state: dict[int, dict[str, torch.Tensor]] = {}

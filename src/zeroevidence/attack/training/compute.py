@@ -285,17 +285,17 @@ class EncoderPasses:
         """Yield the output of the trunk for each utterance, in half precision; those that are known come first."""
         unknown = []
         for row, digest in enumerate(features.data.digests):
-            known = None if self.outputs is None else self.outputs.frames(digest)
-            if known is not None and len(known) == lengths[row]:
-                yield row, _halved(known)
+            kept = None if self.outputs is None else self.outputs.frames(digest)
+            if kept is not None and len(kept) == lengths[row]:
+                yield row, _halved(kept)
             else:
                 unknown.append(row)
         yield from self._each(features, self._trunk, unknown)
 
     def embed_untrained(self, source: UtteranceFrames) -> FloatArray:
         """Return the embeddings before training, which may be known."""
-        known = [None if self.outputs is None else self.outputs.vector(digest) for digest in source.data.digests]
-        vectors = [vector for vector in known if vector is not None]
+        kept = [None if self.outputs is None else self.outputs.vector(digest) for digest in source.data.digests]
+        vectors = [vector for vector in kept if vector is not None]
         return np.array(vectors, np.float64) if len(vectors) == len(source) else self.embed(source)
 
     def embed(self, source: UtteranceFrames) -> FloatArray:

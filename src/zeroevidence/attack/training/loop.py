@@ -182,14 +182,13 @@ class TrainingRun:
 
     def train(self, on_epoch: Callable[[Epoch], None]) -> TrainedNetwork:
         """Train all epochs, from the start or from a checkpoint, or until it is to stop."""
-        result = TrainedNetwork(self.network)
         state = None if self.folder is None else load_checkpoint(self.folder, self)
-        if state is not None:
-            result.epochs, result.best, best, weights = state.epochs, state.best, state.best_score, state.weights
-        else:
-            best, weights = self.look(untrained=True), _copy(self.network)
-            result.epochs = [Epoch(0, math.nan, best)]
-        first = len(result.epochs)
+        if state is None:
+            untrained = Epoch(0, math.nan, self.look(untrained=True))
+            state = TrainedNetwork(self.network, [untrained]), _copy(self.network)
+        result, weights = state
+        first, best = len(result.epochs), result.best_score
+        assert best is not None
         since = sum(1 for epoch in result.epochs if epoch.development is not None and epoch.number > result.best)
         for number in range(first, self.settings.epochs + 1):
             if since > self.settings.patience or self.stop():
@@ -305,10 +304,7 @@ Result = TypeVar("Result")
 
 
 def estimate_seconds(
-    network: Any,
-    frames: TrainingFrames,
-    settings: TrainingSettings = TrainingSettings(),
-    run: Run = Run(),
+    network: Any, frames: TrainingFrames, settings: TrainingSettings = TrainingSettings(), run: Run = Run()
 ) -> float:
     """Return the seconds that `train` takes at most, from the time that a few utterances take.
 
