@@ -8,6 +8,7 @@ from math import isnan, nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from zeroevidence.data.printable import escape_table
 from zeroevidence.data.writing import write_atomically
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Evaluation, Finding, findings
@@ -105,8 +106,6 @@ def _labelled(row: Evaluation, labels: Sequence[str], frame: pl.DataFrame) -> pl
 
 def write_table(frame: pl.DataFrame, path: str | Path) -> None:
     """Write a table as Parquet where the name says so, as CSV otherwise; whole or not at all."""
-    from zeroevidence.data.printable import escape_table  # brings polars
-
     place = Path(path)
 
     def write(temporary: Path) -> None:

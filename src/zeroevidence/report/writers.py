@@ -12,7 +12,7 @@ import io
 from collections.abc import Sequence
 from dataclasses import replace
 
-from zeroevidence.data.printable import printable
+from zeroevidence.data.printable import escape_cell, printable
 from zeroevidence.report.layout import one_line
 from zeroevidence.report.table import Cell, Sheet, Table, Tables
 
@@ -33,8 +33,6 @@ def write_tables(content: Tables, format: str, *, signatures: bool = False) -> s
 
 def to_csv(table: Table) -> str:
     """Return a table as CSV, values at full precision."""
-    from zeroevidence.data.printable import escape_cell  # brings polars
-
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(column.name for column in table.columns)
