@@ -232,7 +232,7 @@ class _SystemScores:
     def of(cls, systems: Sequence[Scores | ScoreMatrix], title: str) -> _SystemScores:
         """Bring the scores into one order; other trials are refused."""
         matrices = [sort_by_name(data) for data in systems if isinstance(data, ScoreMatrix)]
-        lists = [sort_by_name(data.to_scores() if isinstance(data, ScoreMatrix) else data) for data in systems]
+        lists = [sort_by_name(data.to_scores()) for data in systems]
         check_same_trials([(f"{title} of system {number}", data) for number, data in enumerate(lists, 1)])
         if len(matrices) == len(systems):
             return cls(matrices, [matrix.to_scores() for matrix in matrices])

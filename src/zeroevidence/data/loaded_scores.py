@@ -207,7 +207,7 @@ def pool_groups(parts: Sequence[LoadedScores], label: str) -> LoadedScores:
     >>> both.data.target, str(both.relaxed[0])
     (array([2., 1.]), 'pooled:sex:2')
     """
-    scores = [part.data.to_scores() if isinstance(part.data, ScoreMatrix) else part.data for part in parts]
+    scores = [part.data.to_scores() for part in parts]
     target = np.concatenate([group.target for group in scores])
     nontarget = np.concatenate([group.nontarget for group in scores])
     relaxed = (RelaxedRule("pooled", len(parts), how=label), *(rule for part in parts for rule in part.relaxed))

@@ -30,7 +30,7 @@ def are_distances(data: Scores | ScoreMatrix) -> bool:
     >>> are_distances(Scores(near, far)), are_distances(Scores(far, near)), are_distances(Scores(near, near))
     (True, False, False)
     """
-    scores = data.to_scores() if isinstance(data, ScoreMatrix) else data
+    scores = data.to_scores()
     if min(len(scores.target), len(scores.nontarget)) < FEWEST:
         return False
     return bool(_quantile(scores.target, 0.75) < _quantile(scores.nontarget, 0.25))
@@ -265,7 +265,7 @@ def leave_out_same_session(scores: Scores | ScoreMatrix | LoadedScores, sessions
     codes: dict[str, int] = {}
     enrolments = _session_codes(data.enrolments, sessions, "enrolment", codes)
     trials = _session_codes(data.trials, sessions, "trial", codes)
-    pairs = data.to_scores() if isinstance(data, ScoreMatrix) else data
+    pairs = data.to_scores()
     assert pairs.target_pairs is not None
     assert pairs.nontarget_pairs is not None
     same = [_share_session(side, enrolments, trials) for side in (pairs.target_pairs, pairs.nontarget_pairs)]

@@ -187,6 +187,10 @@ class Scores:
     def __repr__(self) -> str:
         return f"Scores({len(self.target)} target, {len(self.nontarget)} nontarget)"
 
+    def to_scores(self) -> Scores:
+        """The scores themselves, as a matrix has this method, too."""
+        return self
+
     @property
     def speakers(self) -> StrArray | None:
         """Distinct known speakers on either side, None where speakers are unknown."""

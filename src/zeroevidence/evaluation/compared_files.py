@@ -13,7 +13,6 @@ from zeroevidence.data.files import naming_file
 from zeroevidence.data.formats.attack_scores import AttackScores, has_attack_scores, has_trials, read_attack_scores
 from zeroevidence.data.formats.scores.score_format import ReadingOptions
 from zeroevidence.data.loaded_scores import LoadedScores
-from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation.comparable import ComparedGroup, check_same_trials, matched
 from zeroevidence.evaluation.comparison import (
@@ -345,24 +344,15 @@ def compare_files(
     groups = matched([file.labels for file in files], [file.about for file in files], [file.source for file in files])
     files = [files[place] for group in groups for place in group.places]
     loaded: list[LoadedScores] = list(each(lambda file: file.read(reading), files))
-    scores = [scores.data.to_scores() if isinstance(scores.data, ScoreMatrix) else scores.data for scores in loaded]
+    scores = [scores.data.to_scores() for scores in loaded]
     start = 0
     for group in groups:
         group_places = range(start, start := start + len(group.places))
         check_same_trials([(files[i].scores, scores[i]) for i in group_places])
 
     def evaluated(number: int) -> Evaluation:
-        file = files[number]
-        return evaluate(
-            loaded[number],
-            dev=None if file.dev is None else file.dev.read(reading),
-            calibrate=None if file.calibrate is None else file.calibrate.read(reading),
-            labels=file.labels,
-            about=file.about,
-            options=options,
-            run=run.titled(f"{number + 1}/{len(files)}"),
-            resampled=measures or USUAL,
-        )
+        titled = run.titled(f"{number + 1}/{len(files)}")
+        return files[number].evaluate(loaded[number], reading, options, titled, resampled=measures or USUAL)
 
     rows = list(each(evaluated, range(len(files))))
     sources = [file.source for file in files]

@@ -183,7 +183,7 @@ def _sizes(part: SearchedFold, how: RowFit, prior: FloatArray | None) -> SizeCur
     method = next(method for method in METHODS if fold.calibration.name.endswith(method))  # also after "auto:"
     fit = partial(fit_rows, how=replace(how, method=method, scaling=fold.calibration.scaling))
     development = fold.threshold_scores, part.mated_elsewhere
-    return alid_curve(part.scores, part.mated, fold.calibration, development, fit, prior=prior, seed=how.seed)
+    return alid_curve((part.scores, part.mated), fold.calibration, development, fit, prior=prior, seed=how.seed)
 
 
 def _lid_histogram(lid: FloatArray) -> Curve:

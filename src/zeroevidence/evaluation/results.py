@@ -331,7 +331,52 @@ class LinkedSearch(LinkResult):
         run
             Seed and level.
         """
-        return linked_evaluation(self, labels=labels, options=options, run=run)
+        setup = SearchSetup(
+            self.calibration.method,
+            self.calibration.cross_fitted,
+            self.options.ddof,
+            scoring=self.options.scoring if isinstance(self.options.scoring, str) else "function",
+            row_scaling=self.options.row_scaling,
+        )
+        evidence = self.evidence
+        singled = (self.fires == 1).astype(np.int64) if (self.fires >= 0).all() else None
+        table = trial_table(self.trial, self.speaker, evidence)
+        names = _names(self, table)
+        metrics = search_metrics(evidence, singled, setup, names)
+        counts = {
+            "target": len(self),
+            "nontarget": len(self) * (self.identities - 1),
+            "speakers": len(table.by_speaker.speaker),
+            "trials": len(self),
+            "identities": self.identities,
+            **({"not_enrolled": self.not_enrolled} if self.not_enrolled else {}),
+        }
+        replicates = None
+        if options.intervals:
+            replicates = search_replicates(evidence, singled, self.speaker, self.trial, options, run.seed)
+            metrics = with_named_limits(with_intervals(metrics, replicates, run.level), names, run.level)
+        return Evaluation(
+            metrics=metrics,
+            counts=counts,
+            setup=Setup(
+                families=("search",),
+                search=setup,
+                intervals=None if replicates is None else Resampling(replicates.unit, replicates.groups),
+                level=run.level,
+                seed=run.seed,
+                data=self.digest,
+            ),
+            labels=labels or {},
+            flags=tuple(
+                []
+                if replicates is None
+                else resampling_flags(replicates.unit, replicates.fewest.clusters, replicates.fewest.effective)
+            ),
+            curves=evidence_curves(evidence) | exposed_curves(table, run.level),
+            trials=table,
+            people=exposure_by_person(table, names),
+            replicates=replicates,
+        )
 
 
 @wraps(search.link)
@@ -341,58 +386,6 @@ def link(*arguments: Any, **settings: Any) -> LinkedSearch:
 
 
 link.__signature__ = signature(search.link).replace(return_annotation="LinkedSearch")  # type: ignore[attr-defined]
-
-
-def linked_evaluation(
-    links: LinkResult, *, labels: Mapping[str, str] | None = None, options: Options = Options(), run: Run = Run()
-) -> Evaluation:
-    """`LinkedSearch.evaluate` of any search."""
-    setup = SearchSetup(
-        links.calibration.method,
-        links.calibration.cross_fitted,
-        links.options.ddof,
-        scoring=links.options.scoring if isinstance(links.options.scoring, str) else "function",
-        row_scaling=links.options.row_scaling,
-    )
-    evidence = links.evidence
-    singled = (links.fires == 1).astype(np.int64) if (links.fires >= 0).all() else None
-    table = trial_table(links.trial, links.speaker, evidence)
-    names = _names(links, table)
-    metrics = search_metrics(evidence, singled, setup, names)
-    counts = {
-        "target": len(links),
-        "nontarget": len(links) * (links.identities - 1),
-        "speakers": len(table.by_speaker.speaker),
-        "trials": len(links),
-        "identities": links.identities,
-        **({"not_enrolled": links.not_enrolled} if links.not_enrolled else {}),
-    }
-    replicates = None
-    if options.intervals:
-        replicates = search_replicates(evidence, singled, links.speaker, links.trial, options, run.seed)
-        metrics = with_named_limits(with_intervals(metrics, replicates, run.level), names, run.level)
-    return Evaluation(
-        metrics=metrics,
-        counts=counts,
-        setup=Setup(
-            families=("search",),
-            search=setup,
-            intervals=None if replicates is None else Resampling(replicates.unit, replicates.groups),
-            level=run.level,
-            seed=run.seed,
-            data=links.digest,
-        ),
-        labels=labels or {},
-        flags=tuple(
-            []
-            if replicates is None
-            else resampling_flags(replicates.unit, replicates.fewest.clusters, replicates.fewest.effective)
-        ),
-        curves=evidence_curves(evidence) | exposed_curves(table, run.level),
-        trials=table,
-        people=exposure_by_person(table, names),
-        replicates=replicates,
-    )
 
 
 def _names(links: LinkResult, trials: Trials) -> NameCounts:

@@ -164,7 +164,7 @@ def fit_calibration(data: Scores | ScoreMatrix, on: Scores | ScoreMatrix | Loade
     """
     other = on.data if isinstance(on, LoadedScores) else on
     check_disjoint(data, other)
-    pairs = other.to_scores() if isinstance(other, ScoreMatrix) else other
+    pairs = other.to_scores()
     fit = fit_logistic(pairs.target, pairs.nontarget)
     if fit.weight <= 0.0:
         raise InputError("calibration: higher scores do not speak for targets there; expected scores that tell people")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -19,7 +19,6 @@ from zeroevidence.data.formats.scores.read import (
 from zeroevidence.data.formats.scores.score_format import ReadingOptions
 from zeroevidence.data.formats.voiceprivacy_folders import find_kit_scores
 from zeroevidence.data.loaded_scores import LoadedScores, pool_groups
-from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.data.preparing import check_direction
 from zeroevidence.data.printable import file_name_text
 from zeroevidence.data.scores import Scores
@@ -95,6 +94,30 @@ class ScoreFile:
             loaded = read_scores(self.scores, self.key, every_pair)
         check_direction(loaded.data, self.scores)
         return ReadingOptions(sessions=options.sessions).applied(loaded)
+
+    def evaluate(
+        self,
+        loaded: LoadedScores,
+        reading: ReadingOptions,
+        options: Options,
+        run: Run,
+        *,
+        prior: dict[str, float] | None = None,
+        resampled: Collection[str] | None = None,
+    ) -> Evaluation:
+        """The row of the scores that were read from it, with those of other speakers; see `evaluate`."""
+        row = evaluate(
+            loaded,
+            dev=None if self.dev is None else self.dev.read(reading),
+            calibrate=None if self.calibrate is None else self.calibrate.read(reading),
+            prior=prior,
+            labels=self.labels,
+            about=self.about,
+            options=options,
+            run=run,
+            resampled=resampled,
+        )
+        return row if self.dev is None else row.with_flags(*sex_flags(self.labels, self.dev.labels))
 
     def problems(self, options: ReadingOptions = ReadingOptions()) -> list[Problem]:
         """Return everything that is wrong with the file."""
@@ -333,25 +356,9 @@ def evaluate_files(
         Applies a function to every file, as `map` does; `forked_map` provides one that uses several processes.
     """
 
-    def evaluated(index: int, loaded: LoadedScores) -> Evaluation:
-        file = files[index]
-        row = evaluate(
-            loaded,
-            dev=None if file.dev is None else file.dev.read(reading),
-            calibrate=None if file.calibrate is None else file.calibrate.read(reading),
-            prior=prior,
-            labels=file.labels,
-            about=file.about,
-            options=options,
-            run=run.titled(f"{index + 1}/{len(files)}"),
-        )
-        if file.dev is not None:
-            row = row.with_flags(*sex_flags(file.labels, file.dev.labels))
-        return row
+    def evaluated(number: int) -> tuple[Evaluation, Scores]:
+        loaded = files[number].read(reading)
+        titled = run.titled(f"{number + 1}/{len(files)}")
+        return files[number].evaluate(loaded, reading, options, titled, prior=prior), loaded.data.to_scores()
 
-    def with_scores(index: int) -> tuple[Evaluation, Scores]:
-        loaded = files[index].read(reading)
-        scores = loaded.data.to_scores() if isinstance(loaded.data, ScoreMatrix) else loaded.data
-        return evaluated(index, loaded), scores
-
-    return flag_rows(add_similarity(list(each(with_scores, range(len(files))))))
+    return flag_rows(add_similarity(list(each(evaluated, range(len(files))))))

@@ -310,7 +310,7 @@ def _task(
         left_out = loaded.same_session.apart(left_out)
     if any(rule.rule == "infinite" for rule in loaded.relaxed):
         matrix, left_out = None, {}
-    pairs = _as_pairs(data)
+    pairs = data.to_scores()
     dev_matrix, development = _development(dev, matrix, pairs)
     search: SearchTask | None = None
     if matrix is not None and (dev_matrix is not None or len(np.unique(matrix.mated)) > 1):
@@ -318,7 +318,7 @@ def _task(
         search = MatrixSearch(matrix, dev_matrix, _prior(prior, matrix), options, run)
     if llr is not None:
         data = llr.as_llrs(data)
-        pairs, matrix = _as_pairs(data), None if matrix is None else closed_set_search(data)[0]
+        pairs, matrix = data.to_scores(), None if matrix is None else closed_set_search(data)[0]
     closed_set = matrix.to_scores() if matrix is not None and search is not None and left_out else None
     view = ScoreView(
         rank(pairs.target, pairs.nontarget),
@@ -360,11 +360,6 @@ def _loaded(
     return LoadedScores(Scores(scores, nontarget), "arrays", None, tuple(relaxed))  # type: ignore[arg-type]
 
 
-def _as_pairs(data: Scores | ScoreMatrix) -> Scores:
-    """All comparisons, one at a time."""
-    return data.to_scores() if isinstance(data, ScoreMatrix) else data
-
-
 def _in_order_of(trials: Trials, names: Any) -> Trials:
     """The table of trials in the caller's order."""
     order = order_of_appearance(names, trials.trial)
@@ -378,7 +373,7 @@ def _development(
     if dev is None:
         return None, None
     data = sort_by_name(dev.data if isinstance(dev, LoadedScores) else dev)
-    development = _as_pairs(data)
+    development = data.to_scores()
     check_disjoint(pairs, development)
     if rows is None:
         return None, development

@@ -40,7 +40,7 @@ def test_the_mean_over_drawn_subsets_is_that_over_all(monkeypatch, scaling, with
     scores, mated = simulated(trials=6, people=6)
     calibration = AffineCalibration("a", 1.5, 0.0, 0.0, scaling=scaling)
     prior = np.random.default_rng(3).dirichlet(np.full(6, 5.0)) if with_prior else None
-    curve = alid_curve(scores, mated, calibration, (scores, mated), lambda *_: calibration, prior=prior,
+    curve = alid_curve((scores, mated), calibration, (scores, mated), lambda *_: calibration, prior=prior,
                        sizes=[2, 3, 5, 6])  # fmt: skip
     uniform = np.full(6, 1.0 / 6.0)
     expected = [over_all_subsets(scores, mated, calibration, n, uniform if prior is None else prior) for n in curve.x]
@@ -52,7 +52,7 @@ def test_two_standardised_scores_only_say_which_is_higher():
     """Of two identities z is 1 and -1: LID is log2 of twice the logistic function of twice the slope, or minus it."""
     scores, mated = simulated(trials=4000, people=5)
     calibration = AffineCalibration("a", 0.7, 0.0, 0.0)
-    curve = alid_curve(scores, mated, calibration, (scores, mated), lambda *_: calibration, sizes=[2])
+    curve = alid_curve((scores, mated), calibration, (scores, mated), lambda *_: calibration, sizes=[2])
     true = scores[np.arange(4000), mated][:, None]
     right = ((scores < true).sum() / (4000 * 4)).item()
     bits = [np.log2(2.0 / (1.0 + np.exp(-2.0 * slope))) for slope in (0.7, -0.7)]
@@ -63,13 +63,15 @@ def test_each_size_is_calibrated_on_rows_of_its_size():
     """So that the attacker among few is as well calibrated as among many: nothing is gained by another slope."""
     (scores, mated), (others, their_mated) = simulated(2000, seed=0), simulated(2000, seed=1)
     fit = partial(fit_rows, how=RowFit(method="temperature"))
-    curve = alid_curve(scores, mated, fit(others, their_mated), (others, their_mated), fit)
+    curve = alid_curve((scores, mated), fit(others, their_mated), (others, their_mated), fit)
     assert curve.x.tolist() == [2, 4, 8]
     assert curve.y[-1] == pytest.approx(row_evidence(scores, mated, fit(others, their_mated)).lid.mean(), abs=1e-12)
     of_one_slope = []
     for slope in (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0):
         fixed = AffineCalibration("a", slope, 0.0, 0.0)
-        of_one_slope.append(alid_curve(scores, mated, fixed, (others, their_mated), lambda *_, fitted=fixed: fitted).y)
+        of_one_slope.append(
+            alid_curve((scores, mated), fixed, (others, their_mated), lambda *_, fitted=fixed: fitted).y
+        )
     assert (curve.y > np.max(of_one_slope, axis=0) - 0.01).all()
     assert len(set(np.argmax(of_one_slope, axis=0))) > 1  # no slope suits all sizes
     assert (np.diff(curve.y) > 0.0).all()
@@ -79,10 +81,10 @@ def test_each_size_is_calibrated_on_rows_of_its_size():
 
 def test_the_same_seed_draws_the_same_subsets():
     (scores, mated), dev = simulated(seed=0), simulated(seed=1)
-    curves = [alid_curve(scores, mated, fit_rows(*dev), dev, fit_rows, seed=seed).y.tolist() for seed in (0, 0, 1)]
+    curves = [alid_curve((scores, mated), fit_rows(*dev), dev, fit_rows, seed=seed).y.tolist() for seed in (0, 0, 1)]
     assert curves[0] == curves[1] != curves[2]
     with pytest.raises(InputError, match="numbers of identities from 2 to 8"):
-        alid_curve(scores, mated, fit_rows(*dev), dev, fit_rows, sizes=[9])
+        alid_curve((scores, mated), fit_rows(*dev), dev, fit_rows, sizes=[9])
 
 
 @pytest.mark.parametrize("with_dev", [False, True])

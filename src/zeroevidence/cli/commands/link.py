@@ -121,7 +121,7 @@ def _write(
 ) -> None:
     """Write the table of trials and the result."""
     from zeroevidence.cli.output import write_frame, write_text
-    from zeroevidence.evaluation.results import linked_evaluation, to_json
+    from zeroevidence.evaluation.results import LinkedSearch, to_json
 
     table = make_table(
         {
@@ -141,5 +141,5 @@ def _write(
         }
     )
     write_frame(table, str(folder / f"trials.{labels['table']}"))
-    evaluation = linked_evaluation(linked, labels={"system": labels["system"]}, run=run)
+    evaluation = LinkedSearch.of(linked).evaluate(labels={"system": labels["system"]}, run=run)
     write_text(to_json([evaluation]), folder / "result.json")

@@ -377,7 +377,7 @@ def _arrays(
 ) -> Iterator[FloatArray | IntArray | StrArray | None]:
     yield prior
     for part in parts:
-        scores = part.to_scores() if isinstance(part, ScoreMatrix) else part
+        scores = part.to_scores()
         for values, pairs in ((scores.target, scores.target_pairs), (scores.nontarget, scores.nontarget_pairs)):
             if pairs is None or scores.trials is None:
                 yield np.sort(values)

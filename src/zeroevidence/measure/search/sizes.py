@@ -20,8 +20,7 @@ _FITTED = (256, 1024)  # rows that a calibration is fitted on: at least, by seve
 
 
 def alid_curve(
-    scores: FloatArray,
-    mated: IntArray,
+    search: tuple[FloatArray, IntArray],
     calibration: RowCalibration,
     development: tuple[FloatArray, IntArray],
     fit: Callable[[FloatArray, IntArray], RowCalibration],
@@ -37,10 +36,8 @@ def alid_curve(
 
     Parameters
     ----------
-    scores
-        Scores of trials (rows) against identities (columns).
-    mated
-        The column of the true identity of each trial.
+    search
+        Scores of trials (rows) against identities (columns), and the column of the true identity of each trial.
     calibration
         The calibration of the whole search.
     development
@@ -61,10 +58,11 @@ def alid_curve(
     >>> rng = np.random.default_rng(0)
     >>> mated = np.arange(400) % 8
     >>> rows = rng.normal(size=(2, 400, 8)) + 2.0 * np.eye(8)[mated]
-    >>> curve = alid_curve(rows[0], mated, fit_rows(rows[1], mated), (rows[1], mated), fit_rows)
+    >>> curve = alid_curve((rows[0], mated), fit_rows(rows[1], mated), (rows[1], mated), fit_rows)
     >>> curve.x.tolist(), curve.y.round(1).tolist()
     ([2, 4, 8], [0.4, 1.0, 1.7])
     """
+    scores, mated = search
     identities = scores.shape[1]
     x = check_sizes(identities, sizes)
     rng = np.random.default_rng(seed)
