@@ -26,6 +26,8 @@ def printable(text: str) -> str:
     >>> printable("a\x1b[2Jb")
     'a�[2Jb'
     """
+    if text.isprintable():
+        return text
     return "".join("\ufffd" if _is_control(letter) else letter for letter in file_name_text(text))
 
 

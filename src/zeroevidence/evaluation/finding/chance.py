@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import log2
 from typing import Literal, TypeAlias
@@ -53,24 +53,20 @@ def chances(rows: Sequence[Evaluation]) -> tuple[Chance, ...]:
     same seed exchange the same people in every row, which keeps the dependence between attackers. Rows without stored
     permutations, and lists, are corrected by Holm's rule. Each kind of bound is tested by itself.
     """
-    families: dict[tuple[str, str], list[int]] = {}
+    names = {name for name, measure in MEASURES.items() if measure.tested}
+    results = [{name: row.metrics[name] for name in row.metrics if name in names} for row in rows]
+    families: dict[tuple[str, str], list[tuple[int, MeasureResult]]] = {}
     for i, row in enumerate(rows):
-        if _tested(row):
-            families.setdefault((row.about.question, row.about.role), []).append(i)
+        tests = _distinct([result for result in results[i].values() if result.null])
+        families.setdefault((row.about.question, row.about.role), []).extend((i, result) for result in tests)
     tested: dict[int, Chance] = {}
-    for numbers in families.values():
-        tested |= _adjusted(rows, numbers)
-    return tuple(tested[i] if i in tested else _by_interval(row) for i, row in enumerate(rows))
+    for family in filter(None, families.values()):
+        tested |= _adjusted(rows, family)
+    return tuple(tested[i] if i in tested else _by_interval(results[i]) for i in range(len(rows)))
 
 
-def _tested(row: Evaluation) -> list[MeasureResult]:
-    tested = (name for name in row.metrics if name in MEASURES and MEASURES[name].tested)
-    return [row.metrics[name] for name in tested if row.metrics[name].null]
-
-
-def _adjusted(rows: Sequence[Evaluation], numbers: Sequence[int]) -> dict[int, Chance]:
+def _adjusted(rows: Sequence[Evaluation], tests: Sequence[tuple[int, MeasureResult]]) -> dict[int, Chance]:
     """For each row the p-value of its most telling measure, corrected for all measures of all rows."""
-    tests = [(i, result) for i in numbers for result in _distinct(_tested(rows[i]))]
     drawn = [result for _, result in tests if result.null is not None and result.null.draws]
     not_drawn = [result for _, result in tests if result.null is not None and not result.null.draws]
     kinds = (len(drawn) > 0) + (len(not_drawn) > 0)
@@ -126,15 +122,12 @@ def _max_t(tests: Sequence[MeasureResult], draws: int) -> list[float]:
     return [float((1 + np.count_nonzero(largest >= t - 1e-9)) / (1 + draws)) for t in observed]
 
 
-def _by_interval(row: Evaluation) -> Chance:
+def _by_interval(results: Mapping[str, MeasureResult]) -> Chance:
     # D_ECE is never below 0, and neither are its replicates: its interval says something only where it was corrected.
     lows = [
         result.low
-        for name, result in row.metrics.items()
-        if name in MEASURES
-        and MEASURES[name].tested
-        and result.low is not None
-        and (MEASURES[name].low < 0.0 or result.estimate is not None)
+        for name, result in results.items()
+        if result.low is not None and (MEASURES[name].low < 0.0 or result.estimate is not None)
     ]
     return Chance(max(lows) > 0.0) if lows else Chance(None)
 
