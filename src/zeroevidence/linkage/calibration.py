@@ -144,6 +144,9 @@ def pair_statistics(
 ) -> list[PairStatistics]:
     """Statistics of all pairs, one for each fold of trials (all trials together unless given).
 
+    Scaled scores of other identities are kept as counts and means of narrow bins once there are many; those of true
+    identities are kept as they are. Up to a million pairs nothing is binned and the fit is exact.
+
     `top` asks for that many of the largest raw scores of each fold, which determine the threshold of singling out.
 
     Examples

@@ -105,7 +105,10 @@ _BLOCK_BYTES = 1 << 25
 
 @dataclass(frozen=True)
 class Address:
-    """Where vectors lie: a .npy file (memory-mapped), .npz, Parquet, Kaldi, .pt; local, or at any fsspec address."""
+    """Where vectors lie: a .npy file (memory-mapped), .npz, Parquet, Kaldi, .pt; local, or at any fsspec address.
+
+    An address is opened where it is used: a task sent to another machine carries the address, not the vectors.
+    """
 
     location: str
     _opened: list[Any] = field(default_factory=list, repr=False, compare=False)

@@ -33,6 +33,9 @@ _DOUBTFUL = 1e-7  # of |x|^2 tr(C): below, rounding of x' C x shows in the devia
 class EnrolmentMoments:
     """First and second moments of centred enrolment vectors.
 
+    Mean and deviation of a row of dot products need no pass over the pairs: with the mean m and the covariance C of the
+    enrolment vectors they are ``x . m`` and ``sqrt(x' C x)``.
+
     `centre` lies near their mean on a coarse binary grid. Taking it off makes products small, hence exact in short
     number formats; being coarse, it leaves vectors of few digits (counts, signs, one-hot) with few digits, so that
     scores that tie still tie.

@@ -261,10 +261,11 @@ def _calibration(
     """Return the calibration of the checkpoints, or fit one and save it there."""
     saved = work.load("calibration")
     if saved is not None:
-        return SearchCalibration(**{name: array if array.ndim else array.item() for name, array in saved.items()})
+        values: dict[str, Any] = {name: array if array.ndim else array.item() for name, array in saved.items()}
+        return SearchCalibration(**values)
     calibration = calibrate_search(search, options, development=development, run=run)
-    values = {field.name: getattr(calibration, field.name) for field in fields(calibration)}
-    work.save("calibration", {name: np.asarray(value) for name, value in values.items() if value is not None})
+    fitted = {field.name: getattr(calibration, field.name) for field in fields(calibration)}
+    work.save("calibration", {name: np.asarray(value) for name, value in fitted.items() if value is not None})
     return calibration
 
 

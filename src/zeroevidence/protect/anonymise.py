@@ -54,6 +54,9 @@ class Digests:
 class Journal:
     """The journal of one folder.
 
+    It is a file of its own and not in the folder, because whoever has the seed can undo draws. It is removed when every
+    recording was written.
+
     Parameters
     ----------
     folder

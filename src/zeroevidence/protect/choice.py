@@ -160,7 +160,7 @@ class _System:
 
     def __init__(self, folds: Sequence[Fold], attribute: str, protectors: Sequence[EmbeddingProtector] = ()) -> None:
         self.folds, self.attribute = folds, attribute
-        self.quiet = [np.asarray(fold.others.vectors, dtype=np.float64) for fold in folds]
+        self.quiet: list[FloatArray] = [np.asarray(fold.others.vectors, dtype=np.float64) for fold in folds]
         self.noise: Sequence[FloatArray] = [np.zeros_like(vectors) for vectors in self.quiet]  # of level one
         if protectors:
             self.quiet, loud = (
@@ -212,6 +212,10 @@ def search(
     run: Run = Run(),
 ) -> Choice:
     """Return the protector and the noise that leave least within a limit, by cross-validation over people.
+
+    More noise never leaves more evidence and never improves verification, since anybody could add it to vectors with
+    less noise. So within a budget the strongest noise that keeps to it is the best, and bisection finds it. In each
+    fold a protector is fitted once, its noise is drawn once and scaled, and attackers are trained at one level only.
 
     Parameters
     ----------

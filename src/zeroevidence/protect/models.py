@@ -37,6 +37,10 @@ _DESCRIPTION, _NUMBERS = "model.json", "model.safetensors"
 class ProtectorModel:
     """A fitted protector, the attribute that it conceals, and the speakers that it was trained on.
 
+    A model is a folder with `model.json` (protector, attribute, classes, dimension, parameters) and
+    `model.safetensors`; reading it executes nothing. Training speakers are stored as digests, so that an evaluation can
+    refuse people that the model was trained on, and the file does not name them. Short names can still be guessed.
+
     Examples
     --------
     >>> from zeroevidence.protect import ProtectorModel, make_protector

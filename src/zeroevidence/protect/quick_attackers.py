@@ -29,6 +29,10 @@ def quick_attacks(
 ) -> dict[str, float]:
     """Return the D_ECE on test people by the name of the attacker; the largest over classes.
 
+    Attackers with several vectors of a person classify the mean of these, average the log-posteriors of single vectors,
+    or classify the differences between vectors, or lengths and distances, which no rotation changes. Reported results
+    come from `assessment`, which has more attackers, and stronger ones.
+
     Parameters
     ----------
     attack

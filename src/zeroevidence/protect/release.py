@@ -224,6 +224,9 @@ def refused_recordings(folder: str | Path) -> tuple[RefusedRecording, ...]:
 def release_card(folder: str | Path, recordings: Sequence[Path], say: Callable[[str], None]) -> ProtectorCard:
     """Return the card of anonymised speech: the one in its folder, where it describes these recordings.
 
+    ``digests.txt`` has the form of ``sha256sum``, which can check it; the card names its digest. So a card is believed
+    only where the recordings are those that it describes.
+
     Parameters
     ----------
     folder
@@ -268,6 +271,9 @@ _FIELDS = ("utterance", "speaker", "path", "role", "split")
 
 def write_lists(rows: CorpusRows, source: Path, home: Path, targets: Mapping[str, Path]) -> None:
     """Write the lists of an anonymised corpus.
+
+    Speakers, roles, splits, attributes and transcripts are those of the original. Files that describe original audio,
+    such as lengths, features and segments, are not copied.
 
     Parameters
     ----------

@@ -129,6 +129,10 @@ def assess_strengths(
 ) -> list[Evaluation]:
     """Return the rows of `assess` of protectors at all their strengths, beside unprotected vectors.
 
+    The strength of a protector is the level of its noise. Strengths are compared on people whom neither the protector
+    nor the attackers have seen. A point is on the Pareto front if no other leaves less evidence at an error rate that
+    is not higher.
+
     The field `about` of a row has protector and strength. `candidates` are parameters of protectors by kind; those of
     `quick_protectors` with their defaults unless given. There are no maps; the other parameters are those of `assess`.
     """

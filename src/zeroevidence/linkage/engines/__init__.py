@@ -47,7 +47,11 @@ class Linker(Protocol):
 
 
 class Engine(ABC):
-    """One way to compute a search."""
+    """One way to compute a search.
+
+    A module of this package registers its engine with `register`. A class from anywhere else becomes an engine in the
+    same way: `link` and the command line then know its name.
+    """
 
     name: ClassVar[EngineName]
     needs: ClassVar[str] = "nothing"  # in words, for tables

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -58,7 +58,11 @@ def _copy_stream(device: Any) -> Any:
 
 
 def staged(vectors: FloatArray, device: Any) -> Any:
-    """Return vectors on the device as they are stored; work on the device waits for copies that are under way."""
+    """Return vectors on the device as they are stored; work on the device waits for copies that are under way.
+
+    Threads copy blocks of the host's array, which may be memory-mapped, into page-locked buffers, from which the copy
+    engine of the device fetches them while the device works on something else.
+    """
     name = vectors.dtype.name if vectors.dtype.name in _STORED else "float64"
     if device.type != "cuda":
         return torch.from_numpy(np.array(vectors, dtype=name, order="C")).to(device)
@@ -387,7 +391,7 @@ class TorchEngine(LocalEngine):
 
     name = "torch"
     needs = "`zeroevidence[torch]`"
-    modules = ("torch",)
+    modules: ClassVar[tuple[str, ...]] = ("torch",)
     extra = "torch"
 
     def priority(self, requirements: Requirements) -> int:

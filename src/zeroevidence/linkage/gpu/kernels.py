@@ -46,7 +46,10 @@ def _check(code: int) -> None:
 
 
 def compiled(source: str, options: Sequence[str]) -> bytes:
-    """Return the machine code of a source, from the cache where it was compiled before."""
+    """Return the machine code of a source, from the cache where it was compiled before.
+
+    The libraries are called through `ctypes`, so that nothing has to be installed besides torch.
+    """
     key = hashlib.sha256("\0".join([source, *options, torch.version.cuda]).encode()).hexdigest()
     cached = importlib.import_module("triton.runtime.cache").get_cache_manager(key)
     path = cached.get_file("kernel.cubin")

@@ -34,7 +34,12 @@ from zeroevidence.protect.attributes.protector import EmbeddingProtector
 @register_protector("Moves vectors along the linear discriminants until the evidence of Gaussian classes vanishes.")
 @dataclass(kw_only=True, eq=False, repr=False)
 class LinearNuller(EmbeddingProtector):
-    """Remove the evidence of Gaussian classes with one covariance, which is linear.
+    r"""Remove the evidence of Gaussian classes with one covariance, which is linear.
+
+    For two classes it is eq. 8 of [Noé et al. 2022]: with :math:`w = \Sigma_W^{-1}(\mu_1 - \mu_0)` the log-likelihood
+    ratio of Gaussian classes with one covariance is :math:`w'x - c`, :math:`c = \tfrac{1}{2} w'(\mu_0 + \mu_1)`, and
+    vectors move along w until it is zero. For more classes w becomes a matrix of K - 1 columns, and vectors move to the
+    circumcentre of the class means.
 
     The parameters of noise are those of `EmbeddingProtector`.
 
@@ -94,7 +99,11 @@ class LinearNuller(EmbeddingProtector):
 @register_protector("Removes all correlation with the class by the smallest change (LEACE).")
 @dataclass(kw_only=True, eq=False, repr=False)
 class Leace(EmbeddingProtector):
-    """Erase what any linear classifier could learn, and change vectors as little as possible.
+    r"""Erase what any linear classifier could learn, and change vectors as little as possible.
+
+    It is least-squares concept erasure [Belrose et al. 2023]. With the whitening :math:`W = \Sigma_{xx}^{-1/2}` and P
+    the orthogonal projection onto the columns of :math:`W \Sigma_{xz}`, where z indicates the class, vectors become
+    :math:`x - W^+ P W (x - \bar x)`. Then no entry is correlated with the class, and no linear classifier can learn it.
 
     The parameters of noise are those of `EmbeddingProtector`.
 
@@ -147,7 +156,18 @@ _FLOOR = 1e-9  # of the largest variance: a direction with less counts as having
 @register_protector("Moves each class to a common Gaussian, covariances included, and drops weak components.")
 @dataclass(kw_only=True, eq=False, repr=False)
 class Transport(EmbeddingProtector):
-    """Make means and covariances of all classes equal, so that quadratic classifiers do not see them either.
+    r"""Make means and covariances of all classes equal, so that quadratic classifiers do not see them either.
+
+    Each class is a Gaussian; the common one has the middle of the means and the barycentre of the covariances in the
+    sense of optimal transport. The optimal transport map of class c is :math:`z \mapsto A_c (z - m_c)` with
+
+    .. math:: A_c = C_c^{-1/2} (C_c^{1/2} M C_c^{1/2})^{1/2} C_c^{-1/2} .
+
+    The class of a vector is not known when it is protected, so the maps of all classes are mixed by the posterior
+    probability of each class. With few people their covariances are estimated badly, so the directions that linear
+    classifiers use are removed first, and only the leading principal components of the rest are kept. What remains of
+    the differences between class means is erased in any case (see `Eraser`): a mixture of maps by posterior
+    probabilities can be inverted, and so cannot remove the evidence of means by itself.
 
     The parameters of noise are those of `EmbeddingProtector`.
 

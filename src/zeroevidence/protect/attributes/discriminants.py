@@ -201,7 +201,10 @@ _RANK = 1e-9  # of a direction's length, after what was removed before
 
 
 def classifier_directions(data: LabelledVectors, most: int) -> tuple[FloatArray, FloatArray]:
-    """Return at most `most` orthonormal directions (d x m) of logistic regressions, and the centre of the classes."""
+    """Return at most `most` orthonormal directions (d x m) of logistic regressions, and the centre of the classes.
+
+    This is iterative null-space projection [Ravfogel et al. 2020].
+    """
     centre = class_means(data).mean(axis=0)
     spread = float(np.sqrt(np.average(((data.x - centre) ** 2).mean(axis=1), weights=data.weights)))
     scale = spread if spread > 0.0 else 1.0

@@ -97,6 +97,9 @@ _CLOSE = 1e-12  # relative change of the barycentre at which the iteration stops
 class ClassMoments:
     """Means and covariances of classes, and of people within them.
 
+    People have equal weight within a class, and classes have equal weight. Where no two vectors are of one person, all
+    variance within a class is variance between people.
+
     Parameters
     ----------
     means

@@ -37,7 +37,11 @@ def check_noise(shape: str, level: float) -> None:
 
 
 def noise_root(data: LabelledVectors, shape: NoiseShape, within: FloatArray) -> FloatArray:
-    """Return the root (d x d) of the covariance of noise of level one, given the root of that within people."""
+    """Return the root (d x d) of the covariance of noise of level one, given the root of that within people.
+
+    Noise is drawn for each vector, and averages out over the vectors of a person. Its level is relative to the variance
+    within people, so that a level means the same for any encoder.
+    """
     if shape == "total":
         share = data.weights / data.weights.sum()
         centred = data.x - share @ data.x
@@ -57,7 +61,14 @@ def people_of(speakers: Any, rows: int) -> tuple[StrArray, IntArray]:
 
 
 def rotate(x: FloatArray, people: StrArray, person: IntArray, key: str | bytes, *, back: bool = False) -> FloatArray:
-    """Return vectors rotated by the rotations of their people, or rotated back."""
+    """Return vectors rotated by the rotations of their people, or rotated back.
+
+    A rotation is drawn for each person, uniformly among all rotations, from a secret key and the person's name. A
+    vector of length one that was rotated so is uniform on the sphere, whatever it was: who does not have the key learns
+    nothing from it. Of several vectors of a person the mean direction is rotated, so that many disclose no more than
+    one. A person's rotation keeps the angles between vectors, so people are verified without the key (cancelable
+    biometrics: Teoh, Goh and Ngo 2006).
+    """
     rotated = np.empty_like(x)
     for number, name in enumerate(people.tolist()):
         rotation = person_rotation(name, x.shape[1], key)

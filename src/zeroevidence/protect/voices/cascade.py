@@ -58,11 +58,7 @@ def _is_code(written: str) -> bool:
 def _spell_code(code: str) -> str:
     groups = code.split("-")
     groups = ["".join(groups)] if all(len(group) == 1 for group in groups) else groups
-    return ", ".join(_spell(group) for group in groups)
-
-
-def _spell(digits: str) -> str:
-    return " ".join(_DIGITS[int(digit)] for digit in digits)
+    return ", ".join(" ".join(_DIGITS[int(digit)] for digit in group) for group in groups)
 
 
 _VERSION = 4  # of what is between recogniser and voice: enters cache keys
@@ -78,6 +74,9 @@ _LOOPS, _LOOP_WORDS = 4, 8  # a phrase repeated so often, with so many words in 
 @dataclass(frozen=True)
 class Cascade:
     """Speech to text to speech.
+
+    Nothing of the recording but the text reaches the output, so the voice, its pitch, rate and pauses are gone. What
+    stays are the words, with the recogniser's errors, and with them the length and how somebody chooses words.
 
     Parameters
     ----------
@@ -111,11 +110,11 @@ class Cascade:
     @property
     def fingerprint(self) -> str:
         """Enters cache keys."""
-        words = RECOGNISERS[self.recogniser].version
+        source = RECOGNISERS[self.recogniser].version
         if self.transcripts is not None:
             listed = "\n".join(f"{name}\t{text}" for name, text in sorted(self.transcripts.items()))
-            words = f"transcripts {hashlib.sha256(listed.encode()).hexdigest()}"
-        return f"cascade/{_VERSION}({words}, {SYNTHETIC_VOICES[self.voice].version})"
+            source = f"transcripts {hashlib.sha256(listed.encode()).hexdigest()}"
+        return f"cascade/{_VERSION}({source}, {SYNTHETIC_VOICES[self.voice].version})"
 
     def __call__(self, wave: NDArray[Any], rate: int, utterance: UtteranceInfo) -> Wave:
         """Return the text of the recording, read by the voice: of another length.
@@ -173,7 +172,8 @@ def unclear_reason(recognised: Transcript, seconds: float, least_confidence: flo
         return "no words were recognised"
     if recognised.language not in (None, _SPOKEN):
         return f"speech in another language ({recognised.language}) was recognised; expected English"
-    if foreign := [letter for letter in recognised.text if letter.isalpha() and not _is_latin(letter)]:
+    letters = [letter for letter in recognised.text if letter.isalpha()]
+    if foreign := [letter for letter in letters if not unicodedata.name(letter, "").startswith("LATIN")]:
         return f"letters of another language ({foreign[0]}) were recognised; expected English"
     if recognised.confidence < least_confidence:
         return (
@@ -190,10 +190,6 @@ def unclear_reason(recognised: Transcript, seconds: float, least_confidence: flo
         count = f"{len(words)} word{'s were' if len(words) > 1 else ' was'}"
         return f"only {count} recognised in {seconds:.1f} s of sound, as in music or noise"
     return ""
-
-
-def _is_latin(letter: str) -> bool:
-    return unicodedata.name(letter, "").startswith("LATIN")
 
 
 def _repeated_phrase(words: Sequence[str]) -> str:

@@ -25,6 +25,9 @@ _LARGEST_RADIUS = 0.9999  # rounding must not put a pole on the unit circle
 class McAdams(ParameterisedProtector):
     r"""Each complex pole :math:`\rho e^{i \phi}` of the frame's all-pole filter becomes :math:`\rho e^{i \phi^\alpha}`.
 
+    J. Patino, N. Tomashenko, M. Todisco, A. Nautsch, N. Evans: Speaker anonymisation using the McAdams coefficient.
+    Interspeech 2021.
+
     Angles are in radians per sample. One radian (2546 Hz at 16 kHz) stays where it is; with :math:`\alpha < 1`
     resonances below it rise and those above it fall. Real poles and the residual do not change, nor does the pitch,
     which is in the residual. Every frame keeps its energy.
@@ -278,6 +281,10 @@ def formant(text: str, seed: int) -> FormantShift:
 
 def log_envelopes(*spectra: NDArray[np.complex128], rate: int) -> list[FloatArray]:
     """Return the natural log of the true envelope of each row of spectra (non-negative frequencies) of the same frames.
+
+    Pitch: the waveform is stretched in time, resampled to its former length, and given back its spectral envelope.
+    Formants: the spectral envelope is stretched in frequency. The envelope is the true envelope: cepstral smoothing
+    that follows the harmonics and not the valleys between them [Röbel & Rodet 2005].
 
     It is a curve of few cepstral coefficients that touches the peaks: smooth the spectrum, raise it to the smooth curve
     wherever it lies below, repeat. Harmonics show an envelope no finer than half a period of the voice, which is found

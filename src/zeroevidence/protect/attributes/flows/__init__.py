@@ -14,7 +14,12 @@ from zeroevidence.protect.attributes.moments import evidence
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LatentClasses:
-    """Class densities :math:`N(m_k, v I)` over the coordinates of one attribute.
+    r"""Class densities :math:`N(m_k, v I)` over the coordinates of one attribute.
+
+    With two classes the first coordinate is the log-likelihood ratio, :math:`N(\pm\mu, 2\mu)` [Noé et al. 2022, eqs.
+    2-3]. With more there are K - 1 coordinates, one mean per class and unit variance; there is no evidence at the
+    circumcentre of the means, where all K likelihoods are equal. All other coordinates are :math:`N(0, 1)` whatever the
+    class.
 
     Parameters
     ----------
@@ -112,7 +117,13 @@ _HALVINGS = 60
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClassGaussians:
-    """Densities of two classes over all latent coordinates.
+    r"""Densities of two classes over all latent coordinates.
+
+    Class k is :math:`N(m_k, \mathrm{diag}(v_k))`. The affine map T takes the first class to the second, and its powers
+    :math:`T^t` are a group: vectors that one of them takes into each other lie on one curve, an orbit. What is the same
+    all along an orbit has the same distribution in both classes, because T maps one class onto the other. So moving
+    every vector along its orbit to the place where the evidence is zero leaves no evidence to any attacker. Where
+    variances are equal, orbits are parallel lines and this is the method of Noé et al. 2022.
 
     Parameters
     ----------

@@ -190,6 +190,9 @@ _FASTEST = 2.0  # the rate is changed by no more than that factor
 class OneVoice:
     """Speech by one voice, from codes of what is said.
 
+    The encoder of a speech recogniser hears a recording; a small network reduces each of its frames to one code of a
+    short list; a decoder that has learned from a synthetic voice alone turns codes into speech. Words and timing stay.
+
     Parameters
     ----------
     codes

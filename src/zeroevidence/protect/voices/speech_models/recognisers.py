@@ -53,7 +53,11 @@ def moonshine_file(part: MoonshinePart, *, extra: str = "cascade", needed_for: s
 
 
 class Moonshine:
-    """The recogniser, with one thread for each call."""
+    """The recogniser, with one thread for each call.
+
+    N. Jeffries et al.: Moonshine: speech recognition for live transcription and voice commands. arXiv 2410.15608
+    (2024).
+    """
 
     def __init__(self) -> None:
         self._encoder, self._decoder = (
@@ -139,7 +143,10 @@ _UNREPEATED = 3  # length of the token sequences that may not repeat, in a secon
 
 
 class Whisper:
-    """The recogniser, with one thread for each call."""
+    """The recogniser, with one thread for each call.
+
+    A. Radford et al.: Robust speech recognition via large-scale weak supervision. ICML 2023.
+    """
 
     def __init__(self) -> None:
         self._ctranslate2 = optional("ctranslate2", "recogniser", "Whisper")
