@@ -41,26 +41,26 @@ def torch_threads(count: int) -> Iterator[None]:
 
 
 def in_batches(
-    compute: Callable[[list[tuple[int, Utterance]]], Result], utterances: Sequence[Utterance], batch: int, workers: int
+    compute: Callable[[list[tuple[int, Utterance]]], Result], utterances: Sequence[Utterance], batch: int, threads: int
 ) -> Generator[Result, None, None]:
     """Yield the result of a function for each batch of utterances with their places, the shortest first.
 
-    What one worker computes is computed in the calling thread; more are as in `compute_ahead`.
+    What one thread computes is computed in the calling one; more are as in `compute_ahead`.
     """
     order = sorted(range(len(utterances)), key=lambda at: (_size(utterances[at]), at))
     parts = [[(at, utterances[at]) for at in order[first : first + batch]] for first in range(0, len(order), batch)]
-    if workers == 1:
+    if threads == 1:
         yield from map(compute, parts)
     else:
-        yield from compute_ahead(compute, parts, workers)
+        yield from compute_ahead(compute, parts, threads)
 
 
 def compute_ahead(
-    compute: Callable[[Part], Result], parts: Iterable[Part], workers: int
+    compute: Callable[[Part], Result], parts: Iterable[Part], threads: int
 ) -> Generator[Result, None, None]:
     """Yield the result of a function for each part, in order, computed by threads before it is asked for.
 
-    Only as many parts are in progress or waiting as there are workers, and one more. What they compute with NumPy stays
+    Only as many parts are in progress or waiting as there are threads, and one more. What they compute with NumPy stays
     on one core each inside `linkage.optional.one_blas_thread`. Closed before its end, or interrupted, it tells them to
     stop (`interruption.check_stop`) and waits for them.
     """
@@ -70,11 +70,11 @@ def compute_ahead(
         one_blas_thread()  # a BLAS on OpenMP has a limit for each thread, which the threads of a pool do not inherit
         obey(stop)
 
-    pool = ThreadPoolExecutor(workers, initializer=begin_thread)
+    pool = ThreadPoolExecutor(threads, initializer=begin_thread)
     try:
         waiting: deque[Future[Result]] = deque()
         for part in parts:
-            if len(waiting) > workers:
+            if len(waiting) > threads:
                 yield _result(waiting.popleft())
             with uninterrupted():  # else a thread could begin that nobody waits for
                 waiting.append(pool.submit(compute, part))

@@ -44,7 +44,7 @@ from zeroevidence.auditing.protected_speech import (
     try_protection,
     without_repeats,
 )
-from zeroevidence.auditing.row_flags import with_pair_flags, with_refusal_flags
+from zeroevidence.auditing.row_flags import flag_attacks, pair_flags, refusal_flags
 from zeroevidence.auditing.speech_utility import CachedRecogniser
 from zeroevidence.auditing.word_errors import measure_word_errors, select_recogniser
 from zeroevidence.data.corpus import Corpus
@@ -54,8 +54,9 @@ from zeroevidence.data.formats.corpora import read_segments
 from zeroevidence.data.formats.speech_pairs import PairReport, examine_speech
 from zeroevidence.data.printable import file_name_text
 from zeroevidence.errors import InputError, MissingExtra, UsageError
+from zeroevidence.evaluation import Evaluation
 from zeroevidence.forking import cores
-from zeroevidence.protect.release import protector_card, release_card
+from zeroevidence.protect.release import ProtectorCard, protector_card, release_card
 from zeroevidence.run import Run
 
 _SHOWN_NOTES = 5  # on the speech; `doctor` lists all
@@ -76,41 +77,25 @@ def audit_corpora(speech: AuditedSpeech, options: AuditOptions = AuditOptions(),
         rows are evaluated on all cores, too. With a scheduler its workers read, protect and embed the speech; they must
         see speech and cache under the same paths.
     """
+    draws, protectors = plan_draws(speech.folders, speech.protector, options, run.seed)
     if run.cache is None:
         raise UsageError("an audit keeps embeddings and trained encoders in a folder; expected a run with a cache")
     dataset = options.dataset or file_name_text(Path(speech.path).stem)
     options = replace(options, system=options.system or speech.system, dataset=dataset)
     run = replace(run, cache=Path(run.cache))
-    draws, protectors = plan_draws(speech.folders, speech.protector, options, run.seed)
     folds = _split(speech, options, run.seed)
     compared = _check(speech, run)
     encoder = load_extractor(options.extractor)
     recogniser = select_recogniser(options.recogniser, speech.parts, run)
     speech, protected = _protect(speech, folds, protectors, draws, encoder.sample_rate, options, run)
-    card = protector_card(speech.protector) if speech.protector else release_card(*protected.released(speech), run.say)
+    card = _describe(speech, protected)
     embedded = _embed(protected, encoder)
     encoded, left_out = _train(embedded, encoder, options)
-    with naming_file(str(speech.protector or speech.folders[0])):
-        result = audit_folds(
-            encoded,
-            options,
-            run,
-            processes=cores(),
-            deterministic=embedded.draws.deterministic,
-            recordings={utterance.id: str(utterance.path) for _, fold in embedded.folds for utterance in fold},
-        )
-    rows = result.rows if compared is None else with_pair_flags(result.rows, compared)
-    utility = []
-    if recogniser is not None:
-        changed = speech.corpus.replaced(speech.folders[0]) if embedded.transform is None else embedded.transform
-        utility = measure_word_errors(speech, changed, CachedRecogniser(recogniser, run.cache / "heard"), options, run)
-    return replace(
-        result,
-        rows=tuple(with_refusal_flags(rows, speech.left_out)),
-        left_out=(*result.left_out, *left_out),
-        protector=card,
-        utility=tuple(utility),
-    )
+    result = _attack(speech, embedded, encoded, options, run)
+    flags = [*pair_flags(compared), *refusal_flags(speech.left_out)]
+    utility = () if recogniser is None else _measure_words(speech, embedded.transform, recogniser, options, run)
+    rows, untried = tuple(flag_attacks(result.rows, *flags)), (*result.left_out, *left_out)
+    return replace(result, rows=rows, left_out=untried, protector=card, utility=tuple(utility))
 
 
 def _split(speech: AuditedSpeech, options: AuditOptions, seed: int) -> tuple[Corpus, ...]:
@@ -166,6 +151,14 @@ def _protect(
     pairs = tuple((fold, fold.replaced(speech.folders[0]) if speech.folders else fold) for fold in folds)
     reading = replace(run, cores=max(run.cores, cores()))
     return speech, _ProtectedFolds(pairs, transform, reading, AnonymiserDraws(further))
+
+
+def _describe(speech: AuditedSpeech, protected: _ProtectedFolds) -> ProtectorCard:
+    """Return the card of the protector, as far as it is known."""
+    if speech.protector is not None:
+        return protector_card(speech.protector)
+    recordings = [utterance.path for utterance in protected.folds[0][1]]
+    return release_card(speech.folders[0], recordings, protected.run.say)
 
 
 def _embed(protected: _ProtectedFolds, encoder: Extractor) -> _ProtectedFolds:
@@ -273,6 +266,29 @@ def _fine_tune(
     return encoded, left_out
 
 
+def _attack(
+    speech: AuditedSpeech,
+    embedded: _ProtectedFolds,
+    encoded: list[list[EncodedSpeech]],
+    options: AuditOptions,
+    run: Run,
+) -> Audit:
+    """Carry out and evaluate all attacks."""
+    recordings = {utterance.id: str(utterance.path) for _, fold in embedded.folds for utterance in fold}
+    deterministic = embedded.draws.deterministic
+    with naming_file(str(speech.protector or speech.folders[0])):
+        return audit_folds(encoded, options, run, processes=cores(), deterministic=deterministic, recordings=recordings)
+
+
+def _measure_words(
+    speech: AuditedSpeech, transform: VoiceTransform | None, recogniser: str, options: AuditOptions, run: Run
+) -> list[Evaluation]:
+    """Return the word errors of original and protected speech."""
+    assert run.cache is not None
+    protected = speech.corpus.replaced(speech.folders[0]) if transform is None else transform
+    return measure_word_errors(speech, protected, CachedRecogniser(recogniser, run.cache / "heard"), options, run)
+
+
 @dataclass(frozen=True, slots=True)
 class _ProtectedFolds:
     """Original and protected speech in each fold of people, and what embeds them."""
@@ -289,10 +305,6 @@ class _ProtectedFolds:
     def fewest_training_people(self) -> int:
         """The number of training people, in the fold that has fewest."""
         return min(len({utterance.speaker for utterance in speech.select("train")}) for _, speech in self.folds)
-
-    def released(self, speech: AuditedSpeech) -> tuple[str | Path, list[Path]]:
-        """Return the folder of the release, and its recordings."""
-        return speech.folders[0], [utterance.path for utterance in self.folds[0][1]]
 
     def by_fold(self) -> list[_ProtectedFolds]:
         """Return the speech of each fold of people; embeddings are shared."""

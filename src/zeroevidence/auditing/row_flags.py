@@ -269,17 +269,17 @@ def with_choice_flags(rows: Sequence[Evaluation], finding: Finding) -> list[Eval
     ]
 
 
-def with_pair_flags(rows: Sequence[Evaluation], pairs: PairReport) -> list[Evaluation]:
-    """Return the rows, attacks with a warning where protected audio is that of other people, or nearly the original."""
+def pair_flags(pairs: PairReport | None) -> list[Flag]:
+    """Return warnings where protected audio is that of other people, or nearly the original."""
+    if pairs is None:
+        return []
     counts = {"same-audio": pairs.same_audio, "waveform-kept": pairs.kept_waveform}
-    return flag_attacks(rows, *(flag(code, count=n, total=pairs.compared) for code, n in counts.items() if n))
+    return [flag(code, count=count, total=pairs.compared) for code, count in counts.items() if count]
 
 
-def with_refusal_flags(rows: Sequence[Evaluation], left_out: LeftOut) -> list[Evaluation]:
-    """Return the rows, attacks with a warning where recordings are left out because the protection refused them."""
-    if not left_out:
-        return list(rows)
-    return flag_attacks(rows, flag("refused-left-out", count=len(left_out.refused), total=left_out.total))
+def refusal_flags(left_out: LeftOut) -> list[Flag]:
+    """Return a warning where recordings are left out because the protection refused them."""
+    return [flag("refused-left-out", count=len(left_out.refused), total=left_out.total)] if left_out else []
 
 
 def flag_attacks(rows: Sequence[Evaluation], *flags: Flag) -> list[Evaluation]:
