@@ -20,6 +20,7 @@ import pytest
 from hypothesis import settings
 
 from tests.effort import CHOSEN, FULL, SKIPPED
+from zeroevidence.run import Run
 
 settings.register_profile("quick", deadline=None, derandomize=True, max_examples=15)
 settings.register_profile("full", deadline=None, derandomize=True, max_examples=30)
@@ -101,13 +102,13 @@ def shared_demo(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Mo
     home = home.parent if "PYTEST_XDIST_WORKER" in os.environ else home
 
     def computed_once(make: Callable[..., Any]) -> Callable[..., Any]:
-        def audit(*arguments: Any, progress: Any = None, **options: Any) -> Any:
-            asked = hashlib.sha256(repr((make.__name__, arguments, options)).encode()).hexdigest()
+        def audit(*arguments: Any, run: Run = Run(), **options: Any) -> Any:
+            asked = hashlib.sha256(repr((make.__name__, arguments, options, run.seed, run.level)).encode()).hexdigest()
             path = home / f"audit-{asked}"
             with open(f"{path}.lock", "w") as lock:
                 fcntl.flock(lock, fcntl.LOCK_EX)
                 if not path.exists():
-                    path.write_bytes(pickle.dumps(make(*arguments, progress=progress, **options)))
+                    path.write_bytes(pickle.dumps(make(*arguments, run=run, **options)))
             return pickle.loads(path.read_bytes())
 
         return audit
