@@ -35,10 +35,10 @@ STEPS = {
 PROCESS = """
 import json, resource, sys, time
 import numpy, soundfile, soxr
-from zeroevidence.data.audio import audio_rate_and_seconds, inspect_audio, load_audio
+from zeroevidence.data.audio import read_header, inspect_audio, load_audio
 
 path = sys.argv[1]
-rate, seconds = audio_rate_and_seconds(path)
+rate, seconds, _ = read_header(path)
 middle = int(seconds / 2 * 16_000)
 start = time.perf_counter()
 {step}

@@ -117,7 +117,7 @@ def test_without_soundfile_the_extra_is_named(tmp_path, monkeypatch):
 @pytest.mark.parametrize("rate", [1, 3999, 768_001, 2**31 - 1])
 def test_rates_that_no_speech_has_are_refused(tmp_path, rate):
     sf.write(tmp_path / "a.wav", tone(), rate)
-    for read in (load_audio, inspect_audio, audio.audio_rate_and_seconds):
+    for read in (load_audio, inspect_audio, audio.read_header):
         with pytest.raises(InputError, match=rf"a\.wav: sample rate of {rate} Hz; expected 4 to 768 kHz"):
             read(tmp_path / "a.wav")
 

@@ -12,9 +12,9 @@ import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray, StrArray
 from zeroevidence.data.corpus import Corpus, Utterance
-from zeroevidence.data.embeddings import Embeddings, require_speakers
+from zeroevidence.data.embeddings import Embeddings, rank_names, require_speakers
 from zeroevidence.data.folds import LEAST_PEOPLE, default_folds, draw_folds
-from zeroevidence.data.preparing import name_ranks, sort_by_name
+from zeroevidence.data.preparing import sort_by_name
 from zeroevidence.data.threat import Material, ThreatModel, Training
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation import Curve
@@ -204,7 +204,7 @@ def noise_like(sets: EmbeddingSets, seed: int, fold: int = 0) -> EmbeddingSets:
     """Return independent normal vectors in place of embeddings, with the mean and deviation of the training vectors."""
     rng = np.random.default_rng([seed, 0x6E6F6973, *([fold] if fold else [])])  # other noise in every fold
     mean, deviation = sets.train.vectors.mean(axis=0, dtype=float), sets.train.vectors.std(axis=0, dtype=float)
-    return sets.mapped(lambda part: mean + deviation * rng.standard_normal(part.vectors.shape)[name_ranks(part.ids)])
+    return sets.mapped(lambda part: mean + deviation * rng.standard_normal(part.vectors.shape)[rank_names(part.ids)[1]])
 
 
 def split_people(corpus: Corpus, folds: int | None, seed: int) -> tuple[Corpus, ...]:

@@ -224,16 +224,10 @@ def inspect_audio(path: str | Path) -> AudioFacts:
     return AudioFacts(rate, channels, inspection.samples, silent, cancelled, inspection.clipped)
 
 
-def audio_rate_and_seconds(path: str | Path) -> tuple[int, float]:
-    """Return rate and length in seconds of a file, from its header."""
+def read_header(path: str | Path) -> tuple[int, float, str]:
+    """Return rate, length in seconds and coding (such as PCM_16) of a file, from its header."""
     with _open_audio(Path(path)) as file:
-        return int(file.samplerate), int(file.frames) / int(file.samplerate)
-
-
-def audio_rate_and_subtype(path: str | Path) -> tuple[int, str]:
-    """Return rate and coding (such as PCM_16) of a file, from its header."""
-    with _open_audio(Path(path)) as file:
-        return int(file.samplerate), str(file.subtype)
+        return int(file.samplerate), int(file.frames) / int(file.samplerate), str(file.subtype)
 
 
 def is_silent(wave: Wave) -> bool:
@@ -244,8 +238,10 @@ def is_silent(wave: Wave) -> bool:
 def _load(path: Path, rate: int, start: int | None, end: int | None) -> LoadedAudio:
     with _open_audio(path) as file:
         file_rate, channels = int(file.samplerate), int(file.channels)
-        if start is not None or end is not None:
-            _check_length(int(file.frames), file_rate, start, end, path)
+        held = (int(file.frames) * SEGMENT_RATE + file_rate // 2) // file_rate
+        last = None if end is None else end - int(file_rate != SEGMENT_RATE)  # rates round the end by up to a sample
+        if (start, end) != (None, None) and (held <= (start or 0) or (last is not None and held < last)):
+            raise InputError(_too_short(held, start, end), path=path)
         part = FilePart.of(start, end, file_rate, rate)
         mixer = Mixer(part, file_rate, rate, channels)
         for piece in _pieces(file, path, part.first, part.last):
@@ -350,14 +346,6 @@ def _go_to(file: Any, sample: int) -> None:
     elif sample:
         while sample and (read := len(file.read(min(_PIECE, sample), dtype="float32"))):
             sample -= read
-
-
-def _check_length(total: int, file_rate: int, start: int | None, end: int | None, path: Path) -> None:
-    """Refuse a part that a file of so many samples does not have; rates round its end by up to a sample."""
-    held = (total * SEGMENT_RATE + file_rate // 2) // file_rate
-    rounding = int(file_rate != SEGMENT_RATE)
-    if held <= (start or 0) or (end is not None and held < end - rounding):
-        raise InputError(_too_short(held, start, end), path=path)
 
 
 def _check_peak(peak: float, path: Path) -> None:

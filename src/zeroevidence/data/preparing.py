@@ -10,7 +10,7 @@ from typing import TypeAlias, overload
 import numpy as np
 
 from zeroevidence._typing import BoolArray, FloatArray, IntArray, StrArray
-from zeroevidence.data.embeddings import Embeddings, rank_names, row_numbers
+from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.loaded_scores import LoadedScores, SameSession
 from zeroevidence.data.matrix import ScoreMatrix, complete_rows
 from zeroevidence.data.scores import Pairs, Scores
@@ -81,38 +81,10 @@ def sort_by_name(data: Scores | ScoreMatrix | Embeddings) -> Scores | ScoreMatri
     >>> ordered.scores.tolist(), ordered.mated.tolist(), ordered.enrolments.tolist()
     ([[2.0, 1.0], [3.0, 4.0]], [0, 1], ['ann', 'bob'])
     """
-    if isinstance(data, Embeddings):
-        return _embeddings(data)
-    return _matrix(data) if isinstance(data, ScoreMatrix) else _scores(data)
-
-
-def name_ranks(names: StrArray) -> IntArray:
-    """Return the rank of each name among the sorted distinct names.
-
-    Examples
-    --------
-    >>> name_ranks(np.array(["eve", "ann", "eve", "bob"])).tolist()
-    [2, 0, 2, 1]
-    """
-    return rank_names(names)[1]
-
-
-def order_of_appearance(names: StrArray, some: StrArray) -> IntArray:
-    """Return the order that brings some of the names into the order in which they appear among all names.
-
-    Examples
-    --------
-    >>> some = np.array(["ann", "bob"])
-    >>> some[order_of_appearance(np.array(["eve", "bob", "ann"]), some)].tolist()
-    ['bob', 'ann']
-    """
-    return np.argsort(row_numbers(names, some))
-
-
-def _embeddings(data: Embeddings) -> Embeddings:
-    """Sort by speaker and identifier; vectors whose identifiers are their numbers keep their positions."""
+    if not isinstance(data, Embeddings):
+        return _matrix(data) if isinstance(data, ScoreMatrix) else _scores(data)
     rows = np.arange(len(data))
-    if np.array_equal(data.ids, rows.astype(np.str_)):
+    if np.array_equal(data.ids, rows.astype(np.str_)):  # numbers, which keep their positions
         return data
     order = np.lexsort((data.ids,) if data.speakers is None else (data.ids, data.speakers))
     return data if np.array_equal(order, rows) else data.take(order)

@@ -136,7 +136,9 @@ def lock_folder(folder: str | Path, *, continued_from: Sequence[str | Path] = ()
         raise OutputError(error, folder) from None
     before = set(_folders(place))
     try:
-        _sweep(place)
+        if place.is_dir() and not place.is_symlink():  # temporary files of killed processes: this one has none yet
+            for leftover in list(place.rglob(f"{TEMPORARY_PREFIX}*")):
+                leftover.unlink(missing_ok=True)
         yield
     except BaseException as error:
         _remove_empty([made for made in _folders(place) if made not in before])
@@ -207,10 +209,3 @@ def _owner(handle: int) -> str:
         return f"process {int(owner['process'])} on {str(owner['host'])[:60]} since {str(owner['since'])[:30]}"
     except (ValueError, KeyError, TypeError, RecursionError, OverflowError):
         return "another process"
-
-
-def _sweep(place: Path) -> None:
-    """Remove temporary files of killed processes, at any depth; the process that holds the lock has none yet."""
-    if place.is_dir() and not place.is_symlink():
-        for leftover in list(place.rglob(f"{TEMPORARY_PREFIX}*")):
-            leftover.unlink(missing_ok=True)

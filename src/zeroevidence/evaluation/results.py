@@ -35,7 +35,7 @@ from zeroevidence.measure.views import NameCounts
 from zeroevidence.run import Run
 
 if TYPE_CHECKING:
-    from zeroevidence.data.formats.voiceprivacy_tables import SummaryRow
+    from zeroevidence.data.formats.voiceprivacy_folders import SummaryRow
 
 _METHOD = "as published"
 

@@ -15,9 +15,10 @@ from numpy.typing import ArrayLike
 from zeroevidence._typing import FloatArray
 from zeroevidence.calibrate.logistic import fit_logistic
 from zeroevidence.calibrate.pav import count, rank
+from zeroevidence.data.embeddings import row_numbers
 from zeroevidence.data.loaded_scores import LoadedScores, RelaxedRule, SameSession
 from zeroevidence.data.matrix import FoldedScores, ScoreMatrix, closed_set_search
-from zeroevidence.data.preparing import order_of_appearance, sort_by_name
+from zeroevidence.data.preparing import sort_by_name
 from zeroevidence.data.scores import Scores
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation.curves import one_to_one_curves
@@ -362,7 +363,7 @@ def _loaded(
 
 def _in_order_of(trials: Trials, names: Any) -> Trials:
     """The table of trials in the caller's order."""
-    order = order_of_appearance(names, trials.trial)
+    order = np.argsort(row_numbers(names, trials.trial))
     return Trials(*(getattr(trials, field.name)[order] for field in fields(Trials)))
 
 

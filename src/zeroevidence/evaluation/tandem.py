@@ -8,8 +8,8 @@ from dataclasses import astuple, dataclass, replace
 import numpy as np
 
 from zeroevidence._typing import BoolArray, FloatArray, IntArray, StrArray
+from zeroevidence.data.embeddings import rank_names
 from zeroevidence.data.formats.asvspoof import LoadedTandem
-from zeroevidence.data.preparing import name_ranks
 from zeroevidence.data.scores import TandemScores, TrialScores
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation.curves import tandem_curves, tandem_profiles, tandem_surfaces
@@ -50,7 +50,7 @@ class TrialClass:
     def of(cls, trials: TrialScores, codes: Mapping[str, int], spoken: Mapping[str, int]) -> TrialClass:
         """Trials of one kind, by the codes of speakers and by who spoke each utterance."""
         # equal scores by what is known of them, so that the order of a file is nothing
-        ranks = [name_ranks(names) for names in (trials.attacks, trials.speakers) if names is not None]
+        ranks = [rank_names(names)[1] for names in (trials.attacks, trials.speakers) if names is not None]
         order = np.lexsort((*ranks, trials.scores))
         names = np.full(len(trials), "") if trials.speakers is None else trials.speakers[order]
         distinct, inverse = np.unique(names, return_inverse=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
-from zeroevidence.data.audio import audio_rate_and_seconds
+from zeroevidence.data.audio import read_header
 from zeroevidence.data.corpus import SEGMENT_RATE, Corpus, Utterance
 from zeroevidence.data.files import is_folder
 from zeroevidence.data.formats.lists import read_classes, read_transcripts
@@ -185,7 +185,7 @@ def utterance_pairs(original: Corpus, anonymised: Corpus) -> list[tuple[Utteranc
 
 def _seconds(utterance: Utterance) -> float:
     """How long an utterance is, which may be a part of its file."""
-    end = audio_rate_and_seconds(utterance.path)[1] if utterance.end is None else utterance.end / SEGMENT_RATE
+    end = read_header(utterance.path)[1] if utterance.end is None else utterance.end / SEGMENT_RATE
     return end - (utterance.start or 0) / SEGMENT_RATE
 
 

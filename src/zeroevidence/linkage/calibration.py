@@ -11,7 +11,7 @@ import numpy as np
 from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.calibrate.logistic import LogisticFit, ScoreBins, fit_logistic, fit_points
 from zeroevidence.calibrate.rows import speaker_folds
-from zeroevidence.data.preparing import name_ranks
+from zeroevidence.data.embeddings import rank_names
 from zeroevidence.errors import InputError
 from zeroevidence.linkage.evidence import centred, score_rows
 from zeroevidence.linkage.inputs import Pairing, check_other_people
@@ -254,7 +254,7 @@ def _cross_fit(search: Pairing, options: LinkOptions, seed: int) -> SearchCalibr
     """Return, for each fold of speakers, the fit and the threshold of the other folds."""
     trials = len(search.trial)
     weight, bias, threshold = (np.empty(trials) for _ in range(3))
-    folds = speaker_folds(name_ranks(search.people)[search.mated], seed=seed)
+    folds = speaker_folds(rank_names(search.people)[1][search.mated], seed=seed)
     parts = pair_statistics(search.trial, search.enrol, search.mated, options, folds=folds, top=trials + 1)
     for index, rows in enumerate(folds):
         above = trials - len(rows)

@@ -16,7 +16,7 @@ from zeroevidence import __version__
 from zeroevidence.attack.array_store import VoiceTransform
 from zeroevidence.attack.array_store import protect as protect_voice
 from zeroevidence.attack.parallel import compute_ahead, utterance_problem
-from zeroevidence.data.audio import RATES, audio_rate_and_subtype, encode_audio, load_speech
+from zeroevidence.data.audio import RATES, encode_audio, load_speech, read_header
 from zeroevidence.data.corpus import SUFFIXES, Corpus, Utterance, path_below
 from zeroevidence.data.formats.corpora import read_corpus
 from zeroevidence.data.formats.corpus_files import read_files
@@ -352,7 +352,7 @@ class _Writing:
                 and file_digest(target) == before.anonymised
             ):
                 return before
-            original_rate, subtype = audio_rate_and_subtype(utterance.path)
+            original_rate, _, subtype = read_header(utterance.path)
             rate = self.rate or original_rate
             wave = protect_voice(load_speech(utterance, rate).wave, rate, utterance, self.protector)
             data = encode_audio(target, wave, rate, subtype)

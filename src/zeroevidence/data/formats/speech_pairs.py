@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from zeroevidence.data.audio import audio_rate_and_seconds, inaudible_reason, inspect_audio, is_silent, load_audio
+from zeroevidence.data.audio import inaudible_reason, inspect_audio, is_silent, load_audio, read_header
 from zeroevidence.data.corpus import SEGMENT_RATE, SUFFIXES, Corpus, Utterance
 from zeroevidence.data.files import unreadable_reason
 from zeroevidence.data.formats import text
@@ -377,7 +377,7 @@ def _audio_problem(row: UtteranceRow, path: Path, tolerance: float, *, first: bo
     """Return what is wrong with an anonymised file; empty where nothing is."""
     try:
         facts = inspect_audio(path)
-        rate, seconds = audio_rate_and_seconds(row.utterance.path)
+        rate, seconds, _ = read_header(row.utterance.path)
     except InputError as error:
         return error.reason if str(path) == error.path else str(error)
     if row.utterance.end is not None or row.utterance.start is not None:

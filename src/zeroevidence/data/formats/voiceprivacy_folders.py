@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -147,7 +147,9 @@ def _recognise(scores: Path, key: str | Path | None) -> KitScores | Problem | No
         system = (match["suffix"] or match["enrolment"] or system).removeprefix("_") or UNPROTECTED
     labels = _labels(system, match)
     names = [match["trials"] + match["suffix"], match["trials"]]
-    candidates = _candidates(scores, key, list(dict.fromkeys(names)))
+    candidates = data_files(scores, key, list(dict.fromkeys(names)), "trials")
+    if key is not None:
+        candidates = [*candidates, Path(key) / "trials"] if Path(key).is_dir() else [Path(key)]
     for file in candidates:
         if file.is_file():
             speakers = file.parent / "utt2spk"
@@ -192,19 +194,36 @@ def _model(folder: Path, *, old: bool) -> tuple[str, Training] | None:
     return None
 
 
-def _candidates(scores: Path, key: str | Path | None, names: list[str]) -> list[Path]:
-    """Return where the key may be, best first."""
-    if key is None:
-        data = [above / "data" for above in scores.absolute().parents]
-    elif Path(key).is_dir():
-        data = [Path(key), Path(key) / "data"]
-    else:
-        return [Path(key)]
-    files = [folder / name / "trials" for folder in data for name in names]
-    return files if key is None else [*files, Path(key) / "trials"]
+def data_files(result: Path, key: str | Path | None, names: Sequence[str], file: str) -> list[Path]:
+    """Return where the file of a data set may be that a result is of, best first."""
+    homes = [Path(key), Path(key) / "data"] if key is not None else [up / "data" for up in result.absolute().parents]
+    return [home / name / file for home in homes for name in names]
 
 
-Entry = tuple[dict[str, str], dict[str, float], ThreatModel | None, Training | None, int]
+@dataclass(frozen=True, slots=True)
+class SummaryRow:
+    """One line of a published table.
+
+    Parameters
+    ----------
+    labels
+        System, dataset, split and sex, where they are given; ``emotion`` where the line is about one.
+    measures
+        Its values, rates as fractions: ``eer``, ``wer``, ``uar``, or ``recall`` of one emotion; of 2020 and 2022 more.
+    threat
+        The attacker of an equal error rate.
+    speech
+        Whether the utility is that of original or of anonymised speech.
+    line
+        Its line.
+    """
+
+    labels: dict[str, str]
+    measures: Mapping[str, float]
+    threat: ThreatModel | None
+    speech: Training | None
+    line: int
+
 
 _NAME = re.compile(r"(?:ASV|ASR)-\S+")
 _SET = re.compile(r"ASR-(?P<dataset>.+)_(?P<split>[^_-]+)_asr(?P<suffix>(?:_.*)?)")
@@ -230,8 +249,8 @@ def is_collected(line: str) -> bool:
     return _NAME.fullmatch(line.strip()) is not None
 
 
-def collected_results(source: InputFile) -> Iterator[Entry]:
-    """Yield labels, measures, attacker, kind of speech, and line of every result.
+def collected_results(source: InputFile) -> Iterator[SummaryRow]:
+    """Yield every result.
 
     Raises
     ------
@@ -269,14 +288,14 @@ def _measures(line: str, file: str, number: int) -> dict[str, float]:
     )
 
 
-def _comparison(name: str, results: str, measures: dict[str, float], line: int, file: str) -> Entry:
+def _comparison(name: str, results: str, measures: dict[str, float], line: int, file: str) -> SummaryRow:
     pair = challenge_pair(name, results)
     if pair is None:
         raise InputError(f"{name!r}; expected ASV-<enrolls>-<trials>", path=file, line=line)
-    return pair[0], measures, pair[1], None, line
+    return SummaryRow(pair[0], measures, pair[1], None, line)
 
 
-def _recognition(name: str, results: str, line: str, number: int, file: str) -> Entry:
+def _recognition(name: str, results: str, line: str, number: int, file: str) -> SummaryRow:
     where, match = _SET.fullmatch(name), _WER.fullmatch(line)
     if where is None or match is None or not int(match["words"]):
         raise InputError(f"{name}: {line!r}; expected a line of %WER", path=file, line=number)
@@ -289,4 +308,4 @@ def _recognition(name: str, results: str, line: str, number: int, file: str) -> 
     if match["file"]:  # a recogniser may have been tried with several language models
         labels["recogniser"] = Path(match["file"]).parent.name
     rates = {measure: int(match[kind]) / int(match["words"]) for measure, kind in _KINDS.items()}
-    return labels, rates, None, speech, number
+    return SummaryRow(labels, rates, None, speech, number)

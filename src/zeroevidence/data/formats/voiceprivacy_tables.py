@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from zeroevidence.data.formats import text
 from zeroevidence.data.formats.input_file import TEXT, InputFile, open_input, uncompressed_name
-from zeroevidence.data.formats.voiceprivacy_folders import collected_results, dataset_and_sex, is_collected, kit_files
-from zeroevidence.data.threat import UNPROTECTED, ThreatModel, Training, threat_from_sides
+from zeroevidence.data.formats.voiceprivacy_folders import (
+    SummaryRow,
+    collected_results,
+    data_files,
+    dataset_and_sex,
+    is_collected,
+    kit_files,
+)
+from zeroevidence.data.threat import UNPROTECTED, Training, threat_from_sides
 from zeroevidence.errors import InputError
 
 _KEYS = ("dataset", "split")
@@ -26,31 +33,6 @@ _SPEECH: dict[str, Training] = {
     "anonymized": "anonymised",
 }
 _HEAD = 1 << 16
-
-
-@dataclass(frozen=True, slots=True)
-class SummaryRow:
-    """One line of a published table.
-
-    Parameters
-    ----------
-    labels
-        System, dataset, split and sex, where they are given; ``emotion`` where the line is about one.
-    measures
-        Its values, rates as fractions: ``eer``, ``wer``, ``uar``, or ``recall`` of one emotion; of 2020 and 2022 more.
-    threat
-        The attacker of an equal error rate.
-    speech
-        Whether the utility is that of original or of anonymised speech.
-    line
-        Its line.
-    """
-
-    labels: dict[str, str]
-    measures: Mapping[str, float]
-    threat: ThreatModel | None
-    speech: Training | None
-    line: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,17 +111,13 @@ def read_summary(path: str | Path) -> list[SummaryRow]:
     source = open_input(path)
     if source.kind != TEXT:
         raise InputError(f"is a {source.kind} file; expected text", path=source.name)
-    if is_collected(_first_line(source)):
-        return [SummaryRow(*entry) for entry in collected_results(source)]
+    if is_collected(source.read().partition(b"\n")[0].decode("utf-8", "replace")):
+        return list(collected_results(source))
     rows = [row for line in _lines(source) for row in _rows(line)]
     if not rows:
         needed = "dataset split and EER, WER or UAR"
         raise InputError(f"no table of results; expected one with the columns {needed}", path=source.name)
     return rows
-
-
-def _first_line(source: InputFile) -> str:
-    return source.read().partition(b"\n")[0].decode("utf-8", "replace")
 
 
 def _columns(line: str) -> list[str]:
@@ -257,8 +235,11 @@ def find_kit_transcripts(folder: str | Path, *, key: str | Path | None = None) -
         if heard.name != "text" or not heard.parent.parent.name.startswith("asr"):
             continue
         match = _SET.fullmatch(heard.parent.name)
-        said = None if match is None else _transcripts(heard, key, (heard.parent.name, match["set"]))
-        if match is None or said is None:
+        if match is None:
+            continue
+        files = data_files(heard, key, (heard.parent.name, match["set"]), "text")
+        said = next((file for file in files if file.is_file()), None)
+        if said is None:
             continue
         speakers = said.parent / "utt2spk"
         system = match["suffix"].removeprefix("_") or UNPROTECTED
@@ -271,11 +252,3 @@ def find_kit_transcripts(folder: str | Path, *, key: str | Path | None = None) -
 def find_tables(folder: str | Path) -> list[Path]:
     """Return the tables of results under a kit's folder."""
     return [file for file in kit_files(Path(folder)) if _TABLE.fullmatch(file.name) and is_summary(file)]
-
-
-def _transcripts(heard: Path, key: str | Path | None, names: tuple[str, ...]) -> Path | None:
-    homes = (
-        [Path(key), Path(key) / "data"] if key is not None else [folder / "data" for folder in heard.absolute().parents]
-    )
-    files = (home / name / "text" for home in homes for name in names)
-    return next((file for file in files if file.is_file()), None)

@@ -382,19 +382,14 @@ def read_table(
             return read_parquet(file, role, names)
         if format is not None and format.binary is not None:
             return format.binary.read(file, role)
-        return _text_table(file, role, asked, names, key)
+        layout = _layout(file, role, asked, names, key)
+        first_lines_format = SCORE_FORMATS[layout.format].text
+        if isinstance(first_lines_format, FirstLines) and first_lines_format.read is not None:
+            return first_lines_format.read(file.read(), file.name, role)
+        return read_text(file, layout)
     except InputError as error:
         problems.append(error.problem)
         return None
-
-
-def _text_table(file: InputFile, role: Role, asked: str, names: ColumnNames, key: Table | None) -> Table:
-    """Return a text file as a table, by the reader of its format or by columns."""
-    layout = _layout(file, role, asked, names, key)
-    text = SCORE_FORMATS[layout.format].text
-    if isinstance(text, FirstLines) and text.read is not None:
-        return text.read(file.read(), file.name, role)
-    return read_text(file, layout)
 
 
 def _layout(file: InputFile, role: Role, asked: str, names: ColumnNames, key: Table | None) -> Layout:

@@ -169,7 +169,8 @@ def _line_rows(
         raw = line.removesuffix(b"\r")
         if text.is_blank(raw):
             continue
-        cells = raw.decode("ascii").split() if plain else _cells(raw, layout)
+        decoded, wrong = (raw.decode("ascii"), None) if plain else text.decode(raw)
+        cells = decoded.split() if plain else wrong or text.split(decoded, layout.separator)
         if isinstance(cells, str):
             problems.add(number, cells)
             continue
@@ -188,13 +189,6 @@ def _line_rows(
     kinds = {column: pl.Boolean() if column == "label" else types[i] for i, column in columns}
     frame = pl.DataFrame({column: pl.Series(cells, dtype=kinds[column]) for column, cells in values.items()})
     return frame, np.array(lines, dtype=np.int64)
-
-
-def _cells(raw: bytes, layout: Layout) -> list[str] | str:
-    line, wrong = text.decode(raw)
-    if wrong:
-        return wrong
-    return text.split(line, layout.separator)
 
 
 def _value(cell: str, column: str, number: int, problems: FileProblems) -> float | bool | None:
