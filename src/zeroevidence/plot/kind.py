@@ -277,8 +277,8 @@ def rows_with(name: str, results: Results, part: str | None = None) -> list[Eval
     if not rows:
         possible = available(candidates)
         subject = "this result does" if len(candidates) == 1 else "these results do"
-        there = f"figures that can be drawn: {', '.join(possible)}" if possible else "no figure can be drawn"
-        raise UsageError(f"the figure {name!r} needs {kind.needs}, which {subject} not have; {there}")
+        alternatives = f"figures that can be drawn: {', '.join(possible)}" if possible else "no figure can be drawn"
+        raise UsageError(f"the figure {name!r} needs {kind.needs}, which {subject} not have; {alternatives}")
     if kind.parts is None or part is None:
         return rows
     parts = dict.fromkeys(choice for row in rows for choice in kind.parts(row))

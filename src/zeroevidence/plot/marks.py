@@ -12,7 +12,7 @@ from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Curve, Evaluation, MeasureResult
 from zeroevidence.measure.measures import MEASURES
 from zeroevidence.plot.canvas import BLACK, GREY, VERMILION, Look, legend, look, percent_ticks
-from zeroevidence.plot.rows import measure_value, row_names, shortened
+from zeroevidence.plot.rows import join_parts, measure_text, measure_value, row_names, shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,10 +28,10 @@ def has_curves(*names: str, baseline: bool = False) -> Callable[[Evaluation], bo
     )
 
 
-def named_looks(rows: Sequence[Evaluation]) -> Iterator[tuple[Evaluation, str, Look]]:
-    """Yield each row with its short name and its look."""
+def named_looks(rows: Sequence[Evaluation], measure: str | None = None) -> Iterator[tuple[Evaluation, str, Look]]:
+    """Yield each row with its short name, with a measure beside it where one is given, and its look."""
     for number, (row, name) in enumerate(zip(rows, row_names(rows), strict=True)):
-        yield row, name, look(number)
+        yield row, name if measure is None else join_parts(name, measure_text(row, measure)), look(number)
 
 
 def curve_arrays(curve: Curve) -> tuple[FloatArray, FloatArray]:
@@ -111,8 +111,8 @@ def is_finite(row: Evaluation, name: str) -> bool:
 def label_values(rows: Sequence[Evaluation], label: str) -> list[str]:
     """What each row has under a label, attackers by name alone; an error where no row has it."""
     if not any(label in row.labels for row in rows):
-        there = sorted({name for row in rows for name in row.labels})
-        raise UsageError(f"no row has the label {label!r}; there is {', '.join(there) or 'none'}")
+        names = sorted({name for row in rows for name in row.labels})
+        raise UsageError(f"no row has the label {label!r}; there is {', '.join(names) or 'none'}")
     return [
         row.about.threat.name if label == "attacker" and row.about.threat is not None else row.labels.get(label, "")
         for row in rows

@@ -74,8 +74,8 @@ def choose_rows(
         values = sorted({row.labels[label] for row in chosen if label in row.labels})
         chosen = [row for row in chosen if label_matches(row, label, value)]
         if not chosen:
-            there = f"it is {', '.join(map(repr, values))}" if values else "no row has that label"
-            raise UsageError(f"no row has {label}={value}; {there}")
+            values_text = f"it is {', '.join(map(repr, values))}" if values else "no row has that label"
+            raise UsageError(f"no row has {label}={value}; {values_text}")
     return chosen
 
 

@@ -48,9 +48,9 @@ def render_comparisons(comparisons: Sequence[Comparison], format: str, signature
     if format == "csv":
         return to_csv(Table.of_records(_records(comparisons)))
     two = _two_systems(comparisons)
-    said = [comparison for comparison in comparisons if not two or comparison.labels == comparisons[0].labels]
+    stated = [comparison for comparison in comparisons if not two or comparison.labels == comparisons[0].labels]
     blocks = [
-        *map(comparison_sentence, said),
+        *map(comparison_sentence, stated),
         "",
         *([_two_systems_table(comparisons)] if two else chain.from_iterable(map(_tables, comparisons))),
         *comparison_notes(comparisons, groups=not two),

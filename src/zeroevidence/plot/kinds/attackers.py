@@ -26,7 +26,7 @@ from zeroevidence.plot.canvas import (
 )
 from zeroevidence.plot.kind import figure
 from zeroevidence.plot.marks import curve_arrays, draw_chance, has_curves, named_looks
-from zeroevidence.plot.rows import join_parts, measure_text, measure_value, shortened
+from zeroevidence.plot.rows import measure_value, shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -212,10 +212,10 @@ def posterior(
         _posterior_histogram(rows, ax)
         return
     drawn: set[Any] = set()
-    for row, name, look in named_looks(rows):
+    for row, label, look in named_looks(rows, "pdr"):
         curve = row.curves["posterior"]
         share, probability = curve_arrays(curve)
-        ax.plot(share, probability, **look.curve, label=join_parts(name, measure_text(row, "pdr")))
+        ax.plot(share, probability, **look.curve, label=label)
         levels = set(curve.baseline or ())
         draw_chance(ax, curve, drawn, label=f"chance {min(levels):.2g}" if len(levels) == 1 else "prior")
     ax.set_yscale("log")
@@ -231,14 +231,14 @@ def _posterior_histogram(rows: Sequence[Evaluation], ax: Axes) -> None:
     top = min(1.0, 1.05 * max(max(row.curves["posterior"].y) for row in rows))
     edges = np.linspace(0.0, top, _POSTERIOR_BINS + 1)
     guesses: set[float] = set()
-    for row, name, look in named_looks(rows):
+    for row, label, look in named_looks(rows, "pdr"):
         curve = row.curves["posterior"]
         share, probability = curve_arrays(curve)
         # each point stands for the trials since the one before
         trials = np.histogram(np.clip(probability, 0.0, top), edges, weights=np.diff(share, prepend=0.0))[0]
         if len(rows) == 1:
             ax.stairs(trials, edges, fill=True, facecolor=look.colour, alpha=0.25, lw=0.0)
-        ax.stairs(trials, edges, **look.curve, lw=1.0, label=join_parts(name, measure_text(row, "pdr")))
+        ax.stairs(trials, edges, **look.curve, lw=1.0, label=label)
         levels = set(curve.baseline or ())
         guesses |= levels if len(levels) == 1 else set()
     for guess in sorted(guesses):
@@ -269,9 +269,9 @@ def lid_over_priors(rows: Sequence[Evaluation], ax: Axes) -> None:
     >>> ax.get_ylabel()
     'ALID (bits)'
     """
-    for row, name, look in named_looks(rows):
+    for row, label, look in named_looks(rows, "lid_prior_free"):
         log_odds, bits = curve_arrays(row.curves["lid_over_priors"])
-        ax.plot(log_odds, bits, **look.curve, label=join_parts(name, measure_text(row, "lid_prior_free")))
+        ax.plot(log_odds, bits, **look.curve, label=label)
         at, mean = -np.log(row.counts.get("identities", 1) - 1.0 or 1.0), measure_value(row, "alid")
         if mean is not None and log_odds[0] <= at <= log_odds[-1]:
             ax.plot([at], [mean], look.marker, color=look.colour, mec="white", mew=0.4, ms=5.0)

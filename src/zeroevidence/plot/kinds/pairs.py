@@ -166,9 +166,9 @@ def det(rows: Sequence[Evaluation], ax: Axes) -> None:
     lowest = max(1e-5, min(0.02, lowest / 2.0))
     low, high = ndtri((lowest, 1.0 - lowest))
     ax.plot([low, high], [high, low], color=GREY, ls=":", lw=0.8, label="guessing")
-    for row, name, look in named_looks(rows):
+    for row, label, look in named_looks(rows, "eer"):
         x, y = (ndtri(np.clip(rate, lowest, 1.0 - lowest)) for rate in curve_arrays(row.curves["det"]))
-        ax.plot(x, y, **look.curve, label=join_parts(name, measure_text(row, "eer")))
+        ax.plot(x, y, **look.curve, label=label)
         error = measure_value(row, "eer")
         if error is not None:
             at = ndtri(np.clip([error], lowest, 1.0 - lowest))
@@ -207,15 +207,15 @@ def tippett(rows: Sequence[Evaluation], ax: Axes) -> None:
     'log10 LR after PAV'
     """
     reach = _reach([row.curves["tippett_target"].x for row in rows], 1.15)
-    for row, name, look in named_looks(rows):
+    for row, label, look in named_looks(rows, "cllr_min"):
         for kind, line in (("target", "-"), ("nontarget", "--")):
             curve = row.curves[f"tippett_{kind}"]
             # A block of infinite LLR lies beyond the axis: the line begins or ends at the share without it.
             first = curve.y[0] if curve.x[0] == -np.inf else 1.0
             strength, above = finite_curve(curve)
             x, y = np.concatenate(([-reach], strength, [reach])), np.append(first, above)
-            label = join_parts(name, measure_text(row, "cllr_min")) if kind == "target" else None
-            ax.step(x, np.append(y, y[-1]), where="post", color=look.colour, ls=line, label=label)
+            named = label if kind == "target" else None
+            ax.step(x, np.append(y, y[-1]), where="post", color=look.colour, ls=line, label=named)
     ax.axvline(0.0, color=GREY, lw=0.6, ls=":")
     xlabel = "log10 LR" if all(row.setup.llr is not None for row in rows) else "log10 LR after PAV"
     ax.set(xlabel=xlabel, ylabel="share above (%)", xlim=(-reach, reach), ylim=(-0.02, 1.02))
@@ -245,9 +245,8 @@ def pav(rows: Sequence[Evaluation], ax: Axes) -> None:
     'LLR after PAV (natural log)'
     """
     reach = _reach([row.curves["pav"].y for row in rows], 1.25)
-    for row, name, look in named_looks(rows):
+    for row, label, look in named_looks(rows, "cllr_min"):
         score, llr = finite_curve(row.curves["pav"])
-        label = join_parts(name, measure_text(row, "cllr_min"))
         ax.step(score, np.clip(llr, -reach, reach), where="post", **look.curve, label=label)
         for end, at, marker in ((-np.inf, 0, "v"), (np.inf, -1, "^")):
             if len(llr) and llr[at] == end:
@@ -276,8 +275,7 @@ def lp_disclosure(rows: Sequence[Evaluation], ax: Axes) -> None:
     >>> ax.get_xlabel()
     'order p of the norm'
     """
-    for row, name, look in named_looks(rows):
-        label = join_parts(name, measure_text(row, "worst_case"))
+    for row, label, look in named_looks(rows, "worst_case"):
         ax.plot(*curve_arrays(row.curves["lp_disclosure"]), **look.curve, label=label)
     ax.set_xlim(1.0, 0.0)
     ax.set_xticks([1.0 / order for order in _NORM_TICKS], labels=["1", "2", "4", "10", "∞"])

@@ -93,8 +93,7 @@ def lid_ccdf(rows: Sequence[Evaluation], ax: Axes) -> None:
     left, right = (value if np.isfinite(value) else end for value, end in ((left, -10.0), (right, 10.0)))
     space = 0.04 * max(right - left, 0.1)
     span = left - space, right + space
-    for row, name, look in named_looks(rows):
-        label = join_parts(name, measure_text(row, "lid_max"))
+    for row, label, look in named_looks(rows, "lid_max"):
         draw_exceedance(ax, *curve_arrays(row.curves["lid_ccdf"]), span, look, label=label)
     exceedance_axes(ax, span, xlabel="LID (bits)", ylabel="trials above (%)")
 
@@ -126,9 +125,9 @@ def cmc(rows: Sequence[Evaluation], ax: Axes) -> None:
     'rank'
     """
     drawn: set[Any] = set()
-    for row, name, look in named_looks(rows):
+    for row, label, look in named_looks(rows, "top1"):
         curve = row.curves["cmc"]
-        ax.plot(curve.x, curve.y, **look.curve, label=join_parts(name, measure_text(row, "top1")))
+        ax.plot(curve.x, curve.y, **look.curve, label=label)
         draw_chance(ax, curve, drawn)
     _rank_axis(ax, max(row.curves["cmc"].x[-1] for row in rows))
     ax.set(xlabel="rank", ylabel="true identity among the first (%)", ylim=(0.0, 1.03))
@@ -157,8 +156,7 @@ def rank_disclosure(rows: Sequence[Evaluation], ax: Axes) -> None:
     'rank of the true identity'
     """
     ax.axhline(0.0, color=VERMILION, ls=":", lw=1.0, label="chance")
-    for row, name, look in named_looks(rows):
-        label = join_parts(name, measure_text(row, "mean_rank_disclosure"))
+    for row, label, look in named_looks(rows, "mean_rank_disclosure"):
         rank, bits = curve_arrays(row.curves["rank_disclosure"])
         ax.plot(rank, bits, **look.curve, marker=look.marker, ms=2.5, lw=0.9, label=label)
     _rank_axis(ax, max(row.counts.get("identities", row.curves["rank_disclosure"].x[-1]) for row in rows))
@@ -233,9 +231,8 @@ def alid_over_identities(rows: Sequence[Evaluation], ax: Axes) -> None:
     >>> ax.get_ylabel()
     'ALID (bits)'
     """
-    for row, name, look in named_looks(rows):
+    for row, label, look in named_looks(rows, "alid"):
         curve = row.curves["alid_over_identities"]
-        label = join_parts(name, measure_text(row, "alid"))
         ax.plot(*curve_arrays(curve), **look.marked_curve, label=label)
     sizes = sorted({size for row in rows for size in row.curves["alid_over_identities"].x})
     if not any(row.setup.search is not None and row.setup.search.prior_given for row in rows):
@@ -336,8 +333,8 @@ def people(
     mean, most, linked = (np.array(values[:count]) for values in (risk.alid, risk.lid_max, risk.linked))
     ax.hlines(place, mean, most, color=GREY, lw=0.8)
     ax.plot(most, place, "|", color=GREY, ms=5.0, label="largest")
-    for often, face, label in ((False, "white", "mean"), (True, BLUE, "mean (mostly linked)")):
-        chosen = (linked > 0.5) == often
+    for mostly, face, label in ((False, "white", "mean"), (True, BLUE, "mean (mostly linked)")):
+        chosen = (linked > 0.5) == mostly
         if chosen.any():
             ax.plot(mean[chosen], place[chosen], "o", color=BLUE, mfc=face, ms=4.0, label=label)
     ax.axvline(0.0, color=GREY, lw=0.8, ls=":")

@@ -286,9 +286,9 @@ def bars(
         legend_above(ax)
 
 
-def _offset(there: Sequence[str], value: str) -> float:
+def _offset(bars_at_place: Sequence[str], value: str) -> float:
     """How many bars one of those at a place stands beside its middle."""
-    return there.index(value) - (len(there) - 1) / 2.0
+    return bars_at_place.index(value) - (len(bars_at_place) - 1) / 2.0
 
 
 def _first_measure(rows: Sequence[Evaluation]) -> str:
@@ -325,8 +325,8 @@ def _sorting_values(
     """The measure of the rows to sort by, by place."""
     chosen = [i for i, row in enumerate(rows) if sort in (values[i], _sides(row.labels))]
     if not chosen:
-        there = sorted({*values, *(_sides(row.labels) for row in rows)} - {""})
-        raise UsageError(f"sort: expected one of {', '.join(there)}, got {sort!r}")
+        choices = sorted({*values, *(_sides(row.labels) for row in rows)} - {""})
+        raise UsageError(f"sort: expected one of {', '.join(choices)}, got {sort!r}")
     return {places[i]: float(rows[i].metrics[name]) for i in chosen}
 
 

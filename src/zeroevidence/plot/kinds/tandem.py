@@ -12,7 +12,7 @@ from zeroevidence.evaluation import Evaluation
 from zeroevidence.plot.canvas import BLACK, GREY, MATED, NONMATED, VERMILION, colour_bar, legend
 from zeroevidence.plot.kind import figure
 from zeroevidence.plot.marks import draw_density, finite_curve, has_curves, named_looks
-from zeroevidence.plot.rows import join_parts, measure_text
+from zeroevidence.plot.rows import measure_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,9 +48,9 @@ def t_dcf(rows: Sequence[Evaluation], ax: Axes) -> None:
     'normalised t-DCF'
     """
     ax.axhline(1.0, color=VERMILION, ls=":", lw=1.0)
-    for row, name, look in named_looks(rows):
+    for row, label, look in named_looks(rows, "tdcf_min"):
         threshold, cost = finite_curve(row.curves["t_dcf"], both=True)
-        ax.plot(threshold, cost, **look.curve, label=join_parts(name, measure_text(row, "tdcf_min")))
+        ax.plot(threshold, cost, **look.curve, label=label)
         if len(cost):
             best = int(cost.argmin())
             ax.plot(threshold[best], cost[best], look.marker, color=look.colour, mec="white", mew=0.5, ms=5.0)
