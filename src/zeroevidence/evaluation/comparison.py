@@ -21,6 +21,7 @@ from zeroevidence.evaluation.rows.measure_result import MeasureResult, Replicate
 from zeroevidence.evaluation.rows.setup import Options, joint_signature
 from zeroevidence.evaluation.scores import evaluate
 from zeroevidence.measure.measures import MEASURES
+from zeroevidence.run import LEVEL
 from zeroevidence.uncertainty.compare import (
     POWER,
     Difference,
@@ -30,7 +31,7 @@ from zeroevidence.uncertainty.compare import (
     tie_groups,
     unpaired_difference,
 )
-from zeroevidence.uncertainty.level import LEVEL, alpha
+from zeroevidence.uncertainty.level import alpha
 
 USUAL = (
     "eer",

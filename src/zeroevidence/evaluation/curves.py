@@ -42,7 +42,7 @@ from zeroevidence.measure.tandem.thresholds import TandemView
 from zeroevidence.measure.views import PairSettings, SimilarityView
 from zeroevidence.uncertainty.groups import draw_groups
 from zeroevidence.uncertainty.level import LEAST_PEOPLE
-from zeroevidence.uncertainty.spread import estimate_spread
+from zeroevidence.uncertainty.spread import estimate_spreads
 
 _DEVIATES: FloatArray = np.linspace(-5.0, 5.0, 101)
 
@@ -332,9 +332,9 @@ def _measured(view: SimilarityView, setup: Setup) -> dict[str, MeasureResult]:
         remaining = np.ix_(group != number, group != number)
         fewer = replace(view, original=view.original[remaining], compared=view.compared[remaining])
         without.append(compute_family("similarity", fewer))
-    shares = np.bincount(group) / people
+    spreads = estimate_spreads(values, without, np.bincount(group) / people, float(len(without)))
     return {
-        name: _with_interval(result, name, [fewer.get(name) for fewer in without], shares, setup.level)
+        name: with_limits(result, name, spreads.get(name), setup.level, method="interval by speaker")
         for name, result in plain.items()
     }
 
@@ -342,14 +342,6 @@ def _measured(view: SimilarityView, setup: Setup) -> dict[str, MeasureResult]:
 def _has_diagonal(similarity: FloatArray) -> bool:
     """Whether everybody was compared with themselves."""
     return bool(np.isfinite(np.diagonal(similarity)).all())
-
-
-def _with_interval(
-    result: MeasureResult, name: str, without: Sequence[float | None], shares: FloatArray, level: float
-) -> MeasureResult:
-    left_out = np.array([np.nan if value is None else value for value in without])
-    spread = estimate_spread(float(result), left_out, shares, float(len(shares)))
-    return with_limits(result, name, spread, level, method="interval by speaker")
 
 
 def _surface(similarity: FloatArray, names: list[str]) -> Surface:

@@ -19,9 +19,8 @@ from zeroevidence.evaluation.scores import evaluate
 from zeroevidence.evaluation.simulated import SCENARIOS, Design, Scenario, shift_of, simulated, truth
 from zeroevidence.measure.measures import MEASURES
 from zeroevidence.measure.pairs.linkability import ScoreView
-from zeroevidence.run import Run
+from zeroevidence.run import LEVEL, Run
 from zeroevidence.uncertainty.groups import run_jobs
-from zeroevidence.uncertainty.level import LEVEL
 from zeroevidence.uncertainty.lists import PreparedScores
 from zeroevidence.uncertainty.planning import PeopleNeeded, confirmed_people, guessed_people
 

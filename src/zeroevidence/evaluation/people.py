@@ -22,9 +22,9 @@ from zeroevidence.measure.pairs.verification import eer
 from zeroevidence.measure.pairs.zebra import strength_of, tag_of
 from zeroevidence.measure.search.rank import count_names, countable_people, first_identity, named_people
 from zeroevidence.measure.views import NameCounts
+from zeroevidence.run import LEVEL
 from zeroevidence.uncertainty.compare import VariationBetweenPeople, variation_between_people
 from zeroevidence.uncertainty.groups import Clusters, find_clusters
-from zeroevidence.uncertainty.level import LEVEL
 from zeroevidence.uncertainty.spread import exposure_shares
 
 _COLUMNS = (
@@ -97,7 +97,10 @@ def speaker_errors(scores: Scores, level: float = LEVEL) -> SpeakerErrors | None
     rates = np.array([eer(target[speaker], nontarget[speaker]) for speaker in speakers])
     numbers = np.array([len(target[speaker]) for speaker in speakers])
     low, high = _limits(rates, numbers, (1.0 - level) / 2.0)
-    passed = [_passed(scores.target, clusters.target.enrolment, speaker, nontarget[speaker]) for speaker in speakers]
+    passed = []
+    for speaker in speakers:
+        mated, others = scores.target[clusters.target.enrolment == speaker], nontarget[speaker]
+        passed.append(1.0 - np.searchsorted(others, mated, "left") / len(others))
     return SpeakerErrors(
         _person_names(scores, clusters)[speakers],
         numbers,
@@ -223,12 +226,6 @@ def _sorted(whose: IntArray, values: FloatArray) -> dict[int, FloatArray]:
     order = np.lexsort((values, whose))
     names, starts = np.unique(whose[order], return_index=True)
     return dict(zip(names.tolist(), np.split(values[order].astype(np.float64), starts[1:]), strict=True))
-
-
-def _passed(values: FloatArray, whose: IntArray, speaker: int, nontarget: FloatArray) -> FloatArray:
-    target = values[whose == speaker]
-    passed: FloatArray = 1.0 - np.searchsorted(nontarget, target, "left") / len(nontarget)
-    return passed
 
 
 def _limits(rates: FloatArray, numbers: IntArray, tail: float) -> tuple[FloatArray, FloatArray]:

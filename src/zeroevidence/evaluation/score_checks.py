@@ -85,13 +85,9 @@ def repetition_flags(target: FloatArray, nontarget: FloatArray) -> list[Flag]:
     if min(shares) < _LEAST_SHARE or sum(distinct) < _LEAST_DISTINCT:
         return []
     total = len(target) + len(nontarget)
-    return [flag("equal-scores", count=total - sum(map(_count_single, classes)), scores=total)]
-
-
-def _count_single(values: FloatArray) -> int:
-    """Count the values that occur once among ascending ones."""
-    edges = np.concatenate(([True], values[1:] != values[:-1], [True]))
-    return int(np.count_nonzero(edges[1:] & edges[:-1]))
+    edges = [np.concatenate(([True], values[1:] != values[:-1], [True])) for values in classes]
+    single = sum(int(np.count_nonzero(edge[1:] & edge[:-1])) for edge in edges)
+    return [flag("equal-scores", count=total - single, scores=total)]
 
 
 _LEAST = 0.01  # bits that calibration must cost before anybody looks for the reason

@@ -24,7 +24,7 @@ from zeroevidence.measure.tandem.thresholds import TandemView
 from zeroevidence.run import Run
 from zeroevidence.uncertainty.groups import draw_groups, generator
 from zeroevidence.uncertainty.level import LEAST_PEOPLE
-from zeroevidence.uncertainty.spread import Spread, effective_number, estimate_spread
+from zeroevidence.uncertainty.spread import Spread, effective_number, estimate_spreads
 
 ALL = "all"
 
@@ -167,7 +167,10 @@ def tandem_spreads(
             values[row].append(_measured(part, model))
     left_out_attacks = _without_attacks(classes, model)
     whole = {row: _measured(part, model) for row, part in scores_by_attack(classes, attacks).items()}
-    spreads = {row: _spreads(whole[row], values[row], groups) for row in rows}
+    enough = groups.clusters >= LEAST_PEOPLE
+    spreads = {
+        row: estimate_spreads(whole[row] if enough else {}, values[row], groups.shares, groups.people) for row in rows
+    }
     spreads[ALL] = _widened(spreads[ALL], left_out_attacks)
     alone = {kind: int(np.count_nonzero(trials.speaker < 0)) for kind, trials in classes.items()}
     unit, flags = _unit(alone, sum(alone.values()), sum(len(trials.scores) for trials in classes.values()))
@@ -209,16 +212,6 @@ def _groups(classes: Mapping[str, TrialClass], most: int, seed: int) -> _Groups:
     return _Groups(of, heard, number, clusters, min(effective), shares)
 
 
-def _spreads(whole: Mapping[str, float], values: Sequence[Mapping[str, float]], groups: _Groups) -> dict[str, Spread]:
-    spreads = {}
-    for name, value in whole.items() if groups.clusters >= LEAST_PEOPLE else ():
-        left_out = np.array([replicate.get(name, np.nan) for replicate in values])
-        spread = estimate_spread(value, left_out, groups.shares, groups.people)
-        if spread is not None:
-            spreads[name] = spread
-    return spreads
-
-
 def _without_attacks(classes: Mapping[str, TrialClass], model: CostModel) -> list[dict[str, float]]:
     """Return the measures without each attack; none where attacks are too few to stand for others."""
     spoofs = {kind: trials for kind, trials in classes.items() if kind.endswith("spoof")}
@@ -239,12 +232,8 @@ def _widened(spreads: Mapping[str, Spread], without: Sequence[Mapping[str, float
     if not without:
         return dict(spreads)
     shares = np.full(len(without), 1.0 / len(without))
-    joined = {}
-    for name, spread in spreads.items():
-        values = np.array([part.get(name, np.nan) for part in without])
-        attacks = estimate_spread(0.0, values, shares, float(len(without)))
-        joined[name] = spread if attacks is None else spread.combine(attacks)
-    return joined
+    attacks = estimate_spreads(dict.fromkeys(spreads, 0.0), without, shares, float(len(without)))
+    return {name: spread.combine(attacks[name]) if name in attacks else spread for name, spread in spreads.items()}
 
 
 def _unit(alone: Mapping[str, int], single: int, total: int) -> tuple[str, list[Flag]]:

@@ -29,7 +29,7 @@ from zeroevidence.measure.utility import LengthView, RecallView, TranscriptView
 from zeroevidence.run import Run
 from zeroevidence.uncertainty.groups import draw_groups
 from zeroevidence.uncertainty.level import LEAST_PEOPLE
-from zeroevidence.uncertainty.spread import Spread, effective_number, estimate_spread
+from zeroevidence.uncertainty.spread import Spread, effective_number, estimate_spreads
 
 _KINDS = {"substitute": 0, "delete": 1, "insert": 2}
 
@@ -256,7 +256,7 @@ def utility_row(
             for number_left_out in range(number)
         ]
         shares = np.bincount(group, weights=weight, minlength=number) / weight.sum()
-        spreads = _spreads(values, without, shares, people)
+        spreads = estimate_spreads(values, without, shares, people)
     counted = counts | ({"speakers": clusters} if unit == "speaker" else {})
     return Evaluation(
         metrics={
@@ -281,16 +281,6 @@ def utility_row(
         about=About(role="utility", speech=how.speech),
         flags=tuple(flags),
     )
-
-
-def _spreads(
-    values: Mapping[str, float], without: Sequence[Mapping[str, float]], shares: FloatArray, people: float
-) -> dict[str, Spread]:
-    spreads = {
-        name: estimate_spread(value, np.array([values.get(name, np.nan) for values in without]), shares, people)
-        for name, value in values.items()
-    }
-    return {name: spread for name, spread in spreads.items() if spread is not None}
 
 
 def _flags(unit: str, clusters: int, people: float) -> list[Flag]:

@@ -9,8 +9,9 @@ import numpy as np
 from scipy.special import stdtrit
 
 from zeroevidence._typing import FloatArray, IntArray
+from zeroevidence.run import LEVEL
 from zeroevidence.uncertainty.groups import generator
-from zeroevidence.uncertainty.level import LEVEL, alpha
+from zeroevidence.uncertainty.level import alpha
 from zeroevidence.uncertainty.spread import Spread, estimate_spread
 
 

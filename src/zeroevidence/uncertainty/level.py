@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-LEVEL = 0.95  # unless the user says another
 LEAST_PEOPLE = 10  # fewer give no interval: benchmarks/validity.py shows down to where intervals hold
 
 

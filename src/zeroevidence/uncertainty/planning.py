@@ -15,7 +15,8 @@ from scipy.optimize import nnls
 from scipy.special import ndtri
 
 from zeroevidence._typing import FloatArray
-from zeroevidence.uncertainty.level import LEAST_PEOPLE, LEVEL
+from zeroevidence.run import LEVEL
+from zeroevidence.uncertainty.level import LEAST_PEOPLE
 from zeroevidence.uncertainty.spread import Spread
 
 MOST_PEOPLE = 10_000  # more would rest on the assumed form of the curve alone

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +11,7 @@ from scipy.special import betaincinv, stdtr, stdtrit
 
 from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.measure.measures import IntervalRule
-from zeroevidence.uncertainty.level import LEVEL
+from zeroevidence.run import LEVEL
 
 _LEAST_TAIL = 1e-12
 _KURTOSIS = 3.0  # of a Gaussian
@@ -202,6 +202,17 @@ def estimate_spread(
     weights = [max(few, min(1.0, change / people / error)) if error > 0.0 else 1.0 for change in changes]
     below, above = (weight * change for weight, change in zip(weights, changes, strict=True))
     return Spread(error, people, min(people, groups) - 1.0, below, above)
+
+
+def estimate_spreads(
+    values: Mapping[str, float], without: Sequence[Mapping[str, float]], shares: FloatArray, people: float
+) -> dict[str, Spread]:
+    """Return the spread of each value by name, from the values without each person or group; see `estimate_spread`."""
+    spreads = {
+        name: estimate_spread(value, np.array([fewer.get(name, np.nan) for fewer in without]), shares, people)
+        for name, value in values.items()
+    }
+    return {name: spread for name, spread in spreads.items() if spread is not None}
 
 
 def _concentration(values: FloatArray) -> float:

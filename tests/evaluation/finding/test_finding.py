@@ -12,8 +12,9 @@ from zeroevidence.evaluation import MeasureResult, Setup, findings, flag_rows
 from zeroevidence.evaluation.finding.chance import chances, strongest_row
 from zeroevidence.evaluation.results import from_json, to_json
 from zeroevidence.report.verdict import verdict
+from zeroevidence.run import LEVEL
 from zeroevidence.uncertainty.compare import holm
-from zeroevidence.uncertainty.level import LEVEL, alpha
+from zeroevidence.uncertainty.level import alpha
 from zeroevidence.uncertainty.null import Null
 
 QUICK = ze.Options(intervals=0, null=39, linkability="pav")

@@ -133,7 +133,10 @@ def to_html_table(row: Evaluation) -> str:
         if isinstance(result.value, Mapping):
             continue
         title, meaning = (MEASURES[name].title, MEASURES[name].meaning) if name in MEASURES else (name, "")
-        cells = "".join(f"<td>{escape(text)}</td>" for text in (_value_text(result), *_beside_value(result)))
+        value, p = result.number, "" if result.p_value is None else f"{result.p_value:.2g}"
+        text = str(result.value) if value is None else NO_VALUE if isnan(value) else f"{value:.4g}"
+        ends = "" if result.low is None or result.high is None else f"{result.low:.4g} to {result.high:.4g}"
+        cells = "".join(f"<td>{escape(cell)}</td>" for cell in (text, ends, p, result.unit))
         lines.append(f'<tr><th title="{escape(meaning)}">{escape(title)}</th>{cells}</tr>')
     levels = sorted({result.level for result in row.metrics.values() if result.level is not None})
     interval = f"{percent(levels[0])} interval" if len(levels) == 1 else "interval"
@@ -145,18 +148,6 @@ def to_html_table(row: Evaluation) -> str:
         f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
         f"{f'<ul>{flags}</ul>' if flags else ''}<code>{escape(row.signature)}</code>"
     )
-
-
-def _value_text(result: MeasureResult) -> str:
-    if result.number is None:
-        return str(result.value)
-    return NO_VALUE if result.number != result.number else f"{result.number:.4g}"
-
-
-def _beside_value(result: MeasureResult) -> tuple[str, str, str]:
-    """Interval, p-value and unit."""
-    interval = "" if result.low is None or result.high is None else f"{result.low:.4g} to {result.high:.4g}"
-    return interval, "" if result.p_value is None else f"{result.p_value:.2g}", result.unit
 
 
 V = TypeVar("V")

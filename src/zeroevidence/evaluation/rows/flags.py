@@ -9,7 +9,8 @@ from typing import Literal, TypeAlias, get_args
 from zeroevidence.data.loaded_scores import RelaxedRule, SameSession
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation.rows.measure_result import MeasureResult
-from zeroevidence.uncertainty.level import LEAST_PEOPLE, LEVEL
+from zeroevidence.run import LEVEL
+from zeroevidence.uncertainty.level import LEAST_PEOPLE
 from zeroevidence.uncertainty.spread import upper_share_limit
 
 # fault: the number does not mean what it seems to; warning: read it with care; note: good to know

@@ -18,8 +18,7 @@ from zeroevidence.data.scores import Scores
 from zeroevidence.errors import UsageError
 from zeroevidence.measure.measures import Family
 from zeroevidence.measure.views import LinkabilityMethod, PairSettings
-from zeroevidence.run import setting
-from zeroevidence.uncertainty.level import LEVEL
+from zeroevidence.run import LEVEL, setting
 
 
 @dataclass(frozen=True, slots=True)
