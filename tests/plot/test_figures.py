@@ -26,7 +26,7 @@ TRIALS = ("posterior", "lid-histogram", "lid-ccdf", "exposed", "lid-over-priors"
 OVER_ROWS = ("bars", "scatter", "eer-lid")
 OVER_SIZES = ("over-identities", "alid-over-identities", "over-utterances")
 SEARCH = ("attackers", *PAIRS, *TRIALS, *OVER_SIZES, "people", *OVER_ROWS, "similarity")
-ASKED_FOR = (*SEARCH, "tandem-scores", "t-dcf", "t-dcf-surface", "map", "over-training", "over-epochs")
+ASKED_FOR = (*SEARCH, "tandem-scores", "t-dcf", "t-dcf-surface", "map", "over-epochs")
 
 
 def line(ax, start):
@@ -35,10 +35,8 @@ def line(ax, start):
 
 
 def sample_of(kind, rows, tandem, mapped):
-    curve = {"d_ece_over_people": Curve((8.0, 16.0, 32.0), (0.6, 0.5, 0.4))}
-    fewer = replace(rows[0], curves=curve)
     trained = replace(rows[0], curves={"mu_over_epochs": Curve((0.0, 1.0, 2.0), (10.0, 7.0, 6.5))})
-    own = {"map": mapped, "over-training": fewer, "over-epochs": trained}
+    own = {"map": mapped, "over-epochs": trained}
     return (own | dict.fromkeys(("tandem-scores", "t-dcf", "t-dcf-surface"), tandem)).get(kind, rows[0])
 
 

@@ -24,10 +24,7 @@ SYSTEMS = (
 def named(rows, count):
     """So many results of systems with long names."""
     threat = ThreatModel("semi-informed", "anonymised", "anonymised")
-    curves = {
-        "d_ece_over_people": Curve((8.0, 16.0, 32.0), (0.6, 0.5, 0.4)),
-        "mu_over_epochs": Curve((0.0, 1.0, 2.0), (300.0, 7.0, 0.5)),
-    }
+    curves = {"mu_over_epochs": Curve((0.0, 1.0, 2.0), (300.0, 7.0, 0.5))}
     return [
         replace(
             rows[place % 2],
@@ -53,9 +50,7 @@ def is_whole(figure):
 
 
 @pytest.mark.parametrize("count", [1, 7])
-@pytest.mark.parametrize(
-    "kind", ["over-identities", "over-utterances", "scatter", "bars", "cmc", "over-epochs", "over-training"]
-)
+@pytest.mark.parametrize("kind", ["over-identities", "over-utterances", "scatter", "bars", "cmc", "over-epochs"])
 def test_nothing_is_cut(rows, kind, count):
     assert is_whole(plot.draw(kind, named(rows, count)))
 

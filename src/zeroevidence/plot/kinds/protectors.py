@@ -12,7 +12,7 @@ from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Evaluation
 from zeroevidence.evaluation.finding.beside import FrontPoint, front_points, on_front, utility_beside
 from zeroevidence.measure.measures import MEASURES
-from zeroevidence.plot.canvas import GREY, decimal_ticks, legend, look, plain_ticks
+from zeroevidence.plot.canvas import GREY, decimal_ticks, legend, look
 from zeroevidence.plot.kind import figure
 from zeroevidence.plot.marks import FAINT, POINT, interval_line, is_finite, mark_front, measure_point, named_looks
 from zeroevidence.plot.rows import axis_title, shortened
@@ -20,7 +20,6 @@ from zeroevidence.plot.rows import axis_title, shortened
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_CURVE = "d_ece_over_people"
 _MU = "mu_over_epochs"
 _PRIVACY = ("alid", "d_ece", "eer")  # tried in this order where nobody says which
 _PEOPLE = ("dataset", "split", "sex")
@@ -279,40 +278,6 @@ def _llr_axis(ax: Axes, mu: float, group: str) -> None:
     bottom, top = ax.get_ylim()
     ax.set(xlim=(left, right), ylim=(bottom - _HIGHEST * (top - bottom), top), xlabel=f"LLR of {group} (nats)")
     ax.xaxis.set_major_locator(MaxNLocator(5))
-
-
-@figure(
-    "Remaining disclosure over the number of people in the fit",
-    place=620,
-    needs="protectors that were fitted on fewer people too",
-    caption="How much of the attribute is left when the protector is fitted on more people: where a line still falls, "
-    "more people would help; where it is level, they would not.",
-    has=lambda row: _CURVE in row.curves,
-)
-def over_training(rows: Sequence[Evaluation], ax: Axes) -> None:
-    """D_ECE of an attribute over the number of people that the protector was fitted on.
-
-    Examples
-    --------
-    >>> from dataclasses import replace
-    >>> import zeroevidence as ze
-    >>> from zeroevidence.evaluation import Curve
-    >>> curve = Curve((8.0, 16.0, 32.0), (0.6, 0.5, 0.4))
-    >>> result = replace(ze.evaluate([2.1, 1.7], [0.9, 0.2]), curves={"d_ece_over_people": curve})
-    >>> ze.plot.over_training(result).get_xlabel()
-    'people that the protector was fitted on'
-    """
-    for row, name, line in named_looks(rows):
-        curve = row.curves[_CURVE]
-        ax.plot(curve.x, curve.y, **line.marked_curve, label=name)
-        null = row.metrics["d_ece"].null
-        if null is not None:
-            ax.axhline(null.mean, color=GREY, ls=":", lw=0.9, label="chance" if row is rows[0] else None)
-    ax.set_xscale("log", base=2)
-    plain_ticks(ax.xaxis)
-    ax.set(xlabel="people that the protector was fitted on", ylabel="D_ECE (bits)")
-    ax.set_ylim(bottom=0.0)
-    legend(ax, most_inside=3)
 
 
 @figure(
