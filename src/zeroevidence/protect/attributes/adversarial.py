@@ -15,7 +15,7 @@ import numpy as np
 from zeroevidence._typing import BoolArray, FloatArray
 from zeroevidence.protect.attributes import register_protector
 from zeroevidence.protect.attributes.moments import LabelledVectors, evidence, held_out_rows
-from zeroevidence.protect.attributes.networks import EXTRA, OnDevice, copy_state, one_thread, stored_state
+from zeroevidence.protect.attributes.networks import EXTRA, OnDevice, copy_state, one_thread, stored_state, torch
 from zeroevidence.protect.attributes.protector import EmbeddingProtector, check_scale
 from zeroevidence.run import Step, no_step
 
@@ -116,16 +116,16 @@ class AdversarialAutoencoder(OnDevice, EmbeddingProtector):
         return self._learned()
 
     def _fit(self, data: LabelledVectors, progress: Step = no_step) -> None:
-        torch = self._choose_device()
+        self._choose_device()
         self._check_at_least(hidden=1, epochs=1, batch=1)
         share = data.weights / data.weights.sum()
         self.mean_ = share @ data.x
         scale = np.sqrt(share @ (data.x - self.mean_) ** 2)
         self.scale_ = np.where(scale > 0.0, scale, 1.0)
         self._fit_scores(data)
-        with one_thread(torch), torch.random.fork_rng(devices=[]):
+        with one_thread(), torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.random_state)
-            self._train(torch, data, progress)
+            self._train(data, progress)
 
     def _fit_scores(self, data: LabelledVectors) -> None:
         """Fit a logistic classifier whose posterior, at equal priors, is the score that the decoder gets."""
@@ -152,14 +152,14 @@ class AdversarialAutoencoder(OnDevice, EmbeddingProtector):
         posterior: FloatArray = odds / odds.sum(axis=1, keepdims=True)
         return posterior
 
-    def _train(self, torch: Any, data: LabelledVectors, progress: Step) -> None:
+    def _train(self, data: LabelledVectors, progress: Step) -> None:
         """Train until the epochs are used up or held-out people gain nothing, and restore the best state."""
-        training = self._training_of(torch, data.x.shape[1])
+        training = self._training_of(data.x.shape[1])
         held = held_out_rows(data, self.held_out, self.random_state)
         if held.all():
             held = np.zeros(len(held), dtype=bool)
-        part = self._tensors(torch, data, ~held)
-        held_part = self._tensors(torch, data, held) if held.any() else None
+        part = self._tensors(data, ~held)
+        held_part = self._tensors(data, held) if held.any() else None
         best, self.losses_, states = None, [], self._states()
         for epoch in range(1, self.epochs + 1):
             for rows in torch.randperm(len(part[0])).split(self.batch):
@@ -188,23 +188,19 @@ class AdversarialAutoencoder(OnDevice, EmbeddingProtector):
         """Return copies of the weights of encoder and decoder."""
         return [copy_state(self.encoder_), copy_state(self.decoder_)]
 
-    def _training_of(self, torch: Any, dimension: int) -> _AdversarialTraining:
+    def _training_of(self, dimension: int) -> _AdversarialTraining:
         """Return new networks and their optimisers."""
         classes = len(self.classes_)
         code = min(_CODE, max(2, dimension // 2)) if self.code == "auto" else self.code
-        self.encoder_, self.decoder_ = _networks(torch, dimension, code, self.hidden, classes)
-        classifier = _perceptron(torch, code, self.hidden, classes)
-        for network in (self.encoder_, self.decoder_, classifier):
+        self.encoder_, self.decoder_ = _networks(dimension, code, self.hidden, classes)
+        classifier = _perceptron(code, self.hidden, classes)
+        networks = (self.encoder_, self.decoder_, classifier)
+        for network in networks:
             network.to(self.device_)
-        return _AdversarialTraining(
-            torch,
-            (self.encoder_, self.decoder_, classifier),
-            self.strength,
-            lr=self.learning_rate,
-            weight_decay=self.weight_decay,
-        )
+        settings = {"lr": self.learning_rate, "weight_decay": self.weight_decay}
+        return _AdversarialTraining(networks, self.strength, **settings)
 
-    def _tensors(self, torch: Any, data: LabelledVectors, rows: BoolArray) -> tuple[Any, ...]:
+    def _tensors(self, data: LabelledVectors, rows: BoolArray) -> tuple[Any, ...]:
         """Return vectors, scores for the decoder, weights and labels of some rows, on the device."""
         standard = self._standard(data.x[rows])
         parts = (standard, self._posterior(standard), data.weights[rows])
@@ -217,7 +213,6 @@ class AdversarialAutoencoder(OnDevice, EmbeddingProtector):
 
     def _transform(self, x: FloatArray) -> FloatArray:
         """Decode the codes of vectors, with the same score for all."""
-        torch = self._torch()
         standard = self._standard(x)
         classes = len(self.classes_)
         parts = []
@@ -230,11 +225,11 @@ class AdversarialAutoencoder(OnDevice, EmbeddingProtector):
         return decoded
 
     def _restore(self, arrays: dict[str, FloatArray]) -> None:
-        torch = self._torch()
+        self._choose_device()
         super()._restore(arrays)
         check_scale(self.scale_, self.mean_)
         hidden, code = arrays["encoder.0.weight"].shape[0], arrays["encoder.2.weight"].shape[0]
-        self.encoder_, self.decoder_ = _networks(torch, len(self.mean_), code, hidden, len(self.score_bias_))
+        self.encoder_, self.decoder_ = _networks(len(self.mean_), code, hidden, len(self.score_bias_))
         self.encoder_.load_state_dict(stored_state(arrays, "encoder"))
         self.decoder_.load_state_dict(stored_state(arrays, "decoder"))
         self._place()
@@ -243,8 +238,8 @@ class AdversarialAutoencoder(OnDevice, EmbeddingProtector):
 class _AdversarialTraining:
     """Adversarial training: a classifier of the code against encoder and decoder."""
 
-    def __init__(self, torch: Any, networks: tuple[Any, Any, Any], strength: float, **settings: float) -> None:
-        self.torch, self.strength = torch, strength
+    def __init__(self, networks: tuple[Any, Any, Any], strength: float, **settings: float) -> None:
+        self.strength = strength
         self.encoder, self.decoder, self.classifier = networks
         coders = [*self.encoder.parameters(), *self.decoder.parameters()]
         self.coder_optimiser = torch.optim.AdamW(coders, **settings)
@@ -257,7 +252,7 @@ class _AdversarialTraining:
         cross_entropy.backward()
         self.classifier_optimiser.step()
         error, _, logits = self._forward(part, through_code=True)
-        undecided = -self.torch.nn.functional.log_softmax(logits, dim=1).mean(dim=1) - np.log(logits.shape[1])
+        undecided = -torch.nn.functional.log_softmax(logits, dim=1).mean(dim=1) - np.log(logits.shape[1])
         weights = part[2]
         loss = error + self.strength * (weights * undecided).sum() / weights.sum()
         self.coder_optimiser.zero_grad()
@@ -266,7 +261,7 @@ class _AdversarialTraining:
 
     def losses(self, part: tuple[Any, ...]) -> tuple[float, float]:
         """Return the error of reconstruction, and the classifier's cross-entropy divided by that of chance."""
-        with self.torch.no_grad():
+        with torch.no_grad():
             error, cross_entropy, logits = self._forward(part, through_code=False)
         return float(error), float(cross_entropy) / float(np.log(logits.shape[1]))
 
@@ -274,18 +269,18 @@ class _AdversarialTraining:
         """Return reconstruction error, cross-entropy and logits; gradients of the last two may reach the encoder."""
         vectors, score, weight, label = part
         code = self.encoder(vectors)
-        decoded = self.decoder(self.torch.cat([code, score], dim=1))
+        decoded = self.decoder(torch.cat([code, score], dim=1))
         error = (weight * ((decoded - vectors) ** 2).mean(dim=1)).sum() / weight.sum()
         logits = self.classifier(code if through_code else code.detach())
-        cross_entropy = self.torch.nn.functional.cross_entropy(logits, label, reduction="none")
+        cross_entropy = torch.nn.functional.cross_entropy(logits, label, reduction="none")
         return error, (weight * cross_entropy).sum() / weight.sum(), logits
 
 
-def _perceptron(torch: Any, inputs: int, hidden: int, outputs: int) -> Any:
-    nn = torch.nn
-    return nn.Sequential(nn.Linear(inputs, hidden), nn.LeakyReLU(), nn.Linear(hidden, outputs))
+def _perceptron(inputs: int, hidden: int, outputs: int) -> Any:
+    layers = torch.nn.Linear(inputs, hidden), torch.nn.LeakyReLU(), torch.nn.Linear(hidden, outputs)
+    return torch.nn.Sequential(*layers)
 
 
-def _networks(torch: Any, dimension: int, code: int, hidden: int, classes: int) -> tuple[Any, Any]:
-    encoder = _perceptron(torch, dimension, hidden, code)
-    return encoder, _perceptron(torch, code + classes, hidden, dimension)
+def _networks(dimension: int, code: int, hidden: int, classes: int) -> tuple[Any, Any]:
+    encoder = _perceptron(dimension, hidden, code)
+    return encoder, _perceptron(code + classes, hidden, dimension)

@@ -31,7 +31,7 @@ from zeroevidence.protect.attributes.flows.linear_map import (
     transformed_width,
 )
 from zeroevidence.protect.attributes.moments import LabelledVectors, held_out_rows
-from zeroevidence.protect.attributes.networks import EXTRA, OnDevice, one_thread, stored_state
+from zeroevidence.protect.attributes.networks import EXTRA, OnDevice, one_thread, stored_state, torch
 from zeroevidence.protect.attributes.protector import EmbeddingProtector, check_scale
 from zeroevidence.run import Step, no_step
 
@@ -180,14 +180,14 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
         return self._learned()
 
     def _fit(self, data: LabelledVectors, progress: Step = no_step) -> None:
-        torch = self._choose_device()
+        self._choose_device()
         check_settings(self.get_params(deep=False))
         if self.weights == "none":
             data = dataclasses.replace(data, weights=np.ones(len(data.x)))
         densities = self._start(data)
         small = self.device_.type == "cpu" and len(data.x) < MANY
-        with one_thread(torch) if small else contextlib.nullcontext():
-            self.history_ = self._train(torch, data, densities, progress)
+        with one_thread() if small else contextlib.nullcontext():
+            self.history_ = self._train(data, densities, progress)
         if self.history_.diverged:
             raise self._diverged("the loss is not finite")
         self._choose_precision(data.x)
@@ -217,7 +217,7 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
         if not self.inversion_error_ <= _LOST:
             raise self._diverged("the flow can no longer be inverted")
 
-    def _train(self, torch: Any, data: LabelledVectors, densities: Densities, progress: Step) -> TrainingHistory:
+    def _train(self, data: LabelledVectors, densities: Densities, progress: Step) -> TrainingHistory:
         from zeroevidence.protect.attributes.flows.training import (
             FlowTrainingSettings,
             TensorData,
@@ -267,7 +267,6 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
 
     def _mapped(self, u: FloatArray, inverse: bool) -> FloatArray:
         """Return coordinates of which the first went through the network, in blocks."""
-        torch = self._torch()
         width = self.linear_map_.width
         order = coordinate_order(width, sum(densities.leading for densities in self.evidence_))
         dtype = torch.float64 if self.double_ else torch.float32
@@ -339,7 +338,7 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
         return arrays
 
     def _restore(self, arrays: dict[str, FloatArray]) -> None:
-        torch = self._torch()
+        self._choose_device()
         from zeroevidence.protect.attributes.flows.training import make_couplings
 
         super()._restore(arrays)

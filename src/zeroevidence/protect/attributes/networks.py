@@ -7,34 +7,15 @@ import copy
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
-from zeroevidence.errors import MissingExtra, UsageError
+from zeroevidence.errors import UsageError
+from zeroevidence.linkage.optional import LazyModule, optional
 
 EXTRA = "flow"  # the optional part that brings torch
-
-
-def need_torch(what: str) -> Any:
-    """Return the module torch; if it is missing, raise an error that names what needs it and how to install it."""
-    try:
-        import torch
-    except ImportError as error:
-        raise MissingExtra(EXTRA, what) from error
-    return torch
-
-
-def choose_device(name: str, what: str) -> Any:
-    """Return the torch device of that name; ``auto`` takes a GPU where there is one."""
-    torch = need_torch(what)
-    if name == "auto":
-        name = "cuda" if torch.cuda.is_available() else "cpu"
-    try:
-        return torch.empty(0, device=name).device
-    except (RuntimeError, AssertionError) as error:
-        reason = str(error).strip().partition("\n")[0]
-        raise UsageError(f"device: {name!r} cannot be used on this machine ({reason})") from None
+torch: Any = LazyModule("torch", EXTRA, "a protector with networks")
 
 
 @contextlib.contextmanager
-def one_thread(torch: Any) -> Iterator[None]:
+def one_thread() -> Iterator[None]:
     """Let torch compute on one thread: small products gain little from more, and sums keep their order."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
@@ -51,7 +32,6 @@ def copy_state(network: Any) -> dict[str, Any]:
 
 def stored_state(arrays: Mapping[str, Any], prefix: str) -> dict[str, Any]:
     """Return the weights of a network from the arrays whose names have the prefix."""
-    torch = need_torch(prefix)
     return {
         name.removeprefix(f"{prefix}."): torch.as_tensor(array.copy())
         for name, array in arrays.items()
@@ -70,14 +50,15 @@ class OnDevice:
     device: str
     device_: Any
 
-    def _torch(self) -> Any:
-        """Return the module torch."""
-        return need_torch(type(self).__name__)
-
-    def _choose_device(self) -> Any:
-        """Set the device of the networks, and return the module torch."""
-        self.device_ = choose_device(self.device, type(self).__name__)
-        return self._torch()
+    def _choose_device(self) -> None:
+        """Set the device of the networks: ``auto`` takes a GPU where there is one."""
+        optional("torch", EXTRA, type(self).__name__)
+        name = ("cuda" if torch.cuda.is_available() else "cpu") if self.device == "auto" else self.device
+        try:
+            self.device_ = torch.empty(0, device=name).device
+        except (RuntimeError, AssertionError) as error:
+            reason = str(error).strip().partition("\n")[0]
+            raise UsageError(f"device: {name!r} cannot be used on this machine ({reason})") from None
 
     def _arrays(self) -> dict[str, Any]:
         """Return the arrays of the fitted model by name, the weights of the networks among them."""

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -103,11 +103,8 @@ def most_tokens(samples: int) -> int:
     return int(_TOKENS_PER_SECOND * samples / RATE) + 2
 
 
-class Recogniser(Protocol):
-    """A loaded recogniser; several threads may call it."""
-
-    def __call__(self, wave: NDArray[np.float32]) -> Transcript:
-        """Return the transcript of speech at 16 kHz."""
+# loaded, from speech at 16 kHz to its transcript; several threads may call it
+Recogniser: TypeAlias = Callable[[NDArray[np.float32]], Transcript]
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,11 +179,8 @@ def cut_quietly(wave: NDArray[np.float32]) -> list[NDArray[np.float32]]:
     return [*parts, wave]
 
 
-class Synthesiser(Protocol):
-    """A loaded voice; several threads may call it. The same text gives the same speech."""
-
-    def __call__(self, text: str, rate: int) -> Wave:
-        """Return a text as speech at a rate."""
+# loaded, from a text to speech at a rate, the same for the same text; several threads may call it
+Synthesiser: TypeAlias = Callable[[str, int], Wave]
 
 
 @dataclass(frozen=True, slots=True)
