@@ -174,7 +174,7 @@ def train(work: Path, encoder: str, model: Path | None, names: list[str]) -> Non
     import torch
 
     from zeroevidence.attack.training import TrainingSettings
-    from zeroevidence.attack.training.frame_set import FrameSet
+    from zeroevidence.attack.training.frame_set import FrameSet, TrainingFrames
     from zeroevidence.attack.training.loop import train as fit
 
     device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -203,7 +203,7 @@ def train(work: Path, encoder: str, model: Path | None, names: list[str]) -> Non
                     FrameSet.join([frames[i].astype(np.float32) for i in some], rows["speaker"][some])
                     for some in chosen
                 ]
-                result = fit(encoder_network, *sets, settings)
+                result = fit(encoder_network, TrainingFrames(*sets), settings)
                 encoder_network = result.network
                 print(
                     f"{encoder}, {name}, {draws} draws: {time.perf_counter() - started:.0f} s for "

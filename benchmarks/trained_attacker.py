@@ -110,14 +110,14 @@ def fitted(encoder: str, feats: list[np.ndarray], speakers: np.ndarray, groups, 
     import torch
 
     from zeroevidence.attack.training import TrainingSettings
-    from zeroevidence.attack.training.frame_set import FrameSet
+    from zeroevidence.attack.training.frame_set import FrameSet, TrainingFrames
     from zeroevidence.attack.training.loop import train as fit
 
     rows = [np.flatnonzero(np.isin(speakers, group)) for group in groups]
     sets = [FrameSet.join([feats[i] for i in some], speakers[some]) for some in rows]
     clock = time.perf_counter if torch.cuda.is_available() else time.process_time  # of all cores together
     started = clock()
-    found = fit(network(encoder), *sets, TrainingSettings(**settings).filled())
+    found = fit(network(encoder), TrainingFrames(*sets), TrainingSettings(**settings).filled())
     if torch.cuda.is_available():
         torch.cuda.synchronize()
     seconds = clock() - started

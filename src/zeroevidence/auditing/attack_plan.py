@@ -43,6 +43,8 @@ from zeroevidence.evaluation.rows.flags import flag
 from zeroevidence.run import Run
 
 _MANY = 4000  # permutations of all rows together, from which on starting processes pays
+# over training people, epochs of the encoder's training, and draws of the anonymiser, where they are known
+LearningCurves: TypeAlias = tuple[LearningCurve | None, LearningCurve | None, LearningCurve | None]
 RowTask: TypeAlias = partial[Evaluation]  # `evaluate` with the scores of an attack
 
 
@@ -261,7 +263,7 @@ class AttackPlan:
             model, result.step, result.encoder, result.identities, self._spent(model, result), protocol
         )
 
-    def curves(self, results: AttackRows, strongest: int) -> tuple[LearningCurve | None, ...]:
+    def curves(self, results: AttackRows, strongest: int) -> LearningCurves:
         """Return disclosure to an attacker over training people, epochs of its encoder's training, and draws.
 
         The first two are not known where people were cross-validated: folds of few people leave nobody to take away.

@@ -76,6 +76,14 @@ def audit_corpora(speech: AuditedSpeech, options: AuditOptions = AuditOptions(),
         speech is read, protected and embedded on all cores in any case, and embedded on a GPU where there is one; many
         rows are evaluated on all cores, too. With a scheduler its workers read, protect and embed the speech; they must
         see speech and cache under the same paths.
+
+    Examples
+    --------
+    >>> from zeroevidence.auditing import read_speech
+    >>> audit_corpora(read_speech("speech", protector="mcadams"), run=Run(cache=Path("cache")))
+    Traceback (most recent call last):
+    ...
+    zeroevidence.errors.InputError: speech: no such file
     """
     draws, protectors = plan_draws(speech.folders, speech.protector, options, run.seed)
     if run.cache is None:

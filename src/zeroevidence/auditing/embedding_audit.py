@@ -101,7 +101,7 @@ class Audit:
     --------
     >>> from zeroevidence.evaluation import Options
     >>> from zeroevidence.sample import sample_audit
-    >>> result = sample_audit("pitch", Options(intervals=0, null=0))
+    >>> result = sample_audit("pitch", options=Options(intervals=0, null=0))
     >>> [row.about.role for row in result.rows]
     ['control', 'floor', 'attack', 'attack', 'attack']
     >>> result.finding.level

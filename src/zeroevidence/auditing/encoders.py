@@ -144,10 +144,10 @@ class FineTuner:
     effort
         ``standard`` trains what is usual for the machine, the last layers without a GPU; ``full`` trains every weight,
         and again on fewer people and for fewer epochs, to see whether more would help.
-    settings
-        Settings of the training; what they leave open follows from effort and machine.
     run
         Its cache is the folder for features, checkpoints and encoders, its cores are threads that read speech.
+    settings
+        Settings of the training; what they leave open follows from effort and machine.
     fold
         Number of the fold of people, from 1, and how many there are: each trains anew.
     draws

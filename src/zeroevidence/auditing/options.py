@@ -65,6 +65,12 @@ class AuditOptions:
         Label of the protection; by default its name.
     dataset
         Label of the corpus; by default its name.
+
+    Examples
+    --------
+    >>> options = AuditOptions(attackers=("lazy-informed",), backends=("cosine",))
+    >>> [model.name for model in options.threat_models()], [step.name for step in options.steps(20)[0]]
+    (['lazy-informed'], ['cosine'])
     """
 
     draws: int | None = setting(

@@ -137,6 +137,13 @@ def read_speech(
         what one of them lists as refused and does not hold is left out.
     protector
         The name of a protector of voices, instead of `anonymised`.
+
+    Examples
+    --------
+    >>> read_speech("speech", "anonymised")
+    Traceback (most recent call last):
+    ...
+    zeroevidence.errors.InputError: speech: no such file
     """
     folders = (anonymised,) if isinstance(anonymised, (str, Path)) else tuple(anonymised)
     rows = read_files(path)

@@ -158,7 +158,8 @@ def train_attacker(
             for sentence in conversions:
                 run.say(sentence)
         features = group.of_first(features)
-        frames = TrainingFrames(*(features.take(np.isin(features.speakers, some)) for some in (people, stopping)))
+        training, development = (features.take(np.isin(features.speakers, some)) for some in (people, stopping))
+        frames = TrainingFrames(training, development)
         run.say(estimate_text(network, frames, settings, run))
         trained = fine_tune(card, frames, home, settings, hours=options.hours, on_epoch=on_epoch, run=run)
         if group.is_first:

@@ -108,7 +108,8 @@ def command(
 
     home = check_folder(written.folder, overwrite=written.overwrite)
     refuse_existing(written.report, written.overwrite)
-    options = replace(options, training=training, **_recogniser(recognition))
+    recogniser, transcripts = _recogniser(recognition)
+    options = replace(options, training=training, recogniser=recogniser, transcripts=transcripts)
     plan_draws(given.anonymised, given.protect, options, run.seed)  # refuses what does not fit before anything is read
     with naming_file(given.corpus):
         speech = read_speech(given.corpus, given.anonymised, given.protect)
@@ -130,15 +131,15 @@ def command(
         if written.report is not None:
             raise
         echo(f"no report: {error}", err=True)
-    shown = {"signatures": written.signatures, "measures": written.measures, "estimate": written.estimate}
-    echo_lines(audit_text(audit, **shown), rendered=True)
+    text = audit_text(audit, signatures=written.signatures, measures=written.measures, estimate=written.estimate)
+    echo_lines(text, rendered=True)
 
 
-def _recogniser(recognition: RecognitionInputs) -> dict[str, str | None]:
-    """Return how word errors are measured: not at all where the user measures them."""
+def _recogniser(recognition: RecognitionInputs) -> tuple[str | None, str | None]:
+    """Return recogniser and transcripts that measure word errors: none where the user measures them."""
     if recognition.bundled:
-        return {"recogniser": recognition.recogniser, "transcripts": recognition.transcripts}
-    return {"recogniser": None if recognition.transcripts is None else NO_RECOGNISER}
+        return recognition.recogniser, recognition.transcripts
+    return None if recognition.transcripts is None else NO_RECOGNISER, None
 
 
 def _utility(
