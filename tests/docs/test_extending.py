@@ -42,7 +42,8 @@ from zeroevidence.report import render
 mated = np.repeat(range(12), 5)
 scores = np.random.default_rng(0).normal(size=(60, 12)) + 2.0 * np.eye(12)[mated]
 rows = [
-    ze.evaluate(ze.ScoreMatrix(scores + k, mated), intervals=50, null=20, labels={"system": str(k)}) for k in (0, 1)
+    ze.evaluate(ze.ScoreMatrix(scores + k, mated), options=ze.Options(intervals=50, null=20), labels={"system": str(k)})
+    for k in (0, 1)
 ]
 row = rows[0]["youden"]
 (difference,) = ze.compare(rows, ["youden"])
