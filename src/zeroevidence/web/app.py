@@ -6,6 +6,7 @@ import secrets
 import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
@@ -28,6 +29,10 @@ from zeroevidence.web.outcome import FIGURES, REPORT, RESULT
 from zeroevidence.web.request import FLAGS, MOST_PROBLEMS, JobRequest, Kind
 
 _HERE = Path(__file__).parent / "templates"
+_BUNDLED: dict[Kind, str] = {
+    "sample": "Bundled speech under two protections",
+    "cascade": "Bundled speech read by another voice",
+}
 _SIDES = {"original": "original", "anonymised": "anonymised", "second": ""}  # of speech; the last is not needed
 
 
@@ -56,8 +61,7 @@ def make_app(home: Path, *, max_bytes: int = MAX_BYTES, timeout: float = TIMEOUT
         routes=[
             Route("/", page.index),
             Route("/upload/{csrf}", page.upload, methods=["POST"]),
-            Route("/sample/{csrf}", page.sample, methods=["POST"]),
-            Route("/cascade/{csrf}", page.cascade, methods=["POST"]),
+            *(Route(f"/{kind}/{{csrf}}", partial(page.bundled, kind), methods=["POST"]) for kind in _BUNDLED),
             Route("/job/{token}", page.job),
             Route("/job/{token}/state", page.state),
             Route("/job/{token}/report", page.report),
@@ -121,18 +125,11 @@ class _Page:
                 raise HTTPException(500, f"These files could not be stored: {error.strerror}.") from None
             raise
 
-    async def sample(self, request: Request) -> Response:
-        """Begin a job on bundled speech whose voices were changed."""
-        return await self._start_bundled(request, "sample", "Bundled speech under two protections")
-
-    async def cascade(self, request: Request) -> Response:
-        """Begin a job on bundled speech that another voice reads."""
-        return await self._start_bundled(request, "cascade", "Bundled speech read by another voice")
-
-    async def _start_bundled(self, request: Request, kind: Kind, title: str) -> Response:
+    async def bundled(self, kind: Kind, request: Request) -> Response:
+        """Begin a job on bundled speech."""
         self._check(request)
         self._check_room()
-        return self._start(self.jobs.folder(), JobRequest(kind=kind), title)
+        return self._start(self.jobs.folder(), JobRequest(kind=kind), _BUNDLED[kind])
 
     def _begin(self, form: SentForm, folder: Path) -> Response:
         kind: Kind = next((kind for kind in get_args(Kind) if kind == form.texts.get("kind")), "scores")

@@ -6,7 +6,7 @@ import stat
 import unicodedata
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
@@ -35,10 +35,12 @@ from zeroevidence.web.outcome import Findings
 from zeroevidence.web.request import (
     COMPARING,
     READING,
+    SPEECH,
     WORK,
     JobRequest,
     Upload,
     on_the_page,
+    speech_places,
     titles,
     with_names,
 )
@@ -213,7 +215,6 @@ def _write(member: _Member, home: Path, parts: Sequence[str], room: int, most_by
 
 
 EFFORT: Effort = "quick"
-_SPEECH = "speech"
 _ARCHIVE_LISTS = ".scp"  # of vectors in archives, which may lie anywhere
 
 
@@ -224,22 +225,12 @@ class PlacedSpeech:
     original: PlacedRecordings
     systems: tuple[PlacedRecordings, ...]
 
-    @property
-    def left_out(self) -> int:
-        """Number of files that were not used."""
-        return sum(side.left_out for side in (self.original, *self.systems))
-
     def problems(self) -> list[Problem]:
         """Return all problems with the recordings, as `doctor` lists them."""
         problems: dict[Problem, None] = {}
         for side in self.systems:
             problems |= dict.fromkeys(examine_speech(self.original.folder, side.folder).problems)
         return list(problems)
-
-
-def speech_places(home: Path) -> Mapping[str, str]:
-    """Return what messages leave out of the paths of recordings."""
-    return {f"{home / _SPEECH / str(number)}/": "" for number in range(3)}
 
 
 def place_speech(request: JobRequest, home: Path, run: Run) -> PlacedSpeech:
@@ -249,11 +240,10 @@ def place_speech(request: JobRequest, home: Path, run: Run) -> PlacedSpeech:
     for number, files in enumerate((request.original, *request.systems)):
         room = request.most_bytes - sum(side.size for side in sides)
         with naming_file(files[0].folder):
-            sides.append(place_recordings(files, home / _SPEECH / str(number), room, request.most_bytes))
-    speech = PlacedSpeech(sides[0], tuple(sides[1:]))
-    if speech.left_out:
-        run.say(f"Files that are neither audio nor a table of speakers, and were left out: {speech.left_out}.")
-    return speech
+            sides.append(place_recordings(files, home / SPEECH / str(number), room, request.most_bytes))
+    if left_out := sum(side.left_out for side in sides):
+        run.say(f"Files that are neither audio nor a table of speakers, and were left out: {left_out}.")
+    return PlacedSpeech(sides[0], tuple(sides[1:]))
 
 
 def audit_speech(speech: PlacedSpeech, home: Path, run: Run) -> Findings:

@@ -8,13 +8,13 @@ import resource
 import signal
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from zeroevidence.errors import InputError, Problem, ZeroEvidenceError
-from zeroevidence.web.request import BUNDLED, JobProgress, JobRequest, Kind, job_steps
+from zeroevidence.web.request import BUNDLED, JobProgress, JobRequest, Kind, job_steps, speech_places
 
 if TYPE_CHECKING:
     from zeroevidence.run import Run
@@ -50,12 +50,7 @@ def main(folder: str, drawn: str | None = None, *, bundled: Bundled | None = Non
         draw_file(home, drawn)
         return 0
     request = JobRequest.from_file(home / "request.json")
-    places: Mapping[str, str] = {}
     try:
-        if request.kind == "speech":
-            from zeroevidence.web.audits import speech_places
-
-            places = speech_places(home)
         problems = _do(request, home, bundled)
     except InputError as error:
         problems = [error.problem]
@@ -65,7 +60,7 @@ def main(folder: str, drawn: str | None = None, *, bundled: Bundled | None = Non
         problems = [Problem("", None, f"these files need more memory than {MOST_MEMORY >> 30} GiB")]
     if not problems:
         return 0
-    (home / PROBLEMS).write_text(json.dumps(asdict(request.problems(problems, places))), encoding="utf-8")
+    (home / PROBLEMS).write_text(json.dumps(asdict(request.problems(problems, speech_places(home)))), encoding="utf-8")
     return InputError.exit_code
 
 

@@ -59,6 +59,7 @@ def on_the_page(text: str) -> str:
 Kind: TypeAlias = Literal["scores", "speech", "embeddings", "sample", "cascade"]
 BUNDLED: tuple[Kind, ...] = ("sample", "cascade")  # kinds for which nothing is sent
 MOST_PROBLEMS = 500
+SPEECH = "speech"  # folder of a job with those that recordings are put into
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +195,11 @@ def with_names(text: str, names: Mapping[str, str]) -> str:
         if path in text:
             text = text.replace(path, name)
     return text
+
+
+def speech_places(home: Path) -> Mapping[str, str]:
+    """Return what messages leave out of the paths of recordings."""
+    return {f"{home / SPEECH / str(number)}/": "" for number in range(3)}
 
 
 def titles(names: Sequence[str]) -> list[str]:
