@@ -36,10 +36,10 @@ def title(name: str) -> str:
     return MEASURES[name].title if name in MEASURES else one_line(name)
 
 
-def heading(name: str, more: str = "") -> str:
-    """The title of a measure, and more, with its unit."""
+def heading(name: str) -> str:
+    """The title of a measure with its unit."""
     unit = unit_sign(MEASURES[name].unit) if name in MEASURES else ""
-    return f"{title(name)}{more} [{unit}]" if unit else f"{title(name)}{more}"
+    return f"{title(name)} [{unit}]" if unit else title(name)
 
 
 def meaning(row: Evaluation, name: str) -> str:
