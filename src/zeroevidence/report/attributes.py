@@ -12,6 +12,7 @@ from zeroevidence.protect.choice import Choice
 from zeroevidence.report import check_format, render
 from zeroevidence.report.layout import raised_flags, row_numbers
 from zeroevidence.report.table import (
+    Block,
     Cell,
     Table,
     Tables,
@@ -68,7 +69,7 @@ def _render(
 ) -> str:
     """Return the tables that have lines, with the warnings and signatures of their rows."""
     each = [row.signature for row in rows]
-    blocks = [*(table for table in tables if table.rows), *notes, *raised_flags(rows)]
+    blocks: list[Block] = [*(table for table in tables if table.rows), *notes, *raised_flags(rows)]
     return write_tables(Tables(blocks, each, joint_signature(each)), format, signatures=signatures)
 
 

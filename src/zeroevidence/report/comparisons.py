@@ -206,7 +206,7 @@ def _errors(sources: Sources | None, unit: str) -> dict[str, Content]:
     return {f"se {source}": number(getattr(sources, source), unit) + mark for source, mark in marks.items()}
 
 
-def _records(comparisons: Sequence[Comparison]) -> list[dict[str, object]]:
+def _records(comparisons: Sequence[Comparison]) -> list[dict[str, Content]]:
     """One record per measure and pair."""
     labels = dict.fromkeys(name for comparison in comparisons for name in comparison.labels)
     trained = any(map(_several_trainings, comparisons))
@@ -214,7 +214,7 @@ def _records(comparisons: Sequence[Comparison]) -> list[dict[str, object]]:
     for comparison in comparisons:
         for pair in comparison.pairs:
             difference = pair.difference
-            record: dict[str, object] = {
+            record: dict[str, Content] = {
                 "measure": comparison.measure,
                 **{name: comparison.labels.get(name, "") for name in labels},
                 "first": pair.first,

@@ -226,12 +226,12 @@ def _pilot_notes(plan: Plan, basis: Pilot) -> list[str]:
     return notes
 
 
-def _records(plan: Plan) -> list[dict[str, object]]:
+def _records(plan: Plan) -> list[dict[str, Content]]:
     """One record per measure."""
     targets = {target.measure: target for target in plan.requirements}
     records = []
     for expected in plan.expected:
-        people: dict[str, object] = {}
+        people: dict[str, Content] = {}
         if target := targets.get(expected.measure):
             people = {f"needed_{name}": value for name, value in asdict(target.needed).items()}
             people |= {f"needed_{name}": needed.people for name, needed in target.scenarios.items()}
