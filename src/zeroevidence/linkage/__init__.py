@@ -1,23 +1,9 @@
 """Search through embeddings: evidence of each trial, computed in blocks; imports with NumPy alone.
 
-The subpackage is not called `link`, so that `zeroevidence.link` is the function.
+The subpackage is not called `link`, so that `zeroevidence.link` is the function. Names are imported when they are first
+used.
 """
 
-from zeroevidence.linkage.calibration import PairStatistics as PairStatistics
-from zeroevidence.linkage.calibration import calibrate_search as calibrate_search
-from zeroevidence.linkage.calibration import fit_link as fit_link
-from zeroevidence.linkage.calibration import pair_statistics as pair_statistics
-from zeroevidence.linkage.engines import engine_names as engine_names
-from zeroevidence.linkage.evidence import TrialEvidence as TrialEvidence
-from zeroevidence.linkage.inputs import Address as Address
-from zeroevidence.linkage.inputs import Pairing as Pairing
-from zeroevidence.linkage.inputs import pair as pair
-from zeroevidence.linkage.inputs import plda_vectors as plda_vectors
-from zeroevidence.linkage.inputs import read_pairing as read_pairing
-from zeroevidence.linkage.plan import LinkOptions as LinkOptions
-from zeroevidence.linkage.plan import SearchCalibration as SearchCalibration
-from zeroevidence.linkage.resumable import SearchOutput as SearchOutput
-from zeroevidence.linkage.resumable import link_resumable as link_resumable
-from zeroevidence.linkage.search import Identities as Identities
-from zeroevidence.linkage.search import LinkResult as LinkResult
-from zeroevidence.linkage.search import link as link
+from zeroevidence._lazy import attach
+
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

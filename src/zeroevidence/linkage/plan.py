@@ -118,6 +118,12 @@ class LinkOptions:
         Bits of the products' inputs.
     block
         Trials computed together, and between two checkpoints; the results differ by no more than rounding.
+
+    Examples
+    --------
+    >>> from zeroevidence import LinkOptions
+    >>> LinkOptions(weight=3.0).scoring
+    'cosine'
     """
 
     scoring: Scoring = setting("cosine", "Score of two vectors.", choices=SCORINGS)

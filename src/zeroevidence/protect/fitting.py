@@ -57,6 +57,14 @@ class FitOptions:
         A limit on EER or D_ECE, as in ``eer=+1%``: protector and noise are chosen by cross-validation over the people
         of the embeddings, with attackers trained on protected vectors (see `search`). Where no protector is named it
         is one point of EER above that of unprotected vectors.
+
+    Examples
+    --------
+    >>> from zeroevidence.protect import FitOptions
+    >>> FitOptions(parameters={"shrinkage": 0.1})
+    Traceback (most recent call last):
+    ...
+    zeroevidence.errors.UsageError: shrinkage: name the protector that the parameters are for
     """
 
     kind: str | None = None

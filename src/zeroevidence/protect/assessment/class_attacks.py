@@ -80,6 +80,12 @@ class AttackOptions:
         How to map test vectors to a plane.
     dataset
         A label of all rows.
+
+    Examples
+    --------
+    >>> from zeroevidence.protect import AttackOptions
+    >>> [kind.title for kind in AttackOptions(["lda"]).kinds()]
+    ['linear discriminant analysis with one shrunk covariance']
     """
 
     classifiers: Sequence[str] | None = None
