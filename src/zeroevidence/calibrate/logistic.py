@@ -22,6 +22,10 @@ _INSIDE = 16.0  # standardised scores up to here are binned
 _BINS = int(2 * _INSIDE * _BINS_PER_UNIT)
 
 Points: TypeAlias = tuple[FloatArray, FloatArray | None]  # values, and how many scores each stands for; None: one each
+FOLDS = 5
+_CELLS = 1024
+# Kernel widths in cells. The smallest still averages over a few scores; the largest sees one trend over all of them.
+_WIDTHS = (2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,12 +242,6 @@ def _turns(n: int) -> NDArray[np.complex128]:
 @cache
 def _turns_back(n: int) -> NDArray[np.complex128]:
     return 1.0 / _turns(n)
-
-
-FOLDS = 5
-_CELLS = 1024
-# Kernel widths in cells. The smallest still averages over a few scores; the largest sees one trend over all of them.
-_WIDTHS = (2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0)
 
 
 def rank_cells(counts: Counts) -> tuple[IntArray, IntArray]:

@@ -43,6 +43,8 @@ from zeroevidence.run import Run
 from zeroevidence.uncertainty.compare import Difference, SpreadSources, TrainingRuns, is_rounding, training_spread
 from zeroevidence.uncertainty.level import LEAST_PEOPLE
 
+AUDIT_MEASURES = ("alid", "top1", "eer")
+
 
 def compare_runs(
     results: Sequence[Evaluation], systems: Sequence[str], measures: Sequence[str] | None = None
@@ -205,9 +207,6 @@ def _pair(
     alike = is_rounding(value, runs[first].mean, runs[second].mean)
     difference = Difference.from_spread(value, None if spread is None else spread.both, level, alike=alike)
     return PairwiseDifference(first, second, difference, difference.p_value, _sources(spread))
-
-
-AUDIT_MEASURES = ("alid", "top1", "eer")
 
 
 @dataclass(frozen=True, slots=True)

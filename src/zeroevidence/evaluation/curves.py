@@ -45,6 +45,10 @@ from zeroevidence.uncertainty.level import LEAST_PEOPLE
 from zeroevidence.uncertainty.spread import estimate_spreads
 
 _DEVIATES: FloatArray = np.linspace(-5.0, 5.0, 101)
+_LEAST_BITS = 0.2
+_SURFACE_POINTS = 60
+_DRAWN_SPEAKERS = 100  # more cells than that are no picture
+_DRAWN_SCORES = 2_000_000  # a matrix that nothing is compared with is not worth sorting more scores
 
 
 def one_to_one_curves(ranked: RankedScores, blocks: Blocks, settings: PairSettings | None = None) -> dict[str, Curve]:
@@ -118,9 +122,6 @@ def _pav(ranked: RankedScores, blocks: Blocks) -> Curve:
     keep = thinned(len(lows), POINTS - 1)
     highest = max(ranked.target[-1], ranked.nontarget[-1])
     return as_curve(np.append(lows[keep], highest), np.append(blocks.llr[keep], blocks.llr[-1]))
-
-
-_LEAST_BITS = 0.2
 
 
 def evidence_curves(evidence: RowEvidence, prior: FloatArray | None = None) -> dict[str, Curve]:
@@ -226,9 +227,6 @@ def _rank_disclosure(evidence: RowEvidence, ranks: IntArray) -> Curve:
     return as_curve(chosen, np.log2(evidence.identities * gamma[chosen - 1]))
 
 
-_SURFACE_POINTS = 60
-
-
 def tandem_curves(view: TandemView) -> dict[str, Curve]:
     """Cost of the tandem over the countermeasure's threshold, its minimum among the points."""
     rates = constrained_rates(view)
@@ -279,10 +277,6 @@ def _threshold(view: TandemView, side: str) -> float | None:
         threshold: float | None = view.model.cm_threshold
         return threshold
     return tdcf_min(*view.cm, rates, view.model).threshold
-
-
-_DRAWN_SPEAKERS = 100  # more cells than that are no picture
-_DRAWN_SCORES = 2_000_000  # a matrix that nothing is compared with is not worth sorting more scores
 
 
 def add_similarity(rows: Sequence[tuple[Evaluation, Scores]]) -> list[Evaluation]:

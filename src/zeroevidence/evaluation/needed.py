@@ -24,6 +24,16 @@ from zeroevidence.uncertainty.groups import run_jobs
 from zeroevidence.uncertainty.lists import PreparedScores
 from zeroevidence.uncertainty.planning import PeopleNeeded, confirmed_people, guessed_people
 
+_SIZES = (12, 24, 48, 96)  # numbers of people that two systems are simulated for
+_SEARCH_SIZES = (12, 24, 48, 96, 192)  # where the truth of a search is computed; it changes little beyond
+_MOST_SCORES = 2_000_000  # of each of these
+_MOST_CONFIRMED = 500_000  # scores up to which a number of people is confirmed
+_CONFIRM_FACTOR = 5  # as many simulations to confirm a number as to guess it
+_LEAST_FACTOR = 2  # the same where people are many
+_CONFIRM_SCORES = 20_000_000  # of all simulations that confirm one number
+_TRUTH_ERROR = 1e-4  # relative
+_NEAR_LARGEST = 0.8  # of the largest guess: scenarios from there on are confirmed
+
 
 @dataclass(frozen=True, slots=True)
 class Expected:
@@ -182,15 +192,6 @@ class Plan:
         raise KeyError(f"{name!r} is not planned; there is {', '.join(expected.measure for expected in self.expected)}")
 
 
-_SIZES = (12, 24, 48, 96)  # numbers of people that two systems are simulated for
-_SEARCH_SIZES = (12, 24, 48, 96, 192)  # where the truth of a search is computed; it changes little beyond
-_MOST_SCORES = 2_000_000  # of each of these
-_MOST_CONFIRMED = 500_000  # scores up to which a number of people is confirmed
-_CONFIRM_FACTOR = 5  # as many simulations to confirm a number as to guess it
-_LEAST_FACTOR = 2  # the same where people are many
-_CONFIRM_SCORES = 20_000_000  # of all simulations that confirm one number
-_TRUTH_ERROR = 1e-4  # relative
-_NEAR_LARGEST = 0.8  # of the largest guess: scenarios from there on are confirmed
 T = TypeVar("T")
 
 

@@ -32,6 +32,10 @@ _COLUMNS = (
     *("targets", "nontargets", "eer", "eer_low", "eer_high", "worst_case", "tag"),
 )
 
+_MOST_PEOPLE = 1000
+_HUB_SHARE = 0.1
+_HUB_TIMES = 3.0
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SpeakerErrors:
@@ -248,11 +252,6 @@ def _mean_errors(lid: FloatArray, speakers: StrArray, tail: float) -> Mapping[st
     for n, total in zip(held.tolist(), squares.tolist(), strict=True):
         halves.append(None if n < 2 else float(-stdtrit(n - 1, tail) * np.sqrt(total / (n - 1) / n)))
     return dict(zip(names.tolist(), halves, strict=True))
-
-
-_MOST_PEOPLE = 1000
-_HUB_SHARE = 0.1
-_HUB_TIMES = 3.0
 
 
 def names_on_top(matrix: ScoreMatrix) -> StrArray:

@@ -41,6 +41,10 @@ _HALVES = 16  # and their complements
 # waited for: chance decides what it is.
 _LISTS, _LEAST_LISTS, _LISTS_AT_ONCE = 50, 20, 10
 _PRECISE = 0.1
+SHOWN = (1, 3, 10)  # numbers of recordings that tables show
+MEASURED = ("alid", "top1", "lid_max", "link_probability", "singling_out")
+_WITH_INTERVALS = ("alid", "top1")
+_LIMIT = 20_000_000  # scores; beyond, fused rows would not fit beside the matrix
 
 
 def replicate(
@@ -80,11 +84,12 @@ def replicate(
     if search is not None:
         task, result = search
         trials = task.resampler(result)
-        parts.append(
-            _values_on_fewer(trials, trials, most_bits=np.inf if result.prior is not None else trials.most_bits)
-        )
+        most_bits = trials.most_bits if result.prior is None else np.inf
+        parts.append(_values_on_fewer(trials, trials, most_bits=most_bits))
     names = ("rules", "people", "left_out", "halves", "unseen")
-    joined = {name: dict(item for part in parts for item in getattr(part, name).items()) for name in names}
+    joined: dict[str, Any] = {
+        name: dict(item for part in parts for item in getattr(part, name).items()) for name in names
+    }
     return Replicates(pairs.groups.unit, **joined, scores=prepared.scores)
 
 
@@ -215,12 +220,6 @@ def _is_precise(values: FloatArray, measured: MeasureResult) -> bool:
     if measured.low is None or measured.high is None:
         return False
     return bool(values.std(ddof=1) / np.sqrt(len(values)) <= _PRECISE * (measured.high - measured.low))
-
-
-SHOWN = (1, 3, 10)  # numbers of recordings that tables show
-MEASURED = ("alid", "top1", "lid_max", "link_probability", "singling_out")
-_WITH_INTERVALS = ("alid", "top1")
-_LIMIT = 20_000_000  # scores; beyond, fused rows would not fit beside the matrix
 
 
 def several_recordings(

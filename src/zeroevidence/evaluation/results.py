@@ -38,6 +38,10 @@ if TYPE_CHECKING:
     from zeroevidence.data.formats.voiceprivacy_folders import SummaryRow
 
 _METHOD = "as published"
+MOST_ROWS = 10_000  # of a file: every row is checked, shown and compared with the others
+LARGEST_TEXT = 1 << 28  # bytes of a file: values take some ten times as much memory as their text
+_REQUIRED = ("metrics", "counts", "setup", "labels", "about", "flags")
+_TOLERANCE = 1e-6  # by which a value may pass the end of its range
 
 
 def read_published(*paths: str | Path) -> list[Evaluation]:
@@ -61,10 +65,6 @@ def _evaluation(row: SummaryRow, name: str) -> Evaluation:
     )
 
 
-MOST_ROWS = 10_000  # of a file: every row is checked, shown and compared with the others
-LARGEST_TEXT = 1 << 28  # bytes of a file: values take some ten times as much memory as their text
-_REQUIRED = ("metrics", "counts", "setup", "labels", "about", "flags")
-_TOLERANCE = 1e-6  # by which a value may pass the end of its range
 _NUMBERS = tuple(column.name for column in RESULT_COLUMNS if column.format == "number" and column.name != "value")
 
 

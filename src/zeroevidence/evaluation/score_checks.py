@@ -27,6 +27,11 @@ from zeroevidence.uncertainty.spread import effective_number, estimate_spread
 
 _MOST = 1.5  # ratio of sizes or spreads, a rule of thumb: beyond it thresholds of development people clearly miss
 _TRIALS = 1000  # whose spread is looked at
+_LEAST_SHARE = 0.5  # of scores that repeat another one, in both classes
+_LEAST_DISTINCT = 10  # scores; fewer are a scale of marks, on which repetitions are no wonder
+_LEAST = 0.01  # bits that calibration must cost before anybody looks for the reason
+_LEFT = 0.25  # share of that cost which may be left when the base is right
+PRIOR, C_MISS, C_FA = 0.05, 1.0, 1.0
 
 
 def development_flags(evaluated: ScoreMatrix, dev: ScoreMatrix) -> list[Flag]:
@@ -66,10 +71,6 @@ def _row_spread(matrix: ScoreMatrix) -> float:
     return float(np.median(some.std(axis=1)))
 
 
-_LEAST_SHARE = 0.5  # of scores that repeat another one, in both classes
-_LEAST_DISTINCT = 10  # scores; fewer are a scale of marks, on which repetitions are no wonder
-
-
 def repetition_flags(target: FloatArray, nontarget: FloatArray) -> list[Flag]:
     """Return a warning on ascending scores without names, at least half of which in either class repeat another one.
 
@@ -88,10 +89,6 @@ def repetition_flags(target: FloatArray, nontarget: FloatArray) -> list[Flag]:
     edges = [np.concatenate(([True], values[1:] != values[:-1], [True])) for values in classes]
     single = sum(int(np.count_nonzero(edge[1:] & edge[:-1])) for edge in edges)
     return [flag("equal-scores", count=total - single, scores=total)]
-
-
-_LEAST = 0.01  # bits that calibration must cost before anybody looks for the reason
-_LEFT = 0.25  # share of that cost which may be left when the base is right
 
 
 def base_flags(target: FloatArray, nontarget: FloatArray, metrics: Mapping[str, MeasureResult]) -> list[Flag]:
@@ -166,9 +163,6 @@ def fit_calibration(data: Scores | ScoreMatrix, on: Scores | ScoreMatrix | Loade
         raise InputError("calibration: higher scores do not speak for targets there; expected scores that tell people")
     setup = LlrSetup("logistic", digest([np.sort(pairs.target), np.sort(pairs.nontarget)]))
     return ScoreCalibration(fit, setup, data.speakers is not None and other.speakers is not None)
-
-
-PRIOR, C_MISS, C_FA = 0.05, 1.0, 1.0
 
 
 def threshold(

@@ -33,6 +33,8 @@ from zeroevidence.evaluation.scores import evaluate
 from zeroevidence.forking import Each
 from zeroevidence.run import Run, setting
 
+_ONCE = "once for all SCORES, or once for each"
+
 
 @dataclass(frozen=True, slots=True)
 class ScoreFile:
@@ -134,9 +136,6 @@ class ScoreFile:
         except InputError as error:
             return [error.problem]
         return []
-
-
-_ONCE = "once for all SCORES, or once for each"
 
 
 @dataclass(frozen=True, slots=True)

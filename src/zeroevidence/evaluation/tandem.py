@@ -27,6 +27,7 @@ from zeroevidence.uncertainty.level import LEAST_PEOPLE
 from zeroevidence.uncertainty.spread import Spread, effective_number, estimate_spreads
 
 ALL = "all"
+_LEAST_ATTACKS = 6  # fewer do not tell what other attacks are like
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -122,9 +123,6 @@ def attacks_of(scores: TandemScores, classes: Mapping[str, TrialClass]) -> list[
 
 def _positions(names: np.ndarray[tuple[int], np.dtype[np.str_]]) -> dict[str, IntArray]:
     return {str(name): np.flatnonzero(names == name) for name in np.unique(names)}
-
-
-_LEAST_ATTACKS = 6  # fewer do not tell what other attacks are like
 
 
 @dataclass(frozen=True, slots=True, eq=False)

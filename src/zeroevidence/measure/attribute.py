@@ -13,6 +13,8 @@ from zeroevidence.measure.measures import attribute_measure
 from zeroevidence.measure.softplus import LN2
 from zeroevidence.measure.views import AttributeView
 
+_MOST_ROWS = 5000  # more change the third digit and cost minutes
+
 
 def information_by_column(
     vectors: FloatArray, labels: NDArray[Any], *, neighbours: int = 3, seed: int = 0
@@ -123,9 +125,6 @@ def attribute_bits(view: Any) -> float | None:
     if isinstance(view, ClassView):
         return float(np.average(class_bits(view.log_posteriors, view.labels), weights=view.weights))
     return None
-
-
-_MOST_ROWS = 5000  # more change the third digit and cost minutes
 
 
 def mutual_information(

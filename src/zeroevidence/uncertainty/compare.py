@@ -14,6 +14,11 @@ from zeroevidence.uncertainty.groups import generator
 from zeroevidence.uncertainty.level import alpha
 from zeroevidence.uncertainty.spread import Spread, estimate_spread
 
+POWER = 0.8  # with which a detectable difference is seen
+_TIMES = 999
+_MOST_VALUES = 20_000_000  # drawn values of all permutations together
+_FEWEST = 99
+
 
 @dataclass(frozen=True, slots=True)
 class TrainingRuns:
@@ -81,9 +86,6 @@ def training_spread(
     each = [Spread(error, people, number - 1.0, 0.0, 0.0) for error, number in errors]
     over_trainings = each[0] if len(each) == 1 else each[0].combine(each[1])
     return SpreadSources(over_people, over_trainings) if np.isfinite(over_trainings.error) else None
-
-
-POWER = 0.8  # with which a detectable difference is seen
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,11 +257,6 @@ def tie_groups(order: Sequence[int], significant: set[frozenset[int]]) -> list[i
             number += 1
         groups.append(number)
     return groups
-
-
-_TIMES = 999
-_MOST_VALUES = 20_000_000  # drawn values of all permutations together
-_FEWEST = 99
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,14 @@ from zeroevidence.uncertainty.spread import effective_number
 
 BATCH = 64
 T = TypeVar("T")
+_SPARSE = 16  # possible codes for each given one, beyond which sorting is quicker than a table
+_TABLE = 1 << 16  # codes that have a place each, however few are given
+_COUNTED = 1 << 23  # places of groups that are held at a time
+_BLOCK = 1 << 17  # scores that are looked at together
+_FIELD = 17  # bits of a number of scores; three such fields are a whole number that floating point keeps
+_FIELDS = 3
+_AT_ONCE = 30  # halves that a word of 32 bits has room for, three by three
+_LOWEST = (1 << _FIELD) - 1
 
 
 def generator(seed: int, purpose: int, batch: int) -> np.random.Generator:
@@ -92,8 +100,6 @@ def run_batches(task: Callable[[int, int], T], total: int, *, cores: int = 1, st
         yield result
 
 
-_SPARSE = 16  # possible codes for each given one, beyond which sorting is quicker than a table
-_TABLE = 1 << 16  # codes that have a place each, however few are given
 Unit: TypeAlias = Literal["speaker", "identifier", "score"]
 
 
@@ -281,11 +287,6 @@ def _of_scores(n_target: int, n_nontarget: int, most: int, seed: int) -> Groups:
     return Groups("score", number, pairs[0], pairs[1], people, float(people), np.full(number, 1.0 / number))
 
 
-_COUNTED = 1 << 23  # places of groups that are held at a time
-_BLOCK = 1 << 17  # scores that are looked at together
-_FIELD = 17  # bits of a number of scores; three such fields are a whole number that floating point keeps
-_FIELDS = 3
-_AT_ONCE = 30  # halves that a word of 32 bits has room for, three by three
 _LAST_HALVES = np.uint32((1 << _FIELDS) - 1)
 PlaceArray: TypeAlias = IntArray | NDArray[np.uint16]
 
@@ -381,7 +382,6 @@ class GroupTables:
         return counted
 
 
-_LOWEST = (1 << _FIELD) - 1
 # What a score adds to three fields, by the halves that it is in.
 _PACKED_FIELDS: FloatArray = np.array(
     [float(sum((inside >> i & 1) << (_FIELD * i) for i in range(_FIELDS))) for inside in range(1 << _FIELDS)]

@@ -25,6 +25,12 @@ _BUCKETS = 1 << 20  # of which few have a cell begin in them
 _BUCKETED_FROM = 1 << 18  # scores that are worth the buckets
 _BLOCK = 1 << 16  # scores that stay in the cache together
 _END = 1 / 8  # share of the cells at either end that hold one atom each
+_LEAST_P = 1e-12  # no smaller tail of a t distribution is credible
+_MOMENTS = 1 << 18  # scores that deviations are estimated from
+_EXACT = 1 << 16  # scores of a simulated list that are sorted; those of longer ones are counted in cells
+_SPARSE = 16  # times as many cells as there are numbers to be counted: more are sorted instead
+_PART = 1 << 15  # scores that are drawn at a time
+_REACH = 6.5  # standard deviations on either side that cells cover
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -149,14 +155,6 @@ def _places(lows: FloatArray, scores: FloatArray) -> CellArray:
     rest = np.concatenate(unsure)
     places[rest] = searchsorted_in_threads(lows, scores[rest], "right") - 1
     return places
-
-
-_LEAST_P = 1e-12  # no smaller tail of a t distribution is credible
-_MOMENTS = 1 << 18  # scores that deviations are estimated from
-_EXACT = 1 << 16  # scores of a simulated list that are sorted; those of longer ones are counted in cells
-_SPARSE = 16  # times as many cells as there are numbers to be counted: more are sorted instead
-_PART = 1 << 15  # scores that are drawn at a time
-_REACH = 6.5  # standard deviations on either side that cells cover
 
 
 @dataclass(frozen=True, slots=True)

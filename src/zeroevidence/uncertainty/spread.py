@@ -18,6 +18,7 @@ _KURTOSIS = 3.0  # of a Gaussian
 _MOST_PEOPLE = 1e6
 _UNSEEN_TAIL = 0.025
 _LARGE = 1e60  # fourth powers of more would not be numbers
+_RATES = {"oracle": 3.0 / 4.0, "kernel": 1.0 / 2.0, "entropy": 1.0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,9 +230,6 @@ def _concentration(values: FloatArray) -> float:
     if total <= 1e-20 * max(1.0, float(np.abs(values).max()) ** 2):
         return 1.0
     return float(np.sqrt(min(1.0, _KURTOSIS * float((squares**2).sum()) / total**2)))
-
-
-_RATES = {"oracle": 3.0 / 4.0, "kernel": 1.0 / 2.0, "entropy": 1.0}
 
 
 def is_biased(rule: IntervalRule) -> bool:

@@ -23,6 +23,11 @@ from zeroevidence.uncertainty.level import percent
 
 SCHEMA = "zeroevidence/evaluation/3"
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+# The labels of tables in their usual order; others follow.
+LABELS = (
+    *("system", "dataset", "attribute", "class", "split", "sex"),
+    *("enrolment", "trial", "attacker", "encoder", "backend", "protocol"),
+)
 
 
 def to_record(value: Any) -> Any:
@@ -77,11 +82,6 @@ def _indented(value: Any, inset: str = "") -> str:
     return _encode(value)
 
 
-# The labels of tables in their usual order; others follow.
-LABELS = (
-    *("system", "dataset", "attribute", "class", "split", "sex"),
-    *("enrolment", "trial", "attacker", "encoder", "backend", "protocol"),
-)
 _NUMBERS = tuple(column.name for column in RESULT_COLUMNS if column.format != "text")
 
 

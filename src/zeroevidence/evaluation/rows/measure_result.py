@@ -20,6 +20,8 @@ from zeroevidence.uncertainty.spread import Spread, estimate_bias, estimate_spre
 ColumnFormat: TypeAlias = Literal["number", "share", "text"]
 _KEY = "column"
 NOT_STORED: Mapping[str, Any] = {"stored": False}  # metadata of a field that files do not hold
+NO_VALUE = "–"  # what people read where there is no number
+_NOT_FINITE = ("inf", "-inf", "nan")  # as files hold them
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +70,7 @@ def columns(kind: type) -> tuple[Column, ...]:
     return tuple(Column(name, *rest) for name, rest in declared)
 
 
-NO_VALUE = "–"  # what people read where there is no number
 Value: TypeAlias = float | int | str | Mapping[str, float | int]
-_NOT_FINITE = ("inf", "-inf", "nan")  # as files hold them
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,11 @@ from zeroevidence.measure.measures import Family
 from zeroevidence.measure.views import LinkabilityMethod, PairSettings
 from zeroevidence.run import LEVEL, setting
 
+_DIGITS = 16  # of a digest that a signature shows
+_COUNTED = ("target", "nontarget", "spoof")
+_PUBLISHED = "standardise"  # the row scaling of the definition, which goes without saying
+_ELSEWHERE = ("speakers", "trials", "identities", "incomplete", "not_enrolled", "same_session")
+
 
 @dataclass(frozen=True, slots=True)
 class Options:
@@ -104,12 +109,6 @@ class Options:
     def pairs(self, seed: int) -> PairSettings:
         """Return the settings of the one-to-one measures."""
         return PairSettings(self.linkability, self.dcf_prior, seed, omega=self.omega)
-
-
-_DIGITS = 16  # of a digest that a signature shows
-_COUNTED = ("target", "nontarget", "spoof")
-_PUBLISHED = "standardise"  # the row scaling of the definition, which goes without saying
-_ELSEWHERE = ("speakers", "trials", "identities", "incomplete", "not_enrolled", "same_session")
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,14 @@ from zeroevidence.measure.pairs.linkability import ScoreView
 from zeroevidence.measure.pairs.zebra import LN10
 from zeroevidence.measure.views import PairView, takes_scores
 
+POINTS = 100  # of the grid of LLRs on which overestimation is measured
+_TAIL = 0.001  # share of either class beyond each end of the grid
+_QUARTILES = 1.3489795003921634  # between the quartiles of a normal distribution of deviation 1
+_COUNTED_FROM = 100_000  # scores that are counted in bins
+_BINS = 50  # within a bandwidth
+_AT_ONCE = 1 << 14
+_ADDED = 0.5  # scores above and below a threshold, for invariance bounds
+
 
 @takes_scores
 def devpav(target: FloatArray, nontarget: FloatArray) -> float:
@@ -65,14 +73,6 @@ def _devpav(view: PairView) -> float | None:
         return None
     deviation = devpav_of(view.ranked, view.blocks)
     return None if np.isnan(deviation) else deviation
-
-
-POINTS = 100  # of the grid
-_TAIL = 0.001  # share of either class beyond each end of the grid
-_QUARTILES = 1.3489795003921634  # between the quartiles of a normal distribution of deviation 1
-_COUNTED_FROM = 100_000  # scores that are counted in bins
-_BINS = 50  # within a bandwidth
-_AT_ONCE = 1 << 14
 
 
 @takes_scores
@@ -262,9 +262,6 @@ def _elub_low(view: PairView) -> float | None:
 def _elub_high(view: PairView) -> float | None:
     """The strongest LLR for the same speaker that the data support, as a power of ten; for LLRs only."""
     return _elub_bound(view, 1)
-
-
-_ADDED = 0.5  # scores above and below a threshold
 
 
 @takes_scores

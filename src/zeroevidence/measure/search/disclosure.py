@@ -29,6 +29,9 @@ from zeroevidence.measure.softplus import LN2, by_exp2, powers_by_numpy
 from zeroevidence.measure.views import NameCounts, SearchView
 
 _LARGEST_EXPONENT = 115.0  # a power of two that, with a sum of such, is within single precision
+_NEAR = 1e-4
+_FAR = 600.0  # natural logarithms whose exponentials are sure to be finite
+_BLOCK = 1 << 14  # trials that stay in the cache together
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -265,9 +268,6 @@ def _lid_max(view: SearchView) -> FloatArray:
 
 
 PRIOR_FREE_MAX = 1.0 / LN2  # the true person is certain
-_NEAR = 1e-4
-_FAR = 600.0  # natural logarithms whose exponentials are sure to be finite
-_BLOCK = 1 << 14  # trials that stay in the cache together
 
 
 def log_ratio_from_lid(lid: FloatArray, prior: FloatArray | float) -> FloatArray:

@@ -17,6 +17,9 @@ from zeroevidence.measure.softplus import LN2
 from zeroevidence.measure.views import SearchView
 
 _BLOCK = 1 << 14  # numbers of identities below, at all sizes at once
+NUMBERS = (1, 2, 3, 5, 10, 20, 50, 100)  # of recordings that are tried
+_CANDIDATES = 13  # values of r that are tried: from copies to independence, in equal ratios of what they are worth
+_FIT_LIMIT = 2_000_000  # scores that r is fitted on
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -163,11 +166,6 @@ def _link_probability(view: SearchView) -> FloatArray:
 def _singling_out(view: SearchView) -> FloatArray | None:
     """How often a threshold selects exactly one person, right or not; by chance in 37 % of searches among many."""
     return None if view.singled is None else view.singled / view.trials
-
-
-NUMBERS = (1, 2, 3, 5, 10, 20, 50, 100)  # of recordings that are tried
-_CANDIDATES = 13  # values of r that are tried: from copies to independence, in equal ratios of what they are worth
-_FIT_LIMIT = 2_000_000  # scores that r is fitted on
 
 
 @dataclass(frozen=True, slots=True, eq=False)

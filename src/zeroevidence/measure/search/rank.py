@@ -16,6 +16,10 @@ from zeroevidence.measure.measures import search_measure
 from zeroevidence.measure.views import NameCounts, SearchView
 
 RankMethod = Literal["histogram", "beta-binomial"]
+NAMED_SHARE = 0.8  # of a person's recordings
+LEAST_RECORDINGS = 2
+_SIGNIFICANCE = 0.01
+_HAIR = 1e-9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -183,12 +187,6 @@ def _max_rank_disclosure(view: SearchView) -> FloatArray | None:
 def _identification_rate(view: SearchView) -> FloatArray:
     """Probability that the speaker has rank 1 in the sorted list."""
     return view.first / view.trials
-
-
-NAMED_SHARE = 0.8  # of a person's recordings
-LEAST_RECORDINGS = 2
-_SIGNIFICANCE = 0.01
-_HAIR = 1e-9
 
 
 def first_identity(scores: FloatArray) -> IntArray:

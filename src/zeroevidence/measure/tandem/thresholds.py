@@ -14,6 +14,8 @@ from zeroevidence.errors import InputError
 
 T = TypeVar("T")
 ScoreTriple: TypeAlias = tuple[FloatArray, FloatArray, FloatArray]
+_BLOCKS = 1024
+_SLACK = 1e-12  # bounds are rounded too: never rule out a block for its last digits
 
 
 class TandemView:
@@ -60,9 +62,6 @@ class TandemView:
 
 
 Convention: TypeAlias = Literal["pooled", "challenge"]
-
-_BLOCKS = 1024
-_SLACK = 1e-12  # bounds are rounded too: never rule out a block for its last digits
 
 
 def checked_scores(values: ArrayLike, name: str) -> FloatArray:
