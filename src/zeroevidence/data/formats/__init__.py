@@ -1,11 +1,11 @@
-"""Files of scores, embeddings, speech and results, a package for each kind.
+"""Files of scores, embeddings, speech and results.
 
-| package | reads |
+| modules | read |
 | --- | --- |
-| ``scores`` | score files with their keys; each module adds formats |
-| ``vectors`` | embeddings; each module adds formats |
-| ``corpora`` | folders of speech |
-| ``asvspoof`` | countermeasures and the verifiers behind them |
-| ``voiceprivacy`` | folders and tables of the VoicePrivacy Challenges |
-| ``lists`` | speakers, priors, transcripts and classes |
+| ``scores`` | score files with their keys; a package whose modules add formats |
+| ``vectors`` | embeddings; a package whose modules add formats |
+| ``corpora``, ``corpus_files``, ``speech_pairs`` | folders of speech, and checks of them |
+| ``asvspoof``, ``asvspoof_sides`` | countermeasures and the verifiers behind them |
+| ``voiceprivacy_folders``, ``voiceprivacy_tables`` | results of the VoicePrivacy Challenges |
+| ``lists`` | speakers, priors, transcripts, classes and tables |
 """

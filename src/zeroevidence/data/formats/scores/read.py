@@ -41,7 +41,6 @@ from zeroevidence.data.formats.scores.score_format import (
 from zeroevidence.data.formats.scores.text_reader import read_text
 from zeroevidence.data.formats.text import FileProblems, refuse_binary
 from zeroevidence.data.loaded_scores import LoadedScores, RelaxedRule
-from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.data.scores import Scores
 from zeroevidence.errors import InputError, Problem, UsageError
 
@@ -170,7 +169,9 @@ def _read_matrix(
         matrix = format.matrix.read(scores, key, speakers)
     except InputError as error:
         return None, [error.problem]
-    if options.format == AUTO and key is not None and key.kind == NPY.name and _may_be_posteriors(matrix):
+    # two columns that nothing names may be two classes as well as two identities
+    two = matrix.scores.shape[1] == 2 and matrix.enrolments is None and (matrix.mated >= 0).all()
+    if two and options.format == AUTO and key is not None and key.kind == NPY.name:
         return None, [Problem(scores.name, None, _TWO_READINGS.format(rows=len(matrix.scores)))]
     infinite = np.isinf(matrix.scores)
     if infinite.any() and options.infinite == "refuse":
@@ -260,11 +261,6 @@ def _unlabelled(scores: Table) -> str:
     if scores.has("enrol") and not scores.problems and scores.frame["score"].is_in([0.0, 1.0]).all():
         return "a key without scores: where they should be there are 1 and 0 alone; expected scores, and this as --key"
     return "no labels; expected a key (--key KEY) or a label column"
-
-
-def _may_be_posteriors(matrix: ScoreMatrix) -> bool:
-    """Return whether two columns may be two classes as well as two identities: nothing names them."""
-    return matrix.scores.shape[1] == 2 and matrix.enrolments is None and bool((matrix.mated >= 0).all())
 
 
 def read_score_lists(
