@@ -1,4 +1,4 @@
-"""Which kernel a search on a GPU runs, and that the one in CUDA C++ compiles; its numbers are in `test_triton_blocks.py`."""
+"""Which kernel a search on a GPU runs, and that the one in CUDA C++ compiles; `test_triton_blocks.py` has its numbers."""
 
 import re
 import shutil
