@@ -1,4 +1,4 @@
-"""Which kernel a search on a GPU runs, and that the one in CUDA C++ compiles; `test_triton_blocks.py` has its numbers."""
+"""Which kernel a search on a GPU runs, and that the one in CUDA C++ compiles; numbers: `test_triton_blocks.py`."""
 
 import re
 import shutil
