@@ -16,7 +16,7 @@ from zeroevidence.uncertainty.level import LEAST_PEOPLE
 from zeroevidence.uncertainty.null import Null
 from zeroevidence.uncertainty.spread import Spread, estimate_bias, estimate_spread, is_biased, upper_share_limit
 
-# number: in the unit of the measure; share: a probability or level; text: as it is
+# number: in the unit of the measure and within its range; share: a probability or level; text: as it is
 ColumnFormat: TypeAlias = Literal["number", "share", "text"]
 _KEY = "column"
 NOT_STORED: Mapping[str, Any] = {"stored": False}  # metadata of a field that files do not hold
