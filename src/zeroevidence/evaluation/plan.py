@@ -64,6 +64,12 @@ class PlanOptions:
         Whether people have different numbers of recordings, as in `Design`.
     simulations
         How many recordings are simulated; up to five times as many for the number of people that a bound takes.
+
+    Examples
+    --------
+    >>> from zeroevidence import PlanOptions
+    >>> PlanOptions(difference=0.05).simulations
+    20
     """
 
     difference: float | None = setting(

@@ -59,6 +59,12 @@ class TandemFiles:
         The sides whose higher scores speak against acceptance.
     reading
         Format, rules for duplicates and missing trials, and the base of scores that are log-likelihood ratios.
+
+    Examples
+    --------
+    >>> from zeroevidence import TandemFiles
+    >>> TandemFiles("cm.txt", "asv.txt", key="keys/CM/trial_metadata.txt").phase
+    'eval'
     """
 
     cm: str | Path | None = setting(None, "Scores of the countermeasure.", metavar="FILE")

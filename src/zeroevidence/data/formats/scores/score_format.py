@@ -212,6 +212,12 @@ class ReadingOptions:
         A Kaldi ``utt2spk`` file, or a folder that holds one.
     sessions
         List of the sessions of enrolments and trials; pairs of one session are left out.
+
+    Examples
+    --------
+    >>> from zeroevidence import ReadingOptions
+    >>> ReadingOptions(duplicates="keep-last").allow_missing
+    False
     """
 
     format: str = setting(AUTO, "Format of the score files.", spelling="--input-format", choices=format_names)
