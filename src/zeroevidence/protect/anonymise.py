@@ -253,6 +253,13 @@ def anonymise(
         Where the folder holds the original, or files and `overwrite` is not set.
     InputError
         Where the corpus cannot be read, or no recording can be anonymised.
+
+    Examples
+    --------
+    >>> anonymise("speech", "anonymised", "mcadams", AnonymiseOptions(format="pdf"))
+    Traceback (most recent call last):
+    ...
+    zeroevidence.errors.UsageError: unknown format 'pdf'; expected one of wav, flac, ogg, opus, mp3
     """
     make = _protector_maker(protect, options.transcripts)
     make(0)  # an unknown name is refused before anything is read
