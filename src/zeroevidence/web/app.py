@@ -166,7 +166,7 @@ class _Page:
     async def job(self, request: Request) -> Response:
         """The progress, the problems, or links to the report."""
         job = self._job(request)
-        names = {"figures_file": FIGURES, "result": RESULT, "most": MOST_PROBLEMS}
+        names: dict[str, Any] = {"figures_file": FIGURES, "result": RESULT, "most": MOST_PROBLEMS}
         return self._render("job.html", title=job.title, job=job, **names)
 
     async def state(self, request: Request) -> Response:
