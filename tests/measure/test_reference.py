@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import zeroevidence as ze
+from zeroevidence.calibrate.rows import row_llrs
 from zeroevidence.data.formats.scores.read import read_scores
 from zeroevidence.data.matrix import closed_set_search
 from zeroevidence.evaluation.searches import MatrixSearch
@@ -80,7 +81,7 @@ def test_more_recordings_of_real_people_never_tell_less(shared, file, alike):
     rows, _ = closed_set_search(loaded.data)
     llrs = np.empty(rows.scores.shape)
     for fold in MatrixSearch(rows, options=options).measure().folds:
-        llrs[fold.rows] = fold.llrs(rows.scores[fold.rows])
+        llrs[fold.rows] = row_llrs(rows.scores[fold.rows], fold.calibration)
     independent = lid_of_llrs(fused_sums(llrs, rows.mated, 20, 0)[0], rows.mated).mean()
     if alike:
         assert independent < row["alid"].value  # a plain sum says that an attacker who hears more knows less

@@ -10,7 +10,7 @@ from math import nan
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray, StrArray
-from zeroevidence.calibrate.rows import RowCalibration, RowFit, row_llrs
+from zeroevidence.calibrate.rows import RowCalibration, RowFit
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.data.scores import Scores
 from zeroevidence.errors import InputError
@@ -51,10 +51,6 @@ class Fold:
     def threshold_scores(self) -> FloatArray:
         """The scores a threshold may be set on, taken anew each time: kept, they would be a second matrix."""
         return self.scores if self.rest is None else self.scores[self.rest]
-
-    def llrs(self, scores: FloatArray) -> FloatArray:
-        """LLRs of whole rows."""
-        return row_llrs(scores, self.calibration)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

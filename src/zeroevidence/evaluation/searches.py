@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
-from zeroevidence.calibrate.rows import RowFit, check_searchable, fit_rows, speaker_folds
+from zeroevidence.calibrate.rows import RowFit, check_searchable, fit_rows, row_llrs, speaker_folds
 from zeroevidence.data.matrix import FoldedScores, ScoreMatrix, column_speakers
 from zeroevidence.data.preparing import sort_by_name
 from zeroevidence.evaluation.curves import SearchedFold, alid_over_identities, evidence_curves
@@ -166,8 +166,8 @@ class MatrixSearch(SearchTask):
             return []
         llrs = np.empty(self.matrix.scores.shape)
         for fold in result.folds:
-            llrs[fold.rows] = fold.llrs(self.matrix.scores[fold.rows])
-        dev = None if self.dev is None else (result.folds[0].llrs(self.dev.scores), self.dev.mated)
+            llrs[fold.rows] = row_llrs(self.matrix.scores[fold.rows], fold.calibration)
+        dev = None if self.dev is None else (row_llrs(self.dev.scores, result.folds[0].calibration), self.dev.mated)
         log_prior = None if self.prior is None else np.log(self.prior)
         fused = fuse_recordings(llrs, self.matrix.mated, ks=numbers, dev=dev, log_prior=log_prior, seed=self.run.seed)
         return fused[1:]
@@ -178,7 +178,7 @@ class MatrixSearch(SearchTask):
         log_prior = -np.log(scores.shape[1]) if self.prior is None else np.log(self.prior)
         lid = np.empty(scores.shape)
         for fold in folds:
-            llr = fold.llrs(scores[fold.rows])
+            llr = row_llrs(scores[fold.rows], fold.calibration)
             weighed = llr + log_prior
             top = weighed.max(axis=1, keepdims=True)
             lid[fold.rows] = llr - top - np.log(np.exp(weighed - top).sum(axis=1, keepdims=True))
@@ -359,9 +359,11 @@ class FoldedSearch(SearchTask):
         identities = self.scores.identities
         column = self.parts[number].mated[trials] % identities
         turned = (np.arange(identities) - column[:, None]) % identities  # the true one, first, goes to its column
-        llrs: FloatArray = np.take_along_axis(fold.llrs(rows), turned, axis=1)
+        llrs: FloatArray = np.take_along_axis(row_llrs(rows, fold.calibration), turned, axis=1)
         dev = self.development[number]
-        return fuse_recordings(llrs, column, ks=ks, dev=(fold.llrs(dev.scores), dev.mated), seed=self.run.seed)
+        return fuse_recordings(
+            llrs, column, ks=ks, dev=(row_llrs(dev.scores, fold.calibration), dev.mated), seed=self.run.seed
+        )
 
     def _searched_rows(self) -> list[FloatArray]:
         """For each fold its trials against the identities that each is searched among, the true one first."""
