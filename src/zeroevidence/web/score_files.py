@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from zeroevidence.data.formats.scores.score_format import ReadingOptions
 from zeroevidence.errors import Problem, ZeroEvidenceError
@@ -48,11 +49,18 @@ def evaluate_scores(request: JobRequest, run: Run) -> Findings:
     for upload in results:
         inputs.add_result(upload.path)
 
-    def measuring(title: str, units: str) -> Step:
-        number = int(title.partition("/")[0])  # of the file
-        return run.progress(f"Measuring {raw[number - 1].name}", units)
+    current = ""
 
-    rows = evaluate_files(_score_files(request), _reading(request), run=replace(run, progress=measuring))
+    def measuring(_: str, units: str) -> Step:
+        return run.progress(f"Measuring {current}", units)
+
+    def each(work: Callable[[int], Any], numbers: Iterable[int]) -> Iterator[Any]:
+        nonlocal current
+        for number in numbers:
+            current = raw[number].name
+            yield work(number)
+
+    rows = evaluate_files(_score_files(request), _reading(request), run=replace(run, progress=measuring), each=each)
     inputs.add_rows([replace(row, flags=tuple(map(_for_page, row.flags))) for row in rows])
     if len(request.scores) > 1:
         run.progress(COMPARING, "systems")
