@@ -180,10 +180,7 @@ def _permutation_nulls(
 ) -> dict[str, tuple[Null, float]]:
     """Null and p-value of each measure; those that enter the test against chance keep their permuted values."""
     return {
-        name: (
-            Null.from_draws(values, level, keep=MEASURES[name].tested),
-            permutation_p_value(observed[name], values),
-        )
+        name: (Null.from_draws(values, level, keep=MEASURES[name].tested), permutation_p_value(observed[name], values))
         for name, values in draws.items()
         if name in observed
     }
@@ -195,11 +192,7 @@ def _list_sizes(most: int) -> list[int]:
 
 
 def _lists(
-    null: ListNull,
-    begun: Sequence[dict[str, FloatArray]],
-    metrics: Mapping[str, MeasureResult],
-    most: int,
-    step: Step,
+    null: ListNull, begun: Sequence[dict[str, FloatArray]], metrics: Mapping[str, MeasureResult], most: int, step: Step
 ) -> dict[str, FloatArray]:
     """Return measures of simulated lists, as many as their means need; the first batches may be drawn already."""
     drawn: dict[str, FloatArray] = {}

@@ -9,13 +9,7 @@ from pathlib import Path
 from zeroevidence.data.files import is_folder
 from zeroevidence.data.formats.input_file import uncompressed_name
 from zeroevidence.data.formats.lists import find_systems, read_systems
-from zeroevidence.data.formats.scores.read import (
-    diagnose,
-    diagnose_lists,
-    is_score_list,
-    read_score_lists,
-    read_scores,
-)
+from zeroevidence.data.formats.scores.read import diagnose, diagnose_lists, is_score_list, read_score_lists, read_scores
 from zeroevidence.data.formats.scores.score_format import ReadingOptions
 from zeroevidence.data.formats.voiceprivacy_folders import find_kit_scores
 from zeroevidence.data.loaded_scores import LoadedScores, pool_groups
@@ -168,10 +162,7 @@ class ScorePaths:
 
     scores: Sequence[str] = setting((), "", argument=True, metavar="[SCORES]...")
     keys: Sequence[str] = setting(
-        (),
-        f"File with the labels of the trials; may be a Kaldi data folder; {_ONCE}.",
-        spelling="--key",
-        metavar="KEY",
+        (), f"File with the labels of the trials; may be a Kaldi data folder; {_ONCE}.", spelling="--key", metavar="KEY"
     )
     speakers: str | None = setting(
         None,

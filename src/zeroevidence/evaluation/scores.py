@@ -345,9 +345,7 @@ def _task(
 
 
 def _loaded(
-    scores: Scores | ScoreMatrix | LoadedScores | ArrayLike,
-    nontarget: ArrayLike | None,
-    relaxed: Sequence[RelaxedRule],
+    scores: Scores | ScoreMatrix | LoadedScores | ArrayLike, nontarget: ArrayLike | None, relaxed: Sequence[RelaxedRule]
 ) -> LoadedScores:
     """Return the arguments as validated scores, with the rules that were relaxed to read them."""
     if isinstance(scores, (Scores, ScoreMatrix, LoadedScores)):

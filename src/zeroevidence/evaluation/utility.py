@@ -261,11 +261,7 @@ def utility_row(
     return Evaluation(
         metrics={
             name: with_limits(
-                MeasureResult.of(name, value),
-                name,
-                spreads.get(name),
-                how.run.level,
-                method=f"interval by {unit}",
+                MeasureResult.of(name, value), name, spreads.get(name), how.run.level, method=f"interval by {unit}"
             )
             for name, value in values.items()
         },

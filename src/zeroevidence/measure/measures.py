@@ -24,15 +24,7 @@ Direction: TypeAlias = Literal["up", "down", "none"]
 # tangent: no bias to correct either; values on fewer people come from `atom_costs` alone, without a new fit.
 IntervalRule: TypeAlias = Literal["smooth", "oracle", "kernel", "entropy", "extreme", "tangent"]
 Unit: TypeAlias = Literal[
-    "rate",
-    "bit",
-    "relative cost",
-    "log10 LR",
-    "category",
-    "count",
-    "fraction",
-    "dB",
-    "bit per dimension",
+    "rate", "bit", "relative cost", "log10 LR", "category", "count", "fraction", "dB", "bit per dimension"
 ]
 # Costs of targets and of non-targets in each atom, from the counts, the settings and an effective number of people.
 AtomCosts: TypeAlias = Callable[[Any, Any, float], tuple[FloatArray, FloatArray]]

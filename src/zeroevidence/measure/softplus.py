@@ -101,14 +101,7 @@ def _softplus_derivatives(x: FloatArray) -> tuple[FloatArray, ...]:
     p = np.exp(x - value)
     variance = p * (1.0 - p)
     skew = variance * (1.0 - 2.0 * p)
-    return (
-        value,
-        p,
-        variance,
-        skew,
-        variance * (1.0 - 6.0 * variance),
-        skew * (1.0 - 12.0 * variance),
-    )
+    return (value, p, variance, skew, variance * (1.0 - 6.0 * variance), skew * (1.0 - 12.0 * variance))
 
 
 _LN2 = np.float32(np.log(2.0))

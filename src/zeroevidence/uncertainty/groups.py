@@ -128,10 +128,7 @@ def find_clusters(scores: Scores) -> Clusters | None:
     # The mark keeps an identifier that stands in for an unknown speaker apart from a speaker of that name.
     sides = [
         np.where(speakers != "", speakers, np.char.add("?", ids))
-        for ids, speakers in (
-            (scores.enrolments, scores.enrolment_speakers),
-            (scores.trials, scores.trial_speakers),
-        )
+        for ids, speakers in ((scores.enrolments, scores.enrolment_speakers), (scores.trials, scores.trial_speakers))
     ]
     names, codes = np.unique(np.concatenate(sides), return_inverse=True)
     return _clusters("speaker", scores, names, codes)

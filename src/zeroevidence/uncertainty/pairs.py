@@ -29,15 +29,7 @@ from zeroevidence.measure.pairs.linkability import (
     nonmated_linkability_of_counts,
 )
 from zeroevidence.measure.views import PairSettings, PairView
-from zeroevidence.uncertainty.groups import (
-    BATCH,
-    Groups,
-    GroupTables,
-    Places,
-    draw_halves,
-    find_groups,
-    number_codes,
-)
+from zeroevidence.uncertainty.groups import BATCH, Groups, GroupTables, Places, draw_halves, find_groups, number_codes
 from zeroevidence.uncertainty.lists import CellArray, PreparedScores, certain_runs
 from zeroevidence.uncertainty.spread import unseen_share
 

@@ -85,10 +85,7 @@ FLAGS: Mapping[str, tuple[Severity, str]] = {
     ),
     "negated": ("note", "{count} scores were negated, as asked."),
     "llr-base": ("note", "{count} scores were read as log-likelihood ratios to base {how}, as asked."),
-    "no-attack": (
-        "note",
-        "{count} lines of bona fide speech name the attack A00, which was taken for none.",
-    ),
+    "no-attack": ("note", "{count} lines of bona fide speech name the attack A00, which was taken for none."),
     "attacker-at-chance": (
         "warning",
         "on average this attacker is not told apart from guessing; a weak attack is not evidence of privacy, so show "
@@ -109,10 +106,7 @@ FLAGS: Mapping[str, tuple[Severity, str]] = {
         "{count} of {scores} scores equal another one of their class, and no identifiers tell comparisons apart; if "
         "lines were copied, intervals are too narrow and linkability is wrong, so give identifiers.",
     ),
-    "speakers-unknown": (
-        "warning",
-        "intervals resample {unit}s, not people, and may be too narrow; {remedy}.",
-    ),
+    "speakers-unknown": ("warning", "intervals resample {unit}s, not people, and may be too narrow; {remedy}."),
     "speakers-partly-unknown": (
         "warning",
         "intervals resample speakers, but single trials where nobody said who speaks ({which}), and may be too narrow; "
@@ -171,10 +165,7 @@ FLAGS: Mapping[str, tuple[Severity, str]] = {
         "warning",
         "pairs scored more than once were reduced ({how}, {count}); find out which score is right.",
     ),
-    "missing": (
-        "warning",
-        "{count} trials lacked a score or a label and are left out; the rest may be biased.",
-    ),
+    "missing": ("warning", "{count} trials lacked a score or a label and are left out; the rest may be biased."),
     "infinite": (
         "note",
         "{count} scores are infinite and were taken as they are; the search needs finite ones and is not measured.",
@@ -244,10 +235,7 @@ FLAGS: Mapping[str, tuple[Severity, str]] = {
         "with {amount} enrolled recordings of each person instead of {before} this attacker learned {gain:.2f} bits "
         "more and has not levelled off; read its disclosure as a lower bound.",
     ),
-    "fused": (
-        "note",
-        "the scores of {number} systems were added with weights that were fitted on {whom}: {weights}.",
-    ),
+    "fused": ("note", "the scores of {number} systems were added with weights that were fitted on {whom}: {weights}."),
     "cross-validated": (
         "note",
         "cross-validated over people: {folds} folds, so everybody is evaluated once, among the people of one fold, by "

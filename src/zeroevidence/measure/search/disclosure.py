@@ -72,11 +72,7 @@ def join_evidence(parts: Sequence[RowEvidence]) -> RowEvidence:
 
 
 def row_evidence(
-    scores: FloatArray,
-    mated: IntArray,
-    calibration: RowCalibration,
-    *,
-    prior: FloatArray | None = None,
+    scores: FloatArray, mated: IntArray, calibration: RowCalibration, *, prior: FloatArray | None = None
 ) -> RowEvidence:
     r"""LID and rank of the true identity for each row, in bounded memory [Šterns et al.].
 
@@ -116,12 +112,7 @@ def row_evidence(
 
 
 def _affine_lid(
-    x: FloatArray,
-    high: FloatArray,
-    low: FloatArray,
-    mated: IntArray,
-    calibration: AffineCalibration,
-    space: FloatArray,
+    x: FloatArray, high: FloatArray, low: FloatArray, mated: IntArray, calibration: AffineCalibration, space: FloatArray
 ) -> FloatArray:
     """Natural LID of a block of rows, whose extremes are at hand, with few passes over it and space of its size.
 

@@ -124,11 +124,7 @@ class CmCost:
 
 
 def adcf(
-    target: ArrayLike,
-    nontarget: ArrayLike,
-    spoof: ArrayLike,
-    threshold: float,
-    model: CostModel | str = "adcf",
+    target: ArrayLike, nontarget: ArrayLike, spoof: ArrayLike, threshold: float, model: CostModel | str = "adcf"
 ) -> AgnosticCost:
     """a-DCF (formula in `adcf_min`) of a spoofing-robust verifier at the threshold it is used with."""
     if math.isnan(threshold):
@@ -159,11 +155,7 @@ def adcf_min(
 
 
 def cm_dcf(
-    bonafide: ArrayLike,
-    spoof: ArrayLike,
-    model: CostModel | str = "asvspoof5",
-    *,
-    threshold: float | None = None,
+    bonafide: ArrayLike, spoof: ArrayLike, model: CostModel | str = "asvspoof5", *, threshold: float | None = None
 ) -> CmCost:
     r"""Actual normalised detection cost of a countermeasure whose scores are taken as LLRs.
 

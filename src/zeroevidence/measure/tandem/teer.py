@@ -222,11 +222,7 @@ class ActualCost:
 
 
 def tdcf_act(
-    bonafide: ArrayLike,
-    spoof: ArrayLike,
-    rates: AsvRates,
-    threshold: float,
-    model: CostModel | str = "2021",
+    bonafide: ArrayLike, spoof: ArrayLike, rates: AsvRates, threshold: float, model: CostModel | str = "2021"
 ) -> ActualCost:
     r"""Normalised t-DCF of a countermeasure at its threshold, before a verifier with these error rates.
 
