@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
@@ -19,22 +19,10 @@ from zeroevidence.attack.attackers import RANDOM_VECTORS, UNPROTECTED_SPEECH, At
 from zeroevidence.attack.backends import Backend, make_backend
 from zeroevidence.attack.ladder import Adapter, LadderStep
 from zeroevidence.attack.parallel import compute_ahead, in_processes
+from zeroevidence.auditing import step_attack
 from zeroevidence.auditing.embedding_sets import EncodedSpeech, LearningCurve, noise_like, required_speech
 from zeroevidence.auditing.options import AuditOptions
-from zeroevidence.auditing.step_attack import (
-    AttackResult,
-    FailedAttack,
-    FittedBackend,
-    FoldResult,
-    Sides,
-    adapt,
-    choose_per_fold,
-    disclosure,
-    fit_candidates,
-    fuse,
-    run_step,
-    score_trials,
-)
+from zeroevidence.auditing.step_attack import AttackResult, FailedAttack, FittedBackend, FoldResult, Sides
 from zeroevidence.data.threat import ThreatModel, Training
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation import About, Evaluation, add_similarity, evaluate
@@ -132,14 +120,16 @@ class AttackPlan:
                     results.failed.append(result)
                 yield from task(model, result if isinstance(result, AttackResult) else None, started)
             if not any(groups[model] for model in self.models):
-                raise InputError(_none_left(results.failed))
+                names = "; ".join(dict.fromkeys(f"{failed.encoder}, {failed.step}" for failed in results.failed))
+                reasons = "; ".join(dict.fromkeys(failed.reason for failed in results.failed))
+                raise InputError(f"no attack on protected speech could be carried out ({names}): {reasons}")
             for model in repeated:
                 started = time.perf_counter()
                 parts = zip(*(result.folds for result in groups[model] if self._is_whole(result)), strict=True)
-                fused = [fuse(part, seed=self.run.seed) for part in parts if len(part) > 1]
+                fused = [step_attack.fuse(part, seed=self.run.seed) for part in parts if len(part) > 1]
                 yield from task(model, AttackResult.of(fused) if fused else None, started)
             for model in repeated if len(self.folds) > 1 else ():
-                chosen = choose_per_fold(groups[model]) if len(groups[model]) > 1 else None
+                chosen = step_attack.choose_per_fold(groups[model]) if len(groups[model]) > 1 else None
                 yield from task(model, chosen, time.perf_counter())
 
         step = self.run.progress("attackers", "rows")
@@ -169,10 +159,10 @@ class AttackPlan:
         if key not in self.fitted:  # threat models that learn from the same speech share what they learn
             sides = self._sides(encoder, fold)
             if adapts:
-                sides = adapt(sides, deepcopy(self.options.adapter) or Adapter(random_state=self.run.seed))
-            self.fitted[key] = sides, fit_candidates(step, sides[model.trained_on])
+                sides = step_attack.adapt(sides, deepcopy(self.options.adapter) or Adapter(random_state=self.run.seed))
+            self.fitted[key] = sides, step_attack.fit_candidates(step, sides[model.trained_on])
         sides, candidates = self.fitted[key]
-        return run_step(model, step.name, encoder.name, sides, candidates)
+        return step_attack.run_step(model, step.name, encoder.name, sides, candidates)
 
     def _sides(self, encoder: EncodedSpeech, fold: int = 0) -> Sides:
         """Return what may be compared: both kinds of speech, and noise."""
@@ -200,8 +190,12 @@ class AttackPlan:
             "backend": result.step,
         }
         named = {name: value for name, value in labels.items() if value}
-        about, options = self._about(model, result), self.options.measuring
-        run = Run(self.run.seed, self.run.level)  # all of a run that other processes need
+        about = replace(About.against(model), protocol=self.protocol)
+        if not model.is_bound:
+            fused, spent = any(fold.parts for fold in result.folds), self._spent(model, result)
+            bits, error = result.development, result.error
+            about = replace(about, development=bits, development_error=error, fused=fused, spent=spent)
+        run, options = Run(self.run.seed, self.run.level), self.options.measuring  # all that other processes need
         return partial(evaluate, result.scores, dev=result.dev, labels=named, about=about, options=options, run=run)
 
     def with_model_flags(self, model: ThreatModel, row: Evaluation) -> Evaluation:
@@ -211,32 +205,22 @@ class AttackPlan:
             row = row.with_flags(flag("calibration-misled"))
         return row
 
-    def _about(self, model: ThreatModel, result: AttackResult) -> About:
-        about = replace(About.against(model), protocol=self.protocol)
-        if model.is_bound:
-            return about
-        return replace(
-            about,
-            development=result.development,
-            development_error=result.error,
-            fused=result.fused,
-            spent=self._spent(model, result),
-        )
-
     def _spent(self, model: ThreatModel, result: AttackResult) -> TrainingEffort:
         """Return what an attacker spent."""
+        used = self._used(result)
+        trained_on: Training = "anonymised" if "anonymised" in {encoder.trained_on for encoder in used} else "original"
         spent = TrainingEffort(
             self._fewest("train"),
             result.settings,
             development_people=self._fewest("dev"),
             folds=len(self.folds),
-            encoder_trained_on=self._encoder_training(result),
+            encoder_trained_on=trained_on,
         )
         if model.enrolment == "anonymised":
+            draws = DrawUse.together([fold.draws for fold in result.folds])
             runs = 1 + len(self.encoders[0].anonymised.draws)
-            draws = replace(result.draws, runs=runs, deterministic=self.deterministic)
-            spent = replace(spent, draws=draws)
-        tunings = [encoder.learned for encoder in self._used(result) if encoder.learned is not None]
+            spent = replace(spent, draws=replace(draws, runs=runs, deterministic=self.deterministic))
+        tunings = [encoder.learned for encoder in used if encoder.learned is not None]
         if tunings:
             longest = max(tunings, key=lambda tuning: tuning.epochs)
             spent = replace(spent, epochs=longest.epochs, recordings=longest.recordings)
@@ -252,16 +236,10 @@ class AttackPlan:
     def _used(self, result: AttackResult) -> list[EncodedSpeech]:
         return [encoder for encoder in self.encoders if encoder.name in result.encoders]
 
-    def _encoder_training(self, result: AttackResult) -> Training:
-        """Return the speech that the encoder, or one of several, was trained on."""
-        trained_on = {encoder.trained_on for encoder in self._used(result)}
-        return "anonymised" if "anonymised" in trained_on else "original"
-
     def card(self, model: ThreatModel, result: AttackResult, protocol: Protocol | None = None) -> AttackerCard:
         """Return the card of its attacker, where another protocol than the usual one is given under that one."""
-        return attacker_card(
-            model, result.step, result.encoder, result.identities, self._spent(model, result), protocol
-        )
+        identities = min(len(part.enrolment_names) for part in result.scores.parts)
+        return attacker_card(model, result.step, result.encoder, identities, self._spent(model, result), protocol)
 
     def curves(self, results: AttackRows, strongest: int) -> LearningCurves:
         """Return disclosure to an attacker over training people, epochs of its encoder's training, and draws.
@@ -302,13 +280,6 @@ class AttackPlan:
                 return None
             curves.append(curve)
         return LearningCurve(curves[0].amount, tuple(np.mean([curve.bits for curve in curves], axis=0).tolist()))
-
-
-def _none_left(failed: Sequence[FailedAttack]) -> str:
-    """Return the message where no attack on protected speech could be carried out."""
-    names = dict.fromkeys(f"{attack.encoder}, {attack.step}" for attack in failed)
-    reasons = dict.fromkeys(attack.reason for attack in failed)
-    return f"no attack on protected speech could be carried out ({'; '.join(names)}): {'; '.join(reasons)}"
 
 
 def evaluate_task(task: RowTask, run: Run = Run()) -> tuple[Evaluation, float]:
@@ -396,4 +367,5 @@ def _disclosure(model: ThreatModel, backend: Backend, sides: Sides, draws: DrawU
     rows = np.isin(speakers, people)
     fitted = make_backend(backend).fit(vectors[rows], speakers[rows])
     enrolled = sides[model.enrolment].part_draws("eval_enrol")[: draws.enrolment]
-    return disclosure(score_trials(fitted, enrolled, sides[model.trial].eval_trial, draws.level))
+    scores = step_attack.score_trials(fitted, enrolled, sides[model.trial].eval_trial, draws.level)
+    return step_attack.disclosure(scores)

@@ -15,35 +15,11 @@ from zeroevidence.attack.onnx_cards import refuse_shared
 from zeroevidence.attack.onnx_runtime import SUFFIX, CropExtractor, OnnxExtractor
 from zeroevidence.attack.training import usual_scope
 from zeroevidence.attack.training.attacker import training_loop
+from zeroevidence.auditing import embedding_sets, encoders, protected_speech
 from zeroevidence.auditing.embedding_audit import Audit, audit_folds
-from zeroevidence.auditing.embedding_sets import (
-    EmbeddingSets,
-    EncodedSpeech,
-    check_trainable,
-    required_speech,
-    sets_of,
-    split_people,
-)
-from zeroevidence.auditing.encoders import (
-    CROP_STEPS,
-    FineTuner,
-    encode_further,
-    other_encoders,
-    pools_crops,
-    too_few,
-    with_crops,
-)
+from zeroevidence.auditing.embedding_sets import EmbeddingSets, EncodedSpeech, required_speech
 from zeroevidence.auditing.options import AuditOptions
-from zeroevidence.auditing.protected_speech import (
-    AnonymiserDraws,
-    AuditedSpeech,
-    draw_names,
-    further_recordings,
-    own_draw_is_closer,
-    plan_draws,
-    try_protection,
-    without_repeats,
-)
+from zeroevidence.auditing.protected_speech import AnonymiserDraws, AuditedSpeech
 from zeroevidence.auditing.row_flags import flag_attacks, pair_flags, refusal_flags
 from zeroevidence.auditing.speech_utility import CachedRecogniser
 from zeroevidence.auditing.word_errors import measure_word_errors, select_recogniser
@@ -54,7 +30,6 @@ from zeroevidence.data.formats.corpora import read_segments
 from zeroevidence.data.formats.speech_pairs import PairReport, examine_speech
 from zeroevidence.data.printable import file_name_text
 from zeroevidence.errors import InputError, MissingExtra, UsageError
-from zeroevidence.evaluation import Evaluation
 from zeroevidence.forking import cores
 from zeroevidence.protect.release import ProtectorCard, protector_card, release_card
 from zeroevidence.run import Run
@@ -85,12 +60,13 @@ def audit_corpora(speech: AuditedSpeech, options: AuditOptions = AuditOptions(),
     ...
     zeroevidence.errors.InputError: speech: no such file
     """
-    draws, protectors = plan_draws(speech.folders, speech.protector, options, run.seed)
+    draws, protectors = protected_speech.plan_draws(speech.folders, speech.protector, options, run.seed)
     if run.cache is None:
         raise UsageError("an audit keeps embeddings and trained encoders in a folder; expected a run with a cache")
     dataset = options.dataset or file_name_text(Path(speech.path).stem)
     options = replace(options, system=options.system or speech.system, dataset=dataset)
-    run = replace(run, cache=Path(run.cache))
+    cache = Path(run.cache)
+    run = replace(run, cache=cache)
     folds = _split(speech, options, run.seed)
     compared = _check(speech, run)
     encoder = load_extractor(options.extractor)
@@ -99,21 +75,28 @@ def audit_corpora(speech: AuditedSpeech, options: AuditOptions = AuditOptions(),
     card = _describe(speech, protected)
     embedded = _embed(protected, encoder)
     encoded, left_out = _train(embedded, encoder, options)
-    result = _attack(speech, embedded, encoded, options, run)
+    recordings = {utterance.id: str(utterance.path) for _, fold in embedded.folds for utterance in fold}
+    repeats = embedded.draws.deterministic
+    with naming_file(str(speech.protector or speech.folders[0])):
+        result = audit_folds(encoded, options, run, processes=cores(), deterministic=repeats, recordings=recordings)
     flags = [*pair_flags(compared), *refusal_flags(speech.left_out)]
-    utility = () if recogniser is None else _measure_words(speech, embedded.transform, recogniser, options, run)
     rows, untried = tuple(flag_attacks(result.rows, *flags)), (*result.left_out, *left_out)
-    return replace(result, rows=rows, left_out=untried, protector=card, utility=tuple(utility))
+    result = replace(result, rows=rows, left_out=untried, protector=card)
+    if recogniser is None:
+        return result
+    released = embedded.transform or speech.corpus.replaced(speech.folders[0])
+    heard = CachedRecogniser(recogniser, cache / "heard")
+    return replace(result, utility=tuple(measure_word_errors(speech, released, heard, options, run)))
 
 
 def _split(speech: AuditedSpeech, options: AuditOptions, seed: int) -> tuple[Corpus, ...]:
     """Return the corpus in each fold of people, with trials cut where asked."""
     try:
-        corpora = split_people(speech.corpus, options.folds, seed)
+        corpora = embedding_sets.split_people(speech.corpus, options.folds, seed)
     except InputError as error:
         raise InputError(error.reason, path=speech.path) from None
     for fold in corpora:
-        check_trainable(fold, speech.path)
+        embedding_sets.check_trainable(fold, speech.path)
     if options.segments is None:
         return corpora
     segments = read_segments(options.segments)
@@ -148,14 +131,15 @@ def _protect(
     cache = run.cache / "protected"
     if protectors and any(part.role == "recogniser" for part in speech.parts):  # it may refuse recordings
         kept = CachedTransform(protectors[0], cache)
-        refused = try_protection(speech.corpus, kept, rate, replace(run, cores=cores()))
+        refused = protected_speech.try_protection(speech.corpus, kept, rate, replace(run, cores=cores()))
         speech = speech.without(refused)
         folds = _split(speech, options, run.seed)
     if speech.left_out:
         run.say(f"note: {speech.left_out}")
     repeats = any(model.enrolment == "anonymised" for model in options.threat_models())
-    further = further_recordings(folds, draws if repeats else 1, speech.folders[1:])
-    transform = CachedTransform(RepeatedTransform(protectors, draw_names(further)), cache) if protectors else None
+    further = protected_speech.further_recordings(folds, draws if repeats else 1, speech.folders[1:])
+    names = protected_speech.draw_names(further)
+    transform = CachedTransform(RepeatedTransform(protectors, names), cache) if protectors else None
     pairs = tuple((fold, fold.replaced(speech.folders[0]) if speech.folders else fold) for fold in folds)
     reading = replace(run, cores=max(run.cores, cores()))
     return speech, _ProtectedFolds(pairs, transform, reading, AnonymiserDraws(further))
@@ -176,7 +160,8 @@ def _embed(protected: _ProtectedFolds, encoder: Extractor) -> _ProtectedFolds:
         people = len(folds[0][0].speakers)
         say(f"cross-validation: {people} people in {len(folds)} folds, so attackers learn {len(folds)} times")
     protected.side(encoder, 0)  # cached before the anonymiser is run, which may take long
-    draws = without_repeats(folds[0][1], protected.draws.recordings, protected.transform, encoder.sample_rate)
+    recordings, rate = protected.draws.recordings, encoder.sample_rate
+    draws = protected_speech.without_repeats(folds[0][1], recordings, protected.transform, rate)
     if draws.deterministic:
         say("the anonymiser gives the same speech again, so it is run once")
     return replace(protected, draws=draws)
@@ -195,16 +180,18 @@ def _train(
         protected = replace(protected, split=split_extractor(encoder, protected.run.cache / "outputs"))
     encoded: list[list[EncodedSpeech]] = []
     left_out: list[str] = []
-    for fold in protected.by_fold():
+    for number in range(len(protected.folds)):
+        fold = replace(protected, number=number)  # shares the embeddings
         speech = [EncodedSpeech(encoder.name, *fold.sides(encoder))]
         speech += [EncodedSpeech(each.name, None, fold.side(each, 1), "anonymised") for each in retrained]
         if options.backends is None:
-            speech += encode_further(encoder, options.effort, fold.sides, pool=pools_crops(options.effort))
+            pool = encoders.pools_crops(options.effort)
+            speech += encoders.encode_further(encoder, options.effort, fold.sides, pool=pool)
             left_out = []
             if tuned_here:
                 tuned, left_out = _fine_tune(encoder, fold, options)
                 speech += tuned
-            untried = other_encoders(encoder.name)
+            untried = encoders.other_encoders(encoder.name)
             if options.effort == "standard" and untried:
                 left_out.append(f"encoders {', '.join(untried)}: --effort full")
         encoded.append(speech)
@@ -222,7 +209,7 @@ def _load_retrained(name: str | Path, protected: _ProtectedFolds) -> Extractor:
 
 def _keeps_trunk(protected: _ProtectedFolds, options: AuditOptions) -> bool:
     """Return whether encoders are trained, and only behind their trunks."""
-    if options.effort == "quick" or too_few(protected.fewest_training_people) is not None:
+    if options.effort == "quick" or encoders.too_few(protected.fewest_training_people) is not None:
         return False
     try:
         _, place = training_loop(None)
@@ -237,17 +224,17 @@ def _fine_tune(
     """Return the speech of a fold by encoders that were fine-tuned on its training people, and what was left out."""
     if options.effort == "quick":
         return [], ["fine-tuning the encoder on anonymised speech: --effort standard"]
-    reason = too_few(fold.fewest_training_people)
+    reason = encoders.too_few(fold.fewest_training_people)
     if reason is not None:
         return [], [f"fine-tuning {encoder.name}: {reason}"]
     speech, left_out, draws = fold.folds[fold.number][1], list[str](), fold.draws
-    if own_draw_is_closer(fold.side(encoder, 1)):
+    if protected_speech.own_draw_is_closer(fold.side(encoder, 1)):
         draws = AnonymiserDraws()
         left_out.append(
             "fine-tuning on further draws: development trials are closer to enrolment of their own draw, as where "
             "something is drawn for each speaker"
         )
-    tuner = FineTuner(
+    tuner = encoders.FineTuner(
         [*speech, *draws.training(speech)],
         fold.transform,
         options.effort,
@@ -257,7 +244,7 @@ def _fine_tune(
         draws.number,
     )
     encoded: list[EncodedSpeech] = []
-    further = other_encoders(encoder.name) if options.effort == "full" else []
+    further = encoders.other_encoders(encoder.name) if options.effort == "full" else []
     for each in [encoder, *map(load_extractor, further)]:
         trunk = None if fold.split is None or each is not encoder else fold.split.trunk
         tuned = tuner(each, None if trunk is None else trunk.outputs)
@@ -268,33 +255,10 @@ def _fine_tune(
         name, trained = f"{each.name}-trained", load_extractor(tuned.card)
         side = fold.side(trained if trunk is None else with_trunk(tuned.card, trunk), 1)
         encoded.append(EncodedSpeech(name, None, side, "anonymised", learned=tuned.learned))
-        for crops in with_crops(trained) if pools_crops(options.effort) else ():
-            side = fold.side(crops, 1)
-            encoded.append(EncodedSpeech(f"{name}{SUFFIX}", None, side, "anonymised", CROP_STEPS, tuned.learned))
+        for crops in encoders.with_crops(trained) if encoders.pools_crops(options.effort) else ():
+            side, steps = fold.side(crops, 1), encoders.CROP_STEPS
+            encoded.append(EncodedSpeech(f"{name}{SUFFIX}", None, side, "anonymised", steps, tuned.learned))
     return encoded, left_out
-
-
-def _attack(
-    speech: AuditedSpeech,
-    embedded: _ProtectedFolds,
-    encoded: list[list[EncodedSpeech]],
-    options: AuditOptions,
-    run: Run,
-) -> Audit:
-    """Carry out and evaluate all attacks."""
-    recordings = {utterance.id: str(utterance.path) for _, fold in embedded.folds for utterance in fold}
-    deterministic = embedded.draws.deterministic
-    with naming_file(str(speech.protector or speech.folders[0])):
-        return audit_folds(encoded, options, run, processes=cores(), deterministic=deterministic, recordings=recordings)
-
-
-def _measure_words(
-    speech: AuditedSpeech, transform: VoiceTransform | None, recogniser: str, options: AuditOptions, run: Run
-) -> list[Evaluation]:
-    """Return the word errors of original and protected speech."""
-    assert run.cache is not None
-    protected = speech.corpus.replaced(speech.folders[0]) if transform is None else transform
-    return measure_word_errors(speech, protected, CachedRecogniser(recogniser, run.cache / "heard"), options, run)
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,10 +278,6 @@ class _ProtectedFolds:
         """The number of training people, in the fold that has fewest."""
         return min(len({utterance.speaker for utterance in speech.select("train")}) for _, speech in self.folds)
 
-    def by_fold(self) -> list[_ProtectedFolds]:
-        """Return the speech of each fold of people; embeddings are shared."""
-        return [replace(self, number=number) for number in range(len(self.folds))]
-
     def sides(self, encoder: Extractor) -> tuple[EmbeddingSets, EmbeddingSets]:
         """Return original and protected speech by an encoder."""
         return self.side(encoder, 0), self.side(encoder, 1)
@@ -327,7 +287,7 @@ class _ProtectedFolds:
         key = encoder.fingerprint, which
         if key not in self.embedded:  # folds differ in roles only, so every recording is embedded once
             self.embedded[key] = self._embed(encoder, which)
-        sets = sets_of(self.embedded[key], self.folds[self.number][which])
+        sets = embedding_sets.sets_of(self.embedded[key], self.folds[self.number][which])
         return sets.with_draws(self.draws.embeddings(self.embedded[key])) if which else sets
 
     def _embed(self, encoder: Extractor, which: Literal[0, 1]) -> Embeddings:

@@ -15,6 +15,7 @@ from zeroevidence._typing import FloatArray
 from zeroevidence.attack.attackers import UNPROTECTED_SPEECH, AttackerCard, find_attacker
 from zeroevidence.attack.cues import CUES
 from zeroevidence.attack.ladder import LADDER
+from zeroevidence.auditing import row_flags
 from zeroevidence.auditing.attack_plan import AttackPlan, AttackRows
 from zeroevidence.auditing.embedding_sets import (
     EmbeddingSets,
@@ -26,17 +27,6 @@ from zeroevidence.auditing.embedding_sets import (
 from zeroevidence.auditing.encoders import ALL_CUES
 from zeroevidence.auditing.options import AuditOptions
 from zeroevidence.auditing.protocols import try_protocols
-from zeroevidence.auditing.row_flags import (
-    draw_flags,
-    failure_flags,
-    flag_attacks,
-    pitch_change,
-    session_flags,
-    shared_change,
-    with_choice_flags,
-    with_room_flags,
-    with_step_flags,
-)
 from zeroevidence.auditing.step_attack import FailedAttack
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.formats.attack_scores import AttackScores
@@ -130,13 +120,12 @@ class Audit:
     @property
     def verdict(self) -> Any:
         """The finding in words, a `zeroevidence.report.verdict.Verdict`: headline, summary, the reasons in detail."""
-        return _shown_by("zeroevidence.report.verdict").verdict(self.rows)
+        return import_module("zeroevidence.report.verdict").verdict(self.rows)  # builds on this package
 
     @property
     def paragraph(self) -> str:
         """One paragraph for a data protection impact assessment."""
-        text: str = self.verdict.assessment
-        return text
+        return str(self.verdict.assessment)
 
     def plot(self, kind: str = "attackers", **options: Any) -> Figure:
         """Return a figure of all rows; by default the best attacker of each kind, beside guessing.
@@ -148,17 +137,11 @@ class Audit:
         options
             Its options, and those of `zeroevidence.plot.draw`.
         """
-        figure: Figure = _shown_by("zeroevidence.plot").draw(kind, self.rows, **options)
+        figure: Figure = import_module("zeroevidence.plot").draw(kind, self.rows, **options)
         return figure
 
     def _repr_html_(self) -> str:
-        html: str = _shown_by("zeroevidence.report.page").audit_html(self.rows)
-        return html
-
-
-def _shown_by(module: str) -> Any:
-    """Return a part of the package that makes words or figures; it builds on this one, so it is imported on demand."""
-    return import_module(module)
+        return str(import_module("zeroevidence.report.page").audit_html(self.rows))
 
 
 def audit(
@@ -205,26 +188,16 @@ def audit(
     'semi-informed'
     """
     options = replace(options, system=options.system or "anonymised")
-    sides = _sides(original, anonymised, encoders, options.folds, run.seed)
+    if isinstance(original, EmbeddingSets) and isinstance(anonymised, EmbeddingSets):
+        if options.folds:
+            raise UsageError("the people of EmbeddingSets are shared out already; give Embeddings to draw folds")
+        sides = [(original, anonymised)]
+    elif isinstance(original, EmbeddingSets) or isinstance(anonymised, EmbeddingSets) or encoders:
+        raise UsageError("expected EmbeddingSets on both sides and of all encoders, or Embeddings of one encoder")
+    else:
+        sides = draw_sets(original, anonymised, options.folds, run.seed)
     first = [EncodedSpeech(extractor, before, after.with_draws(draws)) for before, after in sides]
     return audit_folds([[encoder, *encoders] for encoder in first], options, run)
-
-
-def _sides(
-    original: EmbeddingSets | Embeddings,
-    anonymised: EmbeddingSets | Embeddings,
-    encoders: Sequence[EncodedSpeech],
-    folds: int | None,
-    seed: int,
-) -> list[tuple[EmbeddingSets, EmbeddingSets]]:
-    """Return both kinds of speech in each fold of people."""
-    if isinstance(original, EmbeddingSets) and isinstance(anonymised, EmbeddingSets):
-        if folds:
-            raise UsageError("the people of EmbeddingSets are shared out already; give Embeddings to draw folds")
-        return [(original, anonymised)]
-    if isinstance(original, EmbeddingSets) or isinstance(anonymised, EmbeddingSets) or encoders:
-        raise UsageError("expected EmbeddingSets on both sides and of all encoders, or Embeddings of one encoder")
-    return draw_sets(original, anonymised, folds, seed)
 
 
 def audit_folds(
@@ -259,16 +232,17 @@ def audit_folds(
     plan = AttackPlan(folds, steps, options.threat_models(), options, run, processes, deterministic)
     results = plan.carry_out()
     costs = {step.name: step.cost for step in steps}
-    change = shared_change([encoders[0] for encoders in folds], run.seed, recordings)
+    change = row_flags.shared_change([encoders[0] for encoders in folds], run.seed, recordings)
     cues = [encoder for encoders in folds for encoder in encoders if encoder.name == ALL_CUES]
     control = room_control(without_voice(cues), options, run)
     failed = (*results.failed, *control.failed)
-    rows = with_step_flags(flag_rows([*results.rows, *control.rows]), costs)
-    sessions = session_flags([encoders[0].anonymised for encoders in folds])
-    rows = flag_attacks(rows, *draw_flags(change, pitch_change(cues)), *sessions, *failure_flags(failed))
-    rows = with_room_flags(rows)
+    rows = row_flags.with_step_flags(flag_rows([*results.rows, *control.rows]), costs)
+    sessions = row_flags.session_flags([encoders[0].anonymised for encoders in folds])
+    drawn = row_flags.draw_flags(change, row_flags.pitch_change(cues))
+    rows = row_flags.flag_attacks(rows, *drawn, *sessions, *row_flags.failure_flags(failed))
+    rows = row_flags.with_room_flags(rows)
     number = findings(rows)[0].strongest
-    rows = with_choice_flags(rows, findings(rows)[0])
+    rows = row_flags.with_choice_flags(rows, findings(rows)[0])
     protocols, over_enrolment = try_protocols(plan, results, number)
     curves = *plan.curves(results, number), over_enrolment
     for curve, (name, rising) in zip(curves, _CURVES.items(), strict=True):
@@ -337,8 +311,6 @@ def with_curve(row: Evaluation, curve: LearningCurve | None, name: str, rising: 
     if curve is None:
         return row
     row = replace(row, curves={**row.curves, name: curve.to_curve()})
-    return (
-        row
-        if curve.levelled_off
-        else row.with_flags(flag(rising, gain=curve.gain, amount=curve.amount[-1], before=curve.amount[-2]))
-    )
+    if curve.levelled_off:
+        return row
+    return row.with_flags(flag(rising, gain=curve.gain, amount=curve.amount[-1], before=curve.amount[-2]))

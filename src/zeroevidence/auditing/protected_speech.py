@@ -376,5 +376,4 @@ def _margins(enrol: Embeddings, trial: Embeddings, centre: FloatArray) -> FloatA
     x, y = (unit(part.vectors - centre) for part in (trial, profiles))
     cosines, mated = x @ y.T, mated_rows(trial, profiles)
     true = cosines[np.arange(len(x)), mated]
-    result: FloatArray = np.where(mated < 0, np.nan, true - (cosines.sum(axis=1) - true) / (cosines.shape[1] - 1))
-    return result
+    return np.where(mated < 0, np.nan, true - (cosines.sum(axis=1) - true) / (cosines.shape[1] - 1))

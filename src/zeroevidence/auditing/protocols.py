@@ -11,16 +11,10 @@ from typing import TypeAlias
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray, StrArray
+from zeroevidence.auditing import step_attack
 from zeroevidence.auditing.attack_plan import AttackPlan, AttackRows
 from zeroevidence.auditing.embedding_sets import EmbeddingSets, LearningCurve, recordings_of_each, rows_of
-from zeroevidence.auditing.step_attack import (
-    AttackResult,
-    FoldResult,
-    disclosure,
-    disclosure_and_error,
-    fuse_parts,
-    score_trials,
-)
+from zeroevidence.auditing.step_attack import AttackResult, FoldResult
 from zeroevidence.calibrate.rows import standardise
 from zeroevidence.data.corpus import random_key
 from zeroevidence.data.embeddings import Embeddings, require_speakers
@@ -129,8 +123,9 @@ def _same_sex(train: Embeddings, sets: EmbeddingSets) -> Sequence[ProtocolOption
 
     How far people of another sex are put back is chosen on development people, as a classifier may be wrong.
     """
-    if not all(_both_sexes(part) for part in (sets.dev_enrol, sets.eval_enrol)):
-        return []
+    for part in (sets.dev_enrol, sets.eval_enrol):
+        if not _is_known(part) or len(np.unique(part.attributes[_ATTRIBUTE])) < 2:
+            return []
     sources: dict[SexSource, SexEvidence] = {}
     if all(_is_known(part) for part in (sets.dev_trial, sets.eval_trial)):
         sources["told"] = _told_evidence
@@ -147,10 +142,6 @@ def _same_sex(train: Embeddings, sets: EmbeddingSets) -> Sequence[ProtocolOption
 def _is_known(part: Embeddings) -> bool:
     values = part.attributes.get(_ATTRIBUTE)
     return values is not None and bool((values != "").all())
-
-
-def _both_sexes(part: Embeddings) -> bool:
-    return _is_known(part) and len(np.unique(part.attributes[_ATTRIBUTE])) > 1
 
 
 def _told_evidence(trials: Embeddings, sexes: StrArray) -> FloatArray:
@@ -242,7 +233,8 @@ class _ProtocolAttack:
 
     def _fold(self, number: int, fold: FoldResult, options: Sequence[ProtocolOption]) -> FoldResult:
         if fold.parts:
-            return fuse_parts([self._fold(number, part, options) for part in fold.parts], seed=self.plan.run.seed)
+            parts = [self._fold(number, part, options) for part in fold.parts]
+            return step_attack.fuse_parts(parts, seed=self.plan.run.seed)
         sides = {side: changed(sets, options) for side, sets in self.plan.compared(number, self.model, fold).items()}
         tried = changed(self.plan.folds[number][0].sides()[self.model.trial], options)
         dev_enrol, dev_trial = (sides[side] for side in self.model.development)
@@ -251,7 +243,7 @@ class _ProtocolAttack:
         for option in options:
             dev = option.scores(dev, tried.dev_trial, tried.dev_enrol)
             scores = option.scores(scores, tried.eval_trial, tried.eval_enrol)
-        bits, error = disclosure_and_error(dev)
+        bits, error = step_attack.disclosure_and_error(dev)
         return replace(fold, scores=scores, dev=dev, development=bits, error=error)
 
     @staticmethod
@@ -259,7 +251,7 @@ class _ProtocolAttack:
         if fold.backend is None:
             raise ValueError("a fusion has parts")
         enrolled = enrol.part_draws(f"{split}_enrol")[: fold.draws.enrolment]
-        return score_trials(fold.backend, enrolled, trial.parts()[f"{split}_trial"], fold.draws.level)
+        return step_attack.score_trials(fold.backend, enrolled, trial.parts()[f"{split}_trial"], fold.draws.level)
 
 
 def changed(sets: EmbeddingSets, options: Sequence[ProtocolOption]) -> EmbeddingSets:
@@ -319,7 +311,7 @@ def _over_enrolment(attempts: Sequence[_Attempt], result: AttackResult, usual: P
         return None
     amounts = [attempt.protocol(usual).enrolled for attempt in attempts]
     bits = [
-        float(np.mean([disclosure(fold.scores) for fold in each.folds]))
+        float(np.mean([step_attack.disclosure(fold.scores) for fold in each.folds]))
         for each in (*(attempt.result for attempt in attempts), result)
     ]
     return LearningCurve((*amounts, usual.enrolled), tuple(bits))

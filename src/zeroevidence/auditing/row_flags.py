@@ -97,10 +97,8 @@ def _share_over_people(
     pairs = [np.ones_like(before), before, after, before**2, before * after]
     blocks = np.stack([member.T @ values @ member for values in pairs])
     with_others = blocks.sum(axis=2) - np.diagonal(blocks, axis1=1, axis2=2)
-    different, same = (
-        with_others.sum(axis=1),
-        np.stack([(values * within).sum(axis=1) @ member for values in pairs[:3]]),
-    )
+    different = with_others.sum(axis=1)
+    same = np.stack([(values * within).sum(axis=1) @ member for values in pairs[:3]])
     share = float(_unexplained(different, same.sum(axis=1)))
     if len(people) < FEW_SPEAKERS:
         return share, inf
@@ -125,10 +123,8 @@ def _unexplained(different: FloatArray, same: FloatArray) -> FloatArray:
     slope = np.maximum(joint, 0.0) / np.maximum(spread, _ROUNDING**2)
     count = np.maximum(same[0], 1.0)
     gained_before, gained_after = same[1] / count - x, same[2] / count - y
-    result: FloatArray = np.where(
-        gained_after > _ROUNDING, 1.0 - slope * gained_before / np.maximum(gained_after, _ROUNDING), 0.0
-    )
-    return result
+    explained = slope * gained_before / np.maximum(gained_after, _ROUNDING)
+    return np.where(gained_after > _ROUNDING, 1.0 - explained, 0.0)
 
 
 def _linkable_p_value(after: FloatArray, within: BoolArray, different: BoolArray, seed: int) -> float:

@@ -143,9 +143,11 @@ def fuse_parts(parts: Sequence[FoldResult], *, seed: int = 0) -> FoldResult:
     dev, scores = (_in_one_order([getattr(part, name) for part in parts]) for name in ("dev", "scores"))
     mated = parts[0].dev.mated
     enrolled = np.flatnonzero(mated >= 0)
-    fusion = Fusion().fit([matrix[enrolled] for matrix in dev], mated[enrolled])
+    learned_from = [matrix[enrolled] for matrix in dev]
+    fusion = Fusion().fit(learned_from, mated[enrolled])
     used = [part for part, weight in zip(parts, fusion.weights_, strict=True) if weight > 0.0]
-    bits, error = _held_out_bits(parts[0].dev, dev, seed)
+    held_out = held_out_fusion(learned_from, mated[enrolled], seed=seed)
+    bits, error = disclosure_and_error(parts[0].dev.take(enrolled).with_scores(held_out))
     return FoldResult(
         "fusion",
         tuple(dict.fromkeys(name for part in used for name in part.encoders)),
@@ -158,13 +160,6 @@ def fuse_parts(parts: Sequence[FoldResult], *, seed: int = 0) -> FoldResult:
         tuple(used),
         error,
     )
-
-
-def _held_out_bits(like: ScoreMatrix, dev: Sequence[FloatArray], seed: int) -> tuple[float, float]:
-    """Return the disclosure of development people to weights that were fitted on others of them, with its error."""
-    enrolled = np.flatnonzero(like.mated >= 0)
-    scores = held_out_fusion([matrix[enrolled] for matrix in dev], like.mated[enrolled], seed=seed)
-    return disclosure_and_error(like.take(enrolled).with_scores(scores))
 
 
 def _in_one_order(matrices: Sequence[ScoreMatrix]) -> list[FloatArray]:
@@ -310,21 +305,6 @@ class AttackResult:
     def error(self) -> float:
         """Standard error of `development` over people."""
         return float(np.sqrt(np.sum([fold.error**2 for fold in self.folds])) / len(self.folds))
-
-    @property
-    def fused(self) -> bool:
-        """Whether it is a fusion, in some fold."""
-        return any(fold.parts for fold in self.folds)
-
-    @property
-    def draws(self) -> DrawUse:
-        """How runs of the anonymiser were used, at most in any fold."""
-        return DrawUse.together([fold.draws for fold in self.folds])
-
-    @property
-    def identities(self) -> int:
-        """Number of people among whom each trial was searched."""
-        return min(len(part.enrolment_names) for part in self.scores.parts)
 
 
 def choose_per_fold(attackers: Sequence[AttackResult]) -> AttackResult | None:

@@ -107,8 +107,7 @@ def unit(vectors: FloatArray) -> FloatArray:
     [[0.6, 0.8], [0.0, 0.0]]
     """
     length = np.linalg.norm(vectors, axis=1, keepdims=True)
-    scaled: FloatArray = vectors / np.where(length > 0.0, length, 1.0)
-    return scaled
+    return vectors / np.where(length > 0.0, length, 1.0)
 
 
 def as_matrix(vectors: FloatArray, dimension: int | None = None) -> FloatArray:

@@ -65,13 +65,7 @@ class Cosine(VectorEstimator):
         x, y = (as_matrix(v, None if mean is None else len(mean)) for v in (trial, enrol))
         if mean is not None:
             x, y = x - mean, y - mean
-        scores: FloatArray = unit(x) @ unit(y).T
-        return scores
-
-
-BACKENDS.add(
-    BackendKind("cosine", "Cosine of the angle between profile and trial, seen from the centre", ("centre",), Cosine)
-)
+        return unit(x) @ unit(y).T
 
 
 class Whitened(VectorEstimator):
@@ -122,18 +116,7 @@ class Whitened(VectorEstimator):
         if not hasattr(self, "axes_"):
             raise UsageError("this back-end is not trained: call fit on training vectors first")
         x, y = ((as_matrix(v, len(self.mean_)) - self.mean_) @ self.axes_ for v in (trial, enrol))
-        scores: FloatArray = unit(x) @ unit(y).T
-        return scores
-
-
-BACKENDS.add(
-    BackendKind(
-        "whitened",
-        "Cosine where spread within a person counts less (WCCN, shrunk)",
-        ("centre", "covariances"),
-        Whitened,
-    )
-)
+        return unit(x) @ unit(y).T
 
 
 NormMethod: TypeAlias = Literal["z", "t", "s"]
@@ -225,8 +208,7 @@ class ScoreNorm(VectorEstimator):
         if self.method in ("t", "s"):
             mean, spread = self._cohort_moments(self.backend_.score(self.cohort_, trial))
             parts.append((raw - mean[:, None]) / spread[:, None])
-        normalised: FloatArray = np.mean(parts, axis=0)
-        return normalised
+        return np.asarray(np.mean(parts, axis=0))
 
     def _cohort_moments(self, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return mean and deviation of the (highest) cohort scores of each row; equal scores are only shifted."""
@@ -237,16 +219,22 @@ class ScoreNorm(VectorEstimator):
         return mean, np.where(spread > _FLAT * np.abs(scores).max(axis=1), spread, 1.0)
 
 
-BACKENDS.add(
+for entry in (
+    BackendKind("cosine", "Cosine of the angle between profile and trial, seen from the centre", ("centre",), Cosine),
+    BackendKind(
+        "whitened",
+        "Cosine where spread within a person counts less (WCCN, shrunk)",
+        ("centre", "covariances"),
+        Whitened,
+    ),
     BackendKind(
         "cosine-snorm", "Cosine over what a cohort scores, s-norm", ("centre", "cohort"), lambda: ScoreNorm(Cosine())
-    )
-)
-BACKENDS.add(
+    ),
     BackendKind(
         "plda-snorm",
         "PLDA over what a cohort scores, s-norm",
         ("centre", "covariances", "cohort"),
         lambda: ScoreNorm(Plda()),
-    )
-)
+    ),
+):
+    BACKENDS.add(entry)

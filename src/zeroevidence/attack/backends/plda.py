@@ -74,8 +74,7 @@ def covariances(vectors: FloatArray, speakers: StrArray, *, shrinkage: Shrinkage
 
 def _shrunk(covariance: FloatArray, share: float) -> FloatArray:
     level = max(float(np.trace(covariance)), 0.0) / len(covariance)
-    shrunk: FloatArray = (1.0 - share) * covariance + share * level * np.eye(len(covariance))
-    return shrunk
+    return (1.0 - share) * covariance + share * level * np.eye(len(covariance))
 
 
 def diagonalise(between: FloatArray, within: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -169,8 +168,7 @@ class Plda(VectorEstimator):
             )
         model = covariances(x, speakers, shrinkage=self.shrinkage)
         axes, psi = diagonalise(model.between, model.within)
-        scaled: FloatArray = axes[:, : self.lda] / np.sqrt(1.0 + np.maximum(psi[: self.lda], 0.0))
-        return scaled
+        return axes[:, : self.lda] / np.sqrt(1.0 + np.maximum(psi[: self.lda], 0.0))
 
     def _projected(self, x: FloatArray) -> FloatArray:
         x = x - self.centre_

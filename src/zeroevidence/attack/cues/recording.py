@@ -12,28 +12,8 @@ _BANDS = 20
 _LOWEST_BAND = -80.0  # dB of the total
 _TOP = 2595.0 * np.log10(1.0 + RATE / 2 / 700.0)
 EDGES: FloatArray = 700.0 * (10.0 ** (np.linspace(0.0, _TOP, _BANDS + 1) / 2595.0) - 1.0)  # Hz, alike in mel
-_USUAL_SPECTRUM = (
-    -34,
-    -16,
-    -7,
-    -9,
-    -8,
-    -11,
-    -15,
-    -17,
-    -20,
-    -23,
-    -25,
-    -25,
-    -25,
-    -25,
-    -26,
-    -26,
-    -26,
-    -26,
-    -26,
-    -28,
-)  # dB
+# dB
+_USUAL_SPECTRUM = (-34, -16, -7, -9, -8, -11, -15, -17, -20, -23, -25, -25, -25, -25, -26, -26, -26, -26, -26, -28)
 _SPECTRUM_SPREAD = (10, 8, 3, 4, 3, 4, 5, 5, 6, 6, 6, 6, 6, 6, 7, 8, 8, 9, 9, 10)  # dB
 
 
@@ -53,42 +33,9 @@ def band_shares(power: FloatArray) -> FloatArray:
     return decibels(np.diff(below) / total, _LOWEST_BAND)
 
 
-CUES.add(
-    Cue(
-        "spectrum",
-        "The long-term average spectrum in 20 bands.",
-        tuple(
-            Feature(f"{low:.0f} to {high:.0f} Hz", "dB of the total", usual, spread)
-            for low, high, usual, spread in zip(EDGES[:-1], EDGES[1:], _USUAL_SPECTRUM, _SPECTRUM_SPREAD, strict=True)
-        ),
-        spectrum,
-    )
-)
-
-
 _FEWEST_PAUSES = 5  # frames of pauses from which the background is measured
-_USUAL_BACKGROUND = (
-    -10,
-    -7,
-    -9,
-    -11,
-    -13,
-    -15,
-    -15,
-    -16,
-    -17,
-    -17,
-    -19,
-    -19,
-    -19,
-    -19,
-    -20,
-    -19,
-    -20,
-    -20,
-    -20,
-    -23,
-)  # dB
+# dB
+_USUAL_BACKGROUND = (-10, -7, -9, -11, -13, -15, -15, -16, -17, -17, -19, -19, -19, -19, -20, -19, -20, -20, -20, -23)
 _BACKGROUND_SPREAD = 7.0  # dB
 
 
@@ -98,23 +45,6 @@ def background(signal: SpeechSignal) -> FloatArray:
     if len(levels) < _FEWEST_PAUSES:
         return np.full(2 + len(_USUAL_BACKGROUND), np.nan)
     return np.array([levels.mean(), levels.std(), *band_shares(signal.pause_spectrum)])
-
-
-CUES.add(
-    Cue(
-        "background",
-        "Level and spectrum of the pauses, in which no voice is heard.",
-        (
-            Feature("level", "dB", -60.0, 8.0),
-            Feature("level deviation", "dB", 1.5, 0.8),
-            *(
-                Feature(f"{low:.0f} to {high:.0f} Hz", "dB of the pauses", usual, _BACKGROUND_SPREAD)
-                for low, high, usual in zip(EDGES[:-1], EDGES[1:], _USUAL_BACKGROUND, strict=True)
-            ),
-        ),
-        background,
-    )
-)
 
 
 _DEEPEST = 100.0  # dB below the loudest bin
@@ -152,23 +82,6 @@ def steepest_fall(level: FloatArray) -> float:
     return float(falls.max())
 
 
-CUES.add(
-    Cue(
-        "band",
-        "Bandwidth, tilt and upper end of the spectrum.",
-        (
-            Feature("bandwidth 99 %", "Hz", 5000.0, 2000.0),
-            Feature("bandwidth 90 %", "Hz", 1500.0, 1500.0),
-            Feature("centroid", "Hz", 750.0, 400.0),
-            Feature("tilt", "dB/octave", -4.0, 2.0),
-            Feature("cut-off", "Hz", 8000.0, 500.0),
-            Feature("steepest fall", "dB", 13.0, 6.0),
-        ),
-        band,
-    )
-)
-
-
 _LOWEST = -100.0  # dB of full scale: below the rounding of 16 bits
 _FULL = 0.999  # of full scale: clipped
 _RAREST = 1e-6  # share of clipped samples that is as good as none
@@ -181,18 +94,8 @@ def level(signal: SpeechSignal) -> FloatArray:
     low, tenth, high = np.percentile(frames, (5, 10, 95))
     squares, count = signal.wave**2, max(len(signal.wave), 1)
     mean, peak = decibels(np.array([squares.sum() / count, squares.max(initial=0.0)]), _LOWEST)
-    return np.array(
-        [
-            mean,
-            peak - mean,
-            high - tenth,
-            _speech_frames(signal).std(),
-            low,
-            speech_level(signal) - low,
-            clipping(signal),
-            scaled_offset(signal),
-        ]
-    )
+    levels = mean, peak - mean, high - tenth, _speech_frames(signal).std(), low, speech_level(signal) - low
+    return np.array([*levels, clipping(signal), scaled_offset(signal)])
 
 
 def _speech_frames(signal: SpeechSignal) -> FloatArray:
@@ -217,25 +120,6 @@ def scaled_offset(signal: SpeechSignal) -> float:
     return float(np.arcsinh(signal.offset / _OFFSET))
 
 
-CUES.add(
-    Cue(
-        "level",
-        "Level, dynamics, noise, clipping and constant offset.",
-        (
-            Feature("level", "dB", -25.0, 5.0),
-            Feature("crest", "dB", 17.0, 2.0),
-            Feature("dynamic range", "dB", 40.0, 8.0),
-            Feature("speech deviation", "dB", 8.5, 1.6),
-            Feature("noise floor", "dB", -60.0, 7.0),
-            Feature("signal to noise", "dB", 37.0, 8.0),
-            Feature("clipping", "log10 of the share", -6.0, 1.0),
-            Feature("offset", "asinh of 1e-4 of full scale", 0.0, 1.0),
-        ),
-        level,
-    )
-)
-
-
 _FEWEST = 5  # frames of pauses from which hum and band are measured
 _MAINS = (50.0, 60.0)  # Hz
 _HARMONICS = 3
@@ -246,16 +130,9 @@ _FINEST = -16.0  # powers of two of full scale: the step of finer samples is not
 
 def channel(signal: SpeechSignal) -> FloatArray:
     """Measure what gain, recorder and codec leave; hum and band are those of the pauses."""
-    return np.array(
-        [
-            speech_level(signal),
-            clipping(signal),
-            scaled_offset(signal),
-            digital_silence(signal),
-            sample_step(signal.samples),
-            *(_pause_band(signal) if np.count_nonzero(signal.pauses) >= _FEWEST else np.full(4, np.nan)),
-        ]
-    )
+    gain = speech_level(signal), clipping(signal), scaled_offset(signal)
+    pauses = _pause_band(signal) if np.count_nonzero(signal.pauses) >= _FEWEST else [np.nan] * 4
+    return np.array([*gain, digital_silence(signal), sample_step(signal.samples), *pauses])
 
 
 def digital_silence(signal: SpeechSignal) -> float:
@@ -273,21 +150,67 @@ def sample_step(samples: FloatArray) -> float:
 
 def _pause_band(signal: SpeechSignal) -> list[float]:
     """Measure hum of 50 and of 60 Hz, the highest frequency that is not empty, and the steepest fall."""
-    inside = signal.pause_samples
-    at, wave = np.flatnonzero(inside) / RATE, signal.wave[inside]
-    energy = float(wave @ wave)
-    hum = [
-        sum(abs(np.exp(-2j * np.pi * k * mains * at) @ wave) ** 2 for k in range(1, _HARMONICS + 1))
-        * 2.0
-        / (len(wave) * energy)
-        for mains in _MAINS
-    ]
+    samples = np.flatnonzero(np.repeat(signal.pauses, HOP)[: len(signal.wave)])
+    at, wave = samples / RATE, signal.wave[samples]
+    harmonics = range(1, _HARMONICS + 1)
+    powers = [sum(abs(np.exp(-2j * np.pi * k * mains * at) @ wave) ** 2 for k in harmonics) for mains in _MAINS]
+    hum = np.array(powers) * 2.0 / (len(wave) * float(wave @ wave))
     level = decibels(signal.pause_spectrum / signal.pause_spectrum.mean(), -_EMPTY)
     cut_off = np.flatnonzero(level > -_EMPTY)[-1] * RATE / 2 / (len(level) - 1)
-    return [*decibels(np.array(hum), _LEAST_HUM).tolist(), float(cut_off), steepest_fall(level)]
+    return [*decibels(hum, _LEAST_HUM).tolist(), float(cut_off), steepest_fall(level)]
 
 
-CUES.add(
+for entry in (
+    Cue(
+        "spectrum",
+        "The long-term average spectrum in 20 bands.",
+        tuple(
+            Feature(f"{low:.0f} to {high:.0f} Hz", "dB of the total", usual, spread)
+            for low, high, usual, spread in zip(EDGES[:-1], EDGES[1:], _USUAL_SPECTRUM, _SPECTRUM_SPREAD, strict=True)
+        ),
+        spectrum,
+    ),
+    Cue(
+        "background",
+        "Level and spectrum of the pauses, in which no voice is heard.",
+        (
+            Feature("level", "dB", -60.0, 8.0),
+            Feature("level deviation", "dB", 1.5, 0.8),
+            *(
+                Feature(f"{low:.0f} to {high:.0f} Hz", "dB of the pauses", usual, _BACKGROUND_SPREAD)
+                for low, high, usual in zip(EDGES[:-1], EDGES[1:], _USUAL_BACKGROUND, strict=True)
+            ),
+        ),
+        background,
+    ),
+    Cue(
+        "band",
+        "Bandwidth, tilt and upper end of the spectrum.",
+        (
+            Feature("bandwidth 99 %", "Hz", 5000.0, 2000.0),
+            Feature("bandwidth 90 %", "Hz", 1500.0, 1500.0),
+            Feature("centroid", "Hz", 750.0, 400.0),
+            Feature("tilt", "dB/octave", -4.0, 2.0),
+            Feature("cut-off", "Hz", 8000.0, 500.0),
+            Feature("steepest fall", "dB", 13.0, 6.0),
+        ),
+        band,
+    ),
+    Cue(
+        "level",
+        "Level, dynamics, noise, clipping and constant offset.",
+        (
+            Feature("level", "dB", -25.0, 5.0),
+            Feature("crest", "dB", 17.0, 2.0),
+            Feature("dynamic range", "dB", 40.0, 8.0),
+            Feature("speech deviation", "dB", 8.5, 1.6),
+            Feature("noise floor", "dB", -60.0, 7.0),
+            Feature("signal to noise", "dB", 37.0, 8.0),
+            Feature("clipping", "log10 of the share", -6.0, 1.0),
+            Feature("offset", "asinh of 1e-4 of full scale", 0.0, 1.0),
+        ),
+        level,
+    ),
     Cue(
         "channel",
         "Level, clipping, offset, hum, band of the pauses and marks of a codec.",
@@ -303,5 +226,6 @@ CUES.add(
             Feature("steepest fall", "dB", 6.0, 4.0),
         ),
         channel,
-    )
-)
+    ),
+):
+    CUES.add(entry)

@@ -22,20 +22,6 @@ def length(signal: SpeechSignal) -> FloatArray:
     return np.array([duration, np.log(lead + _FINEST), np.log(trail + _FINEST)])
 
 
-CUES.add(
-    Cue(
-        "length",
-        "Duration, and silence before and after speech.",
-        (
-            Feature("duration", "ln s", 1.3, 0.4),
-            Feature("leading silence", "ln (s + 0.05)", -0.6, 0.5),
-            Feature("trailing silence", "ln (s + 0.05)", -0.6, 0.5),
-        ),
-        length,
-    )
-)
-
-
 _FEWEST = 10  # voiced frames from which pitch is measured
 _APART = 4  # frames over which a slope is taken
 
@@ -54,24 +40,6 @@ def pitch(signal: SpeechSignal) -> FloatArray:
     if len(slopes):
         result[4:] = slopes.mean(), slopes.std(), (slopes > 0.0).mean()
     return result
-
-
-CUES.add(
-    Cue(
-        "pitch",
-        "Height, range and movement of the pitch, in natural logarithms of Hz.",
-        (
-            Feature("mean", "ln Hz", 5.3, 0.25),
-            Feature("median", "ln Hz", 5.3, 0.25),
-            Feature("deviation", "ln Hz", 0.18, 0.08),
-            Feature("range", "ln Hz", 0.5, 0.3),
-            Feature("mean slope", "ln Hz/s", -0.17, 0.3),
-            Feature("slope deviation", "ln Hz/s", 1.5, 0.8),
-            Feature("rising share", "share", 0.44, 0.09),
-        ),
-        pitch,
-    )
-)
 
 
 _SMOOTH = 11  # frames: syllables follow one another more slowly
@@ -117,7 +85,31 @@ def rate(signal: SpeechSignal) -> FloatArray:
     return result
 
 
-CUES.add(
+for entry in (
+    Cue(
+        "length",
+        "Duration, and silence before and after speech.",
+        (
+            Feature("duration", "ln s", 1.3, 0.4),
+            Feature("leading silence", "ln (s + 0.05)", -0.6, 0.5),
+            Feature("trailing silence", "ln (s + 0.05)", -0.6, 0.5),
+        ),
+        length,
+    ),
+    Cue(
+        "pitch",
+        "Height, range and movement of the pitch, in natural logarithms of Hz.",
+        (
+            Feature("mean", "ln Hz", 5.3, 0.25),
+            Feature("median", "ln Hz", 5.3, 0.25),
+            Feature("deviation", "ln Hz", 0.18, 0.08),
+            Feature("range", "ln Hz", 0.5, 0.3),
+            Feature("mean slope", "ln Hz/s", -0.17, 0.3),
+            Feature("slope deviation", "ln Hz/s", 1.5, 0.8),
+            Feature("rising share", "share", 0.44, 0.09),
+        ),
+        pitch,
+    ),
     Cue(
         "rate",
         "Speaking rate, pauses and rhythm.",
@@ -132,5 +124,6 @@ CUES.add(
             Feature("voiced run", "s", 0.34, 0.25),
         ),
         rate,
-    )
-)
+    ),
+):
+    CUES.add(entry)

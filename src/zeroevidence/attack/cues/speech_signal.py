@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
@@ -72,8 +71,7 @@ def _filtered(wave: FloatArray, rate: int) -> FloatArray:
     low = np.convolve(wave, smooth / smooth.sum(), "same")
     width = round(rate * _RUMBLE) // 2
     sums = np.cumsum(np.pad(low, (width + 1, width), mode="edge"))
-    result: FloatArray = low - (sums[2 * width + 1 :] - sums[: -2 * width - 1]) / (2 * width + 1)
-    return result
+    return np.asarray(low - (sums[2 * width + 1 :] - sums[: -2 * width - 1]) / (2 * width + 1))
 
 
 def _candidates(segments: FloatArray, size: int, rate: int, floor: float) -> tuple[FloatArray, FloatArray]:
@@ -229,38 +227,24 @@ class SpeechSignal:
         windows = sliding_window_view(np.pad(self.wave, (beside, _WINDOW)), _WINDOW)
         return _mean_power(windows[np.flatnonzero(self.pauses) * HOP])
 
-    @property
-    def pause_samples(self) -> BoolArray:
-        """Which samples are in pauses."""
-        inside = np.repeat(self.pauses, HOP)[: len(self.wave)]
-        return np.pad(inside, (0, len(self.wave) - len(inside)))
-
 
 def _mean_power(frames: FloatArray) -> FloatArray:
     """Return the mean power of windowed frames in each bin."""
     window = 0.5 - 0.5 * np.cos(2.0 * np.pi * np.arange(_WINDOW) / _WINDOW)
     total = np.zeros(_WINDOW // 2 + 1)
-    for part in blocks(len(frames)):
-        turned = scipy.fft.rfft(frames[part] * window, axis=1)
+    for start in range(0, len(frames), _BLOCK):
+        turned = scipy.fft.rfft(frames[start : start + _BLOCK] * window, axis=1)
         total += np.einsum("fk,fk->k", turned.real, turned.real) + np.einsum("fk,fk->k", turned.imag, turned.imag)
     total[1:-1] *= 2.0
-    result: FloatArray = total / (len(frames) * _WINDOW * float(window @ window))
-    return result
+    return np.asarray(total / (len(frames) * _WINDOW * float(window @ window)))
 
 
 def decibels(power: FloatArray, lowest: float) -> FloatArray:
     """Return the level of a power in dB, no lower than `lowest`."""
-    result: FloatArray = 10.0 * np.log10(np.maximum(power, 10.0 ** (lowest / 10.0)))
-    return result
+    return 10.0 * np.log10(np.maximum(power, 10.0 ** (lowest / 10.0)))
 
 
 def runs(mask: BoolArray) -> tuple[IntArray, IntArray]:
     """Return the starts of runs of True, and their ends."""
     steps = np.diff(np.concatenate([[0], mask.astype(np.int8), [0]]))
     return np.flatnonzero(steps == 1), np.flatnonzero(steps == -1)
-
-
-def blocks(count: int) -> Iterator[slice]:
-    """Yield slices of bounded size over so many rows."""
-    for start in range(0, count, _BLOCK):
-        yield slice(start, min(start + _BLOCK, count))

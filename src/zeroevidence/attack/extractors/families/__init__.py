@@ -56,18 +56,6 @@ class CueExtractor:
         return np.array([cue_vector(wave, self.cues) for wave in waves], np.float32).reshape(len(waves), self.dim)
 
 
-EXTRACTORS.add(
-    ExtractorFamily(
-        "cues",
-        "Cues beside the voice: rate, pitch, level, band, length, background and channel",
-        forms=(_ALL, f"{_SOME}NAME"),
-        extra="speech",
-        takes=lambda name: name == _ALL or name.startswith(_SOME),
-        load=lambda name, **_: CueExtractor(name),  # one core is enough
-    )
-)
-
-
 def load_installed(name: str, /, *, threads: int) -> OnnxExtractor:
     """Load the bundled encoder, or one that was added, by its name."""
     return OnnxExtractor(find_encoder(name).card, threads=threads)
@@ -76,39 +64,6 @@ def load_installed(name: str, /, *, threads: int) -> OnnxExtractor:
 def load_file(name: str, /, *, threads: int) -> OnnxExtractor:
     """Load the encoder of a card (``cards.json``, ``cards.json#model``) or of an ONNX file with a card beside it."""
     return OnnxExtractor(read_card(*card_parts(name)), threads=threads)
-
-
-EXTRACTORS.add(
-    ExtractorFamily(
-        DEFAULT_EXTRACTOR,
-        "CAM++ for Chinese and English, which comes with the package",
-        forms=(DEFAULT_EXTRACTOR,),
-        extra=EXTRA,
-        takes=lambda name: name.lower() == DEFAULT_EXTRACTOR,
-        load=load_installed,
-    )
-)
-EXTRACTORS.add(
-    ExtractorFamily(
-        "added",
-        "Encoders that were added with `zeroevidence models add`",
-        forms=("the name of an added encoder",),
-        extra=EXTRA,
-        takes=lambda name: added_card(name) is not None,
-        load=load_installed,
-    )
-)
-EXTRACTORS.add(
-    ExtractorFamily(
-        "onnx",
-        "Any speaker encoder as an ONNX file, with a model card",
-        forms=("a model card (.json)", "an ONNX model with one beside it"),
-        extra=EXTRA,
-        takes=lambda name: is_file(card_parts(name)[0]),
-        files=True,
-        load=load_file,
-    )
-)
 
 
 class _UtteranceEncoder(ABC):
@@ -158,19 +113,6 @@ class SpeechBrain(_UtteranceEncoder):
         return np.asarray(vector.squeeze().cpu().numpy(), np.float32)
 
 
-EXTRACTORS.add(
-    ExtractorFamily(
-        "speechbrain",
-        "Speaker encoders of SpeechBrain by name, fetched from their hub",
-        forms=("speechbrain/MODEL",),
-        extra="speechbrain",
-        takes=lambda name: name.startswith(("speechbrain/", "speechbrain:")),
-        needs="torch, and a network when a model is used first",
-        load=lambda name, **options: SpeechBrain(name.replace(":", "/", 1), **options),
-    )
-)
-
-
 class Resemblyzer(_UtteranceEncoder):
     """Resemblyzer's encoder; an utterance is a batch of windows."""
 
@@ -207,7 +149,49 @@ def _package() -> tuple[Any, str]:
         raise MissingExtra("resemblyzer", "the Resemblyzer speaker encoder") from None
 
 
-EXTRACTORS.add(
+for entry in (
+    ExtractorFamily(
+        "cues",
+        "Cues beside the voice: rate, pitch, level, band, length, background and channel",
+        forms=(_ALL, f"{_SOME}NAME"),
+        extra="speech",
+        takes=lambda name: name == _ALL or name.startswith(_SOME),
+        load=lambda name, **_: CueExtractor(name),  # one core is enough
+    ),
+    ExtractorFamily(
+        DEFAULT_EXTRACTOR,
+        "CAM++ for Chinese and English, which comes with the package",
+        forms=(DEFAULT_EXTRACTOR,),
+        extra=EXTRA,
+        takes=lambda name: name.lower() == DEFAULT_EXTRACTOR,
+        load=load_installed,
+    ),
+    ExtractorFamily(
+        "added",
+        "Encoders that were added with `zeroevidence models add`",
+        forms=("the name of an added encoder",),
+        extra=EXTRA,
+        takes=lambda name: added_card(name) is not None,
+        load=load_installed,
+    ),
+    ExtractorFamily(
+        "onnx",
+        "Any speaker encoder as an ONNX file, with a model card",
+        forms=("a model card (.json)", "an ONNX model with one beside it"),
+        extra=EXTRA,
+        takes=lambda name: is_file(card_parts(name)[0]),
+        files=True,
+        load=load_file,
+    ),
+    ExtractorFamily(
+        "speechbrain",
+        "Speaker encoders of SpeechBrain by name, fetched from their hub",
+        forms=("speechbrain/MODEL",),
+        extra="speechbrain",
+        takes=lambda name: name.startswith(("speechbrain/", "speechbrain:")),
+        needs="torch, and a network when a model is used first",
+        load=lambda name, **options: SpeechBrain(name.replace(":", "/", 1), **options),
+    ),
     ExtractorFamily(
         "resemblyzer",
         "Resemblyzer's encoder, whose weights come with its wheel",
@@ -216,5 +200,6 @@ EXTRACTORS.add(
         takes=lambda name: name.lower() == Resemblyzer.name,
         needs="torch, a C compiler, a setuptools older than 81",
         load=lambda _, **options: Resemblyzer(**options),
-    )
-)
+    ),
+):
+    EXTRACTORS.add(entry)
