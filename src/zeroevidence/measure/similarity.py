@@ -6,6 +6,8 @@ utterance pairs. A dominant diagonal means that recordings of different people c
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray, StrArray
@@ -98,31 +100,18 @@ def _ratio(numerator: FloatArray, denominator: FloatArray) -> float:
     return diagonal_dominance(numerator) / base
 
 
-@similarity_measure(
-    "deid",
-    "DeID",
-    unit="fraction",
-    limits=(-np.inf, 1.0),
-    discloses="down",
-    place=10,
-    headline=130,
-    references=("noe2020",),
-)
+_voice_measure = partial(similarity_measure, references=("noe2020",))
+
+
+@_voice_measure("deid", "DeID", unit="fraction", limits=(-np.inf, 1.0), discloses="down", place=10, headline=130)
 def _deid(view: SimilarityView) -> float | None:
     """De-identification: 1 when a protected voice no longer resembles the original, 0 when nothing changed."""
     defined = view.enrolment == "original" and _is_distinctive(view)
     return deid(view.original, view.compared) if defined else None
 
 
-@similarity_measure(
-    "voice_distinctiveness_gain",
-    "G_VD",
-    unit="dB",
-    limits=(-np.inf, np.inf),
-    discloses="none",
-    place=20,
-    headline=140,
-    references=("noe2020",),
+@_voice_measure(
+    "voice_distinctiveness_gain", "G_VD", unit="dB", limits=(-np.inf, np.inf), discloses="none", place=20, headline=140
 )
 def _voice_distinctiveness_gain(view: SimilarityView) -> float | None:
     """How well protected voices can be distinguished: 0 as well as before, negative less well."""

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from math import inf
 
 import numpy as np
 
 from zeroevidence._typing import FloatArray
 from zeroevidence.measure.measures import utility_measure
+
+_error_measure = partial(utility_measure, unit="rate", better="down")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,9 +32,7 @@ class RecallView:
     total: FloatArray
 
 
-@utility_measure(
-    "wer", "WER", unit="rate", limits=(0.0, inf), place=10, headline=200, references=("morris2004",), better="down"
-)
+@_error_measure("wer", "WER", limits=(0.0, inf), place=10, headline=200, references=("morris2004",))
 def _wer(view: object) -> float | None:
     """Word error rate: substituted, deleted and inserted words of a recogniser, over the words that were spoken."""
     if not isinstance(view, TranscriptView):
@@ -39,21 +40,19 @@ def _wer(view: object) -> float | None:
     return (view.substitutions + view.deletions + view.insertions) / view.words
 
 
-@utility_measure("wer_substitutions", "substitutions", unit="rate", place=11, references=("morris2004",), better="down")
+@_error_measure("wer_substitutions", "substitutions", place=11, references=("morris2004",))
 def _substitutions(view: object) -> float | None:
     """Words that were recognised as other words, over the words that were spoken."""
     return view.substitutions / view.words if isinstance(view, TranscriptView) else None
 
 
-@utility_measure("wer_deletions", "deletions", unit="rate", place=12, references=("morris2004",), better="down")
+@_error_measure("wer_deletions", "deletions", place=12, references=("morris2004",))
 def _deletions(view: object) -> float | None:
     """Words that were not recognised at all, over the words that were spoken."""
     return view.deletions / view.words if isinstance(view, TranscriptView) else None
 
 
-@utility_measure(
-    "wer_insertions", "insertions", unit="rate", limits=(0.0, inf), place=13, references=("morris2004",), better="down"
-)
+@_error_measure("wer_insertions", "insertions", limits=(0.0, inf), place=13, references=("morris2004",))
 def _insertions(view: object) -> float | None:
     """Words that were recognised but not spoken, over the words that were spoken."""
     return view.insertions / view.words if isinstance(view, TranscriptView) else None
@@ -83,15 +82,7 @@ class LengthView:
     total: float
 
 
-@utility_measure(
-    "length_difference",
-    "length difference",
-    unit="rate",
-    limits=(0.0, inf),
-    place=30,
-    references=("tomashenko2024",),
-    better="down",
-)
+@_error_measure("length_difference", "length difference", limits=(0.0, inf), place=30, references=("tomashenko2024",))
 def _length_difference(view: object) -> float | None:
     """Change of the length of utterances, over their original length."""
     return view.difference / view.total if isinstance(view, LengthView) else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import get_args
 
 import numpy as np
@@ -294,17 +295,22 @@ def _interval(view: PairView) -> IntervalRule:
     return "kernel" if view.settings.linkability == "density" else "oracle"
 
 
-@pair_measure(
-    "linkability",
-    "linkability",
+_linkability_measure = partial(
+    pair_measure,
     unit="fraction",
     discloses="up",
+    method=lambda view: str(view.settings.linkability),
+    references=("gomezbarrero2018", "maouche2020"),
+)
+
+
+@_linkability_measure(
+    "linkability",
+    "linkability",
     place=120,
     headline=60,
     interval=_interval,
     null=True,
-    method=lambda view: str(view.settings.linkability),
-    references=("gomezbarrero2018", "maouche2020"),
     meaning_of_attribute="How reliably the class can be recognised; 0 means that both classes look alike.",
 )
 def _linkability(view: PairView) -> float:
@@ -312,16 +318,12 @@ def _linkability(view: PairView) -> float:
     return view.linkability()
 
 
-@pair_measure(
+@_linkability_measure(
     "linkability_nonmated",
     "non-mated linkability",
-    unit="fraction",
-    discloses="up",
     place=122,
     interval=lambda view: None if view.settings.linkability == "histogram" else "tangent",
     atom_costs=lambda counts, settings, _: nonmated_atom_costs(counts, settings),
-    method=lambda view: str(view.settings.linkability),
-    references=("gomezbarrero2018", "maouche2020"),
     meaning_of_attribute="How reliably the other class can be recognised; 0 means that both classes look alike.",
 )
 def _linkability_nonmated(view: PairView) -> float | None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 
 from zeroevidence._typing import FloatArray
@@ -19,6 +22,8 @@ _COUNTED_FROM = 100_000  # scores that are counted in bins
 _BINS = 50  # within a bandwidth
 _AT_ONCE = 1 << 14
 _ADDED = 0.5  # scores above and below a threshold, for invariance bounds
+
+_llr_measure = partial(pair_measure, unit="log10 LR", discloses="none")
 
 
 @takes_scores
@@ -64,9 +69,7 @@ def devpav_of(ranked: RankedScores, blocks: Blocks) -> float:
     return float(area.sum() / (before[-1] - before[0]))
 
 
-@pair_measure(
-    "devpav", "devPAV", unit="log10 LR", discloses="none", place=97, method="pav", references=("vergeer2021",)
-)
+@_llr_measure("devpav", "devPAV", place=97, method="pav", references=("vergeer2021",))
 def _devpav(view: PairView) -> float | None:
     """Mean deviation of LLRs from calibrated ones, as a power of ten; for LLRs only."""
     if not view.settings.llr or not isinstance(view, ScoreView):
@@ -137,15 +140,7 @@ def _log_density(llrs: FloatArray, grid: FloatArray, width: float) -> FloatArray
         return np.log(density / (len(llrs) * width))
 
 
-@pair_measure(
-    "llr_overestimation",
-    "LLR overestimation",
-    unit="log10 LR",
-    discloses="none",
-    place=103,
-    method="Gaussian kernels",
-    references=("lir2025",),
-)
+@_llr_measure("llr_overestimation", "LLR overestimation", place=103, method="Gaussian kernels", references=("lir2025",))
 def _llr_overestimation(view: PairView) -> float | None:
     """Mean distance of LLRs from the ratio of their densities, as a power of ten; for LLRs only."""
     if not view.settings.llr or not isinstance(view, ScoreView):
@@ -237,31 +232,23 @@ def _worst_case_supported(view: PairView) -> float:
     return max(-low, high) / LN10
 
 
-def _elub_bound(view: PairView, which: int) -> float | None:
+def _bound(view: PairView, bounds: Callable[..., tuple[float, float]], which: int) -> float | None:
     """A bound of scores that are LLRs, in powers of ten."""
     if not view.settings.llr or not isinstance(view, ScoreView):
         return None
-    return float(elub(view.ranked.target, view.ranked.nontarget)[which]) / LN10
+    return float(bounds(view.ranked.target, view.ranked.nontarget)[which]) / LN10
 
 
-@pair_measure(
-    "elub_low",
-    "ELUB, lower",
-    unit="log10 LR",
-    limits=(-np.inf, 0.0),
-    discloses="none",
-    place=98,
-    references=("vergeer2016",),
-)
+@_llr_measure("elub_low", "ELUB, lower", limits=(-np.inf, 0.0), place=98, references=("vergeer2016",))
 def _elub_low(view: PairView) -> float | None:
     """The strongest LLR against the same speaker that the data support, as a power of ten; for LLRs only."""
-    return _elub_bound(view, 0)
+    return _bound(view, elub, 0)
 
 
-@pair_measure("elub_high", "ELUB, upper", unit="log10 LR", discloses="none", place=99, references=("vergeer2016",))
+@_llr_measure("elub_high", "ELUB, upper", place=99, references=("vergeer2016",))
 def _elub_high(view: PairView) -> float | None:
     """The strongest LLR for the same speaker that the data support, as a power of ten; for LLRs only."""
-    return _elub_bound(view, 1)
+    return _bound(view, elub, 1)
 
 
 @takes_scores
@@ -296,35 +283,15 @@ def invariance_bounds(target: FloatArray, nontarget: FloatArray) -> tuple[float,
     return min(low, 0.0), max(high, 0.0)
 
 
-def _invariance_bound(view: PairView, which: int) -> float | None:
-    """A bound of scores that are LLRs, in powers of ten."""
-    if not view.settings.llr or not isinstance(view, ScoreView):
-        return None
-    return float(invariance_bounds(view.ranked.target, view.ranked.nontarget)[which]) / LN10
-
-
-@pair_measure(
-    "invariance_low",
-    "invariance bound, lower",
-    unit="log10 LR",
-    limits=(-np.inf, 0.0),
-    discloses="none",
-    place=101,
-    references=("alberink2025",),
+@_llr_measure(
+    "invariance_low", "invariance bound, lower", limits=(-np.inf, 0.0), place=101, references=("alberink2025",)
 )
 def _invariance_low(view: PairView) -> float | None:
     """The strongest LLR against the same speaker that behaves as an LLR in these data, as a power of ten."""
-    return _invariance_bound(view, 0)
+    return _bound(view, invariance_bounds, 0)
 
 
-@pair_measure(
-    "invariance_high",
-    "invariance bound, upper",
-    unit="log10 LR",
-    discloses="none",
-    place=102,
-    references=("alberink2025",),
-)
+@_llr_measure("invariance_high", "invariance bound, upper", place=102, references=("alberink2025",))
 def _invariance_high(view: PairView) -> float | None:
     """The strongest LLR for the same speaker that behaves as an LLR in these data, as a power of ten."""
-    return _invariance_bound(view, 1)
+    return _bound(view, invariance_bounds, 1)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Sequence
+from functools import partial
 from typing import Literal, get_args
 
 import numpy as np
@@ -289,16 +290,26 @@ def tpr_at_fpr_of(counts: Counts, *, levels: Sequence[float] = FPR_LEVELS) -> di
     return rates
 
 
-@pair_measure(
+_eer_measure = partial(
+    pair_measure, unit="rate", discloses="down", atom_costs=lambda counts, _, people: eer_atom_costs(counts, people)
+)
+_cllr_measure = partial(pair_measure, unit="bit", discloses="down", references=("brummer2006",))
+_dcf_measure = partial(
+    pair_measure,
+    unit="relative cost",
+    discloses="down",
+    method=lambda view: f"prior {view.settings.dcf_prior:g}",
+    references=("vanleeuwen2007",),
+)
+
+
+@_eer_measure(
     "eer",
     "EER",
-    unit="rate",
-    discloses="down",
     place=10,
     headline=10,
     strength=70,
     interval="smooth",
-    atom_costs=lambda counts, _, people: eer_atom_costs(counts, people),
     method=lambda view: "interpolated" if view.closed_set is None else "interpolated, all pairs",
     references=("vanleeuwen2007",),
     meaning_of_attribute="Error rate of an attacker who guesses the class of single recordings; 50 % is guessing.",
@@ -308,14 +319,11 @@ def _eer(view: PairView) -> float:
     return eer_of(view.counts)
 
 
-@pair_measure(
+@_eer_measure(
     "eer_closed_set",
     "closed-set EER",
-    unit="rate",
-    discloses="down",
     place=15,
     interval=lambda view: None if view.closed_set is None else "smooth",
-    atom_costs=lambda counts, _, people: eer_atom_costs(counts, people),
     method="interpolated, pairs of the search",
     references=("vanleeuwen2007",),
 )
@@ -325,30 +333,17 @@ def _eer_closed_set(view: PairView) -> float | None:
     return None if view.closed_set is None else eer_of(view.closed_set)
 
 
-@pair_measure(
-    "eer_rocch",
-    "ROCCH-EER",
-    unit="rate",
-    limits=(0.0, 0.5),
-    discloses="down",
-    place=20,
-    interval="oracle",
-    atom_costs=lambda counts, _, people: eer_atom_costs(counts, people),
-    references=("brummer2006",),
-)
+@_eer_measure("eer_rocch", "ROCCH-EER", limits=(0.0, 0.5), place=20, interval="oracle", references=("brummer2006",))
 def _eer_rocch(view: PairView) -> float:
     """Equal error rate of an attacker who chooses thresholds optimally, on the convex hull of the ROC."""
     return eer_of(view.blocks)
 
 
-@pair_measure(
+@_cllr_measure(
     "cllr",
     "Cllr",
-    unit="bit",
-    discloses="down",
     place=30,
     interval="smooth",
-    references=("brummer2006",),
     per_score=ScoreCost(
         lambda scores, _: softplus_blockwise(-scores),
         lambda scores, _: softplus_blockwise(scores),
@@ -361,37 +356,19 @@ def _cllr(view: PairView) -> float | None:
     return None if means is None else sum(means) / (2.0 * LN2)
 
 
-@pair_measure(
-    "cllr_min",
-    "min Cllr",
-    unit="bit",
-    limits=(0.0, 1.0),
-    discloses="down",
-    place=40,
-    headline=20,
-    interval="oracle",
-    estimated=True,
-    method="pav",
-    references=("brummer2006",),
+@_cllr_measure(
+    "cllr_min", "min Cllr", limits=(0.0, 1.0), place=40, headline=20, interval="oracle", estimated=True, method="pav"
 )
 def _cllr_min(view: PairView) -> float:
     """Cost of the scores after optimal calibration; 1 is no information."""
     return cllr_of(view.blocks)
 
 
-def _describe_prior(view: PairView) -> str:
-    return f"prior {view.settings.dcf_prior:g}"
-
-
-@pair_measure(
+@_dcf_measure(
     "dcf_act",
     "act DCF",
-    unit="relative cost",
-    discloses="down",
     place=50,
     interval="smooth",
-    method=_describe_prior,
-    references=("vanleeuwen2007",),
     per_score=ScoreCost(
         lambda scores, settings: (scores <= _threshold(settings)).astype(np.float64),
         lambda scores, settings: (scores > _threshold(settings)).astype(np.float64),
@@ -412,17 +389,13 @@ def _threshold(settings: PairSettings) -> float:
     return bayes_threshold(settings.dcf_prior)
 
 
-@pair_measure(
+@_dcf_measure(
     "dcf_min",
     "min DCF",
-    unit="relative cost",
     limits=(0.0, 1.0),
-    discloses="down",
     place=60,
     interval="oracle",
     atom_costs=lambda counts, settings, _: dcf_atom_costs(counts, settings.dcf_prior),
-    method=_describe_prior,
-    references=("vanleeuwen2007",),
 )
 def _dcf_min(view: PairView) -> float:
     """Cost of decisions at the best threshold; 1 means that the scores do not help."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import inf
 
 import numpy as np
@@ -235,7 +236,10 @@ def _tag_index(strength: FloatArray, scale: Scale) -> FloatArray:
     return np.where(strength == 0.0, 0, index)
 
 
-@pair_measure(
+_zebra_measure = partial(pair_measure, references=("nautsch2020",))
+
+
+@_zebra_measure(
     "d_ece",
     "D_ECE",
     unit="bit",
@@ -249,7 +253,6 @@ def _tag_index(strength: FloatArray, scale: Scale) -> FloatArray:
     null=True,
     tested=True,
     method="pav",
-    references=("nautsch2020",),
     meaning_of_attribute="Expected disclosure: what a recording reveals about the attribute; 0 is perfect privacy.",
 )
 def _d_ece(view: PairView) -> float:
@@ -265,7 +268,7 @@ def _describe_calibration(view: PairView) -> str:
     return "scores as LLRs" if view.settings.calibration is None else "logistic on development pairs"
 
 
-@pair_measure(
+@_zebra_measure(
     "d_ece_actual",
     "actual D_ECE",
     unit="bit",
@@ -274,7 +277,6 @@ def _describe_calibration(view: PairView) -> str:
     place=82,
     interval=lambda view: "smooth" if _few_enough(view) else None,
     method=_describe_calibration,
-    references=("nautsch2020",),
     per_score=ScoreCost(
         lambda scores, settings: evidence_gain(settings.llrs(scores)),
         lambda scores, settings: evidence_gain(-settings.llrs(scores)),
@@ -287,7 +289,7 @@ def _d_ece_actual(view: PairView) -> float | None:
     return None if means is None else sum(means) / LN2
 
 
-@pair_measure(
+@_zebra_measure(
     "d_ece_loss",
     "D_ECE loss",
     unit="bit",
@@ -296,7 +298,6 @@ def _d_ece_actual(view: PairView) -> float | None:
     place=84,
     interval=lambda view: "oracle" if _few_enough(view) else None,
     method=_describe_calibration,
-    references=("nautsch2020",),
 )
 def _d_ece_loss(view: PairView) -> float | None:
     """What poor calibration costs the attacker: expected disclosure after optimal calibration less the actual one."""
@@ -304,7 +305,7 @@ def _d_ece_loss(view: PairView) -> float | None:
     return None if actual is None else d_ece_of(view.blocks) - actual
 
 
-@pair_measure(
+@_zebra_measure(
     "worst_case",
     "worst case",
     unit="log10 LR",
@@ -314,7 +315,6 @@ def _d_ece_loss(view: PairView) -> float | None:
     interval="extreme",
     null=True,
     method="pav, laplace",
-    references=("nautsch2020",),
     meaning_of_attribute="The strongest evidence in any single recording, as a power of ten.",
 )
 def _worst_case(view: PairView) -> float:
@@ -322,7 +322,7 @@ def _worst_case(view: PairView) -> float:
     return worst_case_of(view.laplace)
 
 
-@pair_measure(
+@_zebra_measure(
     "tag",
     "tag",
     unit="category",
@@ -332,7 +332,6 @@ def _worst_case(view: PairView) -> float:
     place=100,
     headline=50,
     method="zebra",
-    references=("nautsch2020",),
     categories=tag_odds(),
 )
 def _tag(view: PairView) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import nan
 
 import numpy as np
@@ -197,18 +198,18 @@ def by_speaker(lid: FloatArray, speakers: StrArray) -> SpeakerRisk:
     return SpeakerRisk(names[order], trials[order], mean[order], highest[order], positive[order], place[index])
 
 
-@search_measure(
+_lid_measure = partial(search_measure, unit="bit", high_note="log2 N", references=("sterns2026",))
+
+
+@_lid_measure(
     "alid",
     "ALID",
-    unit="bit",
     limits=(-np.inf, np.inf),
-    high_note="log2 N",
     place=10,
     headline=16,
     strength=10,
     null=True,
     tested=True,
-    references=("sterns2026",),
     null_note="Below 0 where nothing leaks: the attacker would trust the scores as much as now, and be misled.",
 )
 def _alid(view: SearchView) -> FloatArray:
@@ -228,7 +229,7 @@ def _ndr(view: SearchView) -> FloatArray:
     return 1.0 - view.positive / view.trials
 
 
-@search_measure("lid_pos", "LID+", unit="bit", high_note="log2 N", place=40, references=("sterns2026",))
+@_lid_measure("lid_pos", "LID+", place=40)
 def _lid_pos(view: SearchView) -> FloatArray:
     """Mean disclosure of the utterances that reveal something."""
     return np.where(view.positive > 0, view.lid_positive / np.maximum(view.positive, 1.0), 0.0)
@@ -241,18 +242,7 @@ def _lid_neg(view: SearchView) -> FloatArray:
     return np.where(negative > 0, (view.lid - view.lid_positive) / np.maximum(negative, 1.0), nan)
 
 
-@search_measure(
-    "lid_max",
-    "LID_max",
-    unit="bit",
-    limits=(-np.inf, np.inf),
-    high_note="log2 N",
-    place=60,
-    headline=19,
-    interval="extreme",
-    null=True,
-    references=("sterns2026",),
-)
+@_lid_measure("lid_max", "LID_max", limits=(-np.inf, np.inf), place=60, headline=19, interval="extreme", null=True)
 def _lid_max(view: SearchView) -> FloatArray:
     """Disclosure of the worst utterance: each bit doubles the attacker's chance of naming its speaker."""
     return view.highest

@@ -12,7 +12,7 @@ from zeroevidence._typing import BoolArray, FloatArray, IntArray
 from zeroevidence.calibrate.rows import count_rows, row_blocks, speaker_folds
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.measure.measures import search_measure
-from zeroevidence.measure.search.rank import describe_chance, guessing_rate
+from zeroevidence.measure.search.rank import first_rank_measure
 from zeroevidence.measure.softplus import LN2
 from zeroevidence.measure.views import SearchView
 
@@ -138,16 +138,8 @@ def _log_choose(n: IntArray, k: IntArray) -> FloatArray:
     return np.where(possible, gammaln(safe + 1.0) - gammaln(k + 1.0) - gammaln(safe - k + 1.0), -np.inf)
 
 
-@search_measure(
-    "link_probability",
-    "link probability",
-    unit="rate",
-    place=110,
-    headline=120,
-    null=True,
-    method=describe_chance,
-    chance=guessing_rate,
-    references=("vauquier2025",),
+@first_rank_measure(
+    "link_probability", "link probability", place=110, headline=120, null=True, references=("vauquier2025",)
 )
 def _link_probability(view: SearchView) -> FloatArray:
     """Linkability in the legal sense: the speaker scores strictly above everybody else; by chance once in N."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import ceil, exp, lgamma, log, log1p
 from typing import Literal
 
@@ -109,21 +109,18 @@ def guessing_rate(identities: int) -> float:
     return 1.0 / identities
 
 
-def describe_chance(view: SearchView) -> str:
-    """Describe the rate of right guesses."""
-    return f"chance {guessing_rate(view.identities):.4g}"
-
-
-@search_measure(
-    "top1",
-    "top-1",
+first_rank_measure = partial(
+    search_measure,
     unit="rate",
-    place=70,
-    headline=14,
-    method=describe_chance,
+    method=lambda view: f"chance {guessing_rate(view.identities):.4g}",
     chance=guessing_rate,
-    references=("sterns2026",),
 )
+_rank_measure = partial(
+    search_measure, unit="bit", high_note="log2 N", null=True, method="histogram", references=("backstrom2026",)
+)
+
+
+@first_rank_measure("top1", "top-1", place=70, headline=14, references=("sterns2026",))
 def _top1(view: SearchView) -> FloatArray:
     """Share of utterances whose speaker scores highest in the search; ties count in equal parts."""
     return view.first / view.trials
@@ -137,17 +134,7 @@ def _bits(view: SearchView) -> FloatArray | None:
         return np.where(view.ranks > 0.0, np.log2(view.identities * view.ranks), -np.inf)
 
 
-@search_measure(
-    "mean_rank_disclosure",
-    "mean rank disclosure",
-    unit="bit",
-    high_note="log2 N",
-    place=80,
-    interval="entropy",
-    null=True,
-    method="histogram",
-    references=("backstrom2026",),
-)
+@_rank_measure("mean_rank_disclosure", "mean rank disclosure", place=80, interval="entropy")
 def _mean_rank_disclosure(view: SearchView) -> FloatArray | None:
     """What the rank of the speaker in the sorted list reveals, on average."""
     bits = _bits(view)
@@ -158,32 +145,14 @@ def _mean_rank_disclosure(view: SearchView) -> FloatArray | None:
     return total
 
 
-@search_measure(
-    "max_rank_disclosure",
-    "max rank disclosure",
-    unit="bit",
-    high_note="log2 N",
-    place=90,
-    interval="extreme",
-    null=True,
-    method="histogram",
-    references=("backstrom2026",),
-)
+@_rank_measure("max_rank_disclosure", "max rank disclosure", place=90, interval="extreme")
 def _max_rank_disclosure(view: SearchView) -> FloatArray | None:
     """What the most informative rank in the sorted list reveals."""
     bits = _bits(view)
     return None if bits is None else bits.max(axis=1)
 
 
-@search_measure(
-    "identification_rate",
-    "identification rate",
-    unit="rate",
-    place=100,
-    method=describe_chance,
-    chance=guessing_rate,
-    references=("backstrom2026",),
-)
+@first_rank_measure("identification_rate", "identification rate", place=100, references=("backstrom2026",))
 def _identification_rate(view: SearchView) -> FloatArray:
     """Probability that the speaker has rank 1 in the sorted list."""
     return view.first / view.trials

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -236,48 +237,30 @@ def relative_cost(cost: FloatArray | float, default: float) -> FloatArray:
         return cost / default if default > 0 else np.where(cost > 0, np.inf, 1.0)
 
 
-@tandem_measure(
-    "adcf_min",
-    "min a-DCF",
-    unit="relative cost",
-    limits=(0.0, 1.0),
-    place=60,
-    headline=170,
-    strength=40,
-    method="best threshold",
-    references=("shim2024",),
-)
+# equal error rates, and costs at the best threshold
+eer_measure = partial(tandem_measure, unit="rate", method="interpolated")
+best_measure = partial(tandem_measure, unit="relative cost", limits=(0.0, 1.0), method="best threshold")
+
+
+@best_measure("adcf_min", "min a-DCF", place=60, headline=170, strength=40, references=("shim2024",))
 def _adcf_min(view: TandemView) -> float | None:
     """Cost of a single spoofing-robust verifier at its best threshold; 1 is deciding blindly."""
     return None if view.sasv is None else adcf_min(*view.sasv, view.model).adcf
 
 
-@tandem_measure(
-    "sv_eer", "SV-EER", unit="rate", place=70, headline=200, method="interpolated", references=("jung2022",)
-)
+@eer_measure("sv_eer", "SV-EER", place=70, headline=200, references=("jung2022",))
 def _sv_eer(view: TandemView) -> float | None:
     """Equal error rate of a single spoofing-robust verifier between targets and non-targets."""
     return None if view.sasv is None else eer(view.sasv[0], view.sasv[1])
 
 
-@tandem_measure(
-    "spf_eer", "SPF-EER", unit="rate", place=80, headline=210, method="interpolated", references=("jung2022",)
-)
+@eer_measure("spf_eer", "SPF-EER", place=80, headline=210, references=("jung2022",))
 def _spf_eer(view: TandemView) -> float | None:
     """Equal error rate of a single spoofing-robust verifier between targets and spoofs."""
     return None if view.sasv is None else eer(view.sasv[0], view.sasv[2])
 
 
-@tandem_measure(
-    "cm_eer",
-    "CM EER",
-    unit="rate",
-    place=90,
-    headline=220,
-    strength=60,
-    method="interpolated",
-    references=("wang2024",),
-)
+@eer_measure("cm_eer", "CM EER", place=90, headline=220, strength=60, references=("wang2024",))
 def _cm_eer(view: TandemView) -> float | None:
     """Equal error rate of the countermeasure alone between bona fide and spoofed speech."""
     return None if view.cm is None else cm_eer(*view.cm)
@@ -297,16 +280,7 @@ def _cm_dcf(view: TandemView) -> float | None:
     return None if view.cm is None else cm_dcf(*view.cm, view.model).dcf
 
 
-@tandem_measure(
-    "cm_dcf_min",
-    "min CM DCF",
-    unit="relative cost",
-    limits=(0.0, 1.0),
-    place=120,
-    headline=230,
-    method="best threshold",
-    references=("wang2024",),
-)
+@best_measure("cm_dcf_min", "min CM DCF", place=120, headline=230, references=("wang2024",))
 def _cm_dcf_min(view: TandemView) -> float | None:
     """Cost of the countermeasure's decisions at the best threshold; 1 means that it does not help."""
     return None if view.cm is None else cm_dcf_min(*view.cm, view.model).dcf

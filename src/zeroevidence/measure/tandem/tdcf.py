@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from zeroevidence._typing import FloatArray
 from zeroevidence.errors import InputError
 from zeroevidence.measure.measures import tandem_measure
-from zeroevidence.measure.tandem.cost import CostModel, as_model, cost_weights, relative_cost
+from zeroevidence.measure.tandem.cost import CostModel, as_model, best_measure, cost_weights, eer_measure, relative_cost
 from zeroevidence.measure.tandem.thresholds import (
     Convention,
     TandemView,
@@ -283,11 +283,9 @@ def describe_verifier(view: TandemView) -> str:
     return _describe_threshold(view) if view.model.asv is None else "ASV of the organisers"
 
 
-@tandem_measure(
+@best_measure(
     "tdcf_min",
     "min t-DCF",
-    unit="relative cost",
-    limits=(0.0, 1.0),
     place=10,
     headline=150,
     strength=30,
@@ -302,15 +300,7 @@ def _tdcf_min(view: TandemView) -> float | None:
     return tdcf_min(*view.cm, rates, view.model).tdcf_min
 
 
-@tandem_measure(
-    "tdcf_joint_min",
-    "joint min t-DCF",
-    unit="relative cost",
-    limits=(0.0, 1.0),
-    place=20,
-    method="best threshold",
-    references=("kinnunen2020",),
-)
+@best_measure("tdcf_joint_min", "joint min t-DCF", place=20, references=("kinnunen2020",))
 def _tdcf_joint_min(view: TandemView) -> float | None:
     """Cost of verifier and countermeasure with both thresholds optimised together; 1 is deciding blindly."""
     if view.asv is None or view.cm is None:
@@ -318,9 +308,7 @@ def _tdcf_joint_min(view: TandemView) -> float | None:
     return tdcf_joint_min(*view.asv, *view.cm, view.model).tdcf_min
 
 
-@tandem_measure(
-    "asv_eer", "ASV EER", unit="rate", place=40, headline=180, method="interpolated", references=("kinnunen2020",)
-)
+@eer_measure("asv_eer", "ASV EER", place=40, headline=180, references=("kinnunen2020",))
 def _asv_eer(view: TandemView) -> float | None:
     """Equal error rate of the verifier alone between targets and non-targets."""
     rates = view_rates(view)
