@@ -92,10 +92,7 @@ def plda_vectors(
     c = 0.5 * (np.linalg.slogdet(total_y)[1] - np.linalg.slogdet(given_x)[1])
     of_trial = 0.5 * np.einsum("ij,ij->i", x @ q_x, x) + c
     of_enrol = 0.5 * np.einsum("ij,ij->i", y @ q_y, y)
-    return (
-        np.column_stack((x @ p, np.ones(len(x)), of_trial)),
-        np.column_stack((y, of_enrol, np.ones(len(y)))),
-    )
+    return (np.column_stack((x @ p, np.ones(len(x)), of_trial)), np.column_stack((y, of_enrol, np.ones(len(y)))))
 
 
 # Largest entries of vectors that are not scaled to length one; squares of their scores are finite, and not 0.

@@ -194,12 +194,7 @@ class SearchJob:
 
 
 def prepare_search(
-    trial_vectors: Any,
-    enrol_vectors: Any,
-    mated: Any,
-    calibration: SearchCalibration,
-    options: LinkOptions,
-    run: Run,
+    trial_vectors: Any, enrol_vectors: Any, mated: Any, calibration: SearchCalibration, options: LinkOptions, run: Run
 ) -> SearchJob:
     """Check a search and choose its engine."""
     engine = choose_engine(trial_vectors, enrol_vectors, options)

@@ -14,13 +14,7 @@ from zeroevidence.evaluation import Evaluation
 from zeroevidence.evaluation.results import read_results, to_json
 from zeroevidence.plot.canvas import FORMATS
 from zeroevidence.report.document import document
-from zeroevidence.report.figures import (
-    VerdictPicture,
-    draw_files,
-    figure_processes,
-    figure_titles,
-    verdict_picture,
-)
+from zeroevidence.report.figures import VerdictPicture, draw_files, figure_processes, figure_titles, verdict_picture
 from zeroevidence.report.inputs import ReportInputs, ReportOptions
 from zeroevidence.report.page import hidden
 from zeroevidence.report.verdict import Verdict, verdict

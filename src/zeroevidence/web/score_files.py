@@ -16,16 +16,7 @@ from zeroevidence.evaluation.score_files import ScoreFile, ScorePaths, evaluate_
 from zeroevidence.report.inputs import ReportInputs
 from zeroevidence.run import Run, Step
 from zeroevidence.web.outcome import Findings
-from zeroevidence.web.request import (
-    COMPARING,
-    READING,
-    WORK,
-    JobRequest,
-    Upload,
-    on_the_page,
-    titles,
-    with_names,
-)
+from zeroevidence.web.request import COMPARING, READING, WORK, JobRequest, Upload, on_the_page, titles, with_names
 
 
 def score_problems(request: JobRequest, run: Run) -> list[Problem]:

@@ -85,9 +85,7 @@ class TandemFiles:
         metavar="COLUMN",
     )
     negated: tuple[Side, ...] = setting(
-        (),
-        "Negate these scores, where lower scores support acceptance; may be repeated.",
-        spelling="--negate-side",
+        (), "Negate these scores, where lower scores support acceptance; may be repeated.", spelling="--negate-side"
     )
     reading: ReadingOptions = ReadingOptions()
 

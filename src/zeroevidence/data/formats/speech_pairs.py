@@ -96,10 +96,7 @@ def examine_speech(
 
 
 def examine_pairs(
-    source: str | Path | CorpusRows,
-    anonymised: str | Path,
-    left_out: Collection[str] = (),
-    run: Run = Run(),
+    source: str | Path | CorpusRows, anonymised: str | Path, left_out: Collection[str] = (), run: Run = Run()
 ) -> PairReport:
     """Return where original and anonymised utterances do not match, as problems and notes.
 

@@ -343,13 +343,7 @@ def _check_columns(layout: Layout, rows: Sequence[Sequence[str]], role: Role, na
 
 
 def read_table(
-    file: InputFile,
-    role: Role,
-    asked: str,
-    names: ColumnNames,
-    problems: list[Problem],
-    *,
-    key: Table | None = None,
+    file: InputFile, role: Role, asked: str, names: ColumnNames, problems: list[Problem], *, key: Table | None = None
 ) -> Table | None:
     """Return one file as a table, None where that is impossible.
 

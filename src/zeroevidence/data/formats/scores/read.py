@@ -21,14 +21,7 @@ from zeroevidence.data.formats.scores.detect import (
     read_table,
 )
 from zeroevidence.data.formats.scores.join import build_scores, join, one_class_problem
-from zeroevidence.data.formats.scores.layout import (
-    HEAD,
-    Layout,
-    Lines,
-    Table,
-    sample_lines,
-    with_infinite_problems,
-)
+from zeroevidence.data.formats.scores.layout import HEAD, Layout, Lines, Table, sample_lines, with_infinite_problems
 from zeroevidence.data.formats.scores.matrices import load_arrays, not_finite
 from zeroevidence.data.formats.scores.score_format import (
     AUTO,

@@ -125,12 +125,8 @@ _ASVSPOOF_COLUMNS: dict[str, dict[Role, str]] = {
         "asv_key": "enrol trial codec channel attack key trim phase",
     },
     "adcf": {"asv": "enrol trial score key"},
-    "2021 DF": {
-        "cm_key": "speaker trial codec channel attack key trim phase vocoder task team gender_pair language",
-    },
-    "2021 PA": {
-        "cm_key": "speaker trial asv_room asv_mic dis_to_asv att_room att_mic att_d att_to_spk key trim phase",
-    },
+    "2021 DF": {"cm_key": "speaker trial codec channel attack key trim phase vocoder task team gender_pair language"},
+    "2021 PA": {"cm_key": "speaker trial asv_room asv_mic dis_to_asv att_room att_mic att_d att_to_spk key trim phase"},
     "5 track 1": {"cm_key": "speaker trial gender codec codec_q codec_seed attack_tag attack key tmp"},
     "5 track 2": {"asv_key": "enrol trial gender attack key"},
 }

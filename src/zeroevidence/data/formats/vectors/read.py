@@ -54,9 +54,7 @@ class VectorFormat:
 
 
 VECTOR_FORMATS: Registry[VectorFormat] = Registry(
-    "embedding format",
-    package="zeroevidence.data.formats.vectors",
-    order=lambda format: (format.place, format.name),
+    "embedding format", package="zeroevidence.data.formats.vectors", order=lambda format: (format.place, format.name)
 )
 
 
