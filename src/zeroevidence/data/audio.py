@@ -214,14 +214,23 @@ def inspect_audio(path: str | Path) -> AudioFacts:
     """
     with _open_audio(Path(path)) as file:
         rate, channels = int(file.samplerate), int(file.channels)
-        inspection = _Inspection(channels)
+        samples, clipped = 0, False
+        # of each channel and, last, of their mean
+        low, high, total = np.full(channels + 1, np.inf), np.full(channels + 1, -np.inf), np.zeros(channels + 1)
+        full = np.zeros((0, channels), dtype=bool)
         for piece in _pieces(file, Path(path)):
-            inspection.add(piece)
-    _check_peak(inspection.peak, Path(path))
-    *of_channels, of_mix = inspection.deviations()
+            signals = np.column_stack((piece, piece.mean(axis=1, dtype=np.float32)))
+            low, high = np.minimum(low, signals.min(axis=0)), np.maximum(high, signals.max(axis=0))
+            total += signals.sum(axis=0, dtype=np.float64)
+            samples += len(piece)
+            full = np.concatenate((full[1 - _CLIPPED_RUN :], np.abs(piece) >= _FULL))  # a run may begin in the last one
+            clipped = clipped or bool((full[2:] & full[1:-1] & full[:-2]).any())
+    _check_peak(float(np.maximum(np.abs(low), np.abs(high)).max()), Path(path))
+    mean = total / samples
+    *of_channels, of_mix = np.maximum(high - mean, mean - low).tolist()
     silent = of_mix < SILENCE
     cancelled = silent and max(of_channels) >= SILENCE
-    return AudioFacts(rate, channels, inspection.samples, silent, cancelled, inspection.clipped)
+    return AudioFacts(rate, channels, samples, silent, cancelled, clipped)
 
 
 def read_header(path: str | Path) -> tuple[int, float, str]:
@@ -252,39 +261,6 @@ def _load(path: Path, rate: int, start: int | None, end: int | None) -> LoadedAu
         held = (part.skipped + len(wave)) * SEGMENT_RATE // rate
         raise InputError(_too_short(held, start, end), path=path)
     return LoadedAudio(np.ascontiguousarray(np.clip(wave, -1.0, 1.0)), file_rate, channels, mixer.audible)
-
-
-class _Inspection:
-    """Gathers the facts of a file piece by piece; hours of audio take no more memory than seconds."""
-
-    def __init__(self, channels: int) -> None:
-        self.samples, self.clipped = 0, False
-        # of each channel and, last, of their mean
-        self._low, self._high = np.full(channels + 1, np.inf), np.full(channels + 1, -np.inf)
-        self._sum = np.zeros(channels + 1)
-        self._full = np.zeros((0, channels), dtype=bool)  # the last samples before the next piece
-
-    def add(self, samples: NDArray[np.float32]) -> None:
-        """Take in a piece, samples x channels."""
-        signals = np.column_stack((samples, samples.mean(axis=1, dtype=np.float32)))
-        self._low = np.minimum(self._low, signals.min(axis=0))
-        self._high = np.maximum(self._high, signals.max(axis=0))
-        self._sum += signals.sum(axis=0, dtype=np.float64)
-        self.samples += len(samples)
-        full = np.concatenate((self._full, np.abs(samples) >= _FULL))
-        run = full[2:] & full[1:-1] & full[:-2] if len(full) >= _CLIPPED_RUN else full[:0]
-        self.clipped = self.clipped or bool(run.any())
-        self._full = full[1 - _CLIPPED_RUN :]
-
-    @property
-    def peak(self) -> float:
-        """The largest absolute sample; not a number where any sample is not."""
-        return float(np.maximum(np.abs(self._low), np.abs(self._high)).max())
-
-    def deviations(self) -> list[float]:
-        """The largest distance from the mean, of each channel and, last, of their mean."""
-        mean = self._sum / self.samples
-        return [float(distance) for distance in np.maximum(self._high - mean, mean - self._low)]
 
 
 def _soundfile(path: str | Path) -> Any:
@@ -328,8 +304,12 @@ def _pieces(file: Any, path: Path, first: int = 0, last: int | None = None) -> I
     """Yield samples x channels of a file, from the first sample to the last, exclusive, or to the end of the file."""
     total = int(file.frames)
     wanted = (total if last is None else min(last, total)) - first
-    _go_to(file, first)
-    done = 0
+    done, before = 0, first
+    if first and file.seekable():
+        file.seek(first)
+    else:
+        while before and (read := len(file.read(min(_PIECE, before), dtype="float32"))):
+            before -= read
     while done < wanted and len(piece := file.read(min(_PIECE, wanted - done), dtype="float32", always_2d=True)):
         done += len(piece)
         yield piece
@@ -337,15 +317,6 @@ def _pieces(file: Any, path: Path, first: int = 0, last: int | None = None) -> I
         raise InputError("empty: no samples", path=path)
     if done < wanted and total < _UNKNOWN:
         raise InputError(f"cut off: {done} of {wanted} samples can be decoded", path=path)
-
-
-def _go_to(file: Any, sample: int) -> None:
-    """Go to a sample of a file that was opened, by decoding what lies before where its codec knows no other way."""
-    if sample and file.seekable():
-        file.seek(sample)
-    elif sample:
-        while sample and (read := len(file.read(min(_PIECE, sample), dtype="float32"))):
-            sample -= read
 
 
 def _check_peak(peak: float, path: Path) -> None:

@@ -57,15 +57,11 @@ def find_affix(names: Sequence[PurePath], files: Collection[PurePath]) -> Affix 
         return None
     first, there = names[0], set(files)
     beside = [file.name for file in there if file.parent == first.parent and first.name in file.name]
-    affixes = {affix for name in beside for affix in _affixes(name, first.name)}
+    # what stands around the name, for each place that it may have
+    places = [(name, at) for name in beside for at in range(len(name)) if name.startswith(first.name, at)]
+    affixes = {Affix(name[:at], name[at + len(first.name) :]) for name, at in places}
     fitting = [affix for affix in affixes if all(affix.renamed(name) in there for name in names)]
     return fitting[0] if len(fitting) == 1 else None
-
-
-def _affixes(name: str, part: str) -> list[Affix]:
-    """Return what stands around each occurrence of a part of a name."""
-    starts = [place for place in range(len(name) - len(part) + 1) if name.startswith(part, place)]
-    return [Affix(name[:place], name[place + len(part) :]) for place in starts]
 
 
 ROLES = ("enrol", "trial", "train")
@@ -192,11 +188,8 @@ class Corpus:
         for value, allowed in ((role, ROLES), (split, SPLITS)):
             if value is not None and value not in allowed:
                 raise InputError(f"unknown {value!r}; expected one of {', '.join(allowed)}")
-        return tuple(
-            utterance
-            for utterance in self.utterances
-            if role in (None, utterance.role) and split in (None, utterance.split)
-        )
+        items = (item for item in self.utterances if role in (None, item.role))
+        return tuple(item for item in items if split in (None, item.split))
 
     def only(self, utterances: Iterable[Utterance]) -> Corpus:
         """Return a corpus of these utterances under the same root."""
@@ -313,10 +306,8 @@ class Corpus:
             enrolled, tried = ({item.speaker for item in result.select(role, split)} for role in ("enrol", "trial"))
             if len(enrolled & tried) < 2:
                 once = f"{len(self.single)} of them with one {'session' if apart else 'recording'}"
-                raise InputError(
-                    f"{len(speakers)} speakers, {once}, leave fewer than two with enrolment and trials in {split}; "
-                    "expected more speakers, or roles and splits to be given"
-                )
+                reason = f"{len(speakers)} speakers, {once}, leave fewer than two with enrolment and trials in {split}"
+                raise InputError(f"{reason}; expected more speakers, or roles and splits to be given")
         return result
 
 

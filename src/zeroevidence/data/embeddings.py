@@ -162,12 +162,9 @@ class Embeddings:
 
     def take(self, at: BoolArray | IntArray) -> Embeddings:
         """Return some of the vectors, with their identifiers, speakers and attributes."""
-        return Embeddings(
-            self.vectors[at],
-            self.ids[at],
-            None if self.speakers is None else self.speakers[at],
-            {name: values[at] for name, values in self.attributes.items()},
-        )
+        speakers = None if self.speakers is None else self.speakers[at]
+        attributes = {name: values[at] for name, values in self.attributes.items()}
+        return Embeddings(self.vectors[at], self.ids[at], speakers, attributes)
 
     def profiles(self, *, cosine: bool = False) -> Embeddings:
         """Return one vector per speaker: the mean of the speaker's vectors, scaled to length one first for `cosine`.
@@ -239,7 +236,6 @@ def _text_array(name: str, values: Any, count: int) -> StrArray:
 def require_speakers(embeddings: Embeddings, name: str = "embeddings") -> StrArray:
     """Return the speakers; unknown ones are an error, which calls the embeddings `name`."""
     if embeddings.speakers is None:
-        raise InputError(
-            f"{name}: speakers are not known; expected them, so that nobody is in two groups: {NAMING_SPEAKERS}"
-        )
+        expected = f"them, so that nobody is in two groups: {NAMING_SPEAKERS}"
+        raise InputError(f"{name}: speakers are not known; expected {expected}")
     return embeddings.speakers

@@ -204,12 +204,10 @@ ZEROEVIDENCE_UNPACK_LIMIT=9G raises it
     """
     most = unpack_limit() if limit is None else limit
     if size > most:
-        raise InputError(
-            f"unpacks to {'at least ' if so_far else ''}{size / (1 << 30):.1f} GiB, "
-            f"and the limit is {most / (1 << 30):.1f} GiB; "
-            f"{LIMIT_VARIABLE}={-(-size // (1 << 30))}G raises it",
-            path=path,
+        sizes = (
+            f"{'at least ' if so_far else ''}{size / (1 << 30):.1f} GiB, and the limit is {most / (1 << 30):.1f} GiB"
         )
+        raise InputError(f"unpacks to {sizes}; {LIMIT_VARIABLE}={-(-size // (1 << 30))}G raises it", path=path)
 
 
 def check_archive(stream: BinaryIO, path: str | Path) -> None:

@@ -56,11 +56,11 @@ def draw_folds(corpus: Corpus, folds: int, seed: int = 0) -> tuple[Corpus, ...]:
     names = sorted(speakers, key=lambda name: (sex_of(speakers[name]), random_key(f"{seed}:{name}"), name))
     largest = -(-len(names) // max(folds, 1))
     if folds < 2 or len(names) < 2 * folds or len(names) - largest < _LEAST_OTHERS:
-        twice = "sessions" if corpus.by_session else "recordings"
-        raise UsageError(
-            f"{folds} folds of {len(names)} people with two {twice} each; expected at least two folds of two people or "
-            f"more, and in each at least {_LEAST_OTHERS} other people to learn from and to calibrate on"
+        reason = (
+            f"{folds} folds of {len(names)} people with two {'sessions' if corpus.by_session else 'recordings'} each"
         )
+        others = f"at least {_LEAST_OTHERS} other people to learn from and to calibrate on"
+        raise UsageError(f"{reason}; expected at least two folds of two people or more, and in each {others}")
     return tuple(_fold(corpus, names, number, folds, seed) for number in range(folds))
 
 

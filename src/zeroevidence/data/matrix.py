@@ -49,33 +49,23 @@ class ScoreMatrix:
         rows, columns = self.scores.shape
         mated = np.asarray(self.mated)
         if mated.shape != (rows,) or not np.issubdtype(mated.dtype, np.integer):
-            raise InputError(
-                f"mated: expected {rows} whole numbers, one column per trial, got {mated.dtype} {mated.shape}"
-            )
+            content = f"{mated.dtype} {mated.shape}"
+            raise InputError(f"mated: expected {rows} whole numbers, one column per trial, got {content}")
         outside = np.flatnonzero((mated < -1) | (mated >= columns))
         if len(outside):
-            row = int(outside[0])
-            raise InputError(
-                f"mated: trial {row} names column {mated[row]}; expected 0 to {columns - 1}, or -1 for not enrolled"
-            )
+            wrong = f"trial {outside[0]} names column {mated[outside[0]]}"
+            raise InputError(f"mated: {wrong}; expected 0 to {columns - 1}, or -1 for not enrolled")
         object.__setattr__(self, "mated", read_only(mated.astype(np.int64)))
-        for name, length in (
-            ("trials", rows),
-            ("trial_speakers", rows),
-            ("enrolments", columns),
-            ("enrolment_speakers", columns),
-        ):
-            ids = getattr(self, name)
-            if ids is None:
+        for name in ("trials", "trial_speakers", "enrolments", "enrolment_speakers"):
+            if getattr(self, name) is None:
                 continue
-            ids = np.asarray(ids, dtype=np.str_)
+            ids, length = np.asarray(getattr(self, name), dtype=np.str_), rows if name.startswith("trial") else columns
             if ids.shape != (length,):
                 raise InputError(f"{name}: expected {length} identifiers, got shape {ids.shape}")
-            if name in ("trials", "enrolments") and len(np.unique(ids)) != length:
-                values, counts = np.unique(ids, return_counts=True)
-                raise InputError(
-                    f"{name}: {str(values[counts > 1][0])!r} occurs {counts[counts > 1][0]} times; expected once"
-                )
+            values, counts = np.unique(ids if name in ("trials", "enrolments") else ids[:0], return_counts=True)
+            if (counts > 1).any():
+                at = int((counts > 1).argmax())
+                raise InputError(f"{name}: {str(values[at])!r} occurs {counts[at]} times; expected once")
             object.__setattr__(self, name, read_only(ids))
 
     def __repr__(self) -> str:
@@ -85,18 +75,12 @@ class ScoreMatrix:
         """Return the same scores as two classes: the mated entry of each row, and all others."""
         mask = np.zeros(self.scores.shape, dtype=bool)
         enrolled = np.flatnonzero(self.mated >= 0)
-        mask[enrolled, self.mated[enrolled]] = True
+        mated = self.mated[enrolled]
+        mask[enrolled, mated] = True
         other_trial, other_enrolment = np.nonzero(~mask)
-        return Scores(
-            target=self.scores[enrolled, self.mated[enrolled]],
-            nontarget=self.scores[~mask],
-            target_pairs=Pairs(self.mated[enrolled], enrolled),
-            nontarget_pairs=Pairs(other_enrolment, other_trial),
-            enrolments=self.enrolment_names,
-            trials=self.trial_names,
-            enrolment_speakers=self.enrolment_speakers,
-            trial_speakers=self.trial_speakers,
-        )
+        pairs = Pairs(mated, enrolled), Pairs(other_enrolment, other_trial)
+        names = self.enrolment_names, self.trial_names, self.enrolment_speakers, self.trial_speakers
+        return Scores(self.scores[enrolled, mated], self.scores[~mask], *pairs, *names)
 
     @property
     def trial_names(self) -> StrArray:
@@ -111,8 +95,7 @@ class ScoreMatrix:
     @property
     def mated_names(self) -> StrArray:
         """For each trial the speaker (or else the identifier) of its mated column, "" where not enrolled."""
-        names = self.enrolment_names if self.enrolment_speakers is None else self.enrolment_speakers
-        return np.where(self.mated >= 0, names[self.mated], "")
+        return np.where(self.mated >= 0, column_speakers(self)[self.mated], "")
 
     @property
     def speakers(self) -> StrArray | None:
@@ -146,8 +129,12 @@ def closed_set_search(scores: Scores | ScoreMatrix) -> tuple[ScoreMatrix | None,
     """
     left_out: dict[str, int] = {}
     if isinstance(scores, ScoreMatrix):
-        _check_enrolled_once(scores)
         matrix = scores
+        people = np.array([""]) if matrix.enrolment_speakers is None else matrix.enrolment_speakers
+        names, counts = np.unique(people, return_counts=True)
+        twice = names[(counts > 1) & (names != "")]
+        if len(twice):
+            raise InputError(f"speaker {str(twice[0])!r} is enrolled more than once; expected one column per person")
     else:
         built = complete_rows(scores)
         if built is None:
@@ -163,15 +150,6 @@ def closed_set_search(scores: Scores | ScoreMatrix) -> tuple[ScoreMatrix | None,
     return matrix.take(enrolled), left_out
 
 
-def _check_enrolled_once(matrix: ScoreMatrix) -> None:
-    if matrix.enrolment_speakers is None:
-        return
-    names, counts = np.unique(matrix.enrolment_speakers, return_counts=True)
-    twice = names[(counts > 1) & (names != "")]
-    if len(twice):
-        raise InputError(f"speaker {str(twice[0])!r} is enrolled more than once; expected one column per person")
-
-
 def complete_rows(scores: Scores) -> tuple[ScoreMatrix, int] | None:
     """Return scores as trials against enrolments, complete rows only, and the number of incomplete ones."""
     if scores.target_pairs is None or scores.nontarget_pairs is None:
@@ -181,8 +159,7 @@ def complete_rows(scores: Scores) -> tuple[ScoreMatrix, int] | None:
     shape = len(scores.trials), len(scores.enrolments)
     if shape[1] < 2 or 2 * len(scores) < shape[0] * shape[1]:
         return None
-    targets_per_trial = np.bincount(scores.target_pairs.trial, minlength=shape[0])
-    if targets_per_trial.max() > 1:
+    if np.bincount(scores.target_pairs.trial).max() > 1:
         return None
     table = np.full(shape, np.nan)
     mated = np.full(shape[0], -1)
@@ -192,14 +169,8 @@ def complete_rows(scores: Scores) -> tuple[ScoreMatrix, int] | None:
     complete = np.flatnonzero(~np.isnan(table).any(axis=1))
     if len(complete) == 0:
         return None
-    matrix = ScoreMatrix(
-        table[complete],
-        mated[complete],
-        trials=scores.trials[complete],
-        enrolments=scores.enrolments,
-        trial_speakers=None if scores.trial_speakers is None else scores.trial_speakers[complete],
-        enrolment_speakers=scores.enrolment_speakers,
-    )
+    speakers = None if scores.trial_speakers is None else scores.trial_speakers[complete], scores.enrolment_speakers
+    matrix = ScoreMatrix(table[complete], mated[complete], scores.trials[complete], scores.enrolments, *speakers)
     return matrix, shape[0] - len(complete)
 
 
@@ -296,36 +267,31 @@ class FoldedScores:
 
     def enrolled_trials(self) -> tuple[FoldedScores, int]:
         """Return the trials of enrolled speakers, and how many others there were."""
-        sides = [[closed_set_search(part)[0] for part in side] for side in (self.parts, self.dev)]
-        parts, dev = (tuple(part for part in side if part is not None) for side in sides)
+        sides = (map(closed_set_search, side) for side in (self.parts, self.dev))
+        parts, dev = (tuple(part for part, _ in side if part is not None) for side in sides)
         if len(parts) < len(self.parts) or len(dev) < len(self.dev):
             raise InputError("a fold has no trial of an enrolled person")
-        trials = [sum(len(part.mated) for part in side) for side in (self.parts, parts)]
-        return FoldedScores(parts, dev), trials[0] - trials[1]
+        return FoldedScores(parts, dev), len(self.trials) - sum(len(part.mated) for part in parts)
 
     def to_scores(self) -> Scores:
         """Return all comparisons of all folds as two classes."""
         folds = [part.to_scores() for part in self.parts]
-        return Scores(
-            np.concatenate([fold.target for fold in folds]),
-            np.concatenate([fold.nontarget for fold in folds]),
-            self._pairs([fold.target_pairs for fold in folds]),
-            self._pairs([fold.nontarget_pairs for fold in folds]),
-            enrolments=np.concatenate([part.enrolment_names for part in self.parts]),
-            trials=self.trials,
-            enrolment_speakers=self.people,
-            trial_speakers=np.concatenate([fold.trial_speakers for fold in folds if fold.trial_speakers is not None]),
+        target, nontarget = (
+            np.concatenate([getattr(fold, name) for fold in folds]) for name in ("target", "nontarget")
         )
+        pairs = self._pairs(folds, "target_pairs"), self._pairs(folds, "nontarget_pairs")
+        enrolments = np.concatenate([part.enrolment_names for part in self.parts])
+        speakers = np.concatenate([fold.trial_speakers for fold in folds if fold.trial_speakers is not None])
+        return Scores(target, nontarget, *pairs, enrolments, self.trials, self.people, speakers)
 
-    def _pairs(self, pairs: Sequence[Pairs | None]) -> Pairs:
-        """Return the comparisons with positions counted through all folds."""
+    def _pairs(self, scores: Sequence[Scores], side: str) -> Pairs:
+        """Return the comparisons of one class with positions counted through all folds."""
+        folds = [getattr(fold, side) for fold in scores]
         columns = np.cumsum([0, *self.sizes])
         rows = np.cumsum([0, *(len(part.mated) for part in self.parts)])
-        folds = [fold for fold in pairs if fold is not None]
-        return Pairs(
-            np.concatenate([fold.enrolment + first for fold, first in zip(folds, columns[:-1], strict=True)]),
-            np.concatenate([fold.trial + first for fold, first in zip(folds, rows[:-1], strict=True)]),
-        )
+        enrolments = [fold.enrolment + first for fold, first in zip(folds, columns[:-1], strict=True)]
+        trials = [fold.trial + first for fold, first in zip(folds, rows[:-1], strict=True)]
+        return Pairs(np.concatenate(enrolments), np.concatenate(trials))
 
 
 def column_speakers(part: ScoreMatrix) -> StrArray:

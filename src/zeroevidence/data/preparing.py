@@ -45,11 +45,8 @@ def _quantile(values: FloatArray, share: float) -> float:
 def check_direction(data: Scores | ScoreMatrix, path: str | Path) -> None:
     """Refuse a file of distances."""
     if are_distances(data):
-        raise InputError(
-            "targets score lower than nontargets, as distances do; expected higher scores for targets, or --negate to "
-            "turn the scores round",
-            path=path,
-        )
+        expected = "higher scores for targets, or --negate to turn the scores round"
+        raise InputError(f"targets score lower than nontargets, as distances do; expected {expected}", path=path)
 
 
 _BITS = 63  # of a number that is not negative
@@ -113,16 +110,9 @@ def _scores(scores: Scores) -> Scores:
     ranks = _inverse(enrolments), _inverse(trials)
     target, target_pairs = _in_pair_order(scores.target, scores.target_pairs, *ranks)
     nontarget, nontarget_pairs = _in_pair_order(scores.nontarget, scores.nontarget_pairs, *ranks)
-    return Scores(
-        target,
-        nontarget,
-        target_pairs,
-        nontarget_pairs,
-        enrolments=_taken(scores.enrolments, enrolments),
-        trials=_taken(scores.trials, trials),
-        enrolment_speakers=_taken(scores.enrolment_speakers, enrolments),
-        trial_speakers=_taken(scores.trial_speakers, trials),
-    )
+    names = _taken(scores.enrolments, enrolments), _taken(scores.trials, trials)
+    speakers = _taken(scores.enrolment_speakers, enrolments), _taken(scores.trial_speakers, trials)
+    return Scores(target, nontarget, target_pairs, nontarget_pairs, *names, *speakers)
 
 
 def _inverse(order: IntArray | None) -> IntArray | None:
@@ -244,14 +234,13 @@ def leave_out_same_session(scores: Scores | ScoreMatrix | LoadedScores, sessions
     numbers = [int(np.count_nonzero(side)) for side in same]
     for side, number, kind in zip(same, numbers, ("target", "non-target"), strict=True):
         if number == len(side):
-            raise InputError(
-                f"all {number} {kind} pairs are of one session each, so the room cannot be told from the voice; "
-                "expected enrolments and trials of different sessions"
-            )
+            reason = f"all {number} {kind} pairs are of one session each, so the room cannot be told from the voice"
+            raise InputError(f"{reason}; expected enrolments and trials of different sessions")
     if not any(numbers):
         return replace(loaded, same_session=SameSession(0, 0))
     kept = _without(pairs, *same)
-    lost = _complete_trials(data) & set(_names(kept.trials).tolist()) - _complete_trials(kept)
+    assert kept.trials is not None
+    lost = _complete_trials(data) & set(kept.trials.tolist()) - _complete_trials(kept)
     return replace(loaded, data=kept, same_session=SameSession(numbers[0], numbers[1], len(lost)))
 
 
@@ -286,16 +275,12 @@ def _without(scores: Scores, target: BoolArray, nontarget: BoolArray) -> Scores:
     enrolments, new_enrolments = np.unique(np.concatenate([pairs.enrolment for pairs in kept]), return_inverse=True)
     trials, new_trials = np.unique(np.concatenate([pairs.trial for pairs in kept]), return_inverse=True)
     n_target = len(kept[0])
-    return Scores(
-        scores.target[~target],
-        scores.nontarget[~nontarget],
-        Pairs(new_enrolments[:n_target], new_trials[:n_target]),
-        Pairs(new_enrolments[n_target:], new_trials[n_target:]),
-        enrolments=_names(scores.enrolments)[enrolments],
-        trials=_names(scores.trials)[trials],
-        enrolment_speakers=None if scores.enrolment_speakers is None else scores.enrolment_speakers[enrolments],
-        trial_speakers=None if scores.trial_speakers is None else scores.trial_speakers[trials],
-    )
+    target_pairs = Pairs(new_enrolments[:n_target], new_trials[:n_target])
+    nontarget_pairs = Pairs(new_enrolments[n_target:], new_trials[n_target:])
+    names = _taken(scores.enrolments, enrolments), _taken(scores.trials, trials)
+    speakers = _taken(scores.enrolment_speakers, enrolments), _taken(scores.trial_speakers, trials)
+    kept_scores = scores.target[~target], scores.nontarget[~nontarget]
+    return Scores(*kept_scores, target_pairs, nontarget_pairs, *names, *speakers)
 
 
 def _complete_trials(data: Scores | ScoreMatrix) -> set[str]:
@@ -304,8 +289,3 @@ def _complete_trials(data: Scores | ScoreMatrix) -> set[str]:
         return set(data.trial_names.tolist())
     rows = complete_rows(data)
     return set() if rows is None else set(rows[0].trial_names.tolist())
-
-
-def _names(names: StrArray | None) -> StrArray:
-    assert names is not None
-    return names

@@ -135,28 +135,19 @@ class Scores:
             ids = getattr(self, name)
             if ids is not None:
                 object.__setattr__(self, name, read_only(np.asarray(ids, dtype=np.str_)))
-        self._check_pairs()
-
-    def _check_pairs(self) -> None:
         if self.enrolments is None or self.trials is None:
             return
-        for ids, speakers, name in (
-            (self.enrolments, self.enrolment_speakers, "enrolment_speakers"),
-            (self.trials, self.trial_speakers, "trial_speakers"),
-        ):
+        for side, ids in (("enrolment_speakers", self.enrolments), ("trial_speakers", self.trials)):
+            speakers = getattr(self, side)
             if speakers is not None and len(speakers) != len(ids):
-                raise InputError(f"{name}: expected {len(ids)} names, one per identifier, got {len(speakers)}")
-        for pairs, scores, name in (
-            (self.target_pairs, self.target, "target_pairs"),
-            (self.nontarget_pairs, self.nontarget, "nontarget_pairs"),
-        ):
-            if pairs is None:
-                continue
-            if len(pairs) != len(scores) or len(pairs.trial) != len(scores):
-                raise InputError(f"{name}: expected {len(scores)} pairs, one per score, got {len(pairs)}")
+                raise InputError(f"{side}: expected {len(ids)} names, one per identifier, got {len(speakers)}")
+        for name in ("target", "nontarget"):
+            count, pairs = len(getattr(self, name)), getattr(self, f"{name}_pairs")
+            if len(pairs) != count or len(pairs.trial) != count:
+                raise InputError(f"{name}_pairs: expected {count} pairs, one per score, got {len(pairs)}")
             for codes, ids in ((pairs.enrolment, self.enrolments), (pairs.trial, self.trials)):
                 if codes.min() < 0 or codes.max() >= len(ids):
-                    raise InputError(f"{name}: expected positions from 0 to {len(ids) - 1}")
+                    raise InputError(f"{name}_pairs: expected positions from 0 to {len(ids) - 1}")
 
     @classmethod
     def from_labels(cls, scores: ArrayLike, labels: ArrayLike, **pairs: Any) -> Scores:
@@ -321,8 +312,7 @@ class TandemScores:
 
     def classes(self) -> dict[str, TrialScores]:
         """Return the scores that are there, by name."""
-        scores = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {name: trials for name, trials in scores.items() if trials is not None}
+        return {field.name: trials for field in fields(self) if (trials := getattr(self, field.name)) is not None}
 
     @property
     def speakers(self) -> StrArray | None:

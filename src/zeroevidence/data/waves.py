@@ -8,7 +8,7 @@ import re
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
-from math import gcd
+from math import gcd, prod
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -63,9 +63,7 @@ def sample_bytes(stream: BinaryIO) -> SampleBytes | None:
         fields = {name: int(value) for name, value in _NIST_FIELD.findall(start)}
         header = start[8:16].strip()
         if len(fields) == 3 and header.isdigit():
-            chunk = _Chunk(
-                b"", int(header), fields[b"sample_count"] * fields[b"channel_count"] * fields[b"sample_n_bytes"]
-            )
+            chunk = _Chunk(b"", int(header), prod(fields.values()))
     if chunk is None:
         return None
     return SampleBytes(chunk.size, max(0, stream.seek(0, os.SEEK_END) - chunk.body))
@@ -204,10 +202,8 @@ class Mixer:
         end = None if self._part.end is None else max(0, self._part.end - before)
         inside = samples[max(0, self._part.start - before) : end]
         if len(inside):
-            self._low, self._high = (
-                np.minimum(self._low, inside.min(axis=0)),
-                np.maximum(self._high, inside.max(axis=0)),
-            )
+            self._low = np.minimum(self._low, inside.min(axis=0))
+            self._high = np.maximum(self._high, inside.max(axis=0))
         self._waves.append(wave if self._resampler is None else self._resampler.resample_chunk(wave))
 
     def wave(self) -> Wave:

@@ -9,7 +9,6 @@ from typing import get_args
 
 import polars as pl
 
-from zeroevidence._typing import StrArray
 from zeroevidence.data.formats.asvspoof_sides import (
     CONDITION,
     JoinedSide,
@@ -36,17 +35,13 @@ _UNUSABLE = ("trial", "key", "score", "enrol")
 def divide(sides: Mapping[Side, JoinedSide]) -> dict[str, dict[Side, pl.DataFrame]]:
     """Return the trials of each side by the values of the column; a side without the column is whole in all parts."""
     main = sides.get("cm") or sides["sasv"]
-    shared = _is_shared(main.frame)
-    frame = main.frame if shared else main.frame.filter(_is_spoof())
+    spoofs, others = (main.frame.filter(kind) for kind in (_is_spoof(), ~_is_spoof()))
+    shared = not set(spoofs[CONDITION]).isdisjoint(others[CONDITION])
+    frame = main.frame if shared else spoofs
     return {
         value: {side: _part(joined.frame, value, shared) for side, joined in sides.items()}
         for value in sorted(frame[CONDITION].unique())
     }
-
-
-def _is_shared(frame: pl.DataFrame) -> bool:
-    """Return whether spoofs and other trials have a value in common."""
-    return not set(frame.filter(_is_spoof())[CONDITION]).isdisjoint(frame.filter(~_is_spoof())[CONDITION])
 
 
 def _is_spoof() -> pl.Expr:
@@ -274,22 +269,11 @@ class _Reading:
 
 def _scores(frames: Mapping[Side, pl.DataFrame]) -> TandemScores:
     """Return the scores of each kind of trial."""
-    return TandemScores(
-        **{
-            f"{side}_{kind}": _trial_scores(frame.filter(pl.col("key") == kind), kind)
-            for side, frame in frames.items()
-            for kind in KINDS[side]
-        }
-    )
-
-
-def _trial_scores(frame: pl.DataFrame, kind: str) -> TrialScores:
-    def values(column: str) -> StrArray | None:
-        return None if (frame[column] == "").all() else frame[column].to_numpy().astype(str)
-
-    return TrialScores(
-        frame["score"].to_numpy(),
-        speakers=values("speaker"),
-        utterances=values("trial"),
-        attacks=values("attack") if kind == "spoof" else None,
-    )
+    scores: dict[str, TrialScores] = {}
+    for side, frame in frames.items():
+        for kind in KINDS[side]:
+            trials = frame.filter(pl.col("key") == kind)
+            columns = (trials[column] for column in ("speaker", "trial", "attack")[: 3 if kind == "spoof" else 2])
+            values = (None if (column == "").all() else column.to_numpy().astype(str) for column in columns)
+            scores[f"{side}_{kind}"] = TrialScores(trials["score"].to_numpy(), *values)
+    return TandemScores(**scores)

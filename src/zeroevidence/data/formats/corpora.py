@@ -211,14 +211,8 @@ def _not_enrolled(corpus: CorpusRows) -> list[Problem]:
         who = row.utterance.speaker, row.utterance.split
         if row.utterance.role == "trial" and who not in enrolled:
             missing[who].append(row)
-    return [
-        Problem(
-            rows[0].name,
-            rows[0].line,
-            f"{len(rows)} trial{'s' * (len(rows) > 1)} of speaker {name!r} without enrolment",
-        )
-        for (name, _), rows in missing.items()
-    ]
+    reasons = {who: f"{len(rows)} trial{'s' * (len(rows) > 1)} of speaker {who[0]!r}" for who, rows in missing.items()}
+    return [Problem(missing[who][0].name, missing[who][0].line, f"{reasons[who]} without enrolment") for who in missing]
 
 
 def _single_recordings(corpus: CorpusRows) -> list[Problem]:
@@ -226,13 +220,9 @@ def _single_recordings(corpus: CorpusRows) -> list[Problem]:
     for row in corpus.rows:
         if row.utterance.role is None:
             files[row.utterance.speaker].setdefault(row.utterance.path, row)
-    reason = "cannot be both enrolled and tried; is used for training alone"
-    return [
-        Problem(row.name, row.line, f"speaker {name!r} has one utterance ({row.utterance.id!r}): {reason}")
-        for name, rows in files.items()
-        if len(rows) == 1
-        for row in rows.values()
-    ]
+    once = [(name, row) for name, rows in files.items() if len(rows) == 1 for row in rows.values()]
+    has = "has one utterance ({!r}): cannot be both enrolled and tried; is used for training alone"
+    return [Problem(row.name, row.line, f"speaker {name!r} {has.format(row.utterance.id)}") for name, row in once]
 
 
 def _single_sessions(corpus: CorpusRows) -> list[Problem]:
@@ -245,11 +235,9 @@ def _single_sessions(corpus: CorpusRows) -> list[Problem]:
     if once and len(once) == len(sessions):
         reason = "nobody was recorded in two sessions, so an audit cannot tell the room from the voice"
         return [Problem(once[0][1].name, None, reason)]
-    reason = "cannot be enrolled and tried in different ones; is used for training alone"
-    return [
-        Problem(row.name, row.line, f"speaker {name!r} has one session ({session_of(row.utterance)!r}): {reason}")
-        for name, row in once
-    ]
+    has = "has one session ({!r}): cannot be enrolled and tried in different ones; is used for training alone"
+    reasons = [f"speaker {name!r} {has.format(session_of(row.utterance))}" for name, row in once]
+    return [Problem(row.name, row.line, reason) for (_, row), reason in zip(once, reasons, strict=True)]
 
 
 def _check_file(path: Path, rows: Sequence[UtteranceRow]) -> CorpusReport:

@@ -117,9 +117,9 @@ def examine_pairs(
     if of_other_length > _ONE_BY_ONE:
         checks = [replace(check, notes=()) if check.other_length else check for check in checks]
         reason = (
-            f"{of_other_length} of {len(pairs)} recordings are longer or shorter than the originals by more than a "
-            "half; that is so where speech is made anew, and where files do not belong together"
+            f"{of_other_length} of {len(pairs)} recordings are longer or shorter than the originals by more than a half"
         )
+        reason += "; that is so where speech is made anew, and where files do not belong together"
         notes = [Problem(str(anonymised), None, reason), *notes]
     affix = corpus.affix(anonymised) if pairs else None
     if affix is not None:
@@ -127,11 +127,8 @@ def examine_pairs(
         notes = [Problem(str(anonymised), None, reason), *notes]
     used = {other.path.resolve() for _, other in pairs}
     files = [file for file in sorted(Path(anonymised).rglob("*")) if file.suffix.lower() in SUFFIXES]
-    notes += [
-        Problem(str(file), None, "belongs to no original utterance; it is left out")
-        for file in files
-        if file.resolve() not in used
-    ]
+    left = [file for file in files if file.resolve() not in used]
+    notes += [Problem(str(file), None, "belongs to no original utterance; it is left out") for file in left]
     return PairReport(
         (*problems, *(problem for check in checks for problem in check.problems)),
         (*(note for check in checks for note in check.notes), *notes),
@@ -168,9 +165,8 @@ def _check_pair(original: Utterance, anonymised: Utterance) -> _PairCheck:
     digest = hashlib.sha256(second.tobytes()).hexdigest()
     correlation = _largest_correlation(first, second)
     if correlation >= _COPIED:
-        return _PairCheck(
-            place(f"is {name} (the waveforms correlate by {correlation:.4f}); expected anonymised speech")
-        )
+        reason = f"is {name} (the waveforms correlate by {correlation:.4f}); expected anonymised speech"
+        return _PairCheck(place(reason))
     if correlation >= _KEPT:
         reason = f"has nearly the waveform of {name} (correlation {correlation:.3f}): encoded again, or hardly changed"
         return _PairCheck((), place(reason), kept_waveform=True, digest=digest)
@@ -200,15 +196,11 @@ def _same_audio(digests: list[tuple[Utterance, str]]) -> tuple[int, list[Problem
         if digest:
             groups[digest].append(utterance)
     shared = [group for group in groups.values() if len({utterance.speaker for utterance in group}) > 1]
-    notes = [
-        Problem(
-            str(group[0].path),
-            None,
-            f"the same audio stands for {len(group)} utterances of {len({item.speaker for item in group})} speakers, "
-            f"among them {group[1].id!r}",
-        )
-        for group in shared
-    ]
+    notes = []
+    for group in shared:
+        number = f"{len(group)} utterances of {len({item.speaker for item in group})} speakers"
+        reason = f"the same audio stands for {number}, among them {group[1].id!r}"
+        notes.append(Problem(str(group[0].path), None, reason))
     return sum(map(len, shared)), notes
 
 
@@ -292,11 +284,8 @@ def _original_sets(data: Path, suffix: str, problems: list[Problem]) -> list[_Se
         corpus = CorpusRows(folder)
         read_kaldi(folder, corpus)
         ids = {row.utterance.id for row in corpus.rows}
-        copied = any(
-            folder.name.startswith(f"{other.name}_") and ids == {row.utterance.id for row in other.rows}
-            for other in sets
-        )
-        if not copied:
+        copied = [other for other in sets if folder.name.startswith(f"{other.name}_")]
+        if all(ids != {row.utterance.id for row in other.rows} for other in copied):
             sets.append(_Set(folder, corpus.rows))
             problems += corpus.problems
     return sets
@@ -329,12 +318,8 @@ def _overlap(sets: Sequence[_Set]) -> list[Problem]:
     rows = [(row.utterance, speech) for speech in sets for row in speech.rows]
     trained = {utterance.speaker: speech.name for utterance, speech in rows if utterance.role == "train"}
     evaluated = {utterance.speaker: speech for utterance, speech in rows if utterance.role in ("enrol", "trial")}
-    return [
-        Problem(
-            str(evaluated[name].folder), None, f"speaker {name!r} is in {trained[name]}, too; expected other people"
-        )
-        for name in sorted(trained.keys() & evaluated.keys())
-    ]
+    both = {name: f"speaker {name!r} is in {trained[name]}, too" for name in sorted(trained.keys() & evaluated.keys())}
+    return [Problem(str(evaluated[name].folder), None, f"{both[name]}; expected other people") for name in both]
 
 
 def _pairs(original: _Set, folder: Path, problems: list[Problem]) -> list[tuple[UtteranceRow, Path]]:
@@ -343,7 +328,13 @@ def _pairs(original: _Set, folder: Path, problems: list[Problem]) -> list[tuple[
     if reason:
         problems.append(Problem(str(folder), None, f"{reason}; expected the anonymised speech of {original.name}"))
         return []
-    files = _anonymised_files(folder, problems)
+    if (folder / "wav.scp").is_file():
+        corpus = CorpusRows(folder)
+        files = {name: path for name, (_, path) in scp_files(folder, corpus).items()}
+        problems += corpus.problems
+    else:
+        home = folder / "wav" if (folder / "wav").is_dir() else folder
+        files = {file.stem: file for file in sorted(home.rglob("*")) if file.suffix.lower() in SUFFIXES}
     pairs = []
     for row in original.rows:
         path = files.pop(row.utterance.id, None)
@@ -352,22 +343,9 @@ def _pairs(original: _Set, folder: Path, problems: list[Problem]) -> list[tuple[
             problems.append(Problem(row.name, row.line, reason))
         else:
             pairs.append((row, path))
-    problems += [
-        Problem(str(folder), None, f"{name!r} is not in {original.name}; expected the same utterances")
-        for name in sorted(files)
-    ]
+    reason = f"is not in {original.name}; expected the same utterances"
+    problems += [Problem(str(folder), None, f"{name!r} {reason}") for name in sorted(files)]
     return pairs
-
-
-def _anonymised_files(folder: Path, problems: list[Problem]) -> dict[str, Path]:
-    """Return the files of an anonymised set by utterance."""
-    if (folder / "wav.scp").is_file():
-        corpus = CorpusRows(folder)
-        files = {name: path for name, (_, path) in scp_files(folder, corpus).items()}
-        problems += corpus.problems
-        return files
-    home = folder / "wav" if (folder / "wav").is_dir() else folder
-    return {file.stem: file for file in sorted(home.rglob("*")) if file.suffix.lower() in SUFFIXES}
 
 
 def _audio_problem(row: UtteranceRow, path: Path, tolerance: float, *, first: bool) -> str:

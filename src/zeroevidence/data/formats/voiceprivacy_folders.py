@@ -173,15 +173,6 @@ def results_folder(name: str) -> tuple[str, Training]:
     return name.removesuffix(".orig"), "original" if name.endswith(".orig") else "anonymised"
 
 
-def challenge_pair(name: str, results: str) -> tuple[dict[str, str], ThreatModel] | None:
-    """Return labels and attacker of a comparison ``ASV-<enrolls>-<trials>``; None for other names."""
-    match = _FOLDER.fullmatch(name)
-    if match is None or match["asv"] is None:
-        return None
-    system, training = results_folder(results)
-    return _labels(system, match), threat_from_sides(_side(match["enrolment"]), _side(match["suffix"]), training)
-
-
 def _model(folder: Path, *, old: bool) -> tuple[str, Training] | None:
     """Return the system, as far as the folders above name it, and what the attacker was trained on."""
     if old:
@@ -283,28 +274,26 @@ def _measures(line: str, file: str, number: int) -> dict[str, float]:
             values = [text.parse_score(token) for token in match.groups()]
             if all(isinstance(value, float) for value in values):
                 return {name: float(value) / unit for value, (name, unit) in zip(values, measures, strict=True)}
-    raise InputError(
-        f"{line!r}; expected EER, Cllr, ROCCH-EER, linkability, Population or Individual", path=file, line=number
-    )
+    expected = "EER, Cllr, ROCCH-EER, linkability, Population or Individual"
+    raise InputError(f"{line!r}; expected {expected}", path=file, line=number)
 
 
 def _comparison(name: str, results: str, measures: dict[str, float], line: int, file: str) -> SummaryRow:
-    pair = challenge_pair(name, results)
-    if pair is None:
+    match = _FOLDER.fullmatch(name)
+    if match is None or match["asv"] is None:
         raise InputError(f"{name!r}; expected ASV-<enrolls>-<trials>", path=file, line=line)
-    return SummaryRow(pair[0], measures, pair[1], None, line)
+    system, training = results_folder(results)
+    threat = threat_from_sides(_side(match["enrolment"]), _side(match["suffix"]), training)
+    return SummaryRow(_labels(system, match), measures, threat, None, line)
 
 
 def _recognition(name: str, results: str, line: str, number: int, file: str) -> SummaryRow:
     where, match = _SET.fullmatch(name), _WER.fullmatch(line)
     if where is None or match is None or not int(match["words"]):
         raise InputError(f"{name}: {line!r}; expected a line of %WER", path=file, line=number)
-    speech: Training = "anonymised" if where["suffix"] else "original"
-    labels = {
-        "system": UNPROTECTED if speech == "original" else results_folder(results)[0],
-        "dataset": where["dataset"],
-        "split": where["split"],
-    }
+    speech = _side(where["suffix"])
+    system = UNPROTECTED if speech == "original" else results_folder(results)[0]
+    labels = {"system": system, "dataset": where["dataset"], "split": where["split"]}
     if match["file"]:  # a recogniser may have been tried with several language models
         labels["recogniser"] = Path(match["file"]).parent.name
     rates = {measure: int(match[kind]) / int(match["words"]) for measure, kind in _KINDS.items()}

@@ -26,12 +26,8 @@ _UTILITY = {"WER": ("wer", "asr"), "UAR": ("uar", "ser")}  # the measure, and th
 _OF_ONE_CLASS = "ACC_"
 _RANKING = "result_for_rank"
 _KITS = (_RANKING, "asr_results", "ser_results", "asv_results", "results")
-_SPEECH: dict[str, Training] = {
-    "original": "original",
-    "orig": "original",
-    "anon": "anonymised",
-    "anonymized": "anonymised",
-}
+_SPEECH: dict[str, Training] = {"original": "original", "orig": "original"}
+_SPEECH |= {"anon": "anonymised", "anonymized": "anonymised"}
 _HEAD = 1 << 16
 
 
@@ -146,23 +142,18 @@ def _lines(source: InputFile) -> Iterator[_Line]:
         elif heading := _columns(line):
             columns = heading
         elif columns and not set(cells) <= {"", "mean"}:  # the second line of a heading is about averages over folds
-            yield _Line(_by_column(cells, columns, source.name, number), training, system, source.name, number)
+            if columns[0] and cells[0].isdigit():  # the index that pandas prints in front, without a heading
+                cells = cells[1:]
+            if len(cells) != len(columns):
+                reason = f"{len(cells)} columns; expected {len(columns)}: {' '.join(filter(None, columns))}"
+                raise InputError(reason, path=source.name, line=number)
+            yield _Line(dict(zip(columns, cells, strict=True)), training, system, source.name, number)
 
 
 def _system(name: str) -> str:
     """Return the suffix of the anonymised speech, which is in the file's name."""
     prefix = next((kit for kit in _KITS if name.startswith(kit)), "")
     return name.removeprefix(prefix).removesuffix(".csv").removeprefix("_") if prefix else ""
-
-
-def _by_column(cells: list[str], columns: list[str], name: str, number: int) -> dict[str, str]:
-    """Return the cells of a line by column."""
-    if columns[0] and cells[0].isdigit():  # the index that pandas prints in front, without a heading
-        cells = cells[1:]
-    if len(cells) != len(columns):
-        expected = " ".join(filter(None, columns))
-        raise InputError(f"{len(cells)} columns; expected {len(columns)}: {expected}", path=name, line=number)
-    return dict(zip(columns, cells, strict=True))
 
 
 def _rows(line: _Line) -> Iterator[SummaryRow]:

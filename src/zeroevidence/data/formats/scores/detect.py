@@ -218,7 +218,9 @@ def detect(data: bytes, name: str, role: Role, *, forced: str = AUTO, matches: M
     layout = unknown_layout(sample, name) if role in _ASKED and forced == AUTO else None
     if layout is not None:
         return layout
-    separator = _separator(sample)
+    blank = sum(" " in line.strip(" \t") or "\t" in line.strip(" \t") for _, line in sample)
+    comma = sum("," in line for _, line in sample)
+    separator = "," if comma > len(sample) / 2 >= blank else " "
     choices = _choices(role)
     if forced != AUTO and forced not in choices:
         raise InputError(f"the format {forced} has no {role.upper()} scores", path=name)
@@ -249,18 +251,8 @@ def _first_lines_layout(sample: Lines, name: str, role: Role, forced: str) -> La
 
 
 def _choices(role: Role) -> dict[str, Columns]:
-    return {
-        name: format.text
-        for name, format in SCORE_FORMATS.items()
-        if isinstance(format.text, Columns) and format.text.of(role)
-    }
-
-
-def _separator(sample: Lines) -> str:
-    """Return a comma where most lines have one and no blanks, otherwise a blank."""
-    blank = sum(" " in line.strip(" \t") or "\t" in line.strip(" \t") for _, line in sample)
-    comma = sum("," in line for _, line in sample)
-    return "," if comma > len(sample) / 2 >= blank else " "
+    texts = {name: format.text for name, format in SCORE_FORMATS.items() if isinstance(format.text, Columns)}
+    return {name: columns for name, columns in texts.items() if columns.of(role)}
 
 
 def _expected(role: Role) -> str:
@@ -299,9 +291,7 @@ def _by_content(
         enrol, trial = columns.index("enrol"), columns.index("trial")
         return matches([cells[enrol] for cells in rows], [cells[trial] for cells in rows])
 
-    fitting = [
-        format for format, columns in alike.items() if all(most(at, meaning) for at, meaning in enumerate(columns))
-    ]
+    fitting = [format for format, columns in alike.items() if all(most(*each) for each in enumerate(columns))]
     if len(fitting) > 1:
         return next((format for format in fitting if in_key(alike[format])), fitting[0])
     usual = next(iter(alike))
@@ -338,8 +328,7 @@ def _check_columns(layout: Layout, rows: Sequence[Sequence[str]], role: Role, na
             advice = "; is this a verifier's file (--asv, --asv-key, --sasv)?"
         elif side == "asv" and "bonafide" in labels and not verifier:
             advice = "; is this a countermeasure's file (--cm, --key)?"
-        reason = f"column {number} holds {content}; expected `{layout.expected}`{advice}"
-        raise InputError(reason, path=name, line=line)
+        raise InputError(f"column {number} holds {content}; expected `{layout.expected}`{advice}", path=name, line=line)
 
 
 def read_table(

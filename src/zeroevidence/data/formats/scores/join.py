@@ -206,16 +206,10 @@ def _absent(
     if allow_missing:
         return []
     here, there = FileProblems(scores.name), FileProblems(key.name)
-    here.add_rows(
-        scores,
-        without_key,
-        lambda at: f"{scores.pair(int(without_key[at]))!r} is not in the key {key.name}; expected a trial of the key",
-    )
-    there.add_rows(
-        key,
-        without_score,
-        lambda at: f"{key.pair(int(without_score[at]))!r} has no score in {scores.name}; expected one",
-    )
+    reason = f"is not in the key {key.name}; expected a trial of the key"
+    here.add_rows(scores, without_key, lambda at: f"{scores.pair(int(without_key[at]))!r} {reason}")
+    lacking = f"has no score in {scores.name}; expected one"
+    there.add_rows(key, without_score, lambda at: f"{key.pair(int(without_score[at]))!r} {lacking}")
     return here.all() + there.all()
 
 
@@ -247,27 +241,17 @@ def build_scores(
 ) -> tuple[Scores | None, list[Problem]]:
     """Return scores with identifiers and speakers, or the problems of labels and speakers."""
     labelled = scores if key is None else key
-    score, target = (
-        scores.frame["score"].to_numpy()[joined.score_row],
-        labelled.frame["label"].to_numpy()[joined.key_row],
-    )
+    score = scores.frame["score"].to_numpy()[joined.score_row]
+    target = labelled.frame["label"].to_numpy()[joined.key_row]
     problem = one_class_problem(labelled.name, target)
     if problem:
         return None, [problem]
-    (enrolment_speakers, trial_speakers), problems = _speakers(joined, target, scores, key, speakers)
+    speakers_of_sides, problems = _speakers(joined, target, scores, key, speakers)
     if problems:
         return None, problems
-    data = Scores(
-        score[target],
-        score[~target],
-        Pairs(joined.enrol[target], joined.trial[target]),
-        Pairs(joined.enrol[~target], joined.trial[~target]),
-        _strings(joined.enrolments),
-        _strings(joined.trials),
-        enrolment_speakers,
-        trial_speakers,
-    )
-    return data, []
+    pairs, other_pairs = (Pairs(joined.enrol[side], joined.trial[side]) for side in (target, ~target))
+    names = _strings(joined.enrolments), _strings(joined.trials)
+    return Scores(score[target], score[~target], pairs, other_pairs, *names, *speakers_of_sides), []
 
 
 def one_class_problem(name: str, target: BoolArray) -> Problem | None:
@@ -299,7 +283,12 @@ def _speakers(
     problems = enrolment_problems + trial_problems
     if problems or not identities or enrolled is not None or tried is not None:
         return (enrolled, tried), problems
-    return (_strings(joined.enrolments), _target_enrolments(joined, target)), []
+    # the speaker of a trial is its only target enrolment
+    trial, enrolment = joined.trial[target], np.full(len(joined.trials), -1, np.int64)
+    enrolment[trial] = joined.enrol[target]
+    enrolment[np.bincount(trial, minlength=len(joined.trials)) != 1] = -1
+    names = _strings(joined.enrolments)
+    return (names, np.append(names, "")[enrolment]), []
 
 
 def _speaker_column(
@@ -324,13 +313,3 @@ def _speaker_column(
 
     problems.add_rows(table, rows[wrong], reason)
     return _strings(speakers), problems.all()
-
-
-def _target_enrolments(joined: JoinedTrials, target: BoolArray) -> StrArray:
-    """Return for each trial the one enrolment that it is a target for, "" where there is none or more than one."""
-    trial, enrol = joined.trial[target], joined.enrol[target]
-    count = np.bincount(trial, minlength=len(joined.trials))
-    enrolment: IntArray = np.full(len(joined.trials), -1, np.int64)
-    enrolment[trial] = enrol
-    enrolment[count != 1] = -1
-    return np.append(_strings(joined.enrolments), "")[enrolment]

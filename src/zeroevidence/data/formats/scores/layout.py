@@ -84,7 +84,16 @@ def sample_lines(data: bytes, name: str) -> Lines:
     """Return the first lines that are not blank, numbered; other encodings and empty files are refused."""
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise InputError("encoded in UTF-16; expected text in UTF-8", path=name, line=1)
-    sample = _sample(data, name)
+    # Cutting a head off first avoids splitting millions of lines.
+    start, end = first_text(data), len(data)
+    first = 1 + data.count(b"\n", 0, start)
+    if end > start + HEAD:
+        end = data.rfind(b"\n", start, start + HEAD + 1) + 1
+        if not end:
+            raise InputError(text.TOO_LONG, path=name, line=first)
+    lines = text.numbered_lines(data[start:end], first)
+    full = ((number, line) for number, line in lines if not text.is_blank(line))
+    sample = [(number, line.decode("utf-8", "replace")) for number, line in islice(full, SAMPLE)]
     if not sample:
         raise InputError("empty; expected one trial per line", path=name)
     return sample
@@ -95,19 +104,6 @@ def first_text(data: bytes) -> int:
     mark = len(data) - len(text.without_mark(data))
     blank = len(data) - mark - len(data[mark:].lstrip(b" \t\r\n"))
     return data.rfind(b"\n", 0, mark + blank) + 1
-
-
-def _sample(data: bytes, name: str) -> Lines:
-    # Cutting a head off first avoids splitting millions of lines.
-    start, end = first_text(data), len(data)
-    first = 1 + data.count(b"\n", 0, start)
-    if end > start + HEAD:
-        end = data.rfind(b"\n", start, start + HEAD + 1) + 1
-        if not end:
-            raise InputError(text.TOO_LONG, path=name, line=first)
-    lines = text.numbered_lines(data[start:end], first)
-    full = ((number, line) for number, line in lines if not text.is_blank(line))
-    return [(number, line.decode("utf-8", "replace")) for number, line in islice(full, SAMPLE)]
 
 
 _LABELS = ("label", "key", "attack")

@@ -21,7 +21,7 @@ from zeroevidence.data.formats.scores.detect import (
     read_table,
 )
 from zeroevidence.data.formats.scores.join import build_scores, join, one_class_problem
-from zeroevidence.data.formats.scores.layout import HEAD, Layout, Lines, Table, sample_lines, with_infinite_problems
+from zeroevidence.data.formats.scores.layout import HEAD, Layout, Table, sample_lines, with_infinite_problems
 from zeroevidence.data.formats.scores.matrices import load_arrays, not_finite
 from zeroevidence.data.formats.scores.score_format import (
     AUTO,
@@ -107,7 +107,9 @@ def _attempt(
         except InputError as error:
             problems = [error.problem]
         speakers = None if problems else speakers
-    format = _matrix_format(scores, options.format)
+    # the format of a matrix: what the file is, or else what was asked for
+    formats = binary_format(scores, options.format), None if options.format == AUTO else SCORE_FORMATS[options.format]
+    format = next((format for format in formats if format is not None and format.matrix is not None), None)
     if format is None:
         loaded, more = _read_trials(scores, key, options, speakers)
     else:
@@ -129,25 +131,17 @@ def _open_files(
     files: list[InputFile | None] = []
     problems: list[Problem] = []
     for name, expected in ((path, "scores"), (key, "a key"), (speakers, "lines of utterance and speaker")):
+        file = None
         try:
-            file = None if name is None else open_input(name)
-            if file is not None:
+            if name is not None:
+                file = open_input(name)
                 refuse_pickle(file, EXPORT)
                 if binary_format(file, AUTO) is None:
                     refuse_binary(file, expected)
-            files.append(file)
         except InputError as error:
-            files.append(None)
             problems.append(error.problem)
+        files.append(file)
     return files[0], files[1], files[2], problems
-
-
-def _matrix_format(scores: InputFile, asked: str) -> ScoreFormat | None:
-    """Return the format of a matrix: what the file is, or else what was asked for; None for single trials."""
-    format = binary_format(scores, asked)
-    if format is not None and format.matrix is not None:
-        return format
-    return None if asked == AUTO or SCORE_FORMATS[asked].matrix is None else SCORE_FORMATS[asked]
 
 
 def _read_matrix(
@@ -185,8 +179,7 @@ def _read_trials(
     score_table = read_table(scores, "scores", options.format, names, problems, key=key_table)
     if score_table is not None and options.infinite == "refuse":
         score_table = with_infinite_problems(score_table, ACCEPT)
-    tables = [table for table in (score_table, key_table) if table is not None]
-    listed = [problem for table in tables for problem in table.problems]
+    listed = [problem for table in (score_table, key_table) if table is not None for problem in table.problems]
     if score_table is None or (key is not None and key_table is None):
         return None, problems + listed
     loaded, problems = _combine(score_table, key_table, options, speakers)
@@ -235,7 +228,12 @@ def _missing_column(scores: Table, key: Table | None) -> Problem | None:
     elif scores.has("enrol") != scores.has("trial"):
         reason = f"enrol without trial, or trial without enrol (found: {columns}); expected both"
     elif key is None and not scores.has("label"):
-        reason = _unlabelled(scores)
+        reason = "no labels; expected a key (--key KEY) or a label column"
+        if scores.titles:
+            reason = f"no labels (found: {columns}); expected a key (--key KEY), or --label-column with its name"
+        elif scores.has("enrol") and not scores.problems and scores.frame["score"].is_in([0.0, 1.0]).all():
+            reason = "a key without scores: where they should be there are 1 and 0 alone"
+            reason += "; expected scores, and this as --key"
     elif key is not None and not all(map(key.has, ("enrol", "trial", "label"))):
         columns = key.columns_text
         return Problem(key.name, None, f"not a key (found columns: {columns}); expected enrol, trial and label")
@@ -245,15 +243,6 @@ def _missing_column(scores: Table, key: Table | None) -> Problem | None:
     else:
         return None
     return Problem(scores.name, None, reason)
-
-
-def _unlabelled(scores: Table) -> str:
-    """Return what is said of scores without labels and without a key."""
-    if scores.titles:
-        return f"no labels (found: {scores.columns_text}); expected a key (--key KEY), or --label-column with its name"
-    if scores.has("enrol") and not scores.problems and scores.frame["score"].is_in([0.0, 1.0]).all():
-        return "a key without scores: where they should be there are 1 and 0 alone; expected scores, and this as --key"
-    return "no labels; expected a key (--key KEY) or a label column"
 
 
 def read_score_lists(
@@ -329,25 +318,17 @@ def _list_table(file: InputFile) -> Table:
     if file.kind != TEXT:
         raise InputError(f"is a {file.kind} file; expected one number a line", path=file.name)
     sample = sample_lines(file.head(2 * HEAD), file.name)
-    try:
-        layout = _list_layout(sample)
-    except InputError as error:
-        raise InputError(str(error), path=file.name, line=sample[0][0]) from None
-    return read_text(file, layout)
-
-
-def _list_layout(sample: Lines) -> Layout:
-    """Return the layout of a list; other lines are refused, and so is a list whose first number may be a name."""
     layout, lines = list_layout(sample), [line.strip(" \t") for _, line in sample]
-    if layout is None and has_decimal_commas(sample):
-        raise InputError(DECIMAL_COMMAS)
-    if layout is None and is_written_by_r(sample):
-        raise InputError(WRITTEN_BY_R)
-    if layout is None:
-        raise InputError("more than one number a line, or none; expected a list of scores, one number a line")
-    if lines[0] == "0" and len(lines) > 1 and all("." in line for line in lines[1:]):
-        raise InputError("0 above decimals, as pandas names a column; expected header=False, or 0.0 if it is a score")
-    return layout
+    if layout is not None and not (lines[0] == "0" and len(lines) > 1 and all("." in line for line in lines[1:])):
+        return read_text(file, layout)
+    reason = "more than one number a line, or none; expected a list of scores, one number a line"
+    if layout is not None:  # its first number may be a name
+        reason = "0 above decimals, as pandas names a column; expected header=False, or 0.0 if it is a score"
+    elif has_decimal_commas(sample):
+        reason = DECIMAL_COMMAS
+    elif is_written_by_r(sample):
+        reason = WRITTEN_BY_R
+    raise InputError(reason, path=file.name, line=sample[0][0])
 
 
 def _array_table(file: InputFile) -> Table:

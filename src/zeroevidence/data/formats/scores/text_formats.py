@@ -196,12 +196,9 @@ def header_layout(lines: Lines, name: str) -> Layout | None:
     number, line = lines[0]
     for separator, cells in _splits(line):
         # Between blanks `target` is rather the label of a trial than the name of a column.
-        meanings = {
-            _TABLE_COLUMNS.get(cell.lower(), "")
-            for cell in cells
-            if separator != " " or cell.lower() not in text.LABELS
-        }
-        like = {ending for ending in _ENDINGS for cell in cells if cell.lower().endswith(ending)}
+        lower = [cell.lower() for cell in cells]
+        meanings = {_TABLE_COLUMNS.get(cell, "") for cell in lower if separator != " " or cell not in text.LABELS}
+        like = {ending for ending in _ENDINGS for cell in lower if cell.endswith(ending)}
         if len((meanings | like) - {""}) >= 2 and not any(map(text.is_number, cells)):
             return Layout(_TABLE, column_meanings(cells, name, number), separator, number, tuple(cells))
     return None
@@ -261,15 +258,12 @@ def column_meanings(
     meaning = [_TABLE_COLUMNS.get(cell, "") for cell in lower]
     for ending in _ENDINGS:
         if ending not in meaning:
-            meaning = [
-                before or (ending if cell.endswith(ending) else "") for before, cell in zip(meaning, lower, strict=True)
-            ]
+            likely = [ending if cell.endswith(ending) else "" for cell in lower]
+            meaning = [before or like for before, like in zip(meaning, likely, strict=True)]
     for column, title in given.items():
-        meaning = [
-            column if cell == title else "" if before == column else before
-            for before, cell in zip(meaning, cells, strict=True)
-        ]
-    for column in {column for column in meaning if column}:
+        others = ["" if before == column else before for before in meaning]
+        meaning = [column if cell == title else other for other, cell in zip(others, cells, strict=True)]
+    for column in set(filter(None, meaning)):
         at = [i for i, other in enumerate(meaning) if other == column]
         plain = [i for i in at if lower[i] == column]
         if len(at) > 1 and len(plain) != 1:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import zipfile
 from collections.abc import Mapping, MutableMapping
 from io import BytesIO
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -50,18 +49,6 @@ def read_npy(file: InputFile) -> Embeddings:
     return Embeddings(vectors)
 
 
-VECTOR_FORMATS.add(
-    VectorFormat(
-        name="npy",
-        description="NumPy array, memory-mapped, with lines of `utterance [speaker]` in `NAME.ids` or `NAME.txt` "
-        "beside it",
-        read=read_npy,
-        containers=(NPY,),
-        place=30,
-    )
-)
-
-
 def read_npz(file: InputFile) -> Embeddings:
     """Return the embeddings of an archive; its other arrays of text or numbers are attributes."""
     with reading_file(file.name, "NumPy npz"), file.stream() as stream:
@@ -76,18 +63,6 @@ def read_npz(file: InputFile) -> Embeddings:
         name: array for name, array in arrays.items() if array.shape == (len(vectors),) and array.dtype.kind in "USiuf"
     }
     return Embeddings(vectors, ids, speakers, attributes)
-
-
-VECTOR_FORMATS.add(
-    VectorFormat(
-        name="npz",
-        description="NumPy archive with `vectors`, `utterance` or `ids`, `speaker`; other arrays of text or numbers "
-        "are attributes",
-        read=read_npz,
-        containers=(NPZ,),
-        place=20,
-    )
-)
 
 
 def read_tensors(file: InputFile) -> Embeddings:
@@ -109,8 +84,7 @@ def read_tensors(file: InputFile) -> Embeddings:
         loaded = next((loaded[name] for name in VECTORS if name in loaded), None)
     if not isinstance(loaded, torch.Tensor):
         raise InputError("no tensor of vectors; expected one, or a mapping with vectors", path=file.name)
-    if index is None:
-        index = _index_beside(file)
+    index = _index_beside(file) if index is None else index
     if not isinstance(index, (Mapping, type(None))):
         raise InputError("id2idx: expected a mapping of identifiers to rows", path=file.name)
     if loaded.ndim != 2 or not loaded.is_floating_point() or loaded.layout != torch.strided or loaded.is_meta:
@@ -133,23 +107,19 @@ def _index_beside(file: InputFile) -> Mapping[Any, Any] | None:
     for path in (beside, beside.with_suffix(".json")):
         if file.held is None and path.is_file():
             with reading_file(path, "a mapping"):
-                index = _load_mapping(path)
+                data = path.read_bytes()
+                if data.lstrip().startswith(b"{"):
+                    index = read_json(data.decode(), path)
+                else:
+                    import torch
+
+                    if zipfile.is_zipfile(BytesIO(data)):
+                        check_archive(BytesIO(data), path)
+                    index = torch.load(BytesIO(data), weights_only=True)
             if not isinstance(index, dict):
                 raise InputError("expected a mapping of identifiers to rows", path=path)
             return index
     return None
-
-
-def _load_mapping(path: Path) -> Any:
-    """Return the value of a file of JSON, or of one that torch wrote."""
-    data = path.read_bytes()
-    if data.lstrip().startswith(b"{"):
-        return read_json(data.decode(), path)
-    import torch
-
-    if zipfile.is_zipfile(BytesIO(data)):
-        check_archive(BytesIO(data), path)
-    return torch.load(BytesIO(data), weights_only=True)
 
 
 def _ids_by_row(index: Mapping[Any, Any], count: int, name: str) -> list[str]:
@@ -165,18 +135,6 @@ def _ids_by_row(index: Mapping[Any, Any], count: int, name: str) -> list[str]:
     if missing is not None:
         raise InputError(f"id2idx names no identifier for row {missing}; expected one for each", path=name)
     return [ids[row] for row in range(count)]
-
-
-VECTOR_FORMATS.add(
-    VectorFormat(
-        name="pt",
-        description="torch tensor, or a mapping with `vectors`, joined by `id2idx` in it or beside it, as in "
-        "VoicePrivacy",
-        read=read_tensors,
-        suffix=".pt",
-        place=10,
-    )
-)
 
 
 _NAMES = (*IDS, "name", "file", "filename")
@@ -205,19 +163,6 @@ def read_csv(file: InputFile) -> Embeddings:
     attributes = {name: frame[name].fill_null("").to_numpy() for name in columns if frame[name].dtype == pl.String}
     vectors = frame.select(numbers).cast(pl.Float64).to_numpy()
     return Embeddings(vectors, text_column(frame, ids), text_column(frame, speakers), attributes)
-
-
-for _suffix in (".csv", ".tsv"):
-    VECTOR_FORMATS.add(
-        VectorFormat(
-            name=_suffix.removeprefix("."),
-            description="a table of features with a header: `utterance` (`name`), `speaker`; columns of numbers are "
-            "the vector, columns of text attributes",
-            read=read_csv,
-            suffix=_suffix,
-            place=45,
-        )
-    )
 
 
 def read_parquet(file: InputFile) -> Embeddings:
@@ -265,7 +210,31 @@ def _vectors(lists: pl.Series, name: str) -> FloatArray:
     return flat.to_numpy().reshape(len(lists), -1)
 
 
-VECTOR_FORMATS.add(
+for _format in (
+    VectorFormat(
+        name="npy",
+        description="NumPy array, memory-mapped, with lines of `utterance [speaker]` in `NAME.ids` or `NAME.txt` "
+        "beside it",
+        read=read_npy,
+        containers=(NPY,),
+        place=30,
+    ),
+    VectorFormat(
+        name="npz",
+        description="NumPy archive with `vectors`, `utterance` or `ids`, `speaker`; other arrays of text or numbers "
+        "are attributes",
+        read=read_npz,
+        containers=(NPZ,),
+        place=20,
+    ),
+    VectorFormat(
+        name="pt",
+        description="torch tensor, or a mapping with `vectors`, joined by `id2idx` in it or beside it, as in "
+        "VoicePrivacy",
+        read=read_tensors,
+        suffix=".pt",
+        place=10,
+    ),
     VectorFormat(
         name="parquet",
         description="Parquet with `embedding` (lists), `utterance_id`, `speaker_id`; other columns of text or numbers "
@@ -273,5 +242,17 @@ VECTOR_FORMATS.add(
         read=read_parquet,
         containers=(PARQUET,),
         place=40,
-    )
-)
+    ),
+    *(
+        VectorFormat(
+            name=suffix.removeprefix("."),
+            description="a table of features with a header: `utterance` (`name`), `speaker`; columns of numbers are "
+            "the vector, columns of text attributes",
+            read=read_csv,
+            suffix=suffix,
+            place=45,
+        )
+        for suffix in (".csv", ".tsv")
+    ),
+):
+    VECTOR_FORMATS.add(_format)

@@ -32,21 +32,17 @@ def read_ark(data: bytes, name: str) -> dict[str, FloatArray]:
         end = data.find(b" ", at)
         line = data.find(b"\n", at)
         if end < 0 or (0 <= line < end):
-            raise InputError(
-                f"entry {entry}: no vector after the identifier; expected `utterance [ 1.0 2.0 ]`", path=name
-            )
-        key = _text(data[at:end], entry, name)
+            reason = f"entry {entry}: no vector after the identifier; expected `utterance [ 1.0 2.0 ]`"
+            raise InputError(reason, path=name)
+        try:
+            key = data[at:end].decode("utf-8")
+        except UnicodeDecodeError:
+            reason = f"entry {entry}: its identifier is not UTF-8; is this a Kaldi archive?"
+            raise InputError(reason, path=name) from None
         if key in vectors:
             raise InputError(f"entry {entry}: {key!r} occurs twice; expected once", path=name)
         vectors[key], at = _vector(data, end + 1, f"{key!r}", name)
     return vectors
-
-
-def _text(raw: bytes, entry: int, name: str) -> str:
-    try:
-        return raw.decode("utf-8")
-    except UnicodeDecodeError:
-        raise InputError(f"entry {entry}: its identifier is not UTF-8; is this a Kaldi archive?", path=name) from None
 
 
 def _vector(data: bytes, at: int, what: str, name: str) -> tuple[FloatArray, int]:
@@ -90,16 +86,12 @@ def read_scp(file: InputFile) -> dict[str, FloatArray]:
             raise InputError(f"{cells[0]!r} occurs twice; expected once", path=file.name, line=number)
         archive = place[0]
         if archive not in archives:
-            archives[archive] = _read_archive(archive, file, number)
+            path = next((path for path in (Path(archive), file.path.parent / archive) if path.is_file()), None)
+            if path is None:
+                raise InputError(f"{archive}: no such archive", path=file.name, line=number)
+            archives[archive] = path.read_bytes()
         vectors[cells[0]], _ = _vector(archives[archive], int(place[1]), repr(cells[0]), archive)
     return vectors
-
-
-def _read_archive(archive: str, file: InputFile, number: int) -> bytes:
-    for path in (Path(archive), file.path.parent / archive):
-        if path.is_file():
-            return path.read_bytes()
-    raise InputError(f"{archive}: no such archive", path=file.name, line=number)
 
 
 def _embeddings(vectors: Mapping[str, FloatArray], file: InputFile) -> Embeddings:
@@ -117,9 +109,8 @@ def stack_vectors(vectors: Mapping[str, FloatArray], name: str) -> FloatArray:
     first = len(next(iter(vectors.values())))
     for key, vector in vectors.items():
         if len(vector) != first:
-            raise InputError(
-                f"{key!r} has {len(vector)} entries, the first vector {first}; expected the same", path=name
-            )
+            reason = f"{key!r} has {len(vector)} entries, the first vector {first}"
+            raise InputError(f"{reason}; expected the same", path=name)
     return np.stack(list(vectors.values()))
 
 

@@ -47,9 +47,7 @@ class VectorFormat:
 
     def recognises(self, file: InputFile) -> bool:
         """Return whether a file looks like one of this format."""
-        if not self.suffix and not self.containers:
-            return True
-        named = self.suffix != "" and file.name.endswith(self.suffix)
+        named = file.name.endswith(self.suffix) if self.suffix else not self.containers
         return named or any(map(file.is_in, self.containers))
 
 
@@ -118,17 +116,6 @@ def read_embeddings(path: str | Path, *, ids: str | Path | None = None) -> Embed
         return _with_speakers(format.read(file), ids)
 
 
-def read_labels(path: str | Path) -> dict[str, str]:
-    """Return the labels of a text file of two columns, a name and its label; each name has one."""
-    labels: dict[str, str] = {}
-    for number, (name, label) in enumerate(read_list(Path(path)), 1):
-        if label is None:
-            raise InputError("one column; expected a name and a label", path=path, line=number)
-        if labels.setdefault(name, label) != label:
-            raise InputError(f"{name!r} is {labels[name]!r} above; expected one label", path=path, line=number)
-    return labels
-
-
 def _fetch(address: str) -> InputFile:
     if address.startswith("file://"):
         return open_input(address.removeprefix("file://"))
@@ -175,7 +162,12 @@ def read_labelled(
     data = read_embeddings(path, ids=speakers)
     if labels is None:
         return data
-    by_name = read_labels(labels)
+    by_name: dict[str, str] = {}
+    for number, (name, label) in enumerate(read_list(Path(labels)), 1):
+        if label is None:
+            raise InputError("one column; expected a name and a label", path=labels, line=number)
+        if by_name.setdefault(name, label) != label:
+            raise InputError(f"{name!r} is {by_name[name]!r} above; expected one label", path=labels, line=number)
     people = data.ids if data.speakers is None else data.speakers
     values = [by_name.get(ids[0], by_name.get(ids[1])) for ids in zip(data.ids.tolist(), people.tolist(), strict=True)]
     if None in values:
