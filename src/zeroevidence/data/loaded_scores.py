@@ -217,18 +217,14 @@ def pool_groups(parts: Sequence[LoadedScores], label: str) -> LoadedScores:
         return LoadedScores(Scores(target, nontarget), parts[0].format, parts[0].key_format, relaxed)
     enrolments, enrolment_speakers, enrolment_places = _identifiers(scores, "enrolment")
     trials, trial_speakers, trial_places = _identifiers(scores, "trial")
-    target_pairs, nontarget_pairs = (
-        Pairs(
-            np.concatenate([places[part.enrolment] for places, part in zip(enrolment_places, pairs, strict=True)]),
-            np.concatenate([places[part.trial] for places, part in zip(trial_places, pairs, strict=True)]),
-        )
-        for pairs in (
-            [group.target_pairs for group in scores if group.target_pairs is not None],
-            [group.nontarget_pairs for group in scores if group.nontarget_pairs is not None],
-        )
-    )
+    pairs = []
+    for side in ("target_pairs", "nontarget_pairs"):
+        parts_of_side = [getattr(group, side) for group in scores]
+        enrolment = [at[pair.enrolment] for at, pair in zip(enrolment_places, parts_of_side, strict=True)]
+        trial = [at[pair.trial] for at, pair in zip(trial_places, parts_of_side, strict=True)]
+        pairs.append(Pairs(np.concatenate(enrolment), np.concatenate(trial)))
     speakers = enrolment_speakers, trial_speakers
-    data = Scores(target, nontarget, target_pairs, nontarget_pairs, enrolments, trials, *speakers)
+    data = Scores(target, nontarget, pairs[0], pairs[1], enrolments, trials, *speakers)
     return LoadedScores(data, parts[0].format, parts[0].key_format, relaxed, same_session)
 
 

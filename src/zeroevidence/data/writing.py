@@ -41,12 +41,11 @@ def refuse_used_folder(path: str | Path, *, unfinished: Sequence[str] = ()) -> N
         Names of files that are written before the last one, which completes a folder.
     """
     place = Path(path)
-    if _exists(place) and (not place.is_dir() or any(not _is_left(entry, unfinished) for entry in place.iterdir())):
+    if not _exists(place):
+        return
+    names = [entry.name for entry in place.iterdir()] if place.is_dir() else [""]
+    if not all(name.startswith(TEMPORARY_PREFIX) or name in unfinished for name in names):
         raise UsageError(f"{path}: exists; expected a new folder")
-
-
-def _is_left(path: Path, unfinished: Sequence[str]) -> bool:
-    return path.name.startswith(TEMPORARY_PREFIX) or path.name in unfinished
 
 
 def _is_device(place: Path) -> bool:
@@ -194,11 +193,8 @@ def _lock(lock: Path, folder: str | Path) -> int:
 
 
 def _sign(handle: int) -> None:
-    owner = {
-        "process": os.getpid(),
-        "host": socket.gethostname(),
-        "since": f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC",
-    }
+    since = f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC"
+    owner = {"process": os.getpid(), "host": socket.gethostname(), "since": since}
     os.ftruncate(handle, 0)
     os.write(handle, json.dumps(owner).encode())
 

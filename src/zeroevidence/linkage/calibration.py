@@ -44,17 +44,11 @@ class PairStatistics:
         """Return the statistics of all pairs of several parts, which have offset and unit in common."""
         if not parts:
             raise InputError("no pairs to fit a calibration on")
-        largest = np.concatenate([part.largest for part in parts])
-        return PairStatistics(
-            np.concatenate([part.target for part in parts]),
-            np.concatenate([part.others for part in parts]),
-            np.concatenate([part.counts for part in parts]),
-            min(part.low for part in parts),
-            max(part.high for part in parts),
-            np.sort(largest)[::-1][:top] if top else largest,
-            parts[0].offset,
-            parts[0].unit,
-        )
+        names = ("target", "others", "counts", "largest")
+        target, others, counts, largest = (np.concatenate([getattr(part, name) for part in parts]) for name in names)
+        extremes = min(part.low for part in parts), max(part.high for part in parts)
+        largest = np.sort(largest)[::-1][:top] if top else largest
+        return PairStatistics(target, others, counts, *extremes, largest, parts[0].offset, parts[0].unit)
 
     def threshold(self, count: int) -> float:
         """Return the score that `count` of all scores exceed, ties aside; `largest` must hold one more than that."""
@@ -122,15 +116,8 @@ class _Collector:
             self._prune()
         single = np.concatenate([np.zeros(0), *self.single])
         others, counts = (single, np.ones(len(single))) if self.bins is None else self.bins.points()
-        return PairStatistics(
-            np.concatenate(self.target),
-            others,
-            counts,
-            self.low,
-            self.high,
-            np.concatenate([np.zeros(0), *self.largest]),
-            *self.scale,
-        )
+        target, largest = np.concatenate(self.target), np.concatenate([np.zeros(0), *self.largest])
+        return PairStatistics(target, others, counts, self.low, self.high, largest, *self.scale)
 
 
 def pair_statistics(

@@ -38,9 +38,8 @@ class CostEstimate:
     seconds: float
 
     def __str__(self) -> str:
-        return (
-            f"{_number(self.pairs)} pairs, about {_size(self.memory)} of memory, about {format_duration(self.seconds)}"
-        )
+        memory = f"about {_size(self.memory)} of memory"
+        return f"{_number(self.pairs)} pairs, {memory}, about {format_duration(self.seconds)}"
 
     def check_address_space(self) -> None:
         """Refuse a search that would exceed the limit on the address space of this process.

@@ -51,9 +51,8 @@ class TrialEvidence:
     @staticmethod
     def join(parts: Sequence[TrialEvidence]) -> TrialEvidence:
         """Return the trials of several parts, one after the other."""
-        return TrialEvidence(
-            parts[0].identities, **{name: np.concatenate([getattr(part, name) for part in parts]) for name in ARRAYS}
-        )
+        arrays = {name: np.concatenate([getattr(part, name) for part in parts]) for name in ARRAYS}
+        return TrialEvidence(parts[0].identities, **arrays)
 
 
 ARRAYS = tuple(field.name for field in fields(TrialEvidence) if field.name != "identities")
@@ -71,18 +70,15 @@ def score_rows(plan: SearchPlan, rows: IntArray) -> Iterator[tuple[slice, FloatA
         scores = np.empty((len(x), plan.identities))
         for first, stop in plan.enrol.blocks():
             y = plan.enrol.read(first, stop)
-            block = (
-                x @ y.T if plan.options.function is None else np.asarray(plan.options.function(x, y), dtype=np.float64)
-            )
+            function = plan.options.function
+            block = x @ y.T if function is None else np.asarray(function(x, y), dtype=np.float64)
             if block.shape != (len(x), len(y)):
                 raise InputError(f"the scoring function gave shape {block.shape}; expected {(len(x), len(y))}")
             scores[:, first:stop] = block
         if not np.isfinite(scores.sum()) and not np.isfinite(scores).all():
             at, column = np.argwhere(~np.isfinite(scores))[0]
-            raise InputError(
-                f"trial {rows[part][at]}, identity {column}: the scoring function gave {scores[at, column]}; "
-                "expected finite scores"
-            )
+            pair = f"trial {rows[part][at]}, identity {column}"
+            raise InputError(f"{pair}: the scoring function gave {scores[at, column]}; expected finite scores")
         yield part, scores
 
 
@@ -226,17 +222,13 @@ def check_range(plan: SearchPlan, rows: IntArray, evidence: TrialEvidence) -> Tr
         reach = np.abs(plan.weight[rows]) * deviation
         if not (reach[fine] <= LARGEST_WEIGHT).all():
             at = int(np.argmax(reach))
-            raise InputError(
-                f"trial {rows[at]}: a weight of {plan.weight[rows][at]:.3g} times scores with deviation "
-                f"{deviation[at]:.3g} is out of range; expected at most {LARGEST_WEIGHT:g}"
-            )
+            reason = f"a weight of {plan.weight[rows][at]:.3g} times scores with deviation {deviation[at]:.3g}"
+            raise InputError(f"trial {rows[at]}: {reason} is out of range; expected at most {LARGEST_WEIGHT:g}")
     if not fine.all():
         at = int(np.argmin(fine))
         other = "; use 64 bits, or scale the vectors" if plan.dtype == np.float32 else "; scale the vectors"
-        raise InputError(
-            f"trial {rows[at]}: scores with mean {evidence.mean[at]:.3g} and deviation {deviation[at]:.3g} are out of "
-            f"range for products of {8 * plan.dtype.itemsize} bits{other}"
-        )
+        reason = f"scores with mean {evidence.mean[at]:.3g} and deviation {deviation[at]:.3g} are out of range"
+        raise InputError(f"trial {rows[at]}: {reason} for products of {8 * plan.dtype.itemsize} bits{other}")
     return evidence
 
 

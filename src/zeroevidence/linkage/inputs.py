@@ -133,12 +133,11 @@ def _open(location: str) -> FloatArray:
         fsspec = optional("fsspec", "cluster", f"{path}: reading from an address")
         with reading_file(path, "NumPy npy"), fsspec.open(path, "rb") as stream:
             vectors = np.load(stream, allow_pickle=False)
-        return vectors
-    reason = unreadable_reason(path)
-    if reason:
+    elif reason := unreadable_reason(path):
         raise InputError(reason, path=path)
-    with reading_file(path, "NumPy npy"):
-        vectors = np.load(path, mmap_mode="r", allow_pickle=False)
+    else:
+        with reading_file(path, "NumPy npy"):
+            vectors = np.load(path, mmap_mode="r", allow_pickle=False)
     return vectors
 
 
@@ -161,9 +160,8 @@ class VectorSet:
         result = cls(source, name, cosine)
         vectors = result.vectors
         if vectors.ndim != 2 or 0 in vectors.shape or vectors.dtype.kind not in "fiub":
-            raise InputError(
-                f"{name} vectors: {vectors.dtype} of shape {vectors.shape}; expected numbers, one vector per row"
-            )
+            content = f"{vectors.dtype} of shape {vectors.shape}"
+            raise InputError(f"{name} vectors: {content}; expected numbers, one vector per row")
         return result
 
     @property
@@ -206,19 +204,14 @@ class VectorSet:
         with np.errstate(invalid="ignore", over="ignore", under="ignore"):
             squares = np.einsum("ij,ij->i", x, x)
         for at in np.flatnonzero(~((squares >= SMALLEST**2) & (squares <= LARGEST**2))):
-            self._check_vector(x[at], int(rows[at]))
+            where, bad = f"{self.name} {rows[at]}", np.flatnonzero(~np.isfinite(x[at]))
+            if len(bad):
+                raise InputError(f"{where}: entry {bad[0]} of its vector is {x[at, bad[0]]}; expected finite")
+            largest = np.abs(x[at]).max()
+            if not self.cosine and largest > 0.0 and not SMALLEST <= largest <= LARGEST:
+                expected = f"{SMALLEST:g} to {LARGEST:g} (scale the vectors, or use cosine)"
+                raise InputError(f"{where}: the largest entry of its vector is {largest:.3g}; expected {expected}")
         return unit(x, side=self.name, rows=rows) if self.cosine else x
-
-    def _check_vector(self, x: FloatArray, row: int) -> None:
-        bad = np.flatnonzero(~np.isfinite(x))
-        if len(bad):
-            raise InputError(f"{self.name} {row}: entry {bad[0]} of its vector is {x[bad[0]]}; expected finite")
-        largest = np.abs(x).max()
-        if not self.cosine and largest > 0.0 and not SMALLEST <= largest <= LARGEST:
-            raise InputError(
-                f"{self.name} {row}: the largest entry of its vector is {largest:.3g}; "
-                f"expected {SMALLEST:g} to {LARGEST:g} (scale the vectors, or use cosine)"
-            )
 
 
 def as_slice(rows: IntArray) -> slice | IntArray:
@@ -313,7 +306,5 @@ def check_other_people(search: Pairing, development: Pairing) -> None:
     """Refuse a calibration on people who are searched for."""
     common = np.intersect1d(search.people, development.people)
     if len(common):
-        raise InputError(
-            f"development and evaluation share {len(common)} speaker(s), among them {str(common[0])!r}; "
-            "expected other people in the development embeddings"
-        )
+        reason = f"development and evaluation share {len(common)} speaker(s), among them {str(common[0])!r}"
+        raise InputError(f"{reason}; expected other people in the development embeddings")

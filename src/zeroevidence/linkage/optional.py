@@ -40,7 +40,6 @@ def one_blas_thread() -> AbstractContextManager[object]:
     """
     if not present("threadpoolctl"):
         return nullcontext()
-    limits: AbstractContextManager[object] = importlib.import_module("threadpoolctl").threadpool_limits(
-        1, user_api="blas"
-    )
+    threadpoolctl = importlib.import_module("threadpoolctl")
+    limits: AbstractContextManager[object] = threadpoolctl.threadpool_limits(1, user_api="blas")
     return limits

@@ -49,9 +49,8 @@ class EnrolmentMoments:
 
     def of_rows(self, x: FloatArray, ddof: int) -> tuple[FloatArray, FloatArray, BoolArray]:
         """Mean and deviation of the rows of centred scores, and which of them rounding may have spoilt."""
-        return self.of_products(
-            x @ self.mean, np.einsum("ij,ij->i", x @ self.covariance, x), np.einsum("ij,ij->i", x, x), ddof
-        )
+        variance = np.einsum("ij,ij->i", x @ self.covariance, x)
+        return self.of_products(x @ self.mean, variance, np.einsum("ij,ij->i", x, x), ddof)
 
     def of_products(
         self, mean: FloatArray, variance: FloatArray, square: FloatArray, ddof: int, xp: Any = np
@@ -139,17 +138,13 @@ class LinkOptions:
     def __post_init__(self) -> None:
         """Refuse what no engine can do."""
         if not callable(self.scoring) and self.scoring not in SCORINGS:
-            raise UsageError(
-                f"unknown scoring {self.scoring!r}; expected {' or '.join(SCORINGS)}, or a function of two blocks"
-            )
-        for name, choices in (
-            ("ddof", (0, 1)),
-            ("row_scaling", ROW_SCALINGS),
-            ("precision", (None, *get_args(Precision))),
-        ):
-            value = getattr(self, name)
-            if value not in choices:
-                raise UsageError(f"{name}: expected one of {', '.join(map(str, choices))}, got {value!r}")
+            expected = f"{' or '.join(SCORINGS)}, or a function of two blocks"
+            raise UsageError(f"unknown scoring {self.scoring!r}; expected {expected}")
+        choices = {"ddof": (0, 1), "row_scaling": ROW_SCALINGS, "precision": (None, *get_args(Precision))}
+        for name, values in choices.items():
+            if getattr(self, name) not in values:
+                got = repr(getattr(self, name))
+                raise UsageError(f"{name}: expected one of {', '.join(map(str, values))}, got {got}")
 
     @property
     def function(self) -> ScoreFunction | None:
@@ -220,28 +215,19 @@ def plan_search(
     if dtype is None:
         single = trial.single and enrol.single and options.function is None
         dtype = f"float{options.precision or (32 if single else 64)}"
-    return SearchPlan(
-        trial,
-        enrol,
-        _check_mated(mated, trial.count, enrol.count),
-        check_weight(_per_trial("weight", calibration.weight, trial.count), options.row_scaling),
-        _per_trial("bias", calibration.bias, trial.count),
-        None if calibration.threshold is None else _per_trial("threshold", calibration.threshold, trial.count),
-        options,
-        np.dtype(dtype),
-        moments(enrol) if options.function is None else None,
-    )
-
-
-def _check_mated(mated: Any, trials: int, identities: int) -> IntArray:
-    array = np.asarray(mated)
-    if array.shape != (trials,) or not np.issubdtype(array.dtype, np.integer):
-        raise InputError(f"mated: expected {trials} whole numbers, one per trial, got {array.dtype} {array.shape}")
-    outside = np.flatnonzero((array < 0) | (array >= identities))
+    trials, rows = trial.count, np.asarray(mated)
+    if rows.shape != (trials,) or not np.issubdtype(rows.dtype, np.integer):
+        raise InputError(f"mated: expected {trials} whole numbers, one per trial, got {rows.dtype} {rows.shape}")
+    outside = np.flatnonzero((rows < 0) | (rows >= enrol.count))
     if len(outside):
-        row = int(outside[0])
-        raise InputError(f"mated: trial {row} names identity {array[row]}; expected 0 to {identities - 1}")
-    return array.astype(np.int64)
+        at = int(outside[0])
+        raise InputError(f"mated: trial {at} names identity {rows[at]}; expected 0 to {enrol.count - 1}")
+    weight = check_weight(_per_trial("weight", calibration.weight, trials), options.row_scaling)
+    bias = _per_trial("bias", calibration.bias, trials)
+    threshold = None if calibration.threshold is None else _per_trial("threshold", calibration.threshold, trials)
+    computed = moments(enrol) if options.function is None else None
+    calibrated = rows.astype(np.int64), weight, bias, threshold
+    return SearchPlan(trial, enrol, *calibrated, options, np.dtype(dtype), computed)
 
 
 def check_weight(weight: float | FloatArray, row_scaling: RowScaling) -> Any:

@@ -108,9 +108,9 @@ def open_work_folder(
     if manifest is not None and manifest.key != work.key:
         if not overwrite:
             differing = [name for name in settings if manifest.settings.get(name) != settings[name]]
+            other = ", ".join(differing) or "inputs"
             raise UsageError(
-                f"{home}: holds a search with other {', '.join(differing) or 'inputs'}; "
-                "overwriting starts over, or name another folder"
+                f"{home}: holds a search with other {other}; overwriting starts over, or name another folder"
             )
         manifest = None
     if manifest is None:
@@ -211,10 +211,9 @@ def link_resumable(
         check_weight(options.weight, options.row_scaling)
     choose_engine(search.trial, search.enrol, options)
     digests = _digests(search, development)
-    labels = {} if output is None else output.labels
+    labels, files = ({}, ()) if output is None else (output.labels, output.files)
     manifest = {**asdict(options), "seed": run.seed, **labels, **digests}
     with lock_folder(folder, continued_from=[BLOCKS]):
-        files = () if output is None else output.files
         work = open_work_folder(folder, manifest, outputs=files, overwrite=overwrite)
         if work is None:
             return None
@@ -223,12 +222,9 @@ def link_resumable(
         cost = estimate(job.plan, job.engine, run)
         run.say(f"{job.plan.trials} trials x {job.plan.identities} identities, {job.engine.name}: {cost}")
         cost.check_address_space()
-        result = job.result(
-            _blocks(job, work),
-            Identities.of(search.trial, search.enrol, search.mated),
-            partial(_data_digest, digests, options),
-            not_enrolled=search.not_enrolled,
-        )
+        names = Identities.of(search.trial, search.enrol, search.mated)
+        data = partial(_data_digest, digests, options)
+        result = job.result(_blocks(job, work), names, data, not_enrolled=search.not_enrolled)
         if output is not None:
             output.write(result)
             work.describe(done=True)

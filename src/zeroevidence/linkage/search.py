@@ -181,16 +181,9 @@ class SearchJob:
         self, evidence: TrialEvidence, names: Identities, data: Callable[[], str], *, not_enrolled: int = 0
     ) -> LinkResult:
         """Return the result of the search; `data` computes its digest when asked for."""
-        arrays = {name: getattr(evidence, name) for name in ARRAYS}
-        return LinkResult(
-            evidence.identities,
-            **arrays,
-            names=names,
-            options=self.plan.options,
-            calibration=self.calibration,
-            not_enrolled=not_enrolled,
-            data=data,
-        )
+        values: dict[str, Any] = {name: getattr(evidence, name) for name in ARRAYS}
+        values |= {"names": names, "options": self.plan.options, "calibration": self.calibration}
+        return LinkResult(evidence.identities, **values, not_enrolled=not_enrolled, data=data)
 
 
 def prepare_search(

@@ -86,10 +86,8 @@ class _Page:
         self._templates = templates(_HERE)
         self._script = (_HERE / "page.js").read_text(encoding="utf-8").strip()
         self._css = template_text("report.css") + "\n" + (_HERE / "page.css").read_text(encoding="utf-8").strip()
-        self._policy = (
-            report_policy(self._script).replace("form-action 'none'", "form-action 'self'")
-            + "; connect-src 'self'; frame-ancestors 'none'"
-        )
+        policy = report_policy(self._script).replace("form-action 'none'", "form-action 'self'")
+        self._policy = f"{policy}; connect-src 'self'; frame-ancestors 'none'"
 
     def _render(self, name: str, status: int = 200, **context: Any) -> HTMLResponse:
         text = self._templates.get_template(name).render(
@@ -148,14 +146,9 @@ class _Page:
                     raise HTTPException(400, f"No {title} {what} chosen.")
                 if len(form.files.get(name, ())) > 1:
                     raise HTTPException(400, "Several files were chosen where one was expected.")
-        request = JobRequest(
-            **files,
-            speakers=speakers[0] if speakers else None,
-            kind=kind,
-            title=form.texts.get("title", "")[:200].strip(),
-            most_bytes=self.max_bytes,
-            **flags,
-        )
+        speaker_list, title = speakers[0] if speakers else None, form.texts.get("title", "")[:200].strip()
+        further = {"kind": kind, "most_bytes": self.max_bytes, **flags}
+        request = JobRequest(**files, speakers=speaker_list, title=title, **further)
         shown = [upload.name for upload in request.scores]
         shown += [side[0].folder for side in (request.original, *request.systems) if side]
         return self._start(folder, request, ", ".join(shown))
@@ -179,9 +172,8 @@ class _Page:
         if job.state != "done":
             raise HTTPException(404, "There is no report here.")
         headers = {"Content-Security-Policy": report_policy(template_text("report.js")) + "; frame-ancestors 'none'"}
-        return FileResponse(
-            job.folder / REPORT, headers=headers, filename=REPORT if "save" in request.query_params else None
-        )
+        saved = REPORT if "save" in request.query_params else None
+        return FileResponse(job.folder / REPORT, headers=headers, filename=saved)
 
     async def file(self, request: Request) -> Response:
         """A figure, all figures, or the result, to save; the names are those of the outcome."""
@@ -215,9 +207,8 @@ class _Page:
 
     async def broken(self, _: Request, error: Exception) -> Response:  # noqa: ARG002
         """Answer after an error of the page, without its details."""
-        return self._render(
-            "refused.html", 500, title="That did not work", message="Something went wrong on this page."
-        )
+        message = "Something went wrong on this page."
+        return self._render("refused.html", 500, title="That did not work", message=message)
 
     def _job(self, request: Request) -> ReportJob:
         job = self.jobs.find(request.path_params["token"])

@@ -106,7 +106,8 @@ def place_recordings(files: Sequence[Upload], folder: Path, room: int, most_byte
     InputError
         For a file that is no zip file, and for names, links, lists and sizes that are not taken.
     """
-    packed = len(files) == 1 and _is_zip(files[0])
+    with Path(files[0].path).open("rb") as stream:
+        packed = len(files) == 1 and stream.read(4) in _ZIP
     if len(files) == 1 and not packed and "/" not in files[0].name:
         raise InputError("is no zip file; expected one, or a folder of recordings", path=files[0].path)
     with ExitStack() as stack:
@@ -123,11 +124,6 @@ def place_recordings(files: Sequence[Upload], folder: Path, room: int, most_byte
         for member in inside:
             size += _write(member, home, member.parts[len(around) :], room - size, most_bytes)
     return PlacedRecordings(home, size, len(everything) - len(inside))
-
-
-def _is_zip(file: Upload) -> bool:
-    with Path(file.path).open("rb") as stream:
-        return stream.read(4) in _ZIP
 
 
 def _sent(file: Upload) -> _Member:
@@ -173,10 +169,8 @@ def _is_wanted(parts: Sequence[str]) -> bool:
     """Return whether a file is audio or about it; lists of files, and names that could lead elsewhere, are refused."""
     name = "/".join(parts)
     if parts[-1] in _FILE_LISTS:
-        raise InputError(
-            f"{name}: a list of files, which may lie anywhere; expected folders of speakers with audio files "
-            "(`zeroevidence audit` reads such a list)"
-        )
+        expected = "folders of speakers with audio files (`zeroevidence audit` reads such a list)"
+        raise InputError(f"{name}: a list of files, which may lie anywhere; expected {expected}")
     if not _is_audio(parts[-1]) and parts[-1] not in _TABLES:
         return False
     if len(parts) > _DEEPEST or any(_checked_name(part) != part for part in parts):

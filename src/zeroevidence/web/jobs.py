@@ -48,8 +48,7 @@ class ReportJob:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the progress that the page polls."""
-        names = ("state", "message", "done", "total", "step", "over")
-        return {name: getattr(self, name) for name in names}
+        return {name: getattr(self, name) for name in ("state", "message", "done", "total", "step", "over")}
 
     def problems(self) -> ProblemList:
         """Return what is wrong with the files."""

@@ -119,10 +119,8 @@ def write_outcome(findings: Findings, request: JobRequest, home: Path, progress:
     with figure_processes() as each:
         page = document(inputs, options=ReportOptions(title=request.title or None, hide=hide, each=each))
     (home / REPORT).write_text(page, encoding="utf-8")
-    figures = [
-        FigureFiles(name, {format: f"{kind}.{format}" for format in FORMATS})
-        for kind, name in figure_titles(rows).items()
-    ]
+    drawn = figure_titles(rows).items()
+    figures = [FigureFiles(name, {format: f"{kind}.{format}" for format in FORMATS}) for kind, name in drawn]
     files = [name for figure in figures for name in figure.files.values()]
     files += [FIGURES] if figures else []
     if rows:

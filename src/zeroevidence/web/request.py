@@ -182,10 +182,10 @@ class JobRequest:
             What paths of folders stand for, where recordings were put into some.
         """
         names = {**(places or {}), **{upload.path: upload.name for upload in self.uploads()}}
-        listed = (
-            Problem(with_names(problem.path, names), problem.line, on_the_page(with_names(problem.reason, names)))
-            for problem in problems[:MOST_PROBLEMS]
-        )
+        listed = []
+        for problem in problems[:MOST_PROBLEMS]:
+            path, reason = (with_names(text, names) for text in (problem.path, problem.reason))
+            listed.append(Problem(path, problem.line, on_the_page(reason)))
         return ProblemList(len(problems), tuple(listed))
 
 

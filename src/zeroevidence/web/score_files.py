@@ -89,19 +89,11 @@ def _score_files(request: JobRequest) -> list[ScoreFile]:
     _, raw = _sources(request)
     if not raw:
         return []
-    paths = ScorePaths(
-        _paths(raw),
-        _paths(request.keys),
-        speakers=None if request.speakers is None else request.speakers.path,
-        systems=titles([upload.stem for upload in raw]),
-        dev=_paths(request.dev),
-        dev_keys=_paths(request.dev_keys),
-    )
-    return score_files(paths)
-
-
-def _paths(uploads: Sequence[Upload]) -> list[str]:
-    return [upload.path for upload in uploads]
+    sides = (raw, request.keys, request.dev, request.dev_keys)
+    scores, keys, dev, dev_keys = ([upload.path for upload in uploads] for uploads in sides)
+    speakers = None if request.speakers is None else request.speakers.path
+    systems = titles([upload.stem for upload in raw])
+    return score_files(ScorePaths(scores, keys, speakers=speakers, systems=systems, dev=dev, dev_keys=dev_keys))
 
 
 def _reading(request: JobRequest) -> ReadingOptions:

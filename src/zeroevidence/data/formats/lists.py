@@ -286,10 +286,8 @@ def _row(cells: dict[str, str], folder: Path, line: int) -> SystemScores | str:
         allowed = " or ".join(get_args(Training))
         return f"attacker {', '.join(sides)}; expected {allowed} for each of {', '.join(_SIDES)}, or nothing for all"
     places = {column: folder / name for column, name in files.items()}
-    enrolment, trial, trained_on = sides
-    threat = None
-    if _is_training(enrolment) and _is_training(trial) and _is_training(trained_on):
-        threat = threat_from_sides(enrolment, trial, trained_on)
+    enrolment, trial, trained_on = filter(_is_training, sides) if any(sides) else (None, None, None)
+    threat = threat_from_sides(enrolment, trial, trained_on) if enrolment and trial and trained_on else None
     labels = {name: cells[name] for name in _LABELS if name in cells}
     return SystemScores(places["scores"], places.get("key"), places.get("speakers"), labels, threat, line)
 
@@ -318,7 +316,7 @@ def table_rows(
 
     JSON lines have no header; each must have the fields that are needed.
     """
-    if _is_json_lines(source):
+    if text.without_mark(source.start).lstrip().startswith(b"{"):  # as no header of a table does
         for number, cells_by_name in _json_rows(source, problems):
             record = {_column(name): cell for name, cell in cells_by_name.items()}
             missing = [name for name in needed if name not in record]
@@ -355,11 +353,6 @@ def table_rows(
 
 def _column(name: str) -> str:
     return next((key for key, names in _CORPUS_COLUMNS.items() if name in names), name)
-
-
-def _is_json_lines(source: InputFile) -> bool:
-    """Return whether the first line begins with a brace, as no header of a table does."""
-    return text.without_mark(source.start).lstrip().startswith(b"{")
 
 
 def _json_rows(source: InputFile, problems: FileProblems) -> Iterator[tuple[int, dict[str, str]]]:

@@ -126,11 +126,8 @@ def choose(name: EngineName, requirements: Requirements) -> Engine:
 def best(requirements: Requirements) -> LocalEngine:
     """Return the fastest engine of this machine that keeps the precision."""
     refusals = {name: refusal(engine, requirements) for name, engine in ENGINES.items()}
-    priorities = {
-        engine: engine.priority(requirements)
-        for name, engine in ENGINES.items()
-        if isinstance(engine, LocalEngine) and refusals[name] is None and engine.available()
-    }
+    able = (engine for name, engine in ENGINES.items() if refusals[name] is None and engine.available())
+    priorities = {engine: engine.priority(requirements) for engine in able if isinstance(engine, LocalEngine)}
     engine = max(priorities, key=priorities.__getitem__, default=None)
     if engine is not None and priorities[engine] > 0:
         return engine

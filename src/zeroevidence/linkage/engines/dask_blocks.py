@@ -11,6 +11,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -63,10 +64,8 @@ def _computed(
             shared = client.scatter(plan, broadcast=True, hash=False)
         except OSError as refusal:  # a lack of workers, too, is one of time
             raise ZeroEvidenceError(f"the cluster cannot be given any work: {refusal}") from None
-        futures = {
-            client.submit(compute_run, shared, token, threads, *runs[index], retries=3, pure=False): index
-            for index in sorted(left)
-        }
+        submit = partial(client.submit, compute_run, shared, token, threads, retries=3, pure=False)
+        futures = {submit(*runs[index]): index for index in sorted(left)}
         for future in _completed(distributed, client, list(futures)):
             if future.status == "finished":
                 index = futures[future]
@@ -103,10 +102,8 @@ def compute_run(plan: SearchPlan, token: str, threads: int, start: int, stop: in
     with _ONE_AT_A_TIME:  # several tasks of a worker begin at once
         linker = _LINKERS.get(token)
         if linker is None:
-            options = plan.options
-            needed = Requirements(
-                plan.enrol.dim, plan.dtype == np.float64, options.function is not None, options.precision
-            )
+            double, options = plan.dtype == np.float64, plan.options
+            needed = Requirements(plan.enrol.dim, double, options.function is not None, options.precision)
             linker = best(needed).linker(plan, Run(cores=threads))
             _LINKERS.clear()
             _LINKERS[token] = linker

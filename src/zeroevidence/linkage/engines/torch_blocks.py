@@ -146,9 +146,7 @@ class DeviceVectors:
 
     def __init__(self, side: VectorSet, device: Any) -> None:
         self.side, self.device = side, device
-        self._raw: Any = None
-        if self.fits():
-            self._raw = staged(side.vectors, device)
+        self._raw: Any = staged(side.vectors, device) if self.fits() else None
 
     def fits(self) -> bool:
         """Return whether they may stay on the device and leave room for the computation."""
@@ -229,9 +227,8 @@ class TorchLinker:
 
     def rows(self, rows: IntArray) -> TrialEvidence:
         """Return the evidence of some trials."""
-        blocks = [
-            TorchBlock(self, rows[start : start + self.block_rows]) for start in range(0, len(rows), self.block_rows)
-        ]
+        starts = range(0, len(rows), self.block_rows)
+        blocks = [TorchBlock(self, rows[start : start + self.block_rows]) for start in starts]
         for first, panel in self.panels():
             for block in blocks:
                 for at in range(0, len(panel), self.block_columns):

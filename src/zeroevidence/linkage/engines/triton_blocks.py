@@ -51,10 +51,8 @@ class TritonLinker(TorchLinker):
         optional("triton", "torch", "the engine triton")
         super().__init__(plan, device=device)
         if plan.enrol.dim > LARGEST_DIM:
-            raise UsageError(
-                f"the engine triton takes vectors of at most {LARGEST_DIM} entries, got {plan.enrol.dim}; "
-                "use the engine torch"
-            )
+            reason = f"the engine triton takes vectors of at most {LARGEST_DIM} entries, got {plan.enrol.dim}"
+            raise UsageError(f"{reason}; use the engine torch")
         if self.device.type != "cuda" and not _interpreted():
             raise UsageError("the engine triton needs a CUDA device, which is not here; use the engine torch")
         assert plan.moments is not None
@@ -130,9 +128,8 @@ class TritonRows:
         raw = staged(plan.trial.vectors[as_slice(rows)], device)
         self.mated, self.order = torch.sort(sent(plan.mated[rows], device), stable=True)
         weight = sent(plan.weight[rows], device)[self.order]
-        self.x, self.z = (
-            torch.zeros((self.padded, linker.width), dtype=linker.stored, device=device) for _ in range(2)
-        )
+        shape = self.padded, linker.width
+        self.x, self.z = (torch.zeros(shape, dtype=linker.stored, device=device) for _ in range(2))
         computed = []
         for part in parts(len(rows), linker.width):
             x, good = doubled(raw[self.order[part]], cosine=plan.trial.cosine)
