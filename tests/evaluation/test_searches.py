@@ -341,7 +341,7 @@ def test_the_null_exchanges_people_within_folds():
     data = folded(3, separation=1.0, sizes=(3, 2))
     options = Options(intervals=0, null=0)
     task = FoldedSearch(data, options)
-    supposed = task.hypothetical(task.measure())
+    supposed = task.hypothetical(task.measure().folds)
     orders = [list(permutations(range(size))) for size in data.sizes]
     assert prod(len(one) for one in orders) == prod(map(factorial, data.sizes))
     for exchange in product(*orders):
@@ -446,7 +446,7 @@ def test_names_are_counted_in_the_null_as_in_the_search(sizes):
     data, options = folded(2, separation=2.0, sizes=sizes, trials=4), Options(intervals=0, null=0)
     task = FoldedSearch(data, options)
     result = task.measure()
-    by_hypothesis = join_names([fold.names(fold.mated) for fold in task.hypothetical(result)])
+    by_hypothesis = join_names([fold.names(fold.mated) for fold in task.hypothetical(result.folds)])
     columns = [tuple(getattr(counts, name) for name in ("trials", "named", "compared", "falsely"))
                for counts in (result.names, by_hypothesis)]  # fmt: skip
     assert sorted(zip(*columns[0], strict=True)) == sorted(zip(*columns[1], strict=True))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import permutations
 
 import numpy as np
 
@@ -106,16 +107,12 @@ def check_same_trials(systems: Sequence[tuple[str, Scores]]) -> None:
     for name, scores in ordered[1:]:
         trials = _trials(scores)
         for kind in ("target", "nontarget"):
-            here, there = reference[kind], trials[kind]
-            for data, one_name, other, other_name in (
-                (here, reference_name, there, name),
-                (there, name, here, reference_name),
-            ):
-                missing = np.setdiff1d(data, other)
+            for (here_name, here), (there_name, there) in permutations(((reference_name, reference), (name, trials))):
+                missing = np.setdiff1d(here[kind], there[kind])
                 if len(missing):
                     example = " ".join(str(missing[0]).split("\x1f"))
                     raise InputError(
-                        f"{len(missing)} {kind} trial(s) of {one_name} are not {kind} trials of {other_name}, among "
+                        f"{len(missing)} {kind} trial(s) of {here_name} are not {kind} trials of {there_name}, among "
                         f"them {example!r}; expected the same trials in all systems"
                     )
 

@@ -393,9 +393,6 @@ def compare_results(
     if all(len(rows) == 1 and has_trials(path) for path, rows in zip(paths, results, strict=True)):
         searches = [read_search(path, options, run, system=name) for path, name in zip(paths, systems, strict=True)]
         return compare(searches, measures)
-    rows = [row for rows_of_file in results for row in rows_of_file]
-    return compare(
-        rows,
-        measures,
-        sources=[name for name, rows_of_file in zip(systems, results, strict=True) for _ in rows_of_file],
-    )
+    rows = [row for file_rows in results for row in file_rows]
+    sources = [name for name, file_rows in zip(systems, results, strict=True) for _ in file_rows]
+    return compare(rows, measures, sources=sources)

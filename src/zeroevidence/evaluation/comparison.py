@@ -33,14 +33,8 @@ from zeroevidence.uncertainty.compare import (
 )
 from zeroevidence.uncertainty.level import alpha
 
-USUAL = (
-    "eer",
-    "d_ece",
-    "linkability",
-    "alid",
-    "top1",
-    "link_probability",
-)  # what is compared unless measures are named
+# what is compared unless measures are named
+USUAL = ("eer", "d_ece", "linkability", "alid", "top1", "link_probability")
 _MOST_USUAL = 4
 COUNTING = "the attacker that counts"  # label of a comparison of audits, in place of the name of an attacker
 
@@ -253,16 +247,9 @@ def paired_replicates(results: Sequence[Evaluation], names: Sequence[str]) -> li
             raise UsageError(
                 f"{name} and {names[0]} left out other people; expected the same intervals, level and seed"
             )
-    with_scores = [
-        (name, replicates.scores)
-        for name, replicates in zip(names, drawn, strict=True)
-        if replicates.scores is not None
-    ]
-    searches = [
-        (name, replicates.search)
-        for name, replicates in zip(names, drawn, strict=True)
-        if replicates.search is not None
-    ]
+    named = list(zip(names, drawn, strict=True))
+    with_scores = [(name, replicates.scores) for name, replicates in named if replicates.scores is not None]
+    searches = [(name, replicates.search) for name, replicates in named if replicates.search is not None]
     if with_scores and searches:
         raise UsageError(f"{with_scores[0][0]} rests on scores and {searches[0][0]} on embeddings; expected one kind")
     check_same_trials(with_scores)

@@ -181,15 +181,11 @@ def speaker_columns(row: Evaluation) -> dict[str, list[object]] | None:
                 "share_positive": float(risk.share_positive[i]),
             }
     if errors is not None:
-        order = np.argsort(errors.eer, kind="stable")
-        for i in order:
-            line = lines.setdefault(str(errors.speaker[i]), {})
-            line |= {
-                "targets": int(errors.targets[i]),
-                "nontargets": int(errors.nontargets[i]),
-                "eer": float(errors.eer[i]),
-            }
-            line |= {"eer_low": float(errors.low[i]), "eer_high": float(errors.high[i])}
+        columns = errors.targets, errors.nontargets, errors.eer, errors.low, errors.high
+        names = ("targets", "nontargets", "eer", "eer_low", "eer_high")
+        for i in np.argsort(errors.eer, kind="stable"):
+            values = (column[i].item() for column in columns)
+            lines.setdefault(str(errors.speaker[i]), {}).update(zip(names, values, strict=True))
     if row.scores is not None and lines:
         ranked = rank(row.scores.target, row.scores.nontarget)
         worst = worst_cases(row.scores, ranked, pool_laplace(pool(ranked.counts))) or {}

@@ -312,11 +312,8 @@ def plan_from_pilot(
     expected, requirements = [], []
     for name in names:
         value, spread = measured[name]
-        expected.append(
-            _extrapolated(
-                name, value, spread.of_people(spread.people * people / number), people, bounds.get(name), level
-            )
-        )
+        planned = spread.of_people(spread.people * people / number)
+        expected.append(_extrapolated(name, value, planned, people, bounds.get(name), level))
     for name, bound in bounds.items():
         value, spread = measured[name]
         sign = sign_of_leak(name)

@@ -169,7 +169,7 @@ def with_nulls(
     times = len(next(iter(draws.values())))
     if search is not None and search[0].size <= ROWS_LIMIT:
         task, result = search
-        permuted = SearchNull(task.hypothetical(result), result.evidence.identities, run.seed)
+        permuted = SearchNull(task.hypothetical(result.folds), result.evidence.identities, run.seed)
         nulls |= _permutation_nulls(observed, _gathered(permuted.draw, options.null), run.level)
     tested = {name: replace(metrics[name], null=null, p_value=p_value) for name, (null, p_value) in nulls.items()}
     return {**metrics, **tested}, Resampling(pairs.unit, times)

@@ -351,10 +351,11 @@ class LinkedSearch(LinkResult):
             "identities": self.identities,
             **({"not_enrolled": self.not_enrolled} if self.not_enrolled else {}),
         }
-        replicates = None
+        replicates, flags = None, []
         if options.intervals:
             replicates = search_replicates(evidence, singled, self.speaker, self.trial, options, run.seed)
             metrics = with_named_limits(with_intervals(metrics, replicates, run.level), names, run.level)
+            flags = resampling_flags(replicates.unit, replicates.fewest.clusters, replicates.fewest.effective)
         return Evaluation(
             metrics=metrics,
             counts=counts,
@@ -367,11 +368,7 @@ class LinkedSearch(LinkResult):
                 data=self.digest,
             ),
             labels=labels or {},
-            flags=tuple(
-                []
-                if replicates is None
-                else resampling_flags(replicates.unit, replicates.fewest.clusters, replicates.fewest.effective)
-            ),
+            flags=tuple(flags),
             curves=evidence_curves(evidence) | exposed_curves(table, run.level),
             trials=table,
             people=exposure_by_person(table, names),

@@ -158,11 +158,16 @@ def fit_calibration(data: Scores | ScoreMatrix, on: Scores | ScoreMatrix | Loade
     other = on.data if isinstance(on, LoadedScores) else on
     check_disjoint(data, other)
     pairs = other.to_scores()
-    fit = fit_logistic(pairs.target, pairs.nontarget)
-    if fit.weight <= 0.0:
-        raise InputError("calibration: higher scores do not speak for targets there; expected scores that tell people")
+    fit = _fit_increasing(pairs)
     setup = LlrSetup("logistic", digest([np.sort(pairs.target), np.sort(pairs.nontarget)]))
     return ScoreCalibration(fit, setup, data.speakers is not None and other.speakers is not None)
+
+
+def _fit_increasing(scores: Scores) -> LogisticFit:
+    fit = fit_logistic(scores.target, scores.nontarget)
+    if fit.weight <= 0.0:
+        raise InputError("calibration: higher scores do not speak for targets there; expected scores that tell people")
+    return fit
 
 
 def threshold(
@@ -210,7 +215,10 @@ def threshold(
         raise UsageError(f"expected a prior between 0 and 1 and positive costs, got {prior:g}, {c_miss:g} and {c_fa:g}")
     data = _pairs(scores, nontarget)
     llr = bayes_threshold(prior, c_miss, c_fa)
-    score = llr if are_llrs else _score_at(llr, data if calibrate is None else _pairs(calibrate, None))
+    score = llr
+    if not are_llrs:
+        fit = _fit_increasing(data if calibrate is None else _pairs(calibrate, None))
+        score = (llr - fit.bias + fit.prior_log_odds) / fit.weight
     wrong = data.target < score, data.nontarget >= score
     miss, false_alarm = (_rate(data, errors, target=side == 0, level=run.level) for side, errors in enumerate(wrong))
     dcf = float(dcf_of_rates(miss.value, false_alarm.value, prior, c_miss, c_fa))
@@ -226,14 +234,6 @@ def _pairs(scores: Scores | ScoreMatrix | ArrayLike, nontarget: ArrayLike | None
     if not isinstance(scores, Scores):
         raise UsageError("expected Scores, a ScoreMatrix, or target and non-target scores")
     return scores
-
-
-def _score_at(llr: float, scores: Scores) -> float:
-    """Return the score that stands for a likelihood ratio by a logistic calibration on these scores."""
-    fit = fit_logistic(scores.target, scores.nontarget)
-    if fit.weight <= 0.0:
-        raise InputError("calibration: higher scores do not speak for targets there; expected scores that tell people")
-    return (llr - fit.bias + fit.prior_log_odds) / fit.weight
 
 
 def _rate(scores: Scores, errors: BoolArray, *, target: bool, level: float) -> ErrorRate:

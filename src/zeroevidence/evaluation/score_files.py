@@ -251,14 +251,8 @@ def _resolved(
                 labels = {**row.labels, **({"system": systems[index]} if systems else {})}
                 row_key, row_speakers = (None if file is None else str(file) for file in (row.key, row.speakers))
                 about = About() if row.threat is None else About.against(row.threat)
-                files.append(
-                    ScoreFile(
-                        *(str(row.scores), row_key or key, speakers or row_speakers),
-                        labels=labels,
-                        about=about,
-                        source=titles[index],
-                    )
-                )
+                paths_of_row = str(row.scores), row_key or key, speakers or row_speakers
+                files.append(ScoreFile(*paths_of_row, labels, about, source=titles[index]))
         else:
             files.append(ScoreFile(path, key, speakers, {"system": titles[index]}, source=titles[index]))
     return files

@@ -136,7 +136,7 @@ class SearchTask(ABC):
         """The search on fewer people."""
 
     @abstractmethod
-    def hypothetical(self, result: SearchResult) -> list[HypotheticalEvidence]:
+    def hypothetical(self, folds: Sequence[Fold]) -> list[HypotheticalEvidence]:
         """What each trial would show if somebody else were its speaker, by fold of people."""
 
     @abstractmethod

@@ -155,9 +155,9 @@ class MatrixSearch(SearchTask):
             everyone=identities,
         )
 
-    def hypothetical(self, result: SearchResult) -> list[HypotheticalEvidence]:
+    def hypothetical(self, folds: Sequence[Fold]) -> list[HypotheticalEvidence]:
         """What each trial would show if somebody else were its speaker."""
-        return [HypotheticalEvidence.ranked(self.matrix, self._lid_of_every_identity(result.folds))]
+        return [HypotheticalEvidence.ranked(self.matrix, self._lid_of_every_identity(folds))]
 
     def fuse_recordings(self, result: SearchResult) -> list[FusedEvidence]:
         """What an attacker learns who holds 2, 3, ... recordings, for each number that enough people have."""
@@ -172,7 +172,7 @@ class MatrixSearch(SearchTask):
         fused = fuse_recordings(llrs, self.matrix.mated, ks=numbers, dev=dev, log_prior=log_prior, seed=self.run.seed)
         return fused[1:]
 
-    def _lid_of_every_identity(self, folds: list[Fold]) -> FloatArray:
+    def _lid_of_every_identity(self, folds: Sequence[Fold]) -> FloatArray:
         """LID of every identity as if it were the true one, trials x identities."""
         scores = self.matrix.scores
         log_prior = -np.log(scores.shape[1]) if self.prior is None else np.log(self.prior)
@@ -261,7 +261,7 @@ class FoldedSearch(SearchTask):
             folds.append(replace(fold, rows=first + fold.rows))
             first += len(fold.rows)
         identities = self.scores.identities
-        evidence = join_evidence([fold.evidence(fold.mated, identities) for fold in self._hypothetical(folds)])
+        evidence = join_evidence([fold.evidence(fold.mated, identities) for fold in self.hypothetical(folds)])
         searched = self._searched_rows()
         singled = np.concatenate([_singled_out(rows, fold) for rows, fold in zip(searched, folds, strict=True)])
         calibrations = [fold.calibration for fold in folds]
@@ -302,23 +302,16 @@ class FoldedSearch(SearchTask):
             result.evidence, result.singled, result.trials.speaker, seed=self.run.seed, most=self.options.intervals
         )
 
-    def hypothetical(self, result: SearchResult) -> list[HypotheticalEvidence]:
-        """What each trial would show if another person of its fold were its speaker."""
-        return self._hypothetical(result.folds)
-
-    def _hypothetical(self, folds: Sequence[Fold]) -> list[HypotheticalEvidence]:
-        """The same, each trial being searched among the candidates of the other person."""
+    def hypothetical(self, folds: Sequence[Fold]) -> list[HypotheticalEvidence]:
+        """What each trial would show if another person of its fold, whose candidates it meets, were its speaker."""
         evidence = []
         for number, (part, fold) in enumerate(zip(self.parts, folds, strict=True)):
+            among = self.scores.candidates(number)
             first = np.zeros(len(part.mated), dtype=np.int64)  # a person's own column is the first candidate
-            columns = [
-                row_evidence(part.scores[:, candidates], first, fold.calibration)
-                for candidates in self.scores.candidates(number)
-            ]
+            columns = [row_evidence(part.scores[:, candidates], first, fold.calibration) for candidates in among]
             lid, greater, equal = (
                 np.column_stack([getattr(column, name) for column in columns]) for name in ("lid", "greater", "equal")
             )
-            among = self.scores.candidates(number)
             on_top = [first_identity(part.scores[:, candidates]) for candidates in among]
             first_of_all = np.column_stack(
                 [np.where(top >= 0, candidates[top], -1) for top, candidates in zip(on_top, among, strict=True)]

@@ -95,13 +95,18 @@ def class_arrays(
         yield from (trials.speaker, trials.heard, *trials.attack.values())
 
 
-def scores_by_attack(classes: Mapping[str, TrialClass], attacks: Sequence[str]) -> dict[str, dict[str, FloatArray]]:
-    """Scores by kind of trial for all attacks and for each."""
-    parts = {ALL: {kind: trials.scores for kind, trials in classes.items()}}
+def scores_by_attack(
+    classes: Mapping[str, TrialClass], attacks: Sequence[str], remaining: Mapping[str, BoolArray] | None = None
+) -> dict[str, dict[str, FloatArray]]:
+    """Scores by kind of trial for all attacks and for each; ascending also where only some trials remain."""
+    if remaining is None:
+        remaining = {kind: np.ones(len(trials.scores), dtype=bool) for kind, trials in classes.items()}
+    parts = {ALL: {kind: trials.scores[remaining[kind]] for kind, trials in classes.items()}}
     for attack in attacks:
-        parts[attack] = {
-            kind: trials.scores[trials.attack[attack]] if kind.endswith("spoof") else trials.scores
+        parts[attack] = parts[ALL] | {
+            kind: trials.scores[trials.attack[attack]][remaining[kind][trials.attack[attack]]]
             for kind, trials in classes.items()
+            if kind.endswith("spoof")
         }
     return parts
 
@@ -161,7 +166,7 @@ def tandem_spreads(
     values: dict[str, list[dict[str, float]]] = {row: [] for row in rows}
     for g in range(groups.number):
         remaining = {kind: (groups.of[kind] != g) & (groups.heard[kind] != g) for kind in classes}
-        for row, part in _parts(classes, remaining, attacks):
+        for row, part in scores_by_attack(classes, attacks, remaining).items():
             values[row].append(_measured(part, model))
     left_out_attacks = _without_attacks(classes, model)
     whole = {row: _measured(part, model) for row, part in scores_by_attack(classes, attacks).items()}
@@ -243,21 +248,6 @@ def _unit(alone: Mapping[str, int], single: int, total: int) -> tuple[str, list[
         which = ", ".join(f"{number} {kind.replace('_', ' ')}" for kind, number in alone.items() if number)
         return "speaker+trial", [flag("speakers-partly-unknown", which=which)]
     return "speaker", []
-
-
-def _parts(
-    classes: Mapping[str, TrialClass], remaining: Mapping[str, BoolArray], attacks: Sequence[str]
-) -> Iterator[tuple[str, dict[str, FloatArray]]]:
-    """The scores that are kept, for all attacks and for each; still ascending, so sorting them again is quick."""
-    whole = {kind: trials.scores[remaining[kind]] for kind, trials in classes.items()}
-    yield ALL, whole
-    for attack in attacks:
-        scores = {
-            kind: trials.scores[trials.attack[attack]][remaining[kind][trials.attack[attack]]]
-            for kind, trials in classes.items()
-            if kind.endswith("spoof")
-        }
-        yield attack, {**whole, **scores}
 
 
 def evaluate_tandem(

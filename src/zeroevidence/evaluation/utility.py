@@ -251,13 +251,10 @@ def utility_row(
         flags = _flags(unit, clusters, people)
     if most and clusters >= LEAST_PEOPLE:
         group = draw_groups(clusters, most, seed)[code]
-        without = [
-            compute_family("utility", view(sums - columns[group == number_left_out].sum(axis=0)))
-            for number_left_out in range(number)
-        ]
+        fewer = (sums - columns[group == g].sum(axis=0) for g in range(number))
+        without = [compute_family("utility", view(sums_left)) for sums_left in fewer]
         shares = np.bincount(group, weights=weight, minlength=number) / weight.sum()
         spreads = estimate_spreads(values, without, shares, people)
-    counted = counts | ({"speakers": clusters} if unit == "speaker" else {})
     return Evaluation(
         metrics={
             name: with_limits(
@@ -265,7 +262,7 @@ def utility_row(
             )
             for name, value in values.items()
         },
-        counts=counted,
+        counts=counts | ({"speakers": clusters} if unit == "speaker" else {}),
         setup=Setup(
             families=("utility",),
             intervals=Resampling(unit, number) if most else None,

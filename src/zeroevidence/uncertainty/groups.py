@@ -142,15 +142,13 @@ def _of_identifiers(scores: Scores, enrolments: StrArray, trials: StrArray) -> C
     """
     assert scores.target_pairs is not None
     first, second = scores.target_pairs.enrolment, len(enrolments) + scores.target_pairs.trial
-    for apart in (False, True):
-        names, codes = np.unique(np.concatenate((enrolments, trials)), return_inverse=True)
-        if apart:
-            names, codes = np.concatenate((enrolments, trials)), np.arange(len(enrolments) + len(trials))
+    both = np.concatenate((enrolments, trials))
+    joined = np.unique(both, return_inverse=True)
+    for names, codes in (joined, (both, np.arange(len(both)))):
         merged = _clusters("identifier", scores, *_merge(names, codes, first, second))
         if not (merged.nontarget.enrolment == merged.nontarget.trial).any():
             return merged
-    names, codes = np.unique(np.concatenate((enrolments, trials)), return_inverse=True)
-    return _clusters("identifier", scores, names, codes)
+    return _clusters("identifier", scores, *joined)
 
 
 def _clusters(unit: Unit, scores: Scores, names: StrArray, codes: IntArray) -> Clusters:

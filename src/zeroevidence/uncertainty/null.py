@@ -97,10 +97,8 @@ class PooledLabels:
     """All scores sorted once; relabelling some of them gives counts without sorting again."""
 
     def __init__(self, pooled: FloatArray) -> None:
-        values, self.group, per_group = np.unique(pooled, return_inverse=True, return_counts=True)
-        self.per_group = per_group
-        self.before = np.concatenate(([0], np.cumsum(per_group)))
-        self.values = values
+        _, self.group, self.per_group = np.unique(pooled, return_inverse=True, return_counts=True)
+        self.before = np.concatenate(([0], np.cumsum(self.per_group)))
 
     def counts(self, targets: IntArray) -> Counts:
         """Counts when the scores at these positions are the targets."""

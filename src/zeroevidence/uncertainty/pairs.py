@@ -346,12 +346,11 @@ class PairResampler:
         )
         above_all = np.zeros(len(nontarget.cells))
         above_all[-1] = 1.0
-        kinds = (
-            _Kind(nontarget.cells / nontarget.size, self.alike, linkability=0.0),
-            _Kind(above_all, self.highest, linkability=1.0),
-        )
         whole = _Subset(self, target, nontarget)
-        views = [_Mixture(self, target, nontarget, kind, share) for kind in kinds]
+        views = [
+            _Mixture(whole, share, nontarget.cells / nontarget.size, self.alike, linked=0.0),
+            _Mixture(whole, share, above_all, self.highest, linked=1.0),
+        ]
         return {
             measure.name: tuple(float((measure.compute(view) - value) / share) for view in views)
             for measure, rule in self.measures
@@ -360,27 +359,22 @@ class PairResampler:
         }
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Kind:
-    """People of one kind: the share of their targets in each cell, the mean costs of these, and their linkability."""
-
-    cells: FloatArray
-    costs: Mapping[str, float]
-    linkability: float
-
-
 class _Mixture(_Subset):
     """Targets of which a share is those of people of another kind."""
 
-    def __init__(self, source: PairResampler, target: _Sums, nontarget: _Sums, kind: _Kind, share: float) -> None:
+    def __init__(
+        self, whole: _Subset, share: float, cells: FloatArray, costs: Mapping[str, float], *, linked: float
+    ) -> None:
+        """Of the other kind: the share of their targets in each cell, mean costs of these, and their linkability."""
+        target = whole.target
         size = round(_SCALE * target.size)
-        mixed = (1.0 - share) * target.cells / target.size + share * kind.cells
-        costs = {
-            name: size * ((1.0 - share) * cost / target.size + share * kind.costs[name])
+        mixed = (1.0 - share) * target.cells / target.size + share * cells
+        mixed_costs = {
+            name: size * ((1.0 - share) * cost / target.size + share * costs[name])
             for name, cost in target.costs.items()
         }
-        super().__init__(source, _Sums(np.round(size * mixed), None, costs, float(size)), nontarget)
-        self.whole, self.kind, self.share = _Subset(source, target, nontarget), kind, share
+        super().__init__(whole.source, _Sums(np.round(size * mixed), None, mixed_costs, float(size)), whole.nontarget)
+        self.whole, self.share, self.linked = whole, share, linked
 
     @cached_property
     def blocks(self) -> Blocks:
@@ -389,7 +383,7 @@ class _Mixture(_Subset):
 
     def linkability(self) -> float:
         """Linkability of either kind of targets by their shares."""
-        return (1.0 - self.share) * self.whole.linkability() + self.share * self.kind.linkability
+        return (1.0 - self.share) * self.whole.linkability() + self.share * self.linked
 
     def nonmated_linkability(self) -> float:
         """Linkability of non-mated pairs as it was, and by how much PAV says that it changes."""

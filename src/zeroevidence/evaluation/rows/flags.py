@@ -43,256 +43,211 @@ given for shares of people only; collect at least 10.')
 
 
 # Every warning that a result may carry: how much it matters, and the sentence with room for numbers.
-FLAGS: Mapping[str, tuple[Severity, str]] = {
+_FAULTS = {
     "eer-above-half": (
-        "fault",
         "the {measure} exceeds 50 % by more than chance explains, so the scores point the wrong way; check that higher "
-        "scores speak for {kind}, and check the key, before reading this as privacy.",
-    ),
-    "llr-base-suspected": (
-        "warning",
-        "as logarithms to base {base} these scores would be nearly calibrated (Cllr {other:.2f} instead of {cllr:.2f} "
-        "bits); if they are that, say --llr-base {base}.",
-    ),
-    "joint-above-fixed": (
-        "note",
-        "the joint minimum is above min t-DCF though it has one more threshold to choose, because they are on "
-        "different scales: min t-DCF {why}; compare each with its own kind only.",
-    ),
-    "pooled": (
-        "note",
-        "{count} groups ({how}) were pooled, as asked; where people were compared within their own group only, there "
-        "is no search through all of them.",
-    ),
-    "recogniser-weak": (
-        "warning",
-        "the recogniser errs in {share:.0%} of the words of the original speech, so its errors say little about what "
-        "the protection costs; take one that knows such speech.",
-    ),
-    "heard-sample": (
-        "note",
-        "{count} of {total} recordings, drawn at random, were heard; intervals say how much that leaves open.",
-    ),
-    "reference-heard": (
-        "note",
-        "nobody said what was spoken, so words are compared with those that the recogniser understood in {count} of "
-        "{total} original recordings; its own errors are not counted, and this is no word error rate of the original.",
-    ),
-    "spelling-counts": (
-        "warning",
-        "of {written:.0%} word errors, {spoken:.0%} remain without case, punctuation and digits; write both sides "
-        "alike.",
-    ),
-    "negated": ("note", "{count} scores were negated, as asked."),
-    "llr-base": ("note", "{count} scores were read as log-likelihood ratios to base {how}, as asked."),
-    "no-attack": ("note", "{count} lines of bona fide speech name the attack A00, which was taken for none."),
-    "attacker-at-chance": (
-        "warning",
-        "on average this attacker is not told apart from guessing; a weak attack is not evidence of privacy, so show "
-        "that it recognises unprotected speech and try a stronger one.",
-    ),
-    "too-few-to-test": (
-        "warning",
-        "{people} people are too few to tell a leak from chance, so nothing follows from this row, neither privacy nor "
-        f"a leak; evaluate at least {LEAST_PEOPLE} people.",
-    ),
-    "scores-independent": (
-        "warning",
-        "nobody said who was compared with whom, so intervals treat scores as independent and are too narrow; give "
-        "identifiers and speakers.",
-    ),
-    "equal-scores": (
-        "warning",
-        "{count} of {scores} scores equal another one of their class, and no identifiers tell comparisons apart; if "
-        "lines were copied, intervals are too narrow and linkability is wrong, so give identifiers.",
-    ),
-    "speakers-unknown": ("warning", "intervals resample {unit}s, not people, and may be too narrow; {remedy}."),
-    "speakers-partly-unknown": (
-        "warning",
-        "intervals resample speakers, but single trials where nobody said who speaks ({which}), and may be too narrow; "
-        "give a key that names them.",
-    ),
-    "few-speakers": (
-        "warning",
-        "{speakers} are few, so intervals are wide; record more people, and each about equally often.",
-    ),
-    "no-intervals": (
-        "warning",
-        f"{{speakers}} speakers are too few for intervals, which are given for shares of people only; collect at least "
-        f"{LEAST_PEOPLE}.",
-    ),
-    "incomplete-rows": (
-        "warning",
-        "{trials} trials were not compared with every enrolment and are left out of the search; score all pairs, or "
-        "the search is over other trials than the rest.",
-    ),
-    "not-enrolled": (
-        "note",
-        "{trials} trials are of people who are not enrolled: one-to-one measures such as the EER count their "
-        "comparisons, and the search leaves them out; eer_closed_set is the EER over the comparisons of the search.",
-    ),
-    "same-session": (
-        "note",
-        "{target} target and {nontarget} non-target pairs are of one session and are left out, because the room could "
-        "not be told from the voice there{search}.",
-    ),
-    "one-session": (
-        "warning",
-        "{trials} of {total} trials were recorded in a session that their speaker is enrolled from, so the room cannot "
-        "be told from the voice, with a null as little as without; record people in several sessions.",
-    ),
-    "development-size": (
-        "warning",
-        "the search is through {here} identities, that of the development people through {there}; what they set for a "
-        "search of another size, the threshold of singling out above all, may not fit this one.",
-    ),
-    "development-spread": (
-        "warning",
-        "the scores of a trial spread by {here:.3g} here and by {there:.3g} among development people; what they set, "
-        "the threshold of singling out above all, may not fit scores of another spread.",
-    ),
-    "development-sex": (
-        "warning",
-        "the sex of the evaluated people is {here}, that of the development people {there}; what these set may not fit "
-        "the others, so develop on people of the same sex.",
-    ),
-    "overlap-unchecked": (
-        "warning",
-        "speakers are not known on both sides, so nobody checked that development and evaluation are different people; "
-        "shared people flatter the attacker.",
-    ),
-    "duplicates": (
-        "warning",
-        "pairs scored more than once were reduced ({how}, {count}); find out which score is right.",
-    ),
-    "missing": ("warning", "{count} trials lacked a score or a label and are left out; the rest may be biased."),
-    "infinite": (
-        "note",
-        "{count} scores are infinite and were taken as they are; the search needs finite ones and is not measured.",
-    ),
-    "no-positive-control": (
-        "warning",
-        "no row shows this attacker on unprotected speech, so its failure may be its own; add original against "
-        "original.",
+        "scores speak for {kind}, and check the key, before reading this as privacy."
     ),
     "control-failed": (
-        "fault",
-        "the attacker does not recognise even original speech, so nothing follows from its failure on protected "
-        "speech.",
+        "the attacker does not recognise even original speech, so nothing follows from its failure on protected speech."
+    ),
+}
+_WARNINGS = {
+    "llr-base-suspected": (
+        "as logarithms to base {base} these scores would be nearly calibrated (Cllr {other:.2f} instead of {cllr:.2f} "
+        "bits); if they are that, say --llr-base {base}."
+    ),
+    "recogniser-weak": (
+        "the recogniser errs in {share:.0%} of the words of the original speech, so its errors say little about what "
+        "the protection costs; take one that knows such speech."
+    ),
+    "spelling-counts": (
+        "of {written:.0%} word errors, {spoken:.0%} remain without case, punctuation and digits; write both sides "
+        "alike."
+    ),
+    "attacker-at-chance": (
+        "on average this attacker is not told apart from guessing; a weak attack is not evidence of privacy, so show "
+        "that it recognises unprotected speech and try a stronger one."
+    ),
+    "too-few-to-test": (
+        "{people} people are too few to tell a leak from chance, so nothing follows from this row, neither privacy nor "
+        f"a leak; evaluate at least {LEAST_PEOPLE} people."
+    ),
+    "scores-independent": (
+        "nobody said who was compared with whom, so intervals treat scores as independent and are too narrow; give "
+        "identifiers and speakers."
+    ),
+    "equal-scores": (
+        "{count} of {scores} scores equal another one of their class, and no identifiers tell comparisons apart; if "
+        "lines were copied, intervals are too narrow and linkability is wrong, so give identifiers."
+    ),
+    "speakers-unknown": "intervals resample {unit}s, not people, and may be too narrow; {remedy}.",
+    "speakers-partly-unknown": (
+        "intervals resample speakers, but single trials where nobody said who speaks ({which}), and may be too narrow; "
+        "give a key that names them."
+    ),
+    "few-speakers": "{speakers} are few, so intervals are wide; record more people, and each about equally often.",
+    "no-intervals": (
+        f"{{speakers}} speakers are too few for intervals, which are given for shares of people only; collect at least "
+        f"{LEAST_PEOPLE}."
+    ),
+    "incomplete-rows": (
+        "{trials} trials were not compared with every enrolment and are left out of the search; score all pairs, or "
+        "the search is over other trials than the rest."
+    ),
+    "one-session": (
+        "{trials} of {total} trials were recorded in a session that their speaker is enrolled from, so the room cannot "
+        "be told from the voice, with a null as little as without; record people in several sessions."
+    ),
+    "development-size": (
+        "the search is through {here} identities, that of the development people through {there}; what they set for a "
+        "search of another size, the threshold of singling out above all, may not fit this one."
+    ),
+    "development-spread": (
+        "the scores of a trial spread by {here:.3g} here and by {there:.3g} among development people; what they set, "
+        "the threshold of singling out above all, may not fit scores of another spread."
+    ),
+    "development-sex": (
+        "the sex of the evaluated people is {here}, that of the development people {there}; what these set may not fit "
+        "the others, so develop on people of the same sex."
+    ),
+    "overlap-unchecked": (
+        "speakers are not known on both sides, so nobody checked that development and evaluation are different people; "
+        "shared people flatter the attacker."
+    ),
+    "duplicates": "pairs scored more than once were reduced ({how}, {count}); find out which score is right.",
+    "missing": "{count} trials lacked a score or a label and are left out; the rest may be biased.",
+    "no-positive-control": (
+        "no row shows this attacker on unprotected speech, so its failure may be its own; add original against "
+        "original."
     ),
     "weaker-than-cheaper": (
-        "warning",
         "this attacker learns less than the {cheaper} one, who knows less, by more than the interval of the "
-        "difference; report the stronger of the two and look for a fault in this one.",
+        "difference; report the stronger of the two and look for a fault in this one."
     ),
     "weaker-than-cheaper-step": (
-        "warning",
         "this step of the ladder learns less than the cheaper step {cheaper!r}, by more than its interval; the "
-        "stronger one counts, and this one may lack training people.",
+        "stronger one counts, and this one may lack training people."
     ),
     "development-disagrees": (
-        "warning",
         "on the evaluated people {better} learns more than this attacker, who was chosen on development people, by "
-        "more than the intervals; more development people would choose better.",
+        "more than the intervals; more development people would choose better."
     ),
     "headline-beaten": (
-        "warning",
         "on the tested people {better} clearly learns more than this attacker, who was chosen on the people that "
-        "attackers learned from; read the larger number, and give attackers more people to choose on.",
-    ),
-    "bits-negative": (
-        "note",
-        "fewer than 0 bits: what this attacker says of the tested people is worse than saying nothing, so nothing was "
-        "learned that could be used; it does not mean that there is nothing.",
+        "attackers learned from; read the larger number, and give attackers more people to choose on."
     ),
     "not-cross-validated": (
-        "warning",
         "a class has a single person among those that attackers learn from, so nobody can be held out; settings are "
-        "the usual ones, and the strongest attacker was chosen on the tested people, which flatters the attack.",
-    ),
-    "number-classes": (
-        "note",
-        "{attribute} is a number and was cut into classes at quantiles of the training people: {classes}; --classes "
-        "sets how many.",
+        "the usual ones, and the strongest attacker was chosen on the tested people, which flatters the attack."
     ),
     "still-rising": (
-        "warning",
         "with twice as many training people this attacker learned {gain:.2f} bits more and has not levelled off; read "
-        "its disclosure as a lower bound.",
+        "its disclosure as a lower bound."
     ),
     "training-pays": (
-        "warning",
         "with twice as many epochs of training this attacker learned {gain:.2f} bits more of development people and "
-        "has not levelled off; read its disclosure as a lower bound.",
+        "has not levelled off; read its disclosure as a lower bound."
     ),
     "draws-pay": (
-        "warning",
         "with {amount} runs of the anonymiser instead of {before} this attacker learned {gain:.2f} bits more and has "
-        "not levelled off; read its disclosure as a lower bound.",
+        "not levelled off; read its disclosure as a lower bound."
     ),
     "enrolment-pays": (
-        "warning",
         "with {amount} enrolled recordings of each person instead of {before} this attacker learned {gain:.2f} bits "
-        "more and has not levelled off; read its disclosure as a lower bound.",
-    ),
-    "fused": ("note", "the scores of {number} systems were added with weights that were fitted on {whom}: {weights}."),
-    "cross-validated": (
-        "note",
-        "cross-validated over people: {folds} folds, so everybody is evaluated once, among the people of one fold, by "
-        "attackers who learned from the others.",
-    ),
-    "drawn-per-speaker": (
-        "note",
-        "protected recordings of one person are more alike than their originals explain ({share:.0%} of what they have "
-        "in common beyond other people's), so the protection seems to be drawn per speaker; two recordings of one "
-        "person then stay linkable.",
-    ),
-    "pitch-drawn-per-speaker": (
-        "note",
-        "the pitch was moved by another amount for each person (a spread of {spread:.1f} semitones between people), so "
-        "it seems to be drawn per speaker; two recordings of one person then stay linkable.",
+        "more and has not levelled off; read its disclosure as a lower bound."
     ),
     "recordings-differ": (
-        "warning",
         "pauses and channel of the recordings, without any voice, give away {bits:.2f} of {most:.2f} bits {when} "
         "protection (p = {p_value:.2g}), so recordings of a person are alike in room or device; this is a result about "
-        "recordings, and what the voice alone gives away is not known.",
+        "recordings, and what the voice alone gives away is not known."
     ),
     "attacks-failed": (
-        "warning",
         "{count} could not be carried out and {were} left out: {names}; what was measured is the least that is given "
-        "away.",
+        "away."
     ),
     "same-audio": (
-        "warning",
         "{count} of {total} protected recordings are the same audio for several people, so they cannot tell who "
-        "of them spoke; check the files before reading this as privacy.",
+        "of them spoke; check the files before reading this as privacy."
     ),
     "waveform-kept": (
-        "warning",
         "{count} of {total} protected recordings have nearly the waveform of the original: they were encoded again or "
-        "hardly changed; check that these are the protected files.",
+        "hardly changed; check that these are the protected files."
     ),
     "refused-left-out": (
-        "warning",
         "the protection refused {count} of {total} recordings, which are left out on both sides, so this is a result "
-        "about the others; do not release the originals in their place.",
+        "about the others; do not release the originals in their place."
     ),
     "calibration-misled": (
-        "warning",
         "this attacker calibrates on speech of another kind than the trials and trusts its scores too much; its "
-        "negative disclosure is its own mistake and no privacy, so read D_ECE, or calibrate on matched speech.",
+        "negative disclosure is its own mistake and no privacy, so read D_ECE, or calibrate on matched speech."
     ),
     "zeros": (
-        "warning",
         "{percent:.0f} % of the entries are exactly zero; which ones they are can tell the attribute by itself, and no "
-        "smooth map hides it. Use embeddings from before the rectifier.",
+        "smooth map hides it. Use embeddings from before the rectifier."
+    ),
+}
+_NOTES = {
+    "joint-above-fixed": (
+        "the joint minimum is above min t-DCF though it has one more threshold to choose, because they are on "
+        "different scales: min t-DCF {why}; compare each with its own kind only."
+    ),
+    "pooled": (
+        "{count} groups ({how}) were pooled, as asked; where people were compared within their own group only, there "
+        "is no search through all of them."
+    ),
+    "heard-sample": (
+        "{count} of {total} recordings, drawn at random, were heard; intervals say how much that leaves open."
+    ),
+    "reference-heard": (
+        "nobody said what was spoken, so words are compared with those that the recogniser understood in {count} of "
+        "{total} original recordings; its own errors are not counted, and this is no word error rate of the original."
+    ),
+    "negated": "{count} scores were negated, as asked.",
+    "llr-base": "{count} scores were read as log-likelihood ratios to base {how}, as asked.",
+    "no-attack": "{count} lines of bona fide speech name the attack A00, which was taken for none.",
+    "not-enrolled": (
+        "{trials} trials are of people who are not enrolled: one-to-one measures such as the EER count their "
+        "comparisons, and the search leaves them out; eer_closed_set is the EER over the comparisons of the search."
+    ),
+    "same-session": (
+        "{target} target and {nontarget} non-target pairs are of one session and are left out, because the room could "
+        "not be told from the voice there{search}."
+    ),
+    "infinite": (
+        "{count} scores are infinite and were taken as they are; the search needs finite ones and is not measured."
+    ),
+    "bits-negative": (
+        "fewer than 0 bits: what this attacker says of the tested people is worse than saying nothing, so nothing was "
+        "learned that could be used; it does not mean that there is nothing."
+    ),
+    "number-classes": (
+        "{attribute} is a number and was cut into classes at quantiles of the training people: {classes}; --classes "
+        "sets how many."
+    ),
+    "fused": "the scores of {number} systems were added with weights that were fitted on {whom}: {weights}.",
+    "cross-validated": (
+        "cross-validated over people: {folds} folds, so everybody is evaluated once, among the people of one fold, by "
+        "attackers who learned from the others."
+    ),
+    "drawn-per-speaker": (
+        "protected recordings of one person are more alike than their originals explain ({share:.0%} of what they have "
+        "in common beyond other people's), so the protection seems to be drawn per speaker; two recordings of one "
+        "person then stay linkable."
+    ),
+    "pitch-drawn-per-speaker": (
+        "the pitch was moved by another amount for each person (a spread of {spread:.1f} semitones between people), so "
+        "it seems to be drawn per speaker; two recordings of one person then stay linkable."
     ),
     "values-left-out": (
-        "note",
         "{lost} of {times} values without some of the speakers are missing, because a kind of trial was; collect more "
-        "speakers.",
+        "speakers."
     ),
+}
+FLAGS: Mapping[str, tuple[Severity, str]] = {
+    **{code: ("fault", sentence) for code, sentence in _FAULTS.items()},
+    **{code: ("warning", sentence) for code, sentence in _WARNINGS.items()},
+    **{code: ("note", sentence) for code, sentence in _NOTES.items()},
 }
 
 
