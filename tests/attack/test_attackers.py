@@ -20,6 +20,7 @@ SETTING = {
     "extractor": "ecapa",
     "identities": 20,
     "spent": TrainingEffort(30, development_people=10),
+    "protocol": None,
 }
 MODELS = {
     "unprotected": UNPROTECTED_SPEECH,

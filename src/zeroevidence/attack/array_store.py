@@ -95,7 +95,9 @@ class LimitedStore(ArrayStore):
         super().__init__(folder, dim)
         self._lock = threading.Lock()
         self._used = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
-        self.most = min(most, self._used + _free_disk(folder) // 2)
+        home = folder.absolute()
+        there = next(each for each in (home, *home.parents) if each.exists())
+        self.most = min(most, self._used + shutil.disk_usage(there).free // 2)
 
     def save(self, key: str, array: Array) -> None:
         """Store an array if there is room."""
@@ -105,12 +107,6 @@ class LimitedStore(ArrayStore):
         if fits:
             with suppress(OSError):  # a full disk is no reason to stop
                 super().save(key, array)
-
-
-def _free_disk(folder: Path) -> int:
-    """Return the free bytes where a folder is, or will be."""
-    home = folder.absolute()
-    return shutil.disk_usage(next(each for each in (home, *home.parents) if each.exists())).free
 
 
 class EncoderOutputs:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Self, TypeAlias
 
 import numpy as np
 
@@ -25,7 +25,9 @@ from zeroevidence.evaluation.score_files import ScoreFile
 from zeroevidence.evaluation.scores import evaluate
 from zeroevidence.run import Run
 
+Systems: TypeAlias = Sequence[Scores | ScoreMatrix]  # the scores of each
 _PENALTY = 1.0
+_Scales: TypeAlias = Sequence[Callable[[FloatArray], FloatArray]]  # of each system
 
 
 def fit_weights(target: FloatArray, nontarget: FloatArray) -> FloatArray:
@@ -141,13 +143,7 @@ class FusedScores:
     weights: tuple[float, ...]
 
 
-def fuse(
-    systems: Sequence[Scores | ScoreMatrix],
-    dev: Sequence[Scores | ScoreMatrix] = (),
-    calibrate: Sequence[Scores | ScoreMatrix] = (),
-    *,
-    seed: int = 0,
-) -> FusedScores:
+def fuse(systems: Systems, dev: Systems = (), calibrate: Systems = (), *, seed: int = 0) -> FusedScores:
     """Fuse the scores of several systems on the same trials.
 
     The scores of each system are brought to mean 0 and deviation 1, which uses no labels and is one map for all trials,
@@ -182,7 +178,7 @@ def fuse(
     development = _SystemScores.of(dev, "development scores") if dev else None
     calibration = _SystemScores.of(calibrate, "calibration scores") if calibrate else None
     learned_from = evaluated if development is None else development
-    scales = [_Scale.of(data) for data in learned_from.lists]
+    scales = [_scale(data) for data in learned_from.lists]
     weights = learned_from.fit(scales)
     by_trial = learned_from.held_out_weights(scales, weights, seed)
     return FusedScores(
@@ -193,24 +189,13 @@ def fuse(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Scale:
-    """Mean and standard deviation of the scores of a system, targets and non-targets together."""
-
-    mean: float
-    deviation: float
-
-    @classmethod
-    def of(cls, data: Scores) -> _Scale:
-        """The scale of these scores; that of equal scores is 1."""
-        scores = np.concatenate((data.target, data.nontarget)).astype(np.float64)
-        if not np.isfinite(scores).all():
-            raise InputError("fusion needs finite scores, got infinite ones")
-        return cls(float(scores.mean()), float(scores.std()) or 1.0)
-
-    def apply(self, scores: FloatArray) -> FloatArray:
-        """Return scores in deviations from the mean."""
-        return (scores.astype(np.float64) - self.mean) / self.deviation
+def _scale(data: Scores) -> Callable[[FloatArray], FloatArray]:
+    """Return what brings scores of a system to deviations from the mean, of targets and non-targets together."""
+    scores = np.concatenate((data.target, data.nontarget)).astype(np.float64)
+    if not np.isfinite(scores).all():
+        raise InputError("fusion needs finite scores, got infinite ones")
+    mean, deviation = float(scores.mean()), float(scores.std()) or 1.0  # equal scores are only shifted
+    return lambda values: (values.astype(np.float64) - mean) / deviation
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -229,7 +214,7 @@ class _SystemScores:
     lists: Sequence[Scores]
 
     @classmethod
-    def of(cls, systems: Sequence[Scores | ScoreMatrix], title: str) -> _SystemScores:
+    def of(cls, systems: Systems, title: str) -> _SystemScores:
         """Bring the scores into one order; other trials are refused."""
         matrices = [sort_by_name(data) for data in systems if isinstance(data, ScoreMatrix)]
         lists = [sort_by_name(data.to_scores()) for data in systems]
@@ -238,17 +223,17 @@ class _SystemScores:
             return cls(matrices, [matrix.to_scores() for matrix in matrices])
         return cls(lists, lists)
 
-    def fit(self, scales: Sequence[_Scale], people: IntArray | None = None) -> FloatArray:
+    def fit(self, scales: _Scales, people: IntArray | None = None) -> FloatArray:
         """Return the weights of the systems, fitted on trials of enrolled people, or on those of some of them."""
         used = self._people >= 0 if people is None else np.isin(self._people, people)
         sides = []
         for side in ("target", "nontarget"):
             pairs = used[getattr(self.lists[0], f"{side}_pairs").trial]
-            columns = [scale.apply(getattr(data, side)) for data, scale in zip(self.lists, scales, strict=True)]
+            columns = [scale(getattr(data, side)) for data, scale in zip(self.lists, scales, strict=True)]
             sides.append(np.column_stack(columns)[pairs])
         return fit_weights(*sides)
 
-    def held_out_weights(self, scales: Sequence[_Scale], weights: FloatArray, seed: int) -> FloatArray:
+    def held_out_weights(self, scales: _Scales, weights: FloatArray, seed: int) -> FloatArray:
         """Return the weights for each trial, T x K: those of people without its own; `weights` for other trials."""
         by_trial = np.tile(weights, (len(self._people), 1))
         enrolled = np.flatnonzero(self._people >= 0)
@@ -257,7 +242,7 @@ class _SystemScores:
             by_trial[trials] = self.fit(scales, np.setdiff1d(self._people[enrolled], self._people[trials]))
         return by_trial
 
-    def combine(self, scales: Sequence[_Scale], weights: FloatArray) -> Scores | ScoreMatrix:
+    def combine(self, scales: _Scales, weights: FloatArray) -> Scores | ScoreMatrix:
         """Return the weighted sum of the scores; the weights are those of all trials, or of each."""
         first = self.systems[0]
 
@@ -265,7 +250,7 @@ class _SystemScores:
             of_scores = np.atleast_2d(weights if weights.ndim == 1 else weights[trials])
             total = 0.0
             for data, scale, weight in zip(self.systems, scales, of_scores.T, strict=True):
-                scores = scale.apply(getattr(data, side))
+                scores = scale(getattr(data, side))
                 total = total + weight.reshape(-1, *(1,) * (scores.ndim - 1)) * scores
             return np.asarray(total)
 
@@ -324,12 +309,14 @@ def evaluate_fused(
     about = files[0].about if all(file.about == files[0].about for file in files) else About()
     names = [file.labels.get("system", file.scores) for file in files]
     relaxed = tuple(dict.fromkeys(rule for scores in loaded for rule in scores.relaxed))
+    first, labels = loaded[0], {**shared, "system": " + ".join(names)}
+    scores = LoadedScores(fused.scores, first.format, first.key_format, relaxed, first.same_session)
     row = evaluate(
-        LoadedScores(fused.scores, loaded[0].format, loaded[0].key_format, relaxed, loaded[0].same_session),
+        scores,
         dev=fused.dev,
         calibrate=fused.calibrate,
         prior=prior,
-        labels={**shared, "system": " + ".join(names)},
+        labels=labels,
         about=about,
         options=options,
         run=run,

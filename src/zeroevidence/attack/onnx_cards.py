@@ -203,9 +203,8 @@ def read_card(path: str | Path, name: str | None = None, *, model: Path | None =
     if name is None and model is not None and len(cards) > 1:
         name = next((key for key, content in cards.items() if content.get("file") == model.name), None)
     if name is None and len(cards) > 1:
-        raise InputError(
-            f"{len(cards)} models; expected {file.name}#NAME with one of {shortened(', '.join(cards))}", path=path
-        )
+        names = shortened(", ".join(cards))
+        raise InputError(f"{len(cards)} models; expected {file.name}#NAME with one of {names}", path=path)
     chosen = next(iter(cards)) if name is None else name
     if chosen not in cards:
         raise InputError(f"no model {chosen!r}; expected one of {shortened(', '.join(cards))}", path=path)
@@ -330,9 +329,8 @@ class _CardContent:
             if not all(map(_DIGEST.fullmatch, getattr(self, key))):
                 raise UsageError(f"{key}: expected a list of texts of 64 hexadecimal digits")
         if Path(self.file).is_absolute() or ".." in Path(self.file).parts:  # a card may come from anybody
-            raise UsageError(
-                f"file is {shortened(self.file)!r}, outside the folder of the card; expected one beside it"
-            )
+            place = "outside the folder of the card; expected one beside it"
+            raise UsageError(f"file is {shortened(self.file)!r}, {place}")
 
     @property
     def known_front_end(self) -> str:

@@ -199,7 +199,11 @@ class OnnxExtractor:
         self.card, self.model = card, model
         self.batched = not isinstance(inputs[card.input].shape[0], int)
         self.name, self.sample_rate, self.dim = card.name, card.sample_rate, card.dim
-        self.fingerprint = f"onnx:{_digest(model)}:{card.front_end}:{card.output}:{_VERSION}"
+        digest = model.sha256  # of all weights
+        if model.external:
+            parts = [digest, *(hashlib.sha256(file.read_bytes()).hexdigest() for file in model.external)]
+            digest = hashlib.sha256("".join(parts).encode()).hexdigest()
+        self.fingerprint = f"onnx:{digest}:{card.front_end}:{card.output}:{_VERSION}"
 
     def __reduce__(self) -> tuple[type[OnnxExtractor], tuple[EncoderCard]]:
         """Send the card to another process, which opens the file there."""
@@ -240,14 +244,6 @@ class OnnxExtractor:
         for rows in groups.values():
             result[rows] = self.forward(np.stack([inputs[at] for at in rows]))
         return result
-
-
-def _digest(model: OnnxModel) -> str:
-    """Return the digest of all weights; of the model file alone where it holds them."""
-    if not model.external:
-        return model.sha256
-    parts = [model.sha256, *(hashlib.sha256(file.read_bytes()).hexdigest() for file in model.external)]
-    return hashlib.sha256("".join(parts).encode()).hexdigest()
 
 
 def crop_starts(frames: int) -> list[int]:

@@ -209,12 +209,10 @@ class AttackPlan:
         """Return what an attacker spent."""
         used = self._used(result)
         trained_on: Training = "anonymised" if "anonymised" in {encoder.trained_on for encoder in used} else "original"
+        sets = [encoders[0].anonymised for encoders in self.folds]  # the fold that has fewest people counts
+        train, dev = (min(len(fold.speakers(split)) for fold in sets) for split in ("train", "dev"))
         spent = TrainingEffort(
-            self._fewest("train"),
-            result.settings,
-            development_people=self._fewest("dev"),
-            folds=len(self.folds),
-            encoder_trained_on=trained_on,
+            train, result.settings, development_people=dev, folds=len(self.folds), encoder_trained_on=trained_on
         )
         if model.enrolment == "anonymised":
             draws = DrawUse.together([fold.draws for fold in result.folds])
@@ -225,10 +223,6 @@ class AttackPlan:
             longest = max(tunings, key=lambda tuning: tuning.epochs)
             spent = replace(spent, epochs=longest.epochs, recordings=longest.recordings)
         return spent
-
-    def _fewest(self, split: str) -> int:
-        """Return the number of people of a split, in the fold that has fewest."""
-        return min(len(encoders[0].anonymised.speakers(split)) for encoders in self.folds)
 
     def _is_whole(self, result: AttackResult) -> bool:
         return all(encoder.part_of is None for encoder in self._used(result))
@@ -334,10 +328,8 @@ def learning_curve(
         return None
     bits = []
     for size in sizes:
-        repeats = 1 if size == len(everyone) else _REPEATS
-        samples = [
-            np.random.default_rng([seed, size, repeat]).permutation(everyone)[:size] for repeat in range(repeats)
-        ]
+        seeds = [[seed, size, repeat] for repeat in range(1 if size == len(everyone) else _REPEATS)]
+        samples = [np.random.default_rng(each).permutation(everyone)[:size] for each in seeds]
         try:
             bits.append(float(np.mean([_disclosure(model, backend, sides, draws, people) for people in samples])))
         except (InputError, np.linalg.LinAlgError):
@@ -355,11 +347,8 @@ def draw_curve(model: ThreatModel, backend: Backend, sides: Sides, draws: DrawUs
         return None
     amounts = [*(number for number in _NUMBERS if number < most), most]
     people = sides[model.trained_on].speakers("train")
-    bits = [
-        _disclosure(model, backend, sides, DrawUse(training=number, enrolment=number, level=draws.level), people)
-        for number in amounts
-    ]
-    return LearningCurve(tuple(amounts), tuple(bits))
+    uses = [DrawUse(training=number, enrolment=number, level=draws.level) for number in amounts]
+    return LearningCurve(tuple(amounts), tuple(_disclosure(model, backend, sides, use, people) for use in uses))
 
 
 def _disclosure(model: ThreatModel, backend: Backend, sides: Sides, draws: DrawUse, people: StrArray) -> float:

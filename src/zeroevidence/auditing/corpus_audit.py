@@ -138,7 +138,8 @@ def _protect(
         run.say(f"note: {speech.left_out}")
     repeats = any(model.enrolment == "anonymised" for model in options.threat_models())
     further = protected_speech.further_recordings(folds, draws if repeats else 1, speech.folders[1:])
-    names = protected_speech.draw_names(further)
+    # by the identifier of a recording of a further draw, the draw's number and the released identifier
+    names = {each.id: (draw, name) for draw, recordings in enumerate(further, 1) for name, each in recordings.items()}
     transform = CachedTransform(RepeatedTransform(protectors, names), cache) if protectors else None
     pairs = tuple((fold, fold.replaced(speech.folders[0]) if speech.folders else fold) for fold in folds)
     reading = replace(run, cores=max(run.cores, cores()))
@@ -234,15 +235,9 @@ def _fine_tune(
             "fine-tuning on further draws: development trials are closer to enrolment of their own draw, as where "
             "something is drawn for each speaker"
         )
-    tuner = encoders.FineTuner(
-        [*speech, *draws.training(speech)],
-        fold.transform,
-        options.effort,
-        replace(fold.run, scheduler=None),
-        replace(options.training, seed=fold.run.seed),
-        (fold.number + 1, len(fold.folds)),
-        draws.number,
-    )
+    utterances, number = [*speech, *draws.training(speech)], (fold.number + 1, len(fold.folds))
+    run, settings = replace(fold.run, scheduler=None), replace(options.training, seed=fold.run.seed)
+    tuner = encoders.FineTuner(utterances, fold.transform, options.effort, run, settings, number, draws.number)
     encoded: list[EncodedSpeech] = []
     further = encoders.other_encoders(encoder.name) if options.effort == "full" else []
     for each in [encoder, *map(load_extractor, further)]:

@@ -15,15 +15,9 @@ from zeroevidence._typing import FloatArray
 from zeroevidence.attack.attackers import UNPROTECTED_SPEECH, AttackerCard, find_attacker
 from zeroevidence.attack.cues import CUES
 from zeroevidence.attack.ladder import LADDER
-from zeroevidence.auditing import row_flags
+from zeroevidence.auditing import embedding_sets, row_flags
 from zeroevidence.auditing.attack_plan import AttackPlan, AttackRows
-from zeroevidence.auditing.embedding_sets import (
-    EmbeddingSets,
-    EncodedSpeech,
-    LearningCurve,
-    check_same_people,
-    draw_sets,
-)
+from zeroevidence.auditing.embedding_sets import EmbeddingSets, EncodedSpeech, LearningCurve
 from zeroevidence.auditing.encoders import ALL_CUES
 from zeroevidence.auditing.options import AuditOptions
 from zeroevidence.auditing.protocols import try_protocols
@@ -195,7 +189,7 @@ def audit(
     elif isinstance(original, EmbeddingSets) or isinstance(anonymised, EmbeddingSets) or encoders:
         raise UsageError("expected EmbeddingSets on both sides and of all encoders, or Embeddings of one encoder")
     else:
-        sides = draw_sets(original, anonymised, options.folds, run.seed)
+        sides = embedding_sets.draw_sets(original, anonymised, options.folds, run.seed)
     first = [EncodedSpeech(extractor, before, after.with_draws(draws)) for before, after in sides]
     return audit_folds([[encoder, *encoders] for encoder in first], options, run)
 
@@ -227,7 +221,7 @@ def audit_folds(
         By name, the recordings of trials that are parts of one.
     """
     for encoders in folds:
-        check_same_people(encoders)
+        embedding_sets.check_same_people(encoders)
     steps, left_out = options.steps(min(len(encoders[0].anonymised.speakers("train")) for encoders in folds))
     plan = AttackPlan(folds, steps, options.threat_models(), options, run, processes, deterministic)
     results = plan.carry_out()

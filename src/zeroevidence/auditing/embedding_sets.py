@@ -173,8 +173,7 @@ class EmbeddingSets:
 
 def recordings_of_each(part: Embeddings) -> IntArray:
     """Return how many recordings each person has."""
-    _, counts = np.unique(require_speakers(part), return_counts=True)
-    return counts.astype(np.int64)
+    return np.unique(require_speakers(part), return_counts=True)[1].astype(np.int64)
 
 
 def rows_of(embeddings: Embeddings, names: Sequence[str], where: str = "") -> IntArray:

@@ -177,9 +177,8 @@ def try_protection(corpus: Corpus, transform: VoiceTransform, rate: int, run: Ru
         return False
 
     refused = set()
-    for number, (utterance, is_refused) in enumerate(
-        zip(corpus, compute_ahead(refuses, corpus, run.cores), strict=True), start=1
-    ):
+    outcomes = zip(corpus, compute_ahead(refuses, corpus, run.cores), strict=True)
+    for number, (utterance, is_refused) in enumerate(outcomes, start=1):
         if is_refused:
             refused.add(utterance.id)
         step(number, len(corpus))
@@ -258,11 +257,6 @@ def usual_draws(effort: Effort) -> int:
     (1, 10)
     """
     return {"quick": 1, "standard": 5 if has_gpu() else 2, "full": 10}[effort]
-
-
-def draw_names(recordings: Sequence[Mapping[str, Utterance]]) -> dict[str, tuple[int, str]]:
-    """Return, by the identifier of a recording of a further draw, the draw's number and the released identifier."""
-    return {each.id: (draw, name) for draw, speech in enumerate(recordings, 1) for name, each in speech.items()}
 
 
 def plan_draws(

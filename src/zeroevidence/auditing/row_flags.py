@@ -229,17 +229,13 @@ def _deviation(differences: FloatArray) -> float:
 
 def with_step_flags(rows: Sequence[Evaluation], costs: Mapping[str, int]) -> list[Evaluation]:
     """Return the rows with a warning where a cheaper step against the same system learns clearly more."""
-    cheaper = [_cheaper_step(row, rows, costs) for row in rows]
-    return [
-        row if step is None else row.with_flags(flag("weaker-than-cheaper-step", cheaper=step))
-        for row, step in zip(rows, cheaper, strict=True)
-    ]
+    return [row.with_flags(*_step_flags(row, rows, costs)) for row in rows]
 
 
-def _cheaper_step(row: Evaluation, rows: Sequence[Evaluation], costs: Mapping[str, int]) -> str | None:
+def _step_flags(row: Evaluation, rows: Sequence[Evaluation], costs: Mapping[str, int]) -> list[Flag]:
     high = row.metrics["alid"].high if row.about.role == "attack" and "alid" in row.metrics else None
     if high is None:
-        return None
+        return []
     for other in rows:
         if (
             other.about.threat == row.about.threat
@@ -247,22 +243,20 @@ def _cheaper_step(row: Evaluation, rows: Sequence[Evaluation], costs: Mapping[st
             and costs.get(other.labels["backend"], inf) < costs.get(row.labels["backend"], inf)  # a fusion has them all
             and (other.number("alid") or 0.0) > high
         ):
-            return other.labels["backend"]
-    return None
+            return [flag("weaker-than-cheaper-step", cheaper=other.labels["backend"])]
+    return []
 
 
 def with_choice_flags(rows: Sequence[Evaluation], finding: Finding) -> list[Evaluation]:
     """Return the rows with a warning on the strongest where another learns clearly more from the evaluated people."""
     attacks = [i for i, row in enumerate(rows) if row.about.role == "attack"]
     number = clearly_stronger_row(rows, finding.strongest, attacks, "alid")
-    if number is None:
-        return list(rows)
-    best = rows[number]
-    name = ", ".join(filter(None, (str(best.labels.get("encoder", "")), best.labels["backend"])))
-    return [
-        row.with_flags(flag("development-disagrees", better=name)) if i == finding.strongest else row
-        for i, row in enumerate(rows)
-    ]
+    flagged = list(rows)
+    if number is not None:
+        best = rows[number].labels
+        name = ", ".join(filter(None, (str(best.get("encoder", "")), best["backend"])))
+        flagged[finding.strongest] = rows[finding.strongest].with_flags(flag("development-disagrees", better=name))
+    return flagged
 
 
 def pair_flags(pairs: PairReport | None) -> list[Flag]:
@@ -341,13 +335,9 @@ def with_room_flags(rows: Sequence[Evaluation]) -> list[Evaluation]:
         if row.about.role != "room" or not chance.beaten or chance.p_value is None:
             continue
         before = row.about.threat is not None and row.about.threat.is_bound
-        warning = flag(
-            "recordings-differ",
-            bits=max(row.number("alid") or 0.0, 0.0),
-            most=log2(row.counts["identities"]),
-            when="before" if before else "after",
-            p_value=chance.p_value,
-        )
+        bits, most = max(row.number("alid") or 0.0, 0.0), log2(row.counts["identities"])
+        when = "before" if before else "after"
+        warning = flag("recordings-differ", bits=bits, most=most, when=when, p_value=chance.p_value)
         warnings["control" if before else "attack"].append(warning)
         flagged[i] = row.with_flags(warning)
     return [row.with_flags(*warnings.get(row.about.role, ())) for row in flagged]

@@ -155,9 +155,8 @@ def transcribe(
     """
     load_recogniser(recogniser.name)  # a missing package is reported before any work
     transcripts: dict[str, Transcript] = {}
-    for utterance, transcript in zip(
-        utterances, compute_ahead(lambda each: recogniser(load(each)), utterances, cores()), strict=True
-    ):
+    heard = compute_ahead(lambda each: recogniser(load(each)), utterances, cores())
+    for utterance, transcript in zip(utterances, heard, strict=True):
         transcripts[utterance.id] = transcript
         step(len(transcripts), len(utterances))
     return transcripts

@@ -148,18 +148,11 @@ def fuse_parts(parts: Sequence[FoldResult], *, seed: int = 0) -> FoldResult:
     used = [part for part, weight in zip(parts, fusion.weights_, strict=True) if weight > 0.0]
     held_out = held_out_fusion(learned_from, mated[enrolled], seed=seed)
     bits, error = disclosure_and_error(parts[0].dev.take(enrolled).with_scores(held_out))
-    return FoldResult(
-        "fusion",
-        tuple(dict.fromkeys(name for part in used for name in part.encoders)),
-        None,
-        parts[0].scores.with_scores(fusion.fuse(scores)),
-        parts[0].dev.with_scores(fusion.fuse(dev)),
-        bits,
-        sum(part.settings for part in parts),
-        DrawUse.together([part.draws for part in used]),
-        tuple(used),
-        error,
-    )
+    encoders = tuple(dict.fromkeys(name for part in used for name in part.encoders))
+    fused, fused_dev = parts[0].scores.with_scores(fusion.fuse(scores)), parts[0].dev.with_scores(fusion.fuse(dev))
+    settings = sum(part.settings for part in parts)
+    draws = DrawUse.together([part.draws for part in used])
+    return FoldResult("fusion", encoders, None, fused, fused_dev, bits, settings, draws, tuple(used), error)
 
 
 def _in_one_order(matrices: Sequence[ScoreMatrix]) -> list[FloatArray]:

@@ -109,12 +109,7 @@ _SPEECH = {
 
 
 def attacker_card(
-    model: ThreatModel,
-    backend: str,
-    extractor: str,
-    identities: int,
-    spent: TrainingEffort,
-    protocol: Protocol | None = None,
+    model: ThreatModel, backend: str, extractor: str, identities: int, spent: TrainingEffort, protocol: Protocol | None
 ) -> AttackerCard:
     """Return the card of a threat model as it was carried out.
 
@@ -199,9 +194,8 @@ def _runs(model: ThreatModel, spent: TrainingEffort) -> list[str]:
     if model.is_bound or model.enrolment != "anonymised":
         return []
     if spent.draws.runs == 1:
-        return [
-            f"The anonymiser, run once{': a second run gives the same speech' if spent.draws.deterministic else ''}."
-        ]
+        again = ": a second run gives the same speech" if spent.draws.deterministic else ""
+        return [f"The anonymiser, run once{again}."]
     speech = "to train on and to enrol" if model.trained_on == "anonymised" else "to enrol"
     return [f"The anonymiser, run {spent.draws.runs} times on the speech {speech}."]
 

@@ -49,9 +49,7 @@ class BackendKind:
         return bool(self.learns)
 
 
-BACKENDS: Registry[BackendKind] = Registry(
-    "back-end", package="zeroevidence.attack.backends", order=lambda kind: kind.name
-)
+BACKENDS: Registry[BackendKind] = Registry("back-end", package=__name__, order=lambda kind: kind.name)
 
 
 def make_backend(backend: BackendLike) -> Backend:

@@ -17,11 +17,6 @@ _USUAL_SPECTRUM = (-34, -16, -7, -9, -8, -11, -15, -17, -20, -23, -25, -25, -25,
 _SPECTRUM_SPREAD = (10, 8, 3, 4, 3, 4, 5, 5, 6, 6, 6, 6, 6, 6, 7, 8, 8, 9, 9, 10)  # dB
 
 
-def spectrum(signal: SpeechSignal) -> FloatArray:
-    """Measure the share of the power in each band."""
-    return band_shares(signal.spectrum)
-
-
 def band_shares(power: FloatArray) -> FloatArray:
     """Return the share of each band in dB of the total; a bin that an edge cuts counts in part for both."""
     total = float(power.sum())
@@ -168,7 +163,7 @@ for entry in (
             Feature(f"{low:.0f} to {high:.0f} Hz", "dB of the total", usual, spread)
             for low, high, usual, spread in zip(EDGES[:-1], EDGES[1:], _USUAL_SPECTRUM, _SPECTRUM_SPREAD, strict=True)
         ),
-        spectrum,
+        lambda signal: band_shares(signal.spectrum),
     ),
     Cue(
         "background",

@@ -54,10 +54,8 @@ def track_pitch(wave: FloatArray, rate: int, hop: int, speech: BoolArray) -> Flo
     padded = np.pad(_filtered(wave, rate), (before, size + longest))
     views = sliding_window_view(padded, size + longest)
     floor = _QUIET * size * float(np.mean(padded**2)) + np.finfo(np.float64).tiny
-    parts = [
-        _candidates(views[at[start : start + _PITCH_BLOCK] * hop + hop // 2], size, rate, floor)
-        for start in range(0, len(at), _PITCH_BLOCK)
-    ]
+    blocks = (at[start : start + _PITCH_BLOCK] for start in range(0, len(at), _PITCH_BLOCK))
+    parts = [_candidates(views[block * hop + hop // 2], size, rate, floor) for block in blocks]
     frequency, likeness = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     chosen = _best_path(frequency, likeness, np.diff(at) == 1)
     voiced = np.flatnonzero(chosen < _CANDIDATES)
@@ -241,7 +239,7 @@ def _mean_power(frames: FloatArray) -> FloatArray:
 
 def decibels(power: FloatArray, lowest: float) -> FloatArray:
     """Return the level of a power in dB, no lower than `lowest`."""
-    return 10.0 * np.log10(np.maximum(power, 10.0 ** (lowest / 10.0)))
+    return np.asarray(10.0 * np.log10(np.maximum(power, 10.0 ** (lowest / 10.0))))
 
 
 def runs(mask: BoolArray) -> tuple[IntArray, IntArray]:

@@ -322,13 +322,20 @@ def add_encoder(
     source = _find_card(str(file), card, published)
     if name is None and not is_encoder_name(source.name):
         raise UsageError(f"{file}: its name {source.name!r} cannot name an encoder; expected another, with --as")
-    source = replace(source, name=_check_name(name or source.name, overwrite))
+    chosen = name or source.name
+    if not is_encoder_name(chosen):
+        raise UsageError(f"{chosen!r} cannot name an encoder; expected small letters, digits, dots and dashes")
+    existing = added_card(chosen)
+    if existing is None and any(family.takes(chosen) for family in EXTRACTORS.values() if not family.files):
+        raise UsageError(f"{chosen!r} is an extractor already; expected another name")
+    if existing is not None and not overwrite:
+        raise UsageError(f"{chosen!r} was added already, in {existing.parent}; --overwrite replaces it")
+    source = replace(source, name=chosen)
     encoder = OnnxExtractor(source)
     if encoder.model.external:
         names = ", ".join(path.name for path in encoder.model.external)
-        raise InputError(
-            f"its weights are in other files ({names}); expected one file that holds all", path=source.file
-        )
+        reason = f"its weights are in other files ({names}); expected one file that holds all"
+        raise InputError(reason, path=source.file)
     examine(encoder)
     return Encoder(_store(replace(source, sha256=encoder.model.sha256, bytes=source.file.stat().st_size)), "added")
 
@@ -378,17 +385,6 @@ def _find_card(file: str, card: str | Path | None, published: str | None) -> Enc
     if card is None:
         return read_card(path, chosen)
     return read_card(*card_parts(str(card)), model=Path(file))
-
-
-def _check_name(name: str, overwrite: bool) -> str:
-    if not is_encoder_name(name):
-        raise UsageError(f"{name!r} cannot name an encoder; expected small letters, digits, dots and dashes")
-    existing = added_card(name)
-    if existing is None and any(family.takes(name) for family in EXTRACTORS.values() if not family.files):
-        raise UsageError(f"{name!r} is an extractor already; expected another name")
-    if existing is not None and not overwrite:
-        raise UsageError(f"{name!r} was added already, in {existing.parent}; --overwrite replaces it")
-    return name
 
 
 def _store(card: EncoderCard) -> EncoderCard:

@@ -69,7 +69,12 @@ def extract(
         read, is empty, silent or too short. Names the file, and says how many more there are.
     """
     utterances = list(utterances)
-    _check(utterances, batch, run.cores)
+    if not utterances:
+        raise InputError("no utterances; expected at least one")
+    if batch < 1 or run.cores < 1:
+        raise InputError(f"batch {batch}, cores {run.cores}; expected at least one of each")
+    if len({utterance.id for utterance in utterances}) < len(utterances):
+        raise InputError("an utterance occurs twice; expected each identifier once")
     reasons = ((str(each.path), unreadable_reason(each.path, "audio")) for each in utterances)
     missing = [Problem(path, None, reason) for path, reason in reasons if reason]
     if missing and not skip:
@@ -83,7 +88,7 @@ def extract(
         threads = run.cores
         if run.scheduler is not None:
             utterances = [replace(utterance, path=utterance.path.absolute()) for utterance in utterances]
-            compute, threads = stack.enter_context(on_cluster(partial(_runner, extraction), run.scheduler))
+            compute, threads = stack.enter_context(on_cluster(partial(getattr, extraction, "run"), run.scheduler))
         batches = stack.enter_context(closing(in_batches(compute, utterances, batch, threads)))
         vectors, problems = collect(batches, len(utterances), step)
     if problems and not (skip and vectors):
@@ -93,15 +98,6 @@ def extract(
 
 _PATIENCE = 5.0  # seconds of work that an interruption may cost
 _SPEECH = 300.0  # seconds of speech that are embedded at once
-
-
-def _check(utterances: Sequence[Utterance], batch: int, cores: int) -> None:
-    if not utterances:
-        raise InputError("no utterances; expected at least one")
-    if batch < 1 or cores < 1:
-        raise InputError(f"batch {batch}, cores {cores}; expected at least one of each")
-    if len({utterance.id for utterance in utterances}) < len(utterances):
-        raise InputError("an utterance occurs twice; expected each identifier once")
 
 
 def to_embeddings(utterances: Mapping[int, Utterance], vectors: Mapping[int, Array]) -> Embeddings:
@@ -127,11 +123,6 @@ class _Pending:
     utterance: Utterance
     wave: Wave
     key: str
-
-
-def _runner(extraction: _BatchExtraction) -> Callable[[list[tuple[int, Utterance]]], _Outcomes]:
-    """Return the function of a worker."""
-    return extraction.run
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,11 +266,9 @@ def extract_on_device(
         frames, owners = crop_frames(frames)
     vectors = passes.embed(UtteranceFrames(frames, place)).astype(np.float32)
     pooled = mean_by_owner(vectors, owners)
-    if not np.isfinite(pooled).all():
-        bad = np.flatnonzero(~np.isfinite(pooled).all(axis=1))
-        raise InputError.of(
-            [Problem(str(utterances[at].path), None, "its vector is not finite") for at in bad.tolist()]
-        )
+    bad = np.flatnonzero(~np.isfinite(pooled).all(axis=1)).tolist()
+    if bad:
+        raise InputError.of([Problem(str(utterances[at].path), None, "its vector is not finite") for at in bad])
     return to_embeddings(dict(enumerate(utterances)), dict(enumerate(pooled)))
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, Literal, Self, TypeAlias, get_args
 
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray, StrArray
-from zeroevidence.attack.backends import Backend, VectorEstimator, as_matrix, grouped
+from zeroevidence.attack.backends import Backend, VectorEstimator, as_matrix, grouped, unit
 from zeroevidence.attack.backends.cosine import Cosine, Whitened
 from zeroevidence.attack.backends.plda import Plda
 from zeroevidence.attack.parallel import torch_threads
@@ -121,8 +122,7 @@ class Adapter(VectorEstimator):
         torch = _torch()
         self.mean_ = x.mean(axis=0)
         self.deviation_ = np.where(x.std(axis=0) > 0.0, x.std(axis=0), 1.0)
-        stopping = self._stopping(counts)
-        held = np.isin(index, stopping)
+        held = np.isin(index, self._stopping(counts))
         data = torch.from_numpy(((x - self.mean_) / self.deviation_).astype(np.float32))
         _, classes = np.unique(index[~held], return_inverse=True)
         # so small a network gains nothing from more threads, and sums keep their order
@@ -152,11 +152,10 @@ class Adapter(VectorEstimator):
         dimension, people = data.shape[1], int(classes.max()) + 1
         self.network_ = _network(torch, dimension, self.hidden, self.dropout)
         centres = torch.nn.Parameter(torch.nn.functional.normalize(torch.randn(people, dimension), dim=1))
-        optimiser = torch.optim.AdamW(
-            [*self.network_.parameters(), centres], lr=self.learning_rate, weight_decay=self.weight_decay
-        )
+        trained = [*self.network_.parameters(), centres]
+        optimiser = torch.optim.AdamW(trained, lr=self.learning_rate, weight_decay=self.weight_decay)
         losses = [_held_out_loss(self._forward(held), held_speakers)]
-        best, weights = 0, _state(self.network_)
+        best, weights = 0, deepcopy(self.network_.state_dict())
         for epoch in range(1, self.epochs + 1):
             self.network_.train()
             for rows in torch.randperm(len(data)).split(self.batch):
@@ -171,7 +170,7 @@ class Adapter(VectorEstimator):
                 optimiser.step()
             losses.append(_held_out_loss(self._forward(held), held_speakers))
             if losses[-1] < losses[best]:
-                best, weights = epoch, _state(self.network_)
+                best, weights = epoch, deepcopy(self.network_.state_dict())
             elif epoch - best >= self.patience:
                 break
         self.network_.load_state_dict(weights)
@@ -210,14 +209,9 @@ def _adapted(network: Any, x: Any) -> Any:
     return network["linear"](x) + network["mlp"](x)
 
 
-def _state(network: Any) -> dict[str, Any]:
-    return {name: value.detach().clone() for name, value in network.state_dict().items()}
-
-
 def _held_out_loss(vectors: FloatArray, speakers: IntArray) -> float:
     """Return the mean of -ln(posterior of the true speaker), each vector compared with the means of the others."""
-    length = np.linalg.norm(vectors, axis=1, keepdims=True)
-    y = vectors / np.where(length > 0.0, length, 1.0)
+    y = unit(vectors)
     _, index, counts = np.unique(speakers, return_inverse=True, return_counts=True)
     sums = np.zeros((len(counts), y.shape[1]))
     np.add.at(sums, index, y)
@@ -270,9 +264,7 @@ class LadderStep:
     people: int = 2
 
 
-LADDER: Registry[LadderStep] = Registry(
-    "step of the ladder", package="zeroevidence.attack.ladder", order=lambda step: step.cost
-)
+LADDER: Registry[LadderStep] = Registry("step of the ladder", package=__name__, order=lambda step: step.cost)
 
 
 def ladder_steps(effort: Effort = "full") -> list[LadderStep]:

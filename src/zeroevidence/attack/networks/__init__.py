@@ -149,21 +149,14 @@ def load_onnx(path: str | Path, *, sha256: str | None = None, size: int | None =
         raise InputError(f"no architecture that can be trained; expected one of {titles}", path=path)
     architecture, sizes = recognised
     network = architecture.make(**sizes)
-    _fill(network, layers, f"as in {architecture.title}", path)
-    return network
-
-
-def _fill(network: Any, layers: Sequence[Layer], model: str, path: str | Path) -> None:
-    """Copy the tensors of a file into the network; its layers must be the network's, one by one."""
-    import torch
-
     from zeroevidence.attack.networks.speaker_network import fill, spec_of
 
     places = network.weighted()
     if len(places) != len(layers):
-        raise InputError(f"{len(layers)} layers; expected {len(places)}, {model}", path=path)
+        raise InputError(f"{len(layers)} layers; expected {len(places)}, as in {architecture.title}", path=path)
     for number, (place, layer) in enumerate(zip(places, layers, strict=True), start=1):
-        expected = spec_of(place)
-        if layer.spec != expected:
-            raise InputError(f"layer {number} is {layer.spec}; expected {expected}, {model}", path=path)
-        fill(place, [torch.from_numpy(tensor) for tensor in layer.tensors])
+        if layer.spec != spec_of(place):
+            reason = f"layer {number} is {layer.spec}; expected {spec_of(place)}, as in {architecture.title}"
+            raise InputError(reason, path=path)
+        fill(place, layer.tensors)
+    return network

@@ -9,15 +9,8 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from zeroevidence.attack.networks.speaker_network import (
-    FixedBatchNorm,
-    FoldedConv1d,
-    FrameMask,
-    SpeakerNetwork,
-    Tensor,
-    deviation,
-    mean,
-)
+from zeroevidence.attack.networks import speaker_network
+from zeroevidence.attack.networks.speaker_network import FixedBatchNorm, FoldedConv1d, FrameMask, SpeakerNetwork, Tensor
 
 _SEGMENT = 100  # frames
 _SHRINK = 8  # of the frequency axis
@@ -82,7 +75,7 @@ class DenseLayer(nn.Module):  # type: ignore[misc, unused-ignore]
         """The new channels alone."""
         x = _zeroed(functional.relu(self.narrow(functional.relu(self.norm(x)))), valid)
         y = self.local(x)
-        around = mean(x, valid) + segment_means(x, valid)
+        around = speaker_network.mean(x, valid) + segment_means(x, valid)
         gates = self.gate(functional.relu(self.context(around))).sigmoid()
         return y * gates[..., None].expand(-1, -1, -1, _SEGMENT).flatten(2)[:, :, : y.shape[2]]
 
@@ -189,8 +182,8 @@ class CamPlusPlus(SpeakerNetwork):
         x = self.transit2(self.stage2(x, valid))
         x = functional.relu(self.transit3(self.stage3(x, valid))).float()
         number = x.shape[2] if valid is None else valid.counts
-        middle = mean(x, valid)
-        spread = deviation(mean((x - middle).square(), valid) * (number / (number - 1)))
+        middle = speaker_network.mean(x, valid)
+        spread = speaker_network.deviation(speaker_network.mean((x - middle).square(), valid) * (number / (number - 1)))
         return self.last(torch.cat([middle, spread], dim=1))[:, :, 0]
 
 
@@ -226,7 +219,7 @@ class SqueezeExcitation(nn.Module):  # type: ignore[misc, unused-ignore]
 
     def forward(self, x: Tensor, valid: FrameMask | None) -> Tensor:
         """Scaled frames."""
-        return x * self.excite(functional.relu(self.squeeze(mean(x, valid)))).sigmoid()
+        return x * self.excite(functional.relu(self.squeeze(speaker_network.mean(x, valid)))).sigmoid()
 
 
 class Res2Block(nn.Module):  # type: ignore[misc, unused-ignore]
@@ -260,14 +253,14 @@ class AttentivePooling(nn.Module):  # type: ignore[misc, unused-ignore]
 
     def forward(self, x: Tensor, valid: FrameMask | None) -> Tensor:
         """Utterances x twice the channels x 1."""
-        middle = mean(x, valid)
-        spread = deviation(mean((x - middle).square(), valid))
+        middle = speaker_network.mean(x, valid)
+        spread = speaker_network.deviation(speaker_network.mean((x - middle).square(), valid))
         scores = self.weigh(self._looked(x, torch.cat([middle, spread], dim=1)).tanh()).float()
         if valid is not None:
             scores = scores.masked_fill(valid.padding, -torch.inf)
         weights = scores.softmax(dim=2)
         centre = (weights * x).sum(2, keepdim=True)
-        around = deviation((weights * (x - centre).square()).sum(2, keepdim=True))
+        around = speaker_network.deviation((weights * (x - centre).square()).sum(2, keepdim=True))
         return torch.cat([centre, around], dim=1)
 
     def _looked(self, x: Tensor, whole: Tensor) -> Tensor:

@@ -104,16 +104,14 @@ def _stored(onnx: Any, graph: Any) -> dict[str, Any]:
     return tensors
 
 
-def is_layer(node: Any) -> bool:
-    """Return whether a node of a graph is a layer with weights."""
-    return node.op_type in _KINDS
+def _weighted(graph: Any) -> list[Any]:
+    return [node for node in graph.node if node.op_type in _KINDS]
 
 
 def _layers(onnx: Any, graph: Any, stored: dict[str, Any]) -> Iterator[Layer]:
-    for node in filter(is_layer, graph.node):
-        tensors = tuple(
-            np.array(onnx.numpy_helper.to_array(stored[name]), np.float32) for name in node.input[1:] if name
-        )
+    to_array = onnx.numpy_helper.to_array
+    for node in _weighted(graph):
+        tensors = tuple(np.array(to_array(stored[name]), np.float32) for name in node.input[1:] if name)
         if not all(np.isfinite(tensor).all() for tensor in tensors):
             raise InputError(f"{node.op_type} {node.name!r} has weights that are not finite numbers")
         yield Layer(_spec(node.op_type, tensors, _attributes(onnx, node)), tensors)
@@ -125,13 +123,9 @@ def _spec(name: str, tensors: Tensors, attributes: dict[str, Any]) -> LayerSpec:
     if _KINDS[name] == "norm":
         return LayerSpec("norm", shapes, epsilon=float(np.float32(attributes.get("epsilon", 1e-5))))
     axes = len(shapes[0]) - 2
-    ones, none = [1] * axes, [0] * 2 * axes
-    strides, dilations, padding = (
-        attributes.get("strides", ones),
-        attributes.get("dilations", ones),
-        attributes.get("pads", none),
-    )
-    return LayerSpec("conv", shapes, tuple(strides), tuple(dilations), tuple(padding))
+    usual = {"strides": [1] * axes, "dilations": [1] * axes, "pads": [0] * 2 * axes}
+    strides, dilations, padding = (tuple(attributes.get(name, value)) for name, value in usual.items())
+    return LayerSpec("conv", shapes, strides, dilations, padding)
 
 
 def _attributes(onnx: Any, node: Any) -> dict[str, Any]:
@@ -166,15 +160,14 @@ def cut_onnx(path: Path, layers: int, *, sha256: str | None = None) -> CutModel 
     if external_files(data, path):
         return None
     graph = onnx.load_model_from_string(data).graph
-    weighted = [node for node in graph.node if is_layer(node)]
+    weighted = _weighted(graph)
     if not 0 < layers < len(weighted):
         return None
     between = weighted[layers - 1].output[0]
     between_info = onnx.helper.make_tensor_value_info(between, onnx.TensorProto.FLOAT, ("N", "C", "T"))
     first, second = onnx.load_model_from_string(data), onnx.load_model_from_string(data)
     _keep(first.graph, between, between_info)
-    inputs = _keep(second.graph, graph.output[0].name, None, given=between)
-    if inputs:
+    if _keep(second.graph, graph.output[0].name, None, given=between):
         return None
     second.graph.input.append(between_info)
     return CutModel(first.SerializeToString(), second.SerializeToString(), between)
@@ -195,18 +188,12 @@ def _keep(graph: Any, output: str, info: Any, given: str = "") -> list[str]:
     nodes = [graph.node[number] for number in sorted(numbers)]
     tensors = [tensor for tensor in graph.initializer if tensor.name in needed]
     inputs = [each for each in graph.input if each.name in needed]
-    kept: tuple[tuple[Any, list[Any]], ...] = (
-        (graph.node, nodes),
-        (graph.initializer, tensors),
-        (graph.input, inputs),
-        (graph.value_info, []),
-    )
-    for field, values in kept:
+    outputs = list(graph.output) if info is None else [info]
+    kept = {"node": nodes, "initializer": tensors, "input": inputs, "output": outputs, "value_info": []}
+    for name, values in kept.items():
+        field = getattr(graph, name)
         del field[:]
         field.extend(values)
-    if info is not None:
-        del graph.output[:]
-        graph.output.append(info)
     return [each.name for each in inputs]
 
 

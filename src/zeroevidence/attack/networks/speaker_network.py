@@ -14,7 +14,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from zeroevidence.attack.networks.onnx_layers import LayerSpec
+from zeroevidence.attack.networks.onnx_layers import LayerSpec, Tensors
 from zeroevidence.errors import InputError
 
 Tensor: TypeAlias = Any  # a tensor; what torch's modules return is untyped
@@ -112,11 +112,11 @@ class FoldedConv1d(nn.Conv1d):  # type: ignore[misc, unused-ignore]
         self.weight.div_(self.gain)
 
 
-def fill(layer: Any, tensors: Sequence[Tensor]) -> None:
+def fill(layer: Any, tensors: Tensors) -> None:
     """Copy what a file stores of a layer into it."""
     with torch.no_grad():
         for tensor, stored in zip(tensors_of(layer), tensors, strict=True):
-            tensor.copy_(stored)
+            tensor.copy_(torch.from_numpy(stored))
         if isinstance(layer, FoldedConv1d):
             layer.balance()
 
@@ -183,8 +183,7 @@ class SpeakerNetwork(nn.Module, ABC):  # type: ignore[misc, unused-ignore]
 
         `lengths` counts the trunk's frames: `frame_lengths` of the number of feature frames.
         """
-        least = int(self.frame_lengths(self.least_frames))
-        valid = _frame_mask(lengths, frames, least)
+        valid = _frame_mask(lengths, frames, int(self.frame_lengths(self.least_frames)))
         return self._head(frames.transpose(1, 2), valid).float()
 
     def frame_lengths(self, lengths: Any) -> Any:

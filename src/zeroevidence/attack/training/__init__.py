@@ -118,11 +118,8 @@ class TrainingSettings:
         (8, 3)
         """
         chosen: Scope = self.scope or scope
-        suited = {
-            field.name: field.metadata["by_scope"][chosen] for field in fields(self) if "by_scope" in field.metadata
-        }
-        unset = {name: value for name, value in suited.items() if getattr(self, name) is None}
-        return replace(self, scope=chosen, **unset)
+        unset = [field for field in fields(self) if "by_scope" in field.metadata and getattr(self, field.name) is None]
+        return replace(self, scope=chosen, **{field.name: field.metadata["by_scope"][chosen] for field in unset})
 
     def to_dict(self) -> dict[str, str | int | float]:
         """Return the settings as plain values."""

@@ -207,7 +207,7 @@ def fine_tune(
         With nothing left open.
     """
     loop, place = training_loop(run.device)
-    group = loop.current_group()
+    group = loop.compute.current_group()
 
     def train(settings: TrainingSettings, checkpoint: Path, stop: Callable[[], bool]) -> TrainedNetwork:
         stopped = replace(run, device=place, stop=stop)
@@ -282,17 +282,14 @@ def _training_utterances(corpus: str | Path, evaluation: str | Path | None) -> l
     """Return the utterances to learn from; refused where people are among them who will be evaluated."""
     utterances = [utterance for utterance in read_corpus(corpus, draw=False) if utterance.role in (None, "train")]
     if not utterances:
-        raise InputError(
-            "every utterance is enrolled or tried; expected some whose role is train, or none", path=corpus
-        )
+        reason = "every utterance is enrolled or tried; expected some whose role is train, or none"
+        raise InputError(reason, path=corpus)
     if evaluation is not None:
         evaluated = {other.speaker for other in read_corpus(evaluation, draw=False) if other.role != "train"}
         common = sorted(evaluated & {utterance.speaker for utterance in utterances})
         if common:
-            raise InputError(
-                f"{len(common)} of its people will be evaluated, among them {common[0]!r}; expected other people",
-                path=corpus,
-            )
+            reason = f"{len(common)} of its people will be evaluated, among them {common[0]!r}; expected other people"
+            raise InputError(reason, path=corpus)
     return utterances
 
 

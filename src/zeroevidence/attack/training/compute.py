@@ -76,9 +76,6 @@ class AdaptiveBatchSize:
         return None
 
 
-Value = TypeVar("Value")
-
-
 @dataclass(frozen=True, slots=True)
 class ProcessGroup:
     """The processes of a training: the number of this one, and how many there are."""
@@ -117,15 +114,15 @@ class ProcessGroup:
         for gradient, part in zip(gradients, parts, strict=True):
             gradient.copy_(part.view_as(gradient))
 
-    def gather(self, value: Value) -> list[Value]:
+    def gather(self, value: Result) -> list[Result]:
         """Return what each process has, in the order of their numbers."""
         if self.size == 1:
             return [value]
-        values: list[Value | None] = [None] * self.size
+        values: list[Result | None] = [None] * self.size
         distributed.all_gather_object(values, value)
         return [each for each in values if each is not None]
 
-    def of_first(self, value: Value | None) -> Value:
+    def of_first(self, value: Result | None) -> Result:
         """Return the value that the first process has; the others wait for it."""
         values = [value]
         if self.size > 1:
@@ -276,10 +273,9 @@ class EncoderPasses:
         if not self.last:
             return features
         lengths = np.array([int(self.network.frame_lengths(int(length))) for length in data.length], dtype=np.int64)
-        outputs = FrameSet.gather(
-            self._trunk_outputs(features, lengths), lengths, data, None if features.is_held else folder
-        )
-        return UtteranceFrames(outputs, self.place)
+        outputs = self._trunk_outputs(features, lengths)
+        gathered = FrameSet.gather(outputs, lengths, data, None if features.is_held else folder)
+        return UtteranceFrames(gathered, self.place)
 
     def _trunk_outputs(self, features: UtteranceFrames, lengths: IntArray) -> Iterator[tuple[int, Any]]:
         """Yield the output of the trunk for each utterance, in half precision; those that are known come first."""
@@ -313,10 +309,8 @@ class EncoderPasses:
 
     def _trunk(self, feats: torch.Tensor, lengths: list[int]) -> list[Any]:
         outputs = self.network.frames(feats, lengths).float().cpu().numpy()
-        return [
-            _halved(output[: int(length)])
-            for output, length in zip(outputs, self.network.frame_lengths(lengths), strict=True)
-        ]
+        ends = self.network.frame_lengths(lengths)
+        return [_halved(output[: int(end)]) for output, end in zip(outputs, ends, strict=True)]
 
     def _each(self, source: UtteranceFrames, compute: Compute, rows: Sequence[int]) -> Iterator[tuple[int, Any]]:
         """Yield what a function gives for each of these utterances; the longest come first."""

@@ -10,7 +10,6 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Any, TypeAlias
 
 import numpy as np
@@ -65,9 +64,7 @@ class FeatureStore:
             self._known.update(_read_index(index, self.bands))
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         if self._writer is not None:
             self._writer.close()
             self._writer = None

@@ -217,14 +217,8 @@ class FrameSet:
     def take(self, rows: IntArray | NDArray[np.bool_]) -> FrameSet:
         """Return some of the utterances."""
         at = np.flatnonzero(rows) if rows.dtype == bool else rows
-        return replace(
-            self,
-            block=self.block[at],
-            start=self.start[at],
-            length=self.length[at],
-            speakers=self.speakers[at],
-            digests=self.digests[at],
-        )
+        names = ("block", "start", "length", "speakers", "digests")
+        return replace(self, **{name: getattr(self, name)[at] for name in names})
 
     def in_memory(self) -> Frames:
         """Return the frames of all utterances end to end, copied."""
@@ -266,9 +260,7 @@ class TrainingFrames:
         if len(common):
             raise InputError(f"training and development share {len(common)} speaker(s), among them {str(common[0])!r}")
         if len(people) < LEAST_PEOPLE:
-            raise InputError(
-                f"{len(people)} training people; an encoder that learns from fewer than {LEAST_PEOPLE} learns them by "
-                "heart"
-            )
+            few = f"an encoder that learns from fewer than {LEAST_PEOPLE} learns them by heart"
+            raise InputError(f"{len(people)} training people; {few}")
         if len(np.unique(self.development.speakers)) < 2:
             raise InputError("expected at least two development people to stop on")

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -119,11 +119,8 @@ class RoundHistory:
         return sum(each.seconds for each in self.rounds) + self.begun
 
 
-class TrainRound(Protocol):
-    """Trains with settings, keeping its state in a folder, until it ends or a function says so after an epoch."""
-
-    def __call__(self, settings: TrainingSettings, folder: Path, stop: Callable[[], bool], /) -> TrainedNetwork:
-        """Train."""
+# trains with settings, keeping its state in a folder, until it ends or a function says so after an epoch
+TrainRound: TypeAlias = Callable[[TrainingSettings, Path, Callable[[], bool]], TrainedNetwork]
 
 
 def next_round(rounds: Sequence[TrainingRound], settings: TrainingSettings) -> TrainingSettings | None:

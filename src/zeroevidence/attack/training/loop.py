@@ -19,25 +19,10 @@ from torch.nn import functional
 
 from zeroevidence._typing import IntArray
 from zeroevidence.attack.parallel import torch_threads
-from zeroevidence.attack.training import TrainingSettings
+from zeroevidence.attack.training import TrainingSettings, compute, history
 from zeroevidence.attack.training.checkpoints import load_checkpoint, save_checkpoint
-from zeroevidence.attack.training.compute import (
-    AdaptiveBatchSize,
-    EncoderPasses,
-    RecordedStep,
-    current_group,
-    on_cores,
-    precision,
-)
 from zeroevidence.attack.training.crops import StepDraws, augment, draw_epoch
 from zeroevidence.attack.training.frame_set import FrameSet, TrainingFrames
-from zeroevidence.attack.training.history import (
-    DevelopmentScore,
-    Epoch,
-    TrainedNetwork,
-    development_score,
-    ignore_epoch,
-)
 from zeroevidence.errors import UsageError
 from zeroevidence.forking import cores
 from zeroevidence.run import Run
@@ -76,9 +61,9 @@ def train(
     settings: TrainingSettings = TrainingSettings(),
     *,
     checkpoint: Path | None = None,
-    on_epoch: Callable[[Epoch], None] = ignore_epoch,
+    on_epoch: Callable[[history.Epoch], None] = history.ignore_epoch,
     run: Run = Run(),
-) -> TrainedNetwork:
+) -> history.TrainedNetwork:
     """Train an encoder to recognise people, and keep the weights to which development people disclose most.
 
     Parameters
@@ -142,10 +127,12 @@ class TrainingRun:
         self.last = settings.scope == "last"
         self.batch = min(settings.batch, len(training))
         self.steps = math.ceil(len(training) / self.batch)
-        self.recorded: RecordedStep | None = None
-        self.batch_size = AdaptiveBatchSize(self.batch, run)
-        self.group = current_group()
-        self.passes = EncoderPasses(network, place, last=self.last, group=self.group, outputs=frames.outputs, run=run)
+        self.recorded: compute.RecordedStep | None = None
+        self.batch_size = compute.AdaptiveBatchSize(self.batch, run)
+        self.group = compute.current_group()
+        self.passes = compute.EncoderPasses(
+            network, place, last=self.last, group=self.group, outputs=frames.outputs, run=run
+        )
         self._freeze_trunk(training)
         self.training, self.development = (self.passes.source(data, folder) for data in (training, development))
         self.crop = max(1, round(settings.crop * self.training.data.length.sum() / training.length.sum()))
@@ -180,12 +167,12 @@ class TrainingRun:
         np.add.at(sums, labels, vectors)
         return torch.from_numpy(sums / np.bincount(labels, minlength=people)[:, None]).float()
 
-    def train(self, on_epoch: Callable[[Epoch], None]) -> TrainedNetwork:
+    def train(self, on_epoch: Callable[[history.Epoch], None]) -> history.TrainedNetwork:
         """Train all epochs, from the start or from a checkpoint, or until it is to stop."""
         state = None if self.folder is None else load_checkpoint(self.folder, self)
         if state is None:
-            untrained = Epoch(0, math.nan, self.look(untrained=True))
-            state = TrainedNetwork(self.network, [untrained]), _copy(self.network)
+            untrained = history.Epoch(0, math.nan, self.look(untrained=True))
+            state = history.TrainedNetwork(self.network, [untrained]), copy.deepcopy(self.network.state_dict())
         result, weights = state
         first, best = len(result.epochs), result.best_score
         assert best is not None
@@ -196,11 +183,11 @@ class TrainingRun:
             loss = self.epoch()
             looks = number % self.settings.look == 0 or number == self.settings.epochs
             score = self.look() if looks else None
-            result.epochs.append(Epoch(number, loss, score))
+            result.epochs.append(history.Epoch(number, loss, score))
             if score is not None:
                 since += 1
                 if score.bits > best.bits:
-                    best, weights, since, result.best = score, _copy(self.network), 0, number
+                    best, weights, since, result.best = score, copy.deepcopy(self.network.state_dict()), 0, number
             if self.folder is not None and self.group.is_first:
                 save_checkpoint(self.folder, self, result, weights)
             on_epoch(result.epochs[-1])
@@ -208,10 +195,10 @@ class TrainingRun:
         self.network.eval()
         return result
 
-    def look(self, *, untrained: bool = False) -> DevelopmentScore:
+    def look(self, *, untrained: bool = False) -> history.DevelopmentScore:
         """Evaluate the network as it is now on the development people."""
         embed = self.passes.embed_untrained if untrained else self.passes.embed
-        return development_score(embed(self.development), self.development.data.speakers)
+        return history.development_score(embed(self.development), self.development.data.speakers)
 
     def epoch(self) -> float:
         """Pass once over the utterances, and return the mean loss."""
@@ -260,7 +247,7 @@ class TrainingRun:
             self.optimiser.zero_grad(set_to_none=True)
             return self._in_parts(crops, labels, number)
         if self.recorded is None:
-            self.recorded = RecordedStep(partial(self._in_parts, number=number), self.optimiser, crops, labels)
+            self.recorded = compute.RecordedStep(partial(self._in_parts, number=number), self.optimiser, crops, labels)
         return self.recorded(crops, labels)
 
     def _in_parts(self, crops: torch.Tensor, labels: torch.Tensor, number: int) -> torch.Tensor:
@@ -282,7 +269,7 @@ class TrainingRun:
             loss = self._share(*part, number)
             return loss.detach(), torch.autograd.grad(loss, weights, allow_unused=True)
 
-        parts = on_cores(learn, list(zip(torch.split(crops, size), torch.split(labels, size), strict=True)))
+        parts = compute.on_cores(learn, list(zip(torch.split(crops, size), torch.split(labels, size), strict=True)))
         for at, weight in enumerate(weights):
             gradients = [gradient for _, part in parts if (gradient := part[at]) is not None]
             weight.grad = reduce(torch.add, gradients) if gradients else None
@@ -290,14 +277,10 @@ class TrainingRun:
 
     def _share(self, part: torch.Tensor, labels: torch.Tensor, number: int) -> torch.Tensor:
         """Return what some of the crops add to the mean loss of so many."""
-        with precision(self.place):
+        with compute.precision(self.place):
             vectors = self.encoder.pooled(part) if self.last else self.network(part)
         share: torch.Tensor = self.head(vectors, labels) * (len(part) / number)
         return share
-
-
-def _copy(network: nn.Module) -> dict[str, torch.Tensor]:
-    return {name: value.detach().clone() for name, value in network.state_dict().items()}
 
 
 Result = TypeVar("Result")
@@ -339,9 +322,9 @@ def _typical(data: FrameSet, count: int) -> FrameSet:
     return data.take(order[np.unique(at)])
 
 
-def _timed(place: torch.device, compute: Callable[[], Result]) -> tuple[Result, float]:
+def _timed(place: torch.device, function: Callable[[], Result]) -> tuple[Result, float]:
     start = time.perf_counter()
-    result = compute()
+    result = function()
     if place.type == "cuda":
         torch.cuda.synchronize(place)
     return result, time.perf_counter() - start

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
@@ -61,11 +62,6 @@ def load_installed(name: str, /, *, threads: int) -> OnnxExtractor:
     return OnnxExtractor(find_encoder(name).card, threads=threads)
 
 
-def load_file(name: str, /, *, threads: int) -> OnnxExtractor:
-    """Load the encoder of a card (``cards.json``, ``cards.json#model``) or of an ONNX file with a card beside it."""
-    return OnnxExtractor(read_card(*card_parts(name)), threads=threads)
-
-
 class _UtteranceEncoder(ABC):
     """An encoder on the CPU that embeds utterances one by one: nothing is padded."""
 
@@ -97,9 +93,8 @@ class SpeechBrain(_UtteranceEncoder):
             encoder: Any = EncoderClassifier.from_hparams(source=name, run_opts={"device": "cpu"})
         except Exception as error:  # the hub, the network and the model's files each fail in their own way
             reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-            raise InputError(
-                f"SpeechBrain cannot fetch or load it ({reason}); is its hub reachable?", path=name
-            ) from None
+            reason = f"SpeechBrain cannot fetch or load it ({reason}); is its hub reachable?"
+            raise InputError(reason, path=name) from None
         super().__init__(threads)
         self._torch, self._encoder, self.name = torch, encoder, name
         vector = self._embed_one(np.zeros(self.sample_rate, np.float32) + np.float32(1e-3))
@@ -121,10 +116,18 @@ class Resemblyzer(_UtteranceEncoder):
 
     def __init__(self, *, threads: int = 1) -> None:
         super().__init__(threads)
-        package, version = _package()
-        self._preprocess = package.preprocess_wav
-        self._encoder = package.VoiceEncoder("cpu", verbose=False)
-        self.fingerprint = f"resemblyzer:{version}"
+        try:
+            with warnings.catch_warnings():
+                # It imports from places that SciPy and setuptools have announced to close.
+                warnings.simplefilter("ignore", DeprecationWarning)
+                warnings.simplefilter("ignore", UserWarning)
+                import resemblyzer
+
+            self.fingerprint = f"resemblyzer:{version('resemblyzer')}"
+        except (ImportError, PackageNotFoundError):
+            raise MissingExtra("resemblyzer", "the Resemblyzer speaker encoder") from None
+        self._preprocess = resemblyzer.preprocess_wav
+        self._encoder = resemblyzer.VoiceEncoder("cpu", verbose=False)
 
     def _embed_one(self, wave: Wave) -> Vectors:
         voiced = self._preprocess(wave)
@@ -132,21 +135,6 @@ class Resemblyzer(_UtteranceEncoder):
             raise InputError("Resemblyzer's voice detector finds no voice in it")
         vector: Vectors = self._encoder.embed_utterance(voiced)
         return vector.astype(np.float32, copy=False)
-
-
-def _package() -> tuple[Any, str]:
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        with warnings.catch_warnings():
-            # It imports from places that SciPy and setuptools have announced to close.
-            warnings.simplefilter("ignore", DeprecationWarning)
-            warnings.simplefilter("ignore", UserWarning)
-            import resemblyzer
-
-        return resemblyzer, version("resemblyzer")
-    except (ImportError, PackageNotFoundError):
-        raise MissingExtra("resemblyzer", "the Resemblyzer speaker encoder") from None
 
 
 for entry in (
@@ -181,7 +169,7 @@ for entry in (
         extra=EXTRA,
         takes=lambda name: is_file(card_parts(name)[0]),
         files=True,
-        load=load_file,
+        load=lambda name, **options: OnnxExtractor(read_card(*card_parts(name)), **options),
     ),
     ExtractorFamily(
         "speechbrain",
