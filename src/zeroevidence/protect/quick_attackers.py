@@ -20,12 +20,7 @@ _SEED = 0  # of the groups of vectors
 
 
 def quick_attacks(
-    attack: Embeddings,
-    test: Embeddings,
-    attribute: str,
-    names: Sequence[str] = ATTACKERS,
-    *,
-    vectors: int | None = 1,
+    attack: Embeddings, test: Embeddings, attribute: str, names: Sequence[str] = ATTACKERS, *, vectors: int | None = 1
 ) -> dict[str, float]:
     """Return the D_ECE on test people by the name of the attacker; the largest over classes.
 

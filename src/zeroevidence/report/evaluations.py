@@ -136,12 +136,7 @@ def _separated(table: Table) -> list[Table]:
 
 
 def _grouped(
-    rows: Sequence[Evaluation],
-    names: Sequence[str],
-    groups: Sequence[Sequence[int]],
-    *,
-    sizes: bool,
-    estimate: bool,
+    rows: Sequence[Evaluation], names: Sequence[str], groups: Sequence[Sequence[int]], *, sizes: bool, estimate: bool
 ) -> Table:
     """One table of all rows, those of each group below each other under the labels that they share."""
     labels = row_labels(rows)

@@ -112,14 +112,7 @@ def evaluate(files: TandemFiles, tandem: _Tandem, options: Options, run: Run, ga
     loaded = read_tandem(_read_files(files))
     labels = {"system": tandem.system or _name(files), **({} if loaded.phase is None else {"split": loaded.phase})}
     with naming_file(" and ".join(str(side) for side in (files.cm, files.asv, files.sasv) if side)):
-        rows = evaluate_tandem(
-            loaded,
-            files.by,
-            model=model,
-            intervals=options.intervals,
-            run=run,
-            labels=labels,
-        )
+        rows = evaluate_tandem(loaded, files.by, model=model, intervals=options.intervals, run=run, labels=labels)
     output.emit(output.render(rows))
     gates.judge(rows)
 

@@ -152,10 +152,7 @@ def _lines(
     """Guessing, and the same people without protection."""
     guess = 100.0 / rows[system.counting].counts["identities"] if scale is _NAMES else 0.0
     plain = None if system.control is None else scale.share(rows[system.control].number(scale.measure))
-    for share, style, colour, label in (
-        (guess, ":", GREY, "guessing"),
-        (plain, "-", BLACK, "without protection"),
-    ):
+    for share, style, colour, label in ((guess, ":", GREY, "guessing"), (plain, "-", BLACK, "without protection")):
         if share is not None:
             ax.plot([share, share], span, ls=style, lw=1.3, color=colour, label=label if labelled else None)
 

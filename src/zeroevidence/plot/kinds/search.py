@@ -253,10 +253,7 @@ def alid_over_identities(rows: Sequence[Evaluation], ax: Axes) -> None:
     has=lambda row: row.recordings is not None and len(row.recordings.held) > 1,
 )
 def over_utterances(
-    rows: Sequence[Evaluation],
-    ax: Axes,
-    *,
-    y: Annotated[OverUtterances, "The measure to draw."] = "alid",
+    rows: Sequence[Evaluation], ax: Axes, *, y: Annotated[OverUtterances, "The measure to draw."] = "alid"
 ) -> None:
     """Disclosure, or another measure, over the number of recordings of one person that the attacker holds.
 

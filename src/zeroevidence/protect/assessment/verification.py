@@ -75,11 +75,7 @@ class Verifier:
 
 
 def verification(
-    train: Embeddings,
-    sides: Mapping[str, Embeddings],
-    labels: Mapping[str, str],
-    options: Options,
-    run: Run,
+    train: Embeddings, sides: Mapping[str, Embeddings], labels: Mapping[str, str], options: Options, run: Run
 ) -> Evaluation:
     """Return the verification of all people outside the training set.
 

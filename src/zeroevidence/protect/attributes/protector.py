@@ -242,12 +242,7 @@ class EmbeddingProtector(LabelledTransformer, ABC):
 
     def numbers(self) -> dict[str, FloatArray]:
         """Return all arrays of the fitted protector by name, those of its noise included."""
-        return {
-            **self._arrays(),
-            _NOISE: self.noise_root_,
-            _CENTRE: self.rotation_centre_,
-            _WHITENING: self.whitening_,
-        }
+        return {**self._arrays(), _NOISE: self.noise_root_, _CENTRE: self.rotation_centre_, _WHITENING: self.whitening_}
 
     def restore(self, numbers: dict[str, FloatArray]) -> None:
         """Become the fitted protector that has these arrays."""

@@ -52,15 +52,7 @@ def summary(finding: Finding) -> tuple[str, ...]:
     identity = finding.question == "identity"
     people = [named_people(finding.named)] if identity and finding.row.is_search else []
     beside = [*_room_sentence(finding), *_people_used(finding.row)] if identity else []
-    return (
-        _tried(finding),
-        _by_whom(finding),
-        _learned(finding),
-        *people,
-        _sure(finding),
-        *beside,
-        _next(finding),
-    )
+    return (_tried(finding), _by_whom(finding), _learned(finding), *people, _sure(finding), *beside, _next(finding))
 
 
 def short_sentence(finding: Finding) -> str:

@@ -43,8 +43,7 @@ class _Release:
         metavar="FILE",
     )
     claims: bool = setting(
-        False,
-        "Speakers are those whom vectors are to be compared with, by their cosine: rotate each vector by itself.",
+        False, "Speakers are those whom vectors are to be compared with, by their cosine: rotate each vector by itself."
     )
     no_rotation: bool = setting(
         False,

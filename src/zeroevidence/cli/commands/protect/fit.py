@@ -45,9 +45,7 @@ class LabelledInputs:
     embeddings: str = setting(MISSING, "", argument=True, metavar="EMBEDDINGS")
     attribute: str = setting(MISSING, "Attribute to conceal: sex, accent, ...", metavar="NAME")
     labels: str | None = setting(
-        None,
-        "Lines of `utterance label` or `speaker label`, where the embeddings have no such column.",
-        metavar="FILE",
+        None, "Lines of `utterance label` or `speaker label`, where the embeddings have no such column.", metavar="FILE"
     )
     speakers: str | None = shared("--speakers")
     wanted_classes: int | None = setting(
