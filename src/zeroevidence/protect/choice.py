@@ -174,8 +174,7 @@ class _System:
 
     def vectors(self, number: int, level: float) -> FloatArray:
         """Return protected vectors of a fold with noise of a level."""
-        noisy: FloatArray = self.quiet[number] + level * self.noise[number]
-        return noisy
+        return self.quiet[number] + level * self.noise[number]
 
     def rates(self, level: float) -> list[tuple[float, float]]:
         """Return EER and top-1 of each fold."""

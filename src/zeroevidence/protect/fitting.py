@@ -285,10 +285,9 @@ class DefaultProtector(LabelledTransformer):
     ) -> FloatArray:
         """Return protected vectors; parameters are those of `EmbeddingProtector.transform`."""
         check_is_fitted(self, "protector_")
-        protected: FloatArray = self.protector_.transform(
+        return self.protector_.transform(
             self._validated(X, reset=False), speakers=speakers, rotation_key=rotation_key, claims=claims
         )
-        return protected
 
     def llr(self, X: Any) -> FloatArray:
         """Return the evidence that the chosen protector sees."""

@@ -185,7 +185,12 @@ def load_model(folder: str | Path) -> ProtectorModel:
         raise InputError(f"no model: {error.strerror} ({Path(str(error.filename)).name})", path=path) from None
     except ValueError as error:
         raise InputError(f"not text: {error}", path=path / _DESCRIPTION) from None
-    description = _described(text, path / _DESCRIPTION)
+    content = read_json(text, path / _DESCRIPTION)
+    schema = content.get("schema") if isinstance(content, dict) else None
+    if schema != SCHEMA:
+        raise InputError(f"expected a model with schema {SCHEMA!r}, got {str(schema)[:40]!r}", path=path / _DESCRIPTION)
+    with reading_file(path / _DESCRIPTION, "a model"):
+        description = typed(_Description, content, "model")
     if hashlib.sha256(numbers).hexdigest() != description.sha256:
         raise InputError("does not belong to the model.json beside it (another digest)", path=path / _NUMBERS)
     with reading_file(path / _NUMBERS, "safetensors"):
@@ -231,15 +236,6 @@ class _Description:
                 raise UsageError(f"{name}: expected texts or numbers, got both")
         if any(isinstance(value, (list, Mapping)) for value in self.parameters.values()):
             raise UsageError("parameters: expected numbers and strings")
-
-
-def _described(text: str, path: Path) -> _Description:
-    content = read_json(text, path)
-    schema = content.get("schema") if isinstance(content, dict) else None
-    if schema != SCHEMA:
-        raise InputError(f"expected a model with schema {SCHEMA!r}, got {str(schema)[:40]!r}", path=path)
-    with reading_file(path, "a model"):
-        return typed(_Description, content, "model")
 
 
 def _check_numbers(arrays: Mapping[str, Any]) -> None:

@@ -9,7 +9,13 @@ import numpy as np
 from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.protect.assessment.class_attacks import attacked_samples
-from zeroevidence.protect.assessment.class_learning import ClassSample, class_d_ece, evaluated_classes, fitted
+from zeroevidence.protect.assessment.class_learning import (
+    ClassSample,
+    class_d_ece,
+    evaluated_classes,
+    fitted,
+    group_means,
+)
 from zeroevidence.protect.assessment.classifiers import CLASSIFIERS, Classifier, training_environment
 
 ATTACKERS = ("logistic", "qda", "kernel", "neighbours")  # of `CLASSIFIERS`, with their usual settings
@@ -78,13 +84,13 @@ def attacks_by_count(
         d_eces = {}
         for name in names:
             d_eces[name] = disclosed(_trained(name, means).log_posteriors(tested_means.x), tested_means.y)
-            pooled = _group_means(log_posteriors[name][tested_rows], tested_groups)
+            pooled = group_means(log_posteriors[name][tested_rows], tested_groups)
             d_eces[f"{name}, pooled"] = disclosed(pooled, tested_means.y)
         for name in (name for name in names if name in _OF_DIFFERENCES):
             differences = learned.x[rows] - means.x[groups]
             attacker = _trained(name, ClassSample(differences, learned.y[rows], learned.people[rows]))
             logs = attacker.log_posteriors(tested.x[tested_rows] - tested_means.x[tested_groups])
-            d_eces[f"{name} of differences"] = disclosed(_group_means(logs, tested_groups), tested_means.y)
+            d_eces[f"{name} of differences"] = disclosed(group_means(logs, tested_groups), tested_means.y)
         for name in (name for name in names if name in _OF_DISTANCES):
             attacker = _trained(name, ClassSample(_distances(learned.x[rows], groups), means.y, means.people))
             logs = attacker.log_posteriors(_distances(tested.x[tested_rows], tested_groups))
@@ -116,14 +122,7 @@ def _groups(people: IntArray, size: int | None) -> tuple[IntArray, IntArray]:
 def _grouped(sample: ClassSample, rows: IntArray, groups: IntArray) -> ClassSample:
     """Return the mean of each group, with its class and person."""
     first = np.unique(groups, return_index=True)[1]
-    return ClassSample(_group_means(sample.x[rows], groups), sample.y[rows[first]], sample.people[rows[first]])
-
-
-def _group_means(x: FloatArray, groups: IntArray) -> FloatArray:
-    sums = np.zeros((int(groups.max()) + 1, x.shape[1]))
-    np.add.at(sums, groups, x)
-    means: FloatArray = sums / np.bincount(groups)[:, None]
-    return means
+    return ClassSample(group_means(sample.x[rows], groups), sample.y[rows[first]], sample.people[rows[first]])
 
 
 def _distances(x: FloatArray, groups: IntArray) -> FloatArray:
@@ -139,5 +138,4 @@ def _invariants(x: FloatArray) -> FloatArray:
     middle = np.eye(len(x)) - 1.0 / len(x)
     spreads = np.linalg.eigvalsh(middle @ products @ middle)[min(1, len(x) - 1) :]
     quantiles = [np.quantile(part, _QUANTILES) for part in (squares, pairs, spreads)]
-    invariants: FloatArray = np.log(np.maximum(np.append(np.concatenate(quantiles), products.mean()), 1e-12))
-    return invariants
+    return np.log(np.maximum(np.append(np.concatenate(quantiles), products.mean()), 1e-12))

@@ -107,9 +107,7 @@ def _classification(
     trained = [training.get((_key(row), row.labels["attacker"])) for row in strongest]
     held_out = [Cell(row.about.development, format=".4f") for row in strongest]
     measures = {"min Cllr": "cllr_min", "D_ECE": "d_ece"}
-    columns: list[tuple[str, list[Cell]]] = (
-        [("D_ECE, held out", held_out)] if any(cell.text for cell in held_out) else []
-    )
+    columns = [("D_ECE, held out", held_out)] if any(cell.text for cell in held_out) else []
     for title, name in measures.items():
         learned = [None if row is None else row.metrics.get(name) for row in trained]
         columns.append((f"{title}, trained on", list(map(result_cell, learned))))

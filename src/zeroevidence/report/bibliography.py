@@ -62,7 +62,7 @@ def references(names: Iterable[str]) -> list[Reference]:
 def sentence(entry: str) -> str:
     """Authors, title, publication and year of a BibTeX entry."""
     fields = {name: _without_markup(value) for name, value in _FIELD.findall(entry)}
-    *first, last = (_first_last(name) for name in fields["author"].split(" and "))
+    *first, last = (" ".join(reversed(name.split(", ", 1))) for name in fields["author"].split(" and "))
     authors = f"{', '.join(first)} and {last}" if first else last
     where = fields.get("journal") or fields.get("booktitle") or fields.get("publisher")
     if where and "volume" in fields:
@@ -71,11 +71,6 @@ def sentence(entry: str) -> str:
         where += f", {fields['pages']}"
     parts = [authors, fields["title"], *([where] if where else []), fields["year"]]
     return ". ".join(part.rstrip(".") for part in parts) + "."
-
-
-def _first_last(name: str) -> str:
-    last, comma, first = name.partition(", ")
-    return f"{first} {last}" if comma else last
 
 
 def _without_markup(text: str) -> str:

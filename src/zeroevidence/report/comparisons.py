@@ -64,27 +64,17 @@ def comparison_notes(comparisons: Sequence[Comparison], *, groups: bool = True) 
     trained = any(map(_several_trainings, comparisons))
     unpaired = not all(comparison.paired for comparison in comparisons)
     counting = any(comparison.labels.get("attacker") == COUNTING for comparison in comparisons)
-    notes = [
-        (True, _differences_note(comparisons, groups=groups)),
-        (trained, _TRAININGS),
-        (unpaired, _UNPAIRED),
-        (counting, _COUNTING),
-    ]
-    return [note for applies, note in notes if applies]
-
-
-def _differences_note(comparisons: Sequence[Comparison], *, groups: bool) -> str:
-    """What the columns of differences are, and how they are corrected where there are several pairs."""
     levels = {comparison.level for comparison in comparisons}
     error = f"below {percent(alpha(levels.pop()))}" if len(levels) == 1 else "small enough"
-    several = any(len(comparison.pairs) > 1 for comparison in comparisons)
-    corrected = (
-        f"p and intervals of differences are Holm-corrected: an interval excludes 0 exactly where p is {error}. "
-        if several
-        else ""
-    )
-    grouped = f"{_GROUPS} " if groups else ""
-    return f'{grouped}{corrected}A true difference as large as in the column "seen" would be found so often.'
+    corrected = ""
+    if any(len(comparison.pairs) > 1 for comparison in comparisons):
+        corrected = (
+            f"p and intervals of differences are Holm-corrected: an interval excludes 0 exactly where p is {error}. "
+        )
+    seen = 'A true difference as large as in the column "seen" would be found so often.'
+    differences = f"{_GROUPS if groups else ''} {corrected}{seen}".lstrip()
+    notes = {_TRAININGS: trained, _UNPAIRED: unpaired, _COUNTING: counting}
+    return [differences, *(note for note, applies in notes.items() if applies)]
 
 
 def comparison_title(comparison: Comparison) -> str:

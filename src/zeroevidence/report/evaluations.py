@@ -72,23 +72,15 @@ def evaluations_to_csv(rows: Sequence[Evaluation], measures: Sequence[str] | Non
     """
     names = None if measures is None else set(chosen_measures(rows, measures))
     left_out = () if estimate else ("estimate",)
-    return to_csv(
-        Table.of_records(
-            [
-                {name: content for name, content in record.items() if name not in left_out}
-                for record in records(rows)
-                if names is None or record["measure"] in names
-            ]
-        )
-    )
+    chosen = (record for record in records(rows) if names is None or record["measure"] in names)
+    return to_csv(Table.of_records([{n: value for n, value in each.items() if n not in left_out} for each in chosen]))
 
 
 def evaluations_to_markup(
     rows: Sequence[Evaluation], format: str, measures: Sequence[str] | None, *, estimate: bool
 ) -> str:
     """Return a table of measures in Markdown or LaTeX, with warnings and signatures."""
-    *first, last = sections(rows, measures)
-    blocks = [_section_blocks(section, format, estimate=estimate) for section in (*first, last)]
+    blocks = [_section_blocks(section, format, estimate=estimate) for section in sections(rows, measures)]
     contents = [*map(Tables, blocks[:-1]), Tables(blocks[-1], [row.signature for row in rows])]
     return ("\n" if format == "md" else "").join(write_tables(content, format) for content in contents)
 
@@ -121,18 +113,14 @@ def _latex_tables(
     ]
     best = min(tables, key=lambda table: len(fitting_sheets(table)))
     sizes = [] if any(column.name == "n" for column in best.columns) else _sizes(rows)
-    return [*notes, *sizes, *([best] if len(rows) <= _PAGE else _separated(best))]
-
-
-def _separated(table: Table) -> list[Table]:
-    """The parts of a table as separate tables; one without parts stays as it is."""
-    if not table.parts:
-        return [table]
-    ends = [*list(table.parts)[1:], len(table.rows)]
-    return [
-        replace(table.choose(range(start, end)), title=", ".join(filter(None, (table.title, title))), parts={})
-        for (start, title), end in zip(table.parts.items(), ends, strict=True)
+    if len(rows) <= _PAGE or not best.parts:
+        return [*notes, *sizes, best]
+    ends = [*list(best.parts)[1:], len(best.rows)]
+    parts = [
+        replace(best.choose(range(start, end)), title=", ".join(filter(None, (best.title, title))), parts={})
+        for (start, title), end in zip(best.parts.items(), ends, strict=True)
     ]
+    return [*notes, *sizes, *parts]
 
 
 def _grouped(
@@ -254,17 +242,13 @@ def evaluations_to_text(
 
 
 def _single_blocks(section: Section, estimate: bool) -> list[Block]:
-    (row,) = section.rows
-    names = list(row.metrics) if section.measures is None else chosen_measures([row], section.measures)
-    counts = ", ".join(f"{count} {name}" for name, count in row.counts.items())
-    return [row.labels, counts, "", _single_table(row, names, estimate=estimate)]
-
-
-def _single_table(row: Evaluation, names: Sequence[str], *, estimate: bool) -> Table:
     """Value, interval and null of each measure, without columns that no measure has, and a sentence on it.
 
     Several values of one measure stand in its sentence: they would make the column too wide.
     """
+    (row,) = section.rows
+    names = list(row.metrics) if section.measures is None else chosen_measures([row], section.measures)
+    counts = ", ".join(f"{count} {name}" for name, count in row.counts.items())
     titles = ("value", "estimate", interval_title(row.setup.level), "if nothing leaked", "p")
     measures: list[Cell] = []
     contents: list[tuple[Cell, ...]] = []
@@ -284,8 +268,12 @@ def _single_table(row: Evaluation, names: Sequence[str], *, estimate: bool) -> T
             )
         )
     columns = zip(titles, zip(*contents, strict=True), strict=True)
-    shown = [(title, cells) for title, cells in columns if title == "value" or any(cell.text for cell in cells)]
-    return Table.of((names_column("measure"), measures), *((numbers_column(title), cells) for title, cells in shown))
+    shown = [
+        (numbers_column(title), cells)
+        for title, cells in columns
+        if title == "value" or any(cell.text for cell in cells)
+    ]
+    return [row.labels, counts, "", Table.of((names_column("measure"), measures), *shown)]
 
 
 def _several_blocks(section: Section, estimate: bool) -> list[Block]:

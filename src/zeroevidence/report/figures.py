@@ -105,7 +105,8 @@ def figure_jobs(finding: Finding, *, hide: bool = False) -> list[FigureJob]:
         if not shown or (kind in _OVER_SYSTEMS and len(shown) < 2):
             continue
         candidates = mapped if kind == "map" else rows
-        shows = "" if len(shown) > 1 or len(candidates) == 1 else f"Shown: {_row_name(candidates, shown[0])}."
+        named = zip(row_names(candidates), candidates, strict=True) if len(shown) == 1 < len(candidates) else ()
+        shows = next((f"Shown: {name}." for name, row in named if row is shown[0]), "")
         jobs.append(FigureJob(kind, tuple(map(_drawable, shown)), shows, hide, about_attribute))
     return jobs
 
@@ -151,10 +152,6 @@ def _figure(job: FigureJob) -> tuple[ReportFigure, list[dict[str, Any]]]:
         readable=bool(panels),
     )
     return figure, panels
-
-
-def _row_name(rows: Sequence[Evaluation], row: Evaluation) -> str:
-    return next(name for name, other in zip(row_names(rows), rows, strict=True) if other is row)
 
 
 def _rows_for(

@@ -203,21 +203,18 @@ def without_implied(labels: RowLabels) -> RowLabels:
     for label in sorted(columns, key=lambda name: -lengths[name]):
         for other, keys in columns.items():
             if other != label and _follows(columns[label], keys):
+                keys_of: dict[str, dict[str, None]] = {}
+                for text, key in zip(columns[label], keys, strict=True):
+                    keys_of.setdefault(text, {})[key] = None
+                values = ", ".join(f"{text} ({', '.join(of_text)})" for text, of_text in keys_of.items())
                 rest = {name: texts for name, texts in columns.items() if name != label}
-                return replace(labels, columns=rest, implied=_sentence(label, columns[label], other, keys))
+                return replace(labels, columns=rest, implied=f"{label}, by {other}: {values}")
     return labels
 
 
 def _follows(texts: tuple[str, ...], keys: tuple[str, ...]) -> bool:
     fewer = len(set(texts)) < len(set(keys)) <= _MOST_VALUES
     return fewer and len(set(zip(keys, texts, strict=True))) == len(set(keys))
-
-
-def _sentence(label: str, texts: tuple[str, ...], other: str, keys: tuple[str, ...]) -> str:
-    keys_of: dict[str, dict[str, None]] = {}
-    for text, key in zip(texts, keys, strict=True):
-        keys_of.setdefault(text, {})[key] = None
-    return f"{label}, by {other}: " + ", ".join(f"{text} ({', '.join(keys)})" for text, keys in keys_of.items())
 
 
 @dataclass(frozen=True, slots=True)

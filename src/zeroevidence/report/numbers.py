@@ -214,12 +214,8 @@ _CORRECTED = (
 )
 
 
-def describe_methods(rows: Sequence[Evaluation], names: Sequence[str]) -> list[str]:
-    """Return paragraphs on the methods that the rows were computed with."""
-    return list(_paragraphs(rows, names))
-
-
-def _paragraphs(rows: Sequence[Evaluation], names: Sequence[str]) -> Iterator[str]:
+def describe_methods(rows: Sequence[Evaluation], names: Sequence[str]) -> Iterator[str]:
+    """Yield paragraphs on the methods that the rows were computed with."""
     if any(row.about.question == "attribute" for row in rows):
         yield _ATTRIBUTES
         if any(row.about.question == "attribute" and row.about.development is not None for row in rows):

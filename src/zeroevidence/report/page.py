@@ -19,7 +19,7 @@ from zeroevidence import __version__
 from zeroevidence.data.printable import printable
 from zeroevidence.errors import MissingExtra, UsageError
 from zeroevidence.evaluation import Evaluation, Finding
-from zeroevidence.evaluation.rows.curves import Points, Surface
+from zeroevidence.evaluation.rows.curves import Surface
 from zeroevidence.plot.canvas import prepare_drawing
 from zeroevidence.plot.rows import row_names
 from zeroevidence.protect.release import shown_fields
@@ -51,29 +51,20 @@ def hidden(rows: Sequence[Evaluation]) -> list[Evaluation]:
             names += [name for name in (*surface.x, *surface.y) if isinstance(name, str)]
         for name in names:
             numbers.setdefault(name, f"person {len(numbers) + 1}")
-    return [_renamed(row, numbers) for row in rows]
 
+    def number(names: Sequence[Any]) -> tuple[Any, ...]:
+        return tuple(numbers.get(name, name) for name in names)
 
-def _renamed(row: Evaluation, numbers: dict[str, str]) -> Evaluation:
-    people = row.people
-    return replace(
-        row,
-        trials=None,
-        people=None if people is None else replace(people, speaker=tuple(numbers[name] for name in people.speaker)),
-        surfaces={name: _surface(surface, numbers) for name, surface in row.surfaces.items()},
-        maps={name: _map(points, numbers) for name, points in row.maps.items()},
-    )
-
-
-def _surface(surface: Surface, numbers: dict[str, str]) -> Surface:
-    x, y = (
-        tuple(numbers[value] if isinstance(value, str) else value for value in axis) for axis in (surface.x, surface.y)
-    )
-    return Surface(x, y, surface.z)
-
-
-def _map(points: Points, numbers: dict[str, str]) -> Points:
-    return replace(points, label=tuple(numbers.get(label, label) for label in points.label))
+    return [
+        replace(
+            row,
+            trials=None,
+            people=None if row.people is None else replace(row.people, speaker=number(row.people.speaker)),
+            surfaces={name: Surface(number(each.x), number(each.y), each.z) for name, each in row.surfaces.items()},
+            maps={name: replace(points, label=number(points.label)) for name, points in row.maps.items()},
+        )
+        for row in rows
+    ]
 
 
 _TEMPLATES = Path(__file__).parent / "templates"
@@ -125,7 +116,7 @@ def to_html(inputs: ReportInputs, options: ReportOptions = _USUAL) -> str:
         **_results(conclusion.finding, measures, options),
         "comparisons": [comparison_tables(comparison) for comparison in comparisons],
         "comparison_note": " ".join(comparison_notes(comparisons)),
-        "methods": describe_methods(rows, named),
+        "methods": list(describe_methods(rows, named)),
         "references": references(named),
         "command": options.command,
         "signatures": list(dict.fromkeys(signatures)),
@@ -146,16 +137,8 @@ def prepare_page() -> None:
 def _results(finding: Finding | None, measures: Sequence[str], options: ReportOptions) -> dict[str, Any]:
     """The template's variables about the results, of which there are none where a page has comparisons alone."""
     if finding is None:
-        empty = dict.fromkeys(("rows", "people", "recordings", "effort", "utility", "picture"))
-        return {
-            **empty,
-            "numbers": [],
-            "flags": [],
-            "figures": [],
-            "people_left": 0,
-            "shared_labels": "",
-            "readoff": "",
-        }
+        empty: dict[str, Any] = dict.fromkeys(("rows", "people", "recordings", "effort", "utility", "picture"))
+        return empty | {"numbers": [], "flags": [], "figures": [], "people_left": 0, "shared_labels": "", "readoff": ""}
     rows = finding.rows
     numbers = headline_numbers(finding, measures)
     people, people_left = people_table(finding)
@@ -331,18 +314,12 @@ def _sections(context: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def audit_html(rows: Sequence[Evaluation]) -> str:
     """Return headline, summary and picture as HTML that needs no style sheet."""
-    conclusion = verdict(rows)
-    headline, summary = (escape(printable(text)) for text in (conclusion.headline, " ".join(conclusion.summary)))
-    return f"<div><strong>{headline}</strong><p>{summary}</p>{_picture(rows)}</div>"
-
-
-def _picture(rows: Sequence[Evaluation]) -> str:
     from zeroevidence.plot import KINDS
     from zeroevidence.plot.figures import to_svg
 
-    if not KINDS["attackers"].of(rows):
-        return ""
-    try:
-        return to_svg("attackers", rows)
-    except MissingExtra:
-        return ""
+    conclusion, picture = verdict(rows), ""
+    headline, summary = (escape(printable(text)) for text in (conclusion.headline, " ".join(conclusion.summary)))
+    if KINDS["attackers"].of(rows):
+        with suppress(MissingExtra):
+            picture = to_svg("attackers", rows)
+    return f"<div><strong>{headline}</strong><p>{summary}</p>{picture}</div>"

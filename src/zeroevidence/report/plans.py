@@ -36,7 +36,10 @@ def render_plan(plan: Plan, format: str) -> str:
         return json.dumps(_document(plan), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     if format == "csv":
         return to_csv(Table.of_records(_records(plan)))
-    return write_tables(Tables([_expected_table(plan), *plan_notes(plan)]), format).rstrip("\n") + "\n"
+    basis = plan.basis
+    notes = _pilot_notes(plan, basis) if isinstance(basis, Pilot) else _simulation_notes(plan, basis)
+    needed = (_people_needed(plan, target) for target in plan.requirements)
+    return write_tables(Tables([_expected_table(plan), *needed, *notes]), format).rstrip("\n") + "\n"
 
 
 def _kind(plan: Plan) -> Literal["pilot", "simulation", "comparison"]:
@@ -118,13 +121,6 @@ def _side(name: str, up: str, down: str) -> str:
 
 def _share(share: float | None) -> str:
     return "" if share is None else f"{100 * share:.0f} %"
-
-
-def plan_notes(plan: Plan) -> list[str]:
-    """Sentences on the people needed and on how the table was made."""
-    basis = plan.basis
-    notes = _pilot_notes(plan, basis) if isinstance(basis, Pilot) else _simulation_notes(plan, basis)
-    return [*(_people_needed(plan, target) for target in plan.requirements), *notes]
 
 
 def _people_needed(plan: Plan, target: Requirement) -> str:

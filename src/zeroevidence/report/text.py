@@ -14,7 +14,7 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import product
 
@@ -38,7 +38,9 @@ _STYLES: dict[Severity, str] = {"fault": "red", "warning": "yellow", "note": "di
 def terminal_console() -> Console:
     """A console that writes into memory: with colours where the output is a terminal, plain characters elsewhere."""
     terminal = sys.stdout.isatty()
-    width = shutil.get_terminal_size().columns if terminal else _plain_width()
+    columns = os.environ.get("COLUMNS", "")
+    plain_width = int(columns) if columns.isdecimal() and int(columns) > 0 else PLAIN_WIDTH
+    width = shutil.get_terminal_size().columns if terminal else plain_width
     return Console(
         file=io.StringIO(),
         force_terminal=terminal,
@@ -46,11 +48,6 @@ def terminal_console() -> Console:
         no_color="NO_COLOR" in os.environ or not terminal,
         highlight=False,
     )
-
-
-def _plain_width() -> int:
-    columns = os.environ.get("COLUMNS", "")
-    return int(columns) if columns.isdecimal() and int(columns) > 0 else PLAIN_WIDTH
 
 
 def console_text(console: Console) -> str:
@@ -111,13 +108,6 @@ def _print_paragraph(console: Console, text: str, *, style: str = "", first: str
         _print_line(console, f"{'' if number else first:<{indent}}{line}", style)
 
 
-def _print_labels(console: Console, labels: Mapping[str, str]) -> None:
-    """Print ``name: value`` of each label, broken between labels rather than within."""
-    parts = (line for name, value in labels.items() for line in wrap(one_line(f"{name}: {value}"), console.width))
-    for line in _filled(parts, "  ", console.width) if labels else ():
-        _print_line(console, line, "bold")
-
-
 def _print_signatures(console: Console, content: Tables, *, each: bool) -> None:
     """Print signatures, each in one line so that it can be copied; unless `each` is asked for, what stands for many."""
     signatures = content.signatures
@@ -148,8 +138,12 @@ def tables_to_text(content: Tables, *, signatures: bool = False) -> str:
             _print_paragraph(console, text, style=_STYLES[severity], first=severity, indent=len("warning") + 2)
         elif isinstance(block, str):
             _print_paragraph(console, block or " ", indent=len(block) - len(block.lstrip(" ")))
-        else:
-            _print_labels(console, block)
+        elif block:  # labels, broken between them rather than within
+            parts = (
+                line for name, value in block.items() for line in wrap(one_line(f"{name}: {value}"), console.width)
+            )
+            for line in _filled(parts, "  ", console.width):
+                _print_line(console, line, "bold")
     _print_signatures(console, content, each=signatures)
     return console_text(console)
 

@@ -73,7 +73,8 @@ def tradeoff(
     ('WER (%)', 'EER (%)')
     """
     attacks = _both(rows)
-    first, second = x or _useful(attacks[0])[0], y or _privacy(attacks)
+    usual = (name for name in _PRIVACY if all(is_finite(row, name) for row in attacks))
+    first, second = x or _useful(attacks[0])[0], y or next(usual, _PRIVACY[-1])
     useful, private = MEASURES.find(first), MEASURES.find(second)
     if useful.better == "none" or private.discloses == "none":
         raise UsageError("expected a measure of utility as x and one of privacy as y")
@@ -109,11 +110,6 @@ def _draw(
         look = {"ms": size, "label": None if name in labelled else name, "ls": "", "zorder": 3}
         places.append(measure_point(ax, row, measures, colours[system], shape, intervals=FAINT, **look))
     return places
-
-
-def _privacy(rows: Sequence[Evaluation]) -> str:
-    """The first of the usual measures that every row has."""
-    return next((name for name in _PRIVACY if all(is_finite(row, name) for row in rows)), _PRIVACY[-1])
 
 
 def _strongest(rows: Sequence[Evaluation], measure: str, sign: float) -> dict[tuple[tuple[str, ...], str], Evaluation]:
@@ -248,14 +244,8 @@ def map(
     for number, group in enumerate(groups):
         point, chosen = look(number), labels == group
         label = shortened(group) if len(groups) <= _MOST_GROUPS else None
-        marks: dict[str, Any] = {
-            "color": point.colour,
-            "ms": 2.5,
-            "mew": 0.0,
-            "alpha": 0.7,
-            "rasterized": len(x) > 3000,
-        }
-        ax.plot(x[chosen], y[chosen], point.marker, label=label, **marks)
+        marks: dict[str, Any] = {"color": point.colour, "ms": 2.5, "mew": 0.0, "alpha": 0.7}
+        ax.plot(x[chosen], y[chosen], point.marker, label=label, rasterized=len(x) > 3000, **marks)
     ax.set(xticks=[], yticks=[], xlabel="first coordinate", ylabel="second coordinate")
     if points.mu is not None and len(groups) == 2:
         _llr_axis(ax, points.mu, shortened(groups[1]))

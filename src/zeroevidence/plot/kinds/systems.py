@@ -256,16 +256,19 @@ def bars(
     >>> ze.plot.bars(row, y="linkability").get_ylabel()
     'linkability'
     """
-    name = MEASURES.find(y).name if y is not None else _first_measure(rows)
+    measures = (name for name in headline_measures() if any(measure_value(row, name) is not None for row in rows))
+    name = MEASURES.find(y).name if y is not None else next(measures)
     usable = [row for row in rows if is_finite(row, name)]
     if not usable:
         raise UsageError(f"no result has {name} as a finite number")
-    label, scale = group or _group(usable), measure_scale(name)
+    differing = (each for each in _GROUPS if 1 < len({row.labels.get(each) for row in usable}) <= _COLOURS)
+    label, scale = group or next(differing, None), measure_scale(name)
     places = _places(usable, label)
     values = _distinct(usable, places, label_values(usable, label)) if label is not None else [""] * len(usable)
     order = list(dict.fromkeys(places))
     if sort is not None:
-        order = _sorted(order, _sorting_values(usable, values, places, name, sort))
+        by_place = _sorting_values(usable, values, places, name, sort)
+        order.sort(key=lambda place: (place not in by_place, -by_place.get(place, 0.0)))  # those without a value last
     groups = list(dict.fromkeys(values))
     width = 0.8 / len(groups)
     of_place = {
@@ -273,7 +276,9 @@ def bars(
     }
     for number, value in enumerate(groups):
         members = [i for i, member in enumerate(values) if member == value]
-        at = [order.index(places[i]) + width * _offset(of_place[places[i]], value) for i in members]
+        beside = [of_place[places[i]] for i in members]  # bars at one place stand around its middle
+        offsets = [width * (bars_at_place.index(value) - (len(bars_at_place) - 1) / 2.0) for bars_at_place in beside]
+        at = [order.index(places[i]) + offset for i, offset in zip(members, offsets, strict=True)]
         heights = [scale * float(usable[i].metrics[name]) for i in members]
         colour, hatch = look(number).colour, _HATCHES[number % len(_HATCHES)]
         title = shortened(value, 40)
@@ -284,20 +289,6 @@ def bars(
     ax.set(ylabel=axis_title(name), xlim=(-0.6, len(order) - 0.4))
     if len(groups) > 1:  # above: names below may be long
         legend_above(ax)
-
-
-def _offset(bars_at_place: Sequence[str], value: str) -> float:
-    """How many bars one of those at a place stands beside its middle."""
-    return bars_at_place.index(value) - (len(bars_at_place) - 1) / 2.0
-
-
-def _first_measure(rows: Sequence[Evaluation]) -> str:
-    return next(name for name in headline_measures() if any(measure_value(row, name) is not None for row in rows))
-
-
-def _group(rows: Sequence[Evaluation]) -> str | None:
-    differing = [label for label in _GROUPS if 1 < len({row.labels.get(label) for row in rows}) <= _COLOURS]
-    return differing[0] if differing else None
 
 
 def _places(rows: Sequence[Evaluation], group: str | None) -> list[tuple[str, ...]]:
@@ -333,8 +324,3 @@ def _sorting_values(
 def _sides(labels: Mapping[str, str]) -> str:
     """The initials of what is compared, as challenges write them: oo, oa, aa."""
     return labels.get("enrolment", "")[:1] + labels.get("trial", "")[:1]
-
-
-def _sorted(order: Sequence[tuple[str, ...]], values: Mapping[tuple[str, ...], float]) -> list[tuple[str, ...]]:
-    """The largest first; those without a value last."""
-    return sorted(order, key=lambda place: (place not in values, -values.get(place, 0.0)))

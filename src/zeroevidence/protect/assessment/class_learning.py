@@ -48,10 +48,7 @@ class ClassSample:
     def means(self) -> ClassSample:
         """Return one row for each person: the mean of their rows."""
         first = np.unique(self.people, return_index=True)[1]
-        counts = np.bincount(self.people)[:, None]
-        sums = np.zeros((len(first), self.x.shape[1]))
-        np.add.at(sums, self.people, self.x)
-        return ClassSample(sums / counts, self.y[first], np.arange(len(first)))
+        return ClassSample(group_means(self.x, self.people), self.y[first], np.arange(len(first)))
 
     def statistics(self) -> ClassSample:
         """Return one row for each person: mean and log standard deviation of their rows."""
@@ -59,6 +56,13 @@ class ClassSample:
         away = ClassSample((self.x - mean.x[self.people]) ** 2, self.y, self.people).means().x
         usual = np.maximum(away.mean(axis=0), 1e-12)
         return ClassSample(np.hstack([mean.x, 0.5 * np.log(away / usual + 1e-2)]), mean.y, mean.people)
+
+
+def group_means(x: FloatArray, groups: IntArray) -> FloatArray:
+    """Return the mean of the rows of each group."""
+    sums = np.zeros((int(groups.max()) + 1, x.shape[1]))
+    np.add.at(sums, groups, x)
+    return sums / np.bincount(groups)[:, None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,8 +114,7 @@ def class_d_ece(log_posteriors: FloatArray, y: IntArray, of_class: int) -> float
 def log_odds(log_posteriors: FloatArray, of_class: int) -> FloatArray:
     """Return the log-odds of one class against the rest."""
     rest = np.logaddexp.reduce(np.delete(log_posteriors, of_class, axis=1), axis=1)
-    odds: FloatArray = log_posteriors[:, of_class] - rest
-    return odds
+    return log_posteriors[:, of_class] - rest
 
 
 def evaluated_classes(classes: int) -> range:
@@ -169,10 +172,7 @@ def train(kind: ClassifierKind, rows: ClassSample, folds: IntArray | None, seed:
     with training_environment():
         if folds is None:
             return TrainedClassifier(kind, fitted(kind.candidates(seed)[0], rows), None, rows, None)
-        tried = [
-            _calibrated(rows, _held_out(kind, number, rows, folds, seed))
-            for number in range(len(kind.candidates(seed)))
-        ]
+        tried = [_held_out(kind, number, rows, folds, seed) for number in range(len(kind.candidates(seed)))]
         best = max(range(len(tried)), key=lambda number: tried[number][1])
         calibration, _, logs = tried[best]
         return TrainedClassifier(kind, fitted(kind.candidates(seed)[best], rows), calibration, rows, logs)
@@ -184,17 +184,15 @@ def fitted(classifier: Classifier, rows: ClassSample) -> Classifier:
     return classifier
 
 
-def _held_out(kind: ClassifierKind, number: int, rows: ClassSample, folds: IntArray, seed: int) -> FloatArray:
+def _held_out(
+    kind: ClassifierKind, number: int, rows: ClassSample, folds: IntArray, seed: int
+) -> tuple[LogLinear, tuple[float, float], FloatArray]:
+    """Return the calibration of held-out log-posteriors, their strength, and the calibrated log-posteriors."""
     logs = np.empty((len(rows.x), int(rows.y.max()) + 1))
     of_row = folds[rows.people]
     for fold in range(int(folds.max()) + 1):
         held = of_row == fold
         logs[held] = fitted(kind.candidates(seed)[number], rows.take(~held)).log_posteriors(rows.x[held])
-    return logs
-
-
-def _calibrated(rows: ClassSample, logs: FloatArray) -> tuple[LogLinear, tuple[float, float], FloatArray]:
-    """Return the calibration of log-posteriors, their strength, and the calibrated log-posteriors."""
     calibration = LogLinear()
     calibration.fit(logs, rows.y, rows.weights, rows.people)
     calibrated = calibration.log_posteriors(logs)

@@ -13,7 +13,7 @@ from zeroevidence._typing import FloatArray
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.errors import MissingExtra
 from zeroevidence.evaluation import Curve, Evaluation, Flag, Options, Points, flag_rows
-from zeroevidence.evaluation.finding.chance import Chance, chances, clearly_stronger_row, row_chosen_on_development
+from zeroevidence.evaluation.finding.chance import chances, clearly_stronger_row, row_chosen_on_development
 from zeroevidence.evaluation.rows.flags import flag
 from zeroevidence.evaluation.rows.measure_result import MeasureResult, with_limits
 from zeroevidence.measure.attribute import ClassView
@@ -129,8 +129,7 @@ def project_to_plane(vectors: FloatArray, method: MapMethod = "pca", seed: int =
     u, s, _ = np.linalg.svd(centred, full_matrices=False)
     u = u[:, :2] * s[:2]
     signs = np.sign(u[np.abs(u).argmax(axis=0), np.arange(u.shape[1])])  # the library's signs are arbitrary
-    components: FloatArray = u * np.where(signs == 0.0, 1.0, signs)
-    return components
+    return u * np.where(signs == 0.0, 1.0, signs)
 
 
 def ordered_rows(rows: Sequence[Evaluation], groups: Sequence[tuple[slice, Figures]]) -> list[Evaluation]:
@@ -141,27 +140,18 @@ def ordered_rows(rows: Sequence[Evaluation], groups: Sequence[tuple[slice, Figur
     """
     result, chance = list(rows), chances(rows)
     for place, (maps, curves) in groups:
-        members = range(place.start, place.stop)
-        ordered = [
-            i
-            for pooled in (False, True)
-            for i in _by_attacker(rows, [i for i in members if rows[i].about.pooled == pooled], chance)
-        ]
+        ordered: list[int] = []
+        for pooled in (False, True):
+            remaining: dict[str, list[int]] = {}
+            for i in range(place.start, place.stop):
+                if rows[i].about.pooled == pooled:
+                    remaining.setdefault(rows[i].labels["attacker"], []).append(i)
+            while remaining:
+                tested = [i for members in remaining.values() for i in members if rows[i].about.role != "training"]
+                ordered += remaining.pop(rows[row_chosen_on_development(rows, tested, chance)].labels["attacker"])
         first, *rest = (rows[i] for i in ordered)
         result[place] = [replace(first, maps=maps, curves={**first.curves, **curves}), *rest]
     return add_choice_flags(flag_rows(result), [place for place, _ in groups])
-
-
-def _by_attacker(rows: Sequence[Evaluation], numbers: Sequence[int], chance: Sequence[Chance]) -> list[int]:
-    """Return numbers of rows, those of the strongest attacker first."""
-    remaining: dict[str, list[int]] = {}
-    for i in numbers:
-        remaining.setdefault(rows[i].labels["attacker"], []).append(i)
-    ordered: list[int] = []
-    while remaining:
-        tested = [i for members in remaining.values() for i in members if rows[i].about.role != "training"]
-        ordered += remaining.pop(rows[row_chosen_on_development(rows, tested, chance)].labels["attacker"])
-    return ordered
 
 
 def add_choice_flags(rows: Sequence[Evaluation], groups: Sequence[slice]) -> list[Evaluation]:

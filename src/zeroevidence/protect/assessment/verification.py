@@ -92,23 +92,13 @@ def verification(
     run
         Seed and level.
     """
-    verifier = Verifier.of(train, _joined(sides))
-    vectors = np.asarray(verifier.people.vectors)
-    matrix = verifier.matrix(vectors, vectors)
-    # Both sides are protected or neither is: the system says which.
-    return evaluate(
-        matrix,
-        labels={**labels, "split": "test", "backend": verifier.backend.name},
-        about=About(role="utility"),
-        options=options,
-        run=run,
-    )
-
-
-def _joined(sides: Mapping[str, Embeddings]) -> Embeddings:
-    """Return the embeddings of all sides, in the order of speakers and identifiers."""
-    vectors, ids, speakers = (
+    parts = (
         np.concatenate([part(side) for side in sides.values()])
         for part in (lambda side: side.vectors, lambda side: side.ids, require_speakers)
     )
-    return sort_by_name(Embeddings(vectors, ids, speakers))
+    verifier = Verifier.of(train, Embeddings(*parts))
+    vectors = np.asarray(verifier.people.vectors)
+    matrix = verifier.matrix(vectors, vectors)
+    # Both sides are protected or neither is: the system says which.
+    labels = {**labels, "split": "test", "backend": verifier.backend.name}
+    return evaluate(matrix, labels=labels, about=About(role="utility"), options=options, run=run)

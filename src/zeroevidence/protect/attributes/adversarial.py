@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
+from scipy.special import softmax
 
 from zeroevidence._typing import BoolArray, FloatArray
 from zeroevidence.protect.attributes import register_protector
@@ -139,22 +140,20 @@ class AdversarialAutoencoder(OnDevice, EmbeddingProtector):
         self.score_weights_, self.score_bias_ = weights, bias
 
     def _standard(self, x: FloatArray) -> FloatArray:
-        standard: FloatArray = (x - self.mean_) / self.scale_
-        return standard
+        return (x - self.mean_) / self.scale_
 
     def _logits(self, standard: FloatArray) -> FloatArray:
-        logits: FloatArray = standard @ self.score_weights_.T + self.score_bias_
-        return logits
-
-    def _posterior(self, standard: FloatArray) -> FloatArray:
-        logits = self._logits(standard)
-        odds = np.exp(logits - logits.max(axis=1, keepdims=True))
-        posterior: FloatArray = odds / odds.sum(axis=1, keepdims=True)
-        return posterior
+        return standard @ self.score_weights_.T + self.score_bias_
 
     def _train(self, data: LabelledVectors, progress: Step) -> None:
         """Train until the epochs are used up or held-out people gain nothing, and restore the best state."""
-        training = self._training_of(data.x.shape[1])
+        dimension, classes = data.x.shape[1], len(self.classes_)
+        code = min(_CODE, max(2, dimension // 2)) if self.code == "auto" else self.code
+        self.encoder_, self.decoder_ = _networks(dimension, code, self.hidden, classes)
+        networks = (self.encoder_, self.decoder_, _perceptron(code, self.hidden, classes))
+        for network in networks:
+            network.to(self.device_)
+        training = _AdversarialTraining(networks, self.strength, lr=self.learning_rate, weight_decay=self.weight_decay)
         held = held_out_rows(data, self.held_out, self.random_state)
         if held.all():
             held = np.zeros(len(held), dtype=bool)
@@ -188,22 +187,10 @@ class AdversarialAutoencoder(OnDevice, EmbeddingProtector):
         """Return copies of the weights of encoder and decoder."""
         return [copy_state(self.encoder_), copy_state(self.decoder_)]
 
-    def _training_of(self, dimension: int) -> _AdversarialTraining:
-        """Return new networks and their optimisers."""
-        classes = len(self.classes_)
-        code = min(_CODE, max(2, dimension // 2)) if self.code == "auto" else self.code
-        self.encoder_, self.decoder_ = _networks(dimension, code, self.hidden, classes)
-        classifier = _perceptron(code, self.hidden, classes)
-        networks = (self.encoder_, self.decoder_, classifier)
-        for network in networks:
-            network.to(self.device_)
-        settings = {"lr": self.learning_rate, "weight_decay": self.weight_decay}
-        return _AdversarialTraining(networks, self.strength, **settings)
-
     def _tensors(self, data: LabelledVectors, rows: BoolArray) -> tuple[Any, ...]:
         """Return vectors, scores for the decoder, weights and labels of some rows, on the device."""
         standard = self._standard(data.x[rows])
-        parts = (standard, self._posterior(standard), data.weights[rows])
+        parts = (standard, softmax(self._logits(standard), axis=1), data.weights[rows])
         floats = (torch.as_tensor(part, dtype=torch.float32, device=self.device_) for part in parts)
         return *floats, torch.as_tensor(data.labels[rows, 0], device=self.device_)
 
@@ -221,8 +208,7 @@ class AdversarialAutoencoder(OnDevice, EmbeddingProtector):
                 block = torch.as_tensor(standard[start : start + _BLOCK], dtype=torch.float32, device=self.device_)
                 score = torch.full((len(block), classes), 1.0 / classes, device=self.device_)
                 parts.append(self.decoder_(torch.cat([self.encoder_(block), score], dim=1)).double().cpu().numpy())
-        decoded: FloatArray = np.concatenate(parts) * self.scale_ + self.mean_
-        return decoded
+        return np.concatenate(parts) * self.scale_ + self.mean_
 
     def _restore(self, arrays: dict[str, FloatArray]) -> None:
         self._choose_device()

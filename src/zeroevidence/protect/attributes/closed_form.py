@@ -81,19 +81,13 @@ class LinearNuller(EmbeddingProtector):
         """The discriminants, d x (K - 1)."""
         return self.discriminants_.directions
 
-    @property
-    def offsets_(self) -> FloatArray:
-        """The values they are set to."""
-        return self.discriminants_.offsets
-
     def _llr(self, x: FloatArray) -> FloatArray:
         return self.discriminants_.llr(x)
 
     def _transform(self, x: FloatArray) -> FloatArray:
         w = self.directions_
-        step, *_ = np.linalg.lstsq(w.T @ w, (x @ w - self.offsets_).T, rcond=None)
-        moved: FloatArray = x - (w @ step).T
-        return moved
+        step, *_ = np.linalg.lstsq(w.T @ w, (x @ w - self.discriminants_.offsets).T, rcond=None)
+        return x - (w @ step).T
 
 
 @register_protector("Removes all correlation with the class by the smallest change (LEACE).")
@@ -248,7 +242,7 @@ class Transport(EmbeddingProtector):
         """
         x = self._checked(X)
         probabilities = None if labels is None else self._one_hot(labels, len(x))
-        moved = self._finite("protected vectors", lambda rows: self._moved(rows, probabilities), x)
+        moved = self._finite("protected vectors", lambda rows: self._transform(rows, probabilities), x)
         return self._released(moved, speakers, rotation_key, claims)
 
     def _one_hot(self, labels: Any, rows: int) -> FloatArray:
@@ -273,11 +267,15 @@ class Transport(EmbeddingProtector):
         # Mixed by probabilities, the maps can be inverted: means must be removed by one that cannot.
         erase = fit_eraser(replace(data, x=rest), "auto")
         moments = class_moments(replace(data, x=erase(rest)))
-        self.basis_ = self._leading_components(moments.all(), people)
+        values, axes = np.linalg.eigh(moments.all())
+        width = max(_FEWEST, _PER_PERSON * people) if self.components == "auto" else self.components
+        width = min(width, int(np.sum(values > _FLOOR * max(values[-1], 0.0))))
+        if width < 1:
+            raise InputError("vectors do not vary beside what is removed; nothing would be left")
+        self.basis_: FloatArray = axes[:, ::-1][:, :width]  # the leading principal components
         outside = np.eye(dimension) - self.removed_ @ self.removed_.T
         self.entry_: FloatArray = outside @ (np.eye(dimension) - erase.right @ erase.left)
         self.offset_: FloatArray = erase.mean @ erase.right @ erase.left
-        width = self.basis_.shape[1]
         share = width / (width + 2 * people) if self.shrinkage == "auto" else float(self.shrinkage)
         covariances = np.einsum("dr,kde,es->krs", self.basis_, moments.classes(share), self.basis_, optimize=True)
         common = barycentre(covariances)
@@ -287,20 +285,7 @@ class Transport(EmbeddingProtector):
         kept = outside if self.complement > 0.0 else self.basis_ @ self.basis_.T
         self.noise_root_ = self.noise_root_ @ kept
 
-    def _leading_components(self, covariance: FloatArray, people: int) -> FloatArray:
-        """Return the leading principal components of a covariance (d x r)."""
-        values, axes = np.linalg.eigh(covariance)
-        width = max(_FEWEST, _PER_PERSON * people) if self.components == "auto" else self.components
-        width = min(width, int(np.sum(values > _FLOOR * max(values[-1], 0.0))))
-        if width < 1:
-            raise InputError("vectors do not vary beside what is removed; nothing would be left")
-        components: FloatArray = axes[:, ::-1][:, :width]
-        return components
-
-    def _transform(self, x: FloatArray) -> FloatArray:
-        return self._moved(x, None)
-
-    def _moved(self, x: FloatArray, probabilities: FloatArray | None) -> FloatArray:
+    def _transform(self, x: FloatArray, probabilities: FloatArray | None = None) -> FloatArray:
         if probabilities is None:
             probabilities = self.quadratic_.posteriors(x)
         centred = x - self.mean_

@@ -74,8 +74,7 @@ class QuadraticDiscriminants(StoredArrays):
     def posteriors(self, x: FloatArray) -> FloatArray:
         """Return the posterior probability of each class for equal priors, n x K."""
         logs = self.log_likelihoods(x)
-        posteriors: FloatArray = np.exp(logs - np.logaddexp.reduce(logs, axis=1, keepdims=True))
-        return posteriors
+        return np.exp(logs - np.logaddexp.reduce(logs, axis=1, keepdims=True))
 
 
 def quadratic_discriminants(data: LabelledVectors) -> QuadraticDiscriminants:
@@ -140,8 +139,7 @@ def _covariance(rows: FloatArray) -> FloatArray:
     """Return the covariance of centred rows, shrunk by Ledoit and Wolf."""
     covariance = shrunk(rows.T @ rows / len(rows), shrinkage_share(rows, "auto"))
     size = len(covariance)
-    ridge: FloatArray = covariance + (_RIDGE * np.trace(covariance) / size + np.finfo(float).tiny) * np.eye(size)
-    return ridge
+    return covariance + (_RIDGE * np.trace(covariance) / size + np.finfo(float).tiny) * np.eye(size)
 
 
 def _folds(data: LabelledVectors) -> IntArray | None:
@@ -174,8 +172,7 @@ class Eraser(StoredArrays):
 
     def __call__(self, x: FloatArray) -> FloatArray:
         """Return vectors without what linear classifiers use."""
-        moved: FloatArray = x - ((x - self.mean) @ self.right) @ self.left
-        return moved
+        return x - ((x - self.mean) @ self.right) @ self.left
 
 
 def fit_eraser(data: LabelledVectors, shrinkage: Shrinkage) -> Eraser:

@@ -127,8 +127,7 @@ def move_resonances(frames: FloatArray, power: float, order: int) -> FloatArray:
     before = np.einsum("nf,nf->f", samples, samples)
     after = np.einsum("nf,nf->f", result, result)
     gain = np.sqrt(np.divide(before, after, out=np.ones_like(before), where=after > 0.0))
-    moved_frames: FloatArray = (result * gain).T
-    return moved_frames
+    return (result * gain).T
 
 
 def linear_prediction(frames: FloatArray, order: int) -> FloatArray:
@@ -303,8 +302,7 @@ def log_envelopes(*spectra: NDArray[np.complex128], rate: int) -> list[FloatArra
 def _log_amplitude(spectrum: NDArray[np.complex128]) -> FloatArray:
     amplitude = np.abs(spectrum)
     floor = _FLOOR * amplitude.max(axis=1, keepdims=True)
-    result: FloatArray = np.log(np.maximum(amplitude, np.maximum(floor, np.finfo(np.float64).tiny)))
-    return result
+    return np.log(np.maximum(amplitude, np.maximum(floor, np.finfo(np.float64).tiny)))
 
 
 def _touching(log_amplitude: FloatArray, orders: IntArray, analysis: FloatArray, synthesis: FloatArray) -> FloatArray:
@@ -363,5 +361,4 @@ def _with_envelope(model: FloatArray, speech: FloatArray, rate: int) -> FloatArr
 
 def _filtered(spectrum: NDArray[np.complex128], log_gain: FloatArray) -> FloatArray:
     gain = np.exp(np.clip(log_gain, -_LARGEST_GAIN, _LARGEST_GAIN))
-    result: FloatArray = scipy.fft.irfft(spectrum * gain, 2 * (spectrum.shape[1] - 1), axis=1)
-    return result
+    return scipy.fft.irfft(spectrum * gain, 2 * (spectrum.shape[1] - 1), axis=1)

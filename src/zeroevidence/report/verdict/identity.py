@@ -244,14 +244,11 @@ def _short(finding: Finding, number: int) -> str:
         top = percent(row.number("top1") or 0.0)
         of_all = f"names the right person of {row.counts['identities']} for {top} of the recordings"
         people = f" {named_people(named)}" if named.beyond_chance else ""
-        return f"{attacker} {of_all}{_learned_bits(row.number('alid'))}{weak}.{people}"
+        alid, bits = row.number("alid"), ""
+        if alid is not None:
+            bits = " and is misled on average" if alid <= -0.005 else f" and learns {_two_digits(alid)} bits on average"
+        return f"{attacker} {of_all}{bits}{weak}.{people}"
     return f"{attacker} removes {evidence_share(row.number('d_ece'))} of the uncertainty{weak}."
-
-
-def _learned_bits(alid: float | None) -> str:
-    if alid is None:
-        return ""
-    return " and is misled on average" if alid <= -0.005 else f" and learns {_two_digits(alid)} bits on average"
 
 
 def exposed_share(finding: Finding) -> list[str]:

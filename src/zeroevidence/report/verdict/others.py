@@ -42,12 +42,15 @@ def attribute_verdict(finding: Finding, further: Sequence[Finding] = ()) -> Verd
     about = f"{finding.attribute} ({of_class} or not)" if of_class else finding.attribute
     share = f"removes {removed_share(finding)} of the uncertainty about {about}, averaged over all prior beliefs"
     together = "" if pooled is None else evidence_share(rows[pooled].number("d_ece"))
+    others_found = []
+    if finding.level == "leaks" and finding.tested.beaten is False:
+        others_found = [f"But other attackers found more than chance: {' and '.join(finding.others_beyond_chance)}."]
     sentences = [
         f"{_subject(finding)} {share}{removed_before(finding)}.",
         *vacuous_limit(finding.limited["d_ece"]),
         "Nothing removed would be perfect privacy.",
         chance_sentence(finding),
-        *_other_attackers(finding),
+        *others_found,
         *([f"From all recordings of one person together it is {together}."] if together else []),
         *_utility(finding),
         caution_sentence(finding),
@@ -82,13 +85,6 @@ def _subject(finding: Finding) -> str:
     choice = f", which leaves least of {number} protections" if number > 1 else ""
     against = f"With {row.labels.get('system', 'the protection')}{choice}"
     return f"{against}, {who}, who learned from recordings of other people protected in the same way,"
-
-
-def _other_attackers(finding: Finding) -> list[str]:
-    """The attackers that do better than chance where the chosen one does not."""
-    if finding.level != "leaks" or finding.tested.beaten is not False:
-        return []
-    return [f"But other attackers found more than chance: {' and '.join(finding.others_beyond_chance)}."]
 
 
 def _utility(finding: Finding) -> list[str]:

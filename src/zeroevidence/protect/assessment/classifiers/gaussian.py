@@ -65,8 +65,7 @@ class GaussianClassifier:
             covariance = shrunk_covariance(rows.T @ rows / len(rows), self.shrinkage)
         size = len(covariance)
         ridge = _RIDGE * np.trace(covariance) / size + 1e-12
-        factor: FloatArray = np.linalg.cholesky(covariance + ridge * np.eye(size))
-        return factor
+        return np.linalg.cholesky(covariance + ridge * np.eye(size))
 
     def log_posteriors(self, x: FloatArray) -> FloatArray:
         """Return the log-posterior of each class."""

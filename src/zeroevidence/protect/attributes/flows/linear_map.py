@@ -121,8 +121,7 @@ class LinearMap(StoredArrays):
         """Return the vectors with these coordinates."""
         inner = np.linalg.solve(self.turn.T, (u[:, : self.width] + self.shift).T).T
         standard = np.concatenate([inner, u[:, self.width :]], axis=1) @ self.basis.T
-        x: FloatArray = standard * self.scale + self.mean
-        return x
+        return standard * self.scale + self.mean
 
 
 def _wide_enough(linear_map: LinearMap, discriminants: int) -> LinearMap:
@@ -161,8 +160,7 @@ def _both_diagonal(first: FloatArray, second: FloatArray) -> FloatArray:
     root = np.linalg.cholesky(first)
     inner = np.linalg.solve(root, np.linalg.solve(root, second).T)
     _, directions = np.linalg.eigh((inner + inner.T) / 2.0)
-    diagonalising: FloatArray = np.linalg.solve(root.T, directions)
-    return diagonalising
+    return np.linalg.solve(root.T, directions)
 
 
 def _diagonal_moments(

@@ -125,8 +125,7 @@ class Networks:
         padded[0, before : before + len(wave)] = wave[: size - before]
         (features,) = self._encoder.run(None, {"input_values": padded, "attention_mask": np.ones((1, size), np.int64)})
         (vectors,) = self._content.run(None, {"features": features[:, :number]})
-        result: FloatArray = vectors[0]
-        return result
+        return vectors[0]
 
 
 def _pulses(pitch: FloatArray) -> FloatArray:
@@ -138,8 +137,7 @@ def _pulses(pitch: FloatArray) -> FloatArray:
     on_pulse = np.abs(half) < 1e-4
     kernel = np.sin((2.0 * harmonics + 1.0) * angle / 2.0) / np.where(on_pulse, 1.0, half)
     kernel = np.where(on_pulse, 2.0 * harmonics + 1.0, kernel)
-    pulses: FloatArray = (kernel - 1.0) / np.sqrt(2.0 * harmonics) * _EXCITATION
-    return pulses
+    return (kernel - 1.0) / np.sqrt(2.0 * harmonics) * _EXCITATION
 
 
 def _window() -> FloatArray:
@@ -167,8 +165,7 @@ def _waveform(output: FloatArray) -> FloatArray:
         total[place] += frames[:, part].ravel()
         weight[place] += np.tile(squares[part], len(frames))
     length = len(frames) * _STEP
-    result: FloatArray = (total / np.maximum(weight, 1e-3))[beside : beside + length]
-    return result
+    return (total / np.maximum(weight, 1e-3))[beside : beside + length]
 
 
 Rate: TypeAlias = Literal["keep", "even"]

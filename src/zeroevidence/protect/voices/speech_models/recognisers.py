@@ -204,16 +204,14 @@ def mel_filters() -> FloatArray:
     step, log_step, knee = 200.0 / 3.0, np.log(6.4) / 27.0, 1000.0
 
     def hertz(mel: FloatArray) -> FloatArray:
-        high: FloatArray = np.where(mel < knee / step, step * mel, knee * np.exp(log_step * (mel - knee / step)))
-        return high
+        return np.where(mel < knee / step, step * mel, knee * np.exp(log_step * (mel - knee / step)))
 
     highest = knee / step + np.log(RATE / 2 / knee) / log_step
     edges = hertz(np.linspace(0.0, highest, _BANDS + 2))
     frequencies = np.fft.rfftfreq(_WINDOW, 1.0 / RATE)
     rising = (frequencies - edges[:-2, None]) / np.diff(edges)[:-1, None]
     falling = (edges[2:, None] - frequencies) / np.diff(edges)[1:, None]
-    filters: FloatArray = np.maximum(0.0, np.minimum(rising, falling)) * (2.0 / (edges[2:] - edges[:-2]))[:, None]
-    return filters
+    return np.maximum(0.0, np.minimum(rising, falling)) * (2.0 / (edges[2:] - edges[:-2]))[:, None]
 
 
 @lru_cache
