@@ -10,7 +10,7 @@ import re
 import resource
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import wraps
 from pathlib import Path
 from types import ModuleType
@@ -65,7 +65,11 @@ class LazyGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the names and summaries of the commands."""
-        summaries = {path.stem.replace("_", "-"): _summary(path) for path in self._sources()}
+        summaries = {}  # the first line of each module's docstring
+        for path in self._sources():
+            source = path if path.suffix == ".py" else path / "__init__.py"
+            line = source.read_text(encoding="utf-8").partition("\n")[0]
+            summaries[path.stem.replace("_", "-")] = line.removeprefix('"""').removesuffix('"""')
         with formatter.section("Commands"):
             formatter.write_dl([(name, summaries[name]) for name in self.list_commands(ctx)])
 
@@ -74,12 +78,6 @@ class LazyGroup(click.Group):
         folders = importlib.import_module(self.package).__path__
         paths = [path for folder in folders for path in Path(folder).iterdir() if not path.name.startswith("_")]
         return [path for path in paths if path.suffix == ".py" or (path / "__init__.py").exists()]
-
-
-def _summary(path: Path) -> str:
-    """Return the first line of a module's docstring."""
-    source = path if path.suffix == ".py" else path / "__init__.py"
-    return source.read_text(encoding="utf-8").removeprefix('"""').partition("\n")[0].removesuffix('"""')
 
 
 _RUNNING = threading.RLock()  # the code itself may use attributes
@@ -172,22 +170,19 @@ def keeping_inputs(command: click.Command) -> click.Command:
             keeping_inputs(member)
     run = command.callback
     if run is not None:
-        command.callback = _checked(run)
+
+        @wraps(run)
+        def callback(*arguments: Any, **values: Any) -> Any:
+            _check(click.get_current_context())
+            return run(*arguments, **values)
+
+        command.callback = callback
     return command
 
 
 def placeholders(parameter: click.Parameter) -> set[str]:
     """Return what the help calls the values of a parameter."""
     return set(re.findall("[A-Z]+", parameter.metavar or (parameter.name or "").upper()))
-
-
-def _checked(run: Callable[..., Any]) -> Callable[..., Any]:
-    @wraps(run)
-    def callback(*arguments: Any, **values: Any) -> Any:
-        _check(click.get_current_context())
-        return run(*arguments, **values)
-
-    return callback
 
 
 def _check(context: click.Context) -> None:

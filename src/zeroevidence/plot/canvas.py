@@ -88,15 +88,12 @@ _STYLE: dict[Any, Any] = {
 }
 
 
+_IDS = re.compile(r'(\sid="|url\(#|href="#)')  # what stands before an id in a tag
 _CACHE_MESSAGES = ("mkdir -p failed", "Matplotlib created a temporary cache", "Matplotlib is building the font cache")
 
 
-def _is_no_cache_message(record: logging.LogRecord) -> bool:
-    return not record.getMessage().startswith(_CACHE_MESSAGES)
-
-
 for _logger in ("matplotlib", "matplotlib.font_manager"):
-    logging.getLogger(_logger).addFilter(_is_no_cache_message)
+    logging.getLogger(_logger).addFilter(lambda record: not record.getMessage().startswith(_CACHE_MESSAGES))
 
 
 class Look(NamedTuple):
@@ -193,17 +190,11 @@ def svg_text(figure: Figure, *, name: str, title: str) -> str:
     text = re.sub(r"\s*<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
     prefix = f"ze-{name}-{hashlib.sha256(text.encode()).hexdigest()[:8]}-"
     # Tags only: in the text between them <, > are escaped, so what a speaker is called is never rewritten.
-    text = re.sub(r"<[^<>]*>", lambda tag: _prefixed(tag[0], prefix), text)
+    text = re.sub(r"<[^<>]*>", lambda tag: _IDS.sub(rf"\1{prefix}", tag[0]), text)
     text = text.replace("*{stroke", f"#{prefix}figure_1 *{{stroke", 1)
     head = f'<svg role="img" aria-label="{escape(title)}"'
     start = text.index(">") + 1
     return f"{head}{text[4:start]}\n <title>{escape(title)}</title>{text[start:]}"
-
-
-def _prefixed(tag: str, prefix: str) -> str:
-    tag = re.sub(r'(\sid=")', rf"\1{prefix}", tag)
-    tag = re.sub(r"(url\(#)", rf"\1{prefix}", tag)
-    return re.sub(r'((?:xlink:)?href="#)', rf"\1{prefix}", tag)
 
 
 @contextmanager
@@ -322,7 +313,9 @@ def _legend_at_edge(ax: Axes, *, columns: int, below: float | None = None, title
     from matplotlib.transforms import ScaledTranslation, blended_transform_factory
 
     figure, place = parent_figure(ax), ax.get_subplotspec()
-    across, left = (ax.transAxes, 0.0) if place is None else (figure.transFigure, _edge(place))
+    across, left = ax.transAxes, 0.0
+    if place is not None:
+        across, left = figure.transFigure, float(place.colspan.start / place.get_gridspec().ncols) + _EDGE
     transform: Any = blended_transform_factory(across, ax.transAxes)
     if below is not None:
         transform = transform + ScaledTranslation(0.0, -below, figure.dpi_scale_trans)
@@ -335,10 +328,6 @@ def _legend_at_edge(ax: Axes, *, columns: int, below: float | None = None, title
         title=title,
         alignment="left",
     )
-
-
-def _edge(place: Any) -> float:
-    return float(place.colspan.start / place.get_gridspec().ncols) + _EDGE
 
 
 def is_below(ax: Axes) -> bool:

@@ -63,20 +63,6 @@ class FigureOption:
             raise UsageError(f"{self.name}: expected {_TYPE_NAMES.get(self.type, self.type.__name__)}, got {value!r}")
 
 
-def read_options(paint: Painter) -> dict[str, FigureOption]:
-    """The options of a painter by name, in the order of its signature."""
-    parameters = [item for item in inspect.signature(paint).parameters.values() if item.kind is item.KEYWORD_ONLY]
-    # Only of these: the annotation of the Axes cannot be looked up without matplotlib.
-    annotated = SimpleNamespace(__annotations__={item.name: item.annotation for item in parameters})
-    hints = get_type_hints(annotated, paint.__globals__, include_extras=True)
-    options = {}
-    for parameter in parameters:
-        hint = hints[parameter.name]
-        annotation, meaning = get_args(hint)[:2] if get_origin(hint) is Annotated else (hint, "")
-        options[parameter.name] = FigureOption(parameter.name, annotation, parameter.default, meaning)
-    return options
-
-
 _MOST = 7  # as many colours as can be told apart
 _COMMON_PARAMETERS = frozenset({"results", "nontarget", "ax", "kind", "width", "format"})  # of every kind
 
@@ -157,8 +143,19 @@ class FigureKind:
 
     @cached_property
     def options(self) -> Mapping[str, FigureOption]:
-        """Options of the painter by name."""
-        return read_options(self.paint)
+        """Options of the painter by name, in the order of its signature."""
+        parameters = [
+            item for item in inspect.signature(self.paint).parameters.values() if item.kind is item.KEYWORD_ONLY
+        ]
+        # Only of these: the annotation of the Axes cannot be looked up without matplotlib.
+        annotated = SimpleNamespace(__annotations__={item.name: item.annotation for item in parameters})
+        hints = get_type_hints(annotated, self.paint.__globals__, include_extras=True)
+        options = {}
+        for parameter in parameters:
+            hint = hints[parameter.name]
+            annotation, meaning = get_args(hint)[:2] if get_origin(hint) is Annotated else (hint, "")
+            options[parameter.name] = FigureOption(parameter.name, annotation, parameter.default, meaning)
+        return options
 
     @cached_property
     def function(self) -> FigureFunction:

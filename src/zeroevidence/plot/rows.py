@@ -25,7 +25,8 @@ def evaluate_scores(target: ArrayLike, nontarget: ArrayLike) -> Evaluation:
 def as_rows(results: Any, nontarget: Any = None) -> list[Evaluation]:
     """Return the argument of a figure as a list of rows."""
     if nontarget is not None:
-        if any(_holds_results(argument) for argument in (results, nontarget)):
+        items = [item for each in (results, nontarget) for item in (each if isinstance(each, Sequence) else [each])]
+        if any(isinstance(item, Evaluation) for item in items):
             raise UsageError("expected several results as one list, as in ece([a, b])")
         return [evaluate_scores(results, nontarget)]
     if isinstance(results, Evaluation):
@@ -37,11 +38,6 @@ def as_rows(results: Any, nontarget: Any = None) -> list[Evaluation]:
     if other is not None:
         raise UsageError(f"expected results of `evaluate`, or target and non-target scores, got {type(other).__name__}")
     return rows
-
-
-def _holds_results(argument: Any) -> bool:
-    items = argument if isinstance(argument, Sequence) else [argument]
-    return any(isinstance(item, Evaluation) for item in items)
 
 
 def choose_rows(

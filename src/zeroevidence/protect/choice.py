@@ -258,7 +258,9 @@ def search(
     levels, within = _levels(systems, limit, limit.bound(unprotected))
     points = _tradeoffs(systems, levels, steps)
     steps.done(steps.total - steps.count)  # attacks on protectors that were dropped, or cannot keep to the limit
-    best = min(points, key=_disclosed if limit.measure == "eer" else lambda point: point.eer)
+    # within a budget, what attackers of one vector and attackers of all vectors of a person learn counts alike
+    budget = limit.measure == "eer"
+    best = min(points, key=lambda point: (point.d_ece + point.person_d_ece) / 2.0 if budget else point.eer)
     if not within and not nearest:
         raise InputError(
             f"no protector stays within {limit}; the nearest is {best.protector} at strength {best.strength:g}, with "
@@ -310,11 +312,6 @@ def _last(levels: Sequence[float], holds: Callable[[float], bool]) -> float | No
         middle = (low + high) // 2
         low, high = (middle, high) if holds(levels[middle]) else (low, middle)
     return levels[low]
-
-
-def _disclosed(point: Tradeoff) -> float:
-    """Return the mean D_ECE of attackers of one vector and of attackers of all vectors of a person."""
-    return (point.d_ece + point.person_d_ece) / 2.0
 
 
 def _tradeoffs(systems: Mapping[str, _System], levels: Mapping[str, float], steps: _Steps) -> list[Tradeoff]:

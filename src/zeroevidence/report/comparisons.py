@@ -47,7 +47,11 @@ def render_comparisons(comparisons: Sequence[Comparison], format: str, signature
         return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     if format == "csv":
         return to_csv(Table.of_records(_records(comparisons)))
-    two = _two_systems(comparisons)
+    # two systems, the same in every comparison, and one training of each
+    two = len({(pair.first, pair.second) for comparison in comparisons for pair in comparison.pairs}) == 1 and all(
+        comparison.pairs and len(comparison.ranking) == 2 and not _several_trainings(comparison)
+        for comparison in comparisons
+    )
     stated = [comparison for comparison in comparisons if not two or comparison.labels == comparisons[0].labels]
     blocks = [
         *map(comparison_sentence, stated),
@@ -87,36 +91,27 @@ def _several_trainings(comparison: Comparison) -> bool:
     return any(system.runs > 1 for system in comparison.ranking)
 
 
-def _two_systems(comparisons: Sequence[Comparison]) -> bool:
-    """Whether there are two systems, the same in every comparison, and one training of each."""
-    names = {(pair.first, pair.second) for comparison in comparisons for pair in comparison.pairs}
-    several = any(len(comparison.ranking) != 2 or _several_trainings(comparison) for comparison in comparisons)
-    return len(names) == 1 and all(comparison.pairs for comparison in comparisons) and not several
-
-
 def _two_systems_table(comparisons: Sequence[Comparison]) -> Table:
     """All comparisons of two systems in one table."""
     labels = dict.fromkeys(name for comparison in comparisons for name in comparison.labels)
     pairs = [(comparison.pairs[0], MEASURES[comparison.measure].unit) for comparison in comparisons]
     first, second = pairs[0][0].first, pairs[0][0].second
-    values = [{system.system: system.value for system in comparison.ranking} for comparison in comparisons]
+    values = [
+        ({each.system: each.value for each in comparison.ranking}, unit)
+        for comparison, (_, unit) in zip(comparisons, pairs, strict=True)
+    ]
+    differences = [(pair.difference, unit) for pair, unit in pairs]
     between = f"{first} - {second}, {interval_title(comparisons[0].level)}"
     return Table.of(
         *label_columns({name: [comparison.labels.get(name, "") for comparison in comparisons] for name in labels}),
         (names_column("measure"), [heading(comparison.measure) for comparison in comparisons]),
         *(
-            (
-                numbers_column(system),
-                [Cell(value[system], unit) for value, (_, unit) in zip(values, pairs, strict=True)],
-            )
+            (numbers_column(system), [Cell(value[system], unit) for value, unit in values])
             for system in (first, second)
         ),
-        (
-            numbers_column(between),
-            [Cell(pair.difference.value, unit, pair.difference.low, pair.difference.high) for pair, unit in pairs],
-        ),
+        (numbers_column(between), [Cell(each.value, unit, each.low, each.high) for each, unit in differences]),
         (numbers_column("p"), [p_cell(pair.p_holm) for pair, _ in pairs]),
-        (_columns(comparisons[0])["seen"], [Cell(pair.difference.detectable, unit) for pair, unit in pairs]),
+        (_columns(comparisons[0])["seen"], [Cell(each.detectable, unit) for each, unit in differences]),
     )
 
 
@@ -129,10 +124,8 @@ def _tables(comparison: Comparison) -> tuple[Table, Table]:
         _ranking_records(comparison),
         (*names[:2], numbers_column("trainings"), columns["value"], columns["interval"], *errors),
     )
-    pairs = Table.of_records(
-        _pair_records(comparison),
-        (*names[2:], columns["A - B"], columns["ends"], columns["p"], columns["seen"], *errors),
-    )
+    pair_columns = (*names[2:], *(columns[name] for name in ("A - B", "ends", "p", "seen")), *errors)
+    pairs = Table.of_records(_pair_records(comparison), pair_columns)
     return replace(ranking, title=title), replace(pairs, title=f"{title}: differences")
 
 
@@ -269,13 +262,8 @@ def comparison_tables(comparison: Comparison) -> dict[str, Any]:
     """Title, ranking and pairwise differences of one measure, for a page."""
     columns = _columns(comparison)
     ranking = (names_column("system"), numbers_column("group"), columns["value"], columns["interval"])
-    pairs = (
-        Column("pair", "difference", "text"),
-        Column("A - B", "value"),
-        columns["ends"],
-        columns["p"],
-        columns["seen"],
-    )
+    corrected = (columns[name] for name in ("ends", "p", "seen"))
+    pairs = (Column("pair", "difference", "text"), Column("A - B", "value"), *corrected)
     return {
         "title": comparison_title(comparison),
         "sentence": unbroken(comparison_sentence(comparison)),

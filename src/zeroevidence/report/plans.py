@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from zeroevidence import __version__
-from zeroevidence.evaluation.needed import Expected, Pilot, Plan, Requirement, Simulation
+from zeroevidence.evaluation.needed import Pilot, Plan, Requirement, Simulation
 from zeroevidence.evaluation.rows.flags import FEW_SPEAKERS
 from zeroevidence.evaluation.rows.measure_result import Column
 from zeroevidence.evaluation.simulated import Scenario
@@ -77,21 +77,20 @@ def _expected_table(plan: Plan) -> Table:
         **({"shown": "shown"} if any(expected.bound is not None for expected in plan.expected) else {}),
     }
     columns = (names_column("measure"), *(Column(name, title) for name, title in titles.items()))
-    table = Table.of_records(list(map(_expected_record, plan.expected)), columns)
-    return replace(table, title=f"To expect from {_assumption(plan)}")
-
-
-def _expected_record(expected: Expected) -> dict[str, Content]:
-    unit = MEASURES[expected.measure].unit
-    return {
-        "measure": heading(expected.measure),
-        "truth": Cell(expected.truth, unit),
-        "interval": interval(expected.low, expected.high, unit),
-        "length": Cell(expected.length, unit),
-        "limit": f"{_side(expected.measure, '≤', '≥')} {number(expected.limit, unit)}",
-        "power": _share(expected.power),
-        "shown": _share(expected.shown),
-    }
+    records: list[dict[str, Content]] = [
+        {
+            "measure": heading(expected.measure),
+            "truth": Cell(expected.truth, unit),
+            "interval": interval(expected.low, expected.high, unit),
+            "length": Cell(expected.length, unit),
+            "limit": f"{_side(expected.measure, '≤', '≥')} {number(expected.limit, unit)}",
+            "power": _share(expected.power),
+            "shown": _share(expected.shown),
+        }
+        for expected in plan.expected
+        for unit in [MEASURES[expected.measure].unit]
+    ]
+    return replace(Table.of_records(records, columns), title=f"To expect from {_assumption(plan)}")
 
 
 def _assumption(plan: Plan) -> str:

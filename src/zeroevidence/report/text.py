@@ -50,13 +50,6 @@ def terminal_console() -> Console:
     )
 
 
-def console_text(console: Console) -> str:
-    """The text that a console from `terminal_console` holds, without blanks at the ends of lines."""
-    file = console.file
-    assert isinstance(file, io.StringIO)
-    return "\n".join(line.rstrip() for line in file.getvalue().splitlines()) + "\n"
-
-
 def wrap(text: str, width: int) -> list[str]:
     """Lines that are at most `width` wide, broken at line ends and between words; longer words break at their joints.
 
@@ -145,7 +138,8 @@ def tables_to_text(content: Tables, *, signatures: bool = False) -> str:
             for line in _filled(parts, "  ", console.width):
                 _print_line(console, line, "bold")
     _print_signatures(console, content, each=signatures)
-    return console_text(console)
+    assert isinstance(console.file, io.StringIO)
+    return "\n".join(line.rstrip() for line in console.file.getvalue().splitlines()) + "\n"
 
 
 def _widths(sheet: Sheet, *, whole: bool) -> list[int]:

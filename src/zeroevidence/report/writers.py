@@ -48,20 +48,16 @@ def tables_to_markdown(content: Tables) -> str:
     for block in content.blocks:
         if isinstance(block, Table):
             parts += [f"**{_markdown_escape(block.title)}**"] if block.title else []
-            parts.append(_markdown_table(block))
+            sheet = Sheet.of(block).numbered(block.numbers)
+            headings, *rows = (tuple(map(_markdown_escape, row)) for row in sheet.rows)
+            rule = ["---"] * sheet.n_names + ["---:"] * (len(headings) - sheet.n_names)
+            rule[0] = "---:" if block.numbers else rule[0]
+            parts.append("\n".join(f"| {' | '.join(line)} |" for line in (headings, rule, *rows)))
         elif block:
             parts.append(_markdown_escape(str(block)))
     if content.signatures:
         parts.append("\n".join(f"`{printable(signature).replace('`', '_')}`  " for signature in content.signatures))
     return "\n\n".join(parts) + "\n"
-
-
-def _markdown_table(table: Table) -> str:
-    sheet = Sheet.of(table).numbered(table.numbers)
-    headings, *rows = (tuple(map(_markdown_escape, row)) for row in sheet.rows)
-    rule = ["---"] * sheet.n_names + ["---:"] * (len(headings) - sheet.n_names)
-    rule[0] = "---:" if table.numbers else rule[0]
-    return "\n".join(f"| {' | '.join(line)} |" for line in (headings, rule, *rows))
 
 
 _MARKDOWN = {"<": "&lt;", **{c: "\\" + c for c in "\\|_`*"}}

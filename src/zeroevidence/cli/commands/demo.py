@@ -48,7 +48,12 @@ def command(extras: _Extras, run: Run, output: Output) -> None:
     zeroevidence demo --files data/
     """  # noqa: D301 (\b is a control character here)
     if extras.files is not None:
-        _write_files(extras.files, extras.report, output)
+        from zeroevidence.sample import write_sample
+
+        if extras.report is not None or output.path is not None or output.format != "text":
+            raise UsageError("--files only writes the bundled data; expected no --report, -o or -f with it")
+        for line in write_sample(extras.files, overwrite=output.overwrite):
+            echo(line)
         return
     output.reserve(extras.report)
     with working("auditing four protections of bundled speech, which takes about half a minute"):
@@ -79,12 +84,3 @@ def _audit(extras: _Extras, run: Run, output: Output) -> str:
         f"{audit_text(each, signatures=output.signatures, measures=output.measures, estimate=output.estimate)}\n"
         for each in audits
     )
-
-
-def _write_files(folder: str, report: str | None, output: Output) -> None:
-    from zeroevidence.sample import write_sample
-
-    if report is not None or output.path is not None or output.format != "text":
-        raise UsageError("--files only writes the bundled data; expected no --report, -o or -f with it")
-    for line in write_sample(folder, overwrite=output.overwrite):
-        echo(line)

@@ -64,26 +64,15 @@ def command(inputs: ScoreInputs, options: Options, run: Run, extras: _Extras, ga
     output.reserve(extras.per_trial, extras.per_speaker)
     rows = _evaluate(inputs, options, extras, run)
     if extras.threshold:
-        rows = [_with_threshold(row, options, extras, run) for row in rows]
+        costs = {"prior": options.dcf_prior, "c_miss": extras.c_miss, "c_fa": extras.c_fa}
+        for place, row in enumerate(rows):
+            if row.scores is not None:  # those of finished results are not kept
+                chosen = threshold_of(row.scores, **costs, are_llrs=row.setup.llr is not None, run=run)
+                rows[place] = replace(row, threshold=chosen)
     text = output.render(rows)
     _write_tables(rows, extras)
     output.emit(text)
     gates.judge(rows)
-
-
-def _with_threshold(row: Evaluation, options: Options, extras: _Extras, run: Run) -> Evaluation:
-    """Return a row with its threshold; of a finished result, whose scores are not kept, as it is."""
-    if row.scores is None:
-        return row
-    chosen = threshold_of(
-        row.scores,
-        prior=options.dcf_prior,
-        c_miss=extras.c_miss,
-        c_fa=extras.c_fa,
-        are_llrs=row.setup.llr is not None,
-        run=run,
-    )
-    return replace(row, threshold=chosen)
 
 
 def _write_tables(rows: list[Evaluation], extras: _Extras) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 from click.core import ParameterSource
@@ -17,7 +17,7 @@ from zeroevidence.measure.measures import MEASURES
 from zeroevidence.run import Run, setting
 
 if TYPE_CHECKING:
-    from zeroevidence.evaluation import Evaluation
+    pass
 
 
 def _parse_value(option: str, text: str) -> tuple[str, float]:
@@ -90,35 +90,21 @@ def command(question: _Question, simulation: PlanOptions, run: Run, output: Outp
     zeroevidence plan --leak 0.1 --difference 0.05
     zeroevidence plan --pilot result.json --people 100 --show-at-least eer=0.3
     """  # noqa: D301 (\b is a control character here)
+    from zeroevidence.evaluation.results import read_results
     from zeroevidence.report.plans import render_plan
 
     pilot, leak, power, show = question.pilot, question.leak, question.power, question.bounds
     if (pilot is None) == (leak is None):
         raise UsageError("expected either a true value, as --leak 0.2, or a --pilot")
     if pilot is not None:
-        _refuse_simulation_options(*(field.name for field in fields(simulation)), "level", "seed")
+        for name in (*(field.name for field in fields(simulation)), "level", "seed"):
+            if click.get_current_context().get_parameter_source(name) is ParameterSource.COMMANDLINE:
+                raise UsageError(f"--{name} is for simulations; with a --pilot nothing is simulated")
         with naming_file(pilot):
-            planned = plan_from_pilot(_strongest(pilot), question.people, show=show, power=power)
+            strongest = strongest_attack(read_results(pilot))
+            planned = plan_from_pilot(strongest, question.people, show=show, power=power)
         return output.emit(render_plan(planned, output.format))
-    settings = _parse_leak(str(leak)) | ({} if question.people is None else {"people": question.people})
-    planned = plan(**settings, show=show, power=power, options=simulation, run=run)
+    measure, value = _parse_value("--leak", str(leak) if "=" in str(leak) else f"d_ece={leak}")
+    people = {} if question.people is None else {"people": question.people}
+    planned = plan(measure=measure, leak=value, **people, show=show, power=power, options=simulation, run=run)
     return output.emit(render_plan(planned, output.format))
-
-
-def _parse_leak(text: str) -> dict[str, Any]:
-    measure, value = _parse_value("--leak", text if "=" in text else f"d_ece={text}")
-    return {"measure": measure, "leak": value}
-
-
-def _refuse_simulation_options(*names: str) -> None:
-    """Refuse options of simulations, which would have no effect on a pilot."""
-    context = click.get_current_context()
-    for name in names:
-        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-            raise UsageError(f"--{name} is for simulations; with a --pilot nothing is simulated")
-
-
-def _strongest(path: str) -> Evaluation:
-    from zeroevidence.evaluation.results import read_results
-
-    return strongest_attack(read_results(path))

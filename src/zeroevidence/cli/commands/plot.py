@@ -18,7 +18,7 @@ from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation.finding.finding import first_look
 from zeroevidence.plot.canvas import FORMATS, need_matplotlib
 from zeroevidence.plot.figures import needs_panels, to_bytes
-from zeroevidence.plot.kind import KINDS, FigureOption, available, rows_with
+from zeroevidence.plot.kind import KINDS, available, rows_with
 from zeroevidence.plot.rows import choose_rows
 from zeroevidence.run import setting
 
@@ -82,24 +82,16 @@ def _kind_options() -> Iterator[Decorator]:
         types = {option.type for option in options.values()}
         value = types.pop() if len(types) == 1 else str
         flag = {"is_flag": True, "default": None} if value is bool else {"type": value, "metavar": "VALUE"}
-        text = " ".join(f"{kind}{_choices(option)}: {option.meaning}" for kind, option in options.items())
+        choices = {kind: f" ({', '.join(each.choices)})" if each.choices else "" for kind, each in options.items()}
+        text = " ".join(f"{kind}{choices[kind]}: {option.meaning}" for kind, option in options.items())
         yield click.option(f"--{name.replace('_', '-')}", name, help=text, **flag)
-
-
-def _choices(option: FigureOption) -> str:
-    return f" ({', '.join(option.choices)})" if option.choices else ""
-
-
-def _given(**values: Any) -> dict[str, Any]:
-    """Return the options of kinds that were given."""
-    return {name: value for name, value in values.items() if value is not None}
 
 
 @click.command("plot")
 @click.argument("kind", required=False)
 @click.argument("results", nargs=-1, metavar="RESULT...")
 @options_of(_Figure, "figure")
-@option_group("given", _given, *_kind_options())
+@option_group("given", lambda **values: {n: v for n, v in values.items() if v is not None}, *_kind_options())
 def command(kind: str | None, results: tuple[str, ...], figure: _Figure, given: dict[str, Any]) -> None:
     """Draw a figure of one KIND from finished results.
 
@@ -152,11 +144,13 @@ def _rows(paths: Sequence[str]) -> list[Evaluation]:
 
 def _read(path: str) -> list[Evaluation]:
     """Return the rows of one RESULT."""
-    from zeroevidence.evaluation import read_results
+    from zeroevidence.evaluation import Options, read_results
     from zeroevidence.evaluation.results import is_result
 
     if path == _DEMO and not Path(path).exists():
-        return _demo()
+        from zeroevidence.sample import sample_audit  # imports attackers, which takes longer than a figure
+
+        return list(sample_audit(options=Options(intervals=0, null=0)).rows)  # figures need neither
     if not Path(path).exists():
         raise InputError("no such file or folder; expected a result", path=path)
     if not is_result(path):
@@ -165,11 +159,3 @@ def _read(path: str) -> list[Evaluation]:
             path=path,
         )
     return read_results(path)
-
-
-def _demo() -> list[Evaluation]:
-    """Return the rows of the bundled data; only these import attackers, which takes longer than a figure."""
-    from zeroevidence.evaluation import Options
-    from zeroevidence.sample import sample_audit
-
-    return list(sample_audit(options=Options(intervals=0, null=0)).rows)  # figures need neither

@@ -95,9 +95,6 @@ def command_line(ctx: click.Context) -> str:
         value = ctx.params[parameter.name or ""]
         option = [parameter.opts[-1]] if isinstance(parameter, click.Option) else []
         for item in value if isinstance(value, tuple) else (value,):
-            parts += option if isinstance(item, bool) else [*option, _quote(str(item))]
+            text = PurePath(str(item)).name if PurePath(str(item)).is_absolute() else str(item)
+            parts += option if isinstance(item, bool) else [*option, shlex.quote(text)]
     return " ".join(parts)
-
-
-def _quote(text: str) -> str:
-    return shlex.quote(PurePath(text).name if PurePath(text).is_absolute() else text)

@@ -182,23 +182,18 @@ def front(
         ax.axhline(float(np.mean(means)), color=GREY, lw=0.8, ls=":")
     ax.set(xlabel=axis_title(utility), ylabel=axis_title("d_ece"))
     ax.set_ylim(bottom=0.0)
-    if utility == "eer":
-        _stretch(ax)
+    if utility == "eer":  # up to one per cent on an even scale, above on a logarithmic one: budgets are small
+        top = max(1.0, ax.get_xlim()[1])
+        ax.set_xscale("symlog", linthresh=1.0)
+        ticks = [tick for tick in (0.0, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0) if tick <= top]
+        ax.set_xticks(ticks, labels=[f"{tick:g}" for tick in ticks])
+        ax.minorticks_off()
+        ax.set_xlim(-0.05, top)
     legend(ax, most_inside=3)
 
 
 def _place(point: FrontPoint, utility: str) -> tuple[float, float]:
     return 100.0 * float(point.utility[utility]), float(point.attack["d_ece"])
-
-
-def _stretch(ax: Axes) -> None:
-    """Error rates up to one per cent on an even scale, larger ones on a logarithmic one: budgets are small."""
-    top = max(1.0, ax.get_xlim()[1])
-    ax.set_xscale("symlog", linthresh=1.0)
-    ticks = [tick for tick in (0.0, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0) if tick <= top]
-    ax.set_xticks(ticks, labels=[f"{tick:g}" for tick in ticks])
-    ax.minorticks_off()
-    ax.set_xlim(-0.05, top)
 
 
 _MOST_GROUPS = 12  # groups with a line of their own in the legend

@@ -187,11 +187,6 @@ class _System:
     labels: Mapping[str, str]
     advance: Callable[[int], None]  # counts further attacks as done
 
-    @property
-    def role(self) -> Role:
-        """The role of its rows."""
-        return "control" if self.labels["system"] == UNPROTECTED else "attack"
-
 
 class _Target:
     """One attribute in one system's vectors."""
@@ -246,12 +241,13 @@ class _Target:
     ) -> Evaluation:
         names = [str(name) for name in self.classes]
         two = len(names) == 2
+        role: Role = "control" if self.system.labels["system"] == UNPROTECTED else "attack"
         return evaluate(
             scores,
             labels={**self.system.labels, "split": "train" if training else "test", "attacker": attacker.kind.name},
             about=About(
                 question="attribute",
-                role="training" if training else self.system.role,
+                role="training" if training else role,
                 attribute=self.attribute,
                 of_class=None if two else names[of_class],
                 target_class=names[of_class] if two else None,

@@ -190,7 +190,14 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
             self.history_ = self._train(data, densities, progress)
         if self.history_.diverged:
             raise self._diverged("the loss is not finite")
-        self._choose_precision(data.x)
+        self.double_ = False
+        self.inversion_error_ = self._inversion_error(data.x)
+        if self.inversion_error_ > _INVERTED:  # in single precision
+            self.double_ = True
+            self.network_.double()
+            self.inversion_error_ = self._inversion_error(data.x)
+        if not self.inversion_error_ <= _LOST:
+            raise self._diverged("the flow can no longer be inverted")
 
     def _start(self, data: LabelledVectors) -> Densities:
         """Fit the linear map, and return the class densities that training starts from."""
@@ -206,24 +213,8 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
         self.linear_map_, start = LinearMap.fit_spread(data, self.linear_map, width, shrinkage)
         return SpreadDensities(start, coordinate_order(self.linear_map_.width, 0), shrinkage, self.device_)
 
-    def _choose_precision(self, x: FloatArray) -> None:
-        """Choose single precision if the flow can be inverted in it, else double."""
-        self.double_ = False
-        self.inversion_error_ = self._inversion_error(x)
-        if self.inversion_error_ > _INVERTED:
-            self.double_ = True
-            self.network_.double()
-            self.inversion_error_ = self._inversion_error(x)
-        if not self.inversion_error_ <= _LOST:
-            raise self._diverged("the flow can no longer be inverted")
-
     def _train(self, data: LabelledVectors, densities: Densities, progress: Step) -> TrainingHistory:
-        from zeroevidence.protect.attributes.flows.training import (
-            FlowTrainingSettings,
-            TensorData,
-            make_couplings,
-            train,
-        )
+        from zeroevidence.protect.attributes.flows import training
 
         linear_map, device = self.linear_map_, self.device_
         many = len(data.x) >= MANY
@@ -233,8 +224,9 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
         if held is not None and (not held.any() or held.all()):
             held = None
         hidden = 2 * linear_map.width if self.hidden == "auto" else self.hidden
-        self.network_: Any = make_couplings(linear_map.width, self.layers, hidden, seed=self.random_state).to(device)
-        settings = FlowTrainingSettings(
+        network = training.make_couplings(linear_map.width, self.layers, hidden, seed=self.random_state)
+        self.network_: Any = network.to(device)
+        settings = training.FlowTrainingSettings(
             epochs=(20 if held is None else 100) if self.epochs == "auto" else self.epochs,
             patience=self.patience,
             batch=batch_size(len(data.x)) if self.batch == "auto" else self.batch,
@@ -247,15 +239,15 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
         )
         u = linear_map.forward(data.x)[:, coordinate_order(linear_map.width, densities.leading)]
 
-        def part(rows: Any) -> TensorData:
-            return TensorData(
+        def part(rows: Any) -> training.TensorData:
+            return training.TensorData(
                 torch.as_tensor(u[rows], dtype=torch.float32).to(device),
                 torch.as_tensor(data.labels[rows]).to(device),
                 torch.as_tensor(data.weights[rows], dtype=torch.float32).to(device),
             )
 
         rest, tested = (part(slice(None)), None) if held is None else (part(~held), part(held))
-        history = train(self.network_, densities, rest, tested, settings, progress)
+        history = training.train(self.network_, densities, rest, tested, settings, progress)
         self.evidence_: list[LatentClasses | ClassGaussians] = [*densities.evidence()]
         return history
 

@@ -214,7 +214,13 @@ class PitchShift(ParameterisedProtector):
 
     def _change(self, speech: FloatArray, value: float, rate: int) -> FloatArray:
         ratio = Fraction(2.0 ** (value / 12.0)).limit_denominator(128)
-        return _with_envelope(speech, repitched(speech, ratio, rate), rate)
+
+        def with_envelope(model_frames: FloatArray, frames: FloatArray) -> FloatArray:
+            spectrum = scipy.fft.rfft(frames, axis=1)
+            model_envelope, envelope = log_envelopes(scipy.fft.rfft(model_frames, axis=1), spectrum, rate=rate)
+            return _filtered(spectrum, model_envelope - envelope)
+
+        return overlap_add((speech, repitched(speech, ratio, rate)), round(rate * _HOP), 4, with_envelope)
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,7 +255,17 @@ class FormantShift(ParameterisedProtector):
     limits = (0.5, 2.0)
 
     def _change(self, speech: FloatArray, value: float, rate: int) -> FloatArray:
-        return _with_envelope_stretched(speech, value, rate)
+        def with_envelope_stretched(frames: FloatArray) -> FloatArray:
+            spectrum = scipy.fft.rfft(frames, axis=1)
+            (envelope,) = log_envelopes(spectrum, rate=rate)
+            last = spectrum.shape[1] - 1
+            source = np.minimum(np.arange(last + 1) / value, last)
+            below = np.minimum(source.astype(np.int64), last - 1)
+            part = source - below
+            stretched = envelope[:, below] * (1.0 - part) + envelope[:, below + 1] * part
+            return _filtered(spectrum, stretched - envelope)
+
+        return overlap_add((speech,), round(rate * _HOP), 4, with_envelope_stretched)
 
 
 @register_voice(
@@ -334,29 +350,6 @@ def _cosines(bins: int, count: int) -> tuple[FloatArray, FloatArray]:
     twice = np.where(np.arange(count) == 0, 1.0, 2.0)[:, None]
     ends = np.where(np.arange(bins) % (bins - 1) == 0, 0.5, 1.0)[:, None]
     return ends * cosine / (bins - 1), np.ascontiguousarray(twice * cosine.T)
-
-
-def _with_envelope_stretched(speech: FloatArray, ratio: float, rate: int) -> FloatArray:
-    def transform(frames: FloatArray) -> FloatArray:
-        spectrum = scipy.fft.rfft(frames, axis=1)
-        (envelope,) = log_envelopes(spectrum, rate=rate)
-        last = spectrum.shape[1] - 1
-        source = np.minimum(np.arange(last + 1) / ratio, last)
-        below = np.minimum(source.astype(np.int64), last - 1)
-        part = source - below
-        stretched = envelope[:, below] * (1.0 - part) + envelope[:, below + 1] * part
-        return _filtered(spectrum, stretched - envelope)
-
-    return overlap_add((speech,), round(rate * _HOP), 4, transform)
-
-
-def _with_envelope(model: FloatArray, speech: FloatArray, rate: int) -> FloatArray:
-    def transform(model_frames: FloatArray, frames: FloatArray) -> FloatArray:
-        spectrum = scipy.fft.rfft(frames, axis=1)
-        model_envelope, envelope = log_envelopes(scipy.fft.rfft(model_frames, axis=1), spectrum, rate=rate)
-        return _filtered(spectrum, model_envelope - envelope)
-
-    return overlap_add((model, speech), round(rate * _HOP), 4, transform)
 
 
 def _filtered(spectrum: NDArray[np.complex128], log_gain: FloatArray) -> FloatArray:

@@ -165,10 +165,6 @@ class _Process:
         self._folder.cleanup()
 
 
-def _joe() -> Piper:
-    return Piper(_WHEEL.file(_FILE, _DIGEST, extra="cascade", needed_for="the voice joe"))
-
-
 SYNTHETIC_VOICES.add(
     SyntheticVoice(
         name="joe",
@@ -178,6 +174,6 @@ SYNTHETIC_VOICES.add(
             "its card); the voice was fine-tuned from the voice lessac, whose terms that card does not state"
         ),
         version=_WHEEL.version,
-        make=_joe,
+        make=lambda: Piper(_WHEEL.file(_FILE, _DIGEST, extra="cascade", needed_for="the voice joe")),
     )
 )
