@@ -162,7 +162,19 @@ class FigureKind:
         """The public function that draws results, with the painter's name, options and documentation."""
 
         def draw(results: Any, nontarget: Any = None, *, ax: Axes | None = None, **options: Any) -> Axes:
-            return self._draw(results, nontarget, ax, options)
+            self.check(options)
+            if nontarget is not None and not self.from_scores:
+                raise UsageError(
+                    f"the figure {self.name!r} cannot be drawn from two arrays of scores; it needs {self.needs}"
+                )
+            need_matplotlib()
+            rows = rows_with(self.name, as_rows(results, nontarget), options.get("name"))
+            if not self.together and len(rows) > 1:
+                raise UsageError(f"the figure {self.name!r} shows one result, got {len(rows)}; draw them one at a time")
+            with style():
+                axes = new_axes(ax, self.height)
+                self.paint(rows if self.together else rows[0], axes, **options)
+            return axes
 
         signature = inspect.Signature([item for item, _ in self._parameters()], return_annotation="Axes")
         draw.__name__ = draw.__qualname__ = self.paint.__name__
@@ -214,21 +226,6 @@ class FigureKind:
                 takes = f"it takes {', '.join(self.options)}" if self.options else "it takes none"
                 raise UsageError(f"the figure {self.name!r} has no option {name!r}; {takes}")
             self.options[name].check(value)
-
-    def _draw(self, results: Any, nontarget: Any, ax: Axes | None, options: Mapping[str, Any]) -> Axes:
-        self.check(options)
-        if nontarget is not None and not self.from_scores:
-            raise UsageError(
-                f"the figure {self.name!r} cannot be drawn from two arrays of scores; it needs {self.needs}"
-            )
-        need_matplotlib()
-        rows = rows_with(self.name, as_rows(results, nontarget), options.get("name"))
-        if not self.together and len(rows) > 1:
-            raise UsageError(f"the figure {self.name!r} shows one result, got {len(rows)}; draw them one at a time")
-        with style():
-            axes = new_axes(ax, self.height)
-            self.paint(rows if self.together else rows[0], axes, **options)
-        return axes
 
 
 KINDS: Registry[FigureKind] = Registry(

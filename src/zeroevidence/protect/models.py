@@ -197,14 +197,8 @@ def load_model(folder: str | Path) -> ProtectorModel:
         arrays = _safetensors().load(numbers)
         _check_numbers(arrays)
     protector = _restored(description, arrays, path)
-    return ProtectorModel(
-        protector,
-        description.attribute,
-        description.keep,
-        dict(description.trained_on),
-        frozenset(description.speakers),
-        description.boundaries,
-    )
+    counts, digests = dict(description.trained_on), frozenset(description.speakers)
+    return ProtectorModel(protector, description.attribute, description.keep, counts, digests, description.boundaries)
 
 
 @dataclass(frozen=True, slots=True)

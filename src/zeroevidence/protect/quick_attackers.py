@@ -9,14 +9,9 @@ import numpy as np
 from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.protect.assessment.class_attacks import attacked_samples
-from zeroevidence.protect.assessment.class_learning import (
-    ClassSample,
-    class_d_ece,
-    evaluated_classes,
-    fitted,
-    group_means,
-)
+from zeroevidence.protect.assessment.class_learning import ClassSample, class_d_ece, evaluated_classes, fitted
 from zeroevidence.protect.assessment.classifiers import CLASSIFIERS, Classifier, training_environment
+from zeroevidence.protect.attributes.moments import group_means
 
 ATTACKERS = ("logistic", "qda", "kernel", "neighbours")  # of `CLASSIFIERS`, with their usual settings
 _OF_DIFFERENCES = ("qda", "kernel")

@@ -236,29 +236,23 @@ def release_card(folder: str | Path, recordings: Sequence[Path], say: Callable[[
     say
         Called with a message where a card describes others.
     """
-    home, card, digests = Path(folder), read_card(folder), {}
+    home, card = Path(folder), read_card(folder)
+    digests: dict[str, str] = {}
     if card is None:
         return unknown_protector_card(home.name)
     file = home / DIGESTS
     if card.release is not None and is_file(file):
         data = file.read_bytes()
         if hashlib.sha256(data).hexdigest() == card.release.digests:
-            digests = _read_digests(data.decode("utf-8", "surrogateescape"))
+            lines = data.decode("utf-8", "surrogateescape").split("\n")
+            for match in filter(None, map(_LINE.fullmatch, lines)):
+                name = re.sub(r"\\[\\nr]", lambda escape: _UNESCAPED[escape[0]], match[3]) if match[1] else match[3]
+                digests[name] = match[2]
     for path in dict.fromkeys(recordings):  # parts may share a file
         if digests.get(path.relative_to(home).as_posix()) != file_digest(path):
             say(f"note: {path}: is not the recording that {CARD} describes; the card is left out")
             return unknown_protector_card(home.name)
     return card
-
-
-def _read_digests(text: str) -> dict[str, str]:
-    digests = {}
-    for line in text.split("\n"):
-        match = _LINE.fullmatch(line)
-        if match is not None:
-            name = re.sub(r"\\[\\nr]", lambda escape: _UNESCAPED[escape[0]], match[3]) if match[1] else match[3]
-            digests[name] = match[2]
-    return digests
 
 
 _KALDI = ("wav.scp", "segments")  # files that name the utterances of a Kaldi data folder

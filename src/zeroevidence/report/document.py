@@ -195,11 +195,8 @@ def _line(audit: Audit) -> tuple[Content, ...]:
     name = rows[system.counting].labels.get("system", "")
     places = (_best(audit, system, trained=False), _best(audit, system, trained=True), system.control)
     results = [None if place is None else rows[place].metrics.get("top1") for place in places]
-    return (
-        name,
-        *(NO_VALUE if result is None else result_cell(result) for result in results),
-        Cell(guess, format=".3g"),
-    )
+    cells = [NO_VALUE if result is None else result_cell(result) for result in results]
+    return (name, *cells, Cell(guess, format=".3g"))
 
 
 def _best(audit: Audit, system: SystemAttackers, *, trained: bool) -> int | None:

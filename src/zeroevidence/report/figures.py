@@ -101,7 +101,16 @@ def figure_jobs(finding: Finding, *, hide: bool = False) -> list[FigureJob]:
     order = [kind for kind in _FIRST if kind in kinds] + [kind for kind in kinds if kind not in _FIRST]
     jobs = []
     for kind in order:
-        shown = mapped if kind == "map" else _rows_for(kind, rows, first, together, strong)
+        if kind == "map":
+            shown = mapped
+        elif kind in _OVER_SYSTEMS:
+            shown = KINDS[kind].of(first)[:_MOST_SYSTEMS]
+        elif kind == PICTURE or KINDS[kind].whole is not None:
+            shown = KINDS[kind].of(rows)
+        elif KINDS[kind].together:
+            shown = KINDS[kind].of(together)
+        else:
+            shown = KINDS[kind].of([strong, *together, *rows])[:1]
         if not shown or (kind in _OVER_SYSTEMS and len(shown) < 2):
             continue
         candidates = mapped if kind == "map" else rows
@@ -152,25 +161,6 @@ def _figure(job: FigureJob) -> tuple[ReportFigure, list[dict[str, Any]]]:
         readable=bool(panels),
     )
     return figure, panels
-
-
-def _rows_for(
-    kind: str,
-    rows: Sequence[Evaluation],
-    first: Sequence[Evaluation],
-    together: Sequence[Evaluation],
-    strong: Evaluation,
-) -> list[Evaluation]:
-    """Rows of a figure: of all rows, of those of a first look, of those drawn together, or the strongest attacker."""
-    if kind == PICTURE:
-        return KINDS[kind].of(rows)
-    if kind in _OVER_SYSTEMS:
-        return KINDS[kind].of(first)[:_MOST_SYSTEMS]
-    if KINDS[kind].whole is not None:
-        return KINDS[kind].of(rows)
-    if KINDS[kind].together:
-        return KINDS[kind].of(together)
-    return KINDS[kind].of([strong, *together, *rows])[:1]
 
 
 def _of_attribute(finding: Finding) -> list[Evaluation]:

@@ -43,7 +43,8 @@ class ReportInputs:
             self.add_rows(read_published(*tables))
             return
         name, text = result_text(path)
-        if _is_comparison(text, name):
+        document = read_json(text, name)
+        if isinstance(document, dict) and document.get("schema") == SCHEMA:
             self.comparisons += comparisons_from_json(text, path=name)
             return
         rows = from_json(text, path=name)
@@ -105,11 +106,6 @@ class ReportOptions:
     measures: Sequence[str] | None = None
     estimate: bool = False
     each: Each = map
-
-
-def _is_comparison(text: str, path: str) -> bool:
-    document = read_json(text, path)
-    return isinstance(document, dict) and document.get("schema") == SCHEMA
 
 
 def _cards(folder: Path, count: int) -> list[Card | None]:

@@ -76,9 +76,8 @@ class Cell:
         return repr(key) if isinstance(key, (int, float)) and not isnan(key) else ""
 
 
-Content: TypeAlias = (
-    Cell | Value | None
-)  # of one place in a table: a value that needs nothing beside it stands for itself
+# of one place in a table: a value that needs nothing beside it stands for itself
+Content: TypeAlias = Cell | Value | None
 
 
 @dataclass(frozen=True, slots=True)

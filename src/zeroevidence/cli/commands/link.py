@@ -85,11 +85,8 @@ def command(files: SearchFiles, options: LinkOptions, run: Run, threads: int | N
     zeroevidence link --enrol e.npy --trial t.npy --dev-enrol de.npz --dev-trial dt.npz --engine triton -o out/
     """  # noqa: D301 (\b is a control character here)
     run = replace(run, cores=threads or (1 if options.engine == "dask" else cores()))
-    labels = {
-        "table": results.table,
-        "system": results.system or file_name_text(Path(files.trial).stem),
-        "level": str(run.level),
-    }
+    system = results.system or file_name_text(Path(files.trial).stem)
+    labels = {"table": results.table, "system": system, "level": str(run.level)}
     make_table = pl.DataFrame  # which loads polars: the search needs to know how much memory is left
     with working("linking trials to enrolled people"), naming_file(f"{files.trial} and {files.enrol}"):
         search, development = files.read(options.scoring)

@@ -59,12 +59,8 @@ def _scale(rows: Sequence[Evaluation]) -> _Scale:
 
 def _drawable(row: Evaluation) -> bool:
     """Whether the row says how well people are recognised, by an attacker or on a bound."""
-    about = row.about
-    return (
-        about.question == "identity"
-        and about.role in ("attack", "control", "floor")
-        and row.number("d_ece") is not None
-    )
+    is_attack = row.about.question == "identity" and row.about.role in ("attack", "control", "floor")
+    return is_attack and row.number("d_ece") is not None
 
 
 def _shown(rows: Sequence[Evaluation]) -> list[SystemAttackers]:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
-from zeroevidence._typing import FloatArray
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Evaluation
 from zeroevidence.evaluation.rows.evaluation import used_labels
@@ -174,7 +173,11 @@ def eer_lid(rows: Sequence[Evaluation], ax: Axes) -> None:
         (0.0, "alid", BLUE, "////", other),
         (0.27, "lid_max", VERMILION, "\\\\\\\\", other),
     ):
-        _bars(axes, rows, place + offset, name, {"color": colour, "hatch": hatch, **_BAR}, lying=lying)
+        scale = measure_scale(name)
+        heights = [scale * float(row.metrics[name]) for row in rows]
+        (axes.barh if lying else axes.bar)(place + offset, heights, 0.25, color=colour, hatch=hatch, **_BAR)
+        for at, row in zip(place + offset, rows, strict=True):
+            interval_line(axes, row.metrics[name], at, "#333333", scale=scale, across=lying, lw=0.8)
         ax.bar([np.nan], [np.nan], color=colour, hatch=hatch, label=axis_title(name), **_BAR)
     (ax.axvline if lying else ax.axhline)(50.0, color=GREY, lw=0.8, ls=":")
     (other.axvline if lying else other.axhline)(0.0, color=ORANGE, lw=0.6)
@@ -206,16 +209,6 @@ def eer_lid(rows: Sequence[Evaluation], ax: Axes) -> None:
         borderaxespad=0.2,
         columnspacing=1.2,
     )
-
-
-def _bars(
-    axes: Axes, rows: Sequence[Evaluation], places: FloatArray, name: str, look: dict[str, Any], *, lying: bool
-) -> None:
-    """Draw one measure of every row as bars, with intervals."""
-    scale = measure_scale(name)
-    (axes.barh if lying else axes.bar)(places, [scale * float(row.metrics[name]) for row in rows], 0.25, **look)
-    for at, row in zip(places, rows, strict=True):
-        interval_line(axes, row.metrics[name], at, "#333333", scale=scale, across=lying, lw=0.8)
 
 
 _GROUPS = ("attacker", "system", "dataset")  # tried in this order where nobody says

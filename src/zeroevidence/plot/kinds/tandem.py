@@ -102,9 +102,8 @@ def t_dcf_surface(row: Evaluation, ax: Axes) -> None:
     ax.set(xlabel="threshold of the countermeasure", ylabel="threshold of the verifier")
     bar = colour_bar(ax, drawn, "normalised t-DCF")
     bar.set_ticks([0.0, 0.25, 0.5, 0.75, 1.0], labels=["0", "0.25", "0.5", "0.75", "≥ 1"])
-    ax.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), borderaxespad=0.2, labelcolor="black").legend_handles[
-        0
-    ].set_color(GREY)  # type: ignore[union-attr]
+    cross = ax.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), borderaxespad=0.2, labelcolor="black").legend_handles
+    cross[0].set_color(GREY)  # type: ignore[union-attr]
 
 
 _SIDES = {"verifier": "asv", "countermeasure": "cm", "single system": "sasv"}

@@ -48,16 +48,8 @@ def attribute_scores(scores: FloatArray, positive: BoolArray, ids: StrArray, spe
     """Return scores for a class as `Scores` with speakers, so that people can be left out and permuted."""
     names, speaker_numbers = np.unique(speakers, return_inverse=True)
     rows = np.arange(len(scores))
-    return Scores(
-        scores[positive],
-        scores[~positive],
-        Pairs(speaker_numbers[positive], rows[positive]),
-        Pairs(speaker_numbers[~positive], rows[~positive]),
-        names,
-        ids,
-        names,
-        speakers,
-    )
+    mated, nonmated = (Pairs(speaker_numbers[side], rows[side]) for side in (positive, ~positive))
+    return Scores(scores[positive], scores[~positive], mated, nonmated, names, ids, names, speakers)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from zeroevidence._typing import BoolArray, FloatArray, IntArray
 from zeroevidence.measure.pairs.zebra import d_ece
 from zeroevidence.protect.assessment.classifiers import Classifier, ClassifierKind, training_environment
 from zeroevidence.protect.assessment.classifiers.combinations import LogLinear
-from zeroevidence.protect.attributes.moments import balanced_weights
+from zeroevidence.protect.attributes.moments import balanced_weights, group_means
 
 _FOLDS = 5
 
@@ -56,13 +56,6 @@ class ClassSample:
         away = ClassSample((self.x - mean.x[self.people]) ** 2, self.y, self.people).means().x
         usual = np.maximum(away.mean(axis=0), 1e-12)
         return ClassSample(np.hstack([mean.x, 0.5 * np.log(away / usual + 1e-2)]), mean.y, mean.people)
-
-
-def group_means(x: FloatArray, groups: IntArray) -> FloatArray:
-    """Return the mean of the rows of each group."""
-    sums = np.zeros((int(groups.max()) + 1, x.shape[1]))
-    np.add.at(sums, groups, x)
-    return sums / np.bincount(groups)[:, None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

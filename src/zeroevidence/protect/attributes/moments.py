@@ -201,10 +201,15 @@ def symmetric_roots(covariance: FloatArray) -> tuple[FloatArray, FloatArray]:
     return (directions * sides) @ directions.T, (directions / sides) @ directions.T
 
 
+def group_means(x: FloatArray, groups: IntArray) -> FloatArray:
+    """Return the mean of the rows of each group."""
+    sums = np.zeros((int(groups.max()) + 1, x.shape[1]))
+    np.add.at(sums, groups, x)
+    return sums / np.bincount(groups)[:, None]
+
+
 def _people(x: FloatArray, people: IntArray) -> tuple[FloatArray, FloatArray]:
     """Return the mean vector of each person, and the difference of each vector from it."""
-    _, person, counts = np.unique(people, return_inverse=True, return_counts=True)
-    sums = np.zeros((len(counts), x.shape[1]))
-    np.add.at(sums, person, x)
-    centres = sums / counts[:, None]
+    person = np.unique(people, return_inverse=True)[1]
+    centres = group_means(x, person)
     return centres, x - centres[person]
