@@ -161,8 +161,7 @@ def new_axes(ax: Axes | None, height: float = HEIGHT) -> Axes:
 
     figure = Figure(figsize=(WIDTH, height), layout="constrained")
     FigureCanvasAgg(figure)
-    axes: Axes = figure.add_subplot()
-    return axes
+    return figure.add_subplot()
 
 
 def prepare_drawing() -> None:

@@ -7,6 +7,7 @@ import os
 import re
 import secrets
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
@@ -260,12 +261,7 @@ def anonymise(
     ...
     zeroevidence.errors.UsageError: unknown format 'pdf'; expected one of wav, flac, ogg, opus, mp3
     """
-    transcripts = None if options.transcripts is None else read_transcripts(options.transcripts)
-
-    def make(seed: int) -> VoiceProtector:
-        protector = load_protector(protect, seed=seed)
-        return protector if transcripts is None else with_transcripts(protector, transcripts)
-
+    make = _protector_maker(protect, options.transcripts)
     make(0)  # an unknown name is refused before anything is read
     original, home = read_corpus(corpus, draw=False), Path(folder)
     refuse_original(original, corpus, folder)
@@ -314,6 +310,14 @@ def anonymise(
         if not problems:
             journal.remove()
     return Anonymised(home, card, tuple(problems.values()))
+
+
+def _protector_maker(name: str, transcripts: str | Path | None) -> Callable[[int], VoiceProtector]:
+    """Return what makes the protector of a seed."""
+    if transcripts is None:
+        return lambda seed: load_protector(name, seed=seed)
+    said = read_transcripts(transcripts)
+    return lambda seed: with_transcripts(load_protector(name, seed=seed), said)
 
 
 def _refuse_existing(home: Path, journal: Journal, settings: str, *, overwrite: bool) -> None:
