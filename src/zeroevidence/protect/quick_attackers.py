@@ -133,4 +133,5 @@ def _invariants(x: FloatArray) -> FloatArray:
     middle = np.eye(len(x)) - 1.0 / len(x)
     spreads = np.linalg.eigvalsh(middle @ products @ middle)[min(1, len(x) - 1) :]
     quantiles = [np.quantile(part, _QUANTILES) for part in (squares, pairs, spreads)]
-    return np.log(np.maximum(np.append(np.concatenate(quantiles), products.mean()), 1e-12))
+    invariants: FloatArray = np.log(np.maximum(np.append(np.concatenate(quantiles), products.mean()), 1e-12))
+    return invariants

@@ -116,7 +116,7 @@ def fill(layer: Any, tensors: Tensors) -> None:
     """Copy what a file stores of a layer into it."""
     with torch.no_grad():
         for tensor, stored in zip(tensors_of(layer), tensors, strict=True):
-            tensor.copy_(torch.from_numpy(stored))
+            tensor.copy_(torch.as_tensor(stored))
         if isinstance(layer, FoldedConv1d):
             layer.balance()
 

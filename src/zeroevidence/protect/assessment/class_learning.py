@@ -107,7 +107,8 @@ def class_d_ece(log_posteriors: FloatArray, y: IntArray, of_class: int) -> float
 def log_odds(log_posteriors: FloatArray, of_class: int) -> FloatArray:
     """Return the log-odds of one class against the rest."""
     rest = np.logaddexp.reduce(np.delete(log_posteriors, of_class, axis=1), axis=1)
-    return log_posteriors[:, of_class] - rest
+    odds: FloatArray = log_posteriors[:, of_class] - rest
+    return odds
 
 
 def evaluated_classes(classes: int) -> range:

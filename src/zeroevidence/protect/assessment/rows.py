@@ -129,7 +129,8 @@ def project_to_plane(vectors: FloatArray, method: MapMethod = "pca", seed: int =
     u, s, _ = np.linalg.svd(centred, full_matrices=False)
     u = u[:, :2] * s[:2]
     signs = np.sign(u[np.abs(u).argmax(axis=0), np.arange(u.shape[1])])  # the library's signs are arbitrary
-    return u * np.where(signs == 0.0, 1.0, signs)
+    components: FloatArray = u * np.where(signs == 0.0, 1.0, signs)
+    return components
 
 
 def ordered_rows(rows: Sequence[Evaluation], groups: Sequence[tuple[slice, Figures]]) -> list[Evaluation]:

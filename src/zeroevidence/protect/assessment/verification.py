@@ -92,12 +92,11 @@ def verification(
     run
         Seed and level.
     """
-    parts = (
-        np.concatenate([part(side) for side in sides.values()])
-        for part in (lambda side: side.vectors, lambda side: side.ids, require_speakers)
-    )
-    verifier = Verifier.of(train, Embeddings(*parts))
-    vectors = np.asarray(verifier.people.vectors)
+    people = list(sides.values())
+    vectors = np.concatenate([side.vectors for side in people])
+    ids = np.concatenate([side.ids for side in people])
+    verifier = Verifier.of(train, Embeddings(vectors, ids, np.concatenate([require_speakers(side) for side in people])))
+    vectors = np.asarray(verifier.people.vectors)  # in their order
     matrix = verifier.matrix(vectors, vectors)
     # Both sides are protected or neither is: the system says which.
     labels = {**labels, "split": "test", "backend": verifier.backend.name}

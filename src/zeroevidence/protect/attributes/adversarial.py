@@ -140,10 +140,12 @@ class AdversarialAutoencoder(OnDevice, EmbeddingProtector):
         self.score_weights_, self.score_bias_ = weights, bias
 
     def _standard(self, x: FloatArray) -> FloatArray:
-        return (x - self.mean_) / self.scale_
+        standard: FloatArray = (x - self.mean_) / self.scale_
+        return standard
 
     def _logits(self, standard: FloatArray) -> FloatArray:
-        return standard @ self.score_weights_.T + self.score_bias_
+        logits: FloatArray = standard @ self.score_weights_.T + self.score_bias_
+        return logits
 
     def _train(self, data: LabelledVectors, progress: Step) -> None:
         """Train until the epochs are used up or held-out people gain nothing, and restore the best state."""
@@ -208,7 +210,8 @@ class AdversarialAutoencoder(OnDevice, EmbeddingProtector):
                 block = torch.as_tensor(standard[start : start + _BLOCK], dtype=torch.float32, device=self.device_)
                 score = torch.full((len(block), classes), 1.0 / classes, device=self.device_)
                 parts.append(self.decoder_(torch.cat([self.encoder_(block), score], dim=1)).double().cpu().numpy())
-        return np.concatenate(parts) * self.scale_ + self.mean_
+        decoded: FloatArray = np.concatenate(parts) * self.scale_ + self.mean_
+        return decoded
 
     def _restore(self, arrays: dict[str, FloatArray]) -> None:
         self._choose_device()

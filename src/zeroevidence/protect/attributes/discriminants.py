@@ -139,7 +139,8 @@ def _covariance(rows: FloatArray) -> FloatArray:
     """Return the covariance of centred rows, shrunk by Ledoit and Wolf."""
     covariance = shrunk(rows.T @ rows / len(rows), shrinkage_share(rows, "auto"))
     size = len(covariance)
-    return covariance + (_RIDGE * np.trace(covariance) / size + np.finfo(float).tiny) * np.eye(size)
+    ridge: FloatArray = covariance + (_RIDGE * np.trace(covariance) / size + np.finfo(float).tiny) * np.eye(size)
+    return ridge
 
 
 def _folds(data: LabelledVectors) -> IntArray | None:

@@ -44,7 +44,8 @@ def balanced_weights(labels: IntArray, people: IntArray) -> FloatArray:
     first = np.unique(person, return_index=True)[1]
     people_in_cell = np.bincount(cell[first])
     weights = 1.0 / (people_in_cell[cell] * rows_of_person[person])
-    return weights / weights.mean()
+    balanced: FloatArray = weights / weights.mean()
+    return balanced
 
 
 def held_out_rows(data: LabelledVectors, share: float, seed: int) -> BoolArray:
@@ -116,11 +117,13 @@ class ClassMoments:
     def classes(self, shrinkage: float) -> FloatArray:
         """Return the covariance of each class, of which the share `shrinkage` is that of all classes."""
         covariances = self.between + self.within
-        return (1.0 - shrinkage) * covariances + shrinkage * covariances.mean(axis=0)
+        mixed: FloatArray = (1.0 - shrinkage) * covariances + shrinkage * covariances.mean(axis=0)
+        return mixed
 
     def all(self) -> FloatArray:
         """Return the covariance within classes, the mean over classes."""
-        return (self.between + self.within).mean(axis=0)
+        mean: FloatArray = (self.between + self.within).mean(axis=0)
+        return mean
 
 
 def class_moments(data: LabelledVectors) -> ClassMoments:
@@ -148,13 +151,15 @@ def within_covariance(data: LabelledVectors) -> FloatArray:
         inside = data.x - class_moments(data).means[data.labels[:, 0]]
         free = max(1, len(inside) - 2)
     covariance, _ = ledoit_wolf(inside, assume_centered=True)
-    return covariance * (len(inside) / free)
+    scaled: FloatArray = covariance * (len(inside) / free)
+    return scaled
 
 
 def shrunk(covariance: FloatArray, share: float) -> FloatArray:
     """Return a covariance of which a share is replaced by a multiple of the identity with the same trace."""
     size = len(covariance)
-    return (1.0 - share) * covariance + share * np.trace(covariance) / size * np.eye(size)
+    mixed: FloatArray = (1.0 - share) * covariance + share * np.trace(covariance) / size * np.eye(size)
+    return mixed
 
 
 def shrinkage_share(rows: FloatArray, shrinkage: Shrinkage) -> float:
@@ -176,7 +181,8 @@ def barycentre(covariances: FloatArray) -> FloatArray:
     centre: FloatArray = covariances.mean(axis=0)
     if len(covariances) == 2:
         half = (np.eye(len(centre)) + transport_map(*covariances)) / 2.0
-        return half @ covariances[0] @ half
+        middle_way: FloatArray = half @ covariances[0] @ half
+        return middle_way
     for _ in range(_STEPS):
         root, inverse = symmetric_roots(centre)
         middle = np.mean([symmetric_roots(root @ covariance @ root)[0] for covariance in covariances], axis=0)

@@ -104,7 +104,8 @@ def person_rotation(name: str, dimension: int, key: str | bytes) -> FloatArray:
 
 def unit_length(x: FloatArray) -> FloatArray:
     """Return rows of length one; a row of zeros stays."""
-    return x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), np.finfo(float).tiny)
+    unit: FloatArray = x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), np.finfo(float).tiny)
+    return unit
 
 
 _LARGEST = 1e100  # squares of larger entries, and sums of them, may overflow
@@ -201,7 +202,8 @@ class EmbeddingProtector(LabelledTransformer, ABC):
         x = self._checked(X)
         self._check_rotates()
         turned = rotate(x, *people_of(speakers, len(x)), rotation_key, back=True)
-        return self.rotation_centre_ + np.sqrt(x.shape[1]) * (turned @ np.linalg.inv(self.whitening_))
+        back: FloatArray = self.rotation_centre_ + np.sqrt(x.shape[1]) * (turned @ np.linalg.inv(self.whitening_))
+        return back
 
     def llr(self, X: Any) -> FloatArray:
         """Return the evidence that the model sees, as natural logarithms of likelihood ratios.
@@ -326,7 +328,8 @@ class EmbeddingProtector(LabelledTransformer, ABC):
 
     def _checked(self, X: Any) -> FloatArray:
         check_is_fitted(self, "classes_")
-        return self._validated(X, reset=False)
+        x: FloatArray = self._validated(X, reset=False)
+        return x
 
     def _finite(self, what: str, function: Callable[[FloatArray], FloatArray], x: FloatArray) -> FloatArray:
         """Return what a function gives for vectors, if all of it is finite."""

@@ -34,7 +34,8 @@ class Standardiser:
 
     def of(self, x: FloatArray) -> FloatArray:
         """Return other rows standardised in the same way."""
-        return (x - self.mean) / self.scale
+        standard: FloatArray = (x - self.mean) / self.scale
+        return standard
 
 
 class QuantileLevels:
@@ -64,12 +65,14 @@ def sphering(rows: FloatArray, components: int, rank: float) -> FloatArray:
     """
     _, spread, directions = np.linalg.svd(rows / np.sqrt(len(rows)), full_matrices=False)
     count = min(components, max(1, int(np.count_nonzero(spread > rank * spread.max()))))
-    return directions[:count].T / np.maximum(spread[:count], 1e-12)
+    matrix: FloatArray = directions[:count].T / np.maximum(spread[:count], 1e-12)
+    return matrix
 
 
 def unit_rows(z: FloatArray) -> FloatArray:
     """Return rows divided by their lengths."""
-    return z / np.maximum(np.linalg.norm(z, axis=1, keepdims=True), 1e-12)
+    unit: FloatArray = z / np.maximum(np.linalg.norm(z, axis=1, keepdims=True), 1e-12)
+    return unit
 
 
 @contextmanager
@@ -162,7 +165,8 @@ class WeightedClassifier:
 
     def log_posteriors(self, x: FloatArray) -> FloatArray:
         """Return the log-posterior of each class."""
-        return np.log(np.maximum(self.model.predict_proba(self.inputs.of(x)), 1e-300))
+        logs: FloatArray = np.log(np.maximum(self.model.predict_proba(self.inputs.of(x)), 1e-300))
+        return logs
 
 
 def log_normalise(logits: FloatArray) -> FloatArray:

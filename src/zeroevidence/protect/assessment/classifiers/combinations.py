@@ -63,7 +63,8 @@ class LogLinear:
     def _logits(self, x: FloatArray) -> FloatArray:
         """Return log-posteriors around their mean over classes: n x classifiers x classes."""
         logits = np.maximum(x, -1e6).reshape(len(x), -1, self.classes)
-        return logits - logits.mean(axis=2, keepdims=True)
+        centred: FloatArray = logits - logits.mean(axis=2, keepdims=True)
+        return centred
 
 
 @register_classifier("fusion", "weighted sum of the scores of the classifiers of vectors", learns_from="scores")

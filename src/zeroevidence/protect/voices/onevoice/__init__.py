@@ -125,7 +125,8 @@ class Networks:
         padded[0, before : before + len(wave)] = wave[: size - before]
         (features,) = self._encoder.run(None, {"input_values": padded, "attention_mask": np.ones((1, size), np.int64)})
         (vectors,) = self._content.run(None, {"features": features[:, :number]})
-        return vectors[0]
+        result: FloatArray = vectors[0]
+        return result
 
 
 def _pulses(pitch: FloatArray) -> FloatArray:
