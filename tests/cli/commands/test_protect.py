@@ -189,8 +189,8 @@ def test_the_default_is_within_one_point_of_eer(files, protect):
     assert done.stderr.startswith("choosing the strongest protection within eer=+1%\n")
     assert "kept: EER" in done.stderr
     assert described(files / "m")["protector"] != "flow"
-    loaded = np.load(files / "train.npz")
-    np.savez(files / "unnamed.npz", vectors=loaded["vectors"], sex=loaded["sex"])
+    with np.load(files / "train.npz") as loaded:
+        np.savez(files / "unnamed.npz", vectors=loaded["vectors"], sex=loaded["sex"])
     unnamed = protect("fit", "unnamed.npz", *SEX, "-o", "u")
     assert "no people are named, so no EER can be computed: transport without noise" in unnamed.stderr
 
@@ -201,7 +201,8 @@ def test_a_key_that_is_kept_rotates_the_vectors_of_people(files, protect):
     def apply(name, *options, data="other"):
         done = protect("apply", "m", f"{data}.npz", "-o", f"{name}.npz", "--noise-seed", "1", *options)
         assert done.exit_code == 0, done.stderr
-        return np.load(files / f"{name}.npz")["vectors"], done.stderr
+        with np.load(files / f"{name}.npz") as written:
+            return written["vectors"], done.stderr
 
     first, words = apply("first")
     assert "wrote m.key" in words
