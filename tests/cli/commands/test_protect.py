@@ -22,6 +22,11 @@ class Done(NamedTuple):
     stderr: str
 
 
+def arrays(path):
+    with np.load(path) as loaded:
+        return dict(loaded)
+
+
 @pytest.fixture
 def protect(run, files, monkeypatch):
     """A command of `protect` in the folder of the files, as exit code, stdout and stderr."""
@@ -69,14 +74,14 @@ def test_fit_apply_evaluate_plot_and_report(files, protect, run, without_figures
     assert fitted.exit_code == 0
     assert "inversion error" in fitted.stderr
     assert protect("apply", "m", "other.npz", "-o", "protected.npz").exit_code == 0
-    before, after = np.load(files / "other.npz"), np.load(files / "protected.npz")
-    assert set(after.files) == {"vectors", "utterance", "speaker", "accent"}  # the label is not handed on
+    before, after = arrays(files / "other.npz"), arrays(files / "protected.npz")
+    assert set(after) == {"vectors", "utterance", "speaker", "accent"}  # the label is not handed on
     assert after["vectors"].shape == before["vectors"].shape
     assert after["vectors"].dtype == np.float32
     np.testing.assert_array_equal(after["utterance"], before["utterance"])
     assert protect("apply", "m", "other.npz", "--llr", "2", "-o", "two.npz").exit_code == 0
     flow = load_model(files / "m").protector
-    np.testing.assert_allclose(flow.llr(np.load(files / "two.npz")["vectors"]), 2.0, atol=1e-3)
+    np.testing.assert_allclose(flow.llr(arrays(files / "two.npz")["vectors"]), 2.0, atol=1e-3)
     out = ("-f", "json", "-o", "r.json")
     assert protect("evaluate", "other.npz", *SEX, "--model", "m", *QUICK, *out).exit_code == 0
     tested = [row.labels["system"] for row in read_results(files / "r.json") if row.about.role in ("attack", "control")]
@@ -102,7 +107,7 @@ def test_the_published_flow_is_evaluated_beside_a_second_attribute(files, protec
 
 
 def test_labels_from_a_file(files, protect):
-    loaded = np.load(files / "train.npz")
+    loaded = arrays(files / "train.npz")
     np.savez(files / "bare.npz", **{name: loaded[name] for name in ("vectors", "utterance", "speaker")})
     lines = {f"{who} {sex}\n" for who, sex in zip(loaded["speaker"], loaded["sex"], strict=True)}
     (files / "spk2gender").write_text("".join(sorted(lines)))
@@ -128,7 +133,7 @@ def test_a_number_is_cut_into_classes(files, protect):
     assert "age is a number and was cut into classes at quantiles of the training people: below 35, 35" in fitted.stderr
     assert described(files / "m")["boundaries"] == [35.0, 50.0, 65.0] == list(load_model(files / "m").boundaries)
     assert protect("apply", "m", "old.npz", "-o", "protected.npz").exit_code == 0
-    assert "age" not in np.load(files / "protected.npz").files
+    assert "age" not in arrays(files / "protected.npz")
     asked = ("evaluate", "old.npz", "--attribute", "age", *QUICK)
     text = protect(*asked, "--protector", "leace", "--classes", "3")
     assert (text.exit_code, "number-classes" in text.stdout) == (0, True)
@@ -189,8 +194,8 @@ def test_the_default_is_within_one_point_of_eer(files, protect):
     assert done.stderr.startswith("choosing the strongest protection within eer=+1%\n")
     assert "kept: EER" in done.stderr
     assert described(files / "m")["protector"] != "flow"
-    with np.load(files / "train.npz") as loaded:
-        np.savez(files / "unnamed.npz", vectors=loaded["vectors"], sex=loaded["sex"])
+    loaded = arrays(files / "train.npz")
+    np.savez(files / "unnamed.npz", vectors=loaded["vectors"], sex=loaded["sex"])
     unnamed = protect("fit", "unnamed.npz", *SEX, "-o", "u")
     assert "no people are named, so no EER can be computed: transport without noise" in unnamed.stderr
 
@@ -201,8 +206,7 @@ def test_a_key_that_is_kept_rotates_the_vectors_of_people(files, protect):
     def apply(name, *options, data="other"):
         done = protect("apply", "m", f"{data}.npz", "-o", f"{name}.npz", "--noise-seed", "1", *options)
         assert done.exit_code == 0, done.stderr
-        with np.load(files / f"{name}.npz") as written:
-            return written["vectors"], done.stderr
+        return arrays(files / f"{name}.npz")["vectors"], done.stderr
 
     first, words = apply("first")
     assert "wrote m.key" in words
