@@ -350,7 +350,7 @@ def _missing_attacks(cm: JoinedSide, asv: JoinedSide) -> list[Problem]:
 
 def with_speakers(cm: JoinedSide, asv: pl.DataFrame) -> JoinedSide:
     """Return a countermeasure's trials with speakers from a verifier's targets and spoofs: a non-target is another."""
-    known = asv.filter((pl.col("key") != "nontarget") & (pl.col("trial") != "") & (pl.col("speaker") != ""))
-    speakers = known.unique(["trial", "speaker"]).unique("trial", keep="none").select("trial", "speaker")
+    labelled = asv.filter((pl.col("key") != "nontarget") & (pl.col("trial") != "") & (pl.col("speaker") != ""))
+    speakers = labelled.unique(["trial", "speaker"]).unique("trial", keep="none").select("trial", "speaker")
     frame = cm.frame.drop("speaker").join(speakers, on="trial", how="left", maintain_order="left")
     return replace(cm, frame=frame.with_columns(pl.col("speaker").fill_null("")))
