@@ -24,8 +24,8 @@ from timing import best_of_each
 
 from zeroevidence.linkage import LinkOptions, link
 from zeroevidence.linkage.engines import numpy_blocks
-from zeroevidence.linkage.optional import one_blas_thread
 from zeroevidence.measure import softplus
+from zeroevidence.optional import one_blas_thread
 from zeroevidence.run import Run
 
 _ROWS, _COLUMNS = 1024, 8160  # the shape that the back-end multiplies

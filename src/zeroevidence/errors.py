@@ -19,6 +19,10 @@ class ZeroEvidenceError(Exception):
 
     exit_code = 3
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Send it whole to another process, whatever its class is made from."""
+        return BaseException.__new__, (type(self), *self.args), self.__dict__
+
 
 class UsageError(ZeroEvidenceError):
     """A request that cannot be met: options that exclude each other, an output that exists."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -11,6 +12,11 @@ from zeroevidence.errors import UsageError
 
 LEVEL = 0.95  # unless the user says another
 Step = Callable[[int, int], None]
+
+
+def available_cores() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def setting(default: Any, help: str, **details: Any) -> Any:
@@ -59,7 +65,8 @@ class Run:
     level
         Confidence level of intervals, bounds and tests, and of the quantile of the null.
     cores
-        Processes or threads that share the work; results do not depend on their number.
+        Processes or threads that share the work; results do not depend on their number. Unless given, long work takes
+        all cores, and the evaluation of one set of scores takes one.
     cache
         Folder of what is kept between runs, such as embeddings.
     progress
@@ -83,8 +90,11 @@ class Run:
 
     seed: int = setting(0, "Seed of all random choices.", least=0)
     level: float = setting(LEVEL, "Confidence level of intervals, bounds and tests.", above=0, below=1)
-    cores: int = setting(
-        1, "Processes that share the work; results do not depend on their number.", spelling="--workers", least=1
+    cores: int | None = setting(
+        None,
+        "Processes that share the work; results do not depend on their number [default: one for each core].",
+        spelling="--workers",
+        least=1,
     )
     cache: Path | None = setting(None, "Where to keep embeddings between runs.", metavar="DIR", parse=Path)
     progress: Callable[[str, str], Step] = no_progress
@@ -92,6 +102,11 @@ class Run:
     stop: Callable[[], bool] = never
     device: str | None = setting(None, "Device of torch, such as cuda:1 or cpu.", metavar="NAME")
     scheduler: object = setting(None, "Address of a Dask scheduler.", metavar="ADDRESS")
+
+    @property
+    def workers(self) -> int:
+        """Processes or threads that share long work."""
+        return self.cores or available_cores()
 
     def titled(self, title: str) -> Run:
         """The same run, whose progress has this title whatever is done."""

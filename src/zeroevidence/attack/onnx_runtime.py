@@ -15,7 +15,7 @@ from zeroevidence.attack.onnx_cards import FRONT_ENDS, EncoderCard
 from zeroevidence.data.files import is_file
 from zeroevidence.data.waves import Wave
 from zeroevidence.errors import InputError, UsageError
-from zeroevidence.linkage.optional import optional
+from zeroevidence.optional import optional
 
 # Fields of ONNX messages by number that hold messages in which a tensor may lie.
 _INSIDE: dict[str, dict[int, str]] = {

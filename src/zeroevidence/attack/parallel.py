@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 
 from zeroevidence.data.corpus import Utterance
 from zeroevidence.errors import InputError, Problem, ZeroEvidenceError, check_stop, obey, uninterrupted
-from zeroevidence.linkage.optional import one_blas_thread, optional
+from zeroevidence.optional import one_blas_thread, optional
 from zeroevidence.run import Step
 
 Part = TypeVar("Part")
@@ -61,7 +61,7 @@ def compute_ahead(
     """Yield the result of a function for each part, in order, computed by threads before it is asked for.
 
     Only as many parts are in progress or waiting as there are threads, and one more. What they compute with NumPy stays
-    on one core each inside `linkage.optional.one_blas_thread`. Closed before its end, or interrupted, it tells them to
+    on one core each inside `optional.one_blas_thread`. Closed before its end, or interrupted, it tells them to
     stop (`interruption.check_stop`) and waits for them.
     """
     stop = threading.Event()

@@ -299,7 +299,7 @@ def evaluate_tasks(
     processes
         Processes of which each evaluates a row at a time; with one, and of few rows, they are evaluated here.
     """
-    processes = max(run.cores, processes)
+    processes = run.workers
     if processes == 1 or permutations < _MANY:
         yield from (evaluate_task(task, run) for task in tasks)
         return

@@ -142,7 +142,7 @@ def _protect(
     names = {each.id: (draw, name) for draw, recordings in enumerate(further, 1) for name, each in recordings.items()}
     transform = CachedTransform(RepeatedTransform(protectors, names), cache) if protectors else None
     pairs = tuple((fold, fold.replaced(speech.folders[0]) if speech.folders else fold) for fold in folds)
-    reading = replace(run, cores=max(run.cores, cores()))
+    reading = run
     return speech, _ProtectedFolds(pairs, transform, reading, AnonymiserDraws(further))
 
 

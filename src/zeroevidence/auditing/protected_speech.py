@@ -177,7 +177,7 @@ def try_protection(corpus: Corpus, transform: VoiceTransform, rate: int, run: Ru
         return False
 
     refused = set()
-    outcomes = zip(corpus, compute_ahead(refuses, corpus, run.cores), strict=True)
+    outcomes = zip(corpus, compute_ahead(refuses, corpus, run.workers), strict=True)
     for number, (utterance, is_refused) in enumerate(outcomes, start=1):
         if is_refused:
             refused.add(utterance.id)

@@ -102,7 +102,7 @@ def files_abreast(
         What to do here while other processes work, where they do.
     """
     small = all(_is_small(Path(path)) for file in files for path in file.paths)
-    return forked_map(meanwhile=meanwhile) if small and run.cores == 1 else nullcontext(map)
+    return forked_map(meanwhile=meanwhile) if small and run.cores is None else nullcontext(map)
 
 
 def _is_small(path: Path) -> bool:

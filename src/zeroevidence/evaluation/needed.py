@@ -216,7 +216,7 @@ class SimulationRunner:
     """Runs simulations in one process or several, and reports how many are done and begun."""
 
     def __init__(self, run: Run) -> None:
-        self.cores, self.step, self.done, self.begun = run.cores, run.progress("plan", "simulations"), 0, 0
+        self.cores, self.step, self.done, self.begun = run.workers, run.progress("plan", "simulations"), 0, 0
 
     def run(self, trial: Callable[..., T], jobs: Sequence[tuple[int, ...]]) -> list[T]:
         """Return the outcomes of `trial(*job)` in the order of the jobs."""

@@ -120,7 +120,7 @@ def _values_on_fewer(
 
 
 def _gathered(draw: Callable[[int, int], dict[str, FloatArray]], total: int, run: Run = Run()) -> dict[str, FloatArray]:
-    parts = list(run_batches(draw, total, cores=run.cores, step=run.progress(*_SHOWN)))
+    parts = list(run_batches(draw, total, cores=run.cores or 1, step=run.progress(*_SHOWN)))
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 

@@ -209,7 +209,7 @@ class _Task:
         replicates, null, prepared = None, None, PreparedScores(self.scores, view.ranked)
         begun: Callable[[], StartedNull] = partial(begin_null, prepared, self.rows, options, run.seed)
         with ThreadPoolExecutor(1) as executor:
-            if options.null and options.intervals and run.cores == 1 and len(self.scores) <= _ABREAST:
+            if options.null and options.intervals and (run.cores or 1) == 1 and len(self.scores) <= _ABREAST:
                 prepared.prepare()
                 begun = executor.submit(copy_context().run, begun).result
             if options.intervals:

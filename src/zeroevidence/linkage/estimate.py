@@ -66,7 +66,7 @@ def estimate(plan: SearchPlan, engine: Engine, run: Run) -> CostEstimate:
     together = min(trials, engine.run_trials(dim)) * (2 * vector + _TRIAL_BYTES)
     enrolment = identities * vector
     panel = enrolment if on_device is not None or enrolment <= 1 << 28 else 3 << 26
-    search = together + panel + run.cores * min(_PRODUCTS, pairs) * itemsize
+    search = together + panel + run.workers * min(_PRODUCTS, pairs) * itemsize
     results = _WRITING_BYTES + _RESULT_BYTES * trials
     memory = present_memory() + _torch_memory(engine, plan) + max(search, _KEPT_SHARE * search + results)
     return CostEstimate(pairs, int(memory), _WHOLE_TIME * 2.0 * pairs * dim / rate)

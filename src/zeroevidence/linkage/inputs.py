@@ -13,7 +13,7 @@ from zeroevidence._typing import FloatArray, IntArray, StrArray
 from zeroevidence.data.embeddings import Embeddings, mated_rows
 from zeroevidence.data.files import naming_file, reading_file, unreadable_reason
 from zeroevidence.errors import InputError, UsageError
-from zeroevidence.linkage.optional import optional
+from zeroevidence.optional import optional
 
 ScoreFunction: TypeAlias = Callable[[FloatArray, FloatArray], FloatArray]
 ScoringName: TypeAlias = Literal["cosine", "dot"]

@@ -14,7 +14,7 @@ from zeroevidence._typing import BoolArray, FloatArray, IntArray
 from zeroevidence.calibrate.rows import ROW_SCALINGS, RowScaling
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.linkage.inputs import SCORINGS, ScoreFunction, Scoring, VectorSet, vector_sets
-from zeroevidence.linkage.optional import one_blas_thread
+from zeroevidence.optional import one_blas_thread
 from zeroevidence.run import setting
 
 EngineName: TypeAlias = str  # of a registered engine, or AUTO

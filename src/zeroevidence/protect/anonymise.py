@@ -377,7 +377,7 @@ def _write_all(corpus: Corpus, writing: _Writing, run: Run) -> dict[str, Digests
     """Return the outcome of each recording, in the order of the corpus."""
     outcomes: dict[str, Digests | Problem] = {}
     step = run.progress("anonymising", "recordings")
-    for utterance, outcome in zip(corpus, compute_ahead(writing, corpus, run.cores), strict=True):
+    for utterance, outcome in zip(corpus, compute_ahead(writing, corpus, run.workers), strict=True):
         outcomes[utterance.id] = outcome
         if isinstance(outcome, Digests) and writing.journal.done(utterance.id) != outcome:
             writing.journal.add(utterance.id, outcome)

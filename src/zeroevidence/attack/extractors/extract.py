@@ -27,7 +27,7 @@ from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.files import unreadable_reason
 from zeroevidence.data.waves import Wave
 from zeroevidence.errors import LISTER, InputError, MissingExtra, Problem, check_stop
-from zeroevidence.linkage.optional import one_blas_thread
+from zeroevidence.optional import one_blas_thread
 from zeroevidence.run import Run
 
 
@@ -71,8 +71,8 @@ def extract(
     utterances = list(utterances)
     if not utterances:
         raise InputError("no utterances; expected at least one")
-    if batch < 1 or run.cores < 1:
-        raise InputError(f"batch {batch}, cores {run.cores}; expected at least one of each")
+    if batch < 1 or run.workers < 1:
+        raise InputError(f"batch {batch}, cores {run.workers}; expected at least one of each")
     if len({utterance.id for utterance in utterances}) < len(utterances):
         raise InputError("an utterance occurs twice; expected each identifier once")
     reasons = ((str(each.path), unreadable_reason(each.path, "audio")) for each in utterances)
@@ -85,7 +85,7 @@ def extract(
     with ExitStack() as stack:
         stack.enter_context(one_blas_thread())
         compute: Callable[[list[tuple[int, Utterance]]], _Outcomes] = extraction.run
-        threads = run.cores
+        threads = run.workers
         if run.scheduler is not None:
             utterances = [replace(utterance, path=utterance.path.absolute()) for utterance in utterances]
             compute, threads = stack.enter_context(on_cluster(partial(getattr, extraction, "run"), run.scheduler))

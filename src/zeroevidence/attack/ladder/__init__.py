@@ -15,7 +15,7 @@ from zeroevidence.attack.backends.cosine import Cosine, Whitened
 from zeroevidence.attack.backends.plda import Plda
 from zeroevidence.attack.parallel import torch_threads
 from zeroevidence.errors import InputError, UsageError
-from zeroevidence.linkage.optional import optional
+from zeroevidence.optional import optional
 from zeroevidence.registry import Registry
 
 LEAST_SPEAKERS = 6  # four to train on, two to stop on

@@ -10,7 +10,7 @@ from typing import Any
 from zeroevidence.attack.networks.onnx_layers import EXTRA, Layer, read_layers
 from zeroevidence.attack.onnx_cards import EncoderCard
 from zeroevidence.errors import InputError
-from zeroevidence.linkage.optional import optional
+from zeroevidence.optional import optional
 from zeroevidence.registry import Registry
 
 # of CAM++

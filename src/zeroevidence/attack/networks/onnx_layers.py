@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from zeroevidence.attack.onnx_runtime import checked_bytes, external_files
 from zeroevidence.data.files import reading_file
 from zeroevidence.errors import InputError
-from zeroevidence.linkage.optional import optional
+from zeroevidence.optional import optional
 
 EXTRA = "torch"  # the optional part that brings torch and onnx
 

@@ -17,7 +17,7 @@ from zeroevidence.data.files import reading_file
 from zeroevidence.data.json_values import plain, read_json, typed
 from zeroevidence.data.writing import write_atomically
 from zeroevidence.errors import InputError
-from zeroevidence.linkage.optional import optional
+from zeroevidence.optional import optional
 
 _WEIGHTS = "training.safetensors"
 

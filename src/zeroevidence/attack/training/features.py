@@ -23,7 +23,7 @@ from zeroevidence.data.audio import load_speech
 from zeroevidence.data.corpus import Utterance
 from zeroevidence.data.waves import Wave
 from zeroevidence.errors import LISTER, InputError, Problem, UsageError, check_stop
-from zeroevidence.linkage.optional import one_blas_thread
+from zeroevidence.optional import one_blas_thread
 from zeroevidence.run import Run, Step, no_step
 
 _FRAMES, _INDEX = ".frames", ".index"
@@ -192,7 +192,7 @@ def read_features(
     """
     if card.front_end not in FRONT_ENDS:
         raise InputError(f"{card.name}: takes {card.front_end}; expected an encoder of features")
-    threads = run.cores
+    threads = run.workers
     with ExitStack() as stack:
         stack.enter_context(one_blas_thread())
         kept = None if store is None else stack.enter_context(FeatureStore(store, BANDS))

@@ -171,7 +171,7 @@ def examine_corpus(source: str | Path | CorpusRows, left_out: Collection[str] = 
     files: dict[Path, list[UtteranceRow]] = defaultdict(list)
     for row in rows.rows:
         files[row.utterance.path].append(row)
-    for report in in_threads(lambda file: _check_file(*file), list(files.items()), run.cores, step):
+    for report in in_threads(lambda file: _check_file(*file), list(files.items()), run.workers, step):
         problems += report.problems
         notes += report.notes
     if not rows.rows and not problems:

@@ -111,7 +111,7 @@ def examine_pairs(
     corpus = Corpus(tuple(each for each in utterances if each.id not in left_out), rows.root)
     counterparts, problems = corpus.counterparts(anonymised)
     pairs = [(utterance, counterparts[utterance.id]) for utterance in corpus if utterance.id in counterparts]
-    checks = in_threads(lambda pair: _check_pair(*pair), pairs, run.cores, step)
+    checks = in_threads(lambda pair: _check_pair(*pair), pairs, run.workers, step)
     same_audio, notes = _same_audio([(pair[1], check.digest) for pair, check in zip(pairs, checks, strict=True)])
     of_other_length = sum(check.other_length for check in checks)
     if of_other_length > _ONE_BY_ONE:

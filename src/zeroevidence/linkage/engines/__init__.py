@@ -13,8 +13,8 @@ from zeroevidence._typing import IntArray
 from zeroevidence.errors import MissingExtra, UsageError
 from zeroevidence.linkage.evidence import TrialEvidence
 from zeroevidence.linkage.inputs import VectorSet
-from zeroevidence.linkage.optional import present
 from zeroevidence.linkage.plan import AUTO, EngineName, EnrolmentMoments, Precision, SearchPlan, enrolment_moments
+from zeroevidence.optional import present
 from zeroevidence.registry import Registry
 from zeroevidence.run import Run
 

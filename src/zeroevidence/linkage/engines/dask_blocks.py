@@ -19,8 +19,8 @@ import numpy as np
 from zeroevidence.errors import ZeroEvidenceError
 from zeroevidence.linkage.engines import Engine, Linker, Requirements, Runs, best, register
 from zeroevidence.linkage.evidence import TrialEvidence
-from zeroevidence.linkage.optional import optional
 from zeroevidence.linkage.plan import SearchPlan
+from zeroevidence.optional import optional
 from zeroevidence.run import Run
 
 _ATTEMPTS = 5
@@ -47,7 +47,7 @@ class DaskEngine(Engine):
         is_client = hasattr(scheduler, "submit")
         client = scheduler if is_client else distributed.Client(scheduler) if scheduler else distributed.Client()
         try:
-            yield from _computed(distributed, client, plan, runs, run.cores)
+            yield from _computed(distributed, client, plan, runs, run.cores or 1)
         finally:
             if not is_client:
                 client.close()

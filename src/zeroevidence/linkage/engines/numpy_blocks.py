@@ -25,9 +25,9 @@ from zeroevidence.linkage.evidence import (
     score_rows,
 )
 from zeroevidence.linkage.inputs import VectorSet
-from zeroevidence.linkage.optional import one_blas_thread, optional, present
 from zeroevidence.linkage.plan import EnrolmentMoments, SearchPlan
 from zeroevidence.measure.softplus import HAS_EXP, HAS_EXP2, by_exp2, powers_by_numpy
+from zeroevidence.optional import one_blas_thread, optional, present
 from zeroevidence.run import Run
 
 LARGEST_ERROR = 4e-6  # relative, for numbers from -60 to 60, of any of these methods
@@ -390,4 +390,4 @@ class NumpyEngine(LocalEngine):
 
     def linker(self, plan: SearchPlan, run: Run) -> Linker:
         """Return the linker of one search."""
-        return NumpyLinker(plan, threads=run.cores) if plan.options.function is None else WholeRowLinker(plan)
+        return NumpyLinker(plan, threads=run.workers) if plan.options.function is None else WholeRowLinker(plan)

@@ -27,8 +27,8 @@ from zeroevidence.linkage.evidence import (
     row_terms,
 )
 from zeroevidence.linkage.inputs import LARGEST, SMALLEST, VectorSet
-from zeroevidence.linkage.optional import LazyModule, present
 from zeroevidence.linkage.plan import EnrolmentMoments, SearchPlan, sampled_centre
+from zeroevidence.optional import LazyModule, present
 from zeroevidence.run import Run
 
 torch: Any = LazyModule("torch", "torch", "the engine torch")

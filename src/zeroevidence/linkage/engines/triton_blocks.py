@@ -31,8 +31,8 @@ from zeroevidence.linkage.engines.torch_blocks import (
 from zeroevidence.linkage.evidence import ARRAYS, LN2, TERMS, OtherIdentities, RowTerms, TrialEvidence, finish
 from zeroevidence.linkage.gpu.kernels import Kernel, KernelArguments, pick_kernel
 from zeroevidence.linkage.inputs import as_slice
-from zeroevidence.linkage.optional import optional
 from zeroevidence.linkage.plan import SearchPlan
+from zeroevidence.optional import optional
 from zeroevidence.run import Run
 
 _SAFE = 100.0  # exponents up to here sum without overflow in single precision

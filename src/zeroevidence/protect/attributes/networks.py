@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 from zeroevidence.errors import UsageError
-from zeroevidence.linkage.optional import LazyModule, optional
+from zeroevidence.optional import LazyModule, optional
 
 EXTRA = "flow"  # the optional part that brings torch
 torch: Any = LazyModule("torch", EXTRA, "a protector with networks")

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zeroevidence.errors import InputError, MissingExtra
-from zeroevidence.linkage.optional import optional
+from zeroevidence.optional import optional
 from zeroevidence.protect.voices.processing import Wave
 from zeroevidence.registry import Registry
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from zeroevidence._typing import FloatArray
 from zeroevidence.data.json_values import load_json
-from zeroevidence.linkage.optional import optional
+from zeroevidence.optional import optional
 from zeroevidence.protect.voices.speech_models import (
     RATE,
     RECOGNISERS,

@@ -1,0 +1,160 @@
+"""What was computed, kept in a folder by what it was computed from, so that the same work need not be done twice."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zeroevidence.data.writing import TEMPORARY_PREFIX
+from zeroevidence.errors import OutputError
+
+MAGIC = b"ZESTORE1"
+HEADER = 64  # bytes before the content of an entry: what it is, and a digest of key and content
+LARGEST = 8 << 30  # bytes that entries which can do without may take
+
+
+def digest(*parts: str | bytes | NDArray[Any]) -> str:
+    """Return a key: the sha256 of texts, bytes and arrays, each behind its length.
+
+    Examples
+    --------
+    >>> digest("a", "bc") == digest("ab", "c")
+    False
+    """
+    result = hashlib.sha256()
+    for part in parts:
+        data = part.encode() if isinstance(part, str) else part if isinstance(part, bytes) else part.tobytes()
+        result.update(len(data).to_bytes(8, "little"))
+        result.update(data)
+    return result.hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """Entries of one kind in a folder, each a file; several processes may use it at the same time.
+
+    An entry is written whole or not at all, and one that is cut off, damaged or of another key is not there.
+
+    Parameters
+    ----------
+    folder
+        The folder, which may hold entries of other kinds.
+    kind
+        What the entries are, such as ``vectors``: the name of a folder within.
+    reserve
+        Bytes of the disk that are left free: with less, nothing more is kept. None where entries must be kept.
+
+    Examples
+    --------
+    >>> store = Store(Path(tempfile.mkdtemp()), "vectors")
+    >>> store.save_array(digest("a recording"), np.arange(3.0))
+    >>> store.load_array(digest("a recording")).tolist(), store.load(digest("another"))
+    ([0.0, 1.0, 2.0], None)
+    """
+
+    folder: Path
+    kind: str
+    reserve: int | None = None
+
+    @classmethod
+    def optional(cls, folder: Path, kind: str, most: int = LARGEST) -> Store:
+        """Return a store of what can be computed again: of `most` bytes, and half of what the disk has free."""
+        home = folder.absolute()
+        there = next(place for place in (home, *home.parents) if place.exists())
+        free = shutil.disk_usage(there).free
+        return cls(folder, kind, max(free // 2, free - most))
+
+    @property
+    def home(self) -> Path:
+        """The folder of these entries."""
+        return self.folder / self.kind
+
+    def path(self, key: str) -> Path:
+        """Return where the entry of a key is, if there is one."""
+        return self.home / key[:2] / key[2:]
+
+    def load(self, key: str) -> bytes | None:
+        """Return the content of an entry, None where there is none that is whole."""
+        try:
+            data = self.path(key).read_bytes()
+        except OSError:
+            return None
+        content = memoryview(data)[HEADER:]
+        return bytes(content) if data[:HEADER] == _header(key, content) else None
+
+    def save(self, key: str, content: bytes | memoryview) -> None:
+        """Keep an entry.
+
+        Raises
+        ------
+        OutputError
+            When it cannot be written, of a store that must keep it.
+        """
+        path = self.path(key)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if self.reserve is not None and shutil.disk_usage(path.parent).free - len(content) < self.reserve:
+                return
+            handle, name = tempfile.mkstemp(prefix=TEMPORARY_PREFIX, dir=path.parent)
+            try:
+                with os.fdopen(handle, "wb") as stream:
+                    stream.write(_header(key, content))
+                    stream.write(content)
+                Path(name).replace(path)
+            except BaseException:
+                Path(name).unlink(missing_ok=True)
+                raise
+        except OSError as error:
+            if self.reserve is None:
+                raise OutputError(error, self.home) from None
+
+    def load_array(self, key: str) -> NDArray[Any] | None:
+        """Return an array that was kept."""
+        content = self.load(key)
+        return None if content is None else np.load(io.BytesIO(content), allow_pickle=False)
+
+    def save_array(self, key: str, array: NDArray[Any]) -> None:
+        """Keep an array."""
+        buffer = io.BytesIO()
+        np.save(buffer, array, allow_pickle=False)
+        self.save(key, buffer.getbuffer())
+
+    def load_arrays(self, key: str) -> dict[str, NDArray[Any]] | None:
+        """Return arrays that were kept together, by their names."""
+        content = self.load(key)
+        if content is None:
+            return None
+        with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
+            return {name: arrays[name] for name in arrays.files}
+
+    def save_arrays(self, key: str, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Keep arrays together."""
+        buffer = io.BytesIO()
+        np.savez(buffer, allow_pickle=False, **dict(arrays))
+        self.save(key, buffer.getbuffer())
+
+    def remove(self, key: str | None = None) -> None:
+        """Remove an entry, or all of this kind."""
+        if key is None:
+            shutil.rmtree(self.home, ignore_errors=True)
+        else:
+            self.path(key).unlink(missing_ok=True)
+        with suppress(OSError):
+            self.folder.rmdir()  # where nothing else is in it
+
+
+def _header(key: str, content: bytes | memoryview) -> bytes:
+    check = hashlib.sha256(key.encode())
+    check.update(content)
+    return (MAGIC + len(content).to_bytes(8, "little") + check.digest()).ljust(HEADER, b"\0")

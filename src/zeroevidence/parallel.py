@@ -1,0 +1,135 @@
+"""Work divided among processes or threads of this machine, or the workers of a cluster, by joblib."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+import warnings
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from functools import cache
+from typing import Any, TypeVar
+
+from zeroevidence.errors import OutOfMemory, ZeroEvidenceError, check_stop, obey
+from zeroevidence.optional import one_blas_thread, optional
+from zeroevidence.run import Run
+
+Part = TypeVar("Part")
+Result = TypeVar("Result")
+_ATTEMPTS = 3  # at a part whose worker of a cluster was lost
+_GLANCE = 1.0  # seconds between two looks at whether the parent process lives
+_is_worker = False
+
+
+def compute_each(
+    compute: Callable[[Part], Result], parts: Iterable[Part], run: Run = Run(), *, threads: bool = False
+) -> Generator[Result, None, None]:
+    """Yield the result of a function for each part, in order; parts are taken by any thread, some ahead.
+
+    Each worker computes with one thread. Closed before its end, or interrupted, it stops what is being computed: what a
+    function must not lose it stores. Within a worker, and where one worker would do, everything is computed here.
+
+    Parameters
+    ----------
+    compute
+        The function. Processes get copies of it, whose arrays share memory and cannot be changed.
+    parts
+        What it is computed for.
+    run
+        How many workers there are, its scheduler where they are those of a cluster, and what is said.
+    threads
+        Whether threads serve, for functions that let go of Python's lock; processes start in about a second.
+
+    Raises
+    ------
+    OutOfMemory
+        Where a process was ended, as the system does when memory is short.
+
+    Examples
+    --------
+    >>> list(compute_each(abs, [-2, -3], Run(cores=1)))
+    [2, 3]
+    """
+    cluster = run.scheduler is not None
+    if _is_worker or (not cluster and (run.workers == 1 or not (threads or _has_semaphores(run.say)))):
+        with one_blas_thread():
+            for part in parts:
+                check_stop()
+                yield compute(part)
+        return
+    import joblib  # a tenth of a second
+
+    stop = threading.Event()
+
+    def compute_in_thread(part: Part) -> Result:
+        with one_blas_thread():
+            obey(stop)
+            check_stop()
+            return compute(part)
+
+    work = compute_in_thread if threads and not cluster else compute
+    with _workers(run, threads=threads) as settings, joblib.parallel_config(**settings):
+        parallel = joblib.Parallel(return_as="generator", batch_size=1)
+        results = parallel(joblib.delayed(work)(part) for part in parts)
+        try:
+            for result in results:  # noqa: UP028 - `yield from` would close it before its warning is silenced
+                yield result
+        except BrokenProcessPool:
+            raise OutOfMemory("a process was ended; fewer workers need less memory (--workers)") from None
+        finally:
+            stop.set()
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # says that results are not waited for
+                results.close()
+
+
+@contextmanager
+def _workers(run: Run, *, threads: bool) -> Iterator[dict[str, Any]]:
+    """Provide the settings of joblib; a cluster is left at the end unless its client was given."""
+    if run.scheduler is None:
+        own = {"inner_max_num_threads": 1, "initializer": _begin_worker, "initargs": (os.getpid(),)}
+        yield {"backend": "threading" if threads else "loky", "n_jobs": run.workers, **({} if threads else own)}
+        return
+    distributed = optional("distributed", "cluster", "a cluster")
+    is_client = hasattr(run.scheduler, "submit")
+    try:
+        client: Any = run.scheduler if is_client else distributed.Client(run.scheduler)
+    except (OSError, ValueError) as error:
+        raise ZeroEvidenceError(f"{run.scheduler}: the cluster cannot be reached: {error}") from None
+    try:
+        if not client.nthreads():
+            raise ZeroEvidenceError(f"{run.scheduler}: the cluster has no workers; start some")
+        yield {"backend": "dask", "client": client, "n_jobs": -1, "retries": _ATTEMPTS, "pure": False}
+    finally:
+        if not is_client:
+            client.close()
+
+
+def _begin_worker(parent: int) -> None:
+    """Prepare a process: it ends soon after its parent, which alone hears of interrupts."""
+    global _is_worker
+    _is_worker = True
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_outlive_no_parent, args=(parent,), daemon=True).start()
+
+
+def _outlive_no_parent(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(_GLANCE)
+    os._exit(1)
+
+
+@cache
+def _has_semaphores(say: Callable[[str], None]) -> bool:
+    """Return whether processes can be started and joined; a sandbox may lack what they wait with."""
+    try:
+        import multiprocessing
+
+        multiprocessing.get_context("spawn").Semaphore()
+    except (ImportError, OSError):
+        say("note: no semaphores here (no /dev/shm?), so all is computed in one process")
+        return False
+    return True

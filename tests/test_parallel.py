@@ -1,0 +1,114 @@
+"""Work divided among processes and threads: the same results, in order, errors and ends as of one process."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from zeroevidence.errors import InputError, MissingExtra, OutOfMemory
+from zeroevidence.parallel import compute_each
+from zeroevidence.run import Run
+
+TWO = Run(cores=2)
+
+
+def _refuse_third(number: int) -> int:
+    if number == 3:
+        raise InputError("is the third", path="numbers", line=3)
+    return number
+
+
+@pytest.mark.parametrize("threads", [False, True])
+@pytest.mark.parametrize("cores", [1, 2, 3])
+def test_results_are_in_order(cores: int, threads: bool) -> None:
+    squares = compute_each(lambda number: number**2, range(20), Run(cores=cores), threads=threads)
+    assert list(squares) == [number**2 for number in range(20)]
+
+
+def test_processes_compute_and_share_arrays() -> None:
+    large = np.arange(300_000.0)
+    results = list(compute_each(lambda at: (os.getpid(), large[at], large.flags.writeable), range(8), TWO))
+    assert [value for _, value, _ in results] == list(range(8))
+    assert os.getpid() not in {process for process, _, _ in results}
+    assert not any(writeable for _, _, writeable in results)
+
+
+def test_workers_start_no_workers() -> None:
+    nested = compute_each(
+        lambda _: list(compute_each(lambda _: os.getpid(), range(3), TWO)) + [os.getpid()], [0, 1], TWO
+    )
+    assert all(len(set(processes)) == 1 for processes in nested)
+
+
+@pytest.mark.parametrize("threads", [False, True])
+def test_errors_arrive_whole(threads: bool) -> None:
+    with pytest.raises(InputError, match=r"^numbers:3: is the third$") as error:
+        list(compute_each(_refuse_third, range(8), TWO, threads=threads))
+    assert (error.value.line, error.value.exit_code) == (3, 3)
+
+
+def test_an_error_with_other_arguments_arrives() -> None:
+    def fail(_: int) -> None:
+        raise MissingExtra("speech", "hearing")
+
+    with pytest.raises(MissingExtra, match="zeroevidence"):
+        list(compute_each(fail, range(4), TWO))
+
+
+def test_a_killed_worker_is_reported() -> None:
+    with pytest.raises(OutOfMemory, match="a process was ended"):
+        list(compute_each(lambda _: os.kill(os.getpid(), signal.SIGKILL), range(4), TWO))
+    assert list(compute_each(abs, [-1, -2], TWO)) == [1, 2]
+
+
+def test_closed_early_it_is_silent(recwarn: pytest.WarningsRecorder) -> None:
+    results = compute_each(lambda number: time.sleep(0.01) or number, range(100), TWO)
+    assert next(results) == 0
+    results.close()
+    assert not [warning for warning in recwarn if "joblib" in str(warning.filename)]
+
+
+def test_without_semaphores_the_process_itself_computes(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError("no semaphores")
+
+    said: list[str] = []
+    monkeypatch.setattr("multiprocessing.context.BaseContext.Semaphore", refuse)
+    run = Run(cores=2, say=said.append)
+    for _ in range(2):
+        assert set(compute_each(lambda _: os.getpid(), range(3), run)) == {os.getpid()}
+    assert len(said) == 1
+    assert "semaphores" in said[0]
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="processes are listed by /proc")
+def test_workers_end_with_a_killed_parent(tmp_path: Path) -> None:
+    script = (
+        "import os, sys, time\n"
+        "from zeroevidence.parallel import compute_each\n"
+        "from zeroevidence.run import Run\n"
+        "def work(_):\n"
+        "    print(os.getpid(), flush=True, file=open(sys.argv[1], 'a'))\n"
+        "    time.sleep(60)\n"
+        "list(compute_each(work, range(4), Run(cores=2)))\n"
+    )
+    listed = tmp_path / "processes"
+    parent = subprocess.Popen([sys.executable, "-c", script, str(listed)], stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 60
+    while not listed.exists() or len(listed.read_text().split()) < 2:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    parent.kill()
+    parent.wait()
+    workers = [int(line) for line in listed.read_text().split()]
+    deadline = time.monotonic() + 5
+    while any(Path(f"/proc/{worker}/stat").exists() for worker in workers):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
