@@ -41,10 +41,10 @@ def test_processes_compute_and_share_arrays() -> None:
 
 
 def test_workers_start_no_workers() -> None:
-    nested = compute_each(
-        lambda _: list(compute_each(lambda _: os.getpid(), range(3), TWO)) + [os.getpid()], [0, 1], TWO
-    )
-    assert all(len(set(processes)) == 1 for processes in nested)
+    def processes(_: int) -> set[int]:
+        return {os.getpid(), *compute_each(lambda _: os.getpid(), range(3), TWO)}
+
+    assert all(len(nested) == 1 for nested in compute_each(processes, [0, 1], TWO))
 
 
 @pytest.mark.parametrize("threads", [False, True])
