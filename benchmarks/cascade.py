@@ -29,6 +29,7 @@ from zeroevidence.auditing.word_errors import spoken_words
 from zeroevidence.data.audio import load_audio, load_speech
 from zeroevidence.data.corpus import Corpus, Utterance
 from zeroevidence.data.embeddings import Embeddings
+from zeroevidence.data.store import Store
 from zeroevidence.protect.voices.cascade import audible_seconds, unclear_reason
 from zeroevidence.protect.voices.speech_models import RATE, RECOGNISERS
 
@@ -50,7 +51,7 @@ def read_people(speech: Path, people: int | None, recordings: int | None) -> lis
 
 
 def confidence(work: Path, speech: Path, recordings: int) -> None:
-    utterances, recogniser = read_people(speech, None, recordings), CachedRecogniser(RECOGNISER, work / "heard")
+    utterances, recogniser = read_people(speech, None, recordings), CachedRecogniser(RECOGNISER, Store(work, "heard"))
     sides = [lambda each: load_speech(each, RATE).wave, lambda each: load_speech(each, RATE).wave[::-1].copy()]
     values = []
     for load in sides:
@@ -73,7 +74,7 @@ def confidence(work: Path, speech: Path, recordings: int) -> None:
 
 
 def words(work: Path, speech: Path, people: int | None) -> None:
-    utterances, recogniser = read_people(speech, people, None), CachedRecogniser(RECOGNISER, work / "heard")
+    utterances, recogniser = read_people(speech, people, None), CachedRecogniser(RECOGNISER, Store(work, "heard"))
     transcripts = transcribe(utterances, lambda each: load_speech(each, RATE).wave, recogniser, None)
     least = RECOGNISERS[RECOGNISER].least_confidence
     understood = [

@@ -53,6 +53,7 @@ from zeroevidence.auditing.word_errors import corpus_transcripts, evaluate_word_
 from zeroevidence.data.audio import load_audio, load_speech
 from zeroevidence.data.corpus import random_key
 from zeroevidence.data.formats.corpora import read_corpus
+from zeroevidence.data.store import Store
 from zeroevidence.errors import InputError, MissingExtra
 from zeroevidence.evaluation.finding.finding import findings
 from zeroevidence.evaluation.results import read_results, to_json
@@ -167,7 +168,7 @@ def measure(
                 usable = read_speech(original, home / "1").corpus
                 usable = usable.only([each for each in usable if each.speaker in never_heard(speech)])
                 said = corpus_transcripts(usable, original)
-                recogniser = CachedRecogniser(RECOGNISER, work / "cache" / "heard")
+                recogniser = CachedRecogniser(RECOGNISER, Store(work / "cache", "heard"))
                 rows = evaluate_word_errors(usable, usable.replaced(home / "1"), said, recogniser, most=heard)
                 words.write_text(to_json(rows))
                 print(f"{title}: heard", flush=True)
@@ -298,7 +299,7 @@ def listen(work: Path, speech: Path, target: Path) -> None:
         "original": original.only(ten),
         **{title: original.only(ten).replaced(home) for title, home in homes.items()},
     }
-    recogniser = CachedRecogniser(RECOGNISER, work / "cache" / "heard")
+    recogniser = CachedRecogniser(RECOGNISER, Store(work / "cache", "heard"))
     texts = {
         title: transcribe(tuple(corpus), lambda each: load_speech(each, RATE).wave, recogniser, None)
         for title, corpus in sides.items()

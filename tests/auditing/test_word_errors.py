@@ -15,6 +15,7 @@ from zeroevidence.auditing.word_errors import (
     with_spelling_flag,
 )
 from zeroevidence.data.formats.corpora import read_corpus
+from zeroevidence.data.store import Store
 from zeroevidence.errors import InputError, MissingExtra, UsageError
 from zeroevidence.evaluation import Options
 from zeroevidence.evaluation.utility import evaluate_transcripts
@@ -110,11 +111,12 @@ def test_without_transcripts_the_original_as_it_is_heard_is_the_reference(corpor
 
 def test_nothing_is_heard_twice(corpora, tmp_path):
     original, anonymised, heard = corpora
-    first = evaluate_word_errors(original, anonymised, {}, CachedRecogniser("ear", tmp_path / "heard"), NONE)
+    recogniser = CachedRecogniser("ear", Store(tmp_path, "heard"))
+    first = evaluate_word_errors(original, anonymised, {}, recogniser, NONE)
     assert heard["calls"] == 8
-    for file in sorted((tmp_path / "heard").rglob("*.json"))[:1]:
-        file.write_text("{")  # cut off
-    again = evaluate_word_errors(original, anonymised, {}, CachedRecogniser("ear", tmp_path / "heard"), NONE)
+    file = next(path for path in tmp_path.rglob("*") if path.is_file())
+    file.write_bytes(file.read_bytes()[:-1])  # cut off
+    again = evaluate_word_errors(original, anonymised, {}, recogniser, NONE)
     assert heard["calls"] == 9
     assert again[0]["wer"] == first[0]["wer"]
 

@@ -1,114 +1,24 @@
-"""Arrays kept on disk by what they were computed from, protected waveforms among them."""
+"""Voice transforms and outputs of encoders, computed once for each recording."""
 
 from __future__ import annotations
 
-import hashlib
-import os
-import shutil
-import tempfile
-import threading
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from zeroevidence.data.audio import is_silent
 from zeroevidence.data.corpus import Utterance
+from zeroevidence.data.store import Store, digest
 from zeroevidence.data.waves import Wave
-from zeroevidence.data.writing import TEMPORARY_PREFIX
 from zeroevidence.errors import InputError
 
 Array = NDArray[np.float32]
 
-LARGEST = 8 << 30  # bytes of a limited store
-_CHECK = hashlib.sha256().digest_size
 
-
-def array_key(wave: NDArray[Any], *parts: str) -> str:
-    """Return the key of what is computed from a waveform: the sha256 of `parts`, such as fingerprints, and samples."""
-    text = "\0".join([*parts, ""])
-    return hashlib.sha256(text.encode() + np.asarray(wave, "<f4").tobytes()).hexdigest()
-
-
-class ArrayStore:
-    """A folder of arrays of `dim` columns and any number of rows by key, as `array_key` makes them."""
-
-    def __init__(self, folder: Path, dim: int) -> None:
-        self.folder, self.dim = folder, dim
-
-    def _file(self, key: str) -> Path:
-        return self.folder / key[:2] / key[2:]
-
-    def load(self, key: str) -> Array | None:
-        """Return the array, rows x columns, or None where there is no complete one."""
-        try:
-            data = self._file(key).read_bytes()
-        except OSError:
-            return None
-        check, body = data[:_CHECK], data[_CHECK:]
-        if not body or len(body) % (4 * self.dim) or hashlib.sha256(body).digest() != check:
-            return None
-        return np.frombuffer(body, "<f4").astype(np.float32).reshape(-1, self.dim)
-
-    def save(self, key: str, array: Array) -> None:
-        """Store an array.
-
-        Raises
-        ------
-        OSError
-            Naming the folder, when it cannot be written.
-        """
-        file = self._file(key)
-        body = array.astype("<f4", copy=False).tobytes()
-        try:
-            file.parent.mkdir(parents=True, exist_ok=True)
-            handle, name = tempfile.mkstemp(prefix=TEMPORARY_PREFIX, dir=file.parent)
-            try:
-                with os.fdopen(handle, "wb") as stream:
-                    stream.write(hashlib.sha256(body).digest() + body)
-                Path(name).replace(file)
-            except BaseException:
-                Path(name).unlink(missing_ok=True)
-                raise
-        except OSError as error:
-            raise OSError(error.errno, f"vectors cannot be stored: {error.strerror}", str(self.folder)) from None
-
-
-class LimitedStore(ArrayStore):
-    """A store of arrays that can be computed again: it takes them as long as there is room.
-
-    Parameters
-    ----------
-    folder
-        The folder.
-    dim
-        Columns of each array.
-    most
-        Bytes that it may hold, what is there included; half of the free disk is never exceeded.
-    """
-
-    def __init__(self, folder: Path, dim: int, most: int = LARGEST) -> None:
-        super().__init__(folder, dim)
-        self._lock = threading.Lock()
-        self._used = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
-        home = folder.absolute()
-        there = next(each for each in (home, *home.parents) if each.exists())
-        self.most = min(most, self._used + shutil.disk_usage(there).free // 2)
-
-    def save(self, key: str, array: Array) -> None:
-        """Store an array if there is room."""
-        with self._lock:
-            fits = self._used + array.nbytes <= self.most
-            self._used += array.nbytes if fits else 0
-        if fits:
-            with suppress(OSError):  # a full disk is no reason to stop
-                super().save(key, array)
-
-
+@dataclass(frozen=True, slots=True)
 class EncoderOutputs:
     """Outputs of an encoder by the digest of the features, as `frames_digest` gives it.
 
@@ -117,39 +27,36 @@ class EncoderOutputs:
 
     Parameters
     ----------
-    folder
-        The folder, which encoders may share.
     fingerprint
         Fingerprint of the encoder.
-    channels
-        Number of channels of its trunk.
-    dim
-        Dimensions of its embeddings.
+    trunk_store
+        Keeps outputs of trunks.
+    vector_store
+        Keeps embeddings.
     """
 
-    def __init__(self, folder: Path, fingerprint: str, channels: int, dim: int) -> None:
-        self._fingerprint = fingerprint
-        self._frames, self._vectors = LimitedStore(folder / "frames", channels), ArrayStore(folder / "vectors", dim)
+    fingerprint: str
+    trunk_store: Store
+    vector_store: Store
 
-    def frames(self, digest: NDArray[np.uint8]) -> Array | None:
+    def frames(self, features: NDArray[np.uint8]) -> Array | None:
         """Return the output of the trunk, frames x channels, or None where it is not known."""
-        return self._frames.load(self._key(digest))
+        return self.trunk_store.load_array(self._key(features))
 
-    def vector(self, digest: NDArray[np.uint8]) -> Array | None:
+    def vector(self, features: NDArray[np.uint8]) -> Array | None:
         """Return the embedding, or None where it is not known."""
-        stored = self._vectors.load(self._key(digest))
-        return None if stored is None else stored[0]
+        return self.vector_store.load_array(self._key(features))
 
-    def save_frames(self, digest: NDArray[np.uint8], frames: Array) -> None:
+    def save_frames(self, features: NDArray[np.uint8], frames: Array) -> None:
         """Keep the output of the trunk."""
-        self._frames.save(self._key(digest), frames)
+        self.trunk_store.save_array(self._key(features), frames)
 
-    def save_vector(self, digest: NDArray[np.uint8], vector: Array) -> None:
+    def save_vector(self, features: NDArray[np.uint8], vector: Array) -> None:
         """Keep an embedding."""
-        self._vectors.save(self._key(digest), vector[None])
+        self.vector_store.save_array(self._key(features), vector)
 
-    def _key(self, digest: NDArray[np.uint8]) -> str:
-        return hashlib.sha256(self._fingerprint.encode() + b"\0" + digest.tobytes()).hexdigest()
+    def _key(self, features: NDArray[np.uint8]) -> str:
+        return digest("features", self.fingerprint, features)
 
 
 class VoiceTransform(Protocol):
@@ -205,6 +112,7 @@ class RepeatedTransform:
         return self.transforms[number](wave, rate, replace(utterance, id=name))
 
 
+@dataclass(frozen=True, slots=True)
 class CachedTransform:
     """A voice transform that is computed once for each recording, however many encoders embed it.
 
@@ -212,20 +120,12 @@ class CachedTransform:
     ----------
     transform
         The transform.
-    folder
-        Where waveforms are cached.
-    most
-        Bytes that may be cached, as in `LimitedStore`; of longer speech the rest is protected anew whenever it is asked
-        for.
+    store
+        Keeps waveforms.
     """
 
-    def __init__(self, transform: VoiceTransform, folder: Path, most: int = LARGEST) -> None:
-        self.transform = transform
-        self._store = LimitedStore(folder, 1, most)
-
-    def __reduce__(self) -> tuple[type[CachedTransform], tuple[VoiceTransform, Path, int]]:
-        """Send what another process needs: the transform and the folder."""
-        return CachedTransform, (self.transform, self._store.folder.absolute(), self._store.most)
+    transform: VoiceTransform
+    store: Store
 
     @property
     def fingerprint(self) -> str:
@@ -234,11 +134,9 @@ class CachedTransform:
 
     def __call__(self, wave: Wave, rate: int, utterance: Utterance) -> Wave:
         """Return the protected waveform."""
-        key = array_key(wave, self.fingerprint, str(rate), utterance.id, utterance.speaker)
-        cached = self._store.load(key)
-        if cached is not None:
-            return cached[:, 0]
-        result = np.asarray(self.transform(wave, rate, utterance), np.float32)
-        if result.ndim == 1:
-            self._store.save(key, result[:, None])
+        key = digest(self.fingerprint, str(rate), utterance.id, utterance.speaker, wave)
+        result = self.store.load_array(key)
+        if result is None:
+            result = np.asarray(self.transform(wave, rate, utterance), np.float32)
+            self.store.save_array(key, result)
         return result

@@ -29,6 +29,7 @@ from zeroevidence.data.files import naming_file
 from zeroevidence.data.formats.corpora import read_segments
 from zeroevidence.data.formats.speech_pairs import PairReport, examine_speech
 from zeroevidence.data.printable import file_name_text
+from zeroevidence.data.store import Store
 from zeroevidence.errors import InputError, MissingExtra, UsageError
 from zeroevidence.forking import cores
 from zeroevidence.protect.release import ProtectorCard, protector_card, release_card
@@ -85,7 +86,7 @@ def audit_corpora(speech: AuditedSpeech, options: AuditOptions = AuditOptions(),
     if recogniser is None:
         return result
     released = embedded.transform or speech.corpus.replaced(speech.folders[0])
-    heard = CachedRecogniser(recogniser, cache / "heard")
+    heard = CachedRecogniser(recogniser, Store.optional(cache, "heard"))
     return replace(result, utility=tuple(measure_word_errors(speech, released, heard, options, run)))
 
 
@@ -128,7 +129,7 @@ def _protect(
 ) -> tuple[AuditedSpeech, _ProtectedFolds]:
     """Return the speech that the protection does not refuse, and both kinds of it in each fold of people."""
     assert run.cache is not None
-    cache = run.cache / "protected"
+    cache = Store.optional(run.cache, "protected")
     if protectors and any(part.role == "recogniser" for part in speech.parts):  # it may refuse recordings
         kept = CachedTransform(protectors[0], cache)
         refused = protected_speech.try_protection(speech.corpus, kept, rate, replace(run, cores=cores()))
@@ -178,7 +179,7 @@ def _train(
     tuned_here = options.backends is None and informed and not retrained
     if tuned_here and protected.run.scheduler is None and _keeps_trunk(protected, options):
         assert protected.run.cache is not None
-        protected = replace(protected, split=split_extractor(encoder, protected.run.cache / "outputs"))
+        protected = replace(protected, split=split_extractor(encoder, protected.run.cache))
     encoded: list[list[EncodedSpeech]] = []
     left_out: list[str] = []
     for number in range(len(protected.folds)):

@@ -5,23 +5,21 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
 
 from zeroevidence._typing import FloatArray
-from zeroevidence.attack.array_store import array_key
 from zeroevidence.attack.cues.speech_signal import RATE, SpeechSignal
 from zeroevidence.attack.parallel import compute_ahead
 from zeroevidence.data.audio import load_audio, load_speech, write_audio
 from zeroevidence.data.corpus import Corpus, Utterance
 from zeroevidence.data.formats.lists import read_transcripts
-from zeroevidence.data.json_values import load_typed
+from zeroevidence.data.json_values import typed
 from zeroevidence.data.programs import fill_in, run_to_files, split_command
+from zeroevidence.data.store import Store, digest
 from zeroevidence.data.waves import Wave
-from zeroevidence.data.writing import write_atomically
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import Evaluation, Options
 from zeroevidence.evaluation.utility import UtilityRowSettings, utility_row, utterance_pairs, who_speaks
@@ -114,26 +112,23 @@ class CachedRecogniser:
     ----------
     name
         Name of the recogniser.
-    folder
-        Folder of the cache; None for no cache.
+    store
+        Keeps transcripts; None for no cache.
     """
 
     name: str
-    folder: Path | None = None
+    store: Store | None = None
 
     def __call__(self, wave: Wave) -> Transcript:
         """Return the transcript of speech at 16 kHz."""
-        if self.folder is None:
+        if self.store is None:
             return recognise(self.name, wave)
-        key = array_key(wave, self.name, RECOGNISERS[self.name].version)
-        file = self.folder / key[:2] / f"{key[2:]}.json"
-        with suppress(InputError):  # missing, or cut off
-            return load_typed(Transcript, file, "transcript")
+        key = digest(self.name, RECOGNISERS[self.name].version, wave)
+        kept = self.store.load(key)
+        if kept is not None:
+            return typed(Transcript, json.loads(kept), "transcript")
         transcript = recognise(self.name, wave)
-        with suppress(OSError):  # a full disk is no reason to stop
-            file.parent.mkdir(parents=True, exist_ok=True)
-            text = json.dumps(asdict(transcript))
-            write_atomically(file, lambda temporary: temporary.write_text(text, encoding="utf-8"))
+        self.store.save(key, json.dumps(asdict(transcript)).encode())
         return transcript
 
 

@@ -73,7 +73,7 @@ class Store:
         home = folder.absolute()
         there = next(place for place in (home, *home.parents) if place.exists())
         free = shutil.disk_usage(there).free
-        return cls(folder, kind, max(free // 2, free - most))
+        return cls(home, kind, max(free // 2, free - most))
 
     @property
     def home(self) -> Path:

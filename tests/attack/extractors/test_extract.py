@@ -15,6 +15,7 @@ from zeroevidence.attack.extractors import load_extractor
 from zeroevidence.attack.extractors.extract import extract
 from zeroevidence.data.audio import load_audio, write_audio
 from zeroevidence.data.corpus import Utterance
+from zeroevidence.data.store import Store
 from zeroevidence.errors import InputError, MissingExtra
 from zeroevidence.protect import load_protector
 from zeroevidence.run import Run
@@ -229,7 +230,7 @@ def test_two_workers_of_a_cluster_give_the_vectors_of_this_machine(utterances, t
     monkeypatch.chdir(tmp_path)
     utterances = utterances[:4]
     near = [Utterance(each.id, each.speaker, each.path.relative_to(tmp_path)) for each in utterances]
-    transform = CachedTransform(load_protector("pitch:2", seed=0), tmp_path / "protected")
+    transform = CachedTransform(load_protector("pitch:2", seed=0), Store(tmp_path, "protected"))
     options = {"processes": processes, "n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
     with distributed.Client(**options) as client:
         extractor = load_extractor("cues")

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from zeroevidence.attack.array_store import Array, ArrayStore, VoiceTransform, array_key, protect
+from zeroevidence.attack.array_store import Array, VoiceTransform, protect
 from zeroevidence.attack.extractors import Extractor
 from zeroevidence.attack.networks import load_network
 from zeroevidence.attack.onnx_runtime import FRAMES, CropExtractor, OnnxExtractor, crop_starts, mean_by_owner
@@ -25,6 +25,7 @@ from zeroevidence.data.audio import load_speech
 from zeroevidence.data.corpus import Utterance
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.files import unreadable_reason
+from zeroevidence.data.store import Store, digest
 from zeroevidence.data.waves import Wave
 from zeroevidence.errors import LISTER, InputError, MissingExtra, Problem, check_stop
 from zeroevidence.optional import one_blas_thread
@@ -79,7 +80,7 @@ def extract(
     missing = [Problem(path, None, reason) for path, reason in reasons if reason]
     if missing and not skip:
         raise InputError.of(missing)
-    store = None if run.cache is None else ArrayStore(run.cache.absolute(), extractor.dim)
+    store = None if run.cache is None else Store(run.cache.absolute(), "vectors")
     step = run.progress(f"{title}, {extractor.name}", "utterances")
     extraction = _BatchExtraction(extractor, transform, store)
     with ExitStack() as stack:
@@ -129,7 +130,7 @@ class _Pending:
 class _BatchExtraction:
     extractor: Extractor
     transform: VoiceTransform | None
-    store: ArrayStore | None
+    store: Store | None
 
     def run(self, batch: list[tuple[int, Utterance]]) -> _Outcomes:
         """Return the vector of each utterance, or its problem."""
@@ -141,11 +142,11 @@ class _BatchExtraction:
             try:
                 wave = load_speech(utterance, rate).wave
                 key = self._key(wave, utterance)
-                cached = None if self.store is None else self.store.load(key)
-                if cached is None or len(cached) != 1:
+                cached = None if self.store is None else self.store.load_array(key)
+                if cached is None:
                     pending.append(_Pending(at, utterance, protect(wave, rate, utterance, self.transform), key))
                 else:
-                    outcomes.append((at, cached[0]))
+                    outcomes.append((at, cached))
             except InputError as error:
                 outcomes.append((at, utterance_problem(utterance, error)))
             seconds = sum(len(item.wave) for item in pending) / rate
@@ -175,13 +176,13 @@ class _BatchExtraction:
                 outcomes.append((item.place, Problem(str(item.utterance.path), None, "its vector is not finite")))
                 continue
             if self.store is not None:
-                self.store.save(item.key, vector)
+                self.store.save_array(item.key, vector.astype(np.float32, copy=False))
             outcomes.append((item.place, vector))
         return outcomes
 
     def _key(self, wave: Wave, utterance: Utterance) -> str:
         drawn = () if self.transform is None else (self.transform.fingerprint, utterance.id, utterance.speaker)
-        return array_key(wave, self.extractor.fingerprint, str(self.extractor.sample_rate), *drawn)
+        return digest(self.extractor.fingerprint, str(self.extractor.sample_rate), *drawn, wave)
 
 
 def has_gpu() -> bool:

@@ -17,6 +17,7 @@ from zeroevidence.attack.networks.onnx_layers import Layer, cut_onnx, read_layer
 from zeroevidence.attack.onnx_cards import FRONT_ENDS, EncoderCard
 from zeroevidence.attack.onnx_runtime import OnnxExtractor, open_session
 from zeroevidence.attack.training.frame_set import frames_digest
+from zeroevidence.data.store import Store
 from zeroevidence.data.waves import Wave
 from zeroevidence.errors import InputError, MissingExtra
 
@@ -107,15 +108,15 @@ class SplitExtractor:
         return vector
 
 
-def split_extractor(encoder: Extractor, folder: Path) -> SplitExtractor | None:
+def split_extractor(encoder: Extractor, cache: Path) -> SplitExtractor | None:
     """Return an encoder in two parts; None where it cannot be cut, or trained.
 
     Parameters
     ----------
     encoder
         The encoder.
-    folder
-        Where the output of its trunk is kept.
+    cache
+        Folder that keeps the output of its trunk.
     """
     if not isinstance(encoder, OnnxExtractor) or encoder.card.front_end not in FRONT_ENDS:
         return None
@@ -126,9 +127,8 @@ def split_extractor(encoder: Extractor, folder: Path) -> SplitExtractor | None:
     parts = cut_onnx(encoder.card.file, number, sha256=encoder.card.sha256)
     if parts is None:
         return None
-    layers = _layers(encoder.card)[:number]
-    outputs = EncoderOutputs(folder, encoder.fingerprint, layers[-1].shape[0], encoder.dim)
-    trunk = EncoderTrunk(encoder, open_session(parts.first), layers, outputs)
+    outputs = EncoderOutputs(encoder.fingerprint, Store.optional(cache, "outputs"), Store(cache, "vectors"))
+    trunk = EncoderTrunk(encoder, open_session(parts.first), _layers(encoder.card)[:number], outputs)
     return SplitExtractor(encoder, trunk, open_session(parts.second), parts.between)
 
 

@@ -15,12 +15,13 @@ from typing import IO, Any, TypeAlias
 import numpy as np
 
 from zeroevidence._typing import StrArray
-from zeroevidence.attack.array_store import VoiceTransform, array_key, protect
+from zeroevidence.attack.array_store import VoiceTransform, protect
 from zeroevidence.attack.onnx_cards import BANDS, FRONT_ENDS, EncoderCard
 from zeroevidence.attack.parallel import collect, in_batches, in_processes, on_cluster, utterance_problem
 from zeroevidence.attack.training.frame_set import HALF, Frames, FrameSet, MappedFrames, frames_digest
 from zeroevidence.data.audio import load_speech
 from zeroevidence.data.corpus import Utterance
+from zeroevidence.data.store import digest
 from zeroevidence.data.waves import Wave
 from zeroevidence.errors import LISTER, InputError, Problem, UsageError, check_stop
 from zeroevidence.optional import one_blas_thread
@@ -269,7 +270,7 @@ class _FeatureReader:
     def _frames(self, wave: Wave, utterance: Utterance) -> StoredFrames | Frames:
         rate, front_end, transform = self.card.sample_rate, self.card.front_end, self.transform
         drawn = () if transform is None else (transform.fingerprint, utterance.id, utterance.speaker)
-        key = array_key(wave, front_end, str(rate), _VERSION, *drawn)
+        key = digest(front_end, str(rate), _VERSION, *drawn, wave)
         stored = None if self.store is None else self.store.find(key)
         if stored is not None:
             return stored
