@@ -51,7 +51,7 @@ def main():
             process = start(*arguments, "-o", folder / "killed")
             time.sleep(chance.uniform(0.0, 1.2) * took)
             done = process.poll() is not None
-            had = len(list(blocks.glob("trials-*")))
+            had = len(list(blocks.glob("*/[!.]*")))
             process.send_signal(signal.SIGKILL)
             process.wait()
             if done:

@@ -48,4 +48,4 @@ def test_a_search_continues_from_blocks_of_the_future(backwards, search, tmp_pat
     assert any("continuing: 2 of 3 blocks" in line for line in lines)
     for name in ("lid", "greater", "score"):
         np.testing.assert_array_equal(getattr(whole, name), getattr(resumed, name))
-    assert sorted(path.name for path in (tmp_path / "out" / BLOCKS).iterdir())[0] == "calibration"
+    assert len([path for path in (tmp_path / "out" / BLOCKS).rglob("*") if path.is_file()]) == 4  # with the calibration

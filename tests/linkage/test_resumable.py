@@ -1,14 +1,16 @@
 """A search called from Python goes on where it was interrupted; its blocks are whole and of this work, or absent."""
 
-import numpy as np
+from dataclasses import replace
+
 import pytest
 
 from tests.linkage.searches import draw_pairing, same
+from zeroevidence.data.store import Store
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.linkage import LinkOptions, SearchOutput, calibrate_search, link, link_resumable
 from zeroevidence.linkage.engines import ENGINES
 from zeroevidence.linkage.engines.numpy_blocks import NumpyEngine
-from zeroevidence.linkage.resumable import WorkFolder, open_work_folder
+from zeroevidence.linkage.resumable import Manifest, begin_or_continue
 from zeroevidence.run import Run
 
 
@@ -136,33 +138,22 @@ def test_blocks_of_another_size_are_not_taken_for_these(search, counting, tmp_pa
         same(link_resumable(search, tmp_path / "work", settings), expected)
 
 
-def test_checkpoints_of_other_work_are_not_read(tmp_path):
-    work = WorkFolder(tmp_path, {"seed": 1})
-    work.save("a", {"x": np.arange(3)})
-    assert work.load("a")["x"].tolist() == [0, 1, 2]
-    assert work.load("b") is None
-    assert WorkFolder(tmp_path, {"seed": 2}).load("a") is None
-    assert [path.name for path in (tmp_path / "blocks").iterdir()] == ["a"]
-
-
 def test_work_is_done_when_it_is_finished_and_not_before(tmp_path):
-    settings = {"seed": 1}
-    work = open_work_folder(tmp_path / "out", settings)
-    work.save("a", {"x": np.arange(3)})
-    again = open_work_folder(tmp_path / "out", settings)
-    assert again.load("a") is not None
-    again.describe(done=True)
-    assert open_work_folder(tmp_path / "out", settings) is None
+    search = Manifest.of({"seed": 1})
+    assert [begin_or_continue(tmp_path / "out", search) for _ in range(2)] == [True, True]
+    Store(tmp_path / "out", "blocks").save("ab", b"")
+    replace(search, done=True).write(tmp_path / "out")
+    assert not begin_or_continue(tmp_path / "out", search)
     assert not (tmp_path / "out" / "blocks").exists()
     with pytest.raises(UsageError, match="holds a search with other seed"):
-        open_work_folder(tmp_path / "out", {"seed": 2})
+        begin_or_continue(tmp_path / "out", Manifest.of({"seed": 2}))
 
 
 def test_results_of_other_work_are_removed_when_it_is_overwritten(tmp_path):
-    open_work_folder(tmp_path, {"seed": 1}).describe(done=True)
+    replace(Manifest.of({"seed": 1}), done=True).write(tmp_path)
     for name in ("result.json", "notes.txt"):
         (tmp_path / name).write_text("old")
-    open_work_folder(tmp_path, {"seed": 2}, outputs=["result.json"], overwrite=True)
+    assert begin_or_continue(tmp_path, Manifest.of({"seed": 2}), outputs=["result.json"], overwrite=True)
     assert not (tmp_path / "result.json").exists()
     assert (tmp_path / "notes.txt").exists()
 
@@ -171,9 +162,9 @@ def test_results_of_other_work_are_removed_when_it_is_overwritten(tmp_path):
     "text", ["", "[" * 9000, "[]", '{"schema": "zeroevidence/link/1", "key": "x", "settings": [], "done": true}', "NaN"]
 )
 def test_a_manifest_that_is_none_starts_over(tmp_path, text):
-    open_work_folder(tmp_path, {"seed": 1}).save("a", {"x": np.arange(3)})
     (tmp_path / "manifest.json").write_text(text)
+    Store(tmp_path, "blocks").save("ab", b"")
     with pytest.raises(UsageError, match="is not empty"):
-        open_work_folder(tmp_path, {"seed": 1})
-    work = open_work_folder(tmp_path, {"seed": 1}, overwrite=True)
-    assert work.load("a") is None
+        begin_or_continue(tmp_path, Manifest.of({"seed": 1}))
+    assert begin_or_continue(tmp_path, Manifest.of({"seed": 1}), overwrite=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["manifest.json"]

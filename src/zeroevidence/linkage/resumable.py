@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
-import io
 import json
-import os
-import shutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from zeroevidence.data.files import reading_file
 from zeroevidence.data.json_values import load_json, typed
+from zeroevidence.data.store import Store, digest
 from zeroevidence.data.writing import lock_folder, write_atomically
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.linkage.calibration import calibrate_search
@@ -28,68 +24,49 @@ from zeroevidence.linkage.plan import LinkOptions, SearchCalibration, check_weig
 from zeroevidence.linkage.search import Identities, LinkResult, SearchJob, array_digest, choose_engine, prepare_search
 from zeroevidence.run import Run
 
-_MAGIC = b"ZEBLOCK2"
-_HEADER = len(_MAGIC) + 8 + 32
 SCHEMA = "zeroevidence/link/1"
 BLOCKS, MANIFEST = "blocks", "manifest.json"  # in the folder of a search
 
 
-class WorkFolder:
-    """A folder with one search: its settings, its blocks, and later its results.
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """Content of `manifest.json`: the settings of a search, a digest of them, and whether its results are complete."""
 
-    A block is written to a temporary file, flushed to the disk and renamed; `lock_folder` removes temporary files of
-    killed processes. Its header holds the length and a digest of the payload, of its name and of the search it belongs
-    to, so that a file that is cut off, damaged or of another search is never taken for a block: the block is computed
-    again.
-    """
+    schema: str
+    key: str
+    settings: Mapping[str, Any]
+    done: bool
 
-    def __init__(self, folder: str | Path, settings: Mapping[str, Any]) -> None:
-        self.folder, self.blocks, self.settings = Path(folder), Path(folder) / BLOCKS, dict(settings)
-        self.key = hashlib.sha256(json.dumps(self.settings, sort_keys=True).encode()).hexdigest()
+    @classmethod
+    def of(cls, settings: Mapping[str, Any]) -> Manifest:
+        """Return the manifest of a search that begins; its settings are as JSON has them."""
+        return cls(SCHEMA, sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest(), settings, done=False)
 
-    def load(self, name: str) -> dict[str, NDArray[Any]] | None:
-        """Return the arrays of a block, None where it is missing, cut off, damaged or of another search."""
+    @classmethod
+    def read(cls, folder: Path) -> Manifest | None:
+        """Return the manifest of a folder, None where it is missing, damaged or of something else."""
         try:
-            data = (self.blocks / name).read_bytes()
-        except OSError:
+            manifest = typed(cls, load_json(folder / MANIFEST), "manifest")
+        except InputError:
             return None
-        payload = data[_HEADER:]
-        if data[:_HEADER] != self._header(name, payload):
-            return None
-        with reading_file(self.blocks / name, "a block"), np.load(io.BytesIO(payload), allow_pickle=False) as arrays:
-            return {array: arrays[array] for array in arrays.files}
+        return manifest if manifest.schema == SCHEMA else None
 
-    def save(self, name: str, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Write a block, atomically."""
-        self.blocks.mkdir(exist_ok=True)
-        buffer = io.BytesIO()
-        np.savez(buffer, allow_pickle=False, **dict(arrays))
-        payload = buffer.getvalue()
-        _write_durably(self.blocks / name, self._header(name, payload), payload)
-
-    def _header(self, name: str, payload: bytes) -> bytes:
-        digest = hashlib.sha256(f"{self.key} {name} ".encode() + payload).digest()
-        return _MAGIC + len(payload).to_bytes(8, "little") + digest
-
-    def describe(self, *, done: bool) -> None:
-        """Write the manifest, which says whether the results are complete, then remove the blocks."""
-        content = asdict(_Manifest(SCHEMA, self.key, self.settings, done))
-        text = f"{json.dumps(content, indent=1, sort_keys=True)}\n"
-        _write_durably(self.folder / MANIFEST, text.encode())
-        shutil.rmtree(self.blocks, ignore_errors=True)
+    def write(self, folder: Path) -> None:
+        """Write it to a folder, then remove the blocks there."""
+        text = f"{json.dumps(asdict(self), indent=1, sort_keys=True)}\n"
+        write_atomically(folder / MANIFEST, lambda temporary: temporary.write_text(text))
+        Store(folder, BLOCKS).remove()
 
 
-def open_work_folder(
-    folder: str | Path, settings: Mapping[str, Any], *, outputs: Sequence[str] = (), overwrite: bool = False
-) -> WorkFolder | None:
-    """Begin a search in a folder, or continue it; None where it is done.
+def begin_or_continue(folder: Path, search: Manifest, *, outputs: Sequence[str] = (), overwrite: bool = False) -> bool:
+    """Begin a search in a folder, or continue it, and return True; return False where it is done.
 
     Parameters
     ----------
     folder
         Folder of its manifest, blocks and results.
-    settings
-        Everything that the results depend on, as JSON has it; other settings are another search.
+    search
+        Its settings: everything that the results depend on; other settings are another search.
     outputs
         Names of result files, which are removed when the search starts over.
     overwrite
@@ -100,59 +77,24 @@ def open_work_folder(
     UsageError
         When the folder holds something else and must not be overwritten.
     """
-    home = Path(folder)
-    if home.exists() and not home.is_dir():
-        raise UsageError(f"{home}: is a file; expected a folder")
-    home.mkdir(parents=True, exist_ok=True)
-    work, manifest = WorkFolder(home, settings), _read_manifest(home / MANIFEST)
-    if manifest is not None and manifest.key != work.key:
-        if not overwrite:
-            differing = [name for name in settings if manifest.settings.get(name) != settings[name]]
-            other = ", ".join(differing) or "inputs"
-            raise UsageError(
-                f"{home}: holds a search with other {other}; overwriting starts over, or name another folder"
-            )
-        manifest = None
-    if manifest is None:
-        if not overwrite and any(home.iterdir()):
-            raise UsageError(f"{home}: is not empty; overwriting starts over there, or name another folder")
-        for name in outputs:
-            (home / name).unlink(missing_ok=True)
-        work.describe(done=False)
-    elif manifest.done and not overwrite:
-        return None
-    return work
-
-
-@dataclass(frozen=True, slots=True)
-class _Manifest:
-    """Content of `manifest.json`."""
-
-    schema: str
-    key: str
-    settings: Mapping[str, Any]
-    done: bool
-
-
-def _read_manifest(path: Path) -> _Manifest | None:
-    """Return the manifest, None where it is missing, damaged or of something else: the search then starts over."""
-    try:
-        manifest = typed(_Manifest, load_json(path), "manifest")
-    except InputError:
-        return None
-    return manifest if manifest.schema == SCHEMA else None
-
-
-def _write_durably(path: Path, *parts: bytes) -> None:
-    """Write a file that is there completely or not at all, even after a loss of power."""
-
-    def write(temporary: Path) -> None:
-        with temporary.open("wb") as stream:
-            stream.writelines(parts)
-            stream.flush()
-            os.fsync(stream.fileno())
-
-    write_atomically(path, write)
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"{folder}: is a file; expected a folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    before = Manifest.read(folder)
+    if before is not None and before.key == search.key:
+        return overwrite or not before.done
+    if before is not None and not overwrite:
+        differing = [name for name in search.settings if before.settings.get(name) != search.settings[name]]
+        other = ", ".join(differing) or "inputs"
+        raise UsageError(
+            f"{folder}: holds a search with other {other}; overwriting starts over, or name another folder"
+        )
+    if not overwrite and any(folder.iterdir()):
+        raise UsageError(f"{folder}: is not empty; overwriting starts over there, or name another folder")
+    for name in outputs:
+        (folder / name).unlink(missing_ok=True)
+    search.write(folder)
+    return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,22 +154,22 @@ def link_resumable(
     choose_engine(search.trial, search.enrol, options)
     digests = _digests(search, development)
     labels, files = ({}, ()) if output is None else (output.labels, output.files)
-    manifest = {**asdict(options), "seed": run.seed, **labels, **digests}
+    home, manifest = Path(folder), Manifest.of({**asdict(options), "seed": run.seed, **labels, **digests})
     with lock_folder(folder, continued_from=[BLOCKS]):
-        work = open_work_folder(folder, manifest, outputs=files, overwrite=overwrite)
-        if work is None:
+        if not begin_or_continue(home, manifest, outputs=files, overwrite=overwrite):
             return None
-        calibration = _calibration(search, development, options, run, work)
+        store, key = Store(home, BLOCKS), partial(digest, manifest.key)
+        calibration = _calibration(search, development, options, run, store, key("calibration"))
         job = prepare_search(search.trial, search.enrol, search.mated, calibration, options, run)
         cost = estimate(job.plan, job.engine, run)
         run.say(f"{job.plan.trials} trials x {job.plan.identities} identities, {job.engine.name}: {cost}")
         cost.check_address_space()
         names = Identities.of(search.trial, search.enrol, search.mated)
         data = partial(_data_digest, digests, options)
-        result = job.result(_blocks(job, work), names, data, not_enrolled=search.not_enrolled)
+        result = job.result(_blocks(job, store, key), names, data, not_enrolled=search.not_enrolled)
         if output is not None:
             output.write(result)
-            work.describe(done=True)
+            replace(manifest, done=True).write(home)
     return result
 
 
@@ -237,8 +179,9 @@ def _digests(search: Pairing, development: Pairing | None) -> dict[str, str | No
     for prefix, pairing in (("", search), ("dev_", development)):
         for side in ("trial", "enrol"):
             vectors = getattr(pairing, side, None)
-            digest = None if vectors is None else array_digest(vectors.vectors, vectors.ids, vectors.speakers)
-            digests[f"{prefix}{side}"] = digest
+            digests[f"{prefix}{side}"] = (
+                None if vectors is None else array_digest(vectors.vectors, vectors.ids, vectors.speakers)
+            )
     return digests
 
 
@@ -248,35 +191,35 @@ def _data_digest(digests: Mapping[str, str | None], options: LinkOptions) -> str
     Engines and sizes of blocks do not: whatever computes a search, its signature is the same.
     """
     content = {**digests, "weight": options.weight, "precision": options.precision}
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+    return sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def _calibration(
-    search: Pairing, development: Pairing | None, options: LinkOptions, run: Run, work: WorkFolder
+    search: Pairing, development: Pairing | None, options: LinkOptions, run: Run, store: Store, key: str
 ) -> SearchCalibration:
-    """Return the calibration of the checkpoints, or fit one and save it there."""
-    saved = work.load("calibration")
-    if saved is not None:
-        values: dict[str, Any] = {name: array if array.ndim else array.item() for name, array in saved.items()}
+    """Return the calibration that the store has, or fit one and keep it there."""
+    kept = store.load_arrays(key)
+    if kept is not None:
+        values: dict[str, Any] = {name: array if array.ndim else array.item() for name, array in kept.items()}
         return SearchCalibration(**values)
     calibration = calibrate_search(search, options, development=development, run=run)
     fitted = {field.name: getattr(calibration, field.name) for field in fields(calibration)}
-    work.save("calibration", {name: np.asarray(value) for name, value in fitted.items() if value is not None})
+    store.save_arrays(key, {name: np.asarray(value) for name, value in fitted.items() if value is not None})
     return calibration
 
 
-def _blocks(job: SearchJob, work: WorkFolder) -> TrialEvidence:
-    """Return the evidence of all runs: of the checkpoints, and of the others, which are computed and saved."""
+def _blocks(job: SearchJob, store: Store, key: Callable[[str], str]) -> TrialEvidence:
+    """Return the evidence of all runs: of those in the store, and of the others, which are computed and kept there."""
     runs, step = job.runs(), job.run.progress("linking", "blocks")
-    names = [f"trials-{start:012d}-{stop:012d}" for start, stop in runs]  # other runs are other blocks
-    saved = {index: work.load(name) for index, name in enumerate(names)}
-    parts = {index: TrialEvidence(job.plan.identities, **block) for index, block in saved.items() if block is not None}
+    keys = [key(f"trials-{start:012d}-{stop:012d}") for start, stop in runs]  # other runs are other blocks
+    kept = {index: store.load_arrays(key) for index, key in enumerate(keys)}
+    parts = {index: TrialEvidence(job.plan.identities, **block) for index, block in kept.items() if block is not None}
     if parts:
         job.run.say(f"continuing: {len(parts)} of {len(runs)} blocks are there")
     missing = [index for index in range(len(runs)) if index not in parts]
     for place, part in job.engine.compute(job.plan, [runs[index] for index in missing], job.run) if missing else ():
         index = missing[place]
-        work.save(names[index], {name: getattr(part, name) for name in ARRAYS})
+        store.save_arrays(keys[index], {name: getattr(part, name) for name in ARRAYS})
         parts[index] = part
         step(len(parts), len(runs))
     return TrialEvidence.join([parts[index] for index in range(len(runs))])

@@ -154,15 +154,15 @@ def test_blocks_that_are_there_are_used_and_others_are_not(link, files, tmp_path
     with monkeypatch.context() as patch:
         patch.setattr("zeroevidence.cli.commands.link._write", stop)  # after the last block
         assert link(*arguments, "-o", out)[0] == 130
-    blocks = sorted((out / "blocks").glob("trials-*"))
-    assert len(blocks) == 12
+    blocks = sorted(path for path in (out / "blocks").glob("*/*") if b"log_sum" in path.read_bytes())
+    assert len(blocks) == 12  # and the calibration
     whole = blocks[0].read_bytes()
     blocks[0].write_bytes(whole[:-1])  # cut off
     blocks[1].write_bytes(whole)  # well-formed, of other trials
     blocks[2].write_bytes(b"")
-    blocks[3].write_bytes(blocks[3].read_bytes()[:60] + b"\xff" + blocks[3].read_bytes()[61:])
+    blocks[3].write_bytes(blocks[3].read_bytes()[:90] + b"\xff" + blocks[3].read_bytes()[91:])
     blocks[4].unlink()
-    (out / "blocks" / ".trials-x.1").write_bytes(b"half")
+    (out / "blocks" / ".zeroevidence-x").write_bytes(b"half")
     code, _, err = link(*arguments, "-o", out)
     assert code == 0, err
     assert "continuing: 7 of 12 blocks are there" in err

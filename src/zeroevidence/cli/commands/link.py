@@ -16,7 +16,6 @@ from zeroevidence.cli.printing import echo, working
 from zeroevidence.data.files import naming_file
 from zeroevidence.data.printable import file_name_text
 from zeroevidence.errors import UsageError
-from zeroevidence.forking import cores
 from zeroevidence.linkage.engines import engine_names
 from zeroevidence.linkage.inputs import Pairing, Scoring, read_pairing
 from zeroevidence.linkage.plan import LinkOptions
@@ -84,7 +83,6 @@ def command(files: SearchFiles, options: LinkOptions, run: Run, threads: int | N
     zeroevidence link --enrol enrol.npz --trial trial.npz -o out/
     zeroevidence link --enrol e.npy --trial t.npy --dev-enrol de.npz --dev-trial dt.npz --engine triton -o out/
     """  # noqa: D301 (\b is a control character here)
-    run = replace(run, cores=threads or (1 if options.engine == "dask" else cores()))
     system = results.system or file_name_text(Path(files.trial).stem)
     labels = {"table": results.table, "system": system, "level": str(run.level)}
     make_table = pl.DataFrame  # which loads polars: the search needs to know how much memory is left
@@ -102,7 +100,7 @@ def command(files: SearchFiles, options: LinkOptions, run: Run, threads: int | N
             development=development,
             output=output,
             overwrite=results.overwrite,
-            run=run,
+            run=replace(run, cores=threads or (1 if options.engine == "dask" else None)),
         )
     if linked is None:
         echo(f"{results.folder}: this search is done; --overwrite does it again", err=True)
