@@ -17,10 +17,10 @@ from multiprocessing.connection import Connection
 from multiprocessing.reduction import ForkingPickler
 from typing import Any, TypeVar
 
+from zeroevidence.attack.utterance_batches import shortest_first
 from zeroevidence.data.corpus import Utterance
-from zeroevidence.errors import InputError, Problem, ZeroEvidenceError, check_stop, obey, uninterrupted
+from zeroevidence.errors import ZeroEvidenceError, check_stop, obey, uninterrupted
 from zeroevidence.optional import one_blas_thread, optional
-from zeroevidence.run import Step
 
 Part = TypeVar("Part")
 Result = TypeVar("Result")
@@ -47,8 +47,7 @@ def in_batches(
 
     What one thread computes is computed in the calling one; more are as in `compute_ahead`.
     """
-    order = sorted(range(len(utterances)), key=lambda at: (_size(utterances[at]), at))
-    parts = [[(at, utterances[at]) for at in order[first : first + batch]] for first in range(0, len(order), batch)]
+    parts = shortest_first(utterances, batch)
     if threads == 1:
         yield from map(compute, parts)
     else:
@@ -90,38 +89,6 @@ def _result(future: Future[Result]) -> Result:
     while not wait([future], timeout=_AWAKE).done:
         pass
     return future.result()
-
-
-def collect(
-    parts: Iterable[list[tuple[int, Result | Problem]]], total: int, step: Step
-) -> tuple[dict[int, Result], list[Problem]]:
-    """Return the results of batches by place, and the problems; `step` gets the number done and `total`."""
-    results: dict[int, Result] = {}
-    problems: list[Problem] = []
-    for part in parts:
-        for at, outcome in part:
-            if isinstance(outcome, Problem):
-                problems.append(outcome)
-            else:
-                results[at] = outcome
-        step(len(results) + len(problems), total)
-    return results, problems
-
-
-def utterance_problem(utterance: Utterance, error: InputError) -> Problem:
-    """Return an error as a problem of an utterance's file; one that names no file is about the utterance."""
-    reason = error.reason if error.path == str(utterance.path) else f"utterance {utterance.id!r}: {error.reason}"
-    return Problem(str(utterance.path), None, reason)
-
-
-def _size(utterance: Utterance) -> int:
-    """Return the approximate length: exact for parts of files, by the size of the file otherwise."""
-    if utterance.end is not None:
-        return utterance.end - (utterance.start or 0)
-    try:
-        return utterance.path.stat().st_size
-    except OSError:
-        return 0
 
 
 _ATTEMPTS = 3  # at a part whose worker was lost

@@ -15,7 +15,8 @@ from typing import IO
 from zeroevidence import __version__
 from zeroevidence.attack.array_store import VoiceTransform
 from zeroevidence.attack.array_store import protect as protect_voice
-from zeroevidence.attack.parallel import compute_ahead, utterance_problem
+from zeroevidence.attack.parallel import compute_ahead
+from zeroevidence.attack.utterance_batches import utterance_problem
 from zeroevidence.data.audio import RATES, encode_audio, load_speech, read_header
 from zeroevidence.data.corpus import SUFFIXES, Corpus, Utterance, path_below
 from zeroevidence.data.formats.corpora import read_corpus

@@ -18,9 +18,10 @@ from zeroevidence.attack.array_store import Array, VoiceTransform, protect
 from zeroevidence.attack.extractors import Extractor
 from zeroevidence.attack.networks import load_network
 from zeroevidence.attack.onnx_runtime import FRAMES, CropExtractor, OnnxExtractor, crop_starts, mean_by_owner
-from zeroevidence.attack.parallel import collect, in_batches, on_cluster, utterance_problem
+from zeroevidence.attack.parallel import in_batches, on_cluster
 from zeroevidence.attack.training.features import read_features
 from zeroevidence.attack.training.frame_set import FrameSet
+from zeroevidence.attack.utterance_batches import collect, utterance_problem
 from zeroevidence.data.audio import load_speech
 from zeroevidence.data.corpus import Utterance
 from zeroevidence.data.embeddings import Embeddings

@@ -17,8 +17,9 @@ import numpy as np
 from zeroevidence._typing import StrArray
 from zeroevidence.attack.array_store import VoiceTransform, protect
 from zeroevidence.attack.onnx_cards import BANDS, FRONT_ENDS, EncoderCard
-from zeroevidence.attack.parallel import collect, in_batches, in_processes, on_cluster, utterance_problem
+from zeroevidence.attack.parallel import in_batches, in_processes, on_cluster
 from zeroevidence.attack.training.frame_set import HALF, Frames, FrameSet, MappedFrames, frames_digest
+from zeroevidence.attack.utterance_batches import collect, utterance_problem
 from zeroevidence.data.audio import load_speech
 from zeroevidence.data.corpus import Utterance
 from zeroevidence.data.store import digest
