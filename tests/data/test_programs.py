@@ -1,10 +1,11 @@
-"""Programs that run in threads end when the work is no longer wanted."""
+"""Programs end when the work is no longer wanted, and when the process that started them is killed."""
 
 import os
 import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -58,3 +59,48 @@ def test_threads_that_are_left_end_their_programs_and_start_no_more(tmp_path):
         next(in_batches(compute, utterances, 2, 2))
     helper.join()
     assert sorted(ended) == [0, 2]  # the first of each batch
+
+
+STARTS = """
+import sys
+from zeroevidence.data.programs import run_program
+with open(sys.argv[1], "wb") as errors:
+    run_program(["/bin/sh", "-c", sys.argv[2]], errors, 7200.0)
+"""
+shows_environments = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="no environments in /proc")
+
+
+def starting(file, script):
+    return subprocess.Popen([sys.executable, "-c", STARTS, file, script])
+
+
+def is_running(process):
+    try:
+        return Path(f"/proc/{process}/cmdline").read_bytes() != b""  # that of one that has ended is empty
+    except OSError:
+        return False
+
+
+@shows_environments
+def test_a_killed_process_takes_its_programs_with_it_and_whatever_they_started(tmp_path):
+    file = tmp_path / "processes"
+    file.touch()
+    process = starting(file, "sleep 3599 & echo $! >&2; setsid sleep 3598 & echo $! >&2; sleep 3597")
+    while len(file.read_text().split()) < 2:
+        assert process.poll() is None
+        time.sleep(0.05)
+    process.kill()
+    process.wait()
+    deadline = time.monotonic() + 5.0
+    while any(map(is_running, file.read_text().split())):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+@shows_environments
+def test_what_a_finished_program_has_left_running_stays(tmp_path):
+    assert starting(tmp_path / "process", "sleep 3596 & echo $! >&2").wait() == 0
+    process = int((tmp_path / "process").read_text())
+    time.sleep(0.3)
+    assert is_running(process)
+    os.kill(process, signal.SIGKILL)

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import re
 import shlex
 import signal
 import subprocess
+import sys
+import threading
 import time
+import uuid
 from collections.abc import Mapping
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from zeroevidence.errors import UsageError, check_stop, uninterrupted
 
 _POLL = 0.1  # seconds between checks for an interruption
+_MARKS = "ZEROEVIDENCE_PROGRAM"
+_guards: dict[int, subprocess.Popen[bytes]] = {}  # by process, for copies of this one have no part in its own
+_starting = threading.Lock()
 
 
 def split_command(command: str) -> list[str]:
@@ -42,6 +49,66 @@ def fill_in(arguments: list[str], files: Mapping[str, Path | str]) -> list[str]:
     names = re.compile("|".join(map(re.escape, files)))
     program, *rest = arguments
     return [program, *(names.sub(lambda name: str(files[name[0]]), argument) for argument in rest)]
+
+
+class Program(subprocess.Popen[bytes]):
+    """A program in a session of its own that does not outlive this process, not even where that is killed.
+
+    Parameters
+    ----------
+    arguments
+        The program and its arguments.
+    options
+        Those of `subprocess.Popen`, such as its streams.
+    """
+
+    def __init__(self, arguments: list[str], **options: Any) -> None:
+        self._guard, mark = _guard(), f"m{uuid.uuid4().hex}"
+        self._tell(mark)
+        marks = os.environ.get(_MARKS, "") + mark  # those of this process are of a program that started it
+        super().__init__(arguments, start_new_session=True, env={**os.environ, _MARKS: marks}, **options)
+        self._tell(str(self.pid))
+        self._entries = [mark, str(self.pid)]
+
+    def _tell(self, entry: str) -> None:
+        """Tell the guard that a program begins, or that it has ended."""
+        assert self._guard.stdin is not None
+        with contextlib.suppress(BrokenPipeError):  # somebody has killed it
+            self._guard.stdin.write(f"{entry}\n".encode())
+
+    def forget(self) -> None:
+        """Leave alone whatever it has started, since it has ended by itself."""
+        while self._entries:
+            self._tell(self._entries.pop())
+
+    def end(self) -> None:
+        """End it with its process group."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, signal.SIGKILL)
+        self.wait()
+        self.forget()
+
+
+def _guard() -> subprocess.Popen[bytes]:
+    """Return the process that kills programs of this one when it dies."""
+    with _starting:
+        guard = _guards.get(os.getpid())
+        if guard is None or guard.poll() is not None:
+            guard = _guards[os.getpid()] = subprocess.Popen(
+                [sys.executable, "-I", "-S", Path(__file__).with_name("program_guard.py")],
+                bufsize=0,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,  # Ctrl-C is not for it
+            )
+    return guard
+
+
+@atexit.register
+def _end_guard() -> None:
+    if os.getpid() in _guards:
+        _guards[os.getpid()].communicate()
 
 
 def run_program(
@@ -75,19 +142,19 @@ def run_program(
     process, deadline = None, time.monotonic() + timeout
     try:
         with uninterrupted():  # an interruption here would leave a program that is never ended
-            process = subprocess.Popen(
-                arguments, stdin=subprocess.DEVNULL, stdout=output, stderr=errors, start_new_session=True
-            )
+            process = Program(arguments, stdin=subprocess.DEVNULL, stdout=output, stderr=errors)
         while True:
             try:
-                return process.wait(min(_POLL, max(deadline - time.monotonic(), 0.0)))
+                status = process.wait(min(_POLL, max(deadline - time.monotonic(), 0.0)))
+                process.forget()
+                return status
             except subprocess.TimeoutExpired:
                 if time.monotonic() >= deadline:
                     raise
             check_stop()
     except BaseException:
         if process is not None:
-            _end(process)
+            process.end()
         raise
 
 
@@ -113,10 +180,3 @@ def with_last_line(reason: str, errors: Path) -> str:
     """Return a reason, followed by the last line that a program wrote to its standard error, if any."""
     lines = errors.read_text(encoding="utf-8", errors="replace").strip().splitlines()
     return f"{reason}: {lines[-1].strip()}" if lines else reason
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """End a program with its process group."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()

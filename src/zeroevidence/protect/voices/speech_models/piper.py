@@ -21,6 +21,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from zeroevidence.data.audio import load_audio
+from zeroevidence.data.programs import Program
 from zeroevidence.errors import InputError, MissingExtra, check_stop, uninterrupted
 from zeroevidence.protect.voices.processing import Wave
 from zeroevidence.protect.voices.speech_models import SYNTHETIC_VOICES, SyntheticVoice, Wheel
@@ -100,14 +101,9 @@ class _Process:
         self._folder = tempfile.TemporaryDirectory(prefix="zeroevidence-")
         arguments = [sys.executable, "-m", "piper", "-m", str(model), "--output-dir", self._folder.name, *_QUIET]
         with uninterrupted(), one_core():  # without the first a program could run that nobody knows of
-            self._process = subprocess.Popen(
-                arguments,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
-                cwd=self._folder.name,
-                start_new_session=True,
-                bufsize=0,
+            pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
+            self._process = Program(
+                arguments, stdin=pipe, stdout=nowhere, stderr=pipe, cwd=self._folder.name, bufsize=0
             )
         self._said, self._lines, self._freed = b"", [b""], False
 
@@ -157,8 +153,7 @@ class _Process:
 
     def close(self) -> None:
         """End the process and remove its folder."""
-        self._process.kill()
-        self._process.wait()
+        self._process.end()
         for stream in (self._process.stdin, self._process.stderr):
             if stream is not None:
                 stream.close()
