@@ -11,6 +11,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from functools import cache
+from pathlib import Path
 from typing import Any, TypeVar
 
 from zeroevidence.errors import OutOfMemory, ZeroEvidenceError, check_stop, obey
@@ -90,7 +91,7 @@ def compute_each(
 def _workers(run: Run, *, threads: bool) -> Iterator[dict[str, Any]]:
     """Provide the settings of joblib; a cluster is left at the end unless its client was given."""
     if run.scheduler is None:
-        own = {"inner_max_num_threads": 1, "initializer": _begin_worker, "initargs": (os.getpid(),)}
+        own = {"inner_max_num_threads": 1, "initializer": _begin_worker, "initargs": (os.getpid(), Path.cwd())}
         yield {"backend": "threading" if threads else "loky", "n_jobs": run.workers, **({} if threads else own)}
         return
     distributed = optional("distributed", "cluster", "a cluster")
@@ -108,10 +109,11 @@ def _workers(run: Run, *, threads: bool) -> Iterator[dict[str, Any]]:
             client.close()
 
 
-def _begin_worker(parent: int) -> None:
+def _begin_worker(parent: int, folder: Path) -> None:
     """Prepare a process: it ends soon after its parent, which alone hears of interrupts."""
     global _is_worker
     _is_worker = True
+    os.chdir(folder)  # where the parent has another by now, workers begin anew
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_outlive_no_parent, args=(parent,), daemon=True).start()
 

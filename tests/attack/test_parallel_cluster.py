@@ -6,7 +6,7 @@ from zeroevidence.attack.encoders import find_card
 from zeroevidence.attack.parallel import on_cluster
 from zeroevidence.attack.training.features import read_features
 from zeroevidence.data.corpus import Utterance
-from zeroevidence.errors import InputError, UsageError, ZeroEvidenceError
+from zeroevidence.errors import InputError, ZeroEvidenceError
 from zeroevidence.run import Run
 
 pytest.importorskip("soundfile")
@@ -30,13 +30,11 @@ def test_a_cluster_reads_what_this_machine_does(client, utterances, tmp_path, mo
     monkeypatch.chdir(tmp_path)
     near = [Utterance(each.id, each.speaker, each.path.relative_to(tmp_path)) for each in utterances]
     card = find_card("campplus")
-    far, _ = read_features(near, card, tmp_path / "store", run=Run(scheduler=client))
+    far, _ = read_features(near, card, run=Run(cache=tmp_path / "store", scheduler=client))
     assert far.digest == read_features(utterances, card)[0].digest
     broken = [*near, Utterance("none", "s", tmp_path / "none.wav")]
     with pytest.raises(InputError, match=r"none\.wav: no such file"):
-        read_features(broken, card, tmp_path / "store", run=Run(scheduler=client))
-    with pytest.raises(UsageError, match="a cluster reads speech that is protected already, into a folder"):
-        read_features(utterances, card, run=Run(scheduler=client))
+        read_features(broken, card, run=Run(cache=tmp_path / "store", scheduler=client))
 
 
 def test_a_cluster_without_workers_says_so():

@@ -98,7 +98,7 @@ def test_a_gpu_embeds_where_there_is_one(voices, audited, tmp_path, monkeypatch)
     for row, other in zip(near.rows, far.rows, strict=True):
         assert other.number("alid") == pytest.approx(row.number("alid"), abs=0.01)
         assert other.number("top1") == row.number("top1")
-    assert list((tmp_path / "far" / "features").glob("*.frames"))
+    assert any((tmp_path / "far" / "features").iterdir())
 
 
 def flagged(audit):

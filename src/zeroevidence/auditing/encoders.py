@@ -200,8 +200,7 @@ class FineTuner:
         """Return the features of training people and of development people."""
         utterances = [each for each in self.utterances if each.role == "train" or each.split == "dev"]
         step = self.run.progress("features to learn from", "utterances")
-        store, change = self._home / "features", self.transform
-        frames, conversions = read_features(utterances, card, store, transform=change, step=step, run=self.run)
+        frames, conversions = read_features(utterances, card, transform=self.transform, step=step, run=self.run)
         for sentence in conversions:
             self.run.say(sentence)
         trains = np.array([utterance.role == "train" for utterance in utterances])

@@ -1,72 +1,88 @@
-"""Features on disk: found again, never torn, and in half precision."""
+"""Features on disk: read once, by one process or several, and never torn."""
+
+import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from zeroevidence.attack.training.features import FeatureStore
+from zeroevidence.attack.array_store import CachedTransform
+from zeroevidence.attack.encoders import find_card
+from zeroevidence.attack.onnx_cards import FRONT_ENDS
+from zeroevidence.attack.training.features import read_features
+from zeroevidence.data.audio import load_audio
+from zeroevidence.data.store import Store
+from zeroevidence.errors import InputError, OutputError
+from zeroevidence.protect import load_protector
+from zeroevidence.run import Run
 
-BANDS = 4
-
-
-def frames(length, seed=0):
-    return np.random.default_rng(seed).normal(size=(length, BANDS)).astype(np.float32)
-
-
-def fill(folder, *keys):
-    with FeatureStore(folder, BANDS) as store:
-        for at, key in enumerate(keys):
-            store.add(key, frames(3 + at, at))
-
-
-def found(folder, *keys):
-    with FeatureStore(folder, BANDS) as store:
-        return [store.find(key) for key in keys]
+pytest.importorskip("soundfile")
+CARD = find_card("campplus")
 
 
-def test_what_was_written_is_found_in_half_precision(tmp_path):
-    fill(tmp_path, "a", "b")
-    fill(tmp_path, "c")  # another process, or another day: a file of its own
-    with FeatureStore(tmp_path, BANDS) as store:
-        for at, key in ((0, "a"), (1, "b"), (0, "c")):
-            place = store.find(key)
-            stored = store.open(place.file).frames[place.start : place.start + place.length]
-            np.testing.assert_array_equal(stored, frames(3 + at, at).astype(np.float16))
-        assert store.find("d") is None
-    assert len(list(tmp_path.glob("*.frames"))) == 2
+@pytest.fixture
+def utterances(recordings):
+    return recordings([6000 + 100 * number for number in range(20)])
 
 
-@pytest.mark.parametrize("cut", [1, 40, 70])
-def test_a_torn_index_loses_its_last_line_alone(tmp_path, cut):
-    fill(tmp_path, "a", "b")
-    (index,) = tmp_path.glob("*.index")
-    index.write_bytes(index.read_bytes()[:-cut])
-    first, second = found(tmp_path, "a", "b")
-    assert first is not None
-    assert second is None
+@pytest.fixture
+def computed(monkeypatch):
+    """The lengths of the waves whose features this process has computed."""
+    lengths = []
+    front_end = FRONT_ENDS["kaldi-fbank"]
+    monkeypatch.setitem(FRONT_ENDS, "kaldi-fbank", lambda wave: lengths.append(len(wave)) or front_end(wave))
+    return lengths
 
 
-def test_torn_and_damaged_frames_count_for_nothing(tmp_path):
-    fill(tmp_path, "a", "b")
-    (file,) = tmp_path.glob("*.frames")
-    data = bytearray(file.read_bytes())
-    file.write_bytes(data[:-1])
-    assert [place is None for place in found(tmp_path, "a", "b")] == [False, True]
-    data[0] ^= 1
-    file.write_bytes(data)
-    assert [place is None for place in found(tmp_path, "a", "b")] == [True, False]
+def entries(folder):
+    return sorted(path for path in folder.rglob("*") if path.is_file())
 
 
-@pytest.mark.parametrize("line", ["x", "b 0 0 00", "b -1 2 00", "b 1 999 00", f"b {'9' * 5000} 1 00", "b 0 1 \xff"])
-def test_lines_that_cannot_be_are_left_out(tmp_path, line):
-    fill(tmp_path, "a")
-    (index,) = tmp_path.glob("*.index")
-    index.write_bytes(index.read_bytes() + line.encode("latin-1") + b"\n")
-    assert [place is None for place in found(tmp_path, "a", "b")] == [False, True]
+def test_processes_and_folders_change_nothing(utterances, tmp_path):
+    memory, _ = read_features(utterances, CARD, run=Run(cores=1))
+    for cores in (1, 2):
+        stored, _ = read_features(utterances, CARD, run=Run(cores=cores, cache=tmp_path / str(cores)))
+        assert stored.digest == memory.digest
+        assert len(entries(tmp_path / str(cores))) == len(utterances)
+        other = pickle.loads(pickle.dumps(stored))  # as another process of the training gets it
+        for number in range(len(utterances)):
+            np.testing.assert_array_equal(other.utterance(number), memory.utterance(number))
+        np.testing.assert_array_equal(other.take(np.array([7])).utterance(0, 5, 9), memory.utterance(7)[5:14])
+    frames = FRONT_ENDS["kaldi-fbank"](load_audio(utterances[7]))
+    np.testing.assert_allclose(memory.utterance(7), frames, rtol=2**-11, atol=1e-6)
 
 
-def test_a_folder_that_cannot_be_written_is_named(tmp_path):
+def test_reading_that_was_cut_off_goes_on(utterances, tmp_path, computed):
+    def interrupt(done, total):
+        raise KeyboardInterrupt
+
+    run = Run(cores=1, cache=tmp_path / "cache")
+    with pytest.raises(KeyboardInterrupt):
+        read_features(utterances, CARD, step=interrupt, run=run)
+    assert len(computed) == 16
+    read_features(utterances, CARD, run=run)
+    assert len(computed) == 20
+    torn, damaged = entries(tmp_path / "cache")[:2]
+    torn.write_bytes(torn.read_bytes()[:-1])
+    damaged.write_bytes(damaged.read_bytes()[:-2] + b"xx")
+    stored, _ = read_features(utterances, CARD, run=run)
+    assert len(computed) == 22
+    assert stored.digest == read_features(utterances, CARD, run=Run(cores=1))[0].digest
+
+
+def test_protected_speech_has_features_of_its_own(utterances, tmp_path):
+    transform = CachedTransform(load_protector("pitch:2", seed=0), Store(tmp_path, "protected"))
+    run = Run(cores=2, cache=tmp_path)
+    plain, _ = read_features(utterances, CARD, run=run)
+    changed, _ = read_features(utterances, CARD, transform=transform, run=run)
+    assert changed.digest == read_features(utterances, CARD, transform=transform.transform, run=Run(cores=1))[0].digest
+    assert changed.digest != plain.digest
+
+
+def test_what_cannot_be_read_or_written_is_named(utterances, tmp_path):
+    missing = [*utterances, replace(utterances[0], path=tmp_path / "no.wav")]
+    with pytest.raises(InputError, match=r"no\.wav: no such file"):
+        read_features(missing, CARD, run=Run(cores=2, cache=tmp_path / "cache"))
     (tmp_path / "file").write_text("x")
-    store = FeatureStore(tmp_path / "file" / "in", BANDS)
-    with pytest.raises(OSError, match="features cannot be stored") as caught:
-        store.add("a", frames(2))
-    assert str(tmp_path / "file") in str(caught.value)
+    with pytest.raises(OutputError, match="file"):
+        read_features(utterances, CARD, run=Run(cores=1, cache=tmp_path / "file"))

@@ -254,9 +254,8 @@ def extract_on_device(
     from zeroevidence.attack.training.compute import EncoderPasses
     from zeroevidence.attack.training.crops import UtteranceFrames
 
-    store = None if run.cache is None else run.cache / "features"
     step = run.progress(f"{title}, {extractor.name}", "utterances")
-    frames, _ = read_features(utterances, extractor.card, store, transform=transform, step=step, run=run)
+    frames, _ = read_features(utterances, extractor.card, transform=transform, step=step, run=run)
     short = np.flatnonzero(frames.length < network.least_frames)
     if len(short):
         reason = f"shorter than {network.least_frames} frames, which {extractor.name} takes at least"

@@ -154,7 +154,7 @@ def train_attacker(
         if group.is_first:
             stack.enter_context(lock_folder(home, continued_from=[_FEATURES, _CHECKPOINT]))
             step = run.progress("reading speech", "recordings")
-            features, conversions = read_features(utterances, card, home / _FEATURES, step=step, run=run)
+            features, conversions = read_features(utterances, card, step=step, run=replace(run, cache=home))
             for sentence in conversions:
                 run.say(sentence)
         features = group.of_first(features)

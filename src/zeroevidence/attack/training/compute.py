@@ -22,8 +22,7 @@ from zeroevidence.attack.array_store import EncoderOutputs
 from zeroevidence.attack.training.crops import UtteranceFrames, padded_batches
 from zeroevidence.attack.training.frame_set import FrameSet
 from zeroevidence.errors import UsageError
-from zeroevidence.forking import cores
-from zeroevidence.run import Run
+from zeroevidence.run import Run, available_cores
 
 Part = TypeVar("Part")
 Result = TypeVar("Result")
@@ -31,14 +30,14 @@ Result = TypeVar("Result")
 
 def on_cores(compute: Callable[[Part], Result], parts: Sequence[Part]) -> list[Result]:
     """Return the results of a function for each part, in order; inside `torch_threads(1)` each part takes one core."""
-    if len(parts) == 1 or cores() == 1:
+    if len(parts) == 1 or available_cores() == 1:
         return [compute(part) for part in parts]
     return list(_pool().map(compute, parts))
 
 
 @lru_cache(maxsize=1)
 def _pool() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(cores(), thread_name_prefix="training")
+    return ThreadPoolExecutor(available_cores(), thread_name_prefix="training")
 
 
 class AdaptiveBatchSize:
@@ -318,7 +317,7 @@ class EncoderPasses:
         length = source.data.length
         order = sorted(rows, key=lambda row: (-length[row], row))
         on_gpu = self.place.type == "cuda"
-        together = 1 if on_gpu else cores()
+        together = 1 if on_gpu else available_cores()
         done = 0
         while done < len(order):
             frames = _FRAMES if self.half else _FRAMES // 2  # single precision takes twice the memory

@@ -6,23 +6,26 @@ that neither the device nor the machine has to hold it.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Sequence
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from zeroevidence._typing import IntArray
-from zeroevidence.attack.parallel import compute_ahead
 from zeroevidence.attack.training import TrainingSettings
 from zeroevidence.attack.training.frame_set import FrameSet
 
 HELD = 2 << 30  # bytes of features of a set that is held on a device
 _READERS = 4  # threads that read from disk
+Part = TypeVar("Part")
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +93,7 @@ class UtteranceFrames:
         def read(at: int) -> torch.Tensor:
             return self._read_crops(rows[at], draws[at], frames)
 
-        with closing(compute_ahead(read, range(len(steps)), _READERS)) as batches:
+        with closing(_read_ahead(read, range(len(steps)))) as batches:
             for batch in batches:
                 yield batch.to(self.place, non_blocking=True).float()
 
@@ -126,7 +129,7 @@ class UtteranceFrames:
         if self.place.type == "cpu":
             yield from map(self._read_whole, batches)
             return
-        with closing(compute_ahead(self._read_whole, batches, _READERS)) as ready:
+        with closing(_read_ahead(self._read_whole, batches)) as ready:
             for batch, lengths in ready:
                 yield batch.to(self.place, non_blocking=True).float(), lengths
 
@@ -143,6 +146,21 @@ class UtteranceFrames:
         """Return an array as a tensor, in memory from which a GPU copies while it computes."""
         tensor = torch.from_numpy(batch)
         return tensor.pin_memory() if self.place.type == "cuda" else tensor
+
+
+def _read_ahead(read: Callable[[Part], Result], parts: Iterable[Part]) -> Generator[Result, None, None]:
+    """Yield what is read for each part, in order, by threads before it is asked for."""
+    pool = ThreadPoolExecutor(_READERS)
+    waiting: deque[Future[Result]] = deque()
+    try:
+        for part in parts:
+            waiting.append(pool.submit(read, part))
+            if len(waiting) > _READERS:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,14 +1,13 @@
-"""Features of utterances with their speakers, in memory or in memory-mapped files."""
+"""Features of utterances with their speakers, in memory or on disk."""
 
 from __future__ import annotations
 
 import hashlib
-import mmap
 import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,79 +15,44 @@ from numpy.typing import NDArray
 from zeroevidence._typing import IntArray, StrArray
 from zeroevidence.attack.array_store import EncoderOutputs
 from zeroevidence.attack.training import LEAST_PEOPLE
+from zeroevidence.data.store import HEADER, Store
 from zeroevidence.errors import InputError
 
 Frames = NDArray[np.float32] | NDArray[np.float16]
 
 HALF = np.dtype("<f2")
-_VISITED = 1 << 26  # bytes of a mapped file after whose use its pages are given back
 
 
-class FrameBlock(Protocol):
-    """An array of frames that utterances are parts of."""
-
-    frames: Any  # frames x bands
-
-    def visited(self, size: int) -> None:
-        """Take note that so many bytes were used."""
-
-
-class MemoryFrames:
-    """Frames in memory."""
-
-    def __init__(self, frames: Frames) -> None:
-        self.frames = frames
-
-    def visited(self, size: int) -> None:
-        """Do nothing: what is in memory stays there."""
-
-
-class MappedFrames:
-    """Frames of a file in half precision.
-
-    What was read stays in the operating system's cache as long as there is room, but counts as memory of this process
-    only for a while, whatever the size of the file.
+@dataclass(frozen=True, slots=True, eq=False)
+class StoredFrames:
+    """Frames of utterances end to end in half precision, which are read from a store when they are asked for.
 
     Parameters
     ----------
-    path
-        The file; it is not closed before the block and all views of its frames are gone.
-    bands
-        Bands of each frame.
+    store
+        The store.
+    keys
+        Key of each utterance.
+    start
+        First frame of each utterance.
+    shape
+        Number of all frames, and of bands.
     """
 
-    def __init__(self, path: Path, bands: int) -> None:
-        with path.open("rb") as stream:
-            self._open(mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ), bands)
-        self.path: Path | None = path
+    store: Store
+    keys: tuple[str, ...]
+    start: IntArray
+    shape: tuple[int, int]
+    dtype = HALF
 
-    @classmethod
-    def new(cls, folder: Path, shape: tuple[int, int]) -> MappedFrames:
-        """Return a block whose frames are to be written, in a nameless file of a folder."""
-        block = cls.__new__(cls)
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder) as stream:
-            stream.truncate(shape[0] * shape[1] * HALF.itemsize)
-            block._open(mmap.mmap(stream.fileno(), 0), shape[1])
-        block.path = None
-        return block
-
-    def _open(self, pages: mmap.mmap, bands: int) -> None:
-        self._pages, self._used = pages, 0
-        whole = len(pages) // (bands * HALF.itemsize)
-        self.frames = np.frombuffer(pages, HALF, whole * bands).reshape(whole, bands)
-
-    def visited(self, size: int) -> None:
-        """Take note that so many bytes were used; after enough of them the pages are given back."""
-        self._used += size
-        if self._used > _VISITED and hasattr(mmap, "MADV_DONTNEED"):
-            self._used = 0
-            self._pages.madvise(mmap.MADV_DONTNEED)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        if self.path is None:
-            raise InputError("a nameless file cannot be sent to another process")
-        return MappedFrames, (self.path, self.frames.shape[1])
+    def __getitem__(self, part: slice) -> Frames:
+        """Return frames of one utterance."""
+        number = int(np.searchsorted(self.start, part.start, "right")) - 1
+        width = self.shape[1]
+        before = HEADER + (part.start - int(self.start[number])) * width * HALF.itemsize
+        count = (part.stop - part.start) * width
+        frames: Frames = np.fromfile(self.store.path(self.keys[number]), HALF, count, offset=before)
+        return frames.reshape(-1, width)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,12 +61,10 @@ class FrameSet:
 
     Parameters
     ----------
-    blocks
-        Arrays, frames x bands, in single or half precision, that hold the utterances.
-    block
-        The block of each utterance.
+    frames
+        The frames of all utterances, frames x bands, in single or half precision.
     start
-        First frame of each utterance in its block.
+        First frame of each utterance.
     length
         Number of frames of each utterance.
     speakers
@@ -111,8 +73,7 @@ class FrameSet:
         The sha256 of the features of each utterance, utterances x bytes.
     """
 
-    blocks: tuple[FrameBlock, ...]
-    block: IntArray
+    frames: Frames | StoredFrames
     start: IntArray
     length: IntArray
     speakers: StrArray
@@ -141,7 +102,7 @@ class FrameSet:
         start = np.cumsum(length) - length
         digests = np.stack([frames_digest(joined[first : first + n]) for first, n in zip(start, length, strict=True)])
         names = np.asarray(speakers, dtype=np.str_)
-        return cls((MemoryFrames(joined),), np.zeros(len(length), np.int64), start, length, names, digests)
+        return cls(joined, start, length, names, digests)
 
     @classmethod
     def gather(
@@ -168,15 +129,14 @@ class FrameSet:
         [[1.0, 1.0, 1.0]]
         """
         start = np.cumsum(length) - length
-        held: FrameBlock | None = None
+        held: NDArray[np.float16] | None = None
         for number, part in parts:
             if held is None:
                 shape = int(length.sum()), part.shape[1]
-                held = MemoryFrames(np.empty(shape, np.float16)) if folder is None else MappedFrames.new(folder, shape)
-            held.frames[start[number] : start[number] + length[number]] = part
-            held.visited(part.nbytes)
+                held = np.empty(shape, np.float16) if folder is None else _nameless_file(folder, shape)
+            held[start[number] : start[number] + length[number]] = part
         assert held is not None
-        return cls((held,), np.zeros(len(length), np.int64), start, length, source.speakers, source.digests)
+        return cls(held, start, length, source.speakers, source.digests)
 
     def __len__(self) -> int:
         return len(self.length)
@@ -184,13 +144,12 @@ class FrameSet:
     @property
     def bands(self) -> int:
         """Number of bands of each frame."""
-        return int(self.blocks[0].frames.shape[1])
+        return self.frames.shape[1]
 
     @property
-    def dtype(self) -> np.dtype[np.float32] | np.dtype[np.float16]:
-        """Half precision where all frames are, else single."""
-        half = all(held.frames.dtype == np.float16 for held in self.blocks)
-        return np.dtype(np.float16) if half else np.dtype(np.float32)
+    def dtype(self) -> np.dtype[Any]:
+        """Half or single precision."""
+        return self.frames.dtype
 
     @property
     def nbytes(self) -> int:
@@ -206,18 +165,14 @@ class FrameSet:
         return digest.hexdigest()
 
     def utterance(self, number: int, first: int = 0, count: int | None = None) -> Frames:
-        """Return the frames of one utterance, or `count` of them from `first` on, without a copy."""
-        length = int(self.length[number])
+        """Return the frames of one utterance, or `count` of them from `first` on."""
         begin = int(self.start[number]) + first
-        held = self.blocks[self.block[number]]
-        frames: Frames = held.frames[begin : begin + (length - first if count is None else count)]
-        held.visited(frames.nbytes)
-        return frames
+        return self.frames[begin : begin + (int(self.length[number]) - first if count is None else count)]
 
     def take(self, rows: IntArray | NDArray[np.bool_]) -> FrameSet:
         """Return some of the utterances."""
         at = np.flatnonzero(rows) if rows.dtype == bool else rows
-        names = ("block", "start", "length", "speakers", "digests")
+        names = ("start", "length", "speakers", "digests")
         return replace(self, **{name: getattr(self, name)[at] for name in names})
 
     def in_memory(self) -> Frames:
@@ -228,6 +183,13 @@ class FrameSet:
             frames[end : end + length] = self.utterance(number)
             end += length
         return frames
+
+
+def _nameless_file(folder: Path, shape: tuple[int, int]) -> NDArray[np.float16]:
+    """Return an array in a file that goes when the array goes."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryFile(dir=folder) as stream:
+        return np.memmap(stream, np.float16, "w+", shape=shape)
 
 
 def frames_digest(frames: Frames) -> NDArray[np.uint8]:

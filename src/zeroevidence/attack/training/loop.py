@@ -24,8 +24,7 @@ from zeroevidence.attack.training.checkpoints import load_checkpoint, save_check
 from zeroevidence.attack.training.crops import StepDraws, augment, draw_epoch
 from zeroevidence.attack.training.frame_set import FrameSet, TrainingFrames
 from zeroevidence.errors import UsageError
-from zeroevidence.forking import cores
-from zeroevidence.run import Run
+from zeroevidence.run import Run, available_cores
 
 
 class AngularMargin(nn.Module):
@@ -298,8 +297,8 @@ def estimate_seconds(
     place, training, development = find_device(run.device), frames.training, frames.development
     # Without a GPU the cost grows with the number of utterances, so a few show it; a GPU takes a whole batch at once.
     on_gpu = place.type == "cuda"
-    sample = _typical(training, settings.batch if on_gpu else min(settings.batch, PART * cores()))
-    passed, stopping = sample if on_gpu else _typical(training, cores()), _typical(development, 2)
+    sample = _typical(training, settings.batch if on_gpu else min(settings.batch, PART * available_cores()))
+    passed, stopping = sample if on_gpu else _typical(training, available_cores()), _typical(development, 2)
     short = replace(settings, epochs=3)
     with reproducible(settings.seed, place):
         untrained = copy.deepcopy(network).to(place)
