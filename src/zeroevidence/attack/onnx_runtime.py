@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -205,9 +206,9 @@ class OnnxExtractor:
             digest = hashlib.sha256("".join(parts).encode()).hexdigest()
         self.fingerprint = f"onnx:{digest}:{card.front_end}:{card.output}:{_VERSION}"
 
-    def __reduce__(self) -> tuple[type[OnnxExtractor], tuple[EncoderCard]]:
+    def __reduce__(self) -> tuple[Any, ...]:
         """Send the card to another process, which opens the file there."""
-        return OnnxExtractor, (self.card,)
+        return _reopen, (self.card, self.fingerprint)
 
     @property
     def takes_features(self) -> bool:
@@ -244,6 +245,15 @@ class OnnxExtractor:
         for rows in groups.values():
             result[rows] = self.forward(np.stack([inputs[at] for at in rows]))
         return result
+
+
+@lru_cache(maxsize=8)
+def _reopen(card: EncoderCard, fingerprint: str) -> OnnxExtractor:
+    """Return an extractor of another process, opened once in this one, with one thread."""
+    extractor = OnnxExtractor(card)
+    if extractor.fingerprint != fingerprint:
+        raise InputError("has changed since it was opened", path=card.file)
+    return extractor
 
 
 def crop_starts(frames: int) -> list[int]:

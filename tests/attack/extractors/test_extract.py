@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info
 
 from tests.effort import repetitions, slow
+from zeroevidence.attack import utterance_batches
 from zeroevidence.attack.array_store import CachedTransform
 from zeroevidence.attack.extractors import load_extractor
 from zeroevidence.attack.extractors.extract import extract
@@ -31,16 +35,26 @@ class Moments:
 
     def __init__(self, fingerprint="moments:1", stop_after=None):
         self.fingerprint, self.stop_after = fingerprint, stop_after
-        self.seen, self.batches = 0, []
+        self.seen = 0
 
     def embed(self, waves):
         if self.stop_after is not None and self.seen + len(waves) > self.stop_after:
             raise KeyboardInterrupt
         self.seen += len(waves)
-        self.batches.append([len(wave) for wave in waves])
         if any(len(wave) < 3900 for wave in waves):
             raise InputError("too short")
         return np.array([[w.mean(), w.std(), np.abs(w).max(), len(w) / 16000] for w in waves], np.float32)
+
+
+class Processes:
+    """A slow encoder whose vectors tell the process and the threads of BLAS."""
+
+    name, sample_rate, dim, fingerprint = "processes", 16000, 2, "processes:1"
+
+    def embed(self, waves):
+        time.sleep(0.6)
+        threads = max(library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas")
+        return np.array([[os.getpid(), threads]] * len(waves), np.float32)
 
 
 class Louder:
@@ -58,29 +72,36 @@ def utterances(recordings):
     return recordings([4000 + 400 * (k * 5 % 7) for k in range(12)])
 
 
-def test_order_people_and_independence_of_batches_and_workers(utterances):
+def test_order_people_and_independence_of_batches_and_workers(utterances, monkeypatch):
     first = extract(utterances, Moments())
     assert first.ids.tolist() == [one.id for one in utterances]
     assert first.speakers.tolist() == [one.speaker for one in utterances]
     assert first.attributes["sex"].tolist() == [""] + ["F"] * 11
     wave = load_audio(utterances[5])
     assert first.vectors[5, 3] == np.float32(len(wave) / 16000)
-    for batch, workers in ((1, 1), (5, 1), (2, 3), (100, 2)):
-        model = Moments()
-        again = extract(utterances, model, batch=batch, run=Run(cores=workers))
+    monkeypatch.setattr(utterance_batches, "_HERE", 0.0)
+    for parts, workers in ((1, 1), (1, 2), (2, 3), (16, 2)):
+        monkeypatch.setattr(utterance_batches, "_PARTS", parts)
+        again = extract(utterances, Moments(), run=Run(cores=workers))
         assert np.array_equal(first.vectors, again.vectors)
-        assert max(map(len, model.batches)) <= batch
+
+
+def test_long_work_is_divided_among_processes_with_one_thread(utterances):
+    places = extract(utterances, Processes(), run=Run(cores=2)).vectors
+    assert places[:, 0].min() > 0
+    assert len(set(places[:, 0].tolist()) - {os.getpid()}) == 2
+    assert set(places[:, 1].tolist()) == {1}
 
 
 def test_stored_vectors_are_used_again(utterances, tmp_path):
     cache = tmp_path / "cache"
     told = []
     first = extract(
-        utterances, Moments(), batch=5, run=Run(cache=cache, progress=lambda *_: lambda *done: told.append(done))
+        utterances, Moments(), run=Run(cores=1, cache=cache, progress=lambda *_: lambda *done: told.append(done))
     )
-    assert told == [(5, 12), (10, 12), (12, 12)]
+    assert told == [(done, 12) for done in range(1, 13)]
     model = Moments()
-    assert np.array_equal(extract(utterances[::-1], model, run=Run(cache=cache)).vectors, first.vectors[::-1])
+    assert np.array_equal(extract(utterances[::-1], model, run=Run(cores=1, cache=cache)).vectors, first.vectors[::-1])
     assert model.seen == 0
     for other, transform, seen in (
         (Moments("moments:2"), None, 12),
@@ -88,12 +109,12 @@ def test_stored_vectors_are_used_again(utterances, tmp_path):
         (Moments(), Louder(2.0), 0),
         (Moments(), Louder(3.0), 12),
     ):
-        found = extract(utterances, other, transform=transform, run=Run(cache=cache))
+        found = extract(utterances, other, transform=transform, run=Run(cores=1, cache=cache))
         assert other.seen == seen
         assert np.allclose(found.vectors[:, 2], first.vectors[:, 2] * (transform.factor if transform else 1.0))
     write_audio(utterances[0].path, 0.2 * np.sin(np.arange(4000)))
     model = Moments()
-    extract(utterances, model, run=Run(cache=cache))
+    extract(utterances, model, run=Run(cores=1, cache=cache))
     assert model.seen == 1
 
 
@@ -101,18 +122,18 @@ def test_interrupted_extraction_resumes(utterances, tmp_path):
     cache = tmp_path / "cache"
     model = Moments(stop_after=7)
     with pytest.raises(KeyboardInterrupt):
-        extract(utterances, model, batch=2, run=Run(cache=cache))
-    assert model.seen == 6
+        extract(utterances, model, run=Run(cores=1, cache=cache))
+    assert model.seen == 7
     model = Moments()
-    resumed = extract(utterances, model, batch=2, run=Run(cache=cache))
-    assert model.seen == 6
+    resumed = extract(utterances, model, run=Run(cores=1, cache=cache))
+    assert model.seen == 5
     assert np.array_equal(resumed.vectors, extract(utterances, Moments()).vectors)
 
 
 @pytest.mark.parametrize("damage", ["cut", "zeros", "empty", "flipped"])
 def test_damaged_files_are_computed_again(utterances, tmp_path, damage):
     cache = tmp_path / "cache"
-    first = extract(utterances, Moments(), run=Run(cache=cache))
+    first = extract(utterances, Moments(), run=Run(cores=1, cache=cache))
     files = sorted(one for one in cache.rglob("*") if one.is_file())
     assert len(files) == 12
     data = files[0].read_bytes()
@@ -120,7 +141,7 @@ def test_damaged_files_are_computed_again(utterances, tmp_path, damage):
     flipped[-1] ^= 1
     files[0].write_bytes({"cut": data[:-3], "zeros": bytes(len(data)), "empty": b"", "flipped": bytes(flipped)}[damage])
     model = Moments()
-    assert np.array_equal(extract(utterances, model, run=Run(cache=cache)).vectors, first.vectors)
+    assert np.array_equal(extract(utterances, model, run=Run(cores=1, cache=cache)).vectors, first.vectors)
     assert model.seen == 1
 
 
@@ -137,15 +158,15 @@ def test_bad_audio_is_named_and_the_rest_is_done_and_stored(utterances, tmp_path
         with pytest.raises(InputError, match=rf"{one.path.name}: .*{reason}"):
             extract([one], Moments())
     with pytest.raises(InputError, match="and 4 more"):
-        extract(utterances + bad, Moments(), run=Run(cache=cache))
+        extract(utterances + bad, Moments(), run=Run(cores=1, cache=cache))
     model = Moments()
-    kept = extract(bad + utterances, model, skip=True, run=Run(cache=cache))
+    kept = extract(bad + utterances, model, skip=True, run=Run(cores=1, cache=cache))
     assert kept.ids.tolist() == [one.id for one in utterances]
     assert model.seen == 1
     gone = Utterance("u-gone", "x", tmp_path / "gone.wav")
     model = Moments()
     with pytest.raises(InputError, match=r"gone.wav: no such file"):
-        extract([*utterances, gone], model)
+        extract([*utterances, gone], model, run=Run(cores=1))
     assert model.seen == 0
     assert len(extract([*utterances, gone], model, skip=True)) == 12
     with pytest.raises(InputError, match="silent or not finite after protection"):
@@ -234,8 +255,8 @@ def test_two_workers_of_a_cluster_give_the_vectors_of_this_machine(utterances, t
     options = {"processes": processes, "n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
     with distributed.Client(**options) as client:
         extractor = load_extractor("cues")
-        far = extract(near, extractor, transform=transform, batch=2, run=Run(cache=Path("cache"), scheduler=client))
-    here = extract(utterances, extractor, transform=transform, batch=2)
+        far = extract(near, extractor, transform=transform, run=Run(cache=Path("cache"), scheduler=client))
+    here = extract(utterances, extractor, transform=transform)
     assert np.array_equal(far.vectors, here.vectors)
     assert far.ids.tolist() == here.ids.tolist()
     assert sum(file.is_file() for file in (tmp_path / "cache").rglob("*")) == len(utterances)

@@ -50,12 +50,12 @@ def test_torch_gives_the_vectors_of_onnxruntime(utterances, tmp_path, crops):
     extractor = load_extractor("campplus")
     extractor = CropExtractor(extractor) if crops else extractor
     transform = Counted()
-    near = extract(utterances, extractor, transform=transform)
+    near = extract(utterances, extractor, transform=transform, run=Run(cores=1))
     assert transform.calls == len(utterances)
     network = device_network(extractor)
     for _ in range(2):  # features of the second pass come from the store
         far = extract_on_device(
-            utterances, extractor, network, transform=transform, run=Run(cache=tmp_path, device="cpu")
+            utterances, extractor, network, transform=transform, run=Run(cores=1, cache=tmp_path, device="cpu")
         )
         assert (1.0 - cosines(near.vectors, far.vectors)).max() < TOLERANCE
         assert transform.calls == 2 * len(utterances)
@@ -70,7 +70,7 @@ def test_a_silent_recording_is_named(utterances, tmp_path):
     extractor = load_extractor("campplus")
     broken = [utterances[0], Utterance("silent", "s0", tmp_path / "audio" / "silent.wav")]
     with pytest.raises(InputError, match=r"silent\.wav"):
-        extract_on_device(broken, extractor, device_network(extractor), run=Run(cache=tmp_path, device="cpu"))
+        extract_on_device(broken, extractor, device_network(extractor), run=Run(cores=1, cache=tmp_path, device="cpu"))
 
 
 @pytest.mark.parametrize(("hip", "imported"), [("None", False), ("'6.2'", True)])

@@ -1,13 +1,11 @@
-"""Embeddings of a corpus of speech with a cache, by threads, a cluster or a GPU."""
+"""Embeddings of a corpus of speech with a cache, by processes, a cluster or a GPU."""
 
 from __future__ import annotations
 
 import importlib.util
 import re
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack, closing
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from time import monotonic
 from typing import Any, TypeAlias
@@ -18,10 +16,9 @@ from zeroevidence.attack.array_store import Array, VoiceTransform, protect
 from zeroevidence.attack.extractors import Extractor
 from zeroevidence.attack.networks import load_network
 from zeroevidence.attack.onnx_runtime import FRAMES, CropExtractor, OnnxExtractor, crop_starts, mean_by_owner
-from zeroevidence.attack.parallel import in_batches, on_cluster
 from zeroevidence.attack.training.features import read_features
 from zeroevidence.attack.training.frame_set import FrameSet
-from zeroevidence.attack.utterance_batches import collect, utterance_problem
+from zeroevidence.attack.utterance_batches import compute_in_batches, utterance_problem
 from zeroevidence.data.audio import load_speech
 from zeroevidence.data.corpus import Utterance
 from zeroevidence.data.embeddings import Embeddings
@@ -29,7 +26,6 @@ from zeroevidence.data.files import unreadable_reason
 from zeroevidence.data.store import Store, digest
 from zeroevidence.data.waves import Wave
 from zeroevidence.errors import LISTER, InputError, MissingExtra, Problem, check_stop
-from zeroevidence.optional import one_blas_thread
 from zeroevidence.run import Run
 
 
@@ -38,7 +34,6 @@ def extract(
     extractor: Extractor,
     *,
     transform: VoiceTransform | None = None,
-    batch: int = 16,
     skip: bool = False,
     title: str = "speech",
     run: Run = Run(),
@@ -53,16 +48,13 @@ def extract(
         Computes the vectors.
     transform
         Protects each waveform before it is embedded.
-    batch
-        Utterances that are embedded at once, those of similar length together; the vectors do not depend on it.
     skip
         Leave out utterances that cannot be embedded, instead of raising an error once the others are done.
     title
         What progress calls the utterances.
     run
-        Its cores are threads that read, protect and embed, each on one core: matrix products do not spread over more
-        meanwhile, nor do encoders unless they were loaded so. Its cache is a folder of vectors. With a scheduler its
-        workers read, protect and embed; files and cache must be where they and this machine see them.
+        Its cores are processes that read, protect and embed, each on one core. Its cache is a folder of vectors. With a
+        scheduler its workers read, protect and embed; files and cache must be where they and this machine see them.
 
     Raises
     ------
@@ -73,8 +65,6 @@ def extract(
     utterances = list(utterances)
     if not utterances:
         raise InputError("no utterances; expected at least one")
-    if batch < 1 or run.workers < 1:
-        raise InputError(f"batch {batch}, cores {run.workers}; expected at least one of each")
     if len({utterance.id for utterance in utterances}) < len(utterances):
         raise InputError("an utterance occurs twice; expected each identifier once")
     reasons = ((str(each.path), unreadable_reason(each.path, "audio")) for each in utterances)
@@ -84,18 +74,10 @@ def extract(
     store = None if run.cache is None else Store(run.cache.absolute(), "vectors")
     step = run.progress(f"{title}, {extractor.name}", "utterances")
     extraction = _BatchExtraction(extractor, transform, store)
-    with ExitStack() as stack:
-        stack.enter_context(one_blas_thread())
-        compute: Callable[[list[tuple[int, Utterance]]], _Outcomes] = extraction.run
-        threads = run.workers
-        if run.scheduler is not None:
-            utterances = [replace(utterance, path=utterance.path.absolute()) for utterance in utterances]
-            compute, threads = stack.enter_context(on_cluster(partial(getattr, extraction, "run"), run.scheduler))
-        batches = stack.enter_context(closing(in_batches(compute, utterances, batch, threads)))
-        vectors, problems = collect(batches, len(utterances), step)
+    vectors, problems = compute_in_batches(extraction.run, utterances, step, run)
     if problems and not (skip and vectors):
         raise InputError.of(problems, LISTER if transform is None else "")  # nothing lists what a protector refuses
-    return to_embeddings({at: utterances[at] for at in sorted(vectors)}, vectors)
+    return to_embeddings({at: utterances[at] for at in vectors}, vectors)
 
 
 _PATIENCE = 5.0  # seconds of work that an interruption may cost

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +91,10 @@ class SplitExtractor:
         self.name, self.sample_rate, self.dim = encoder.name, encoder.sample_rate, encoder.dim
         self.fingerprint = encoder.fingerprint
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Send to another process what the parts are cut from."""
+        return _reopen, (self.encoder, self.trunk.encoder, len(self.trunk.layers), self.trunk.outputs)
+
     def embed(self, waves: Sequence[Wave]) -> NDArray[np.float32]:
         """Return one vector per waveform."""
         return np.stack([self._vector(self.encoder.features(wave)) for wave in waves])
@@ -124,12 +129,27 @@ def split_extractor(encoder: Extractor, cache: Path) -> SplitExtractor | None:
         number: int = load_network(encoder.card).trunk_layers()
     except (InputError, MissingExtra):
         return None
+    outputs = EncoderOutputs(encoder.fingerprint, Store.optional(cache, "outputs"), Store(cache, "vectors"))
+    return _cut(encoder, number, outputs)
+
+
+def _cut(encoder: OnnxExtractor, number: int, outputs: EncoderOutputs) -> SplitExtractor | None:
     parts = cut_onnx(encoder.card.file, number, sha256=encoder.card.sha256)
     if parts is None:
         return None
-    outputs = EncoderOutputs(encoder.fingerprint, Store.optional(cache, "outputs"), Store(cache, "vectors"))
     trunk = EncoderTrunk(encoder, open_session(parts.first), _layers(encoder.card)[:number], outputs)
     return SplitExtractor(encoder, trunk, open_session(parts.second), parts.between)
+
+
+@lru_cache(maxsize=4)
+def _reopen(encoder: OnnxExtractor, base: OnnxExtractor, number: int, outputs: EncoderOutputs) -> SplitExtractor:
+    """Return an extractor of another process, opened once in this one."""
+    if encoder is base:
+        split = _cut(base, number, outputs)
+    else:
+        split = _behind(encoder, _reopen(base, base, number, outputs).trunk)
+    assert split is not None
+    return split
 
 
 def with_trunk(card: Path, trunk: EncoderTrunk) -> Extractor:
@@ -145,10 +165,12 @@ def with_trunk(card: Path, trunk: EncoderTrunk) -> Extractor:
     encoder = load_extractor(card)
     if not isinstance(encoder, OnnxExtractor) or not trunk.is_of(encoder.card):
         return encoder
+    return _behind(encoder, trunk) or encoder
+
+
+def _behind(encoder: OnnxExtractor, trunk: EncoderTrunk) -> SplitExtractor | None:
     parts = cut_onnx(encoder.card.file, len(trunk.layers), sha256=encoder.card.sha256)
-    if parts is None:
-        return encoder
-    return SplitExtractor(encoder, trunk, open_session(parts.second), parts.between)
+    return None if parts is None else SplitExtractor(encoder, trunk, open_session(parts.second), parts.between)
 
 
 def _layers(card: EncoderCard) -> tuple[Layer, ...]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 from zeroevidence.attack.cues import CUES, cue_vector, find_cues
 from zeroevidence.attack.cues.speech_signal import RATE
 from zeroevidence.attack.encoders import added_card, find_encoder
-from zeroevidence.attack.extractors import DEFAULT_EXTRACTOR, EXTRACTORS, ExtractorFamily, Vectors
+from zeroevidence.attack.extractors import DEFAULT_EXTRACTOR, EXTRACTORS, Extractor, ExtractorFamily, Vectors
 from zeroevidence.attack.onnx_cards import card_parts, read_card
 from zeroevidence.attack.onnx_runtime import EXTRA, OnnxExtractor
 from zeroevidence.attack.parallel import torch_threads
@@ -52,9 +53,19 @@ class CueExtractor:
         self.dim = sum(len(cue.features) for cue in self.cues)
         self.fingerprint = f"cues/{_VERSION}({'+'.join(cue.name for cue in self.cues)})"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Send the name to another process."""
+        return _load_once, (CueExtractor, self.name)
+
     def embed(self, waves: Sequence[Wave]) -> Vectors:
         """Return one vector per waveform; always finite, since a value that cannot be measured has its usual value."""
         return np.array([cue_vector(wave, self.cues) for wave in waves], np.float32).reshape(len(waves), self.dim)
+
+
+@lru_cache
+def _load_once(family: Callable[..., Extractor], *arguments: str) -> Extractor:
+    """Return an extractor of another process, loaded once in this one, with one thread."""
+    return family(*arguments)
 
 
 def load_installed(name: str, /, *, threads: int) -> OnnxExtractor:
@@ -102,6 +113,10 @@ class SpeechBrain(_UtteranceEncoder):
         weights = sum(float(weight.double().abs().sum()) for weight in encoder.mods.parameters())
         self.fingerprint = f"{name}:{weights!r}"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Send the name to another process."""
+        return _load_once, (SpeechBrain, self.name)
+
     def _embed_one(self, wave: Wave) -> Vectors:
         with self._torch.no_grad():
             vector = self._encoder.encode_batch(self._torch.from_numpy(wave)[None])
@@ -128,6 +143,10 @@ class Resemblyzer(_UtteranceEncoder):
             raise MissingExtra("resemblyzer", "the Resemblyzer speaker encoder") from None
         self._preprocess = resemblyzer.preprocess_wav
         self._encoder = resemblyzer.VoiceEncoder("cpu", verbose=False)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Send nothing to another process: there is one model."""
+        return _load_once, (Resemblyzer,)
 
     def _embed_one(self, wave: Wave) -> Vectors:
         voiced = self._preprocess(wave)
