@@ -149,7 +149,7 @@ def measure(
             folder = home / str(draw)
             if not (folder / "protector.json").exists():
                 begun = folder.exists()  # the time of a part says nothing
-                taken = run("anonymise", original, "-o", folder, "--protect", name, "--seed", draw, "--threads", 1)
+                taken = run("anonymise", original, "-o", folder, "--protect", name, "--seed", draw, "--workers", 1)
                 if not (folder / "protector.json").exists():
                     print(f"{title}: not installed, or nothing was understood", flush=True)
                     break

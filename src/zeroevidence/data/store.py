@@ -34,7 +34,8 @@ def digest(*parts: str | bytes | NDArray[Any]) -> str:
     """
     result = hashlib.sha256()
     for part in parts:
-        data = part.encode() if isinstance(part, str) else part if isinstance(part, bytes) else part.tobytes()
+        text = part.encode("utf-8", "surrogateescape") if isinstance(part, str) else part
+        data = text if isinstance(text, bytes) else text.tobytes()
         result.update(len(data).to_bytes(8, "little"))
         result.update(data)
     return result.hexdigest()

@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import re
 import secrets
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO
 
 from zeroevidence import __version__
 from zeroevidence.attack.array_store import VoiceTransform
 from zeroevidence.attack.array_store import protect as protect_voice
-from zeroevidence.attack.parallel import compute_ahead
 from zeroevidence.attack.utterance_batches import utterance_problem
 from zeroevidence.data.audio import RATES, encode_audio, load_speech, read_header
 from zeroevidence.data.corpus import SUFFIXES, Corpus, Utterance, path_below
 from zeroevidence.data.formats.corpora import read_corpus
 from zeroevidence.data.formats.corpus_files import read_files
 from zeroevidence.data.formats.lists import read_transcripts
+from zeroevidence.data.store import Store, digest
 from zeroevidence.data.writing import lock_folder, write_atomically
 from zeroevidence.errors import InputError, OutputError, Problem, UsageError
+from zeroevidence.parallel import compute_each
 from zeroevidence.protect.release import (
     Draws,
     ProtectorCard,
@@ -40,8 +38,8 @@ from zeroevidence.protect.voices import VoiceProtector, find_voice_protectors, l
 from zeroevidence.protect.voices.cascade import with_transcripts
 from zeroevidence.run import Run, setting
 
-_HEAD = re.compile(r"zeroevidence anonymise 1 seed ([0-9]{1,20}) settings ([0-9a-f]{64})")
-_LINE = re.compile("([0-9a-f]{64}) ([0-9a-f]{64}) ([0-9a-f]{64})")  # of identifier, original and anonymised file
+_SEED = digest("seed and settings")  # key of the entry that holds them
+_FEW = 8  # recordings, for fewer of which no process is started; no more are written in one part of the work
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,82 +50,13 @@ class Digests:
     anonymised: str
 
 
-class Journal:
-    """The journal of one folder.
+def journal_of(folder: str | Path) -> Store:
+    """Return the journal of an unfinished run: its seed, and the digests of what is written to a folder.
 
-    It is a file of its own and not in the folder, because whoever has the seed can undo draws. It is removed when every
-    recording was written.
-
-    Parameters
-    ----------
-    folder
-        The folder of anonymised speech.
+    It is beside the folder and not in it, because whoever has the seed can undo draws.
     """
-
-    def __init__(self, folder: str | Path) -> None:
-        place = Path(folder).absolute()
-        self.path = place.with_name(f".{place.name}.progress")
-        self._stream: IO[str] | None = None
-        self.seed: int | None = None  # of the unfinished run, None where there is none
-        self._settings = ""
-        self._done: dict[str, Digests] = {}
-        self._read()
-
-    def _read(self) -> None:
-        try:
-            lines = self.path.read_text(encoding="ascii", errors="replace").splitlines()
-        except OSError:
-            return
-        head = _HEAD.fullmatch(lines[0]) if lines else None
-        if head is None:
-            return
-        self.seed, self._settings = int(head[1]), head[2]
-        for line in lines[1:]:
-            digests = _LINE.fullmatch(line)  # the last line of a killed process may be a part
-            if digests is not None:
-                self._done[digests[1]] = Digests(digests[2], digests[3])
-
-    def continues(self, settings: str) -> bool:
-        """Return whether the unfinished run had these settings."""
-        return self.seed is not None and self._settings == text_digest(settings)
-
-    def begin(self, seed: int, settings: str) -> None:
-        """Start a run, or continue the one with these settings."""
-        try:
-            if not self.continues(settings):
-                self._done = {}
-                handle = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
-                with os.fdopen(handle, "w", encoding="ascii") as stream:
-                    stream.write(f"zeroevidence anonymise 1 seed {seed} settings {text_digest(settings)}\n")
-                self.seed, self._settings = seed, text_digest(settings)
-            self._stream = self.path.open("a", encoding="ascii")
-            self._stream.write("\n")  # ends what a killed process left
-        except OSError as error:
-            raise OutputError(error, self.path) from None
-
-    def done(self, utterance: str) -> Digests | None:
-        """Return the digests of a recording that was written, None where it was not."""
-        return self._done.get(text_digest(utterance))
-
-    def add(self, utterance: str, digests: Digests) -> None:
-        """Note that a recording was written."""
-        assert self._stream is not None
-        try:
-            self._stream.write(f"{text_digest(utterance)} {digests.original} {digests.anonymised}\n")
-            self._stream.flush()
-        except OSError as error:
-            raise OutputError(error, self.path) from None
-
-    def close(self) -> None:
-        """Close the file, which stays."""
-        if self._stream is not None:
-            self._stream.close()
-            self._stream = None
-
-    def remove(self) -> None:
-        """Remove the file."""
-        self.close()
-        self.path.unlink(missing_ok=True)
+    place = Path(folder).absolute()
+    return Store(place.with_name(f".{place.name}.progress"), "recordings")
 
 
 FORMATS = tuple(suffix.removeprefix(".") for suffix in SUFFIXES)
@@ -268,23 +197,17 @@ def anonymise(
     refuse_original(original, corpus, folder)
     targets = target_paths(original, options.format)
     with lock_folder(home, continued_from=["."]):
-        journal = Journal(home)
-        unfinished = None if overwrite else journal.seed
-        seed = next(seed for seed in (options.seed, unfinished, secrets.randbits(62)) if seed is not None)
-        protector = make(seed)
-        settings = (
-            f"{protector.name} {protector.fingerprint} rate {options.rate} format {options.format} "
-            f"version {__version__}"
-        )
-        _refuse_existing(home, journal, settings, overwrite=overwrite)
+        journal = journal_of(home)
         if overwrite:
             journal.remove()
-            journal = Journal(home)
-        journal.begin(seed, settings)
-        try:
-            outcomes = _write_all(original, _Writing(protector, home, targets, options.rate, journal), run)
-        finally:
-            journal.close()
+        kept_seed, kept_settings = seed_and_settings(journal)
+        seed = next(seed for seed in (options.seed, kept_seed, secrets.randbits(62)) if seed is not None)
+        protector = make(seed)
+        settings = digest(protector.name, protector.fingerprint, str(options.rate), str(options.format), __version__)
+        if kept_settings != settings:
+            _refuse_existing(home, unfinished=kept_seed is not None, overwrite=overwrite)
+            _begin(journal, seed, settings)
+        outcomes = _write_all(original, targets, _Writing(protector, home, options.rate, journal, settings), run)
         problems = {name: outcome for name, outcome in outcomes.items() if isinstance(outcome, Problem)}
         written = {name: outcome for name, outcome in outcomes.items() if isinstance(outcome, Digests)}
         if not written:
@@ -321,13 +244,30 @@ def _protector_maker(name: str, transcripts: str | Path | None) -> Callable[[int
     return lambda seed: with_transcripts(load_protector(name, seed=seed), said)
 
 
-def _refuse_existing(home: Path, journal: Journal, settings: str, *, overwrite: bool) -> None:
-    if overwrite or journal.continues(settings):
-        return
-    if journal.seed is not None:
+def seed_and_settings(journal: Store) -> tuple[int | None, str | None]:
+    """Return the seed of the unfinished run and a digest of its settings, None where there is none."""
+    content = journal.load(_SEED)
+    if content is None:
+        return None, None
+    seed, settings = content.decode().split()
+    return int(seed), settings
+
+
+def _refuse_existing(home: Path, *, unfinished: bool, overwrite: bool) -> None:
+    if unfinished:
         raise UsageError(f"{home}: holds an unfinished run with other settings; --overwrite starts again")
-    if home.exists() and (not home.is_dir() or any(home.iterdir())):
+    if not overwrite and home.exists() and (not home.is_dir() or any(home.iterdir())):
         raise UsageError(f"{home}: exists; expected a new folder, or --overwrite to replace files in it")
+
+
+def _begin(journal: Store, seed: int, settings: str) -> None:
+    try:
+        if not journal.folder.is_dir():
+            journal.folder.unlink(missing_ok=True)
+        journal.folder.mkdir(0o700, exist_ok=True)
+    except OSError as error:
+        raise OutputError(error, journal.folder) from None
+    journal.save(_SEED, f"{seed} {settings}".encode())
 
 
 def _draws(name: str) -> Draws:
@@ -339,27 +279,25 @@ def _draws(name: str) -> Draws:
 
 @dataclass(frozen=True, slots=True)
 class _Writing:
-    """Anonymises one recording and writes it."""
+    """Anonymises recordings, writes them, and notes each in the journal."""
 
     protector: VoiceTransform
     home: Path
-    targets: dict[str, Path]
     rate: int | None
-    journal: Journal
+    journal: Store
+    settings: str
 
-    def __call__(self, utterance: Utterance) -> Digests | Problem:
-        """Return the digests of both files, or why the recording is refused."""
+    def __call__(self, part: Sequence[tuple[Utterance, Path]]) -> list[Digests | Problem]:
+        """Return the digests of both files of each recording, or why it is refused."""
+        return [self._write(utterance, self.home / target) for utterance, target in part]
+
+    def _write(self, utterance: Utterance, target: Path) -> Digests | Problem:
         try:
-            source = file_digest(utterance.path)
-            target = self.home / self.targets[utterance.id]
-            before = self.journal.done(utterance.id)
-            if (
-                before is not None
-                and before.original == source
-                and target.is_file()
-                and file_digest(target) == before.anonymised
-            ):
-                return before
+            original = file_digest(utterance.path)
+            key = digest(self.settings, utterance.id, original)
+            before = self.journal.load(key)
+            if before is not None and target.is_file() and file_digest(target) == before.decode():
+                return Digests(original, before.decode())
             original_rate, _, subtype = read_header(utterance.path)
             rate = self.rate or original_rate
             wave = protect_voice(load_speech(utterance, rate).wave, rate, utterance, self.protector)
@@ -371,17 +309,22 @@ class _Writing:
         except OSError as error:
             raise OutputError(error, target.parent) from None
         write_atomically(target, lambda temporary: temporary.write_bytes(data))
-        return Digests(source, hashlib.sha256(data).hexdigest())
+        anonymised = hashlib.sha256(data).hexdigest()
+        self.journal.save(key, anonymised.encode())
+        return Digests(original, anonymised)
 
 
-def _write_all(corpus: Corpus, writing: _Writing, run: Run) -> dict[str, Digests | Problem]:
+def _write_all(corpus: Corpus, targets: dict[str, Path], writing: _Writing, run: Run) -> dict[str, Digests | Problem]:
     """Return the outcome of each recording, in the order of the corpus."""
+    if len(corpus) < _FEW:
+        run = replace(run, cores=1)
+    size = max(1, min(_FEW, len(corpus) // (4 * run.workers)))
+    pairs = [(utterance, targets[utterance.id]) for utterance in corpus]
+    parts = [pairs[first : first + size] for first in range(0, len(pairs), size)]
     outcomes: dict[str, Digests | Problem] = {}
     step = run.progress("anonymising", "recordings")
-    for utterance, outcome in zip(corpus, compute_ahead(writing, corpus, run.workers), strict=True):
-        outcomes[utterance.id] = outcome
-        if isinstance(outcome, Digests) and writing.journal.done(utterance.id) != outcome:
-            writing.journal.add(utterance.id, outcome)
+    for part, results in zip(parts, compute_each(writing, parts, run), strict=True):
+        outcomes |= {utterance.id: outcome for (utterance, _), outcome in zip(part, results, strict=True)}
         step(len(outcomes), len(corpus))
     return outcomes
 

@@ -16,7 +16,7 @@ def speech(tmp_path):
 
 
 def test_the_card_is_printed_and_the_folder_written(run, speech, tmp_path):
-    code, printed, err = run("anonymise", speech, "-o", tmp_path / "out", "--protect", "mcadams:0.7", "--threads", 1)
+    code, printed, err = run("anonymise", speech, "-o", tmp_path / "out", "--protect", "mcadams:0.7", "--workers", 1)
     assert code == 0, err
     assert printed.startswith("protector      mcadams:0.7\n")
     assert "release        2 recordings; rates kept, formats kept;" in printed

@@ -64,7 +64,7 @@ def corpus_targets(home: Path) -> list[Target]:
     encoder = read_files(home, "tiny.onnx", "tiny.json")
     quick = ("--extractor", "tiny.json", "--backend", "cosine", "--attacker", "ignorant")
     quick += ("--intervals", "0", "--null", "0", "-o", "out")
-    protect, release = ("--protect", "mcadams"), ("--protect", "mcadams", "--threads", "1", "-o")
+    protect, release = ("--protect", "mcadams"), ("--protect", "mcadams", "--workers", "1", "-o")
     for name, data in table.items():
         (home / name).write_bytes(data)
     done("anonymise", "speech", *release, "anon")

@@ -29,7 +29,7 @@ class _Settings:
 @click.command("anonymise")
 @click.argument("corpus")
 @options_of(_Settings, "settings")
-@run_options(threads="[default: one for each core]")
+@run_options("cores")
 def command(corpus: str, settings: _Settings, run: Run) -> None:
     """Write a corpus of the same layout in which the voice of every recording is protected.
 
