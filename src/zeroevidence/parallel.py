@@ -11,6 +11,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from functools import cache
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -22,13 +23,19 @@ Part = TypeVar("Part")
 Result = TypeVar("Result")
 _ATTEMPTS = 3  # at a part whose worker of a cluster was lost
 _GLANCE = 1.0  # seconds between two looks at whether the parent process lives
-_is_worker = False
+_LITTLE = 0.5  # seconds of work; a worker takes 0.6 s to start and as much again to import what it needs
+_is_worker = _has_workers = False
 
 
 def compute_each(
-    compute: Callable[[Part], Result], parts: Iterable[Part], run: Run = Run(), *, threads: bool = False
+    compute: Callable[[Part], Result],
+    parts: Iterable[Part],
+    run: Run = Run(),
+    *,
+    threads: bool = False,
+    little: bool = False,
 ) -> Generator[Result, None, None]:
-    """Yield the result of a function for each part, in order; parts are taken by any thread, some ahead.
+    """Yield the result of a function for each part, in order.
 
     Each worker computes with one thread. Closed before its end, or interrupted, it stops what is being computed: what a
     function must not lose it stores. Within a worker, and where one worker would do, everything is computed here.
@@ -43,6 +50,8 @@ def compute_each(
         How many workers there are, its scheduler where they are those of a cluster, and what is said.
     threads
         Whether threads serve, for functions that let go of Python's lock; processes start in about a second.
+    little
+        Whether it may be little work: processes are then started for what is left after half a second.
 
     Raises
     ------
@@ -55,11 +64,17 @@ def compute_each(
     [2, 3]
     """
     cluster = run.scheduler is not None
-    if _is_worker or (not cluster and (run.workers == 1 or not (threads or _has_semaphores(run.say)))):
+    alone = _is_worker or (not cluster and (run.workers == 1 or not (threads or _has_semaphores(run.say))))
+    parts, begun = iter(parts), time.monotonic()
+    if alone or (little and not cluster and not _has_workers):
         with one_blas_thread():
             for part in parts:
                 check_stop()
                 yield compute(part)
+                if not alone and time.monotonic() - begun > _LITTLE:
+                    break
+    first = list(islice(parts, 1))
+    if not first:
         return
     import joblib  # a tenth of a second
 
@@ -74,7 +89,7 @@ def compute_each(
     work = compute_in_thread if threads and not cluster else compute
     with _workers(run, threads=threads) as settings, joblib.parallel_config(**settings):
         parallel = joblib.Parallel(return_as="generator", batch_size=1)
-        results = parallel(joblib.delayed(work)(part) for part in parts)
+        results = parallel(joblib.delayed(work)(part) for part in chain(first, parts))
         try:
             for result in results:  # noqa: UP028 - `yield from` would close it before its warning is silenced
                 yield result
@@ -90,7 +105,9 @@ def compute_each(
 @contextmanager
 def _workers(run: Run, *, threads: bool) -> Iterator[dict[str, Any]]:
     """Provide the settings of joblib; a cluster is left at the end unless its client was given."""
+    global _has_workers
     if run.scheduler is None:
+        _has_workers |= not threads  # they stay, and serve the next call at once
         own = {"inner_max_num_threads": 1, "initializer": _begin_worker, "initargs": (os.getpid(), Path.cwd())}
         yield {"backend": "threading" if threads else "loky", "n_jobs": run.workers, **({} if threads else own)}
         return

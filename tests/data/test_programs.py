@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from zeroevidence.attack.parallel import in_batches
-from zeroevidence.data.corpus import Utterance
 from zeroevidence.data.programs import fill_in, run_program
 from zeroevidence.errors import Interrupted, interruptible
+from zeroevidence.parallel import compute_each
+from zeroevidence.run import Run
 
 
 def test_names_of_files_are_filled_in_once():
@@ -37,7 +37,7 @@ def test_threads_that_are_left_end_their_programs_and_start_no_more(tmp_path):
     started, ended = threading.Semaphore(0), []
 
     def compute(batch):
-        for place, _ in batch:
+        for place in batch:
             with (tmp_path / f"errors{place}").open("wb") as errors:
                 started.release()
                 try:
@@ -46,7 +46,7 @@ def test_threads_that_are_left_end_their_programs_and_start_no_more(tmp_path):
                     ended.append(place)
                     raise
 
-    utterances = [Utterance(str(i), "s", tmp_path / "missing") for i in range(12)]
+    batches = [[first, first + 1] for first in range(0, 12, 2)]
 
     def interrupt():
         for _ in range(2):
@@ -56,8 +56,11 @@ def test_threads_that_are_left_end_their_programs_and_start_no_more(tmp_path):
     helper = threading.Thread(target=interrupt)
     helper.start()
     with pytest.raises(Interrupted), interruptible():
-        next(in_batches(compute, utterances, 2, 2))
+        next(compute_each(compute, batches, Run(cores=2), threads=True))
     helper.join()
+    deadline = time.monotonic() + 60.0
+    while len(ended) < 2 and time.monotonic() < deadline:
+        time.sleep(0.1)
     assert sorted(ended) == [0, 2]  # the first of each batch
 
 

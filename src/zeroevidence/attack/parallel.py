@@ -10,15 +10,13 @@ import subprocess
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection
 from multiprocessing.reduction import ForkingPickler
 from typing import Any, TypeVar
 
-from zeroevidence.attack.utterance_batches import shortest_first
-from zeroevidence.data.corpus import Utterance
 from zeroevidence.errors import ZeroEvidenceError, check_stop, obey, uninterrupted
 from zeroevidence.optional import one_blas_thread, optional
 
@@ -38,20 +36,6 @@ def torch_threads(count: int) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
-
-
-def in_batches(
-    compute: Callable[[list[tuple[int, Utterance]]], Result], utterances: Sequence[Utterance], batch: int, threads: int
-) -> Generator[Result, None, None]:
-    """Yield the result of a function for each batch of utterances with their places, the shortest first.
-
-    What one thread computes is computed in the calling one; more are as in `compute_ahead`.
-    """
-    parts = shortest_first(utterances, batch)
-    if threads == 1:
-        yield from map(compute, parts)
-    else:
-        yield from compute_ahead(compute, parts, threads)
 
 
 def compute_ahead(

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import replace
-from time import monotonic
 from typing import TypeAlias, TypeVar
 
 from zeroevidence.data.corpus import Utterance
 from zeroevidence.errors import InputError, Problem
-from zeroevidence.optional import one_blas_thread
 from zeroevidence.parallel import compute_each
 from zeroevidence.run import Run, Step
 
@@ -18,9 +16,7 @@ Result = TypeVar("Result")
 Batch: TypeAlias = list[tuple[int, Utterance]]
 _BATCH = 16  # utterances at most
 _PARTS = 16  # for each worker, so that all end at nearly the same time
-# Seconds of work that stay in this process: workers take 0.6 s to start and as much again to import what they need, and
-# hardly any time once they were started, so little work is not held up and long work loses next to nothing.
-_HERE = 0.5
+_SINGLE = 8  # utterances that are no batch: the first, from which it is seen whether there is little work
 
 
 def compute_in_batches(
@@ -44,44 +40,19 @@ def compute_in_batches(
     """
     if run.scheduler is not None:
         utterances = [replace(utterance, path=utterance.path.absolute()) for utterance in utterances]
-    waiting = sorted(enumerate(utterances), key=lambda each: (_length(each[1]), -each[0]), reverse=True)
+    order = sorted(enumerate(utterances), key=lambda each: (-_length(each[1]), each[0]))
+    longest, shortest = order[:-_SINGLE], order[-_SINGLE:]
+    size = max(1, min(_BATCH, len(longest) // (_PARTS * run.workers)))
+    parts = [[each] for each in shortest]
+    parts += [longest[first : first + size] for first in range(0, len(longest), size)]
     outcomes: dict[int, Result | Problem] = {}
-    begun = monotonic()
-    while waiting and run.scheduler is None and monotonic() - begun < _HERE:
-        with one_blas_thread():
-            outcomes.update(compute([waiting.pop()]))
-        step(len(outcomes), len(utterances))
-    size = max(1, min(_BATCH, len(waiting) // (_PARTS * run.workers)))
-    parts = [waiting[first : first + size] for first in range(0, len(waiting), size)]
-    with closing(compute_each(compute, parts, run)) as computed:
-        for part in computed if parts else ():
+    with closing(compute_each(compute, parts, run, little=True)) as computed:
+        for part in computed:
             outcomes.update(part)
             step(len(outcomes), len(utterances))
     ordered = sorted(outcomes.items())
     results = {at: outcome for at, outcome in ordered if not isinstance(outcome, Problem)}
     return results, [outcome for _, outcome in ordered if isinstance(outcome, Problem)]
-
-
-def shortest_first(utterances: Sequence[Utterance], size: int) -> list[Batch]:
-    """Return batches of utterances with their places, the shortest first."""
-    order = sorted(range(len(utterances)), key=lambda at: (_length(utterances[at]), at))
-    return [[(at, utterances[at]) for at in order[first : first + size]] for first in range(0, len(order), size)]
-
-
-def collect(
-    parts: Iterable[list[tuple[int, Result | Problem]]], total: int, step: Step
-) -> tuple[dict[int, Result], list[Problem]]:
-    """Return the results of batches by place, and the problems; `step` gets the number done and `total`."""
-    results: dict[int, Result] = {}
-    problems: list[Problem] = []
-    for part in parts:
-        for at, outcome in part:
-            if isinstance(outcome, Problem):
-                problems.append(outcome)
-            else:
-                results[at] = outcome
-        step(len(results) + len(problems), total)
-    return results, problems
 
 
 def utterance_problem(utterance: Utterance, error: InputError) -> Problem:

@@ -13,6 +13,7 @@ import pytest
 from threadpoolctl import threadpool_info
 
 from tests.effort import repetitions, slow
+from zeroevidence import parallel
 from zeroevidence.attack import utterance_batches
 from zeroevidence.attack.array_store import CachedTransform
 from zeroevidence.attack.extractors import load_extractor
@@ -79,7 +80,7 @@ def test_order_people_and_independence_of_batches_and_workers(utterances, monkey
     assert first.attributes["sex"].tolist() == [""] + ["F"] * 11
     wave = load_audio(utterances[5])
     assert first.vectors[5, 3] == np.float32(len(wave) / 16000)
-    monkeypatch.setattr(utterance_batches, "_HERE", 0.0)
+    monkeypatch.setattr(parallel, "_LITTLE", 0.0)
     for parts, workers in ((1, 1), (1, 2), (2, 3), (16, 2)):
         monkeypatch.setattr(utterance_batches, "_PARTS", parts)
         again = extract(utterances, Moments(), run=Run(cores=workers))

@@ -59,7 +59,7 @@ def test_reading_that_was_cut_off_goes_on(utterances, tmp_path, computed):
     run = Run(cores=1, cache=tmp_path / "cache")
     with pytest.raises(KeyboardInterrupt):
         read_features(utterances, CARD, step=interrupt, run=run)
-    assert len(computed) == 16
+    assert len(computed) == 1
     read_features(utterances, CARD, run=run)
     assert len(computed) == 20
     torn, damaged = entries(tmp_path / "cache")[:2]

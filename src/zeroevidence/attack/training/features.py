@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
@@ -14,15 +13,13 @@ from numpy.typing import NDArray
 from zeroevidence.attack.array_store import VoiceTransform, protect
 from zeroevidence.attack.onnx_cards import BANDS, FRONT_ENDS, EncoderCard
 from zeroevidence.attack.training.frame_set import HALF, Frames, FrameSet, StoredFrames, frames_digest
-from zeroevidence.attack.utterance_batches import Batch, collect, shortest_first, utterance_problem
+from zeroevidence.attack.utterance_batches import Batch, compute_in_batches, utterance_problem
 from zeroevidence.data.audio import load_speech
 from zeroevidence.data.corpus import Utterance
 from zeroevidence.data.store import Store, digest
 from zeroevidence.errors import LISTER, InputError, Problem, check_stop
-from zeroevidence.parallel import compute_each
 from zeroevidence.run import Run, Step, no_step
 
-_BATCH = 16
 _VERSION = "1"  # of the front ends; raised whenever features would change
 
 
@@ -59,11 +56,7 @@ def read_features(
     if card.front_end not in FRONT_ENDS:
         raise InputError(f"{card.name}: takes {card.front_end}; expected an encoder of features")
     store = None if run.cache is None else Store(run.cache.absolute(), "features")
-    if run.scheduler is not None:
-        utterances = [replace(utterance, path=utterance.path.absolute()) for utterance in utterances]
-    batches = compute_each(_FeatureReader(card, transform, store), shortest_first(utterances, _BATCH), run)
-    with closing(batches):
-        results, problems = collect(batches, len(utterances), step)
+    results, problems = compute_in_batches(_FeatureReader(card, transform, store), utterances, step, run)
     if problems:
         raise InputError.of(problems, LISTER if transform is None else "")
     ordered = [results[at] for at in range(len(utterances))]
