@@ -76,7 +76,7 @@ def killed_and_again(arguments, home, check, *, refused=None):
             process.wait()
         process.stderr.close()
         check(home / "out")
-    if refused is None or not (home / "out" / refused).exists() or (home / "out" / "features").exists():
+    if refused is None or not (home / "out" / refused).exists() or (home / "out" / "cache").exists():
         finished(*arguments, "-o", home / "out")
     assert leftovers(home) == []
 
@@ -173,7 +173,7 @@ def test_a_training(speech, tmp_path):
     killed_and_again((*arguments, "--epochs", "3", "--scope", "last"), tmp_path, check, refused="card.json")
     one, two = ((tmp_path / name / "attacker.onnx").read_bytes() for name in ("whole", "out"))
     assert one == two
-    assert not (tmp_path / "out" / "features").exists()
+    assert not (tmp_path / "out" / "cache").exists()
 
 
 def test_the_second_of_two_is_refused_and_a_killed_one_taken_over(tmp_path):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -24,14 +23,15 @@ from zeroevidence.attack.networks import load_network
 from zeroevidence.attack.onnx_cards import CARD, EncoderCard
 from zeroevidence.attack.onnx_runtime import CropExtractor, OnnxExtractor
 from zeroevidence.attack.training import LEAST_PEOPLE, Scope, TrainingSettings, usual_scope
-from zeroevidence.attack.training.attacker import estimate_text, fine_tune, training_loop
+from zeroevidence.attack.training.attacker import estimate_text, fine_tune, training_key, training_loop
 from zeroevidence.attack.training.features import read_features
 from zeroevidence.attack.training.frame_set import FrameSet, TrainingFrames
+from zeroevidence.attack.training.history import CHECKPOINTS
 from zeroevidence.auditing.embedding_sets import EmbeddingSets, EncodedSpeech, FineTuningHistory, LearningCurve
 from zeroevidence.data.corpus import Utterance
 from zeroevidence.data.embeddings import Embeddings
-from zeroevidence.data.json_values import load_typed, plain
-from zeroevidence.data.writing import write_atomically
+from zeroevidence.data.json_values import plain, typed
+from zeroevidence.data.store import Store
 from zeroevidence.errors import InputError, MissingExtra
 from zeroevidence.run import Run, silent
 
@@ -96,7 +96,6 @@ def encode_cues(original: EmbeddingSets, anonymised: EmbeddingSets) -> Iterator[
         yield EncodedSpeech(f"cue:{cue.name}", None, anonymised.mapped(only), steps=(_STEP,), part_of=ALL_CUES)
 
 
-_HISTORY = "learned.json"
 _SHARES = (0.25, 0.5)
 
 
@@ -123,12 +122,6 @@ class _EncoderTraining:
     def estimate(self, settings: TrainingSettings) -> str:
         """Return a sentence on how long a training takes."""
         return estimate_text(self.network, self.frames, settings, self.run)
-
-    def digest(self) -> str:
-        """Return a digest of everything that the result depends on."""
-        encoder = hashlib.sha256(Path(self.card.file).read_bytes()).hexdigest()
-        facts = [encoder, self.frames.training.digest, self.frames.development.digest, self.settings.to_dict()]
-        return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,11 +177,6 @@ class FineTuner:
             further += "" if self.fold[1] == 1 else f", in each of {self.fold[1]} folds"
         return replace(self._train(encoder), further=further)
 
-    @property
-    def _home(self) -> Path:
-        assert self.run.cache is not None
-        return self.run.cache
-
     def _filled(self, scope: Scope) -> TrainingSettings:
         """Return the settings for a scope, with fewer epochs where there are several draws."""
         filled = self.settings.filled(scope)
@@ -207,40 +195,37 @@ class FineTuner:
         return frames.take(trains), frames.take(~trains)
 
     def _train(self, encoder: _EncoderTraining) -> FineTuningResult:
-        home = self._home / "trained" / encoder.digest()
-        if (home / CARD).is_file() and (history := _read(home / _HISTORY)) is not None:
+        assert self.run.cache is not None
+        key, store = training_key(encoder.card, encoder.frames, encoder.settings), Store(self.run.cache, "trained")
+        home = self.run.cache / "encoders" / key
+        kept = store.load(key)
+        if kept is not None and (home / CARD).is_file():
+            history = typed(FineTuningHistory, json.loads(kept), "training")
             if self.effort != "full" or history.over_epochs is not None:
                 return FineTuningResult(home / CARD, history)
         else:
             fold = "" if self.fold[1] == 1 else f", fold {self.fold[0]} of {self.fold[1]}"
             self.run.say(f"fine-tuning {encoder.card.name}{fold}: {encoder.estimate(encoder.settings)}")
         # the checkpoint makes a second call with a finished training a matter of seconds
-        trained = fine_tune(
-            encoder.card, encoder.frames, home, encoder.settings, on_epoch=self._show_epoch, run=encoder.run
-        )
+        run = replace(encoder.run, cache=home)
+        trained = fine_tune(encoder.card, encoder.frames, home, encoder.settings, on_epoch=self._show_epoch, run=run)
         history = FineTuningHistory(trained.people, len(encoder.frames.training), trained.epochs)
         if self.effort == "full":
-            history = self._with_curves(history, trained.after, encoder, home)
-        text = json.dumps(plain(asdict(history)), indent=1) + "\n"
-        write_atomically(home / _HISTORY, lambda path: path.write_text(text, encoding="utf-8"))
+            history = self._with_curves(history, trained.after, replace(encoder, run=run))
+        store.save(key, json.dumps(plain(asdict(history))).encode())
         if self.effort == "full":  # nothing is left to train, and checkpoints are large
-            from zeroevidence.attack.training.checkpoints import remove_checkpoints
-
-            remove_checkpoints(home)
+            Store(home, CHECKPOINTS).remove()
         return FineTuningResult(home / CARD, history)
 
-    def _with_curves(
-        self, history: FineTuningHistory, bits: float, encoder: _EncoderTraining, home: Path
-    ) -> FineTuningHistory:
+    def _with_curves(self, history: FineTuningHistory, bits: float, encoder: _EncoderTraining) -> FineTuningHistory:
         """Train again on fewer people, and for fewer epochs, and return the history with both learning curves."""
         loop, _ = training_loop(None)
         training, settings = encoder.frames.training, encoder.settings
 
         def retrain(data: FrameSet, changed: TrainingSettings, title: str) -> float:
             self.run.say(f"again, {title}")
-            frames, checkpoint = replace(encoder.frames, training=data), home / title.replace(" ", "-")
-            quiet = replace(encoder.run, say=silent)
-            result = loop.train(load_network(encoder.card), frames, changed, checkpoint=checkpoint, run=quiet)
+            frames, quiet = replace(encoder.frames, training=data), replace(encoder.run, say=silent)
+            result = loop.train(load_network(encoder.card), frames, changed, run=quiet)
             return float(result.best_score.bits)
 
         people = np.random.default_rng(settings.seed).permutation(np.unique(training.speakers))
@@ -267,14 +252,3 @@ def too_few(people: int) -> str | None:
     if people >= LEAST_PEOPLE:
         return None
     return f"{people} training people; an encoder needs at least {LEAST_PEOPLE} to learn"
-
-
-def _read(file: Path) -> FineTuningHistory | None:
-    """Return the history of an earlier training, or None where it cannot be used: the encoder is then trained anew."""
-    try:
-        history = load_typed(FineTuningHistory, file, "training")
-    except InputError:
-        return None
-    curves = [curve for curve in (history.over_people, history.over_epochs) if curve is not None]
-    complete = all(len(curve.amount) == len(curve.bits) > 1 and np.isfinite(curve.bits).all() for curve in curves)
-    return history if complete and min(history.people, history.recordings, history.epochs) >= 0 else None

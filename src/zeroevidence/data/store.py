@@ -142,7 +142,7 @@ class Store:
     def save_arrays(self, key: str, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Keep arrays together."""
         buffer = io.BytesIO()
-        np.savez(buffer, allow_pickle=False, **dict(arrays))
+        np.savez(buffer, **dict(arrays))
         self.save(key, buffer.getbuffer())
 
     def remove(self, key: str | None = None) -> None:

@@ -77,8 +77,8 @@ def test_an_encoder_learns_from_protected_speech(speech, small, tmp_path):
     assert json.loads(found.card.read_text())["training"]["scope"] == "last"
     vectors = load_extractor(found.card).embed([np.random.default_rng(0).normal(size=8000).astype(np.float32)])
     assert vectors.shape == (1, DIM)
-    # Features are kept only as long as somebody may want to go on.
-    assert not (tmp_path / "attacker" / "features").exists()
+    # Features and checkpoints are kept only as long as somebody may want to go on.
+    assert sorted(path.name for path in (tmp_path / "attacker").iterdir()) == ["attacker.onnx", "card.json"]
     assert shared_people(card, ["p00", "p11", "stranger"]) == ["p00", "p11"]
     other = replace(QUICK, epochs=1, seed=1)
     with pytest.raises(UsageError, match="attacker: holds a trained encoder; --overwrite replaces it"):

@@ -7,11 +7,14 @@ from unittest.mock import patch
 import pytest
 
 from zeroevidence.attack.training import TrainingSettings
-from zeroevidence.attack.training.history import train_within
-from zeroevidence.errors import InputError
+from zeroevidence.attack.training.history import CHECKPOINTS, train_within
+from zeroevidence.data.store import Store, digest
 from zeroevidence.run import Run
 
 BASE = TrainingSettings(scope="all", epochs=4, batch=8, crop=20, learning_rate=0.3)
+
+
+KEY = digest("a training")
 
 
 class Trainer:
@@ -21,19 +24,19 @@ class Trainer:
         self.level, self.now, self.trained, self.said = level, 0.0, [], []
         self.state = {}
 
-    def __call__(self, settings, folder, stop):
-        done = self.state.get(folder.name, 0)
+    def __call__(self, settings, stop):
+        done = self.state.get(settings, 0)
         while done < settings.epochs and not stop():
             done += 1
             self.now += 3600.0
-        self.state[folder.name] = done
+        self.state[settings] = done
         self.trained.append((settings.epochs, round(settings.learning_rate, 3), done))
         bits = 0.2 * min(done, self.level) + (settings.learning_rate == 3 * 0.3)
         return SimpleNamespace(best_score=SimpleNamespace(bits=bits), done=done)
 
-    def within(self, hours, folder, settings=BASE, train_round=None):
+    def within(self, hours, folder, train_round=None):
         with patch("zeroevidence.attack.training.history.time", SimpleNamespace(monotonic=lambda: self.now)):
-            return train_within(hours, settings, folder, train_round or self, run=Run(say=self.said.append))
+            return train_within(hours, BASE, KEY, train_round or self, run=Run(cache=folder, say=self.said.append))
 
 
 def test_it_ends_where_twice_the_epochs_add_nothing(tmp_path):
@@ -60,32 +63,19 @@ def test_what_was_interrupted_goes_on_and_its_time_counts(tmp_path):
     trainer = Trainer(level=1000)
     plain = trainer.__call__
 
-    def killed(settings, folder, stop):
+    def killed(settings, stop):
         def stopping():
             if trainer.now >= 6 * 3600.0:
                 raise Killed
             return stop()
 
-        return plain(settings, folder, stopping)
+        return plain(settings, stopping)
 
     with pytest.raises(Killed):
         trainer.within(12, tmp_path, train_round=killed)
-    assert len(json.loads((tmp_path / "rounds.json").read_text())["rounds"]) == 1
+    assert len(json.loads(Store(tmp_path, CHECKPOINTS).load(KEY))["rounds"]) == 1
     result, _ = trainer.within(12, tmp_path)
     assert result.done == 4
     assert trainer.trained == [(4, 0.3, 4), (4, 0.9, 4)]
     # the killed one had taken an hour when it last looked at the clock
     assert trainer.said[-1] == "no time for 4 more epochs: 9 h of 12 h are spent"
-
-
-def test_a_history_of_other_settings_or_nonsense_is_refused(tmp_path):
-    Trainer(level=1).within(1000, tmp_path)
-    other = TrainingSettings(scope="all", epochs=5, batch=8, crop=20, learning_rate=0.3)
-    with pytest.raises(InputError, match=r"rounds\.json: is of a training with other settings"):
-        Trainer(level=1).within(1000, tmp_path, other)
-    file = tmp_path / "rounds.json"
-    content = json.loads(file.read_text())
-    content["rounds"][0]["epochs"] = 0
-    file.write_text(json.dumps(content))
-    with pytest.raises(InputError, match=r"rounds\.json: history\.rounds: expected epochs"):
-        Trainer(level=1).within(1000, tmp_path)

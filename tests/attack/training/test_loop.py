@@ -1,7 +1,5 @@
 """The training loop on a toy encoder: it learns, stops by development people, resumes to the same weights."""
 
-import json
-import re
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -9,7 +7,6 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
-pytest.importorskip("safetensors")
 
 from tests.effort import slow, spread  # noqa: E402
 from zeroevidence.attack.training import (  # noqa: E402
@@ -18,7 +15,6 @@ from zeroevidence.attack.training import (  # noqa: E402
     compute,
     crops,
 )
-from zeroevidence.attack.training import compute as cores  # noqa: E402
 from zeroevidence.attack.training.frame_set import FrameSet, TrainingFrames  # noqa: E402
 from zeroevidence.attack.training.loop import (  # noqa: E402
     AngularMargin,
@@ -101,7 +97,7 @@ def test_only_the_last_layers_learn_when_asked(data):
 @pytest.mark.parametrize("scope", SCOPES)
 @pytest.mark.parametrize("stop_after", [1, pytest.param(3, marks=slow)])
 def test_a_training_that_was_cut_off_goes_on_to_the_same_weights(data, tmp_path, scope, stop_after):
-    settings = replace(QUICK, scope=scope)
+    settings, kept = replace(QUICK, scope=scope), replace(CPU, cache=tmp_path)
     whole = train(Toy(), data, settings, run=CPU)
 
     class Cut(Exception):
@@ -112,76 +108,35 @@ def test_a_training_that_was_cut_off_goes_on_to_the_same_weights(data, tmp_path,
             raise Cut
 
     with pytest.raises(Cut):
-        train(Toy(), data, settings, checkpoint=tmp_path, on_epoch=cut, run=CPU)
-    resumed = train(Toy(), data, settings, checkpoint=tmp_path, run=CPU)
+        train(Toy(), data, settings, on_epoch=cut, run=kept)
+    resumed = train(Toy(), data, settings, run=kept)
     np.testing.assert_array_equal(weights(resumed.network), weights(whole.network))
     assert resumed.best == whole.best
     assert [one.loss for one in resumed.epochs[1:]] == [one.loss for one in whole.epochs[1:]]
 
 
-@pytest.fixture(scope="module")
-def finished(data, tmp_path_factory):
-    """The checkpoint of a finished training."""
-    folder = tmp_path_factory.mktemp("checkpoint")
-    train(Toy(), data, QUICK, checkpoint=folder, run=CPU)
-    return folder / "training.safetensors"
-
-
-@pytest.fixture
-def resume(data, finished, tmp_path):
-    """Goes on with the checkpoint of the finished training, with other facts and arrays."""
-    import safetensors.torch
-    from safetensors import safe_open
-
-    def train_on(facts=(), arrays=lambda arrays: {}, settings=QUICK, speech=data):
-        with safe_open(finished, framework="pt") as opened:
-            metadata = {"facts": json.dumps({**json.loads(opened.metadata()["facts"]), **dict(facts)})}
-        kept = safetensors.torch.load_file(finished)
-        safetensors.torch.save_file({**kept, **arrays(kept)}, tmp_path / finished.name, metadata=metadata)
-        return train(Toy(), speech, settings, checkpoint=tmp_path, run=CPU)
-
-    return train_on
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"best": 99}, "facts.best: no epoch 99 that was evaluated"),
-        ({"rates": "x"}, "facts.rates: expected a list, got 'x'"),
-        ({"rates": ["inf"]}, "facts.rates, facts.momenta: expected finite numbers"),
-        ({"rates": []}, "cannot be read as a checkpoint"),
-        ({"epochs": []}, "facts.best: no epoch"),
-        ({"epochs": [{"number": 5, "loss": 0, "development": None}]}, "facts.epochs: expected each epoch once"),
-        ({"schedule": 1.5}, "facts.schedule: expected a whole number, got 1.5"),
-        ({"new": 1}, "facts: has no field 'new'"),
-    ],
-)
-def test_facts_of_a_checkpoint_that_cannot_be(resume, change, words):
-    pytest.importorskip("msgspec")  # without it, types are not checked
-    with pytest.raises(InputError, match=re.escape(f"training.safetensors: {words}")):
-        resume(change)
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        (lambda weight: weight * float("nan"), "has entries that are not finite"),
-        (lambda weight: weight[None], "cannot be read as a checkpoint"),
-    ],
-)
-def test_a_checkpoint_with_weights_that_are_no_numbers(resume, change, words):
-    with pytest.raises(InputError, match=rf"training\.safetensors: .*{words}"):
-        resume(arrays=lambda arrays: {"network.out.weight": change(arrays["network.out.weight"])})
-
-
-def test_a_checkpoint_of_another_training_is_refused(data, resume, tmp_path):
-    with pytest.raises(InputError, match="other settings"):
-        resume(settings=TrainingSettings(epochs=7))
-    with pytest.raises(InputError, match="is of a training on other speech"):
-        resume(speech=replace(data, training=speech(20, seed=7)))
-    (tmp_path / "training.safetensors").write_bytes(b"nonsense")
-    with pytest.raises(InputError, match="cannot be read as a checkpoint"):
-        train(Toy(), data, QUICK, checkpoint=tmp_path, run=CPU)
+def test_only_the_checkpoint_of_the_same_training_is_continued(data, tmp_path):
+    run, epochs = replace(CPU, cache=tmp_path), []
+    whole = train(Toy(), data, QUICK, run=run)
+    again = train(Toy(), data, QUICK, on_epoch=epochs.append, run=run)
+    np.testing.assert_array_equal(weights(again.network), weights(whole.network))
+    assert epochs == []
+    other = Toy()
+    with torch.no_grad():
+        other.out.weight += 1.0
+    short, others = replace(QUICK, epochs=1), replace(data, training=speech(20, seed=7))
+    for number, (network, frames, settings) in enumerate(
+        ((Toy(), data, short), (Toy(), others, short), (other, data, short)), 1
+    ):
+        train(network, frames, settings, on_epoch=epochs.append, run=run)
+        assert [epoch.number for epoch in epochs] == [1] * number
+    entries = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert len(entries) == 4
+    for path in entries:
+        path.write_bytes(path.read_bytes()[:-1])  # cut off: trained anew
+    again = train(Toy(), data, QUICK, on_epoch=epochs.append, run=run)
+    np.testing.assert_array_equal(weights(again.network), weights(whole.network))
+    assert len(epochs) == 3 + QUICK.epochs
 
 
 class Small(Toy):
@@ -218,11 +173,11 @@ def test_what_does_not_fit_into_memory_is_taken_in_halves_to_the_same_end(data, 
 @pytest.mark.parametrize("scope", spread([*SCOPES], quick=1))
 def test_speech_that_is_read_from_disk_in_each_step_gives_the_same_weights(data, scope, tmp_path, monkeypatch):
     settings = replace(QUICK, scope=scope, epochs=2)
-    held = train(Toy(), data, settings, checkpoint=tmp_path / "held", run=CPU)
+    held = train(Toy(), data, settings, run=CPU)
     monkeypatch.setattr(crops.UtteranceFrames.__init__, "__defaults__", (0,))
-    read = train(Toy(), data, settings, checkpoint=tmp_path / "read", run=CPU)
+    read = train(Toy(), data, settings, run=replace(CPU, cache=tmp_path))
     np.testing.assert_array_equal(weights(read.network), weights(held.network))
-    assert [path.name for path in (tmp_path / "read").iterdir()] == ["training.safetensors"]
+    assert [path.name for path in tmp_path.iterdir()] == ["checkpoints"]
 
 
 def test_a_schedule_whose_first_part_is_one_step(data):
@@ -233,11 +188,10 @@ def test_a_schedule_whose_first_part_is_one_step(data):
 def test_the_number_of_cores_changes_nothing(data, monkeypatch):
     found = []
     for number in (1, 3):
-        for module in (cores, compute):
-            monkeypatch.setattr(module, "cores", lambda number=number: number)
-        cores._pool.cache_clear()
+        monkeypatch.setattr(compute, "available_cores", lambda number=number: number)
+        compute._pool.cache_clear()
         found.append(weights(train(Toy(), data, replace(QUICK, epochs=2), run=CPU).network))
-    cores._pool.cache_clear()
+    compute._pool.cache_clear()
     np.testing.assert_array_equal(*found)
 
 

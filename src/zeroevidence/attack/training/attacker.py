@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import shutil
 from collections.abc import Callable
@@ -26,6 +27,7 @@ from zeroevidence.attack.training.history import Epoch, TrainedNetwork, ignore_e
 from zeroevidence.data.corpus import Utterance
 from zeroevidence.data.files import naming_file
 from zeroevidence.data.formats.corpora import read_corpus
+from zeroevidence.data.store import digest
 from zeroevidence.data.writing import lock_folder, refuse_used_folder, write_atomically
 from zeroevidence.errors import InputError, MissingExtra, UsageError
 from zeroevidence.linkage.estimate import format_duration
@@ -33,7 +35,7 @@ from zeroevidence.run import Run, no_progress, setting, silent
 
 MODEL = "attacker.onnx"
 _DEVELOPMENT = 0.25  # share of the people that training stops on
-_CHECKPOINT, _FEATURES = "checkpoint", "features"
+_CACHE = "cache"  # folder within that of the encoder, as long as the training is unfinished
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,11 +139,11 @@ def train_attacker(
 
     with ExitStack() as stack:
         group, place = stack.enter_context(joined_processes(place))
-        run = replace(run, device=place)
+        run = replace(run, device=place, cache=home / _CACHE)
         settings = replace(options.settings, seed=run.seed).filled(usual_scope(place))
         if group.is_first:
             _refuse_finished(home, overwrite=options.overwrite)
-            if not any((home / part).exists() for part in (_CHECKPOINT, _FEATURES)):
+            if not (home / _CACHE).exists():
                 refuse_used_folder(home)
         else:
             run, on_epoch = replace(run, say=silent, progress=no_progress), ignore_epoch
@@ -152,9 +154,9 @@ def train_attacker(
             people, stopping = _split(np.array([utterance.speaker for utterance in utterances]), settings.seed)
         features: FrameSet | None = None
         if group.is_first:
-            stack.enter_context(lock_folder(home, continued_from=[_FEATURES, _CHECKPOINT]))
+            stack.enter_context(lock_folder(home, continued_from=[_CACHE]))
             step = run.progress("reading speech", "recordings")
-            features, conversions = read_features(utterances, card, step=step, run=replace(run, cache=home))
+            features, conversions = read_features(utterances, card, step=step, run=run)
             for sentence in conversions:
                 run.say(sentence)
         features = group.of_first(features)
@@ -163,7 +165,7 @@ def train_attacker(
         run.say(estimate_text(network, frames, settings, run))
         trained = fine_tune(card, frames, home, settings, hours=options.hours, on_epoch=on_epoch, run=run)
         if group.is_first:
-            shutil.rmtree(home / _FEATURES)
+            shutil.rmtree(home / _CACHE)
     return trained
 
 
@@ -174,13 +176,12 @@ def is_first_process() -> bool:
 
 def _refuse_finished(home: Path, *, overwrite: bool) -> None:
     """Refuse a folder that holds a trained encoder, or with `overwrite` remove the encoder."""
-    if not (home / CARD).exists() or (home / _FEATURES).exists():
+    if not (home / CARD).exists() or (home / _CACHE).exists():
         return
     if not overwrite:
         raise UsageError(f"{home}: holds a trained encoder; --overwrite replaces it")
     for name in (CARD, MODEL):
         (home / name).unlink(missing_ok=True)
-    shutil.rmtree(home / _CHECKPOINT, ignore_errors=True)
 
 
 def fine_tune(
@@ -202,25 +203,30 @@ def fine_tune(
     frames
         Features of the people.
     folder
-        As in `train_attacker`, and so are the other arguments.
+        Where encoder and card are written.
     settings
         With nothing left open.
+    hours
+        As in `AttackerOptions`.
+    on_epoch
+        Called with each `Epoch`.
+    run
+        As in `train_attacker`; its cache keeps what an interrupted training continues from.
     """
     loop, place = training_loop(run.device)
     group = loop.compute.current_group()
 
-    def train(settings: TrainingSettings, checkpoint: Path, stop: Callable[[], bool]) -> TrainedNetwork:
+    def train(settings: TrainingSettings, stop: Callable[[], bool]) -> TrainedNetwork:
         stopped = replace(run, device=place, stop=stop)
-        trained: TrainedNetwork = loop.train(
-            load_network(card), frames, settings, checkpoint=checkpoint, on_epoch=on_epoch, run=stopped
-        )
+        trained: TrainedNetwork = loop.train(load_network(card), frames, settings, on_epoch=on_epoch, run=stopped)
         return trained
 
     if hours is None:
-        result = train(settings, folder / _CHECKPOINT, run.stop)
+        result = train(settings, run.stop)
     else:
+        key = training_key(card, frames, settings)
         result, settings = train_within(
-            hours, settings, folder / _CHECKPOINT, train, agreed=group.of_first, save=group.is_first, run=run
+            hours, settings, key, train, agreed=group.of_first, save=group.is_first, run=run
         )
     before, after = result.epochs[0].development, result.best_score
     assert before is not None
@@ -237,6 +243,12 @@ def fine_tune(
     return TrainedAttacker(
         folder / CARD, len(people), len(stopping), recordings, before.bits, after.bits, len(result.epochs) - 1
     )
+
+
+def training_key(card: EncoderCard, frames: TrainingFrames, settings: TrainingSettings) -> str:
+    """Return a digest of everything that a trained encoder depends on."""
+    data = frames.training.digest, frames.development.digest
+    return digest(Path(card.file).read_bytes(), *data, json.dumps(settings.to_dict(), sort_keys=True))
 
 
 def _write_card(

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import json
-import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from zeroevidence._typing import FloatArray, StrArray
 from zeroevidence.attack.training import TrainingSettings
-from zeroevidence.data.files import naming_file
-from zeroevidence.data.json_values import load_typed, plain
+from zeroevidence.data.json_values import plain, typed
 from zeroevidence.data.matrix import ScoreMatrix
-from zeroevidence.data.writing import write_atomically
+from zeroevidence.data.store import Store
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation.searches import average_disclosure
 from zeroevidence.linkage.estimate import format_duration
@@ -90,9 +87,9 @@ class TrainedNetwork:
         return scores.get(self.best)
 
 
+CHECKPOINTS = "checkpoints"  # the kind of what trainings keep
 _RATES = (1.0, 3.0, 1.0 / 3.0)
 _GAIN = 0.05  # bits that twice the epochs must add
-_FILE = "rounds.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +104,8 @@ class TrainingRound:
 
 @dataclass(frozen=True, slots=True)
 class RoundHistory:
-    """The settings of the first, the trainings that ended, and the seconds that the one in progress has taken."""
+    """The trainings that ended, and the seconds that the one in progress has taken."""
 
-    settings: Mapping[str, Any]
     rounds: tuple[TrainingRound, ...] = ()
     begun: float = 0.0
 
@@ -119,8 +115,8 @@ class RoundHistory:
         return sum(each.seconds for each in self.rounds) + self.begun
 
 
-# trains with settings, keeping its state in a folder, until it ends or a function says so after an epoch
-TrainRound: TypeAlias = Callable[[TrainingSettings, Path, Callable[[], bool]], TrainedNetwork]
+# trains with settings until it ends or a function says so after an epoch
+TrainRound: TypeAlias = Callable[[TrainingSettings, Callable[[], bool]], TrainedNetwork]
 
 
 def next_round(rounds: Sequence[TrainingRound], settings: TrainingSettings) -> TrainingSettings | None:
@@ -149,7 +145,7 @@ def next_round(rounds: Sequence[TrainingRound], settings: TrainingSettings) -> T
 def train_within(
     hours: float,
     settings: TrainingSettings,
-    folder: Path,
+    key: str,
     train_round: TrainRound,
     *,
     agreed: Callable[[Any], Any] = lambda value: value,
@@ -169,8 +165,8 @@ def train_within(
         by what the epochs before took.
     settings
         Settings of the first training, with nothing left open.
-    folder
-        Holds the state of each training.
+    key
+        Key of the history in the cache: of settings, data and encoder.
     train_round
         Trains.
     agreed
@@ -178,27 +174,31 @@ def train_within(
     save
         Whether this process writes the history.
     run
-        Messages after each training, and on the reason of the end.
+        Messages after each training, and on the reason of the end. Its cache keeps the history.
     """
-    allowed = 3600.0 * hours
-    history = _read(folder / _FILE, settings)
+    assert run.cache is not None
+    allowed, store = 3600.0 * hours, Store(run.cache, CHECKPOINTS)
+    kept = store.load(key)
+    history = RoundHistory() if kept is None else typed(RoundHistory, json.loads(kept), "history")
+
+    def keep(history: RoundHistory) -> None:
+        if save:
+            store.save(key, json.dumps(plain(asdict(history))).encode())
 
     def train_next(changed: TrainingSettings) -> tuple[RoundHistory, TrainedNetwork]:
         began, before = time.monotonic() - history.begun, history.seconds - history.begun
 
         def stop() -> bool:
             spent = time.monotonic() - began
-            if save:
-                _write(folder / _FILE, replace(history, begun=spent))
+            keep(replace(history, begun=spent))
             return bool(agreed(before + spent >= allowed))
 
-        result = train_round(changed, _home(folder, len(history.rounds)), stop)
+        result = train_round(changed, stop)
         assert result.best_score is not None
         seconds = time.monotonic() - began
         ended = TrainingRound(changed.epochs, changed.learning_rate, result.best_score.bits, seconds)
-        after = RoundHistory(history.settings, (*history.rounds, ended))
-        if save:
-            _write(folder / _FILE, after)
+        after = RoundHistory((*history.rounds, ended))
+        keep(after)
         return after, result
 
     best: TrainedNetwork | None = None  # of the trainings that were not done before
@@ -222,32 +222,9 @@ def train_within(
         )
     at = _best(history)
     chosen = replace(settings, epochs=history.rounds[at].epochs, learning_rate=history.rounds[at].learning_rate)
-    return best or train_round(chosen, _home(folder, at), lambda: True), chosen
+    return best or train_round(chosen, lambda: True), chosen
 
 
 def _best(history: RoundHistory) -> int:
     """Return the number of the training to which development people disclosed most, the first of several."""
     return max(range(len(history.rounds)), key=lambda number: history.rounds[number].bits)
-
-
-def _home(folder: Path, number: int) -> Path:
-    return folder / f"training-{number + 1}"
-
-
-def _write(file: Path, history: RoundHistory) -> None:
-    text = json.dumps(plain(asdict(history))) + "\n"
-    file.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(file, lambda path: path.write_text(text, encoding="utf-8"))
-
-
-def _read(file: Path, settings: TrainingSettings) -> RoundHistory:
-    """Return the history in a file; an empty one where there is no file."""
-    if not file.is_file():
-        return RoundHistory(settings.to_dict())
-    with naming_file(file):
-        history = load_typed(RoundHistory, file, "history")
-        if history.settings != settings.to_dict():
-            raise InputError("is of a training with other settings; give another folder or remove it")
-        if any(each.epochs < 1 or not math.isfinite(each.bits) or each.seconds < 0 for each in history.rounds):
-            raise InputError("history.rounds: expected epochs, finite bits and seconds")
-    return history

@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial, reduce
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -20,9 +19,10 @@ from torch.nn import functional
 from zeroevidence._typing import IntArray
 from zeroevidence.attack.parallel import torch_threads
 from zeroevidence.attack.training import TrainingSettings, compute, history
-from zeroevidence.attack.training.checkpoints import load_checkpoint, save_checkpoint
+from zeroevidence.attack.training.checkpoints import checkpoint_key, load_checkpoint, save_checkpoint
 from zeroevidence.attack.training.crops import StepDraws, augment, draw_epoch
 from zeroevidence.attack.training.frame_set import FrameSet, TrainingFrames
+from zeroevidence.data.store import Store
 from zeroevidence.errors import UsageError
 from zeroevidence.run import Run, available_cores
 
@@ -59,7 +59,6 @@ def train(
     frames: TrainingFrames,
     settings: TrainingSettings = TrainingSettings(),
     *,
-    checkpoint: Path | None = None,
     on_epoch: Callable[[history.Epoch], None] = history.ignore_epoch,
     run: Run = Run(),
 ) -> history.TrainedNetwork:
@@ -74,12 +73,11 @@ def train(
     settings
         Settings of the training; with the scope ``last``, what `frames` gives is computed once, and only `pooled` is
         trained.
-    checkpoint
-        Folder that holds the state after each epoch; an interrupted training continues from there.
     on_epoch
         Called after each epoch.
     run
         Device, and messages where less fits into its memory than asked for; asked before each epoch whether to stop.
+        Its cache keeps the state after each epoch, from which an interrupted training continues.
     """
     settings = settings.filled()
     frames.check_people()
@@ -87,7 +85,7 @@ def train(
     trainable = {parameter: parameter.requires_grad for parameter in network.to(place).parameters()}
     try:
         with reproducible(settings.seed, place):
-            return TrainingRun(network, frames, settings, place, checkpoint, run).train(on_epoch)
+            return TrainingRun(network, frames, settings, place, run).train(on_epoch)
     finally:
         for parameter, was in trainable.items():
             parameter.requires_grad_(was)
@@ -116,13 +114,11 @@ class TrainingRun:
         frames: TrainingFrames,
         settings: TrainingSettings,
         place: torch.device,
-        folder: Path | None = None,
         run: Run = Run(),
     ) -> None:
-        self.network, self.settings, self.place, self.folder, self.stop = network, settings, place, folder, run.stop
+        self.network, self.settings, self.place, self.stop = network, settings, place, run.stop
         training, development = frames.training, frames.development
         self.encoder: Any = network  # with the methods of an encoder, which a plain module lacks
-        self.digests = (training.digest, development.digest)
         self.last = settings.scope == "last"
         self.batch = min(settings.batch, len(training))
         self.steps = math.ceil(len(training) / self.batch)
@@ -133,9 +129,11 @@ class TrainingRun:
             network, place, last=self.last, group=self.group, outputs=frames.outputs, run=run
         )
         self._freeze_trunk(training)
-        self.training, self.development = (self.passes.source(data, folder) for data in (training, development))
+        self.training, self.development = (self.passes.source(data, run.cache) for data in (training, development))
         self.crop = max(1, round(settings.crop * self.training.data.length.sum() / training.length.sum()))
         speakers, labels = np.unique(training.speakers, return_inverse=True)
+        self.store = None if run.cache is None else Store(run.cache, history.CHECKPOINTS)
+        self.key = "" if self.store is None else checkpoint_key(self)
         self.labels = torch.from_numpy(labels.astype(np.int64)).to(place)
         self.head = AngularMargin(self._class_means(labels, len(speakers)), settings.margin, settings.scale).to(place)
         rates = [settings.learning_rate, settings.learning_rate * _HEAD_RATE]
@@ -168,7 +166,7 @@ class TrainingRun:
 
     def train(self, on_epoch: Callable[[history.Epoch], None]) -> history.TrainedNetwork:
         """Train all epochs, from the start or from a checkpoint, or until it is to stop."""
-        state = None if self.folder is None else load_checkpoint(self.folder, self)
+        state = None if self.store is None else load_checkpoint(self.store, self.key, self)
         if state is None:
             untrained = history.Epoch(0, math.nan, self.look(untrained=True))
             state = history.TrainedNetwork(self.network, [untrained]), copy.deepcopy(self.network.state_dict())
@@ -187,8 +185,8 @@ class TrainingRun:
                 since += 1
                 if score.bits > best.bits:
                     best, weights, since, result.best = score, copy.deepcopy(self.network.state_dict()), 0, number
-            if self.folder is not None and self.group.is_first:
-                save_checkpoint(self.folder, self, result, weights)
+            if self.store is not None and self.group.is_first:
+                save_checkpoint(self.store, self.key, self, result, weights)
             on_epoch(result.epochs[-1])
         self.network.load_state_dict(weights)
         self.network.eval()
