@@ -18,7 +18,9 @@ from timing import best, processor_time
 from zeroevidence.calibrate.pav import rank
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.measure.measures import measures_of
-from zeroevidence.uncertainty.groups import run_batches
+from zeroevidence.parallel import compute_each
+from zeroevidence.run import Run
+from zeroevidence.uncertainty.groups import batches
 from zeroevidence.uncertainty.lists import PreparedScores
 from zeroevidence.uncertainty.pairs import PairResampler
 
@@ -40,7 +42,8 @@ def main():
 
     def intervals() -> tuple[int, int]:
         resampler = PairResampler(PreparedScores(scores, ranked))
-        parts = run_batches(resampler.left_out, resampler.groups.number, cores=arguments.workers)
+        groups, run = batches(resampler.groups.number), Run(cores=arguments.workers)
+        parts = compute_each(lambda batch: resampler.left_out(*batch), groups, run)
         return sum(len(part["eer"]) for part in parts), len(resampler.halves(16)["eer"])
 
     times, processor = [], []

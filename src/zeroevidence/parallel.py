@@ -8,8 +8,9 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from contextvars import copy_context
 from functools import cache
 from itertools import chain, islice
 from pathlib import Path
@@ -76,6 +77,8 @@ def compute_each(
     first = list(islice(parts, 1))
     if not first:
         return
+    from concurrent.futures.process import BrokenProcessPool  # slow to import, too
+
     import joblib  # a tenth of a second
 
     stop = threading.Event()
@@ -102,13 +105,23 @@ def compute_each(
                 results.close()
 
 
+def compute_beside(*tasks: Callable[[], Any]) -> list[Any]:
+    """Return the results of a few functions that let go of Python's lock: the first runs here, each other in a thread.
+
+    The threads are plain ones, because to import joblib takes longer than a small command may.
+    """
+    with ThreadPoolExecutor(max(1, len(tasks) - 1)) as threads:
+        others = [threads.submit(copy_context().run, task) for task in tasks[1:]]
+        return [tasks[0](), *(other.result() for other in others)]
+
+
 @contextmanager
 def _workers(run: Run, *, threads: bool) -> Iterator[dict[str, Any]]:
     """Provide the settings of joblib; a cluster is left at the end unless its client was given."""
     global _has_workers
     if run.scheduler is None:
         _has_workers |= not threads  # they stay, and serve the next call at once
-        own = {"inner_max_num_threads": 1, "initializer": _begin_worker, "initargs": (os.getpid(), Path.cwd())}
+        own = {"inner_max_num_threads": 1, "initializer": begin_worker, "initargs": (os.getpid(), Path.cwd())}
         yield {"backend": "threading" if threads else "loky", "n_jobs": run.workers, **({} if threads else own)}
         return
     distributed = optional("distributed", "cluster", "a cluster")
@@ -126,12 +139,14 @@ def _workers(run: Run, *, threads: bool) -> Iterator[dict[str, Any]]:
             client.close()
 
 
-def _begin_worker(parent: int, folder: Path) -> None:
+def begin_worker(parent: int, folder: Path) -> None:
     """Prepare a process: it ends soon after its parent, which alone hears of interrupts."""
     global _is_worker
     _is_worker = True
     os.chdir(folder)  # where the parent has another by now, workers begin anew
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
     threading.Thread(target=_outlive_no_parent, args=(parent,), daemon=True).start()
 
 

@@ -1,6 +1,5 @@
 """Values on fewer people by counts, against scores that are really taken away and sorted again."""
 
-import os
 import tracemalloc
 
 import numpy as np
@@ -17,7 +16,7 @@ from zeroevidence.measure.search.disclosure import RowEvidence, row_evidence
 from zeroevidence.measure.search.longitudinal import link_probability
 from zeroevidence.measure.search.rank import rank_disclosure
 from zeroevidence.measure.views import PairSettings
-from zeroevidence.uncertainty.groups import batches, draw_groups, draw_halves, find_clusters, run_batches
+from zeroevidence.uncertainty.groups import batches, draw_groups, draw_halves, find_clusters
 from zeroevidence.uncertainty.lists import PreparedScores
 from zeroevidence.uncertainty.pairs import PairResampler, _Subset
 from zeroevidence.uncertainty.search import IdentityEvidence, SearchResampler
@@ -350,22 +349,18 @@ def test_draws():
     assert draw_groups(3, 5, seed=0).tolist() == [0, 1, 2]
     assert np.bincount(draw_groups(23, 5, seed=0)).tolist() == [5, 5, 5, 4, 4]
     assert batches(130) == [(0, 64), (1, 64), (2, 2)]
+
+
+def test_progress_counts_people_left_out():
     seen = []
-    list(run_batches(lambda batch, size: size, 130, step=lambda done, total: seen.append((done, total))))
-    assert seen == [(64, 130), (128, 130), (130, 130)]
+    run = ze.Run(progress=lambda *_: lambda done, total: seen.append((done, total)))
+    ze.evaluate(matrix(130, 1), options=ze.Options(null=0), run=run)
+    assert seen[:3] == [(64, 130), (128, 130), (130, 130)]
 
 
-def test_a_process_that_died_is_told_as_a_lack_of_memory():
-    with pytest.raises(ze.errors.OutOfMemory):
-        list(run_batches(dies, 130, cores=2))
-
-
-def dies(batch, size):
-    os._exit(9)
-
-
-def test_any_number_of_workers_gives_the_same_result():
-    data = matrix(10, 5)
+@pytest.mark.parametrize("size", [(10, 5), (130, 10)])  # the arrays of the second are shared by processes
+def test_any_number_of_workers_gives_the_same_result(size):
+    data = matrix(*size)
     options = ze.Options(intervals=200, null=130)
     one = ze.evaluate(data, options=options)
     two = ze.evaluate(data, options=options, run=ze.Run(cores=2))

@@ -9,13 +9,14 @@ References: Ayer et al. 1955; Zadrozny & Elkan 2002; Brümmer & du Preez 2006 (P
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import numpy as np
 
 from zeroevidence._typing import CountArray, FloatArray, IntArray
+from zeroevidence.parallel import compute_beside
 
 _THREADED_FROM = 1 << 15  # values to search
 _ROUNDS = 30  # of pooling before scipy is asked, which is slow to import; most lists need about ten
@@ -126,11 +127,8 @@ def searchsorted_in_threads(many: FloatArray, values: FloatArray, side: Literal[
     """Return `np.searchsorted(many, values, side)`, in two threads for many values since it waits for memory."""
     if len(values) < _THREADED_FROM:
         return np.searchsorted(many, values, side)
-    half = len(values) // 2
-    with ThreadPoolExecutor(1) as other:
-        lower = other.submit(np.searchsorted, many, values[:half], side)
-        upper = np.searchsorted(many, values[half:], side)
-        return np.concatenate((lower.result(), upper))
+    halves = np.array_split(values, 2)
+    return np.concatenate(compute_beside(*(partial(np.searchsorted, many, half, side) for half in halves)))
 
 
 def _without_empty(target: IntArray, nontarget: IntArray) -> Counts:

@@ -19,8 +19,8 @@ from zeroevidence.evaluation.scores import evaluate
 from zeroevidence.evaluation.simulated import SCENARIOS, Design, Scenario, shift_of, simulated, truth
 from zeroevidence.measure.measures import MEASURES
 from zeroevidence.measure.pairs.linkability import ScoreView
+from zeroevidence.parallel import compute_each
 from zeroevidence.run import LEVEL, Run
-from zeroevidence.uncertainty.groups import run_jobs
 from zeroevidence.uncertainty.lists import PreparedScores
 from zeroevidence.uncertainty.planning import PeopleNeeded, confirmed_people, guessed_people
 
@@ -216,13 +216,13 @@ class SimulationRunner:
     """Runs simulations in one process or several, and reports how many are done and begun."""
 
     def __init__(self, run: Run) -> None:
-        self.cores, self.step, self.done, self.begun = run.workers, run.progress("plan", "simulations"), 0, 0
+        self.run, self.step, self.done, self.begun = run, run.progress("plan", "simulations"), 0, 0
 
-    def run(self, trial: Callable[..., T], jobs: Sequence[tuple[int, ...]]) -> list[T]:
+    def outcomes(self, trial: Callable[..., T], jobs: Sequence[tuple[int, ...]]) -> list[T]:
         """Return the outcomes of `trial(*job)` in the order of the jobs."""
         self.begun += len(jobs)
         outcomes = []
-        for outcome in run_jobs(trial, jobs, cores=self.cores):
+        for outcome in compute_each(lambda job: trial(*job), jobs, self.run, little=True):
             outcomes.append(outcome)
             self.done += 1
             self.step(self.done, self.begun)
@@ -371,7 +371,7 @@ class _Search:
         if (people, confirming) not in self._simulated:
             times = self._times(people) if confirming else self.simulations
             jobs = [(people, self.simulations * confirming + number) for number in range(times)]
-            self._simulated[people, confirming] = self.runner.run(self.draw, jobs)
+            self._simulated[people, confirming] = self.runner.outcomes(self.draw, jobs)
         return np.array([outcome[name] for outcome in self._simulated[people, confirming]])
 
     def _times(self, people: int) -> int:

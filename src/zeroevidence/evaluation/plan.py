@@ -209,7 +209,7 @@ class _Trial:
     def run(self, sizes: Sequence[int], runner: SimulationRunner) -> dict[int, list[_Outcome]]:
         """Return the outcomes of all simulations by number of people."""
         times = self.basis.times
-        outcomes = runner.run(self, [(size, number) for size in sizes for number in range(times)])
+        outcomes = runner.outcomes(self, [(size, number) for size in sizes for number in range(times)])
         return {size: outcomes[i * times : (i + 1) * times] for i, size in enumerate(sizes)}
 
     def __call__(self, people: int, number: int) -> _Outcome:

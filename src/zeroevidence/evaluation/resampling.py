@@ -18,8 +18,9 @@ from zeroevidence.measure.measures import MEASURES
 from zeroevidence.measure.pairs.linkability import ScoreView
 from zeroevidence.measure.search.disclosure import RowEvidence
 from zeroevidence.measure.search.longitudinal import FusedEvidence, make_nondecreasing
+from zeroevidence.parallel import compute_each
 from zeroevidence.run import Run, Step
-from zeroevidence.uncertainty.groups import Groups, run_batches
+from zeroevidence.uncertainty.groups import BATCH, Groups, batches
 from zeroevidence.uncertainty.lists import PreparedScores
 from zeroevidence.uncertainty.null import (
     ROWS_LIMIT,
@@ -120,7 +121,12 @@ def _values_on_fewer(
 
 
 def _gathered(draw: Callable[[int, int], dict[str, FloatArray]], total: int, run: Run = Run()) -> dict[str, FloatArray]:
-    parts = list(run_batches(draw, total, cores=run.cores or 1, step=run.progress(*_SHOWN)))
+    """Return what all batches draw; other processes draw some only where the user asks for them."""
+    step, parts = run.progress(*_SHOWN), list[dict[str, FloatArray]]()
+    drawn = compute_each(lambda batch: draw(*batch), batches(total), replace(run, cores=run.cores or 1, scheduler=None))
+    for part in drawn:
+        parts.append(part)
+        step(min(total, BATCH * len(parts)), total)
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any
@@ -25,7 +23,6 @@ from zeroevidence.evaluation.curves import one_to_one_curves
 from zeroevidence.evaluation.finding.beside import flag_row
 from zeroevidence.evaluation.people import exposed_curves, exposure_by_person, with_named_limits, with_worst_cases
 from zeroevidence.evaluation.resampling import (
-    StartedNull,
     begin_null,
     replicate,
     several_recordings,
@@ -44,6 +41,7 @@ from zeroevidence.evaluation.searches import FoldedSearch, MatrixSearch
 from zeroevidence.measure.measures import measures_of
 from zeroevidence.measure.pairs.linkability import ScoreView
 from zeroevidence.measure.views import PairSettings
+from zeroevidence.parallel import compute_beside
 from zeroevidence.run import Run
 from zeroevidence.uncertainty.lists import PreparedScores
 from zeroevidence.uncertainty.null import MatrixParts
@@ -206,19 +204,20 @@ class _Task:
         if result is not None:
             metrics |= result.metrics
         search = None if self.search is None or result is None else (self.search, result)
-        replicates, null, prepared = None, None, PreparedScores(self.scores, view.ranked)
-        begun: Callable[[], StartedNull] = partial(begin_null, prepared, self.rows, options, run.seed)
-        with ThreadPoolExecutor(1) as executor:
-            if options.null and options.intervals and (run.cores or 1) == 1 and len(self.scores) <= _ABREAST:
-                prepared.prepare()
-                begun = executor.submit(copy_context().run, begun).result
-            if options.intervals:
-                replicates = replicate(prepared, view, search, self.closed_set, options, run, resampled)
-                metrics = with_intervals(metrics, replicates, run.level)
-                if result is not None:
-                    metrics = with_named_limits(metrics, result.names, run.level)
-            if options.null:
-                metrics, null = with_nulls(metrics, begun(), search, options, run)
+        null, prepared = None, PreparedScores(self.scores, view.ranked)
+        leave_out = partial(replicate, prepared, view, search, self.closed_set, options, run, resampled)
+        begin = partial(begin_null, prepared, self.rows, options, run.seed)
+        if options.null and options.intervals and (run.cores or 1) == 1 and len(self.scores) <= _ABREAST:
+            prepared.prepare()
+            replicates, begun = compute_beside(leave_out, begin)
+        else:
+            replicates, begun = leave_out() if options.intervals else None, begin() if options.null else None
+        if replicates is not None:
+            metrics = with_intervals(metrics, replicates, run.level)
+            if result is not None:
+                metrics = with_named_limits(metrics, result.names, run.level)
+        if begun is not None:
+            metrics, null = with_nulls(metrics, begun, search, options, run)
         return metrics, replicates, null
 
     def _counts(self, result: SearchResult | None) -> dict[str, int]:

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, TypeVar
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from zeroevidence._typing import BoolArray, CountArray, FloatArray, IntArray, StrArray
 from zeroevidence.data.scores import Pairs, Scores
-from zeroevidence.errors import OutOfMemory
-from zeroevidence.run import Step, no_step
 from zeroevidence.uncertainty.spread import effective_number
 
 BATCH = 64
-T = TypeVar("T")
 _SPARSE = 16  # possible codes for each given one, beyond which sorting is quicker than a table
 _TABLE = 1 << 16  # codes that have a place each, however few are given
 _COUNTED = 1 << 23  # places of groups that are held at a time
@@ -34,7 +30,7 @@ def generator(seed: int, purpose: int, batch: int) -> np.random.Generator:
 
 
 def batches(total: int) -> list[tuple[int, int]]:
-    """Return number and size of each batch."""
+    """Return number and size of each batch; each has its generator, so that draws do not depend on who draws them."""
     return [(number, min(BATCH, total - start)) for number, start in enumerate(range(0, total, BATCH))]
 
 
@@ -48,56 +44,6 @@ def draw_halves(n: int, pairs: int, seed: int) -> BoolArray:
     order = np.argsort(generator(seed, 2, 0).random((pairs, n)), axis=1)
     half = order < (n + 1) // 2
     return np.stack((half, ~half), axis=1).reshape(2 * pairs, n)
-
-
-_shared: object = None
-
-
-def _remember(task: object) -> None:
-    global _shared
-    _shared = task
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is for the process that waits
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-
-
-def _run(job: tuple[int, ...]) -> object:
-    return _shared(*job)  # type: ignore[operator]
-
-
-def run_jobs(task: Callable[..., T], jobs: Sequence[tuple[int, ...]], *, cores: int = 1) -> Iterator[T]:
-    """Yield the results of `task(*job)` in the order of the jobs, from this process or several."""
-    if cores <= 1 or len(jobs) <= 1:
-        yield from (task(*job) for job in jobs)
-        return
-    # slow to import, and needed by several processes alone
-    import multiprocessing
-    from concurrent.futures import ProcessPoolExecutor
-    from concurrent.futures.process import BrokenProcessPool
-
-    pool = ProcessPoolExecutor(min(cores, len(jobs)), initializer=_remember, initargs=(task,))
-    try:
-        yield from pool.map(_run, jobs)  # type: ignore[misc]
-    except BrokenProcessPool:
-        raise OutOfMemory from None  # the system ends a process without a message where memory is short
-    except KeyboardInterrupt:
-        for helper in multiprocessing.active_children():  # what they compute is not wanted any more
-            helper.terminate()
-        raise
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
-
-
-def run_batches(task: Callable[[int, int], T], total: int, *, cores: int = 1, step: Step = no_step) -> Iterator[T]:
-    """Yield the results of `task(batch, size)` in the order of the batches, from this process or several.
-
-    Draws come in batches with a generator each, so that the same seed gives the same draws for any number of workers.
-    """
-    jobs = batches(total)
-    done = 0
-    for (_, size), result in zip(jobs, run_jobs(task, jobs, cores=cores), strict=True):
-        done += size
-        step(done, total)
-        yield result
 
 
 Unit: TypeAlias = Literal["speaker", "identifier", "score"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -18,6 +17,7 @@ from zeroevidence.data.formats.text import FileProblems
 from zeroevidence.data.loaded_scores import RelaxedRule
 from zeroevidence.data.scores import Pairs, Scores
 from zeroevidence.errors import Problem
+from zeroevidence.parallel import compute_beside
 
 Rows: TypeAlias = IntArray | slice
 
@@ -121,8 +121,9 @@ def _pairs(scores: Table, enrolments: pl.Series, trials: pl.Series) -> IntArray:
 
 def _both_positions(table: Table, enrolments: pl.Series, trials: pl.Series) -> tuple[IntArray, IntArray]:
     """Return the positions of the identifiers of a table among those of enrolments and of trials."""
-    with ThreadPoolExecutor(2) as both:
-        enrol, trial = both.map(_positions, table.frame.select("enrol", "trial"), (enrolments, trials))
+    enrol, trial = compute_beside(
+        lambda: _positions(table.frame["enrol"], enrolments), lambda: _positions(table.frame["trial"], trials)
+    )
     return enrol, trial
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import islice, pairwise
 from typing import TypeAlias
 
@@ -15,6 +15,7 @@ from zeroevidence.data.formats import text
 from zeroevidence.data.formats.input_file import InputFile
 from zeroevidence.data.formats.scores.layout import Layout, Table
 from zeroevidence.data.formats.text import LABELS, FileProblems, is_utf8, without_mark
+from zeroevidence.parallel import compute_beside
 
 CONVERTED = ("score", "label")
 _CACHED = 1 << 18  # bytes that stay in the cache
@@ -127,11 +128,10 @@ def read_text(file: InputFile, layout: Layout, blocks: Sequence[int] = BLOCKS) -
 
     parts: list[_Part] = []
     first, contents = (layout.header or 0) + 1, _below_header(file.blocks(blocks[0]), layout)
-    with ThreadPoolExecutor(_ABREAST) as threads:
-        while several := list(islice(contents, _ABREAST)):
-            for data, frame in zip(several, threads.map(parse, several), strict=True):
-                parts += rows(data, frame, first, blocks[1:])
-                first += count_lines(data) if frame is None else frame.height
+    while several := list(islice(contents, _ABREAST)):
+        for data, frame in zip(several, compute_beside(*(partial(parse, data) for data in several)), strict=True):
+            parts += rows(data, frame, first, blocks[1:])
+            first += count_lines(data) if frame is None else frame.height
     lines = _joined([lines for _, lines in parts])
     if not len(lines) and not problems:
         problems.add(None, "empty below its header; expected one trial per line")
