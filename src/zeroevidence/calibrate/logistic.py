@@ -235,8 +235,7 @@ def from_cosines(spectrum: FloatArray) -> FloatArray:
 
 @cache
 def _turns(n: int) -> NDArray[np.complex128]:
-    turns: NDArray[np.complex128] = 2.0 * np.exp(-0.5j * np.pi * np.arange(n // 2 + 1) / n)
-    return turns
+    return np.asarray(2.0 * np.exp(-0.5j * np.pi * np.arange(n // 2 + 1) / n))
 
 
 @cache
@@ -283,8 +282,7 @@ def split_folds(counts: IntArray, rng: np.random.Generator) -> IntArray:
 def _kernel(width: float) -> FloatArray:
     """A Gaussian kernel in the cosine domain, whose peak is 1 among the cells."""
     frequency = np.pi * np.arange(_CELLS) / _CELLS
-    kernel: FloatArray = np.exp(-0.5 * (frequency * width) ** 2) * width * np.sqrt(2.0 * np.pi)
-    return kernel
+    return np.asarray(np.exp(-0.5 * (frequency * width) ** 2) * width * np.sqrt(2.0 * np.pi))
 
 
 def mated_shares(counts: IntArray, widths: Sequence[float], omega: float) -> list[FloatArray]:

@@ -59,8 +59,7 @@ class TabulatedCalibration:
 
     def llr(self, z: FloatArray) -> FloatArray:
         """LLR of scaled scores."""
-        llr: FloatArray = np.interp(z, self.knots, self.values)
-        return llr
+        return np.interp(z, self.knots, self.values)
 
 
 RowCalibration: TypeAlias = AffineCalibration | TabulatedCalibration
@@ -129,8 +128,7 @@ def row_sums(x: FloatArray, *, squared: bool = False) -> FloatArray:
     whole = x.shape[1] // _PART * _PART
     parts = x[:, :whole].reshape(len(x), whole // _PART, _PART), x[:, None, whole:]
     sums = [np.einsum("ijk,ijk->ij", part, part) if squared else np.einsum("ijk->ij", part) for part in parts]
-    total: FloatArray = sums[0].sum(axis=1, dtype=np.float64) + sums[1][:, 0]
-    return total
+    return np.asarray(sums[0].sum(axis=1, dtype=np.float64) + sums[1][:, 0])
 
 
 def count_rows(compare: np.ufunc, x: FloatArray, limit: FloatArray | float) -> IntArray:
@@ -148,8 +146,7 @@ def count_rows(compare: np.ufunc, x: FloatArray, limit: FloatArray | float) -> I
     marks[:, x.shape[1] :] = False
     compare(x, limit, out=marks[:, : x.shape[1]])
     sums = np.add.reduceat(marks.view(np.uint64), np.arange(0, eights, 255), axis=1)
-    counts: IntArray = sums.view(np.uint8).sum(axis=1, dtype=np.int64)
-    return counts
+    return np.asarray(sums.view(np.uint8).sum(axis=1, dtype=np.int64))
 
 
 def rescale_extreme_rows(scores: FloatArray, largest: FloatArray | None = None) -> FloatArray:
@@ -171,8 +168,7 @@ def rescale_extreme_rows(scores: FloatArray, largest: FloatArray | None = None) 
     extreme = np.isfinite(largest) & (np.abs(exponent) > limit)
     if not extreme.any():
         return scores
-    scaled: FloatArray = np.ldexp(scores, -np.where(extreme, exponent, 0)[:, None])
-    return scaled
+    return np.ldexp(scores, -np.where(extreme, exponent, 0)[:, None])
 
 
 def standardise(scores: FloatArray, *, ddof: int = 0) -> FloatArray:
@@ -204,8 +200,7 @@ def scale_rows(scores: FloatArray, scaling: RowScaling, *, ddof: int = 0) -> Flo
     with np.errstate(all="ignore"):
         mean = scores.mean(axis=1, keepdims=True)
     check_finite(scores, mean, 0)
-    scaled: FloatArray = scores if scaling == "none" else scores - mean
-    return scaled
+    return scores if scaling == "none" else scores - mean
 
 
 def row_llrs(scores: FloatArray, calibration: RowCalibration) -> FloatArray:

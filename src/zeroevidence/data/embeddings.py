@@ -75,8 +75,7 @@ def row_numbers(names: StrArray, some: StrArray) -> IntArray:
     _, place = rank_names(np.concatenate((names, some)))
     row = np.full(int(place.max()) + 1 if len(place) else 0, -1)
     row[place[: len(names)]] = np.arange(len(names))
-    rows: IntArray = row[place[len(names) :]]
-    return rows
+    return row[place[len(names) :]]
 
 
 def find_duplicate(names: StrArray) -> tuple[int, int] | None:

@@ -208,8 +208,7 @@ def distinct_speakers(*sides: StrArray | None) -> StrArray | None:
     if not present:
         return None
     names = np.unique(np.concatenate(present))
-    result: StrArray = names[names != ""]
-    return result
+    return np.asarray(names[names != ""])
 
 
 KINDS: Mapping[str, tuple[str, ...]] = {

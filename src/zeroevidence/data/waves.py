@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zeroevidence.data.corpus import SEGMENT_RATE
-from zeroevidence.errors import MissingExtra
+from zeroevidence.optional import optional
 
 _STREAMED = (0, 0xFFFFFFFF)  # sizes of a file that was written before its length was known
 _MOST_CHUNKS = 10_000
@@ -220,10 +220,7 @@ class Mixer:
 
 
 def _resampler(file_rate: int, rate: int) -> Any:
-    try:
-        import soxr
-    except ImportError:
-        raise MissingExtra("speech", f"resampling from {file_rate} to {rate} Hz") from None
+    soxr = optional("soxr", "speech", f"resampling from {file_rate} to {rate} Hz")
     return soxr.ResampleStream(file_rate, rate, 1, dtype="float32", quality="VHQ")
 
 

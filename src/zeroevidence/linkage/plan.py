@@ -67,8 +67,7 @@ def sampled_centre(enrol: VectorSet) -> FloatArray:
     sample = enrol.take(np.unique(np.linspace(0, enrol.count - 1, _SAMPLE).astype(np.int64)))
     largest = float(np.abs(sample).max())
     step = 2.0 ** np.ceil(np.log2(largest)) * _GRID if largest > 0.0 else 1.0
-    centre: FloatArray = np.round(sample.mean(axis=0) / step) * step
-    return centre
+    return np.asarray(np.round(sample.mean(axis=0) / step) * step)
 
 
 def enrolment_moments(enrol: VectorSet) -> EnrolmentMoments:

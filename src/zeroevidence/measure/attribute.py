@@ -102,8 +102,7 @@ def class_bits(log_posteriors: FloatArray, labels: IntArray) -> FloatArray:
     [0.585]
     """
     of_label = log_posteriors[np.arange(len(labels)), labels]
-    bits: FloatArray = of_label / LN2 + np.log2(log_posteriors.shape[1])
-    return bits
+    return np.asarray(of_label / LN2 + np.log2(log_posteriors.shape[1]))
 
 
 @attribute_measure(
@@ -140,8 +139,7 @@ def mutual_information(
     if len(x) > _MOST_ROWS:
         some = np.sort(np.random.default_rng(seed).choice(len(x), _MOST_ROWS, replace=False))
         x, y = x[some], y[some]
-    bits: FloatArray = information_by_column(x, y, neighbours=neighbours, seed=seed) / LN2
-    return bits
+    return information_by_column(x, y, neighbours=neighbours, seed=seed) / LN2
 
 
 @attribute_measure(

@@ -19,8 +19,7 @@ _LINEAR_BEYOND = 60.0  # with shifts up to 20, x + shift > 40 there: ln(1 + e^x)
 
 def softplus(x: FloatArray) -> FloatArray:
     """ln(1 + e^x) without overflow, infinities included."""
-    value: FloatArray = np.maximum(x, 0.0) + np.log1p(np.exp(-np.abs(x)))
-    return value
+    return np.maximum(x, 0.0) + np.log1p(np.exp(-np.abs(x)))
 
 
 def softplus_blockwise(x: FloatArray) -> FloatArray:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from zeroevidence.errors import InputError, MissingExtra
+from zeroevidence.optional import optional
 from zeroevidence.plot.rows import text_width
 
 if TYPE_CHECKING:
@@ -42,16 +43,8 @@ _GAP = 0.1  # inches: between the columns of a legend
 _BESIDE_AXES = 55.0  # pixels: numbers and title of a vertical axis
 
 # Okabe & Ito 2008: told apart with any kind of colour vision; line styles and markers repeat the distinction.
-BLUE, ORANGE, GREEN, PINK, VERMILION, SKY, BLACK = (
-    "#0072B2",
-    "#E69F00",
-    "#009E73",
-    "#CC79A7",
-    "#D55E00",
-    "#56B4E9",
-    "#000000",
-)
-GREY = "#767676"
+BLUE, ORANGE, GREEN, PINK = "#0072B2", "#E69F00", "#009E73", "#CC79A7"
+VERMILION, SKY, BLACK, GREY = "#D55E00", "#56B4E9", "#000000", "#767676"
 MATED, NONMATED = GREEN, BLUE
 _COLOURS = (BLUE, VERMILION, GREEN, PINK, ORANGE, SKY, BLACK)
 _LINES: tuple[Any, ...] = ("-", "--", (0, (5, 1.5, 1, 1.5)), (0, (1, 1.2)))
@@ -121,10 +114,7 @@ def look(number: int) -> Look:
 
 def need_matplotlib() -> None:
     """Raise `MissingExtra` where matplotlib is not installed."""
-    try:
-        import matplotlib as mpl  # noqa: F401
-    except ImportError:
-        raise MissingExtra("report", "a figure") from None
+    optional("matplotlib", "report", "a figure")
 
 
 @contextmanager

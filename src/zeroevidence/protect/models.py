@@ -23,6 +23,7 @@ from zeroevidence.data.files import error_reason, reading_file
 from zeroevidence.data.json_values import read_json, typed
 from zeroevidence.data.writing import refuse_used_folder, write_atomically
 from zeroevidence.errors import InputError, MissingExtra, UsageError
+from zeroevidence.optional import optional
 from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS, make_protector
 from zeroevidence.protect.attributes.protector import EmbeddingProtector
 
@@ -264,11 +265,7 @@ def _digest(name: str) -> str:
 
 
 def _safetensors() -> Any:
-    try:
-        import safetensors.numpy
-    except ImportError as error:
-        raise MissingExtra("flow", "a saved protector") from error
-    return safetensors.numpy
+    return optional("safetensors.numpy", "flow", "a saved protector")
 
 
 def _write(path: Path, data: bytes) -> None:

@@ -133,5 +133,4 @@ def _invariants(x: FloatArray) -> FloatArray:
     middle = np.eye(len(x)) - 1.0 / len(x)
     spreads = np.linalg.eigvalsh(middle @ products @ middle)[min(1, len(x) - 1) :]
     quantiles = [np.quantile(part, _QUANTILES) for part in (squares, pairs, spreads)]
-    invariants: FloatArray = np.log(np.maximum(np.append(np.concatenate(quantiles), products.mean()), 1e-12))
-    return invariants
+    return np.asarray(np.log(np.maximum(np.append(np.concatenate(quantiles), products.mean()), 1e-12)))

@@ -20,6 +20,7 @@ from zeroevidence.data.printable import printable
 from zeroevidence.errors import MissingExtra, UsageError
 from zeroevidence.evaluation import Evaluation, Finding
 from zeroevidence.evaluation.rows.curves import Surface
+from zeroevidence.optional import optional
 from zeroevidence.plot.canvas import prepare_drawing
 from zeroevidence.plot.rows import row_names
 from zeroevidence.protect.release import shown_fields
@@ -184,10 +185,7 @@ def _attackers(rows: Sequence[Evaluation], cards: Sequence[Card | None], finding
 
 def templates(*folders: Path) -> Environment:
     """The template engine, escaping everything; it looks into `folders` first."""
-    try:
-        import jinja2  # noqa: F401
-    except ImportError:
-        raise MissingExtra("report", "an HTML page") from None
+    optional("jinja2", "report", "an HTML page")
     return _engine(folders)
 
 

@@ -48,8 +48,7 @@ def pick_device(device: str | None) -> Any:
 
 def on_device(device: Any) -> AbstractContextManager[object]:
     """Make a GPU the current device, on which kernels are launched, for a block of code."""
-    context: AbstractContextManager[object] = torch.cuda.device(device) if device.type == "cuda" else nullcontext()
-    return context
+    return torch.cuda.device(device) if device.type == "cuda" else nullcontext()
 
 
 @cache

@@ -197,8 +197,7 @@ def _check(omega: float) -> None:
 
 def _local(llr: FloatArray, omega: float) -> FloatArray:
     # tanh(x / 2) = (e^x - 1) / (e^x + 1), without overflow
-    local: FloatArray = np.maximum(0.0, np.tanh((llr + np.log(omega)) / 2.0))
-    return local
+    return np.asarray(np.maximum(0.0, np.tanh((llr + np.log(omega)) / 2.0)))
 
 
 def _cross_fitted(target: IntArray, nontarget: IntArray, omega: float, rng: np.random.Generator) -> float:

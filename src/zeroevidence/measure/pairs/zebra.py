@@ -174,8 +174,7 @@ def strength_of(scores: FloatArray, ranked: RankedScores, laplace: Blocks) -> Fl
     """
     lows = block_lows(ranked, laplace)
     block = np.clip(np.searchsorted(lows, scores, "right") - 1, 0, len(lows) - 1)
-    strength: FloatArray = np.abs(laplace.llr[block]) / LN10
-    return strength
+    return np.abs(laplace.llr[block]) / LN10
 
 
 @takes_scores

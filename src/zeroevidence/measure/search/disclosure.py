@@ -140,8 +140,7 @@ def _affine_lid(
     else:
         top = np.zeros(len(x))
     (powers_by_numpy() if z.dtype == np.float32 else by_exp2)(z)
-    result: FloatArray = LN2 * (true - top) - np.log(row_sums(z) / n_columns)
-    return result
+    return np.asarray(LN2 * (true - top) - np.log(row_sums(z) / n_columns))
 
 
 def _general_lid(
@@ -151,8 +150,7 @@ def _general_lid(
     llr = row_llrs(x, calibration)
     weighed = llr - np.log(x.shape[1]) if log_prior is None else llr + log_prior
     top = weighed.max(axis=1)
-    value: FloatArray = llr[np.arange(len(x)), mated] - top - np.log(np.exp(weighed - top[:, None]).sum(axis=1))
-    return value
+    return np.asarray(llr[np.arange(len(x)), mated] - top - np.log(np.exp(weighed - top[:, None]).sum(axis=1)))
 
 
 def check_prior(prior: FloatArray, n_columns: int) -> FloatArray:
@@ -162,8 +160,7 @@ def check_prior(prior: FloatArray, n_columns: int) -> FloatArray:
         raise InputError(f"prior: expected {n_columns} probabilities, one per identity, got shape {prior.shape}")
     if not (prior > 0.0).all() or not np.isclose(prior.sum(), 1.0, atol=1e-6):
         raise InputError("prior: expected positive probabilities that sum to 1")
-    normalised: FloatArray = prior / prior.sum()
-    return normalised
+    return np.asarray(prior / prior.sum())
 
 
 def ccdf(lid: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -330,8 +327,7 @@ def prior_free(log_ratio: FloatArray) -> FloatArray:
     small = np.where(near, r, 0.0)
     value = np.where(near, small / 2.0 - small**2 / 12.0, value)
     value = np.where(r == np.inf, 1.0, np.where(r == -np.inf, -np.inf, value))
-    bits: FloatArray = value / LN2
-    return bits
+    return value / LN2
 
 
 @search_measure(

@@ -236,8 +236,7 @@ def lid_of_llrs(llrs: FloatArray, mated: IntArray, log_prior: FloatArray | None 
     weighed = llrs - np.log(llrs.shape[1]) if log_prior is None else llrs + log_prior
     top = weighed.max(axis=1)
     log_mean = top + np.log(np.exp(weighed - top[:, None]).sum(axis=1))
-    lid: FloatArray = (llrs[np.arange(len(mated)), mated] - log_mean) / LN2
-    return lid
+    return np.asarray((llrs[np.arange(len(mated)), mated] - log_mean) / LN2)
 
 
 def fuse_recordings(

@@ -86,8 +86,7 @@ def _beta_binomial(share: FloatArray, n_trials: int) -> FloatArray:
 
     def log_pmf(log_ab: FloatArray) -> FloatArray:
         a, b = np.exp(log_ab)
-        pmf: FloatArray = choose + betaln(k + a, n - k + b) - betaln(a, b)
-        return pmf
+        return np.asarray(choose + betaln(k + a, n - k + b) - betaln(a, b))
 
     # The bounds keep a point mass (all trials at rank 1) finite.
     bound = float(np.log(1e6))

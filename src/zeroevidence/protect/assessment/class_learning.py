@@ -107,8 +107,7 @@ def class_d_ece(log_posteriors: FloatArray, y: IntArray, of_class: int) -> float
 def log_odds(log_posteriors: FloatArray, of_class: int) -> FloatArray:
     """Return the log-odds of one class against the rest."""
     rest = np.logaddexp.reduce(np.delete(log_posteriors, of_class, axis=1), axis=1)
-    odds: FloatArray = log_posteriors[:, of_class] - rest
-    return odds
+    return np.asarray(log_posteriors[:, of_class] - rest)
 
 
 def evaluated_classes(classes: int) -> range:

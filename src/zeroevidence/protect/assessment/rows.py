@@ -11,13 +11,13 @@ import numpy as np
 
 from zeroevidence._typing import FloatArray
 from zeroevidence.data.embeddings import Embeddings
-from zeroevidence.errors import MissingExtra
 from zeroevidence.evaluation import Curve, Evaluation, Flag, Options, Points, flag_rows
 from zeroevidence.evaluation.finding.chance import chances, clearly_stronger_row, row_chosen_on_development
 from zeroevidence.evaluation.rows.flags import flag
 from zeroevidence.evaluation.rows.measure_result import MeasureResult, with_limits
 from zeroevidence.measure.attribute import ClassView
 from zeroevidence.measure.measures import MEASURES
+from zeroevidence.optional import optional
 from zeroevidence.protect.assessment.class_learning import ClassSample
 from zeroevidence.protect.assessment.labels import attribute_labels
 from zeroevidence.run import Run
@@ -115,22 +115,16 @@ def training_curves(protector: Any) -> dict[str, Curve]:
 def project_to_plane(vectors: FloatArray, method: MapMethod = "pca", seed: int = 0) -> FloatArray:
     """Return vectors in two dimensions: first principal components, or UMAP (30 neighbours, as in the paper)."""
     if method == "umap":
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                import umap
-
-                reducer = umap.UMAP(n_neighbors=min(30, len(vectors) - 1), random_state=seed, n_jobs=1)
-                plane: FloatArray = reducer.fit_transform(vectors).astype(np.float64)
-        except ImportError as error:
-            raise MissingExtra("umap", "a map by UMAP") from error
-        return plane
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            umap = optional("umap", "umap", "a map by UMAP")
+            reducer = umap.UMAP(n_neighbors=min(30, len(vectors) - 1), random_state=seed, n_jobs=1)
+            return np.asarray(reducer.fit_transform(vectors), dtype=np.float64)
     centred = vectors - vectors.mean(axis=0)
     u, s, _ = np.linalg.svd(centred, full_matrices=False)
     u = u[:, :2] * s[:2]
     signs = np.sign(u[np.abs(u).argmax(axis=0), np.arange(u.shape[1])])  # the library's signs are arbitrary
-    components: FloatArray = u * np.where(signs == 0.0, 1.0, signs)
-    return components
+    return np.asarray(u * np.where(signs == 0.0, 1.0, signs))
 
 
 def ordered_rows(rows: Sequence[Evaluation], groups: Sequence[tuple[slice, Figures]]) -> list[Evaluation]:

@@ -140,12 +140,10 @@ class AdversarialAutoencoder(OnDevice, EmbeddingProtector):
         self.score_weights_, self.score_bias_ = weights, bias
 
     def _standard(self, x: FloatArray) -> FloatArray:
-        standard: FloatArray = (x - self.mean_) / self.scale_
-        return standard
+        return np.asarray((x - self.mean_) / self.scale_)
 
     def _logits(self, standard: FloatArray) -> FloatArray:
-        logits: FloatArray = standard @ self.score_weights_.T + self.score_bias_
-        return logits
+        return np.asarray(standard @ self.score_weights_.T + self.score_bias_)
 
     def _train(self, data: LabelledVectors, progress: Step) -> None:
         """Train until the epochs are used up or held-out people gain nothing, and restore the best state."""
@@ -210,8 +208,7 @@ class AdversarialAutoencoder(OnDevice, EmbeddingProtector):
                 block = torch.as_tensor(standard[start : start + _BLOCK], dtype=torch.float32, device=self.device_)
                 score = torch.full((len(block), classes), 1.0 / classes, device=self.device_)
                 parts.append(self.decoder_(torch.cat([self.encoder_(block), score], dim=1)).double().cpu().numpy())
-        decoded: FloatArray = np.concatenate(parts) * self.scale_ + self.mean_
-        return decoded
+        return np.asarray(np.concatenate(parts) * self.scale_ + self.mean_)
 
     def _restore(self, arrays: dict[str, FloatArray]) -> None:
         self._choose_device()

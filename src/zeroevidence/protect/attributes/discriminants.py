@@ -139,8 +139,7 @@ def _covariance(rows: FloatArray) -> FloatArray:
     """Return the covariance of centred rows, shrunk by Ledoit and Wolf."""
     covariance = shrunk(rows.T @ rows / len(rows), shrinkage_share(rows, "auto"))
     size = len(covariance)
-    ridge: FloatArray = covariance + (_RIDGE * np.trace(covariance) / size + np.finfo(float).tiny) * np.eye(size)
-    return ridge
+    return np.asarray(covariance + (_RIDGE * np.trace(covariance) / size + np.finfo(float).tiny) * np.eye(size))
 
 
 def _folds(data: LabelledVectors) -> IntArray | None:

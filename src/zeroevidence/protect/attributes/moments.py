@@ -44,8 +44,7 @@ def balanced_weights(labels: IntArray, people: IntArray) -> FloatArray:
     first = np.unique(person, return_index=True)[1]
     people_in_cell = np.bincount(cell[first])
     weights = 1.0 / (people_in_cell[cell] * rows_of_person[person])
-    balanced: FloatArray = weights / weights.mean()
-    return balanced
+    return np.asarray(weights / weights.mean())
 
 
 def held_out_rows(data: LabelledVectors, share: float, seed: int) -> BoolArray:
@@ -117,13 +116,11 @@ class ClassMoments:
     def classes(self, shrinkage: float) -> FloatArray:
         """Return the covariance of each class, of which the share `shrinkage` is that of all classes."""
         covariances = self.between + self.within
-        mixed: FloatArray = (1.0 - shrinkage) * covariances + shrinkage * covariances.mean(axis=0)
-        return mixed
+        return np.asarray((1.0 - shrinkage) * covariances + shrinkage * covariances.mean(axis=0))
 
     def all(self) -> FloatArray:
         """Return the covariance within classes, the mean over classes."""
-        mean: FloatArray = (self.between + self.within).mean(axis=0)
-        return mean
+        return np.asarray((self.between + self.within).mean(axis=0))
 
 
 def class_moments(data: LabelledVectors) -> ClassMoments:
@@ -151,15 +148,13 @@ def within_covariance(data: LabelledVectors) -> FloatArray:
         inside = data.x - class_moments(data).means[data.labels[:, 0]]
         free = max(1, len(inside) - 2)
     covariance, _ = ledoit_wolf(inside, assume_centered=True)
-    scaled: FloatArray = covariance * (len(inside) / free)
-    return scaled
+    return np.asarray(covariance * (len(inside) / free))
 
 
 def shrunk(covariance: FloatArray, share: float) -> FloatArray:
     """Return a covariance of which a share is replaced by a multiple of the identity with the same trace."""
     size = len(covariance)
-    mixed: FloatArray = (1.0 - share) * covariance + share * np.trace(covariance) / size * np.eye(size)
-    return mixed
+    return np.asarray((1.0 - share) * covariance + share * np.trace(covariance) / size * np.eye(size))
 
 
 def shrinkage_share(rows: FloatArray, shrinkage: Shrinkage) -> float:
@@ -181,8 +176,7 @@ def barycentre(covariances: FloatArray) -> FloatArray:
     centre: FloatArray = covariances.mean(axis=0)
     if len(covariances) == 2:
         half = (np.eye(len(centre)) + transport_map(*covariances)) / 2.0
-        middle_way: FloatArray = half @ covariances[0] @ half
-        return middle_way
+        return np.asarray(half @ covariances[0] @ half)
     for _ in range(_STEPS):
         root, inverse = symmetric_roots(centre)
         middle = np.mean([symmetric_roots(root @ covariance @ root)[0] for covariance in covariances], axis=0)

@@ -104,8 +104,7 @@ def person_rotation(name: str, dimension: int, key: str | bytes) -> FloatArray:
 
 def unit_length(x: FloatArray) -> FloatArray:
     """Return rows of length one; a row of zeros stays."""
-    unit: FloatArray = x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), np.finfo(float).tiny)
-    return unit
+    return np.asarray(x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), np.finfo(float).tiny))
 
 
 _LARGEST = 1e100  # squares of larger entries, and sums of them, may overflow
@@ -202,8 +201,7 @@ class EmbeddingProtector(LabelledTransformer, ABC):
         x = self._checked(X)
         self._check_rotates()
         turned = rotate(x, *people_of(speakers, len(x)), rotation_key, back=True)
-        back: FloatArray = self.rotation_centre_ + np.sqrt(x.shape[1]) * (turned @ np.linalg.inv(self.whitening_))
-        return back
+        return np.asarray(self.rotation_centre_ + np.sqrt(x.shape[1]) * (turned @ np.linalg.inv(self.whitening_)))
 
     def llr(self, X: Any) -> FloatArray:
         """Return the evidence that the model sees, as natural logarithms of likelihood ratios.
@@ -328,8 +326,7 @@ class EmbeddingProtector(LabelledTransformer, ABC):
 
     def _checked(self, X: Any) -> FloatArray:
         check_is_fitted(self, "classes_")
-        x: FloatArray = self._validated(X, reset=False)
-        return x
+        return np.asarray(self._validated(X, reset=False))
 
     def _finite(self, what: str, function: Callable[[FloatArray], FloatArray], x: FloatArray) -> FloatArray:
         """Return what a function gives for vectors, if all of it is finite."""

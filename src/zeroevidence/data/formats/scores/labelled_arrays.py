@@ -16,7 +16,8 @@ from zeroevidence.data.formats.scores.matrices import load_arrays
 from zeroevidence.data.formats.scores.score_format import SCORE_FORMATS, Binary, ScoreFormat
 from zeroevidence.data.formats.text import FileProblems
 from zeroevidence.data.scores import is_target
-from zeroevidence.errors import InputError, MissingExtra
+from zeroevidence.errors import InputError
+from zeroevidence.optional import optional
 
 _ARRAYS = "arrays"
 _NAMED = ("scores", "labels")
@@ -141,10 +142,7 @@ def read_hdf5(source: InputFile, role: Role) -> Table:
 
 def _contents(source: InputFile, role: Role) -> tuple[StrArray, StrArray, Any, Any | None]:
     """Return models, segments, the values of each pair, and the mask of those that were scored."""
-    try:
-        import h5py
-    except ImportError:
-        raise MissingExtra("hdf5", f"{source.name}: reading BOSARIS files (HDF5)") from None
+    h5py = optional("h5py", "hdf5", f"{source.name}: reading BOSARIS files (HDF5)")
     place = source.path if source.held is None else source.stream()
     with reading_file(source.name, "HDF5"), h5py.File(place, "r") as file:
         models = _ids(file, ("ID/row_ids", "modelset"))

@@ -16,7 +16,8 @@ from zeroevidence.data.files import check_archive, check_array, reading_file
 from zeroevidence.data.formats.input_file import NPY, NPZ, PARQUET, InputFile, load_parquet
 from zeroevidence.data.formats.vectors.read import VECTOR_FORMATS, VectorFormat, with_names
 from zeroevidence.data.json_values import read_json
-from zeroevidence.errors import InputError, MissingExtra
+from zeroevidence.errors import InputError
+from zeroevidence.optional import optional
 
 VECTORS = ("vectors", "embeddings", "embedding", "x")
 IDS = ("utterance", "ids", "id", "utterance_id", "utt", "utterances")
@@ -67,10 +68,7 @@ def read_npz(file: InputFile) -> Embeddings:
 
 def read_tensors(file: InputFile) -> Embeddings:
     """Return the vectors of a file of tensors; a file that would run code is refused."""
-    try:
-        import torch
-    except ImportError:
-        raise MissingExtra("torch", f"{file.name}: reading tensors") from None
+    torch = optional("torch", "torch", f"{file.name}: reading tensors")
     with reading_file(file.name, "tensors"), file.stream() as stream:
         if zipfile.is_zipfile(stream):
             stream.seek(0)

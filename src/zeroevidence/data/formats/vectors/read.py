@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +13,8 @@ from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.files import reading_file
 from zeroevidence.data.formats.input_file import Container, InputFile, open_input, refuse_pickle
 from zeroevidence.data.writing import refuse_existing, write_atomically
-from zeroevidence.errors import InputError, MissingExtra, UsageError
+from zeroevidence.errors import InputError, UsageError
+from zeroevidence.optional import optional
 from zeroevidence.registry import Registry
 
 
@@ -119,10 +119,7 @@ def read_embeddings(path: str | Path, *, ids: str | Path | None = None) -> Embed
 def _fetch(address: str) -> InputFile:
     if address.startswith("file://"):
         return open_input(address.removeprefix("file://"))
-    try:
-        fsspec = importlib.import_module("fsspec")
-    except ImportError:
-        raise MissingExtra("cluster", f"{address}: reading from an address") from None
+    fsspec = optional("fsspec", "cluster", f"{address}: reading from an address")
     with fsspec.open(address, "rb") as stream:
         return InputFile.holding(address, stream.read())
 

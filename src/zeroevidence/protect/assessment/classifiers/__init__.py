@@ -34,8 +34,7 @@ class Standardiser:
 
     def of(self, x: FloatArray) -> FloatArray:
         """Return other rows standardised in the same way."""
-        standard: FloatArray = (x - self.mean) / self.scale
-        return standard
+        return np.asarray((x - self.mean) / self.scale)
 
 
 class QuantileLevels:
@@ -65,14 +64,12 @@ def sphering(rows: FloatArray, components: int, rank: float) -> FloatArray:
     """
     _, spread, directions = np.linalg.svd(rows / np.sqrt(len(rows)), full_matrices=False)
     count = min(components, max(1, int(np.count_nonzero(spread > rank * spread.max()))))
-    matrix: FloatArray = directions[:count].T / np.maximum(spread[:count], 1e-12)
-    return matrix
+    return np.asarray(directions[:count].T / np.maximum(spread[:count], 1e-12))
 
 
 def unit_rows(z: FloatArray) -> FloatArray:
     """Return rows divided by their lengths."""
-    unit: FloatArray = z / np.maximum(np.linalg.norm(z, axis=1, keepdims=True), 1e-12)
-    return unit
+    return np.asarray(z / np.maximum(np.linalg.norm(z, axis=1, keepdims=True), 1e-12))
 
 
 @contextmanager
@@ -165,8 +162,7 @@ class WeightedClassifier:
 
     def log_posteriors(self, x: FloatArray) -> FloatArray:
         """Return the log-posterior of each class."""
-        logs: FloatArray = np.log(np.maximum(self.model.predict_proba(self.inputs.of(x)), 1e-300))
-        return logs
+        return np.asarray(np.log(np.maximum(self.model.predict_proba(self.inputs.of(x)), 1e-300)))
 
 
 def log_normalise(logits: FloatArray) -> FloatArray:

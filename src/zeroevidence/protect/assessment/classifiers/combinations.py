@@ -63,8 +63,7 @@ class LogLinear:
     def _logits(self, x: FloatArray) -> FloatArray:
         """Return log-posteriors around their mean over classes: n x classifiers x classes."""
         logits = np.maximum(x, -1e6).reshape(len(x), -1, self.classes)
-        centred: FloatArray = logits - logits.mean(axis=2, keepdims=True)
-        return centred
+        return np.asarray(logits - logits.mean(axis=2, keepdims=True))
 
 
 @register_classifier("fusion", "weighted sum of the scores of the classifiers of vectors", learns_from="scores")

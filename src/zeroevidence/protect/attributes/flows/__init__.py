@@ -60,8 +60,7 @@ class LatentClasses:
 
     def log_likelihoods(self, z: FloatArray) -> FloatArray:
         """Return the log-likelihood of each class, n x K, without the terms that all classes share."""
-        logs: FloatArray = (z @ self.means.T - 0.5 * (self.means**2).sum(axis=1)) / self.variance
-        return logs
+        return np.asarray((z @ self.means.T - 0.5 * (self.means**2).sum(axis=1)) / self.variance)
 
     def llr(self, z: FloatArray) -> FloatArray:
         """Return the LLR of the second of two classes, or of each of K classes against the others, n x K."""
@@ -84,8 +83,7 @@ def simplex(classes: int, distance: float) -> FloatArray:
     """Return K means in K - 1 dimensions at the same distance from each other."""
     corners = np.eye(classes) - 1.0 / classes
     _, _, axes = np.linalg.svd(corners)
-    spread: FloatArray = corners @ axes[: classes - 1].T * (distance / np.sqrt(2.0))
-    return spread
+    return np.asarray(corners @ axes[: classes - 1].T * (distance / np.sqrt(2.0)))
 
 
 def class_log_likelihoods(llr: Any, classes: int, rows: int) -> FloatArray:
@@ -167,8 +165,7 @@ class ClassGaussians:
         """Return what each coordinate adds to the mean evidence, in nats."""
         ratio = self.variances[0] / self.variances[1]
         apart = (self.means[1] - self.means[0]) ** 2 * (1.0 / self.variances).sum(axis=0)
-        mean: FloatArray = 0.25 * (ratio + 1.0 / ratio - 2.0 + apart)
-        return mean
+        return np.asarray(0.25 * (ratio + 1.0 / ratio - 2.0 + apart))
 
     def llr(self, z: FloatArray) -> FloatArray:
         """Return the LLR of the second class: a quadratic form."""
@@ -176,8 +173,7 @@ class ClassGaussians:
             ((z - mean) ** 2 / variance + np.log(variance)).sum(axis=1)
             for mean, variance in zip(self.means, self.variances, strict=True)
         )
-        llr: FloatArray = 0.5 * (first - second)
-        return llr
+        return np.asarray(0.5 * (first - second))
 
     def along(self, z: FloatArray, power: FloatArray) -> FloatArray:
         """Return each row moved by a power of the map that takes the first class to the second."""
@@ -187,8 +183,7 @@ class ClassGaussians:
         safe = np.where(flat, 1.0, stretch)
         exponent = power[:, None] * stretch
         share = np.where(flat, power[:, None], np.expm1(exponent) / np.expm1(safe))
-        moved: FloatArray = np.exp(exponent) * z + share * offset
-        return moved
+        return np.asarray(np.exp(exponent) * z + share * offset)
 
     def placed(self, z: FloatArray, log_likelihoods: FloatArray) -> FloatArray:
         """Return where to move rows so that the classes have these log-likelihoods, up to one constant per row."""
