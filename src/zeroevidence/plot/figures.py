@@ -12,21 +12,7 @@ import numpy as np
 from zeroevidence._typing import FloatArray
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Evaluation
-from zeroevidence.plot.canvas import (
-    FORMATS,
-    ROWS,
-    WIDE,
-    WIDTH,
-    file_bytes,
-    fit_legend,
-    is_below,
-    legend_columns,
-    need_matplotlib,
-    panel_title,
-    parent_figure,
-    style,
-    svg_text,
-)
+from zeroevidence.plot import canvas
 from zeroevidence.plot.kind import KINDS, FigureKind, rows_with
 from zeroevidence.plot.rows import Results, label_of, row_names, shortened
 
@@ -72,7 +58,7 @@ def draw(kind: str, results: Results, *, hide: bool = False, width: float | None
     rows = rows_with(kind, results, options.get("name"))
     if hide and "hide" in figure_kind.options:
         options["hide"] = True
-    need_matplotlib()
+    canvas.need_matplotlib()
     if not figure_kind.together:
         panels = _panels(figure_kind, rows, options)
     elif figure_kind.most is not None and needs_panels(kind, rows):
@@ -80,18 +66,18 @@ def draw(kind: str, results: Results, *, hide: bool = False, width: float | None
     else:
         panels = []
     if len(panels) < 2:
-        figure = parent_figure(figure_kind.function(rows, **options))
+        figure = canvas.parent_figure(figure_kind.function(rows, **options))
         axes = figure.axes[0]
-        with style():
-            fit_legend(axes, width or WIDTH)
-        lines = _legend_lines(axes) if len(rows) > 1 or is_below(axes) else 0
-        if (width or WIDTH) > WIDE:
-            lines = math.ceil(lines / legend_columns(axes))
+        with canvas.style():
+            canvas.fit_legend(axes, width or canvas.WIDTH)
+        lines = _legend_lines(axes) if len(rows) > 1 or canvas.is_below(axes) else 0
+        if (width or canvas.WIDTH) > canvas.WIDE:
+            lines = math.ceil(lines / canvas.legend_columns(axes))
         # Wider figures grow less in height; a long legend below gets room of its own.
-        scale = (1.0 + (width or WIDTH) / WIDTH) / 2.0
-        more = figure_kind.per_row * max(0, len(rows) - ROWS)
+        scale = (1.0 + (width or canvas.WIDTH) / canvas.WIDTH) / 2.0
+        more = figure_kind.per_row * max(0, len(rows) - canvas.ROWS)
         height = figure_kind.height * scale if figure_kind.height_of is None else figure_kind.height_of(rows)
-        figure.set_size_inches(width or WIDTH, height + 0.13 * lines + more)
+        figure.set_size_inches(width or canvas.WIDTH, height + 0.13 * lines + more)
         return figure
     return _draw_panels(figure_kind, panels, width)
 
@@ -151,10 +137,10 @@ def _draw_panels(kind: FigureKind, panels: Sequence[_Panel], width: float | None
         raise UsageError(
             f"the figure {kind.name!r} needs {len(panels)} panels, but at most {_MOST_PANELS} fit; choose fewer results"
         )
-    width = width or 2.0 * WIDTH
+    width = width or 2.0 * canvas.WIDTH
     columns = 2 if width >= 2.0 * _NARROWEST_PANEL else 1
     lines = math.ceil(len(panels) / columns)
-    with style():
+    with canvas.style():
         figure = Figure(figsize=(width, lines * kind.height), layout="constrained")
         FigureCanvasAgg(figure)
         grid = figure.add_gridspec(lines, columns)
@@ -163,8 +149,8 @@ def _draw_panels(kind: FigureKind, panels: Sequence[_Panel], width: float | None
             at = divmod(number, columns)
             ax = figure.add_subplot(grid[at])
             kind.function(panel.rows, ax=ax, **panel.options)
-            panel_title(ax, panel.title, width / columns)
-            fit_legend(ax, width / columns)
+            canvas.panel_title(ax, panel.title, width / columns)
+            canvas.fit_legend(ax, width / columns)
             if kind.together:
                 heights[at[0]] = max(heights[at[0]], kind.height + _LEGEND_LINE * _legend_lines(ax))
         grid.set_height_ratios(heights)
@@ -189,7 +175,7 @@ def to_svg(kind: str, results: Results, *, hide: bool = False, **options: Any) -
     '<svg'
     """
     figure = draw(kind, results, hide=hide, **options)
-    return svg_text(figure, name=kind, title=KINDS[kind].title)
+    return canvas.svg_text(figure, name=kind, title=KINDS[kind].title)
 
 
 def to_bytes(
@@ -205,9 +191,9 @@ def to_bytes(
     >>> to_bytes("ece", result, format="pdf")[:4]
     b'%PDF'
     """
-    if format not in FORMATS:
-        raise UsageError(f"unknown figure format {format!r}; expected one of {', '.join(FORMATS)}")
-    return file_bytes(draw(kind, results, hide=hide, width=width, **options), format)
+    if format not in canvas.FORMATS:
+        raise UsageError(f"unknown figure format {format!r}; expected one of {', '.join(canvas.FORMATS)}")
+    return canvas.file_bytes(draw(kind, results, hide=hide, width=width, **options), format)
 
 
 _POINTS = 240

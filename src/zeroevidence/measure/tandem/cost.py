@@ -33,7 +33,8 @@ from zeroevidence.measure.tandem.thresholds import (
     checked_scores,
     equal_error_point,
     rejected_share,
-    sorted_scores,
+    sorted_countermeasure,
+    sorted_verifier,
 )
 
 # Misses, false alarms and accepted spoofs of the organisers' verifier on the evaluation set of ASVspoof 5.
@@ -130,8 +131,7 @@ def adcf(
     """a-DCF (formula in `adcf_min`) of a spoofing-robust verifier at the threshold it is used with."""
     if math.isnan(threshold):
         raise InputError("the threshold is NaN")
-    tar, non = sorted_scores(target, "target"), sorted_scores(nontarget, "non-target")
-    return _adcf_at(tar, non, sorted_scores(spoof, "spoof"), threshold, as_model(model))
+    return _adcf_at(*sorted_verifier(target, nontarget, spoof), threshold, as_model(model))
 
 
 def adcf_min(
@@ -146,11 +146,7 @@ def adcf_min(
     In [0, 1]. With :math:`\pi_{spoof} = 0` it is the plain minimum DCF of targets against non-targets.
     """
     model = as_model(model)
-    tar, non, spf = (
-        sorted_scores(target, "target"),
-        sorted_scores(nontarget, "non-target"),
-        sorted_scores(spoof, "spoof"),
-    )
+    tar, non, spf = sorted_verifier(target, nontarget, spoof)
     w_miss, w_fa, w_spoof = cost_weights(model)
     return _adcf_at(tar, non, spf, cheapest_threshold(tar, [non, spf], w_miss, [w_fa, w_spoof]), model)
 
@@ -170,13 +166,13 @@ def cm_dcf(
         threshold = -math.inf if w_fa == 0 else math.inf if w_miss == 0 else math.log(w_fa / w_miss)
     elif math.isnan(threshold):
         raise InputError("the CM threshold is NaN")
-    return _cm_at(sorted_scores(bonafide, "bona fide"), sorted_scores(spoof, "spoof"), threshold, model)
+    return _cm_at(*sorted_countermeasure(bonafide, spoof), threshold, model)
 
 
 def cm_dcf_min(bonafide: ArrayLike, spoof: ArrayLike, model: CostModel | str = "asvspoof5") -> CmCost:
     """Minimum over the threshold of the normalised detection cost (formula in `cm_dcf`); in [0, 1]."""
     model = as_model(model)
-    bona, spf = sorted_scores(bonafide, "bona fide"), sorted_scores(spoof, "spoof")
+    bona, spf = sorted_countermeasure(bonafide, spoof)
     w_miss, w_fa = _cm_weights(model)
     return _cm_at(bona, spf, cheapest_threshold(bona, [spf], w_miss, [w_fa]), model)
 
@@ -188,7 +184,7 @@ def cm_eer(bonafide: ArrayLike, spoof: ArrayLike, *, convention: Convention = "p
     least, tied trials walked singly with bona fide ones first.
     """
     check_convention(convention)
-    return equal_error_point(sorted_scores(bonafide, "bona fide"), sorted_scores(spoof, "spoof"), convention).eer
+    return equal_error_point(*sorted_countermeasure(bonafide, spoof), convention).eer
 
 
 def cm_cllr(bonafide: ArrayLike, spoof: ArrayLike) -> float:

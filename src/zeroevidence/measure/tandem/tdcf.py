@@ -28,11 +28,11 @@ from zeroevidence.measure.tandem.thresholds import (
     cheapest_threshold,
     cheapest_thresholds,
     check_convention,
-    checked_scores,
     equal_error_point,
     operating_points,
     rejected_share,
-    sorted_scores,
+    sorted_countermeasure,
+    sorted_verifier,
     spaced_indices,
 )
 
@@ -113,20 +113,15 @@ def asv_rates(
     point. The EER reported beside them is always the linear interpolation on the ROC.
     """
     check_convention(convention)
-    tar, non, spf = (
-        sorted_scores(target, "target"),
-        sorted_scores(nontarget, "non-target"),
-        checked_scores(spoof, "spoof"),
-    )
+    tar, non, spf = sorted_verifier(target, nontarget, spoof)
     if threshold is None:
         threshold = equal_error_point(tar, non, convention).threshold
     elif math.isnan(threshold):
         raise InputError("the ASV threshold is NaN")
-    passed = 0 if threshold == math.inf else int(np.count_nonzero(spf >= threshold))
     return AsvRates(
         p_miss=rejected_share(tar, threshold),
         p_fa=accepted_share(non, threshold),
-        p_fa_spoof=passed / spf.size,
+        p_fa_spoof=accepted_share(spf, threshold),
         threshold=threshold,
         eer=equal_error_point(tar, non).eer,
     )
@@ -166,7 +161,7 @@ def tdcf_min(bonafide: ArrayLike, spoof: ArrayLike, rates: AsvRates, model: Cost
     verifier (:math:`C_2 = 0`) there is nothing to gain and the result is 1.
     """
     c0, c1, c2 = tdcf_weights(rates, model)
-    bona, spf = sorted_scores(bonafide, "bona fide"), sorted_scores(spoof, "spoof")
+    bona, spf = sorted_countermeasure(bonafide, spoof)
     # Where C1 <= 0 every rejection saves money, so rejecting all is optimal.
     threshold = cheapest_threshold(bona, [spf], c1, [c2]) if c1 > 0 else math.inf
     miss, fa = rejected_share(bona, threshold), accepted_share(spf, threshold)
@@ -177,7 +172,7 @@ def tdcf_min(bonafide: ArrayLike, spoof: ArrayLike, rates: AsvRates, model: Cost
 def tdcf_curve(bonafide: ArrayLike, spoof: ArrayLike, rates: AsvRates, model: CostModel | str = "2021") -> TandemCurve:
     """Normalised ASV-constrained t-DCF (formula in `tdcf_min`) at each distinct CM score and at ``inf``."""
     c0, c1, c2 = tdcf_weights(rates, model)
-    threshold, (hit, fa) = operating_points(sorted_scores(bonafide, "bona fide"), sorted_scores(spoof, "spoof"))
+    threshold, (hit, fa) = operating_points(*sorted_countermeasure(bonafide, spoof))
     cost = c0 + c1 * (1.0 - hit) + c2 * fa
     return TandemCurve(threshold=threshold, p_miss=1.0 - hit, p_fa=fa, tdcf=relative_cost(cost, c0 + min(c1, c2)))
 
@@ -203,11 +198,10 @@ def tdcf_joint_min(
     the model do not matter here.
     """
     model = as_model(model)
-    bona, spf = sorted_scores(cm_bonafide, "CM bona fide"), sorted_scores(cm_spoof, "CM spoof")
-    tar = sorted_scores(asv_target, "ASV target")
-    impostors = sorted_scores(asv_nontarget, "ASV non-target"), sorted_scores(asv_spoof, "ASV spoof")
-    cm, asv = cheapest_thresholds(bona, spf, tar, impostors, *cost_weights(model))
-    passed = [np.asarray(accepted_share(of_class, asv)) for of_class in (tar, *impostors)]
+    bona, spf = sorted_countermeasure(cm_bonafide, cm_spoof, "CM ")
+    verified = sorted_verifier(asv_target, asv_nontarget, asv_spoof, "ASV ")
+    cm, asv = cheapest_thresholds(bona, spf, verified[0], verified[1:], *cost_weights(model))
+    passed = [np.asarray(accepted_share(of_class, asv)) for of_class in verified]
     cost = _joint_cost(np.asarray(accepted_share(bona, cm)), np.asarray(accepted_share(spf, cm)), passed, model)
     return JointCost(tdcf_min=float(cost), threshold_cm=cm, threshold_asv=asv)
 
@@ -229,12 +223,8 @@ def tdcf_surface(
     """
     if points < 2:
         raise InputError(f"a surface needs at least 2 points a side, found {points}")
-    cm, (bona, spf) = operating_points(sorted_scores(cm_bonafide, "CM bona fide"), sorted_scores(cm_spoof, "CM spoof"))
-    asv, rates = operating_points(
-        sorted_scores(asv_target, "ASV target"),
-        sorted_scores(asv_nontarget, "ASV non-target"),
-        sorted_scores(asv_spoof, "ASV spoof"),
-    )
+    cm, (bona, spf) = operating_points(*sorted_countermeasure(cm_bonafide, cm_spoof, "CM "))
+    asv, rates = operating_points(*sorted_verifier(asv_target, asv_nontarget, asv_spoof, "ASV "))
     i, j = spaced_indices(cm.size, points), spaced_indices(asv.size, points)
     tdcf = _joint_cost(bona[i, None], spf[i, None], [r[None, j] for r in rates], as_model(model))
     return TandemSurface(threshold_cm=cm[i], threshold_asv=asv[j], tdcf=tdcf)

@@ -22,7 +22,9 @@ from zeroevidence.measure.tandem.thresholds import (
     operating_points,
     ratio,
     rejected_share,
-    sorted_scores,
+    sorted_countermeasure,
+    sorted_verifier,
+    surviving,
 )
 
 _STEP = 512  # ASV operating points in a block of `teer`
@@ -122,7 +124,14 @@ def teer(
     ``cm_bonafide`` holds the CM scores of target and non-target speech together. ``challenge`` walks equal
     scores one trial at a time, as the public scripts; without equal scores there is no difference.
     """
-    curves = _curves(asv_target, asv_nontarget, asv_spoof, cm_bonafide, cm_spoof, rho, convention)
+    check_convention(convention)
+    if not 0.0 <= rho <= 1.0:
+        raise InputError(f"rho must lie in [0, 1], found {rho}")
+    asv = sorted_verifier(asv_target, asv_nontarget, asv_spoof, "ASV ")
+    cm = sorted_countermeasure(cm_bonafide, cm_spoof, "CM ")
+    tau_asv, (hit, non, spf) = operating_points(*asv, convention=convention)
+    tau_cm, (bona, faked) = operating_points(*cm, convention=convention)
+    curves = _Curves(tau_asv, hit, non, spf, tau_cm, bona, faked, rho)
     j = _concurrent_candidates(curves, curves.allowed())
     i = curves.nearest(j, curves.first_above(j))
     mismatch = curves.mismatch(j, i)
@@ -138,29 +147,6 @@ def teer(
         p_fa=u * float(curves.non[a]),
         p_fa_spoof=spoofed,
     )
-
-
-def _curves(
-    asv_target: ArrayLike,
-    asv_nontarget: ArrayLike,
-    asv_spoof: ArrayLike,
-    cm_bonafide: ArrayLike,
-    cm_spoof: ArrayLike,
-    rho: float,
-    convention: Convention,
-) -> _Curves:
-    check_convention(convention)
-    if not 0.0 <= rho <= 1.0:
-        raise InputError(f"rho must lie in [0, 1], found {rho}")
-    asv = (
-        sorted_scores(asv_target, "ASV target"),
-        sorted_scores(asv_nontarget, "ASV non-target"),
-        sorted_scores(asv_spoof, "ASV spoof"),
-    )
-    cm = sorted_scores(cm_bonafide, "CM bona fide"), sorted_scores(cm_spoof, "CM spoof")
-    tau_asv, (hit, non, spf) = operating_points(*asv, convention=convention)
-    tau_cm, (u, v) = operating_points(*cm, convention=convention)
-    return _Curves(tau_asv, hit, non, spf, tau_cm, u, v, rho)
 
 
 def _concurrent_candidates(curves: _Curves, allowed: int) -> IntArray:
@@ -181,10 +167,7 @@ def _concurrent_candidates(curves: _Curves, allowed: int) -> IntArray:
     low_u, high_v = curves.u[i_low], curves.v[i_high]
     right = np.where(low_u > 0, ratio(high_v, low_u), 0.0), ratio(curves.v[i_low], curves.u[i_high])
     apart = np.maximum(_excess(left[0], right[1]), _excess(right[0], left[1]))
-    keep = np.repeat(apart <= reached + 2.0 * _EQUAL, np.diff(edges))
-    mask = np.append(keep, True)
-    mask[edges] = True
-    return np.flatnonzero(mask)
+    return surviving(edges, apart <= reached + 2.0 * _EQUAL)
 
 
 def _excess(low: FloatArray, high: FloatArray) -> FloatArray:
@@ -249,10 +232,8 @@ def tdcf_act(
     """
     if math.isnan(threshold):
         raise InputError("the CM threshold is NaN")
-    miss, fa = (
-        rejected_share(sorted_scores(bonafide, "bona fide"), threshold),
-        accepted_share(sorted_scores(spoof, "spoof"), threshold),
-    )
+    bona, spf = sorted_countermeasure(bonafide, spoof)
+    miss, fa = rejected_share(bona, threshold), accepted_share(spf, threshold)
     p_a, p_b, p_c, p_d = (1.0 - miss) * rates.p_miss, (1.0 - miss) * rates.p_fa, fa * rates.p_fa_spoof, miss
     c0, c1, c2 = tdcf_weights(rates, model)
     cost = relative_cost(c0 + c1 * miss + c2 * fa, c0 + min(c1, c2))

@@ -87,6 +87,18 @@ def sorted_scores(values: ArrayLike, name: str) -> FloatArray:
     return vector
 
 
+def sorted_verifier(target: ArrayLike, nontarget: ArrayLike, spoof: ArrayLike, before: str = "") -> ScoreTriple:
+    """The scores of a verifier in ascending order; messages name the classes with `before` in front."""
+    classes = {"target": target, "non-target": nontarget, "spoof": spoof}
+    tar, non, spf = (sorted_scores(values, before + name) for name, values in classes.items())
+    return tar, non, spf
+
+
+def sorted_countermeasure(bonafide: ArrayLike, spoof: ArrayLike, before: str = "") -> tuple[FloatArray, FloatArray]:
+    """The same of a countermeasure."""
+    return sorted_scores(bonafide, f"{before}bona fide"), sorted_scores(spoof, f"{before}spoof")
+
+
 def check_convention(convention: str) -> None:
     """Refuse a convention that is not one of `Convention`."""
     if convention not in get_args(Convention):
@@ -191,7 +203,7 @@ def _edges(n: int) -> IntArray:
     return np.linspace(0, n, _BLOCKS + 1).astype(np.int64) if n > 4 * _BLOCKS else np.arange(n + 1)
 
 
-def _surviving(edges: IntArray, keep: BoolArray) -> IntArray:
+def surviving(edges: IntArray, keep: BoolArray) -> IntArray:
     """The edges and every candidate in a kept block."""
     mask = np.append(np.repeat(keep, np.diff(edges)), True)
     mask[edges] = True
@@ -226,7 +238,7 @@ def cheapest_threshold(
     miss, alarms = _rates(positive, negatives, k)
     if k.size <= positive.size:
         bound = cost(miss[:-1], [p[1:] for p in alarms])
-        k = _surviving(k, bound <= cost(miss, alarms).min() * (1 + _SLACK))
+        k = surviving(k, bound <= cost(miss, alarms).min() * (1 + _SLACK))
         miss, alarms = _rates(positive, negatives, k)
     return threshold_at(positive, int(k[np.argmin(cost(miss, alarms))]))
 
@@ -302,8 +314,8 @@ def cheapest_thresholds(
         reached = np.max(_gain(u, v, g, s, w_spoof, _support(u, w_spoof * v, g, s))) - _SLACK * w_miss
         u, v, s = u[:-1], v[1:], s[1:]
         g = np.maximum(w_miss * (1.0 - miss[:-1]) - w_fa * fa[1:], 0.0)
-        kc = _surviving(kc, _gain(u, v, g, s, w_spoof, _support(u, w_spoof * v, g, s)) >= reached)
-        ka = _surviving(ka, _gain(g, s, u, v, w_spoof, _support(g, w_spoof * s, u, v)) >= reached)
+        kc = surviving(kc, _gain(u, v, g, s, w_spoof, _support(u, w_spoof * v, g, s)) >= reached)
+        ka = surviving(ka, _gain(g, s, u, v, w_spoof, _support(g, w_spoof * s, u, v)) >= reached)
     (miss_cm, (v,)), (miss, (fa, s)) = _rates(bonafide, [spoof], kc), _rates(target, impostors, ka)
     u, g = 1.0 - miss_cm, w_miss * (1.0 - miss) - w_fa * fa
     partner = _support(u, w_spoof * v, g, s)

@@ -13,17 +13,7 @@ from zeroevidence.attack.attackers import ATTACKERS
 from zeroevidence.evaluation import Evaluation, findings
 from zeroevidence.evaluation.finding.facts import SystemAttackers
 from zeroevidence.measure.pairs.zebra import D_ECE_MAX
-from zeroevidence.plot.canvas import (
-    BLACK,
-    BLUE,
-    GREY,
-    SKY,
-    VERMILION,
-    decimal_ticks,
-    legend,
-    legend_below,
-    percent_ticks,
-)
+from zeroevidence.plot import canvas
 from zeroevidence.plot.kind import figure
 from zeroevidence.plot.marks import curve_arrays, draw_chance, has_curves, named_looks
 from zeroevidence.plot.rows import measure_value, shortened
@@ -122,13 +112,13 @@ def attackers(rows: Sequence[Evaluation], ax: Axes) -> None:
     ax.tick_params(axis="y", length=0.0)
     ax.spines["left"].set_visible(False)
     if ax.get_legend_handles_labels()[0]:
-        legend_below(ax, columns=2)
+        canvas.legend_below(ax, columns=2)
 
 
 def _bar(ax: Axes, row: Evaluation, place: float, scale: _Scale, *, counts: bool) -> None:
     result = row.metrics[scale.measure]
     share = scale.share(max(float(result), 0.0)) or 0.0
-    ax.barh(place, share, 0.62, color=BLUE if counts else SKY, alpha=0.9 if counts else 0.75, lw=0.0)
+    ax.barh(place, share, 0.62, color=canvas.BLUE if counts else canvas.SKY, alpha=0.9 if counts else 0.75, lw=0.0)
     ends = [scale.share(end) for end in (result.low, result.high)]
     if ends[0] is not None and ends[1] is not None:
         ax.plot([max(ends[0], 0.0), ends[1]], [place, place], color="#333333", lw=0.9, solid_capstyle="butt")
@@ -148,7 +138,10 @@ def _lines(
     """Guessing, and the same people without protection."""
     guess = 100.0 / rows[system.counting].counts["identities"] if scale is _NAMES else 0.0
     plain = None if system.control is None else scale.share(rows[system.control].number(scale.measure))
-    for share, style, colour, label in ((guess, ":", GREY, "guessing"), (plain, "-", BLACK, "without protection")):
+    for share, style, colour, label in (
+        (guess, ":", canvas.GREY, "guessing"),
+        (plain, "-", canvas.BLACK, "without protection"),
+    ):
         if share is not None:
             ax.plot([share, share], span, ls=style, lw=1.3, color=colour, label=label if labelled else None)
 
@@ -214,9 +207,9 @@ def posterior(
     ax.set_yscale("log")
     ax.set(xlabel="trials, least to most exposed (%)", ylabel="probability of the true identity", xlim=(0.0, 1.0))
     ax.set_ylim(top=1.2)
-    decimal_ticks(ax.yaxis)
-    percent_ticks(ax.xaxis)
-    legend(ax, most_inside=2)
+    canvas.decimal_ticks(ax.yaxis)
+    canvas.percent_ticks(ax.xaxis)
+    canvas.legend(ax, most_inside=2)
 
 
 def _posterior_histogram(rows: Sequence[Evaluation], ax: Axes) -> None:
@@ -235,11 +228,11 @@ def _posterior_histogram(rows: Sequence[Evaluation], ax: Axes) -> None:
         levels = set(curve.baseline or ())
         guesses |= levels if len(levels) == 1 else set()
     for guess in sorted(guesses):
-        ax.axvline(guess, color=VERMILION, ls=":", lw=1.0, label=f"chance, 1/{round(1.0 / guess)}")
+        ax.axvline(guess, color=canvas.VERMILION, ls=":", lw=1.0, label=f"chance, 1/{round(1.0 / guess)}")
     ax.set(xlabel="probability of the true identity", ylabel="trials (%)", xlim=(0.0, top))
     ax.set_ylim(bottom=0.0)
-    percent_ticks(ax.yaxis)
-    legend(ax, most_inside=0)
+    canvas.percent_ticks(ax.yaxis)
+    canvas.legend(ax, most_inside=0)
 
 
 @figure(
@@ -268,6 +261,6 @@ def lid_over_priors(rows: Sequence[Evaluation], ax: Axes) -> None:
         at, mean = -np.log(row.counts.get("identities", 1) - 1.0 or 1.0), measure_value(row, "alid")
         if mean is not None and log_odds[0] <= at <= log_odds[-1]:
             ax.plot([at], [mean], look.marker, color=look.colour, mec="white", mew=0.4, ms=5.0)
-    ax.axhline(0.0, color=GREY, lw=0.8, ls=":")
+    ax.axhline(0.0, color=canvas.GREY, lw=0.8, ls=":")
     ax.set(xlabel="prior log-odds of the true person (natural log)", ylabel="ALID (bits)")
-    legend(ax, most_inside=0)
+    canvas.legend(ax, most_inside=0)

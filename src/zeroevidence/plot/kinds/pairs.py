@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
@@ -19,7 +20,7 @@ from zeroevidence.plot.rows import class_names, join_parts, measure_text, measur
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_NEEDS = "target and non-target scores"
+_pair_figure = partial(figure, needs="target and non-target scores", from_scores=True)
 _MOST_BITS = 3.0  # of a profile that misleads
 _NORM_TICKS = (1.0, 2.0, 4.0, 10.0, np.inf)
 _DET_TICKS = (0.0001, 0.001, 0.01, 0.05, 0.2, 0.5, 0.8, 0.95, 0.99)
@@ -32,14 +33,12 @@ def _zebra(row: Evaluation) -> str:
     return f"({', '.join('-' if value is None else f'{value:.3g}' for value in numbers)}, {tag})"
 
 
-@figure(
+@_pair_figure(
     "Evidence profile (ECE)",
     place=110,
-    needs=_NEEDS,
     caption="How uncertain the attacker remains, for every prior: the further a line lies below that of zero evidence, "
     "the more these recordings disclose.",
     has=has_curves("ece", baseline=True),
-    from_scores=True,
 )
 def ece(
     rows: Sequence[Evaluation],
@@ -101,15 +100,13 @@ def _actual(row: Evaluation, ax: Axes, across: Callable[[Sequence[float]], Float
     ax.plot(across(curve.x), curve.y, color=colour, ls=":", label=name + method)
 
 
-@figure(
+@_pair_figure(
     "Score distributions",
     place=120,
-    needs=_NEEDS,
     caption="Scores of pairs of recordings of the same person and of different people: where the two hills overlap, "
     "the attacker cannot tell them apart.",
     has=has_curves("histogram_target", "histogram_nontarget"),
     together=False,
-    from_scores=True,
 )
 def histogram(row: Evaluation, ax: Axes) -> None:
     """Densities of mated and non-mated scores over the same bins.
@@ -138,14 +135,12 @@ def _densities(row: Evaluation, ax: Axes, *, room: float) -> None:
     ax.set_ylim(0.0, room * ax.get_ylim()[1])
 
 
-@figure(
+@_pair_figure(
     "Detection error trade-off (DET)",
     place=130,
-    needs=_NEEDS,
     caption="How often the attacker misses a match against how often they claim a false one, for every threshold: the "
     "closer to the dotted diagonal, the closer to guessing.",
     has=has_curves("det"),
-    from_scores=True,
     height=3.1,
 )
 def det(rows: Sequence[Evaluation], ax: Axes) -> None:
@@ -187,14 +182,12 @@ def _reach(curves: Sequence[Sequence[float]], room: float) -> float:
     return room * max(1.0, float(finite.max())) if len(finite) else 1.0
 
 
-@figure(
+@_pair_figure(
     "Tippett plot",
     place=140,
-    needs=_NEEDS,
     caption="What share of pairs yields evidence of at least a given strength: to the right of zero it speaks for the "
     "same person, to the left against.",
     has=has_curves("tippett_target", "tippett_nontarget"),
-    from_scores=True,
 )
 def tippett(rows: Sequence[Evaluation], ax: Axes) -> None:
     """Share of LRs above each strength, oracle-calibrated unless scores are LLRs: mated pairs solid, others dashed.
@@ -225,14 +218,12 @@ def tippett(rows: Sequence[Evaluation], ax: Axes) -> None:
     legend(ax, most_inside=0)
 
 
-@figure(
+@_pair_figure(
     "From score to evidence (PAV)",
     place=150,
-    needs=_NEEDS,
     caption="What a score of the attacker's system is worth as evidence: above zero it speaks for the same person, "
     "below zero against.",
     has=has_curves("pav"),
-    from_scores=True,
 )
 def pav(rows: Sequence[Evaluation], ax: Axes) -> None:
     """Oracle-calibrated LLR over the score; carets mark ends that go to infinity.
@@ -256,14 +247,12 @@ def pav(rows: Sequence[Evaluation], ax: Axes) -> None:
     legend(ax, most_inside=1, inside="upper left")  # several systems may fill every corner
 
 
-@figure(
+@_pair_figure(
     "From mean to worst case",
     place=155,
-    needs=_NEEDS,
     caption="How strong the evidence is, from its mean on the left to the strongest single comparison on the right: a "
     "steep line means that few comparisons disclose far more than most.",
     has=has_curves("lp_disclosure"),
-    from_scores=True,
 )
 def lp_disclosure(rows: Sequence[Evaluation], ax: Axes) -> None:
     """Lp norm of the evidence over its order p, on an axis that is even in 1 / p.
@@ -284,15 +273,13 @@ def lp_disclosure(rows: Sequence[Evaluation], ax: Axes) -> None:
     legend(ax, most_inside=2, inside="upper left")
 
 
-@figure(
+@_pair_figure(
     "Local linkability",
     place=160,
-    needs=_NEEDS,
     caption="Which scores link two recordings to one person: where the red line rises towards 1, scores of that size "
     "come from mated pairs only.",
     has=has_curves("local_linkability", "histogram_target", "histogram_nontarget"),
     together=False,
-    from_scores=True,
 )
 def linkability(row: Evaluation, ax: Axes) -> None:
     """Local linkability D(s), on the right axis, over the densities of mated and non-mated scores.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 import numpy as np
@@ -27,15 +28,15 @@ if TYPE_CHECKING:
 
 _MOST_PEOPLE = 30
 _NEEDS = "a search through several people"
+_search_figure = partial(figure, needs=_NEEDS)
 OverIdentities = Literal["link_probability", "singling_out"]
 OverUtterances = Literal["alid", "top1", "lid_max", "link_probability", "singling_out"]
 _MOST_BANDS = 3  # intervals that can be told apart
 
 
-@figure(
+@_search_figure(
     "Disclosure per recording",
     place=220,
-    needs=_NEEDS,
     caption="How many bits each recording discloses about who spoke: to the right of zero it points to the right "
     "person, to the left it misleads.",
     has=has_curves("lid_histogram"),
@@ -68,10 +69,9 @@ def lid_histogram(row: Evaluation, ax: Axes) -> None:
     legend(ax)
 
 
-@figure(
+@_search_figure(
     "Recordings that disclose more than a level",
     place=230,
-    needs=_NEEDS,
     caption="What share of recordings discloses more than a number of bits: the further right a line reaches, the more "
     "the most exposed recordings disclose.",
     has=has_curves("lid_ccdf"),
@@ -105,10 +105,9 @@ def _rank_axis(ax: Axes, most: float) -> None:
     ax.set_xlim(0.9 if most > 30 else 0.5, most + 0.5)
 
 
-@figure(
+@_search_figure(
     "Rank of the true person (CMC)",
     place=240,
-    needs=_NEEDS,
     caption="How often the true person is among the attacker's first guesses, against guessing blindly (dotted).",
     has=has_curves("cmc"),
 )
@@ -135,10 +134,9 @@ def cmc(rows: Sequence[Evaluation], ax: Axes) -> None:
     legend(ax, most_inside=2, inside="lower right")
 
 
-@figure(
+@_search_figure(
     "Disclosure by rank",
     place=250,
-    needs=_NEEDS,
     caption="What each rank in the attacker's list discloses about the true person, in bits: a flat line at zero means "
     "that the order of the list carries no information.",
     has=has_curves("rank_disclosure"),
@@ -164,10 +162,9 @@ def rank_disclosure(rows: Sequence[Evaluation], ax: Axes) -> None:
     legend(ax, most_inside=2)
 
 
-@figure(
+@_search_figure(
     "Risk over the number of people",
     place=260,
-    needs=_NEEDS,
     caption="How the risk of being linked or singled out changes with the number of people that the attacker searches "
     "through; dotted lines are chance.",
     has=lambda row: any(f"{name}_over_identities" in row.curves for name in get_args(OverIdentities)),
@@ -296,10 +293,9 @@ def over_utterances(
     legend(ax, most_inside=3)
 
 
-@figure(
+@_search_figure(
     "Risk per person",
     place=280,
-    needs=_NEEDS,
     caption="How much the recordings of each person disclose, on average (dot) and at most (end of the line): the "
     "people at the top are the most exposed.",
     has=lambda row: row.people is not None and bool(row.people.speaker),
@@ -343,10 +339,9 @@ def people(
     legend_below(ax, columns=3)
 
 
-@figure(
+@_search_figure(
     "People who are exposed to more than a level",
     place=235,
-    needs="a search through several people",
     caption="What share of the measured people is exposed to more than a number of bits on average (thin), and what "
     "share of people like them may be at most, at the confidence level of the results (thick).",
     has=has_curves("people_above", "people_above_bound"),

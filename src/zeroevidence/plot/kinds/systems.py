@@ -12,18 +12,7 @@ from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Evaluation
 from zeroevidence.evaluation.rows.evaluation import used_labels
 from zeroevidence.measure.measures import MEASURES, headline_measures
-from zeroevidence.plot.canvas import (
-    BLACK,
-    BLUE,
-    GREY,
-    ORANGE,
-    ROWS,
-    VERMILION,
-    legend,
-    legend_above,
-    look,
-    parent_figure,
-)
+from zeroevidence.plot import canvas
 from zeroevidence.plot.kind import figure
 from zeroevidence.plot.marks import interval_line, is_finite, label_values, measure_point, measure_scale, name_ticks
 from zeroevidence.plot.rows import axis_title, measure_value, row_names, shortened
@@ -104,11 +93,11 @@ def scatter(
     names = _groups(usable)
     order = list(dict.fromkeys(names))
     for number, (row, name) in enumerate(zip(usable, names, strict=True)):
-        point, label = look(order.index(name)), name if name not in names[:number] else None
+        point, label = canvas.look(order.index(name)), name if name not in names[:number] else None
         measure_point(ax, row, (first, second), point.colour, point.marker, label=label)
     for axis, scale in ((ax.xaxis, measure_scale(first)), (ax.yaxis, measure_scale(second))):
         _not_too_close(axis, 1e-3 * scale)
-    legend(ax, most_inside=3)
+    canvas.legend(ax, most_inside=3)
 
 
 def _labelled_points(
@@ -118,14 +107,14 @@ def _labelled_points(
     paints, shapes = (None if label is None else label_values(rows, label) for label in (colour, marker))
     paint_order, shape_order = (list(dict.fromkeys(values or ())) for values in (paints, shapes))
     for place, row in enumerate(rows):
-        paint = BLUE if paints is None else look(paint_order.index(paints[place])).colour
-        shape = "o" if shapes is None else look(shape_order.index(shapes[place])).marker
+        paint = canvas.BLUE if paints is None else canvas.look(paint_order.index(paints[place])).colour
+        shape = "o" if shapes is None else canvas.look(shape_order.index(shapes[place])).marker
         measure_point(ax, row, measures, paint, shape)
     for number, value in enumerate(paint_order):
-        ax.plot([], [], "s", color=look(number).colour, ms=5.0, label=shortened(value))
+        ax.plot([], [], "s", color=canvas.look(number).colour, ms=5.0, label=shortened(value))
     for number, value in enumerate(shape_order):
-        ax.plot([], [], look(number).marker, color=BLACK, mfc="none", ms=5.0, label=shortened(value))
-    legend(ax, most_inside=0)
+        ax.plot([], [], canvas.look(number).marker, color=canvas.BLACK, mfc="none", ms=5.0, label=shortened(value))
+    canvas.legend(ax, most_inside=0)
 
 
 def _not_too_close(axis: Any, least: float) -> None:
@@ -163,15 +152,15 @@ def eer_lid(rows: Sequence[Evaluation], ax: Axes) -> None:
     """
     from matplotlib.transforms import ScaledTranslation
 
-    lying = len(rows) > ROWS
+    lying = len(rows) > canvas.ROWS
     along, across = ("y", "x") if lying else ("x", "y")
     place = np.arange(len(rows))
     other = ax.twiny() if lying else ax.twinx()
     other.spines["top" if lying else "right"].set_visible(True)
     for offset, name, colour, hatch, axes in (
-        (-0.27, "eer", GREY, None, ax),
-        (0.0, "alid", BLUE, "////", other),
-        (0.27, "lid_max", VERMILION, "\\\\\\\\", other),
+        (-0.27, "eer", canvas.GREY, None, ax),
+        (0.0, "alid", canvas.BLUE, "////", other),
+        (0.27, "lid_max", canvas.VERMILION, "\\\\\\\\", other),
     ):
         scale = measure_scale(name)
         heights = [scale * float(row.metrics[name]) for row in rows]
@@ -179,8 +168,8 @@ def eer_lid(rows: Sequence[Evaluation], ax: Axes) -> None:
         for at, row in zip(place + offset, rows, strict=True):
             interval_line(axes, row.metrics[name], at, "#333333", scale=scale, across=lying, lw=0.8)
         ax.bar([np.nan], [np.nan], color=colour, hatch=hatch, label=axis_title(name), **_BAR)
-    (ax.axvline if lying else ax.axhline)(50.0, color=GREY, lw=0.8, ls=":")
-    (other.axvline if lying else other.axhline)(0.0, color=ORANGE, lw=0.6)
+    (ax.axvline if lying else ax.axhline)(50.0, color=canvas.GREY, lw=0.8, ls=":")
+    (other.axvline if lying else other.axhline)(0.0, color=canvas.ORANGE, lw=0.6)
     low, high = getattr(other, f"get_{across}lim")()
     high = max(high, 0.1)
     # Both zeros at one place: bars of either axis start from the same line.
@@ -200,7 +189,7 @@ def eer_lid(rows: Sequence[Evaluation], ax: Axes) -> None:
     else:
         name_ticks(ax, names)
     # Flush right: long names push the axes to the right, and the legend must not leave the figure.
-    down = ScaledTranslation(0.0, -0.42, parent_figure(ax).dpi_scale_trans)  # below the title of the lower axis
+    down = ScaledTranslation(0.0, -0.42, canvas.parent_figure(ax).dpi_scale_trans)  # below the title of the lower axis
     ax.legend(
         loc="upper right" if lying else "lower right",
         bbox_to_anchor=(1.0, 0.0 if lying else 1.0),
@@ -273,7 +262,7 @@ def bars(
         offsets = [width * (bars_at_place.index(value) - (len(bars_at_place) - 1) / 2.0) for bars_at_place in beside]
         at = [order.index(places[i]) + offset for i, offset in zip(members, offsets, strict=True)]
         heights = [scale * float(usable[i].metrics[name]) for i in members]
-        colour, hatch = look(number).colour, _HATCHES[number % len(_HATCHES)]
+        colour, hatch = canvas.look(number).colour, _HATCHES[number % len(_HATCHES)]
         title = shortened(value, 40)
         ax.bar(at, heights, width, color=colour, alpha=0.75, hatch=hatch, edgecolor="white", lw=0.0, label=title)
         for i, place in zip(members, at, strict=True):
@@ -281,7 +270,7 @@ def bars(
     name_ticks(ax, order)
     ax.set(ylabel=axis_title(name), xlim=(-0.6, len(order) - 0.4))
     if len(groups) > 1:  # above: names below may be long
-        legend_above(ax)
+        canvas.legend_above(ax)
 
 
 def _places(rows: Sequence[Evaluation], group: str | None) -> list[tuple[str, ...]]:

@@ -19,28 +19,7 @@ from zeroevidence.evaluation.finding.facts import Level, NamedPeople
 from zeroevidence.evaluation.resampling import SHOWN
 from zeroevidence.evaluation.rows.about import Protocol
 from zeroevidence.measure.pairs.zebra import tag_odds, tag_of
-from zeroevidence.report.verdict.phrases import (
-    Verdict,
-    capitalise,
-    caution_sentence,
-    chance_sentence,
-    confidence,
-    curve_sentence,
-    evidence_share,
-    group_text,
-    how_chosen,
-    most_given_away,
-    named_share,
-    p_value_text,
-    paragraph,
-    percent,
-    removed_before,
-    removed_share,
-    rounded_power,
-    said_bound,
-    system_text,
-    vacuous_limit,
-)
+from zeroevidence.report.verdict import phrases
 from zeroevidence.report.verdict.summary import ON_AVERAGE, assessment, named_people, next_commands, summary
 from zeroevidence.uncertainty.level import percent as level_text
 from zeroevidence.uncertainty.spread import upper_share_limit
@@ -79,14 +58,14 @@ _ANY: dict[Level, str] = {
 }
 
 
-def identity_verdict(finding: Finding) -> Verdict:
+def identity_verdict(finding: Finding) -> phrases.Verdict:
     """Return the verdict on how well people are recognised."""
     row = finding.row
     learned, *rest = _searched(finding) if row.is_search else _compared(finding)
     sentences = [
         f"{_who(finding)} {learned}",
         *rest,
-        chance_sentence(finding, "these results" if row.is_search else "this"),
+        phrases.chance_sentence(finding, "these results" if row.is_search else "this"),
         *_several_recordings(finding),
         *protocol_sentences(finding),
         *(most_exposed(finding) if row.is_search else ()),
@@ -96,10 +75,10 @@ def identity_verdict(finding: Finding) -> Verdict:
     ]
     others = (_short(finding, i) for i in finding.by_system if i != finding.strongest)
     short = summary(finding)
-    return Verdict(
+    return phrases.Verdict(
         finding.level,
         headline(finding),
-        paragraph(sentences, row.setup.level),
+        phrases.paragraph(sentences, row.setup.level),
         tuple(others),
         finding,
         short,
@@ -124,15 +103,15 @@ def headline(finding: Finding) -> str:
 
 def _who(finding: Finding) -> str:
     """The attacker as the subject of the first sentence."""
-    row, most = finding.row, most_given_away(finding)
+    row, most = finding.row, phrases.most_given_away(finding)
     backend, several = row.labels.get("backend"), len(finding.by_system) > 1 and "system" in row.labels
     attacker, details = _attacker(row, several=several)
     details += [f"{backend} scores"] if backend else []
     attacker += f" ({', '.join(details)})" if details else ""
     if len(finding.attempts) > 1:
         by = "by " if row.about.threat is not None else ""
-        attacker = f"of {len(finding.attempts)} attempts, the one {how_chosen(finding)}, {by}{attacker},"
-    return f"{most}: {attacker}" if most else capitalise(attacker)
+        attacker = f"of {len(finding.attempts)} attempts, the one {phrases.how_chosen(finding)}, {by}{attacker},"
+    return f"{most}: {attacker}" if most else phrases.capitalise(attacker)
 
 
 def _attacker(row: Evaluation, *, several: bool) -> tuple[str, list[str]]:
@@ -154,14 +133,14 @@ def _attacker(row: Evaluation, *, several: bool) -> tuple[str, list[str]]:
 def _searched(finding: Finding) -> list[str]:
     """A search: how often it finds the right person, and whom."""
     people, plain = finding.row.counts["identities"], finding.unprotected
-    against = [f"guessing would do so for {percent(1.0 / people)}"]
+    against = [f"guessing would do so for {phrases.percent(1.0 / people)}"]
     if plain is not None and (top := plain.number("top1")) is not None:
-        against.append(f"without protection it is {percent(top)}")
-    named = f"puts the right name to {named_share(finding)}, choosing among {people} known people"
+        against.append(f"without protection it is {phrases.percent(top)}")
+    named = f"puts the right name to {phrases.named_share(finding)}, choosing among {people} known people"
     return [
         f"{named}; {', and '.join(against)}.",
         named_people(finding.named),
-        *(vacuous_limit(finding.limited["top1"]) if finding.level != "recognised" else ()),
+        *(phrases.vacuous_limit(finding.limited["top1"]) if finding.level != "recognised" else ()),
         *([f"On average a recording {_disclosed(finding)}."] if "alid" in finding.limited else []),
         *exposed_share(finding),
     ]
@@ -174,22 +153,22 @@ def _two_digits(bits: float) -> str:
 def _disclosed(finding: Finding) -> str:
     """What a recording discloses on average."""
     limited, people = finding.limited["alid"], finding.row.counts["identities"]
-    alid, bound = limited.value, said_bound(limited, _two_digits)
+    alid, bound = limited.value, phrases.said_bound(limited, _two_digits)
     if alid <= -0.005:
         misled = "misleads: at least once the attacker ruled out the right person"
         misled = misled if alid == -inf else f"misleads the attacker, by {-alid:.2f} bits"
-        few = f"; for people like these it gives away at most {max(bound or 0.0, 0.0):.2f} bits ({confidence(limited)})"
-        return misled if bound is None else f"{misled}{few}"
+        most = f"at most {max(bound or 0.0, 0.0):.2f} bits ({phrases.confidence(limited)})"
+        return misled if bound is None else f"{misled}; for people like these it gives away {most}"
     of_all = f"of the {log2(people):.2f} that single out one of {people}"
     if bound is None:
         least = "at least " if finding.rising else ""
         disclosed, most = f"gives away {least}{_two_digits(alid)} bits {of_all}", alid
     else:
-        measured = f"({confidence(limited)}; {_two_digits(alid)} measured)"
+        measured = f"({phrases.confidence(limited)}; {_two_digits(alid)} measured)"
         disclosed, most = f"gives away at most {bound:.2f} bits {measured} {of_all}", bound
     if most < log2(1.05):
         return f"{disclosed}, next to nothing"
-    upto, likely = "up to " if most > alid else "", rounded_power(2.0, most)
+    upto, likely = "up to " if most > alid else "", phrases.rounded_power(2.0, most)
     likely = likely if likely.startswith("more") else f"about {likely}"
     return f"{disclosed}: it makes the right person {upto}{likely} times as likely as before"
 
@@ -198,16 +177,18 @@ def _compared(finding: Finding) -> list[str]:
     """One comparison at a time: how much of an attacker's uncertainty it removes."""
     eer, worst, supported = (finding.row.number(name) for name in ("eer", "worst_case", "worst_case_supported"))
     about = "the uncertainty about whether two recordings share a speaker, averaged over all prior beliefs"
-    sentences = [f"removes {removed_share(finding)} of {about}{removed_before(finding)}."]
-    sentences += vacuous_limit(finding.limited["d_ece"]) if finding.level != "recognised" else []
+    sentences = [f"removes {phrases.removed_share(finding)} of {about}{phrases.removed_before(finding)}."]
+    sentences += phrases.vacuous_limit(finding.limited["d_ece"]) if finding.level != "recognised" else []
     if eer is not None:
         sentences.append(
-            f"Deciding whether two recordings share a speaker, the attacker errs in {percent(eer)} of the cases, where "
-            "guessing errs in 50 %."
+            f"Deciding whether two recordings share a speaker, the attacker errs in {phrases.percent(eer)} of the "
+            "cases, where guessing errs in 50 %."
         )
     if worst is not None:
-        times = rounded_power(10.0, worst)
-        many = "" if supported is None else f"; so many comparisons support up to {rounded_power(10.0, supported)}"
+        times = phrases.rounded_power(10.0, worst)
+        many = ""
+        if supported is not None:
+            many = f"; so many comparisons support up to {phrases.rounded_power(10.0, supported)}"
         odds = tag_odds()[tag_of(worst)]
         sentences.append(f"The most telling single comparison changes the odds by a factor of {times} ({odds}){many}.")
     return [*sentences, "How well one person is found among many was not measured."]
@@ -219,36 +200,35 @@ def _several_recordings(finding: Finding) -> list[str]:
     held = [] if recordings is None else [k for k in SHOWN if k in recordings.held and k > 1]
     if recordings is None or not held or finding.tested.beaten is False:
         return []
-    top = percent(recordings.top1[recordings.held.index(held[-1])])
+    top = phrases.percent(recordings.top1[recordings.held.index(held[-1])])
     return [f"From {held[-1]} recordings of the same person together, the right name follows in {top} of cases."]
 
 
 def _cautions(finding: Finding) -> list[str]:
     if finding.row.about.is_bound:
-        return [caution_sentence(finding)]
+        return [phrases.caution_sentence(finding)]
     alone = finding.control is None and finding.tested.beaten is not False
     plain = ["There is no test on unprotected speech to compare with."] if alone else []
-    return [*plain, *map(curve_sentence, finding.rising), caution_sentence(finding)]
+    return [*plain, *map(phrases.curve_sentence, finding.rising), phrases.caution_sentence(finding)]
 
 
 def _short(finding: Finding, number: int) -> str:
     """One sentence on a further system, or on a further group of people."""
     row, beaten = finding.rows[number], finding.chance[number].beaten
     by = f" ({row.about.threat.name})" if row.about.threat is not None else ""
-    attacker = (
-        f"{system_text(row.labels.get('system', 'unnamed'))}{group_text(finding, row)}: the attacker that counts{by}"
-    )
+    system = phrases.system_text(row.labels.get("system", "unnamed"))
+    attacker = f"{system}{phrases.group_text(finding, row)}: the attacker that counts{by}"
     weak = ", on average not told apart from guessing" if beaten is False else ""
     if row.is_search:
         named = NamedPeople.of(row)
-        top = percent(row.number("top1") or 0.0)
+        top = phrases.percent(row.number("top1") or 0.0)
         of_all = f"names the right person of {row.counts['identities']} for {top} of the recordings"
         people = f" {named_people(named)}" if named.beyond_chance else ""
         alid, bits = row.number("alid"), ""
         if alid is not None:
             bits = " and is misled on average" if alid <= -0.005 else f" and learns {_two_digits(alid)} bits on average"
         return f"{attacker} {of_all}{bits}{weak}.{people}"
-    return f"{attacker} removes {evidence_share(row.number('d_ece'))} of the uncertainty{weak}."
+    return f"{attacker} removes {phrases.evidence_share(row.number('d_ece'))} of the uncertainty{weak}."
 
 
 def exposed_share(finding: Finding) -> list[str]:
@@ -259,15 +239,15 @@ def exposed_share(finding: Finding) -> list[str]:
     sentences, sure = [], f"with {level_text(row.setup.level)} confidence at most"
     if share < 1.0 and not finding.is_exposure_missed:
         sentences.append(
-            f"{capitalise(sure)} {percent(share)} of people like these give away more than one bit on average, which "
-            "makes them more than twice as likely as before."
+            f"{phrases.capitalise(sure)} {phrases.percent(share)} of people like these give away more than one bit on "
+            "average, which makes them more than twice as likely as before."
         )
     if highest is not None and 0.0 < highest < log2(row.counts["identities"]) - 0.005:
         search, rest = row.setup.search, ""
         # Calibrations that differ by fold do not order the recordings of all people.
         if search is not None and not (search.cross_fitted or search.folds):
             few = upper_share_limit(0, row.counts["speakers"], row.setup.level)
-            rest = f"; {sure} {percent(float(few))} of people have one that gives away more"
+            rest = f"; {sure} {phrases.percent(float(few))} of people have one that gives away more"
         sentences.append(f"The most telling recording gives away {highest:.2f} bits{rest}.")
     return sentences
 
@@ -286,9 +266,9 @@ def most_exposed(finding: Finding) -> list[str]:
     falsely = 0.0 if people.falsely is None else people.falsely[worst]
     if people.linked[worst] <= falsely:
         return ["Nobody is named more often in their own recordings than in those of others."]
-    others = f", and falsely in {percent(falsely)} of those of others" if people.falsely is not None else ""
+    others = f", and falsely in {phrases.percent(falsely)} of those of others" if people.falsely is not None else ""
     return [
-        f"The most exposed person, {people.speaker[worst]}, is named in {percent(people.linked[worst])} of "
+        f"The most exposed person, {people.speaker[worst]}, is named in {phrases.percent(people.linked[worst])} of "
         f"{people.trials[worst]} recordings{others}."
     ]
 
@@ -305,10 +285,10 @@ def named_for_everybody(finding: Finding) -> list[str]:
     first = several if len(places) > 1 else f"The name of {name} comes up for everybody: it"
     rightly = "none of the person's own"
     if linked > 0.0:
-        rightly = f"{percent(linked)} of the person's own, which therefore says less than it seems to"
+        rightly = f"{phrases.percent(linked)} of the person's own, which therefore says less than it seems to"
     return [
-        f"{first} is put to {percent(falsely[worst])} of other people's recordings, which accuses the wrong person, "
-        f"and to {rightly}."
+        f"{first} is put to {phrases.percent(falsely[worst])} of other people's recordings, which accuses the wrong "
+        f"person, and to {rightly}."
     ]
 
 
@@ -328,7 +308,7 @@ def room_sentences(finding: Finding) -> list[str]:
     elif after is not None:  # then the attack hears other recordings than this one
         hidden = chance[after].beaten is False
         when, also = " before protection", "; after protection they are not told apart from guessing" if hidden else ""
-    tested = p_value_text(rows[number], chance[number].p_value or 0.0)
+    tested = phrases.p_value_text(rows[number], chance[number].p_value or 0.0)
     most = f"{log2(rows[number].counts['identities']):.2f} bits{when} ({tested}){also}"
     return [f"Without any voice, pauses and channel of the recordings give away {bits[number]} of {most}."]
 
@@ -343,7 +323,7 @@ def protocol_sentences(finding: Finding) -> list[str]:
         return ["No other protocol that was tried promised more on other people."]
     return [
         f"Under the protocol that promised most on other people ({protocol_text(protocol)}), which is not that of the "
-        f"numbers above, the same attacker puts the right name to {percent(best.number('top1') or 0.0)} of "
+        f"numbers above, the same attacker puts the right name to {phrases.percent(best.number('top1') or 0.0)} of "
         f"{best.counts['trials']} trials, and a trial gives away {max(best.number('alid') or 0.0, 0.0):.2f} bits."
     ]
 

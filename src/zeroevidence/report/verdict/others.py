@@ -8,20 +8,7 @@ from dataclasses import replace
 from zeroevidence.evaluation import Comparison, Evaluation, Finding
 from zeroevidence.measure.measures import MEASURES
 from zeroevidence.report.layout import one_line, p_text, unit_sign
-from zeroevidence.report.verdict.phrases import (
-    Verdict,
-    capitalise,
-    caution_sentence,
-    chance_sentence,
-    evidence_share,
-    how_chosen,
-    paragraph,
-    percent,
-    removed_before,
-    removed_share,
-    unbroken,
-    vacuous_limit,
-)
+from zeroevidence.report.verdict import phrases
 from zeroevidence.report.verdict.summary import summary
 from zeroevidence.uncertainty.level import percent as level_text
 
@@ -35,30 +22,30 @@ _SPOOFING = {
 _COSTS = ("tdcf_min", "adcf_min", "cm_eer")
 
 
-def attribute_verdict(finding: Finding, further: Sequence[Finding] = ()) -> Verdict:
+def attribute_verdict(finding: Finding, further: Sequence[Finding] = ()) -> phrases.Verdict:
     """Return the verdict on an attribute; `further` are findings on attributes that were not to be concealed."""
     row, rows, pooled = finding.row, finding.rows, finding.pooled
     of_class = row.about.of_class
     about = f"{finding.attribute} ({of_class} or not)" if of_class else finding.attribute
-    share = f"removes {removed_share(finding)} of the uncertainty about {about}, averaged over all prior beliefs"
-    together = "" if pooled is None else evidence_share(rows[pooled].number("d_ece"))
+    share = f"removes {phrases.removed_share(finding)} of the uncertainty about {about}"
+    together = "" if pooled is None else phrases.evidence_share(rows[pooled].number("d_ece"))
     others_found = []
     if finding.level == "leaks" and finding.tested.beaten is False:
         others_found = [f"But other attackers found more than chance: {' and '.join(finding.others_beyond_chance)}."]
     sentences = [
-        f"{_subject(finding)} {share}{removed_before(finding)}.",
-        *vacuous_limit(finding.limited["d_ece"]),
+        f"{_subject(finding)} {share}, averaged over all prior beliefs{phrases.removed_before(finding)}.",
+        *phrases.vacuous_limit(finding.limited["d_ece"]),
         "Nothing removed would be perfect privacy.",
-        chance_sentence(finding),
+        phrases.chance_sentence(finding),
         *others_found,
         *([f"From all recordings of one person together it is {together}."] if together else []),
         *_utility(finding),
-        caution_sentence(finding),
+        phrases.caution_sentence(finding),
     ]
     others = [_short(finding, i) for i in finding.by_system if i != finding.strongest]
     others += [_other_attribute(row, other) for other in further]
-    text = paragraph(sentences, row.setup.level)
-    return Verdict(finding.level, _headline(finding), text, tuple(others), finding, summary(finding))
+    text = phrases.paragraph(sentences, row.setup.level)
+    return phrases.Verdict(finding.level, _headline(finding), text, tuple(others), finding, summary(finding))
 
 
 def _headline(finding: Finding) -> str:
@@ -79,9 +66,10 @@ def _subject(finding: Finding) -> str:
     """The protection and the strongest attacker against it."""
     row, attempts, number = finding.row, len(finding.attempts), len(finding.by_system)
     name = row.labels.get("attacker", "")
-    who = f"the attacker{'' if attempts < 2 else f' of {attempts} {how_chosen(finding)}'}{f' ({name})' if name else ''}"
+    who = "the attacker" if attempts < 2 else f"the attacker of {attempts} {phrases.how_chosen(finding)}"
+    who += f" ({name})" if name else ""
     if row.about.is_bound:
-        return f"{capitalise(who)}, who learned from recordings of other people,"
+        return f"{phrases.capitalise(who)}, who learned from recordings of other people,"
     choice = f", which leaves least of {number} protections" if number > 1 else ""
     against = f"With {row.labels.get('system', 'the protection')}{choice}"
     return f"{against}, {who}, who learned from recordings of other people protected in the same way,"
@@ -92,15 +80,15 @@ def _utility(finding: Finding) -> list[str]:
     before, after = finding.verification_errors
     if finding.row.about.is_bound or after is None:
         return []
-    without = "" if before is None else f", and {percent(before)} without"
+    without = "" if before is None else f", and {phrases.percent(before)} without"
     return [
-        f"Speaker verification, which should still work, errs in {percent(after)} of the cases with the "
+        f"Speaker verification, which should still work, errs in {phrases.percent(after)} of the cases with the "
         f"protection{without}."
     ]
 
 
 def _short(finding: Finding, number: int) -> str:
-    labels, share = finding.rows[number].labels, evidence_share(finding.rows[number].number("d_ece"))
+    labels, share = finding.rows[number].labels, phrases.evidence_share(finding.rows[number].number("d_ece"))
     weak = ", on average not told apart from guessing" if finding.chance[number].beaten is False else ""
     by = f" ({labels['attacker']})" if labels.get("attacker") else ""
     removed = f"removes {share} of the uncertainty about {finding.attribute}{weak}"
@@ -114,11 +102,11 @@ def _other_attribute(row: Evaluation, finding: Finding) -> str:
     same = next((other for other in rows if other.labels.get("system", "") == system), None)
     if same is None:
         return f"{finding.attribute}: see the table."
-    share = f"{evidence_share(same.number('d_ece'))} of the uncertainty{removed_before(finding)}"
+    share = f"{phrases.evidence_share(same.number('d_ece'))} of the uncertainty{phrases.removed_before(finding)}"
     return f"{finding.attribute}, with {system}: the attacker removes {share}."
 
 
-def other_verdict(finding: Finding) -> Verdict:
+def other_verdict(finding: Finding) -> phrases.Verdict:
     """Return the verdict on rows of which none is about privacy: spoofing, anything else."""
     systems: dict[str, list[int]] = {}
     for i, row in enumerate(finding.rows):
@@ -130,14 +118,14 @@ def other_verdict(finding: Finding) -> Verdict:
             f"There {'is one row' if count == 1 else f'are {count} rows'} of results below, each number with what "
             "it means. None of them says what an attacker learns about people, so nothing follows about privacy."
         )
-        return Verdict("described", "These results are not about privacy", text, (), finding)
+        return phrases.Verdict("described", "These results are not about privacy", text, (), finding)
     sentences = {}
     for name, places in systems.items():
         whole = next((i for i in places if finding.rows[i].about.attack in (None, "all")), places[0])
         sentences[name] = whole, _system_sentences([finding.rows[i] for i in places], finding.rows[whole])
     (first, (number, text)), *rest = sentences.items()
     named = f"{first}: " if rest and first else ""
-    return Verdict(
+    return phrases.Verdict(
         "described",
         "How well spoofed speech is kept out",
         f"These results are about keeping spoofed speech out, not about privacy. {named}{text}",
@@ -151,12 +139,12 @@ def _system_sentences(rows: Sequence[Evaluation], row: Evaluation) -> str:
     attack = row.about.attack or ""
     before = f"for {'all attacks together' if attack == 'all' else f'the attack {attack!r}'}, " if attack else ""
     first, *more = (
-        sentence.format(percent(value))
+        sentence.format(phrases.percent(value))
         for name, sentence in _SPOOFING.items()
         if (value := row.number(name)) is not None
     )
     sentences = [f"{before}{first}", *more, *_worst([other for other in rows if other.about.attack != "all"])]
-    return " ".join(map(capitalise, sentences))
+    return " ".join(map(phrases.capitalise, sentences))
 
 
 def _worst(rows: Sequence[Evaluation]) -> list[str]:
@@ -166,7 +154,7 @@ def _worst(rows: Sequence[Evaluation]) -> list[str]:
     if measure is None or len(attacks) < 2:
         return []
     worst = max(attacks, key=lambda row: row.number(measure) or 0.0)
-    reached = f"{MEASURES[measure].title} is {percent(worst.number(measure) or 0.0)}"
+    reached = f"{MEASURES[measure].title} is {phrases.percent(worst.number(measure) or 0.0)}"
     return [f"Of {len(attacks)} attacks, {worst.about.attack} is stopped least: {reached}."]
 
 
@@ -224,7 +212,7 @@ def _amount(comparison: Comparison, difference: float) -> str:
     return f"{abs(difference):.3g} {unit_sign(unit)}".rstrip()
 
 
-def comparison_verdict(comparisons: Sequence[Comparison]) -> Verdict:
+def comparison_verdict(comparisons: Sequence[Comparison]) -> phrases.Verdict:
     """Which system discloses least, and whether the trials tell it from the others."""
     sentences = [comparison_sentence(comparison) for comparison in comparisons]
     least = list(dict.fromkeys(comparison.ranking[0].system for comparison in comparisons))
@@ -242,4 +230,4 @@ def comparison_verdict(comparisons: Sequence[Comparison]) -> Verdict:
     sentences.append(
         "A system that discloses less than others need not protect well; each system's results say whether it does."
     )
-    return Verdict("described", headline, unbroken(" ".join(sentences)))
+    return phrases.Verdict("described", headline, phrases.unbroken(" ".join(sentences)))

@@ -17,21 +17,7 @@ from zeroevidence.evaluation.finding.facts import Level, NamedPeople
 from zeroevidence.evaluation.rows.evaluation import number_or_none
 from zeroevidence.measure.search.rank import NAMED_SHARE, named_by_guessing
 from zeroevidence.report.layout import one_line
-from zeroevidence.report.verdict.phrases import (
-    chance_sentence,
-    confidence,
-    evidence_share,
-    group_text,
-    how_chosen,
-    most_given_away,
-    named_share,
-    p_value_text,
-    percent,
-    removed_before,
-    removed_share,
-    system_text,
-    unbroken,
-)
+from zeroevidence.report.verdict import phrases
 from zeroevidence.uncertainty.level import percent as level_text
 
 ON_AVERAGE: tuple[Level, ...] = ("not-found", "inconclusive")  # and yet single people may be named
@@ -58,14 +44,14 @@ def summary(finding: Finding) -> tuple[str, ...]:
 def short_sentence(finding: Finding) -> str:
     """Return what the attacker that counts learns, beside guessing and unprotected speech, as it was measured."""
     row = finding.row
-    measure, share = ("top1", percent) if row.is_search else ("d_ece", evidence_share)
+    measure, share = ("top1", phrases.percent) if row.is_search else ("d_ece", phrases.evidence_share)
     measured, before = share(row.number(measure) or 0.0), number_or_none(finding.unprotected, measure)
     learned, guess = f"The doubt whether two recordings are of one person shrinks by {measured}", 0.0
     if row.is_search:
         people = row.counts["identities"]
         learned, guess = f"The right one of {people} people is named in {measured} of recordings", 1.0 / people
     without = "" if before is None else f", unprotected {share(before)}"
-    return unbroken(f"{learned}; guessing {percent(guess)}{without}.")
+    return phrases.unbroken(f"{learned}; guessing {phrases.percent(guess)}{without}.")
 
 
 def assessment(finding: Finding, sentences: Sequence[str]) -> str:
@@ -133,7 +119,7 @@ def _people_used(row: Evaluation) -> list[str]:
 def named_people(named: NamedPeople) -> str:
     """How many people are named in nearly all of their recordings, at most how many like them, and by chance."""
     row, counted, people, result = named.row, named.counted, named.row.people, named.row.metrics.get("people_named")
-    often = f"named in at least {percent(NAMED_SHARE)} of their recordings"
+    often = f"named in at least {phrases.percent(NAMED_SHARE)} of their recordings"
     if people is None:
         return "Whether single people are named in nearly all of their recordings was not counted."
     if not counted:
@@ -146,20 +132,20 @@ def named_people(named: NamedPeople) -> str:
     people_counted = "people" if len(counted) == len(people.trials) else "people with two recordings or more"
     who = f"{count or 'None'} of {len(counted)} {people_counted} {'are' if count > 1 else 'is'}"
     if len(people.speaker) < row.counts.get("speakers", 0):  # only the most exposed are listed
-        who = f"{percent(float(result))} of people are"
+        who = f"{phrases.percent(float(result))} of people are"
     limit = ""
     if result.bound is not None and result.low is not None:
         # Of most people, or where the limit rules nothing out, the lower end says more.
-        lower = float(result) > 0.5 or percent(result.bound) == percent(1.0)
-        end = f"at least {percent(result.low)}" if lower else f"at most {percent(result.bound)}"
+        lower = float(result) > 0.5 or phrases.percent(result.bound) == phrases.percent(1.0)
+        end = f"at least {phrases.percent(result.low)}" if lower else f"at most {phrases.percent(result.bound)}"
         limit = f" ({level_text(row.setup.level)} confidence: {end} of people like these)"
     if result.null is not None:
-        chance = f"; with names exchanged at random it would be {percent(result.null.mean)} of them"
+        chance = f"; with names exchanged at random it would be {phrases.percent(result.null.mean)} of them"
         if count and result.p_value is not None and named.may_be_chance:
-            chance += f", so this may be chance ({p_value_text(row, result.p_value)})"
+            chance += f", so this may be chance ({phrases.p_value_text(row, result.p_value)})"
     else:
         guessing = named_by_guessing(np.array(people.trials), row.counts["identities"])
-        chance = f"; guessing would do so to {percent(guessing)} of them"
+        chance = f"; guessing would do so to {phrases.percent(guessing)} of them"
     return f"{who} {often}{limit}{chance}."
 
 
@@ -173,7 +159,7 @@ def _room_sentence(finding: Finding) -> list[str]:
         return []
     return [
         "This is about recordings, and not about voices alone: from pauses and channel, without any voice, the right "
-        f"name follows for {percent(finding.rows[attacked].number('top1') or 0.0)} of the {recordings}."
+        f"name follows for {phrases.percent(finding.rows[attacked].number('top1') or 0.0)} of the {recordings}."
     ]
 
 
@@ -205,14 +191,14 @@ def _tried(finding: Finding) -> str:
 
 def _by_whom(finding: Finding) -> str:
     system, attacker = finding.row.labels.get("system"), _attacker(finding)
-    against = f" against {system_text(system)}{group_text(finding, finding.row)}" if system else ""
-    most = most_given_away(finding) if finding.question == "identity" else ""
+    against = f" against {phrases.system_text(system)}{phrases.group_text(finding, finding.row)}" if system else ""
+    most = phrases.most_given_away(finding) if finding.question == "identity" else ""
     if len(finding.attempts) < 2:
         several = len(finding.by_system) > 1
         attempt = f"{most}; the attempt against it" if most else f"The attempt{against if several else ''}"
         return f"{attempt} is {attacker}."
     attempts = f"Of {len(finding.attempts)} attempts{against}"
-    return f"{f'{most}. ' if most else ''}{attempts}, the one {how_chosen(finding)} counts here: {attacker}."
+    return f"{f'{most}. ' if most else ''}{attempts}, the one {phrases.how_chosen(finding)} counts here: {attacker}."
 
 
 def _attacker(finding: Finding) -> str:
@@ -234,23 +220,25 @@ def _attacker(finding: Finding) -> str:
 def _learned(finding: Finding) -> str:
     row, plain = finding.row, finding.unprotected
     if finding.question == "attribute":
-        return f"This removes {removed_share(finding)} of the doubt about {finding.attribute}{removed_before(finding)}."
+        doubt = f"the doubt about {finding.attribute}{phrases.removed_before(finding)}"
+        return f"This removes {phrases.removed_share(finding)} of {doubt}."
     if row.is_search:
-        guess, top = percent(1.0 / row.counts["identities"]), number_or_none(plain, "top1")
-        before = "" if top is None else f", and without protection it is {percent(top)}"
-        return f"It puts the right name to {named_share(finding)}; guessing does so for {guess}{before}."
+        guess, top = phrases.percent(1.0 / row.counts["identities"]), number_or_none(plain, "top1")
+        before = "" if top is None else f", and without protection it is {phrases.percent(top)}"
+        return f"It puts the right name to {phrases.named_share(finding)}; guessing does so for {guess}{before}."
     if "eer" not in finding.limited:
-        return f"This removes {removed_share(finding)} of the doubt."
+        return f"This removes {phrases.removed_share(finding)} of the doubt."
     error, plain_error = finding.limited["eer"], number_or_none(plain, "eer")
-    before = "" if plain_error is None else f", and without protection it is in {percent(plain_error)}"
-    wrong = percent(error.value)
-    if error.bound is not None and percent(error.bound) != wrong:
-        wrong = f"at least {percent(error.bound)} ({confidence(error)}, for people like these; {wrong} measured)"
+    before = "" if plain_error is None else f", and without protection it is in {phrases.percent(plain_error)}"
+    wrong = phrases.percent(error.value)
+    if error.bound is not None and phrases.percent(error.bound) != wrong:
+        sure = f"{phrases.confidence(error)}, for people like these"
+        wrong = f"at least {phrases.percent(error.bound)} ({sure}; {wrong} measured)"
     return f"It is wrong in {wrong} of the cases, where guessing is in 50 %{before}."
 
 
 def _sure(finding: Finding) -> str:
-    sentence, works = chance_sentence(finding), finding.control_works
+    sentence, works = phrases.chance_sentence(finding), finding.control_works
     if finding.tested.beaten is not False or finding.row.about.is_bound:
         return sentence
     alike = sentence.rstrip(".")
@@ -289,7 +277,7 @@ def _data(row: Evaluation) -> list[str]:
         return []
     if row.about.is_bound:
         return [f"Recordings{data} were tested without protection."]
-    protection = system_text(one_line(system))
+    protection = phrases.system_text(one_line(system))
     return [f"Recordings{data} were protected with {protection}, and the protection was tested by attacking it."]
 
 
