@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, overload
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from zeroevidence.errors import InputError
 
 _FEW = 1 << 12  # up to so many names, NumPy's sort of text is as fast
 _KEY_BYTES = 8
+Names = TypeVar("Names", bound=StrArray | IntArray)
 
 
 def _keys(names: StrArray) -> Any:
@@ -39,15 +40,7 @@ def _ranks(names: StrArray) -> tuple[IntArray, IntArray]:
     return order[starts], place
 
 
-@overload
-def rank_names(names: StrArray) -> tuple[StrArray, IntArray]: ...
-
-
-@overload
-def rank_names(names: StrArray | IntArray) -> tuple[StrArray | IntArray, IntArray]: ...
-
-
-def rank_names(names: StrArray | IntArray) -> tuple[StrArray | IntArray, IntArray]:
+def rank_names(names: Names) -> tuple[Names, IntArray]:
     """Return the distinct names, sorted, and the rank of each name among them.
 
     Examples
@@ -58,8 +51,8 @@ def rank_names(names: StrArray | IntArray) -> tuple[StrArray | IntArray, IntArra
     """
     values: Any = names
     if len(names) <= _FEW or names.dtype.kind != "U":
-        distinct, ranks = np.unique(values, return_inverse=True)
-        return distinct, ranks.astype(np.int64)
+        values, ranks = np.unique(values, return_inverse=True)
+        return values, ranks.astype(np.int64)
     rows, ranks = _ranks(values)
     return values[rows], ranks
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeAlias, overload
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -49,27 +49,12 @@ def check_direction(data: Scores | ScoreMatrix, path: str | Path) -> None:
         raise InputError(f"targets score lower than nontargets, as distances do; expected {expected}", path=path)
 
 
+Named = TypeVar("Named", bound=Scores | ScoreMatrix | Embeddings)
 _BITS = 63  # of a number that is not negative
 _BLOCK = 1 << 16  # scores that stay in the cache together
 
 
-@overload
-def sort_by_name(data: Scores) -> Scores: ...
-
-
-@overload
-def sort_by_name(data: ScoreMatrix) -> ScoreMatrix: ...
-
-
-@overload
-def sort_by_name(data: Scores | ScoreMatrix) -> Scores | ScoreMatrix: ...
-
-
-@overload
-def sort_by_name(data: Embeddings) -> Embeddings: ...
-
-
-def sort_by_name(data: Scores | ScoreMatrix | Embeddings) -> Scores | ScoreMatrix | Embeddings:
+def sort_by_name(data: Named) -> Named:
     """Return the same data with identifiers sorted, and scores or vectors in their order.
 
     Examples
@@ -78,8 +63,12 @@ def sort_by_name(data: Scores | ScoreMatrix | Embeddings) -> Scores | ScoreMatri
     >>> ordered.scores.tolist(), ordered.mated.tolist(), ordered.enrolments.tolist()
     ([[2.0, 1.0], [3.0, 4.0]], [0, 1], ['ann', 'bob'])
     """
-    if not isinstance(data, Embeddings):
-        return _matrix(data) if isinstance(data, ScoreMatrix) else _scores(data)
+    sort: Any = _embeddings if isinstance(data, Embeddings) else _matrix if isinstance(data, ScoreMatrix) else _scores
+    ordered: Named = sort(data)
+    return ordered
+
+
+def _embeddings(data: Embeddings) -> Embeddings:
     rows = np.arange(len(data))
     if np.array_equal(data.ids, rows.astype(np.str_)):  # numbers, which keep their positions
         return data

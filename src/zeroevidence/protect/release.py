@@ -203,8 +203,7 @@ def write_release(folder: Path, card: ProtectorCard, digests: str) -> None:
     """Write the list of digests, and last the card."""
     data = digests.encode("utf-8", "surrogateescape")
     write_atomically(folder / DIGESTS, lambda temporary: temporary.write_bytes(data))
-    text = json.dumps(card.to_dict(), indent=1, ensure_ascii=False) + "\n"
-    write_atomically(folder / CARD, lambda temporary: temporary.write_text(text, encoding="utf-8", newline=""))
+    _write(folder / CARD, json.dumps(card.to_dict(), indent=1, ensure_ascii=False) + "\n")
 
 
 def read_card(folder: str | Path) -> ProtectorCard | None:

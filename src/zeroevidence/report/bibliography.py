@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from typing import NamedTuple
 
 from zeroevidence import __version__
 from zeroevidence.measure.measures import MEASURES
@@ -40,8 +40,7 @@ _ACCENTS = {'"': "\u0308", "'": "\u0301", "`": "\u0300", "c": "\u0327", "v": "\u
 _FIELD = re.compile(r"^  (\w+) = \{(.*)\},$", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class Reference:
+class Reference(NamedTuple):
     """One source, and the measures that come from it."""
 
     key: str

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from math import isfinite, log2
+from typing import Any
 
 from zeroevidence.evaluation import Evaluation, Finding, MeasureResult
 from zeroevidence.evaluation.rows.measure_result import RESULT_COLUMNS, Column
@@ -19,63 +19,6 @@ REPORT_COLUMNS = tuple(column for column in RESULT_COLUMNS if column.in_report)
 _FIRST = ("top1", "link_probability", "alid", "lid_max", "singling_out", "d_ece", "worst_case", "tag", "linkability")
 
 
-@dataclass(frozen=True, slots=True)
-class Strip:
-    """Places on a line from nothing learned to everything, in percent of its length."""
-
-    value: float
-    low: float | None
-    high: float | None
-    null: float | None
-    plain: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class HeadlineNumber:
-    """A measure of the strongest attacker as the report shows it.
-
-    Parameters
-    ----------
-    name
-        Name of the measure.
-    title
-        Its title.
-    value
-        Its value.
-    unit
-        Its unit.
-    bounds
-        Its interval.
-    null
-        Its value if nothing leaked.
-    p_value
-        How often the null reaches the value.
-    plain
-        The value of unprotected voices.
-    noise
-        The value of noise.
-    meaning
-        A sentence on what it means.
-    strip
-        Its place between nothing learned and everything; None where its range is not such a line.
-    columns
-        Titles and texts of the fields that `MeasureResult` declares for reports, in their order.
-    """
-
-    name: str
-    title: str
-    value: str
-    unit: str
-    bounds: str
-    null: str
-    p_value: str
-    plain: str
-    noise: str
-    meaning: str
-    strip: Strip | None
-    columns: tuple[tuple[str, str], ...]
-
-
 def report_measures(rows: Sequence[Evaluation], measures: Sequence[str] | None = None) -> list[str]:
     """Measures to show: those asked for, else the usual ones, most asked for first, or all numbers of other results."""
     if measures is not None:
@@ -88,28 +31,32 @@ def report_measures(rows: Sequence[Evaluation], measures: Sequence[str] | None =
     return list(dict.fromkeys(scalars))
 
 
-def headline_numbers(finding: Finding, measures: Sequence[str]) -> list[HeadlineNumber]:
-    """Numbers of the strongest row beside its bounds."""
+def headline_numbers(finding: Finding, measures: Sequence[str]) -> list[dict[str, Any]]:
+    """Measures of the strongest attacker as the page shows them, beside unprotected voices and noise.
+
+    Each has the fields that `MeasureResult` declares for reports as `columns`, with their titles, and its place between
+    nothing learned and everything as `strip`, None where its range is not such a line.
+    """
     return [_headline_number(name, finding) for name in measures if name in finding.row.metrics]
 
 
-def _headline_number(name: str, finding: Finding) -> HeadlineNumber:
+def _headline_number(name: str, finding: Finding) -> dict[str, Any]:
     row, result = finding.row, finding.row.metrics[name]
     cell = result_cell(result)
-    return HeadlineNumber(
-        name,
-        title(name),
-        cell.text,
-        unit_sign(result.unit),
-        cell.below,
-        null_cell(row, name).flat,
-        "" if result.p_value is None else unbroken(p_text(result.p_value)),
-        _value(finding.unprotected, name),
-        _value(finding.noise, name),
-        meaning(row, name),
-        strip_of(name, row, finding.unprotected),
-        tuple((column.title, text) for column in REPORT_COLUMNS if (text := _column_text(result, column))),
-    )
+    return {
+        "name": name,
+        "title": title(name),
+        "value": cell.text,
+        "unit": unit_sign(result.unit),
+        "bounds": cell.below,
+        "null": null_cell(row, name).flat,
+        "p_value": "" if result.p_value is None else unbroken(p_text(result.p_value)),
+        "plain": _value(finding.unprotected, name),
+        "noise": _value(finding.noise, name),
+        "meaning": meaning(row, name),
+        "strip": strip_of(name, row, finding.unprotected),
+        "columns": {column.title: text for column in REPORT_COLUMNS if (text := _column_text(result, column))},
+    }
 
 
 def _column_text(result: MeasureResult, column: Column) -> str:
@@ -123,8 +70,8 @@ def _value(row: Evaluation | None, name: str) -> str:
     return "" if row is None else result_cell(row.metrics.get(name)).text
 
 
-def strip_of(name: str, row: Evaluation, plain: Evaluation | None) -> Strip | None:
-    """The place of a number between nothing and everything; None where that is not a line."""
+def strip_of(name: str, row: Evaluation, plain: Evaluation | None) -> dict[str, float | None] | None:
+    """The place of a number on a line from nothing to everything, in percent of its length; None where it has none."""
     result = row.metrics[name]
     ends, observed = _range(name, result, row), row.number(name)
     if ends is None or observed is None or not isfinite(observed):
@@ -141,7 +88,8 @@ def strip_of(name: str, row: Evaluation, plain: Evaluation | None) -> Strip | No
     interval = sorted(x for x in (place(result.low), place(result.high)) if x is not None)
     low, high = interval if len(interval) == 2 else (None, None)
     null = None if result.null is None else place(result.null.quantile)
-    return Strip(at, low, high, null, place(None if plain is None else plain.number(name)))
+    unprotected = place(None if plain is None else plain.number(name))
+    return {"value": at, "low": low, "high": high, "null": null, "plain": unprotected}
 
 
 def _range(name: str, result: MeasureResult, row: Evaluation) -> tuple[float, float] | None:

@@ -149,11 +149,11 @@ def _results(finding: Finding | None, measures: Sequence[str], options: ReportOp
     picture = next((figure for figure in figures if figure.id == f"figure-{PICTURE}"), None)
     return {
         "numbers": numbers,
-        "columns": [column for column in REPORT_COLUMNS if any(column.title in dict(n.columns) for n in numbers)],
+        "columns": [column for column in REPORT_COLUMNS if any(column.title in n["columns"] for n in numbers)],
         "interval_title": interval_title(common_level(rows)),
         "strong": finding.strongest,
         "row_name": row_names(rows)[finding.strongest],
-        **{f"has_{part}": any(getattr(n, part) for n in numbers) for part in ("bounds", "null", "plain", "noise")},
+        **{f"has_{part}": any(n[part] for n in numbers) for part in ("bounds", "null", "plain", "noise")},
         "flags": raised_flags(rows),
         "people": people,
         "people_left": people_left,

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import get_args
 
@@ -25,6 +24,7 @@ from zeroevidence.data.formats.input_file import InputFile, open_input
 from zeroevidence.data.formats.scores.layout import Role, Table
 from zeroevidence.data.formats.scores.score_format import Duplicates, ReadingOptions, format_names
 from zeroevidence.data.formats.scores.text_formats import ASVSPOOF5
+from zeroevidence.data.formats.text import collecting
 from zeroevidence.data.loaded_scores import RelaxedRule, scale_tandem
 from zeroevidence.data.scores import KINDS, TandemScores, TrialScores
 from zeroevidence.errors import InputError, Problem, UsageError
@@ -151,7 +151,7 @@ def _attempt(files: TandemFiles) -> tuple[LoadedTandem | None, list[Problem]]:
         raise UsageError("expected the scores of a countermeasure (--cm), or of a single system (--sasv)")
     reading = _Reading(files)
     for name, path in paths.items():
-        with reading.problems_of_files():
+        with collecting(reading.problems):
             reading.files[name] = open_input(path)
     return (None, reading.problems) if reading.problems else reading.result()
 
@@ -164,14 +164,6 @@ class _Reading:
         self.files: dict[str, InputFile] = {}
         self.problems: list[Problem] = []
         self.tables: dict[str, Table | None] = {}
-
-    @contextmanager
-    def problems_of_files(self) -> Iterator[None]:
-        """Context in which an error about a file is one of the problems."""
-        try:
-            yield
-        except InputError as error:
-            self.problems.append(error.problem)
 
     def result(self) -> tuple[LoadedTandem | None, list[Problem]]:
         """Return the scores, or everything in the way."""
@@ -209,7 +201,7 @@ class _Reading:
         """Return one file, read once; None where it cannot be understood at all."""
         if name not in self.tables:
             self.tables[name] = None
-            with self.problems_of_files():
+            with collecting(self.problems):
                 self.tables[name] = read_side(self.files[name], role, self.asked)
         return self.tables[name]
 
@@ -232,14 +224,14 @@ class _Reading:
         checked: list[tuple[Table, int]] = []
         for table in (scores, key):
             if table is not None:
-                with self.problems_of_files():
+                with collecting(self.problems):
                     checked.append(side_columns(table, side, key=table is not scores))
         self.problems += [problem for table, _ in checked for problem in table.problems]
         tables = [table for table, _ in checked]
         if len(tables) < 1 + keyed or any(table.problems or table.frame.is_empty() for table in tables):
             return None
         trials: JoinedSide | None = None
-        with self.problems_of_files():
+        with collecting(self.problems):
             trials, problems = join_side(tables[0], tables[1] if keyed else None, side, self.asked)
             self.problems += problems
         if trials is None:

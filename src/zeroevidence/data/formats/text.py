@@ -6,6 +6,7 @@ import codecs
 import csv
 import re
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Protocol
 
 from zeroevidence._typing import IntArray
@@ -76,6 +77,15 @@ class FileProblems:
         """Raise an error where there are any problems."""
         if len(self):
             raise InputError.of(self.all(), lister)
+
+
+@contextmanager
+def collecting(problems: list[Problem]) -> Iterator[None]:
+    """Context in which an error about a file becomes one of the problems."""
+    try:
+        yield
+    except InputError as error:
+        problems.append(error.problem)
 
 
 LABELS = {

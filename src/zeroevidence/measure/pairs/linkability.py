@@ -12,7 +12,7 @@ from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.calibrate.logistic import atom_cells, best_width, density_shares, rank_cells, split_folds
 from zeroevidence.calibrate.pav import Blocks, Counts, RankedScores, block_lows, pool, rank
 from zeroevidence.errors import UsageError
-from zeroevidence.measure.measures import MEASURES, IntervalRule, pair_measure
+from zeroevidence.measure.measures import MEASURES, pair_measure
 from zeroevidence.measure.views import LinkabilityMethod, PairSettings, PairView, takes_scores
 
 
@@ -290,10 +290,6 @@ def _histogram(target: FloatArray, nontarget: FloatArray, omega: float) -> tuple
     return value, local, edges
 
 
-def _interval(view: PairView) -> IntervalRule:
-    return "kernel" if view.settings.linkability == "density" else "oracle"
-
-
 _linkability_measure = partial(
     pair_measure,
     unit="fraction",
@@ -308,7 +304,7 @@ _linkability_measure = partial(
     "linkability",
     place=120,
     headline=60,
-    interval=_interval,
+    interval=lambda view: "kernel" if view.settings.linkability == "density" else "oracle",
     null=True,
     meaning_of_attribute="How reliably the class can be recognised; 0 means that both classes look alike.",
 )

@@ -235,7 +235,7 @@ def _tag_index(strength: FloatArray, scale: Scale) -> FloatArray:
     return np.where(strength == 0.0, 0, index)
 
 
-_zebra_measure = partial(pair_measure, references=("nautsch2020",))
+_zebra_measure = partial(pair_measure, discloses="up", references=("nautsch2020",))
 
 
 @_zebra_measure(
@@ -243,7 +243,6 @@ _zebra_measure = partial(pair_measure, references=("nautsch2020",))
     "D_ECE",
     unit="bit",
     limits=(0.0, D_ECE_MAX),
-    discloses="up",
     place=80,
     headline=18,
     strength=20,
@@ -272,7 +271,6 @@ def _describe_calibration(view: PairView) -> str:
     "actual D_ECE",
     unit="bit",
     limits=(-np.inf, D_ECE_MAX),
-    discloses="up",
     place=82,
     interval=lambda view: "smooth" if _few_enough(view) else None,
     method=_describe_calibration,
@@ -308,7 +306,6 @@ def _d_ece_loss(view: PairView) -> float | None:
     "worst_case",
     "worst case",
     unit="log10 LR",
-    discloses="up",
     place=90,
     headline=40,
     interval="extreme",
@@ -327,7 +324,6 @@ def _worst_case(view: PairView) -> float:
     unit="category",
     limits=(0.0, 6.0),
     high_note="0, A to F",
-    discloses="up",
     place=100,
     headline=50,
     method="zebra",

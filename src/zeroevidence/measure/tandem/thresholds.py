@@ -251,29 +251,26 @@ def ratio(upper: FloatArray, lower: FloatArray) -> FloatArray:
     return quotient
 
 
-class _Hull(NamedTuple):
-    vertices: IntArray  # indices into the points, by rising y
-    slopes: FloatArray  # dx / dy between consecutive vertices, falling
+def _hull(x: FloatArray, y: FloatArray) -> tuple[IntArray, FloatArray]:
+    """Least concave majorant of x over y: indices of its vertices by rising y, and the falling slopes between them.
 
-
-def _hull(x: FloatArray, y: FloatArray) -> _Hull:
-    """Least concave majorant of x over y; pooling adjacent violators of the slopes removes inner points."""
+    Pooling adjacent violators of the slopes removes inner points.
+    """
     order = np.lexsort((-x, y))
     order = order[np.append(True, np.diff(y[order]) > 0)]  # the highest x at each y
     if order.size == 1:
-        return _Hull(order, np.empty(0))
+        return order, np.empty(0)
     dy = np.diff(y[order])
     from scipy.optimize import isotonic_regression  # slow to import
 
     fit = isotonic_regression(np.diff(x[order]) / dy, weights=dy, increasing=False)
-    return _Hull(order[fit.blocks], fit.x[fit.blocks[:-1]])
+    return order[fit.blocks], fit.x[fit.blocks[:-1]]
 
 
 def _support(a: FloatArray, b: FloatArray, x: FloatArray, y: FloatArray) -> IntArray:
     """For each pair of weights a, b >= 0 the index of a point with the largest ``a x - b y``."""
-    hull = _hull(x, y)
-    best: IntArray = hull.vertices[np.searchsorted(-hull.slopes, -ratio(b, a))]
-    return best
+    vertices, slopes = _hull(x, y)
+    return vertices[np.searchsorted(-slopes, -ratio(b, a))]
 
 
 def cheapest_thresholds(

@@ -157,8 +157,8 @@ def _disclosed(finding: Finding) -> str:
     if alid <= -0.005:
         misled = "misleads: at least once the attacker ruled out the right person"
         misled = misled if alid == -inf else f"misleads the attacker, by {-alid:.2f} bits"
-        most = f"at most {max(bound or 0.0, 0.0):.2f} bits ({phrases.confidence(limited)})"
-        return misled if bound is None else f"{misled}; for people like these it gives away {most}"
+        little = f"at most {max(bound or 0.0, 0.0):.2f} bits ({phrases.confidence(limited)})"
+        return misled if bound is None else f"{misled}; for people like these it gives away {little}"
     of_all = f"of the {log2(people):.2f} that single out one of {people}"
     if bound is None:
         least = "at least " if finding.rising else ""

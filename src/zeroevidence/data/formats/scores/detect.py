@@ -351,7 +351,7 @@ def read_table(
     key
         The key of these scores, where there is one.
     """
-    try:
+    with text.collecting(problems):
         format = binary_format(file, asked)
         kind = file.kind if format is None else format.kind(file)
         if format is not None and format.binary is None:
@@ -370,9 +370,7 @@ def read_table(
         if isinstance(first_lines_format, FirstLines) and first_lines_format.read is not None:
             return first_lines_format.read(file.read(), file.name, role)
         return read_text(file, layout)
-    except InputError as error:
-        problems.append(error.problem)
-        return None
+    return None
 
 
 def _layout(file: InputFile, role: Role, asked: str, names: ColumnNames, key: Table | None) -> Layout:

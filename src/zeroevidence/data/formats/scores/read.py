@@ -32,7 +32,7 @@ from zeroevidence.data.formats.scores.score_format import (
     format_names,
 )
 from zeroevidence.data.formats.scores.text_reader import read_text
-from zeroevidence.data.formats.text import FileProblems, refuse_binary
+from zeroevidence.data.formats.text import FileProblems, collecting, refuse_binary
 from zeroevidence.data.loaded_scores import LoadedScores, RelaxedRule
 from zeroevidence.data.scores import Scores
 from zeroevidence.errors import InputError, Problem, UsageError
@@ -102,10 +102,8 @@ def _attempt(
         return None, problems
     speakers = None
     if speaker_file is not None:
-        try:
+        with collecting(problems):
             speakers, problems = read_speakers(speaker_file)
-        except InputError as error:
-            problems = [error.problem]
         speakers = None if problems else speakers
     # the format of a matrix: what the file is, or else what was asked for
     formats = binary_format(scores, options.format), None if options.format == AUTO else SCORE_FORMATS[options.format]
@@ -132,14 +130,12 @@ def _open_files(
     problems: list[Problem] = []
     for name, expected in ((path, "scores"), (key, "a key"), (speakers, "lines of utterance and speaker")):
         file = None
-        try:
+        with collecting(problems):
             if name is not None:
                 file = open_input(name)
                 refuse_pickle(file, EXPORT)
                 if binary_format(file, AUTO) is None:
                     refuse_binary(file, expected)
-        except InputError as error:
-            problems.append(error.problem)
         files.append(file)
     return files[0], files[1], files[2], problems
 
@@ -289,12 +285,9 @@ def diagnose_lists(
         raise UsageError("lists of scores are read twice, so standard input cannot be one; expected two files")
     problems: list[Problem] = []
     for path in (targets, nontargets):
-        try:
+        with collecting(problems):
             table = _list_table(open_input(path))
-        except InputError as error:
-            problems.append(error.problem)
-            continue
-        problems += (with_infinite_problems(table, ACCEPT) if options.infinite == "refuse" else table).problems
+            problems += (with_infinite_problems(table, ACCEPT) if options.infinite == "refuse" else table).problems
     return problems
 
 

@@ -13,7 +13,24 @@ from zeroevidence.protect.attributes.moments import evidence
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LatentClasses:
+class _LatentDensities:
+    """Densities of classes around their means, K x the coordinates that hold evidence about them."""
+
+    means: FloatArray
+
+    @property
+    def classes(self) -> int:
+        """Number of classes."""
+        return len(self.means)
+
+    @property
+    def width(self) -> int:
+        """Number of coordinates that hold evidence about the classes."""
+        return int(self.means.shape[1])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LatentClasses(_LatentDensities):
     r"""Class densities :math:`N(m_k, v I)` over the coordinates of one attribute.
 
     With two classes the first coordinate is the log-likelihood ratio, :math:`N(\pm\mu, 2\mu)` [Noé et al. 2022, eqs.
@@ -29,23 +46,12 @@ class LatentClasses:
         Of every coordinate.
     """
 
-    means: FloatArray
     variance: float
 
     @classmethod
     def binary(cls, mu: float) -> Self:
         """Return the densities of a calibrated LLR in favour of the second of two classes."""
         return cls(np.array([[-mu], [mu]]), 2.0 * mu)
-
-    @property
-    def classes(self) -> int:
-        """Number of classes."""
-        return len(self.means)
-
-    @property
-    def width(self) -> int:
-        """Number of coordinates that hold evidence about the classes."""
-        return int(self.means.shape[1])
 
     @property
     def leading(self) -> int:
@@ -114,7 +120,7 @@ _HALVINGS = 60
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ClassGaussians:
+class ClassGaussians(_LatentDensities):
     r"""Densities of two classes over all latent coordinates.
 
     Class k is :math:`N(m_k, \mathrm{diag}(v_k))`. The affine map T takes the first class to the second, and its powers
@@ -138,18 +144,7 @@ class ClassGaussians:
     ([[-1.36], [1.36]], [0.0, 0.0])
     """
 
-    means: FloatArray
     variances: FloatArray
-
-    @property
-    def classes(self) -> int:
-        """Number of classes."""
-        return len(self.means)
-
-    @property
-    def width(self) -> int:
-        """Number of coordinates that hold evidence about the classes."""
-        return int(self.means.shape[1])
 
     @property
     def leading(self) -> int:
