@@ -31,7 +31,7 @@ from zeroevidence.auditing.embedding_sets import EmbeddingSets, EncodedSpeech, F
 from zeroevidence.data.corpus import Utterance
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.json_values import plain, typed
-from zeroevidence.data.store import Store
+from zeroevidence.data.store import ENCODERS, Store
 from zeroevidence.errors import InputError, MissingExtra
 from zeroevidence.run import Run, silent
 
@@ -197,7 +197,7 @@ class FineTuner:
     def _train(self, encoder: _EncoderTraining) -> FineTuningResult:
         assert self.run.cache is not None
         key, store = training_key(encoder.card, encoder.frames, encoder.settings), Store(self.run.cache, "trained")
-        home = self.run.cache / "encoders" / key
+        home = self.run.cache / ENCODERS / key
         kept = store.load(key)
         if kept is not None and (home / CARD).is_file():
             history = typed(FineTuningHistory, json.loads(kept), "training")

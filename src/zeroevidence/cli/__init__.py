@@ -16,7 +16,7 @@ from zeroevidence.errors import Interrupted, OutOfMemory, OutputError, UsageErro
 
 _ORDER = (  # as a newcomer needs them
     *("demo", "audit", "anonymise", "evaluate", "report", "serve", "plot", "compare", "doctor", "plan", "utility"),
-    *("protect", "link", "tandem", "kit", "train-attacker", "models", "metrics", "cite"),
+    *("protect", "link", "tandem", "kit", "train-attacker", "models", "metrics", "cache", "cite"),
 )
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)  # nothing more can be written

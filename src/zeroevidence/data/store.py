@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import io
 import os
+import re
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,7 @@ from zeroevidence.errors import OutputError
 
 MAGIC = b"ZESTORE1"
 HEADER = 64  # bytes before the content of an entry: what it is, and a digest of key and content
+ENCODERS = "encoders"  # folder of trained encoders: files by key, as users have them, beside the entries
 LARGEST = 8 << 30  # bytes that entries which can do without may take
 
 
@@ -153,6 +155,53 @@ class Store:
             self.path(key).unlink(missing_ok=True)
         with suppress(OSError):
             self.folder.rmdir()  # where nothing else is in it
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFile:
+    """A file that belongs to a store.
+
+    Parameters
+    ----------
+    path
+        The file.
+    kind
+        What it is.
+    is_finished
+        Whether it was written to its end.
+    """
+
+    path: Path
+    kind: str
+    is_finished: bool = True
+
+    def is_whole(self) -> bool:
+        """Return whether it is what was written; its content is read."""
+        folder = self.path.parent
+        key = folder.name + self.path.name
+        return self.kind == ENCODERS or Store(folder.parent.parent, self.kind).load(key) is not None
+
+
+def find_files(folder: Path) -> Iterator[StoredFile]:
+    """Yield the files of all stores in a folder and the folders within, nothing else; links are not followed."""
+    for place, folders, names in os.walk(folder):
+        folders.sort()
+        home = Path(place)
+        for name in sorted(names):
+            path = home / name
+            if home.parent.name == ENCODERS and re.fullmatch("[0-9a-f]{64}", home.name):
+                yield StoredFile(path, ENCODERS, not name.startswith(TEMPORARY_PREFIX))
+            elif re.fullmatch("[0-9a-f]{2}", home.name) and not path.is_symlink():
+                if name.startswith(TEMPORARY_PREFIX):
+                    yield StoredFile(path, home.parent.name, is_finished=False)
+                elif re.fullmatch("[0-9a-f]{62}", name) and _is_entry(path):
+                    yield StoredFile(path, home.parent.name)
+
+
+def _is_entry(path: Path) -> bool:
+    """Return whether a file begins as an entry does, or holds nothing, as one whose content a power cut has lost."""
+    with path.open("rb") as stream:
+        return stream.read(len(MAGIC)).strip(b"\0") in (MAGIC, b"")
 
 
 def _header(key: str, content: bytes | memoryview) -> bytes:

@@ -125,7 +125,7 @@ def lock_folder(folder: str | Path, *, continued_from: Sequence[str | Path] = ()
     ['.out.lock']
     """
     place = Path(folder).absolute()
-    lock = place.with_name(f".{place.name}.lock")
+    lock = lock_file(place)
     new_parents = [parent for parent in place.parents if not parent.exists()]
     try:
         lock.parent.mkdir(parents=True, exist_ok=True)
@@ -148,6 +148,11 @@ def lock_folder(folder: str | Path, *, continued_from: Sequence[str | Path] = ()
         lock.unlink(missing_ok=True)
         os.close(handle)
         _remove_empty(new_parents)
+
+
+def lock_file(place: Path) -> Path:
+    """Return the file that is there as long as a process has a folder."""
+    return place.parent / f".{place.name}.lock"
 
 
 def _note_kept(error: BaseException, folder: Path) -> None:
