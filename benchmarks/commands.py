@@ -35,15 +35,15 @@ SPEECH = """
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from zeroevidence.attack.extractors import DEFAULT_EXTRACTOR, load_extractor
-from zeroevidence.forking import cores
 from zeroevidence.data.audio import load_audio
 from zeroevidence.data.formats.corpora import read_corpus
+from zeroevidence.run import available_cores
 encoder = load_extractor(DEFAULT_EXTRACTOR)
 def hear(one):
     features = encoder.features(load_audio(one, encoder.sample_rate))[None]
     encoder.forward(features)
     encoder.forward(features)
-with ThreadPoolExecutor(cores()) as pool:
+with ThreadPoolExecutor(available_cores()) as pool:
     list(pool.map(hear, read_corpus(sys.argv[1], draw=False)))
 """
 

@@ -304,12 +304,12 @@ def cues_of(item: tuple[SimpleNamespace, np.ndarray], name: str, draws: int) -> 
 
 def cues(work: Path, out: Path) -> None:
     """Keep the cues of every utterance, in as many draws as are used."""
-    from zeroevidence.forking import cores
+    from zeroevidence.run import available_cores
 
     speakers = np.concatenate([np.load(work / f"rows-{part}.npz")["speaker"] for part in range(PARTS)])
     training, _, _ = people(speakers)
     out.mkdir(parents=True, exist_ok=True)
-    with ProcessPoolExecutor(cores()) as pool:
+    with ProcessPoolExecutor(available_cores()) as pool:
         for part in range(PARTS):
             speech = unpacked(work, [part]) if (work / f"waves-{part}.xz").exists() else []
             for name, first in product((UNPROTECTED, COMBINED), range(0, len(speech), BLOCK)):

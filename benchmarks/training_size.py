@@ -144,7 +144,6 @@ def measure(corpus: Path, folder: Path, *, epochs: int, device: str | None, scop
     """Train on a corpus, and return what was seen."""
     from zeroevidence.attack.training import TrainingSettings, attacker, loop
     from zeroevidence.attack.training.compute import EncoderPasses
-    from zeroevidence.forking import cores
     from zeroevidence.run import Run
 
     settings = TrainingSettings(epochs=epochs, scope=scope, look=epochs)
@@ -174,7 +173,7 @@ def measure(corpus: Path, folder: Path, *, epochs: int, device: str | None, scop
             setattr(owner, name, timed(function, phase))
         with monitor, monitor.phase("rest"):
             options = attacker.AttackerOptions(encoder, settings=settings)
-            attacker.train_attacker(corpus, folder, options, run=Run(cores=cores(), say=print, device=device))
+            attacker.train_attacker(corpus, folder, options, run=Run(say=print, device=device))
     finally:
         for owner, name, function in before:
             setattr(owner, name, function)

@@ -6,54 +6,54 @@ import os
 import signal
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.effort import slow
 from zeroevidence.errors import InputError
-from zeroevidence.forking import forked_map
+from zeroevidence.forking import compute_in_copies
+from zeroevidence.run import Run
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are copied on Linux")
-HERE = os.getpid()
+HERE, TWO = os.getpid(), Run(cores=2)
 
 
 @pytest.fixture(autouse=True)
 def _without_polars(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let this process be copied although other tests have loaded polars: nothing here uses it."""
-    monkeypatch.setattr("zeroevidence.forking.can_fork", lambda: True)
+    monkeypatch.setattr("zeroevidence.forking.can_copy", lambda: True)
 
 
 def test_work_is_done_by_copies_in_order() -> None:
-    with forked_map(2) as each:
-        results = list(each(lambda number: (bytes([number]) * 1_000_000, os.getpid()), range(8)))
-    assert [content for content, _ in results] == [bytes([number]) * 1_000_000 for number in range(8)]
-    pids = {pid for _, pid in results}
-    assert HERE not in pids
-    for pid in pids:  # no copy is left behind
+    results = list(compute_in_copies(lambda number: (bytes([number % 256]) * 10_000, os.getpid()), range(600), TWO))
+    assert [content for content, _ in results] == [bytes([number % 256]) * 10_000 for number in range(600)]
+    copies = {copy for _, copy in results}
+    assert HERE not in copies
+    for copy in copies:  # none is left behind
         with pytest.raises(ProcessLookupError):
-            os.kill(pid, 0)
+            os.kill(copy, 0)
 
 
-def test_one_process_or_job_needs_no_copy_unless_there_is_something_to_do_meanwhile() -> None:
-    for processes, jobs in ((1, 3), (2, 1)):
-        with forked_map(processes) as each:
-            assert set(each(lambda _: os.getpid(), range(jobs))) == {HERE}
+def test_one_process_or_part_needs_no_copy_unless_there_is_something_to_do_meanwhile() -> None:
+    for run, parts in ((Run(cores=1), 3), (TWO, 1), (TWO, 0)):
+        assert set(compute_in_copies(lambda _: os.getpid(), range(parts), run)) <= {HERE}
     done: list[int] = []
-    with forked_map(2, meanwhile=lambda: done.append(os.getpid())) as each:
-        assert list(each(lambda _: os.getpid(), [1])) != [HERE]
-        assert list(each(abs, [-1, -2])) == [1, 2]
-    assert done == [HERE]  # once
+    assert list(compute_in_copies(lambda _: os.getpid(), [1], TWO, lambda: done.append(os.getpid()))) != [HERE]
+    assert done == [HERE]
 
 
-def test_what_killed_copies_leave_is_done_here() -> None:
-    def ends_elsewhere(number: int) -> int:
+def test_what_copies_leave_is_done_here() -> None:
+    def end_elsewhere(number: int) -> int:
         if os.getpid() != HERE:
             os.kill(os.getpid(), signal.SIGKILL)
         return number + 1
 
-    with forked_map(2) as each:
-        assert list(each(ends_elsewhere, range(5))) == [1, 2, 3, 4, 5]
+    assert list(compute_in_copies(end_elsewhere, range(5), TWO)) == [1, 2, 3, 4, 5]
+    functions = compute_in_copies(lambda number: lambda: number, range(5), TWO)  # cannot be sent
+    assert [function() for function in functions] == [0, 1, 2, 3, 4]
 
 
 def test_errors_are_those_of_map() -> None:
@@ -62,9 +62,39 @@ def test_errors_are_those_of_map() -> None:
             raise InputError("two is one too many", path="numbers")
         return number
 
-    with forked_map(2) as each, pytest.raises(InputError, match="one too many") as caught:
-        list(each(refuse, range(4)))
+    with pytest.raises(InputError, match="one too many") as caught:
+        list(compute_in_copies(refuse, range(4), TWO))
     assert caught.value.problem.path == "numbers"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_copies_end_with_their_process(number: int, tmp_path: Path) -> None:
+    script = (
+        "import os, sys, time\n"
+        "from zeroevidence.errors import interruptible\n"
+        "from zeroevidence.forking import compute_in_copies\n"
+        "from zeroevidence.run import Run\n"
+        "def work(_):\n"
+        "    print(os.getpid(), flush=True, file=open(sys.argv[1], 'a'))\n"
+        "    time.sleep(60)\n"
+        "with interruptible():\n"
+        "    list(compute_in_copies(work, range(4), Run(cores=2)))\n"
+    )
+    listed = tmp_path / "copies"
+    process = subprocess.Popen([sys.executable, "-c", script, str(listed)], stderr=subprocess.DEVNULL)
+    wait_until(lambda: listed.exists() and len(listed.read_text().split()) == 2, 60)
+    process.send_signal(number)
+    assert process.wait(5) != 0
+    copies = listed.read_text().split()
+    assert len(copies) == 2
+    wait_until(lambda: not any(Path(f"/proc/{copy}").exists() for copy in copies), 5)
+
+
+def wait_until(condition: Callable[[], bool], seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
 
 
 @pytest.mark.parametrize("command", ["evaluate", pytest.param("compare", marks=slow)])

@@ -139,11 +139,12 @@ def _workers(run: Run, *, threads: bool) -> Iterator[dict[str, Any]]:
             client.close()
 
 
-def begin_worker(parent: int, folder: Path) -> None:
+def begin_worker(parent: int, folder: Path | None = None) -> None:
     """Prepare a process: it ends soon after its parent, which alone hears of interrupts."""
     global _is_worker
     _is_worker = True
-    os.chdir(folder)  # where the parent has another by now, workers begin anew
+    if folder is not None:
+        os.chdir(folder)  # where the parent has another by now, workers begin anew
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from zeroevidence.errors import UsageError
 
 LEVEL = 0.95  # unless the user says another
 Step = Callable[[int, int], None]
+Each = Callable[..., Iterable[Any]]  # such as `map`
 
 
 def available_cores() -> int:

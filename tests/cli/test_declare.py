@@ -22,7 +22,6 @@ from zeroevidence.data.formats.scores.score_format import format_names
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Options
 from zeroevidence.evaluation.tandem import evaluate_tandem
-from zeroevidence.forking import cores
 from zeroevidence.measure.tandem.cost import PRESETS
 from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS
 from zeroevidence.report.inputs import DOCUMENT_FORMATS
@@ -146,7 +145,7 @@ def made():
     @click.command()
     @options_of(Own, "own", "first", "names", "number", "kind", "squared", "output", number="of people")
     @options_of(Options, "options", "intervals", "balanced", fixed={"null": 0})
-    @run_options("level", threads="[default: one for each core]")
+    @run_options("level", "cores")
     def body(own, options, run):
         return own, options, run
 
@@ -157,9 +156,9 @@ def test_fields_become_options_and_one_value(made):
     own, options, run = made.main(["x", "-o", "out", "--name", "n", "--name", "m"], standalone_mode=False)
     assert own == Own(first="x", nested=Nested(names=("n", "m")), squared=4, output="out")
     assert options == Options(null=0)
-    assert run.cores == cores()
+    assert run.cores is None
     assert run.progress is terminal_progress
-    given = ["x", "-o", "out", "--number", "3", "--kind", "b", "--balanced", "--threads", "2", "--level", "0.9"]
+    given = ["x", "-o", "out", "--number", "3", "--kind", "b", "--balanced", "--workers", "2", "--level", "0.9"]
     own, options, run = made.main(given, standalone_mode=False)
     assert (own.nested.number, own.kind, options.balanced) == (3, "b", True)
     assert (run.cores, run.level) == (2, 0.9)
@@ -173,7 +172,7 @@ def test_help_is_that_of_the_fields(made):
     assert option(made, "--kind").type.choices == ("a", "b")
 
 
-@pytest.mark.parametrize(("name", "value"), [("--number", "0"), ("--kind", "c"), ("--level", "1"), ("--threads", "0")])
+@pytest.mark.parametrize(("name", "value"), [("--number", "0"), ("--kind", "c"), ("--level", "1"), ("--workers", "0")])
 def test_ranges_and_choices_are_checked(made, name, value):
     with pytest.raises(click.BadParameter, match=value):
         made.main(["x", "-o", "out", name, value], standalone_mode=False)

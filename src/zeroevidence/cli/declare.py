@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, fields, is_dataclass
 from functools import partial, wraps
 from types import NoneType
-from typing import Any, Literal, TypeAlias, cast, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
 
 import click
 
@@ -129,32 +129,18 @@ def options_of(
     return option_group(name, lambda **values: _make(owner, values, fixed or {}), *options)
 
 
-def run_options(*names: str, threads: str | None = None, **changes: Any) -> Decorator:
+def run_options(*names: str, **changes: Any) -> Decorator:
     """Return the options of fields of `Run`, passed on as `run` with progress and messages of the terminal.
 
     Parameters
     ----------
     names
         The fields.
-    threads
-        Detail of the option --threads, which sets the cores where they are threads; without it there is none.
     changes
         As in `options_of`.
     """
     terminal = {"progress": terminal_progress, "say": partial(echo, err=True)}
-    chosen = ((field, hint) for field, hint in _settings(Run) if field.name in names)
-    options = [_option(field, hint, changes.get(field.name, "")) for field, hint in chosen]
-    if threads is not None:
-        text = f"Threads that share the work; {threads}."
-        options.append(click.option("--threads", type=click.IntRange(1), help=text))
-
-    def make(**values: Any) -> Run:
-        from zeroevidence.forking import cores  # imports multiprocessing
-
-        threaded = {"cores": values.pop("threads") or cores()} if "threads" in values else {}
-        return cast(Run, _make(Run, values, terminal | threaded))
-
-    return option_group("run", make, *options)
+    return options_of(Run, "run", *names, fixed=terminal, **changes)
 
 
 def assignments(name: str, owner: type[Any], text: str, leave_out: Sequence[str] = ()) -> Decorator:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,8 +14,8 @@ from zeroevidence.data.formats.scores.score_format import ReadingOptions
 from zeroevidence.evaluation.results import is_result, refuse_unfinished
 from zeroevidence.evaluation.score_files import ScoreFile, ScorePaths, distinct_names, pool_files, score_files
 from zeroevidence.evaluation.utility import utility_in_folders
-from zeroevidence.forking import Each, forked_map
-from zeroevidence.run import Run, setting
+from zeroevidence.forking import compute_in_copies
+from zeroevidence.run import Each, Run, setting
 
 if TYPE_CHECKING:
     from zeroevidence.evaluation import Evaluation, Options
@@ -87,22 +87,21 @@ class RequiredInputs(ScoreInputs):
             raise click.UsageError("Missing argument 'SCORES...', or --targets and --nontargets.")
 
 
-def files_abreast(
-    files: Sequence[ScoreFile], run: Run, meanwhile: Callable[[], object] | None = None
-) -> AbstractContextManager[Each]:
-    """Provide a `map` over score files: by several processes where these fit into memory together.
+def files_abreast(files: Sequence[ScoreFile], run: Run, meanwhile: Callable[[], object] | None = None) -> Each:
+    """Return a `map` over score files: by several processes where these fit into memory together.
 
     Parameters
     ----------
     files
         The score files.
     run
-        With several cores, which resample each file, one file is evaluated after the other.
+        How many processes; those that were asked for resample where there is one file.
     meanwhile
         What to do here while other processes work, where they do.
     """
     small = all(_is_small(Path(path)) for file in files for path in file.paths)
-    return forked_map(meanwhile=meanwhile) if small and run.cores is None else nullcontext(map)
+    alone = len(files) == 1 and run.cores is not None
+    return partial(compute_in_copies, run=run, meanwhile=meanwhile) if small and not alone else map
 
 
 def _is_small(path: Path) -> bool:

@@ -37,9 +37,8 @@ from zeroevidence.evaluation.rows.measure_result import MeasureResult, SampledPe
 from zeroevidence.evaluation.rows.setup import Options, joint_signature
 from zeroevidence.evaluation.score_files import ScoreFile, distinct_names
 from zeroevidence.evaluation.scores import evaluate
-from zeroevidence.forking import Each
 from zeroevidence.measure.measures import MEASURES
-from zeroevidence.run import Run
+from zeroevidence.run import Each, Run
 from zeroevidence.uncertainty.compare import Difference, SpreadSources, TrainingRuns, is_rounding, training_spread
 from zeroevidence.uncertainty.level import LEAST_PEOPLE
 

@@ -24,8 +24,7 @@ from zeroevidence.evaluation.rows.evaluation import Evaluation
 from zeroevidence.evaluation.rows.setup import Options
 from zeroevidence.evaluation.score_checks import sex_flags
 from zeroevidence.evaluation.scores import evaluate
-from zeroevidence.forking import Each
-from zeroevidence.run import Run, setting
+from zeroevidence.run import Each, Run, setting
 
 _ONCE = "once for all SCORES, or once for each"
 
@@ -337,7 +336,7 @@ def evaluate_files(
     prior
         As in `evaluate`.
     each
-        Applies a function to every file, as `map` does; `forked_map` provides one that uses several processes.
+        Applies a function to every file, as `map` does.
     """
 
     def evaluated(number: int) -> tuple[Evaluation, Scores]:

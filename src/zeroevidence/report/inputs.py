@@ -14,9 +14,9 @@ from zeroevidence.data.json_values import load_json, read_json, typed
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation import Comparison, Evaluation
 from zeroevidence.evaluation.results import from_json, read_published, result_text
-from zeroevidence.forking import Each
 from zeroevidence.protect.release import read_card
 from zeroevidence.report.comparisons import SCHEMA, comparisons_from_json
+from zeroevidence.run import Each
 
 if TYPE_CHECKING:
     from zeroevidence.auditing import Audit
@@ -97,7 +97,7 @@ class ReportOptions:
     estimate
         Whether tables alone show the values corrected for few people; the page always does.
     each
-        Applies a function to every figure, as `map` does; `figure_processes` provides one that uses several processes.
+        Applies a function to every figure, as `map` does.
     """
 
     title: str | None = None

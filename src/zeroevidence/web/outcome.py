@@ -6,21 +6,24 @@ import json
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 
 from zeroevidence.data.json_values import load_json, plain, typed
 from zeroevidence.data.writing import write_atomically
 from zeroevidence.evaluation import Evaluation
 from zeroevidence.evaluation.results import read_results, to_json
+from zeroevidence.parallel import compute_each
 from zeroevidence.plot.canvas import FORMATS
 from zeroevidence.report.document import document
-from zeroevidence.report.figures import VerdictPicture, draw_files, figure_processes, figure_titles, verdict_picture
+from zeroevidence.report.figures import VerdictPicture, draw_files, figure_titles, verdict_picture
 from zeroevidence.report.inputs import ReportInputs, ReportOptions
 from zeroevidence.report.page import hidden
 from zeroevidence.report.verdict import Verdict, verdict
 from zeroevidence.report.verdict.others import comparison_verdict
 from zeroevidence.web.request import DRAWING, JobProgress, JobRequest
 
+_compute_each = partial(compute_each, little=True)
 REPORT, RESULT, FIGURES, OUTCOME = "report.html", "result.json", "figures.zip", "outcome.json"
 
 
@@ -116,8 +119,7 @@ def write_outcome(findings: Findings, request: JobRequest, home: Path, progress:
     progress.progress(DRAWING)
     inputs, hide = findings.inputs, request.hide
     rows = list(hidden(inputs.rows) if hide else inputs.rows)
-    with figure_processes() as each:
-        page = document(inputs, options=ReportOptions(title=request.title or None, hide=hide, each=each))
+    page = document(inputs, options=ReportOptions(title=request.title or None, hide=hide, each=_compute_each))
     (home / REPORT).write_text(page, encoding="utf-8")
     drawn = figure_titles(rows).items()
     figures = [FigureFiles(name, {format: f"{kind}.{format}" for format in FORMATS}) for kind, name in drawn]
@@ -134,8 +136,7 @@ def draw_file(home: Path, name: str) -> None:
     """Draw a file that the outcome of a job names: one figure, or all in a zip file."""
     rows = read_results(home / RESULT)
     if name == FIGURES:
-        with figure_processes() as each:
-            figures = draw_files(rows, FORMATS, each=each)
+        figures = draw_files(rows, FORMATS, each=_compute_each)
         write_atomically(home / name, lambda path: _pack(figures, path))
         return
     kind, _, format = name.rpartition(".")

@@ -40,7 +40,7 @@ def test_loss_and_development_eer_are_shown(called, run):
 
 
 def test_options_reach_the_training(called, run):
-    words = "--extractor ecapa --evaluation original --device cpu --threads 2 --scope all --epochs 3 --band-mask 0.3"
+    words = "--extractor ecapa --evaluation original --device cpu --workers 2 --scope all --epochs 3 --band-mask 0.3"
     words += " --hours 1.5 --scheduler tcp://host:8786"
     code, _, _ = run("train-attacker", "speech", *words.split(), "--seed", "5", "-o", "out")
     assert code == 0

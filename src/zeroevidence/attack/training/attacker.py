@@ -130,7 +130,7 @@ def train_attacker(
     on_epoch
         Called with each `Epoch`.
     run
-        Device of torch, threads that read speech, and messages, among them an estimate of the duration. With a
+        Device of torch, processes that read speech, and messages, among them an estimate of the duration. With a
         scheduler its workers read the speech; corpus and folder must be where they see them under the same path.
     """
     home = Path(folder)

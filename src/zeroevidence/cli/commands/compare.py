@@ -82,8 +82,8 @@ def command(inputs: ScoreInputs, runs: tuple[int, ...], options: Options, run: R
         _refuse_finished(inputs)
         files = inputs.files(named=not runs)
         systems = runs_systems(inputs.paths.scores, runs, inputs.paths.systems) if runs else None
-        with files_abreast(files, run) as each:
-            comparisons = compare_files(files, inputs.reading, systems=systems, **settings, each=each)
+        each = files_abreast(files, run)
+        comparisons = compare_files(files, inputs.reading, systems=systems, **settings, each=each)
     output.emit(render_comparisons(comparisons, output.format, signatures=output.signatures))
 
 

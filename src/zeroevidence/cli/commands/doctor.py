@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 import click
@@ -77,11 +77,10 @@ def _result_problems(path: str) -> list[Problem]:
 def _check_speech(corpus: str, speech: _Speech, run: Run) -> int:
     """Print the problems of a corpus, and of its anonymised utterances, and return how many there are."""
     from zeroevidence.data.formats.speech_pairs import examine_speech
-    from zeroevidence.forking import cores
 
     anonymised, limit = speech.anonymised, speech.limit
     refused = _refused(corpus, anonymised)
-    report = examine_speech(corpus, anonymised, refused.names, replace(run, cores=cores()))
+    report = examine_speech(corpus, anonymised, refused.names, run)
     if refused:
         print_problems([f"note: {anonymised}: {refused}"], limit, noun=" notes")
     count = _print_report(report.corpus, limit, corpus)

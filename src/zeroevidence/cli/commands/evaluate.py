@@ -108,8 +108,8 @@ def _evaluate(inputs: ScoreInputs, options: Options, extras: _Extras, run: Run) 
         return finished
     files = without_copies(inputs.files())
     prior = None if extras.prior is None else read_prior(extras.prior)
-    with files_abreast(files, run) as each:
-        rows = evaluate_files(files, inputs.reading, options=options, run=run, prior=prior, each=each)
+    each = files_abreast(files, run)
+    rows = evaluate_files(files, inputs.reading, options=options, run=run, prior=prior, each=each)
     if extras.fuse:
         from zeroevidence.attack.fusion import evaluate_fused  # imports scikit-learn, which takes a second
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import dataclass
+from functools import partial
 from pathlib import PurePath
 
 import click
@@ -13,6 +14,7 @@ from zeroevidence.cli.output import Output, output_options
 from zeroevidence.cli.score_files import RequiredInputs, ScoreInputs, files_abreast
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Options
+from zeroevidence.forking import compute_in_copies
 from zeroevidence.report.inputs import DOCUMENT_FORMATS
 from zeroevidence.run import Run, setting
 
@@ -65,18 +67,17 @@ def command(ctx: click.Context, inputs: ScoreInputs, options: Options, run: Run,
         content.add_result(path)
     files = [] if inputs.all_finished else without_copies(inputs.files())
     prepare = _prepare_page if output.format == "html" and not style.paragraph else None
-    with files_abreast(files, run, meanwhile=prepare) as each:
-        if not inputs.all_finished:
-            content.add_rows(evaluate_files(files, inputs.reading, options=options, run=run, each=each))
-            content.add_rows(inputs.utility(options, run))
-        with naming_file(" and ".join(paths.scores)):
-            if style.paragraph:
-                output.emit(assessment_text(content))
-                return
-            shown = ReportOptions(
-                style.title, command_line(ctx), style.hide_ids, output.measures, output.estimate, each
-            )
-            page = document(content, output.format, shown)
+    if not inputs.all_finished:
+        each = files_abreast(files, run, meanwhile=prepare)
+        content.add_rows(evaluate_files(files, inputs.reading, options=options, run=run, each=each))
+        content.add_rows(inputs.utility(options, run))
+    with naming_file(" and ".join(paths.scores)):
+        if style.paragraph:
+            output.emit(assessment_text(content))
+            return
+        each = partial(compute_in_copies, run=run)
+        shown = ReportOptions(style.title, command_line(ctx), style.hide_ids, output.measures, output.estimate, each)
+        page = document(content, output.format, shown)
     output.emit(page)
 
 

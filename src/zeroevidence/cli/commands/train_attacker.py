@@ -29,7 +29,8 @@ class _Written:
 @run_options(
     "device",
     "scheduler",
-    threads="used to read speech [default: one for each core]",
+    "cores",
+    cores="they read the speech [default: one for each core]",
     scheduler="its workers read the speech [default: none]",
 )
 @options_of(_Written, "written")
