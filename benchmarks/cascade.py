@@ -55,7 +55,7 @@ def confidence(work: Path, speech: Path, recordings: int) -> None:
     sides = [lambda each: load_speech(each, RATE).wave, lambda each: load_speech(each, RATE).wave[::-1].copy()]
     values = []
     for load in sides:
-        transcripts = transcribe(utterances, load, recogniser, None)
+        transcripts = transcribe(utterances, load, recogniser)
         values.append(np.array([transcripts[each.id].confidence for each in utterances]))
     people = sorted({each.speaker for each in utterances})
     choosing = np.isin([each.speaker for each in utterances], people[::2])
@@ -75,7 +75,7 @@ def confidence(work: Path, speech: Path, recordings: int) -> None:
 
 def words(work: Path, speech: Path, people: int | None) -> None:
     utterances, recogniser = read_people(speech, people, None), CachedRecogniser(RECOGNISER, Store(work, "heard"))
-    transcripts = transcribe(utterances, lambda each: load_speech(each, RATE).wave, recogniser, None)
+    transcripts = transcribe(utterances, lambda each: load_speech(each, RATE).wave, recogniser)
     least = RECOGNISERS[RECOGNISER].least_confidence
     understood = [
         each

@@ -301,7 +301,7 @@ def listen(work: Path, speech: Path, target: Path) -> None:
     }
     recogniser = CachedRecogniser(RECOGNISER, Store(work / "cache", "heard"))
     texts = {
-        title: transcribe(tuple(corpus), lambda each: load_speech(each, RATE).wave, recogniser, None)
+        title: transcribe(tuple(corpus), lambda each: load_speech(each, RATE).wave, recogniser)
         for title, corpus in sides.items()
     }
     print(f"| said | {' | '.join(sides)} |")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from zeroevidence.errors import MissingExtra
@@ -43,3 +44,16 @@ def one_blas_thread() -> AbstractContextManager[object]:
     threadpoolctl = importlib.import_module("threadpoolctl")
     limits: AbstractContextManager[object] = threadpoolctl.threadpool_limits(1, user_api="blas")
     return limits
+
+
+@contextmanager
+def torch_threads(count: int) -> Iterator[None]:
+    """Limit each operation of torch to so many threads."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

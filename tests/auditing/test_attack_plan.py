@@ -1,19 +1,17 @@
 """Attacks that fail are left out and named, and rows that other processes evaluate are the same."""
 
-from functools import partial
-
 import numpy as np
 import pytest
 
 from tests.auditing.people import joined
 from tests.effort import slow
-from zeroevidence.auditing import AuditOptions, EmbeddingSets, attack_plan, audit
+from zeroevidence import parallel
+from zeroevidence.auditing import AuditOptions, EmbeddingSets, audit
 from zeroevidence.auditing.embedding_sets import draw_sets
 from zeroevidence.auditing.step_attack import FailedAttack
 from zeroevidence.data.embeddings import Embeddings
-from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.errors import InputError
-from zeroevidence.evaluation import Options, evaluate
+from zeroevidence.evaluation import Options
 from zeroevidence.report.document import audit_text
 from zeroevidence.run import Run
 
@@ -47,27 +45,10 @@ def test_the_same_voice_for_everybody_does_not_end_an_audit(folds):
         audit(*speech, AuditOptions(folds=folds, attackers=("semi-informed",), backends=("whitened",), measuring=FAST))
 
 
-def task(number):
-    rng = np.random.default_rng(number)
-    mated = np.repeat(np.arange(4), 3)
-    scores = rng.normal(size=(12, 4)) + number * np.eye(4)[mated]
-    options = Options(intervals=10, null=10)
-    return partial(evaluate, ScoreMatrix(scores, mated), labels={"system": f"s{number}"}, options=options, run=Run())
-
-
 def test_rows_that_other_processes_evaluate_are_the_same(monkeypatch):
-    settings = {"permutations": 30, "run": Run(), "processes": 2}
-    here = list(attack_plan.evaluate_tasks(map(task, range(3)), **settings))
-    monkeypatch.setattr(attack_plan, "_MANY", 30)
-    there = list(attack_plan.evaluate_tasks(map(task, range(3)), **settings))
-    assert [row.labels["system"] for row, _ in there] == ["s0", "s1", "s2"]
-    for (before, _), (after, seconds) in zip(here, there, strict=True):
-        assert before.to_dict() == after.to_dict()
-        assert seconds > 0.0
-
-    def ends():
-        yield task(1)
-        raise ValueError("no more")
-
-    with pytest.raises(ValueError, match="no more"):
-        list(attack_plan.evaluate_tasks(ends(), **settings))
+    monkeypatch.setattr(parallel, "_LITTLE", 0.0)
+    people = sides()[0]
+    options = AuditOptions(effort="quick", measuring=Options(intervals=10, null=10))
+    here, there = (audit(people, people, options, run=Run(cores=cores)) for cores in (1, 2))
+    assert [row.to_dict() for row in here.rows] == [row.to_dict() for row in there.rows]
+    assert min(there.seconds) > 0.0

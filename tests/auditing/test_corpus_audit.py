@@ -77,7 +77,7 @@ def audited(tmp_path_factory):
 
     def audited(voices, cache, anonymised=(), protector="pitch:2", say=silent, **settings):
         speech = read_speech(voices, anonymised, protector)
-        return audit_corpora(speech, replace(plain, **settings), Run(cache=cache, say=say))
+        return audit_corpora(speech, replace(plain, **settings), Run(cores=1, cache=cache, say=say))
 
     return audited
 

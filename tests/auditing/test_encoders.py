@@ -134,7 +134,7 @@ def test_an_encoder_that_knows_the_evaluated_people_is_refused(utterances, small
     options = AuditOptions(extractor=small, extractor_anonymised=known, measuring=Options(intervals=0, null=0))
     speech = read_speech(tmp_path / "utterances.tsv", protector="mcadams")
     with pytest.raises(InputError, match="retrained was trained with 1 of the evaluated people, among them 'p03'"):
-        audit_corpora(speech, options, Run(cache=tmp_path / "cache"))
+        audit_corpora(speech, options, Run(cores=1, cache=tmp_path / "cache"))
 
 
 FAST = Options(intervals=0, null=0, linkability="pav")

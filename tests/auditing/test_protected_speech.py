@@ -208,7 +208,7 @@ def draws_of(monkeypatch, table, level, say=lambda _: None, **settings):
     Noise.asked.clear()
     cache = table.parent / f"cache-{level}"
     options = AuditOptions(backends=("cosine",), measuring=FAST, **settings)
-    result = audit_corpora(read_speech(table, protector="mcadams"), options, Run(cache=cache, say=say))
+    result = audit_corpora(read_speech(table, protector="mcadams"), options, Run(cores=1, cache=cache, say=say))
     return result, dict(Noise.asked)
 
 

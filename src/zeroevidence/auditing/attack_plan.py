@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import closing
+from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -18,7 +16,6 @@ from zeroevidence._typing import StrArray
 from zeroevidence.attack.attackers import RANDOM_VECTORS, UNPROTECTED_SPEECH, AttackerCard, attacker_card
 from zeroevidence.attack.backends import Backend, make_backend
 from zeroevidence.attack.ladder import Adapter, LadderStep
-from zeroevidence.attack.parallel import compute_ahead, in_processes
 from zeroevidence.auditing import step_attack
 from zeroevidence.auditing.embedding_sets import EncodedSpeech, LearningCurve, noise_like, required_speech
 from zeroevidence.auditing.options import AuditOptions
@@ -28,12 +25,11 @@ from zeroevidence.errors import InputError
 from zeroevidence.evaluation import About, Evaluation, add_similarity, evaluate
 from zeroevidence.evaluation.rows.about import DrawUse, Protocol, TrainingEffort
 from zeroevidence.evaluation.rows.flags import flag
+from zeroevidence.parallel import compute_each
 from zeroevidence.run import Run
 
-_MANY = 4000  # permutations of all rows together, from which on starting processes pays
 # over training people, epochs of the encoder's training, and draws of the anonymiser, where they are known
 LearningCurves: TypeAlias = tuple[LearningCurve | None, LearningCurve | None, LearningCurve | None]
-RowTask: TypeAlias = partial[Evaluation]  # `evaluate` with the scores of an attack
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +57,6 @@ class AttackPlan:
     models: list[ThreatModel]
     options: AuditOptions
     run: Run = Run()
-    processes: int = 1  # that evaluate many rows side by side
     deterministic: bool = False  # whether a second run of the anonymiser gave the same speech
     fitted: dict[tuple[int, str, str, str, bool], tuple[Sides, list[FittedBackend]]] = field(default_factory=dict)
 
@@ -98,52 +93,54 @@ class AttackPlan:
         InputError
             Where none can be carried out on protected speech.
         """
-        attacks = list(self.attacks())
-        repeated = [model for model in self.models if sum(attack[2] == model for attack in attacks) > 1]
-        total = len(attacks) + len(repeated) * (1 if len(self.folds) == 1 else 2)
-        groups: dict[ThreatModel, list[AttackResult]] = {model: [] for _, _, model in attacks}
+        groups: dict[ThreatModel, list[AttackResult]] = {}
+        carried_out: list[tuple[ThreatModel, AttackResult]] = []
         results = AttackRows()
-        carried_out: deque[tuple[ThreatModel, AttackResult]] = deque()
 
-        def task(model: ThreatModel, result: AttackResult | None, since: float) -> Iterator[RowTask]:
+        def keep(model: ThreatModel, result: AttackResult | None, since: float) -> None:
             if result is not None:
-                result = replace(result, seconds=time.perf_counter() - since)
-                groups[model].append(result)
-                carried_out.append((model, result))
-                yield self.task(model, result)
+                carried_out.append((model, replace(result, seconds=time.perf_counter() - since)))
+                groups.setdefault(model, []).append(carried_out[-1][1])
 
-        def tasks() -> Iterator[RowTask]:
-            for number, step, model in attacks:
-                started = time.perf_counter()
-                result = self.attack(number, step, model)
-                if isinstance(result, FailedAttack):
-                    results.failed.append(result)
-                yield from task(model, result if isinstance(result, AttackResult) else None, started)
-            if not any(groups[model] for model in self.models):
-                names = "; ".join(dict.fromkeys(f"{failed.encoder}, {failed.step}" for failed in results.failed))
-                reasons = "; ".join(dict.fromkeys(failed.reason for failed in results.failed))
-                raise InputError(f"no attack on protected speech could be carried out ({names}): {reasons}")
-            for model in repeated:
-                started = time.perf_counter()
-                parts = zip(*(result.folds for result in groups[model] if self._is_whole(result)), strict=True)
-                fused = [step_attack.fuse(part, seed=self.run.seed) for part in parts if len(part) > 1]
-                yield from task(model, AttackResult.of(fused) if fused else None, started)
-            for model in repeated if len(self.folds) > 1 else ():
-                chosen = step_attack.choose_per_fold(groups[model]) if len(groups[model]) > 1 else None
-                yield from task(model, chosen, time.perf_counter())
-
-        step = self.run.progress("attackers", "rows")
-        permutations = total * self.options.measuring.null
-        with closing(evaluate_tasks(tasks(), permutations, self.run, self.processes)) as evaluated:
-            for row, seconds in evaluated:
-                model, result = carried_out.popleft()
-                result = replace(result, seconds=result.seconds + seconds)
-                results.add(self.with_model_flags(model, row), self.card(model, result), result)
-                step(len(results.rows), total)
-        for done in range(len(results.rows), total):
-            step(done + 1, total)  # what failed, or was not to be chosen among, makes no row
+        attacks = list(self.attacks())
+        shown = self.run.progress("attackers", "attacks")
+        for done, (number, step, model) in enumerate(attacks, 1):
+            started = time.perf_counter()
+            result = self.attack(number, step, model)
+            if isinstance(result, FailedAttack):
+                results.failed.append(result)
+            else:
+                keep(model, result, started)
+            shown(done, len(attacks))
+        if not any(model in groups for model in self.models):
+            names = "; ".join(dict.fromkeys(f"{failed.encoder}, {failed.step}" for failed in results.failed))
+            reasons = "; ".join(dict.fromkeys(failed.reason for failed in results.failed))
+            raise InputError(f"no attack on protected speech could be carried out ({names}): {reasons}")
+        repeated = [model for model in self.models if sum(attack[2] == model for attack in attacks) > 1]
+        for model in repeated:
+            started = time.perf_counter()
+            parts = zip(*(result.folds for result in groups.get(model, ()) if self._is_whole(result)), strict=True)
+            fused = [step_attack.fuse(part, seed=self.run.seed) for part in parts if len(part) > 1]
+            keep(model, AttackResult.of(fused) if fused else None, started)
+        for model in repeated if len(self.folds) > 1 else ():
+            tried = groups.get(model, [])
+            keep(model, step_attack.choose_per_fold(tried) if len(tried) > 1 else None, time.perf_counter())
+        self.evaluate(carried_out, results)
         scores = [result.scores.to_scores() for result in results.attacks]
         return replace(results, rows=add_similarity(list(zip(results.rows, scores, strict=True))))
+
+    def evaluate(self, attacks: list[tuple[ThreatModel, AttackResult]], results: AttackRows) -> None:
+        """Add the rows of attacks."""
+        shown = self.run.progress("attackers", "rows")
+        tasks = [self._task(model, result) for model, result in attacks]
+        evaluated = zip(attacks, compute_each(_timed, tasks, self.run, little=True), strict=True)
+        for (model, result), (row, seconds) in evaluated:
+            alid = row.number("alid")
+            if model.development != (model.enrolment, model.trial) and alid is not None and alid < 0.0:
+                row = row.with_flags(flag("calibration-misled"))
+            result = replace(result, seconds=result.seconds + seconds)
+            results.add(row, self.card(model, result), result)
+            shown(len(results.rows), len(tasks))
 
     def attack(self, number: int, step: LadderStep, model: ThreatModel) -> AttackResult | FailedAttack:
         """Carry out an attack in all folds; one that fails in a fold has failed."""
@@ -176,12 +173,8 @@ class AttackPlan:
         adapts = model.adapter or any(step.adapts for step in self.steps if step.name == fold.step)
         return self.fitted[number, fold.encoders[0], fold.step, model.trained_on, adapts][0]
 
-    def row(self, model: ThreatModel, result: AttackResult) -> Evaluation:
-        """Return the row of an attack."""
-        return self.with_model_flags(model, evaluate_task(self.task(model, result), self.run)[0])
-
-    def task(self, model: ThreatModel, result: AttackResult) -> RowTask:
-        """Return what is evaluated of an attack."""
+    def _task(self, model: ThreatModel, result: AttackResult) -> Callable[[], Evaluation]:
+        """Return what evaluates an attack."""
         labels = {
             "system": model.name if model.is_bound else self.options.system,
             "dataset": self.options.dataset,
@@ -197,13 +190,6 @@ class AttackPlan:
             about = replace(about, development=bits, development_error=error, fused=fused, spent=spent)
         run, options = Run(self.run.seed, self.run.level), self.options.measuring  # all that other processes need
         return partial(evaluate, result.scores, dev=result.dev, labels=named, about=about, options=options, run=run)
-
-    def with_model_flags(self, model: ThreatModel, row: Evaluation) -> Evaluation:
-        """Return the row with a flag where the calibration of its threat model misleads."""
-        alid = row.number("alid")
-        if model.development != (model.enrolment, model.trial) and alid is not None and alid < 0.0:
-            row = row.with_flags(flag("calibration-misled"))
-        return row
 
     def _spent(self, model: ThreatModel, result: AttackResult) -> TrainingEffort:
         """Return what an attacker spent."""
@@ -276,40 +262,10 @@ class AttackPlan:
         return LearningCurve(curves[0].amount, tuple(np.mean([curve.bits for curve in curves], axis=0).tolist()))
 
 
-def evaluate_task(task: RowTask, run: Run = Run()) -> tuple[Evaluation, float]:
+def _timed(task: Callable[[], Evaluation]) -> tuple[Evaluation, float]:
     """Return the row of a task, and the seconds that its evaluation took."""
     started = time.perf_counter()
-    row = task(run=replace(task.keywords["run"], cores=run.cores))
-    return row, time.perf_counter() - started
-
-
-def evaluate_tasks(
-    tasks: Iterable[RowTask], permutations: int, run: Run, processes: int
-) -> Generator[tuple[Evaluation, float], None, None]:
-    """Yield the rows of tasks, in order; a task is asked for as soon as it can be begun.
-
-    Parameters
-    ----------
-    tasks
-        The tasks.
-    permutations
-        Of all rows together, or nearly.
-    run
-        Its cores are processes for the resampling of a row, where rows are evaluated one after the other.
-    processes
-        Processes of which each evaluates a row at a time; with one, and of few rows, they are evaluated here.
-    """
-    processes = run.workers
-    if processes == 1 or permutations < _MANY:
-        yield from (evaluate_task(task, run) for task in tasks)
-        return
-    with in_processes(_evaluator) as compute, closing(compute_ahead(compute, tasks, processes)) as rows:
-        yield from rows
-
-
-def _evaluator() -> Callable[[RowTask], tuple[Evaluation, float]]:
-    """Return the function of a process."""
-    return evaluate_task
+    return task(), time.perf_counter() - started
 
 
 _SHARES = (0.25, 0.5, 1.0)

@@ -31,7 +31,6 @@ from zeroevidence.data.formats.speech_pairs import PairReport, examine_speech
 from zeroevidence.data.printable import file_name_text
 from zeroevidence.data.store import Store
 from zeroevidence.errors import InputError, MissingExtra, UsageError
-from zeroevidence.forking import cores
 from zeroevidence.protect.release import ProtectorCard, protector_card, release_card
 from zeroevidence.run import Run
 
@@ -48,10 +47,9 @@ def audit_corpora(speech: AuditedSpeech, options: AuditOptions = AuditOptions(),
     options
         What is tried, and how it is measured.
     run
-        Its cache, which is needed, keeps embeddings and trained encoders. Its cores are processes for the resampling:
-        speech is read, protected and embedded on all cores in any case, and embedded on a GPU where there is one; many
-        rows are evaluated on all cores, too. With a scheduler its workers read, protect and embed the speech; they must
-        see speech and cache under the same paths.
+        Its cache, which is needed, keeps embeddings and trained encoders. Its cores are processes that read, protect
+        and embed speech, which a GPU embeds where there is one, and that evaluate rows. With a scheduler its workers do
+        so; they must see speech and cache under the same paths.
 
     Examples
     --------
@@ -66,7 +64,7 @@ def audit_corpora(speech: AuditedSpeech, options: AuditOptions = AuditOptions(),
         raise UsageError("an audit keeps embeddings and trained encoders in a folder; expected a run with a cache")
     dataset = options.dataset or file_name_text(Path(speech.path).stem)
     options = replace(options, system=options.system or speech.system, dataset=dataset)
-    cache = Path(run.cache)
+    cache = Path(run.cache).absolute()
     run = replace(run, cache=cache)
     folds = _split(speech, options, run.seed)
     compared = _check(speech, run)
@@ -79,7 +77,7 @@ def audit_corpora(speech: AuditedSpeech, options: AuditOptions = AuditOptions(),
     recordings = {utterance.id: str(utterance.path) for _, fold in embedded.folds for utterance in fold}
     repeats = embedded.draws.deterministic
     with naming_file(str(speech.protector or speech.folders[0])):
-        result = audit_folds(encoded, options, run, processes=cores(), deterministic=repeats, recordings=recordings)
+        result = audit_folds(encoded, options, run, deterministic=repeats, recordings=recordings)
     flags = [*pair_flags(compared), *refusal_flags(speech.left_out)]
     rows, untried = tuple(flag_attacks(result.rows, *flags)), (*result.left_out, *left_out)
     result = replace(result, rows=rows, left_out=untried, protector=card)
@@ -108,7 +106,7 @@ def _check(speech: AuditedSpeech, run: Run) -> PairReport | None:
     """Refuse speech that `doctor` finds problems in, say what is good to know, and return what pairs have in common."""
     lister = "zeroevidence doctor --corpus"
     released = speech.folders[0] if speech.folders else None
-    report = examine_speech(speech.rows, released, speech.left_out.names, replace(run, cores=cores()))
+    report = examine_speech(speech.rows, released, speech.left_out.names, replace(run, scheduler=None))
     if report.problems:
         raise InputError.of(list(report.problems), lister)
     for note in report.notes[:_SHOWN_NOTES]:
@@ -132,7 +130,7 @@ def _protect(
     cache = Store.optional(run.cache, "protected")
     if protectors and any(part.role == "recogniser" for part in speech.parts):  # it may refuse recordings
         kept = CachedTransform(protectors[0], cache)
-        refused = protected_speech.try_protection(speech.corpus, kept, rate, replace(run, cores=cores()))
+        refused = protected_speech.try_protection(speech.corpus, kept, rate, run)
         speech = speech.without(refused)
         folds = _split(speech, options, run.seed)
     if speech.left_out:
@@ -143,8 +141,7 @@ def _protect(
     names = {each.id: (draw, name) for draw, recordings in enumerate(further, 1) for name, each in recordings.items()}
     transform = CachedTransform(RepeatedTransform(protectors, names), cache) if protectors else None
     pairs = tuple((fold, fold.replaced(speech.folders[0]) if speech.folders else fold) for fold in folds)
-    reading = run
-    return speech, _ProtectedFolds(pairs, transform, reading, AnonymiserDraws(further))
+    return speech, _ProtectedFolds(pairs, transform, run, AnonymiserDraws(further))
 
 
 def _describe(speech: AuditedSpeech, protected: _ProtectedFolds) -> ProtectorCard:
@@ -263,7 +260,7 @@ class _ProtectedFolds:
 
     folds: tuple[tuple[Corpus, Corpus], ...]  # original and protected speech with the roles of each fold
     transform: VoiceTransform | None  # protects the second, where it is not protected yet
-    run: Run  # its cores are threads that read, protect and embed
+    run: Run
     draws: AnonymiserDraws
     number: int = 0  # of the current fold
     embedded: dict[tuple[str, int], Embeddings] = field(default_factory=dict)

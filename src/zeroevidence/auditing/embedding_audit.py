@@ -169,7 +169,7 @@ def audit(
     extractor
         Label of the embedding extractor.
     run
-        How it is carried out; its cores are processes for the resampling.
+        How it is carried out; its cores are processes that evaluate rows.
 
     Examples
     --------
@@ -199,7 +199,6 @@ def audit_folds(
     options: AuditOptions,
     run: Run = Run(),
     *,
-    processes: int = 1,
     deterministic: bool = False,
     recordings: Mapping[str, str] = MappingProxyType({}),
 ) -> Audit:
@@ -212,9 +211,7 @@ def audit_folds(
     options
         What is tried, and how it is measured.
     run
-        How it is carried out; its cores are processes for the resampling.
-    processes
-        Processes that evaluate many rows side by side.
+        How it is carried out; its cores are processes that evaluate rows.
     deterministic
         Whether a second run of the anonymiser gave the same speech.
     recordings
@@ -223,7 +220,7 @@ def audit_folds(
     for encoders in folds:
         embedding_sets.check_same_people(encoders)
     steps, left_out = options.steps(min(len(encoders[0].anonymised.speakers("train")) for encoders in folds))
-    plan = AttackPlan(folds, steps, options.threat_models(), options, run, processes, deterministic)
+    plan = AttackPlan(folds, steps, options.threat_models(), options, run, deterministic)
     results = plan.carry_out()
     costs = {step.name: step.cost for step in steps}
     change = row_flags.shared_change([encoders[0] for encoders in folds], run.seed, recordings)
@@ -274,16 +271,17 @@ def room_control(folds: Sequence[EncodedSpeech], options: AuditOptions, run: Run
         return results
     step, informed = LADDER.find(_STEP), find_attacker("semi-informed")
     plan = AttackPlan([[cues] for cues in folds], [step], [informed], options, run)
+    attacks = []
     for model in (UNPROTECTED_SPEECH, informed):
         started = time.perf_counter()
         result = plan.attack(0, step, model)
         if isinstance(result, FailedAttack):
             results.failed.append(result)
-            continue
-        row = plan.row(model, result)
-        row = replace(row, labels={**row.labels, "encoder": CONTROL}, about=replace(row.about, role="room"))
-        results.add(row, plan.card(model, result), replace(result, seconds=time.perf_counter() - started))
-    return results
+        else:
+            attacks.append((model, replace(result, seconds=time.perf_counter() - started)))
+    plan.evaluate(attacks, results)
+    rows = (replace(row, about=replace(row.about, role="room")) for row in results.rows)
+    return replace(results, rows=[replace(row, labels={**row.labels, "encoder": CONTROL}) for row in rows])
 
 
 def without_voice(folds: Sequence[EncodedSpeech]) -> list[EncodedSpeech]:

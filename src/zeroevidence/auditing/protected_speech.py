@@ -13,7 +13,7 @@ from zeroevidence.attack.array_store import VoiceTransform, protect
 from zeroevidence.attack.backends import unit
 from zeroevidence.attack.extractors.extract import has_gpu
 from zeroevidence.attack.ladder import Effort
-from zeroevidence.attack.parallel import compute_ahead
+from zeroevidence.attack.utterance_batches import Batch, compute_in_batches
 from zeroevidence.auditing.embedding_sets import EmbeddingSets, rows_of
 from zeroevidence.auditing.options import AuditOptions
 from zeroevidence.data.audio import load_speech
@@ -22,7 +22,7 @@ from zeroevidence.data.embeddings import Embeddings, mated_rows, require_speaker
 from zeroevidence.data.formats.corpora import to_corpus
 from zeroevidence.data.formats.corpus_files import CorpusRows, read_files
 from zeroevidence.data.waves import Wave
-from zeroevidence.errors import InputError, UsageError
+from zeroevidence.errors import InputError, Problem, UsageError
 from zeroevidence.protect.release import CARD, protector_card, read_card, refused_recordings
 from zeroevidence.protect.voices import ProtectorPart, seeded_protectors
 from zeroevidence.run import Run
@@ -164,9 +164,8 @@ def try_protection(corpus: Corpus, transform: VoiceTransform, rate: int, run: Ru
     rate
         Sampling rate at which speech is protected.
     run
-        Its cores are threads.
+        Its cores are processes.
     """
-    step = run.progress("protecting", "recordings")
 
     def refuses(utterance: Utterance) -> bool:
         wave = load_speech(utterance, rate).wave
@@ -176,12 +175,11 @@ def try_protection(corpus: Corpus, transform: VoiceTransform, rate: int, run: Ru
             return True
         return False
 
-    refused = set()
-    outcomes = zip(corpus, compute_ahead(refuses, corpus, run.workers), strict=True)
-    for number, (utterance, is_refused) in enumerate(outcomes, start=1):
-        if is_refused:
-            refused.add(utterance.id)
-        step(number, len(corpus))
+    def refusals(batch: Batch) -> list[tuple[int, bool | Problem]]:
+        return [(at, refuses(utterance)) for at, utterance in batch]
+
+    outcomes, _ = compute_in_batches(refusals, list(corpus), run.progress("protecting", "recordings"), run)
+    refused = {utterance.id for at, utterance in enumerate(corpus) if outcomes[at]}
     return _left_out(corpus, refused, listed=False)
 
 

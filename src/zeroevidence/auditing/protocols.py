@@ -293,11 +293,12 @@ def try_protocols(plan: AttackPlan, attacks: AttackRows, strongest: int) -> tupl
     if best.options:
         rows[best.protocol(usual)] = best
     results = AttackRows()
-    for protocol, attempt in rows.items():
-        row = plan.row(model, attempt.result)
+    plan.evaluate([(model, attempt.result) for attempt in rows.values()], results)
+    for place, protocol in enumerate(rows):
+        row, result = results.rows[place], results.attacks[place]
         about = replace(row.about, role="protocol", protocol=protocol)
-        row = replace(row, about=about, labels={**row.labels, "protocol": str(protocol)})
-        results.add(row, plan.card(model, attempt.result, protocol), attempt.result)
+        results.rows[place] = replace(row, about=about, labels={**row.labels, "protocol": str(protocol)})
+        results.cards[place] = plan.card(model, result, protocol)
     return results, _over_enrolment(single_attempts.get(ENROLLED.name, []), result, usual)
 
 

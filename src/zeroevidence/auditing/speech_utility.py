@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from zeroevidence._typing import FloatArray
 from zeroevidence.attack.cues.speech_signal import RATE, SpeechSignal
-from zeroevidence.attack.parallel import compute_ahead
 from zeroevidence.data.audio import load_audio, load_speech, write_audio
 from zeroevidence.data.corpus import Corpus, Utterance
 from zeroevidence.data.formats.lists import read_transcripts
@@ -23,8 +22,8 @@ from zeroevidence.data.waves import Wave
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import Evaluation, Options
 from zeroevidence.evaluation.utility import UtilityRowSettings, utility_row, utterance_pairs, who_speaks
-from zeroevidence.forking import cores
 from zeroevidence.measure.utility import PitchView
+from zeroevidence.parallel import compute_each
 from zeroevidence.protect.voices.speech_models import RECOGNISERS, Transcript, load_recogniser, recognise
 from zeroevidence.run import Run, Step, no_step
 
@@ -62,9 +61,8 @@ def evaluate_pitch(
     step = run.progress("tracking pitch", "utterances")
     pairs = utterance_pairs(original, anonymised)
     correlations = np.full(len(pairs), np.nan)
-    for place, both in enumerate(pairs):
-        tracks = [SpeechSignal(load_speech(utterance, RATE).wave).pitch for utterance in both]
-        correlations[place] = pitch_correlation(*tracks)
+    for place, correlation in enumerate(compute_each(_pitch_kept, pairs, run, little=True)):
+        correlations[place] = correlation
         step(place + 1, len(pairs))
     rows = np.flatnonzero(~np.isnan(correlations))
     if not len(rows):
@@ -75,6 +73,10 @@ def evaluate_pitch(
     how = UtilityRowSettings(labels or {}, "anonymised", options, run)
     counts = {"utterances": len(rows)}
     return utility_row(columns, columns[:, 1], lambda sums: PitchView(*sums), who_speaks(names, speakers), counts, how)
+
+
+def _pitch_kept(pair: tuple[Utterance, Utterance]) -> float:
+    return pitch_correlation(*(SpeechSignal(load_speech(utterance, RATE).wave).pitch for utterance in pair))
 
 
 def pitch_correlation(original: FloatArray, anonymised: FloatArray) -> float:
@@ -133,7 +135,11 @@ class CachedRecogniser:
 
 
 def transcribe(
-    utterances: Sequence[Utterance], load: Callable[[Utterance], Wave], recogniser: CachedRecogniser, step: Step
+    utterances: Sequence[Utterance],
+    load: Callable[[Utterance], Wave],
+    recogniser: CachedRecogniser,
+    title: str = "",
+    run: Run = Run(),
 ) -> dict[str, Transcript]:
     """Return the transcript of each utterance.
 
@@ -145,12 +151,16 @@ def transcribe(
         Returns the speech of an utterance at 16 kHz.
     recogniser
         The recogniser.
-    step
-        Called with the number of utterances done and of all.
+    title
+        What kind of speech progress says that it is.
+    run
+        Its cores are threads, which share the recogniser.
     """
+    step = run.progress(f"transcribing {title}speech, {recogniser.name}", "utterances")
     load_recogniser(recogniser.name)  # a missing package is reported before any work
     transcripts: dict[str, Transcript] = {}
-    heard = compute_ahead(lambda each: recogniser(load(each)), utterances, cores())
+    run = replace(run, scheduler=None)
+    heard = compute_each(lambda each: recogniser(load(each)), utterances, run, threads=True)
     for utterance, transcript in zip(utterances, heard, strict=True):
         transcripts[utterance.id] = transcript
         step(len(transcripts), len(utterances))

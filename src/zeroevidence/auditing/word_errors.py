@@ -28,7 +28,7 @@ from zeroevidence.evaluation.rows.setup import Options
 from zeroevidence.evaluation.utility import evaluate_transcripts, word_errors
 from zeroevidence.protect.voices import ProtectorPart
 from zeroevidence.protect.voices.speech_models import RATE, RECOGNISERS, Transcript, load_recogniser
-from zeroevidence.run import Run, Step
+from zeroevidence.run import Run
 
 NO_RECOGNISER = "none"  # in place of the name of a recogniser: word errors are not measured
 SAMPLE = 200  # recordings that are transcribed where a recogniser is asked for, drawn at random where there are more
@@ -196,10 +196,7 @@ def evaluate_word_errors(
             return load_original(protected[utterance.id])
         return protect(load_original(utterance), RATE, utterance, anonymised)
 
-    def step(speech: str) -> Step:
-        return run.progress(f"transcribing {speech} speech, {recogniser.name}", "utterances")
-
-    before = transcribe(sample, load_original, recogniser, step("original"))
+    before = transcribe(sample, load_original, recogniser, "original ", run)
     shortened = len(sample) < len(transcribed)
     flags = [flag("heard-sample", count=len(sample), total=len(transcribed))] if shortened else []
     reference = said
@@ -210,7 +207,7 @@ def evaluate_word_errors(
         flags.append(flag("reference-heard", count=len(sample), total=len(before)))
     if not sample:
         raise InputError("no words to compare with; expected transcripts, or speech that the recogniser understands")
-    after = transcribe(sample, load_protected, recogniser, step("protected"))
+    after = transcribe(sample, load_protected, recogniser, "protected ", run)
 
     def row(transcripts: Mapping[str, Transcript], speech: Training) -> Evaluation:
         texts = {each.id: closest_words(reference[each.id], transcripts[each.id].text) for each in sample}

@@ -13,9 +13,8 @@ from zeroevidence._typing import FloatArray, IntArray, StrArray
 from zeroevidence.attack.backends import Backend, VectorEstimator, as_matrix, grouped, unit
 from zeroevidence.attack.backends.cosine import Cosine, Whitened
 from zeroevidence.attack.backends.plda import Plda
-from zeroevidence.attack.parallel import torch_threads
 from zeroevidence.errors import InputError, UsageError
-from zeroevidence.optional import optional
+from zeroevidence.optional import optional, torch_threads
 from zeroevidence.registry import Registry
 
 LEAST_SPEAKERS = 6  # four to train on, two to stop on

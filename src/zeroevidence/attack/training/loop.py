@@ -17,13 +17,13 @@ from torch import nn
 from torch.nn import functional
 
 from zeroevidence._typing import IntArray
-from zeroevidence.attack.parallel import torch_threads
 from zeroevidence.attack.training import TrainingSettings, compute, history
 from zeroevidence.attack.training.checkpoints import checkpoint_key, load_checkpoint, save_checkpoint
 from zeroevidence.attack.training.crops import StepDraws, augment, draw_epoch
 from zeroevidence.attack.training.frame_set import FrameSet, TrainingFrames
 from zeroevidence.data.store import Store
 from zeroevidence.errors import UsageError
+from zeroevidence.optional import torch_threads
 from zeroevidence.run import Run, available_cores
 
 

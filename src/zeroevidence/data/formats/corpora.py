@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeVar
 
 from zeroevidence.data.audio import inaudible_reason, inspect_audio, load_speech
 from zeroevidence.data.corpus import SEGMENT_RATE, Corpus, session_of
@@ -17,7 +15,8 @@ from zeroevidence.data.formats.input_file import open_input
 from zeroevidence.data.formats.lists import table_rows
 from zeroevidence.data.formats.text import FileProblems
 from zeroevidence.errors import InputError, Problem
-from zeroevidence.run import Run, Step
+from zeroevidence.parallel import compute_each
+from zeroevidence.run import Run
 
 
 def read_corpus(path: str | Path, *, seed: int = 0, draw: bool = True) -> Corpus:
@@ -129,10 +128,6 @@ def _missing_sessions(corpus: CorpusRows) -> list[Problem]:
     return [Problem(row.name, row.line, f"utterance {row.utterance.id!r} {reason}") for row in rows]
 
 
-Item = TypeVar("Item")
-Result = TypeVar("Result")
-
-
 @dataclass(frozen=True, slots=True)
 class CorpusReport:
     """The problems of a corpus, which stand in the way of an audit, and notes, which do not."""
@@ -156,7 +151,7 @@ def examine_corpus(source: str | Path | CorpusRows, left_out: Collection[str] = 
     left_out
         Identifiers of utterances that are not looked at.
     run
-        Its cores are threads that read audio; the result does not depend on them.
+        Its cores are processes that read audio; the result does not depend on them.
     """
     step = run.progress("checking the original speech", "files")
     try:
@@ -171,23 +166,14 @@ def examine_corpus(source: str | Path | CorpusRows, left_out: Collection[str] = 
     files: dict[Path, list[UtteranceRow]] = defaultdict(list)
     for row in rows.rows:
         files[row.utterance.path].append(row)
-    for report in in_threads(lambda file: _check_file(*file), list(files.items()), run.workers, step):
+    for done, report in enumerate(compute_each(_check_file, files.items(), run, little=True), 1):
         problems += report.problems
         notes += report.notes
+        step(done, len(files))
     if not rows.rows and not problems:
         path = rows.root if isinstance(source, CorpusRows) else source
         problems.append(Problem(str(path), None, "no utterances; expected at least one"))
     return CorpusReport(tuple(problems), tuple(notes))
-
-
-def in_threads(compute: Callable[[Item], Result], items: Sequence[Item], threads: int, step: Step) -> list[Result]:
-    """Return the result of a function for each item, in their order, computed by so many threads."""
-    results = []
-    with ThreadPoolExecutor(threads) as pool:
-        for done, result in enumerate(map(compute, items) if threads == 1 else pool.map(compute, items), 1):
-            results.append(result)
-            step(done, len(items))
-    return results
 
 
 def _overlaps(corpus: CorpusRows) -> list[Problem]:
@@ -240,8 +226,9 @@ def _single_sessions(corpus: CorpusRows) -> list[Problem]:
     return [Problem(row.name, row.line, reason) for (_, row), reason in zip(once, reasons, strict=True)]
 
 
-def _check_file(path: Path, rows: Sequence[UtteranceRow]) -> CorpusReport:
+def _check_file(file: tuple[Path, Sequence[UtteranceRow]]) -> CorpusReport:
     """Return problems and notes of an audio file, and of the utterances in it."""
+    path, rows = file
     if not is_file(path):  # a problem of its line
         return CorpusReport()
     try:

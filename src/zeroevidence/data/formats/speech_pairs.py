@@ -14,12 +14,13 @@ from zeroevidence.data.audio import inaudible_reason, inspect_audio, is_silent, 
 from zeroevidence.data.corpus import SEGMENT_RATE, SUFFIXES, Corpus, Utterance
 from zeroevidence.data.files import unreadable_reason
 from zeroevidence.data.formats import text
-from zeroevidence.data.formats.corpora import CorpusReport, examine_corpus, in_threads, unique_rows
+from zeroevidence.data.formats.corpora import CorpusReport, examine_corpus, unique_rows
 from zeroevidence.data.formats.corpus_files import CorpusRows, UtteranceRow, read_files, read_kaldi, scp_files
 from zeroevidence.data.formats.input_file import open_input
 from zeroevidence.data.formats.text import FileProblems
 from zeroevidence.data.waves import Wave
 from zeroevidence.errors import InputError, Problem
+from zeroevidence.parallel import compute_each
 from zeroevidence.run import Run
 
 _LONGER = 1.5  # ratio of lengths; most protections stretch speech by less
@@ -84,7 +85,7 @@ def examine_speech(
     left_out
         Identifiers of utterances that are not looked at on either side.
     run
-        Its cores are threads that read audio; the result does not depend on them.
+        Its cores are processes that read audio; the result does not depend on them.
     """
     corpus = examine_corpus(source, left_out, run)
     if anonymised is None:
@@ -111,7 +112,10 @@ def examine_pairs(
     corpus = Corpus(tuple(each for each in utterances if each.id not in left_out), rows.root)
     counterparts, problems = corpus.counterparts(anonymised)
     pairs = [(utterance, counterparts[utterance.id]) for utterance in corpus if utterance.id in counterparts]
-    checks = in_threads(lambda pair: _check_pair(*pair), pairs, run.workers, step)
+    checks = []
+    for check in compute_each(_check_pair, pairs, run, little=True):
+        checks.append(check)
+        step(len(checks), len(pairs))
     same_audio, notes = _same_audio([(pair[1], check.digest) for pair, check in zip(pairs, checks, strict=True)])
     of_other_length = sum(check.other_length for check in checks)
     if of_other_length > _ONE_BY_ONE:
@@ -145,8 +149,9 @@ class _PairCheck(CorpusReport):
     digest: str = ""  # of the anonymised samples; empty where they cannot be used
 
 
-def _check_pair(original: Utterance, anonymised: Utterance) -> _PairCheck:
+def _check_pair(pair: tuple[Utterance, Utterance]) -> _PairCheck:
     """Return the problem or the note of a pair, and the digest of the anonymised audio."""
+    original, anonymised = pair
 
     def place(reason: str) -> tuple[Problem, ...]:
         return (Problem(str(anonymised.path), None, reason),)

@@ -17,10 +17,10 @@ from zeroevidence.attack.encoders import added_card, find_encoder
 from zeroevidence.attack.extractors import DEFAULT_EXTRACTOR, EXTRACTORS, Extractor, ExtractorFamily, Vectors
 from zeroevidence.attack.onnx_cards import card_parts, read_card
 from zeroevidence.attack.onnx_runtime import EXTRA, OnnxExtractor
-from zeroevidence.attack.parallel import torch_threads
 from zeroevidence.data.files import is_file
 from zeroevidence.data.waves import Wave
 from zeroevidence.errors import InputError, MissingExtra
+from zeroevidence.optional import torch_threads
 
 _VERSION = 2  # of all cues: enters cache keys, so raise it with any change of a vector
 _ALL, _SOME = "cues", "cue:"

@@ -3,10 +3,10 @@
 import pytest
 
 from zeroevidence.attack.encoders import find_card
-from zeroevidence.attack.parallel import on_cluster
 from zeroevidence.attack.training.features import read_features
 from zeroevidence.data.corpus import Utterance
 from zeroevidence.errors import InputError, ZeroEvidenceError
+from zeroevidence.parallel import compute_each
 from zeroevidence.run import Run
 
 pytest.importorskip("soundfile")
@@ -45,5 +45,5 @@ def test_a_cluster_without_workers_says_so():
             return {}
 
     pytest.importorskip("distributed")
-    with pytest.raises(ZeroEvidenceError, match="the cluster has no workers"), on_cluster(dict, Empty()):
-        pass
+    with pytest.raises(ZeroEvidenceError, match="the cluster has no workers"):
+        list(compute_each(abs, [1], Run(scheduler=Empty())))
