@@ -212,15 +212,16 @@ def interrupted():
 
 def test_an_interrupted_run_continues_with_its_seed(tree, tmp_path, interrupted):
     out = tmp_path / "out"
+    run = Run(cores=1)
     with pytest.raises(KeyboardInterrupt):
-        anonymise(tree, out, protect="breaking")
+        anonymise(tree, out, protect="breaking", run=run)
     journal = journal_of(out)
     assert journal.folder.stat().st_mode & 0o077 == 0
     assert not (out / "protector.json").exists()
     with pytest.raises(UsageError, match="unfinished run with other settings; --overwrite starts again"):
         anonymise(tree, out, protect="mcadams")
     done, seed = len(interrupted), seed_and_settings(journal)[0]
-    result = anonymise(tree, out, protect="breaking")
+    result = anonymise(tree, out, protect="breaking", run=run)
     assert interrupted[:2] == ["a1", "a2"]
     assert interrupted[done:] == ["b1", "b2"]
     assert not journal.folder.exists()

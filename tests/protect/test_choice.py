@@ -42,6 +42,13 @@ def choice(data):
     return search(data, "sex", Limit.parse("eer=+5%"), {kind: {} for kind in KINDS})
 
 
+def test_what_was_fitted_before_an_interruption_is_not_fitted_again(data, choice, tmp_path, monkeypatch):
+    run, limit = Run(cores=1, cache=tmp_path), Limit.parse("eer=+5%")
+    assert search(data, "sex", limit, {kind: {} for kind in KINDS}, run=run) == choice
+    monkeypatch.setattr("zeroevidence.protect.choice.fit_protector", None)
+    assert search(data, "sex", limit, {kind: {} for kind in KINDS}, run=run) == choice
+
+
 def eer_at(data, kind, level):
     """The mean EER of a protector at one level, fitted and noised anew in each fold."""
     eers = []

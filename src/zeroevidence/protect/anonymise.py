@@ -39,7 +39,7 @@ from zeroevidence.protect.voices.cascade import with_transcripts
 from zeroevidence.run import Run, setting
 
 _SEED = digest("seed and settings")  # key of the entry that holds them
-_FEW = 8  # recordings, for fewer of which no process is started; no more are written in one part of the work
+_TOGETHER = 8  # recordings that a process writes at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,14 +316,12 @@ class _Writing:
 
 def _write_all(corpus: Corpus, targets: dict[str, Path], writing: _Writing, run: Run) -> dict[str, Digests | Problem]:
     """Return the outcome of each recording, in the order of the corpus."""
-    if len(corpus) < _FEW:
-        run = replace(run, cores=1)
-    size = max(1, min(_FEW, len(corpus) // (4 * run.workers)))
+    size = max(1, min(_TOGETHER, len(corpus) // (4 * run.workers)))
     pairs = [(utterance, targets[utterance.id]) for utterance in corpus]
     parts = [pairs[first : first + size] for first in range(0, len(pairs), size)]
     outcomes: dict[str, Digests | Problem] = {}
     step = run.progress("anonymising", "recordings")
-    for part, results in zip(parts, compute_each(writing, parts, run), strict=True):
+    for part, results in zip(parts, compute_each(writing, parts, run, little=True), strict=True):
         outcomes |= {utterance.id: outcome for (utterance, _), outcome in zip(part, results, strict=True)}
         step(len(outcomes), len(corpus))
     return outcomes

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
+from itertools import chain
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from zeroevidence import __version__
 from zeroevidence._typing import BoolArray, FloatArray
 from zeroevidence.data.embeddings import Embeddings, require_speakers
+from zeroevidence.data.store import Store, digest
 from zeroevidence.data.threat import UNPROTECTED
 from zeroevidence.errors import InputError
+from zeroevidence.parallel import compute_each
 from zeroevidence.protect.assessment.labels import (
     DEFAULT_CLASSES,
     MOST_LABELS,
@@ -23,7 +29,7 @@ from zeroevidence.protect.assessment.labels import (
 )
 from zeroevidence.protect.assessment.rows import protect
 from zeroevidence.protect.assessment.verification import Verifier
-from zeroevidence.protect.attributes import fit_protector, seeded_protector
+from zeroevidence.protect.attributes import CANDIDATES, fit_protector, seeded_protector
 from zeroevidence.protect.attributes.protector import EmbeddingProtector
 from zeroevidence.protect.quick_attackers import attacks_by_count, quick_attacks
 from zeroevidence.protect.strengths import Limit, Tradeoff, quick_protectors, set_strength
@@ -158,19 +164,11 @@ class Choice:
 class _System:
     """A protector in all folds, fitted in each; without any, unprotected vectors."""
 
-    def __init__(self, folds: Sequence[Fold], attribute: str, protectors: Sequence[EmbeddingProtector] = ()) -> None:
+    def __init__(self, folds: Sequence[Fold], attribute: str, protected: Sequence[FloatArray] = ()) -> None:
         self.folds, self.attribute = folds, attribute
-        self.quiet: list[FloatArray] = [np.asarray(fold.others.vectors, dtype=np.float64) for fold in folds]
-        self.noise: Sequence[FloatArray] = [np.zeros_like(vectors) for vectors in self.quiet]  # of level one
-        if protectors:
-            self.quiet, loud = (
-                [
-                    np.asarray(protect(fold.others, set_strength(protector, level)).vectors)
-                    for fold, protector in zip(folds, protectors, strict=True)
-                ]
-                for level in (0.0, 1.0)
-            )
-            self.noise = [noisy - quiet for noisy, quiet in zip(loud, self.quiet, strict=True)]
+        plain = [np.stack([np.asarray(fold.others.vectors, dtype=np.float64)] * 2) for fold in folds]
+        self.quiet: list[FloatArray] = [quiet for quiet, _ in protected or plain]
+        self.noise: list[FloatArray] = [loud - quiet for quiet, loud in protected or plain]  # of level one
 
     def vectors(self, number: int, level: float) -> FloatArray:
         """Return protected vectors of a fold with noise of a level."""
@@ -229,7 +227,8 @@ def search(
     nearest
         Return the nearest where no protector keeps to the limit, which is an InputError otherwise.
     run
-        Seed of the splits, of noise, and of training, and the progress in steps.
+        Seed of the splits, of noise, and of training; workers; the folder where what is done is kept, and the progress
+        in steps.
 
     Examples
     --------
@@ -247,14 +246,8 @@ def search(
     steps = _Steps(run.progress("choosing", "steps"), PARTS * (1 + 2 * len(kinds)))
     plain = _System(folds, attribute)
     unprotected = _tradeoffs({UNPROTECTED: plain}, {UNPROTECTED: 0.0}, steps)[0]
-    systems: dict[str, _System] = {}
-    for kind, parameters in kinds.items():
-        protectors = []
-        for seed, fold in enumerate(folds, run.seed):
-            protector = seeded_protector(kind, {"noise_seed": seed, **parameters}, seed)
-            protectors.append(fit_protector(protector, fold.train, attribute_labels(fold.train, attribute)))
-            steps.done()
-        systems[kind] = _System(folds, attribute, protectors)
+    vectors = _protect_folds(kinds, folds, attribute, steps, run)
+    systems = {kind: _System(folds, attribute, protected) for kind, protected in vectors.items()}
     levels, within = _levels(systems, limit, limit.bound(unprotected))
     points = _tradeoffs(systems, levels, steps)
     steps.done(steps.total - steps.count)  # attacks on protectors that were dropped, or cannot keep to the limit
@@ -274,6 +267,43 @@ def search(
     people = len(np.unique(require_speakers(data)))
     searched = round(float(np.mean([len(np.unique(require_speakers(fold.others))) for fold in folds])))
     return Choice(limit, unprotected, best, within, people, searched, kept)
+
+
+def _protect_folds(
+    kinds: Mapping[str, Mapping[str, Any]], folds: Sequence[Fold], attribute: str, steps: _Steps, run: Run
+) -> dict[str, list[FloatArray]]:
+    """Return vectors of each fold, as `_protect_fold` does, by the kind of protector."""
+    pairs = [
+        (seeded_protector(kind, {"noise_seed": seed, **parameters}, seed), fold)
+        for kind, parameters in kinds.items()
+        for seed, fold in enumerate(folds, run.seed)
+    ]
+    quick = [pair for pair in pairs if pair[0].kind in quick_protectors()]
+    others = [pair for pair in pairs if pair[0].kind not in quick_protectors()]  # torch divides their work
+    compute = partial(_protect_fold, attribute, run.cache)
+    vectors: dict[str, list[FloatArray]] = {kind: [] for kind in kinds}
+    results = chain(compute_each(compute, quick, run, little=True), map(compute, others))
+    for (protector, _), protected in zip([*quick, *others], results, strict=True):
+        vectors[protector.kind].append(protected)
+        steps.done()
+    return vectors
+
+
+def _protect_fold(attribute: str, cache: Path | None, pair: tuple[EmbeddingProtector, Fold]) -> FloatArray:
+    """Fit a protector, and return the vectors of the other half without noise, and with noise of level one."""
+    protector, fold = pair
+    labels, settings = attribute_labels(fold.train, attribute), sorted(protector.get_params().items())
+    data = labels, require_speakers(fold.train), fold.train.vectors, fold.others.vectors
+    key = digest(__version__, protector.kind, repr(settings), *data)
+    store = None if cache is None else Store(cache, CANDIDATES)
+    kept = None if store is None else store.load_array(key)
+    if kept is not None:
+        return kept
+    fitted = fit_protector(protector, fold.train, labels)
+    protected = np.stack([protect(fold.others, set_strength(fitted, level)).vectors for level in (0.0, 1.0)])
+    if store is not None:
+        store.save_array(key, protected)
+    return protected
 
 
 class _Steps:

@@ -99,7 +99,8 @@ def fit(data: Embeddings, attribute: str, options: FitOptions = FitOptions(), ru
     options
         Which protector, or how it is chosen.
     run
-        Seed of all random choices of fitting and choosing, and the progress; noise is drawn anew when it is applied.
+        Seed of all random choices of fitting and choosing, workers, the folder where candidates are kept until one is
+        chosen, and the progress; noise is drawn anew when it is applied.
 
     Returns
     -------

@@ -24,7 +24,7 @@ from zeroevidence.data.json_values import read_json, typed
 from zeroevidence.data.writing import refuse_used_folder, write_atomically
 from zeroevidence.errors import InputError, MissingExtra, UsageError
 from zeroevidence.optional import optional
-from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS, make_protector
+from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS, CANDIDATES, make_protector
 from zeroevidence.protect.attributes.protector import EmbeddingProtector
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ def check_new(folder: str | Path, *, overwrite: bool = False) -> Path:
     path = Path(folder)
     if (path / _DESCRIPTION).exists() and not overwrite:
         raise UsageError(f"{folder}: exists and holds a model; --overwrite replaces it")
-    refuse_used_folder(path, unfinished=(_NUMBERS, _DESCRIPTION))
+    refuse_used_folder(path, unfinished=(_NUMBERS, _DESCRIPTION, CANDIDATES))
     return path
 
 

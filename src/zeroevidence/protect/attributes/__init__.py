@@ -64,6 +64,7 @@ class AttributeProtectorKind:
         return "random_state" in self.parameters
 
 
+CANDIDATES = "candidates"  # in the folder of a model that is being chosen: a kind of entries of a store
 # those without optional dependencies first
 ATTRIBUTE_PROTECTORS: Registry[AttributeProtectorKind] = Registry(
     "protector", package=__name__, order=lambda kind: (kind.extra is not None, kind.name)
@@ -146,6 +147,6 @@ def fit_protector(
     Speakers, the labels of a second attribute to keep, and progress are for protectors whose `fit` takes them.
     """
     options = {"speakers": data.speakers, "keep": keep, "progress": step}
-    names = ATTRIBUTE_PROTECTORS.find(protector.kind).fit_options
+    names = AttributeProtectorKind(protector.kind, "", type(protector)).fit_options  # also where it is not registered
     given = {name: options[name] for name in names if options.get(name) is not None}
     return protector.fit(data.vectors, labels, **given)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import MISSING, dataclass
+from dataclasses import MISSING, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,9 +15,9 @@ from zeroevidence.cli.printing import echo
 from zeroevidence.data.embeddings import NAMING_SPEAKERS
 from zeroevidence.data.files import naming_file
 from zeroevidence.data.printable import file_name_text
-from zeroevidence.errors import UsageError
+from zeroevidence.errors import InputError, UsageError
 from zeroevidence.protect.assessment.labels import DEFAULT_CLASSES, MOST_LABELS, attribute_labels, is_number
-from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS
+from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS, CANDIDATES
 from zeroevidence.protect.fitting import (
     DEFAULT_LIMIT,
     KEEPING_PROTECTOR,
@@ -164,12 +164,14 @@ class _Choice:
 @click.command("fit")
 @options_of(LabelledInputs, "inputs")
 @options_of(_Choice, "choice")
-@run_options("seed")
+@run_options("seed", "cores")
 def command(inputs: LabelledInputs, choice: _Choice, run: Run) -> None:
     """Fit a protector to EMBEDDINGS and write it to a folder, as safetensors and JSON.
 
     Without --protector it is the strongest that costs at most one point of EER, chosen by cross-validation over people.
+    An interrupted choice continues where it stopped.
     """
+    from zeroevidence.data.store import Store
     from zeroevidence.data.writing import lock_folder
     from zeroevidence.protect.models import check_new, save_model
 
@@ -178,7 +180,7 @@ def command(inputs: LabelledInputs, choice: _Choice, run: Run) -> None:
     if choice.training.parameters and choice.is_open:
         raise UsageError("--set: name the --protector that it is for")
     data = inputs.read()
-    with lock_folder(folder), naming_file(inputs.embeddings):
+    with lock_folder(folder, continued_from=[CANDIDATES]), naming_file(inputs.embeddings):
         reason = why_not_verified(cut_into_classes(data, inputs.attribute, inputs.classes)[0], inputs.attribute)
         searched = limit is not None or (choice.is_open and reason is None)
         if searched:
@@ -186,8 +188,13 @@ def command(inputs: LabelledInputs, choice: _Choice, run: Run) -> None:
         options = FitOptions(
             choice.kind, choice.training.parameters, choice.training.preset, choice.keep, inputs.classes, limit
         )
-        model = fit(data, inputs.attribute, options, run)
-        save_model(model, folder, overwrite=choice.overwrite)
+        try:
+            model = fit(data, inputs.attribute, options, replace(run, cache=Path(folder)))
+            save_model(model, folder, overwrite=choice.overwrite)
+        except InputError:  # the same command would end the same way
+            Store(Path(folder), CANDIDATES).remove()
+            raise
+        Store(Path(folder), CANDIDATES).remove()
     print_written(folder)
     if model.choice is None and choice.is_open:
         echo(f"{reason}, so no EER can be computed: {model.protector.kind} without noise", err=True)
