@@ -19,6 +19,7 @@ from zeroevidence.calibrate.pav import pool, pool_laplace, rank
 from zeroevidence.measure.pairs.linkability import linkability_of
 from zeroevidence.measure.pairs.verification import cllr, cllr_of, eer_of
 from zeroevidence.measure.pairs.zebra import d_ece_of, ece_min_of, tag_counts_of, worst_case_of
+from zeroevidence.measure.views import PairSettings
 
 
 def measures(target, nontarget, with_cllr=False):
@@ -34,7 +35,7 @@ def measures(target, nontarget, with_cllr=False):
     ]
     extra = [tag_counts_of(laplace), ece_min_of(blocks)]
     if with_cllr:
-        values += [cllr(ranked.target, ranked.nontarget), linkability_of(ranked, blocks, method="pav")]
+        values += [cllr(ranked.target, ranked.nontarget), linkability_of(ranked, PairSettings("pav"), blocks)]
     return values, extra
 
 

@@ -63,6 +63,7 @@ class TabulatedCalibration:
 
 
 RowCalibration: TypeAlias = AffineCalibration | TabulatedCalibration
+FitFunction: TypeAlias = Callable[[FloatArray, IntArray], RowCalibration]  # of scores and mated columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -354,12 +355,7 @@ def speaker_folds(speakers: IntArray, *, folds: int = _FOLDS, seed: int = 0) -> 
 
 
 def held_out_loss(
-    scores: FloatArray,
-    mated: IntArray,
-    fit: Callable[[FloatArray, IntArray], RowCalibration],
-    *,
-    speakers: IntArray | None = None,
-    seed: int = 0,
+    scores: FloatArray, mated: IntArray, fit: FitFunction, *, speakers: IntArray | None = None, seed: int = 0
 ) -> float:
     """Return the mean of -ln(posterior of the true identity), each trial calibrated without those of its speaker."""
     total = 0.0

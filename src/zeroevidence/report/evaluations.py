@@ -9,23 +9,7 @@ from zeroevidence.evaluation import Evaluation, Finding, joint_signature
 from zeroevidence.evaluation.rows.curves import ErrorRate, Threshold
 from zeroevidence.evaluation.rows.evaluation import records
 from zeroevidence.measure.measures import MEASURES
-from zeroevidence.report.layout import (
-    UNBROKEN,
-    Section,
-    chosen_measures,
-    common_level,
-    heading,
-    interval_title,
-    label_text,
-    meaning,
-    raised_flags,
-    row_labels,
-    row_numbers,
-    row_range,
-    sections,
-    size,
-    without_implied,
-)
+from zeroevidence.report import layout
 from zeroevidence.report.people import RECORDINGS_NOTE, several_recordings_table, untried_numbers
 from zeroevidence.report.table import (
     Block,
@@ -70,7 +54,7 @@ def evaluations_to_csv(rows: Sequence[Evaluation], measures: Sequence[str] | Non
 
     With `estimate` there is a column for the values corrected for few people.
     """
-    names = None if measures is None else set(chosen_measures(rows, measures))
+    names = None if measures is None else set(layout.chosen_measures(rows, measures))
     left_out = () if estimate else ("estimate",)
     chosen = (record for record in records(rows) if names is None or record["measure"] in names)
     return to_csv(Table.of_records([{n: value for n, value in each.items() if n not in left_out} for each in chosen]))
@@ -80,14 +64,14 @@ def evaluations_to_markup(
     rows: Sequence[Evaluation], format: str, measures: Sequence[str] | None, *, estimate: bool
 ) -> str:
     """Return a table of measures in Markdown or LaTeX, with warnings and signatures."""
-    blocks = [_section_blocks(section, format, estimate=estimate) for section in sections(rows, measures)]
+    blocks = [_section_blocks(section, format, estimate=estimate) for section in layout.sections(rows, measures)]
     contents = [*map(Tables, blocks[:-1]), Tables(blocks[-1], [row.signature for row in rows])]
     return ("\n" if format == "md" else "").join(write_tables(content, format) for content in contents)
 
 
-def _section_blocks(section: Section, format: str, *, estimate: bool) -> list[Block]:
-    rows, labels = section.rows, row_labels(section.rows)
-    warnings: list[Block] = [*labels.threats, *raised_flags(rows)]
+def _section_blocks(section: layout.Section, format: str, *, estimate: bool) -> list[Block]:
+    rows, labels = section.rows, layout.row_labels(section.rows)
+    warnings: list[Block] = [*labels.threats, *layout.raised_flags(rows)]
     if is_utility_table(rows, section.measures):
         notes = utility_notes(rows) if section.measures is None else []
         return [utility_table(rows, section.measures), *notes, *warnings]
@@ -105,7 +89,7 @@ def _latex_tables(
 
     How many scores a row rests on is a column where there is room for it, and a comment elsewhere.
     """
-    several = len(set(map(size, rows))) > 1
+    several = len(set(map(layout.size, rows))) > 1
     tables = [
         _grouped(rows, names, groups, sizes=sizes, estimate=estimate)
         for groups in _groupings(rows)
@@ -127,7 +111,7 @@ def _grouped(
     rows: Sequence[Evaluation], names: Sequence[str], groups: Sequence[Sequence[int]], *, sizes: bool, estimate: bool
 ) -> Table:
     """One table of all rows, those of each group below each other under the labels that they share."""
-    labels = row_labels(rows)
+    labels = layout.row_labels(rows)
     common = [
         name
         for name, texts in labels.columns.items()
@@ -148,7 +132,7 @@ def _groupings(rows: Sequence[Evaluation]) -> list[list[list[int]]]:
     """Ways to put rows into parts, the best first: none, or one for each attacker."""
     places: dict[str, list[int]] = {}
     for place, row in enumerate(rows):
-        places.setdefault(label_text(row, "attacker"), []).append(place)
+        places.setdefault(layout.label_text(row, "attacker"), []).append(place)
     whole, parts = [list(range(len(rows)))], list(places.values())
     if not 1 < len(parts) < len(rows):
         return [whole]
@@ -159,17 +143,17 @@ def _sizes(rows: Sequence[Evaluation]) -> list[str]:
     """Notes on the numbers of scores, where no column has them."""
     numbers: dict[str, list[int]] = {}
     for position, row in enumerate(rows, 1):
-        numbers.setdefault(size(row), []).append(position)
+        numbers.setdefault(layout.size(row), []).append(position)
     if len(numbers) == 1:
         return [f"n in every row: {text}" for text in numbers if len(rows) > 1 and text]
-    return [f"n in {row_range(positions)}: {text}" for text, positions in numbers.items()]
+    return [f"n in {layout.row_range(positions)}: {text}" for text, positions in numbers.items()]
 
 
 def _table_measures(
     rows: Sequence[Evaluation], measures: Sequence[str] | None, format: str
 ) -> tuple[list[str], list[str]]:
     """The measures of a table, and a note on those that it leaves out."""
-    names = chosen_measures(rows, measures)
+    names = layout.chosen_measures(rows, measures)
     if measures is not None or (format == "text" and len(rows) <= LONG):
         return names, []
     utility = [name for name in names if MEASURES[name].family == "utility"]
@@ -188,12 +172,12 @@ def _evaluation_table(
 ) -> Table:
     """A table with a line for each row: its labels, how many scores it rests on with `sizes`, and measures."""
     scores = [sum(row.counts.get(name, 0) for name in ("target", "nontarget")) for row in rows]
-    counts = [Cell(size(row), order=count) for row, count in zip(rows, scores, strict=True)]
+    counts = [Cell(layout.size(row), order=count) for row, count in zip(rows, scores, strict=True)]
     return Table.of(
         *label_columns(labels),
         *([(numbers_column("n", "Scores of each class"), counts)] if sizes else []),
         *measure_columns(rows, names, estimate=estimate),
-        numbers=row_numbers(rows),
+        numbers=layout.row_numbers(rows),
     )
 
 
@@ -219,9 +203,9 @@ def evaluations_to_text(
         Whether faults stand above tables; not where they were said before.
     """
     blocks: list[Block] = []
-    for place, section in enumerate(sections(rows, measures)):
+    for place, section in enumerate(layout.sections(rows, measures)):
         several = len(section.rows) > 1
-        flags = raised_flags(section.rows)
+        flags = layout.raised_flags(section.rows)
         blocks += [""] if place else []
         blocks += [raised for raised in flags if faults and raised.flag.severity == "fault"]
         if several and is_utility_table(section.rows, section.measures):
@@ -241,23 +225,23 @@ def evaluations_to_text(
     return write_tables(Tables(blocks, each, joint_signature(each)), "text", signatures=signatures)
 
 
-def _single_blocks(section: Section, estimate: bool) -> list[Block]:
+def _single_blocks(section: layout.Section, estimate: bool) -> list[Block]:
     """Value, interval and null of each measure, without columns that no measure has, and a sentence on it.
 
     Several values of one measure stand in its sentence: they would make the column too wide.
     """
     (row,) = section.rows
-    names = list(row.metrics) if section.measures is None else chosen_measures([row], section.measures)
+    names = list(row.metrics) if section.measures is None else layout.chosen_measures([row], section.measures)
     counts = ", ".join(f"{count} {name}" for name, count in row.counts.items())
-    titles = ("value", "estimate", interval_title(row.setup.level), "if nothing leaked", "p")
+    titles = ("value", "estimate", layout.interval_title(row.setup.level), "if nothing leaked", "p")
     measures: list[Cell] = []
     contents: list[tuple[Cell, ...]] = []
     for name in names:
-        result, sentence = row.metrics.get(name), meaning(row, name)
+        result, sentence = row.metrics.get(name), layout.meaning(row, name)
         cell = result_cell(result)
         if isinstance(cell.value, Mapping):
             cell, sentence = Cell(), f"{cell.text}. {sentence}"
-        measures.append(Cell(heading(name), note=sentence))
+        measures.append(Cell(layout.heading(name), note=sentence))
         contents.append(
             (
                 Cell(cell.value, cell.unit),
@@ -276,15 +260,16 @@ def _single_blocks(section: Section, estimate: bool) -> list[Block]:
     return [row.labels, counts, "", Table.of((names_column("measure"), measures), *shown)]
 
 
-def _several_blocks(section: Section, estimate: bool) -> list[Block]:
+def _several_blocks(section: layout.Section, estimate: bool) -> list[Block]:
     """What the rows have in common, the table, and what it leaves out."""
-    rows, labels = section.rows, without_implied(row_labels(section.rows))
+    rows, labels = section.rows, layout.without_implied(layout.row_labels(section.rows))
     names, left_out = _table_measures(rows, section.measures, "text")
-    same_size = len(set(map(size, rows))) == 1
+    same_size = len(set(map(layout.size, rows))) == 1
     counts = rows[0].counts.items() if same_size else ()
     lead = [", ".join(f"{n} {name}" for name, n in counts if all(row.counts.get(name) == n for row in rows))]
     if any(result_cell(row.metrics.get(name)).below for row in rows for name in names):
-        lead.append(f"{interval_title(common_level(rows))}s in brackets".replace(" %", f"{UNBROKEN}%"))
+        intervals = layout.interval_title(layout.common_level(rows)).replace(" %", f"{layout.UNBROKEN}%")
+        lead.append(f"{intervals}s in brackets")
     paragraphs = filter(None, ("; ".join(filter(None, lead)), labels.implied))
     table = _evaluation_table(rows, names, labels.columns, sizes=not same_size, estimate=estimate)
     threats = ["Attackers:", *(f"  {threat}" for threat in labels.threats)] if labels.threats else []
@@ -318,7 +303,7 @@ def listed_table(finding: Finding, measures: Sequence[str]) -> tuple[Table, str]
     rows, strong = finding.rows, finding.strongest
     places = [i for i, row in enumerate(rows) if not is_utility(row)] or list(range(len(rows)))
     listed = [rows[i] for i in places]
-    labels = without_implied(row_labels(listed))
+    labels = layout.without_implied(layout.row_labels(listed))
     measures = [name for name in measures if any(name in row for row in listed)]
     table = _evaluation_table(listed, measures, labels.columns)
     columns = (

@@ -11,15 +11,15 @@ labels are permuted over single scores. The p-value counts the observed value am
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
-from zeroevidence.calibrate.pav import Counts
+from zeroevidence.calibrate.pav import Counts, rank
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.measure.measures import Family, Measure, measures_of
-from zeroevidence.measure.pairs.linkability import linkability, linkability_of_counts
+from zeroevidence.measure.pairs.linkability import linkability_of, linkability_of_counts
 from zeroevidence.measure.views import PairSettings, PairView
 from zeroevidence.uncertainty.groups import Clusters, find_owners, generator
 from zeroevidence.uncertainty.lists import ListSimulator, PreparedScores, people_test
@@ -129,11 +129,9 @@ class _CountView(PairView):
 
     def linkability(self) -> float:
         """Linkability, with the model fitted again."""
-        settings = self.settings
-        options: Any = {"method": settings.linkability, "omega": settings.omega, "seed": settings.seed}
         if self.scores is not None:
-            return linkability(*self.scores, **options)
-        return linkability_of_counts(self.counts, self.blocks, **options)
+            return linkability_of(rank(*self.scores), self.settings)
+        return linkability_of_counts(self.counts, self.settings, self.blocks)
 
 
 def _needs_scores(settings: PairSettings) -> bool:

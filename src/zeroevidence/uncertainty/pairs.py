@@ -203,8 +203,7 @@ class _Subset(PairView):
             if source.separated:
                 return 1.0  # classes that do not overlap do so in every subset
             if self.refit:
-                settings = source.settings
-                return linkability_of_counts(self.counts, self.blocks, omega=settings.omega, seed=settings.seed)
+                return linkability_of_counts(self.counts, source.settings, self.blocks)
             return float(np.clip(target.linked / target.size + nontarget.linked / nontarget.size, 0.0, 1.0))
         if self.settings.linkability == "pav":
             return linkability_of_blocks(self.blocks, omega=self.settings.omega)
@@ -214,10 +213,7 @@ class _Subset(PairView):
 
     def nonmated_linkability(self) -> float:
         """Linkability of non-mated pairs, the model fitted again."""
-        settings = self.settings
-        return nonmated_linkability_of_counts(
-            self.counts, method=settings.linkability, omega=settings.omega, seed=settings.seed
-        )
+        return nonmated_linkability_of_counts(self.counts, self.settings)
 
 
 def _with_rules(view: ScoreView) -> list[tuple[Measure, IntervalRule]]:

@@ -128,18 +128,18 @@ def test_errors():
 def test_nonmated_pairs_by_hand():
     """Two non-mated scores of four lie where no mated one is, and the others where mated ones are twice as likely."""
     target, nontarget = np.array([1.0, 1.0]), np.array([0.0, 0.0, 1.0, 1.0])
-    assert nonmated_linkability_of(rank(target, nontarget), method="pav") == 0.5
+    assert nonmated_linkability_of(rank(target, nontarget), PairSettings("pav")) == 0.5
     assert linkability(target, nontarget, method="pav") == pytest.approx((2.0 - 1.0) / (2.0 + 1.0))
     # with a quarter of the prior odds the others speak for different people, LR 2 / 4
     expected = 0.5 + 0.5 * (1.0 - 0.5) / (1.0 + 0.5)
-    assert nonmated_linkability_of(rank(target, nontarget), method="pav", omega=0.25) == pytest.approx(expected)
+    assert nonmated_linkability_of(rank(target, nontarget), PairSettings("pav", omega=0.25)) == pytest.approx(expected)
 
 
 def test_nonmated_linkability_is_that_of_exchanged_classes():
     rng = np.random.default_rng(0)
     target, nontarget = rng.normal(1.0, 1.0, 400), rng.normal(0.0, 1.0, 400)
     for method in ("density", "pav", "histogram"):
-        assert nonmated_linkability_of(rank(target, nontarget), method=method) == pytest.approx(
+        assert nonmated_linkability_of(rank(target, nontarget), PairSettings(method)) == pytest.approx(
             linkability(-nontarget, -target, method=method)
         )
 
@@ -153,7 +153,7 @@ def test_omega_reaches_the_evaluation(method):
     assert row["linkability"].value == pytest.approx(expected)
     assert row["linkability"].high < linkability(target, nontarget, method=method)
     assert row["linkability_nonmated"].value == nonmated_linkability_of(
-        rank(target, nontarget), method=method, omega=0.2
+        rank(target, nontarget), PairSettings(method, omega=0.2)
     )
     assert "|omega:0.2|" in row.signature
     with pytest.raises(ze.UsageError, match="omega: expected a positive"):
@@ -166,9 +166,12 @@ def test_costs_of_nonmated_pairs_add_up_to_the_measure(omega):
     for digits in (9, 1, 0):
         target, nontarget = (np.round(rng.normal(mean, 1.0, n), digits) for mean, n in ((1.0, 60), (0.0, 300)))
         counts = rank(target, nontarget).counts
-        costs = nonmated_atom_costs(counts, PairSettings(linkability="pav", omega=omega))
+        settings = PairSettings("pav", omega=omega)
+        costs = nonmated_atom_costs(counts, settings)
         total = counts.target @ costs[0] / len(target) + counts.nontarget @ costs[1] / len(nontarget)
-        assert total == pytest.approx(nonmated_linkability_of(rank(target, nontarget), method="pav", omega=omega))
+        assert total == pytest.approx(
+            nonmated_linkability_of(rank(target, nontarget), PairSettings("pav", omega=omega))
+        )
 
 
 @pytest.mark.parametrize("method", ["density", "pav"])
@@ -184,7 +187,9 @@ def test_values_of_nonmated_pairs_without_a_person(method):
     settings = PairSettings(linkability=method)
     found = PairResampler(PreparedScores(data), settings).left_out(0, 20)["linkability_nonmated"]
     actual = [
-        nonmated_linkability_of(rank(*(np.concatenate(part[:g] + part[g + 1 :]) for part in parts)), method="pav")
+        nonmated_linkability_of(
+            rank(*(np.concatenate(part[:g] + part[g + 1 :]) for part in parts)), PairSettings("pav")
+        )
         for g in range(20)
     ]
     assert np.std(actual) > 2e-3

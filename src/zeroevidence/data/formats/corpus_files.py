@@ -73,15 +73,14 @@ def read_files(path: str | Path) -> CorpusRows:
         When there is nothing of that kind, or a file cannot be opened.
     """
     place = Path(path)
+    corpus = CorpusRows(place)
     if not place.is_dir():
         source = open_input(path)
         corpus = CorpusRows(source.path.parent)
         read_table(source, corpus)
-        corpus.root = _common_folder(corpus)
-        return corpus
-    folders = [place] if (place / "wav.scp").is_file() else sorted(file.parent for file in place.glob("*/wav.scp"))
-    corpus = CorpusRows(place)
-    if folders:
+    elif (place / "wav.scp").is_file():
+        read_kaldi(place, corpus)
+    elif folders := sorted(file.parent for file in place.glob("*/wav.scp")):
         for folder in folders:
             read_kaldi(folder, corpus)
     elif (place / "utterances.tsv").is_file():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import get_args
 
@@ -59,66 +59,49 @@ def linkability(
     >>> linkability([1.0, 1.0], [1.0, 1.0], method="pav")
     0.0
     """
-    return linkability_of(rank(target, nontarget), method=method, omega=omega, seed=seed)
+    return linkability_of(rank(target, nontarget), PairSettings(method, omega=omega, seed=seed))
 
 
-def linkability_of(
-    ranked: RankedScores,
-    blocks: Blocks | None = None,
-    *,
-    method: LinkabilityMethod = "density",
-    omega: float = 1.0,
-    seed: int = 0,
-) -> float:
+def linkability_of(ranked: RankedScores, settings: PairSettings, blocks: Blocks | None = None) -> float:
     """The same from ranked scores and, where the caller has them, their PAV blocks."""
-    if method == "histogram":
-        return _histogram(ranked.target, ranked.nontarget, omega)[0]
-    return linkability_of_counts(ranked.counts, blocks, method=method, omega=omega, seed=seed)
+    if settings.linkability == "histogram":
+        return _histogram(ranked.target, ranked.nontarget, settings.omega)[0]
+    return linkability_of_counts(ranked.counts, settings, blocks)
 
 
-def linkability_of_counts(
-    counts: Counts,
-    blocks: Blocks | None = None,
-    *,
-    method: LinkabilityMethod = "density",
-    omega: float = 1.0,
-    seed: int = 0,
-) -> float:
+def linkability_of_counts(counts: Counts, settings: PairSettings, blocks: Blocks | None = None) -> float:
     """The same from counts alone, which are enough for all estimators but ``histogram``."""
-    _check(omega)
-    if method not in get_args(LinkabilityMethod):
+    _check(settings.omega)
+    if settings.linkability not in get_args(LinkabilityMethod):
         expected = ", ".join(get_args(LinkabilityMethod))
-        raise UsageError(f"unknown linkability method {method!r}; expected one of {expected}")
+        raise UsageError(f"unknown linkability method {settings.linkability!r}; expected one of {expected}")
     blocks = pool(counts) if blocks is None else blocks
-    if method == "pav":
-        return linkability_of_blocks(blocks, omega=omega)
+    if settings.linkability == "pav":
+        return linkability_of_blocks(blocks, omega=settings.omega)
     if _are_separated(blocks):
         return 1.0  # the kernel below would blur the one boundary that matters
-    target, nontarget = rank_cells(counts)
-    return _cross_fitted(target, nontarget, omega, np.random.default_rng(seed))
+    return _cross_fitted(*rank_cells(counts), settings.omega, np.random.default_rng(settings.seed))
 
 
-def nonmated_linkability_of(
-    ranked: RankedScores, *, method: LinkabilityMethod = "density", omega: float = 1.0, seed: int = 0
-) -> float:
+def nonmated_linkability_of(ranked: RankedScores, settings: PairSettings) -> float:
     """How surely a non-mated pair shows that it is one, 0 to 1: `linkability_of` with the classes exchanged.
 
     Examples
     --------
-    >>> nonmated_linkability_of(rank(np.array([1.0, 2.0]), np.array([0.0, 1.0])), method="pav")
+    >>> nonmated_linkability_of(rank(np.array([1.0, 2.0]), np.array([0.0, 1.0])), PairSettings("pav"))
     0.5
     """
-    if method != "histogram":
-        return nonmated_linkability_of_counts(ranked.counts, method=method, omega=omega, seed=seed)
-    _check(omega)
+    if settings.linkability != "histogram":
+        return nonmated_linkability_of_counts(ranked.counts, settings)
+    _check(settings.omega)
     exchanged = RankedScores(-ranked.nontarget[::-1], -ranked.target[::-1], _exchanged(ranked.counts))
-    return linkability_of(exchanged, method=method, omega=1.0 / omega, seed=seed)
+    return linkability_of(exchanged, replace(settings, omega=1.0 / settings.omega))
 
 
-def nonmated_linkability_of_counts(counts: Counts, *, method: LinkabilityMethod, omega: float, seed: int) -> float:
+def nonmated_linkability_of_counts(counts: Counts, settings: PairSettings) -> float:
     """The same from counts alone, which are enough for all estimators but ``histogram``."""
-    _check(omega)
-    return linkability_of_counts(_exchanged(counts), method=method, omega=1.0 / omega, seed=seed)
+    _check(settings.omega)
+    return linkability_of_counts(_exchanged(counts), replace(settings, omega=1.0 / settings.omega))
 
 
 def nonmated_linkability_of_blocks(blocks: Blocks, *, omega: float = 1.0) -> float:
@@ -350,14 +333,8 @@ class ScoreView(PairView):
 
     def linkability(self) -> float:
         """Linkability of the scores."""
-        settings = self.settings
-        return linkability_of(
-            self.ranked, self.blocks, method=settings.linkability, omega=settings.omega, seed=settings.seed
-        )
+        return linkability_of(self.ranked, self.settings, self.blocks)
 
     def nonmated_linkability(self) -> float | None:
         """Linkability of non-mated pairs."""
-        settings = self.settings
-        return nonmated_linkability_of(
-            self.ranked, method=settings.linkability, omega=settings.omega, seed=settings.seed
-        )
+        return nonmated_linkability_of(self.ranked, self.settings)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -269,12 +270,12 @@ def invariance_bounds(target: FloatArray, nontarget: FloatArray) -> tuple[float,
     # of each stretch from one level (not included) to the next (included)
     above, alarms = (len(scores) - np.searchsorted(np.sort(scores), levels) for scores in (target, nontarget))
     start = np.concatenate((levels[:1], levels[:-1]))
-    shows = np.log((above + _ADDED) / (len(target) + 2.0 * _ADDED)) - np.log(
-        (alarms + _ADDED) / (len(nontarget) + 2.0 * _ADDED)
-    )
-    denies = np.log((len(target) - above + _ADDED) / (len(target) + 2.0 * _ADDED)) - np.log(
-        (len(nontarget) - alarms + _ADDED) / (len(nontarget) + 2.0 * _ADDED)
-    )
+
+    def log_share(count: Any, of_class: FloatArray) -> Any:
+        return np.log((count + _ADDED) / (len(of_class) + 2.0 * _ADDED))
+
+    shows = log_share(above, target) - log_share(alarms, nontarget)
+    denies = log_share(len(target) - above, target) - log_share(len(nontarget) - alarms, nontarget)
     fails_above = np.maximum(start, shows)
     fails_below = np.minimum(levels, denies)
     first, last = fails_above[fails_above < levels], fails_below[fails_below > start]

@@ -219,9 +219,7 @@ def dcf_min(
 
 def dcf_min_of(blocks: Blocks, *, prior: float = 0.05, c_miss: float = 1.0, c_fa: float = 1.0) -> float:
     """Minimum detection cost: a linear cost is least at a corner of the ROC convex hull."""
-    miss_cost, fa_cost = _costs(prior, c_miss, c_fa)
-    miss, false_alarm = roc(blocks)
-    return float((miss_cost * miss + fa_cost * false_alarm).min() / min(miss_cost, fa_cost))
+    return float(np.min(dcf_of_rates(*roc(blocks), prior, c_miss, c_fa)))
 
 
 def dcf_atom_costs(counts: Counts, prior: float) -> tuple[FloatArray, FloatArray]:
@@ -248,11 +246,10 @@ def dcf_min_untied(
     No threshold can do that, so on tied scores the value is too low and depends on the order of the lines. It is here
     to check published figures (VoxSRC, NIST SRE scoring scripts); `dcf_min` is the right one.
     """
-    miss_cost, fa_cost = _costs(prior, c_miss, c_fa)
     labels = np.asarray(is_target, dtype=bool)[np.argsort(scores, kind="stable")]
     miss = np.cumsum(labels) / np.count_nonzero(labels)
     false_alarm = 1.0 - np.cumsum(~labels) / np.count_nonzero(~labels)
-    return float((miss_cost * miss + fa_cost * false_alarm).min() / min(miss_cost, fa_cost))
+    return float(np.min(dcf_of_rates(miss, false_alarm, prior, c_miss, c_fa)))
 
 
 def _costs(prior: float, c_miss: float, c_fa: float) -> tuple[float, float]:

@@ -62,15 +62,13 @@ def ece_actual(target: FloatArray, nontarget: FloatArray, log_odds: FloatArray =
     miss = mean_softplus_shifted(-target, -log_odds)
     false_alarm = mean_softplus_shifted(nontarget, log_odds)
     with np.errstate(invalid="ignore"):
-        actual: FloatArray = (prior * miss + (1.0 - prior) * false_alarm) / LN2
-    return actual
+        return (prior * miss + (1.0 - prior) * false_alarm) / LN2
 
 
 def ece_default(log_odds: FloatArray = LOG_ODDS_GRID) -> FloatArray:
     """Cross-entropy of an adversary who learns nothing: the entropy of the prior."""
     prior = 1.0 / (1.0 + np.exp(-log_odds))
-    entropy: FloatArray = prior * softplus(-log_odds) + (1.0 - prior) * softplus(log_odds)
-    return entropy / LN2
+    return (prior * softplus(-log_odds) + (1.0 - prior) * softplus(log_odds)) / LN2
 
 
 def ece_min_of(blocks: Blocks, log_odds: FloatArray = LOG_ODDS_GRID) -> FloatArray:

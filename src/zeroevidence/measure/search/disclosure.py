@@ -261,8 +261,7 @@ def log_ratio_from_lid(lid: FloatArray, prior: FloatArray | float) -> FloatArray
         raise InputError("expected priors between 0 and 1")
     with np.errstate(divide="ignore", over="ignore"):
         after = np.minimum(np.exp2(lid) * prior, 1.0)  # rounding may go beyond
-        ratio: FloatArray = lid * LN2 + np.log1p(-prior) - np.log1p(-after)
-    return ratio
+        return np.asarray(lid * LN2 + np.log1p(-prior) - np.log1p(-after))
 
 
 def lid_at(log_ratio: FloatArray, log_odds: FloatArray) -> FloatArray:
@@ -284,8 +283,7 @@ def lid_at(log_ratio: FloatArray, log_odds: FloatArray) -> FloatArray:
     r, prior = np.asarray(log_ratio)[:, None], 1.0 / (1.0 + np.exp(-np.asarray(log_odds)[None, :]))
     # ln R - ln(pi R + 1 - pi), as minus ln(pi + (1 - pi) / R), which an infinite R leaves finite
     with np.errstate(over="ignore", divide="ignore"):
-        bits: FloatArray = -np.logaddexp(np.log(prior), np.log1p(-prior) - r) / LN2
-    return bits
+        return np.asarray(-np.logaddexp(np.log(prior), np.log1p(-prior) - r) / LN2)
 
 
 def total_lid_at(log_ratio: FloatArray, log_odds: FloatArray) -> FloatArray:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import gammaln
 
-from zeroevidence._typing import BoolArray, FloatArray, IntArray
+from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.calibrate.rows import count_rows, row_blocks, speaker_folds
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.measure.measures import search_measure
@@ -292,10 +292,24 @@ def fuse_recordings(
         folds = speaker_folds(mated, seed=seed)
         fits = [_Fit.tried(llrs, mated, k, seed, log_prior) for k in ks]
         chosen = [[fit.best(mated[rows]) for rows in folds] for fit in fits]
-    fused = [
-        _fused(llrs, mated, k, list(zip(folds, (shared for shared, _ in fit), strict=True)), dev, log_prior, seed)
-        for k, fit in zip(ks, chosen, strict=True)
-    ]
+
+    def together(k: int, fits: Sequence[tuple[float, float]]) -> FusedEvidence:
+        """All trials with k - 1 others each, every fold with its own dependence."""
+        sums, size = fused_sums(llrs, mated, k, seed)
+        dev_sums = None if dev is None else fused_sums(*dev, k, seed)
+        scaled, singled = np.empty(llrs.shape), np.empty(len(mated), dtype=np.int64)
+        worth = 0.0
+        for rows, (shared, _) in zip(folds, fits, strict=True):
+            scaled[rows] = sums[rows] * shrinkage(size[rows], shared)[:, None]
+            worth += float((size[rows] * shrinkage(size[rows], shared)).sum()) / len(mated)
+            elsewhere, sizes = (np.delete(sums, rows, axis=0), np.delete(size, rows)) if dev_sums is None else dev_sums
+            threshold = firing_threshold(elsewhere * shrinkage(sizes, shared)[:, None], llrs.shape[1])
+            singled[rows] = firing_counts(scaled[rows], threshold) == 1
+        true = scaled[np.arange(len(mated)), mated][:, None]
+        greater, equal = np.count_nonzero(scaled > true, axis=1), np.count_nonzero(scaled == true, axis=1) - 1
+        return FusedEvidence(k, worth, lid_of_llrs(scaled, mated, log_prior), greater, equal, singled)
+
+    fused = list(map(together, ks, chosen))
     return [_using_fewer(fused[: place + 1], folds, chosen) for place in range(len(ks))]
 
 
@@ -336,33 +350,6 @@ class _Fit:
         error = lost.std(axis=1) / np.sqrt(lost.shape[1])
         at = int(np.argmax(lost.mean(axis=1) <= error))
         return float(self.shared[at]), float(means[at])
-
-
-def _fused(
-    llrs: FloatArray,
-    mated: IntArray,
-    k: int,
-    folds: Sequence[tuple[IntArray, float]],
-    dev: tuple[FloatArray, IntArray] | None,
-    log_prior: FloatArray | None,
-    seed: int,
-) -> FusedEvidence:
-    """All trials with k - 1 others each, every fold with its own dependence."""
-    sums, size = fused_sums(llrs, mated, k, seed)
-    dev_sums = None if dev is None else fused_sums(*dev, k, seed)
-    scaled, singled = np.empty(llrs.shape), np.empty(len(mated), dtype=np.int64)
-    worth = 0.0
-    for rows, shared in folds:
-        scaled[rows] = sums[rows] * shrinkage(size[rows], shared)[:, None]
-        worth += float((size[rows] * shrinkage(size[rows], shared)).sum()) / len(mated)
-        elsewhere, sizes = (np.delete(sums, rows, axis=0), np.delete(size, rows)) if dev_sums is None else dev_sums
-        threshold = firing_threshold(elsewhere * shrinkage(sizes, shared)[:, None], llrs.shape[1])
-        singled[rows] = firing_counts(scaled[rows], threshold) == 1
-    true = scaled[np.arange(len(mated)), mated][:, None]
-    above: BoolArray = scaled > true
-    beside: BoolArray = scaled == true
-    lid = lid_of_llrs(scaled, mated, log_prior)
-    return FusedEvidence(k, worth, lid, above.sum(axis=1), beside.sum(axis=1) - 1, singled)
 
 
 def _using_fewer(

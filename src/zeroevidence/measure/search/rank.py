@@ -140,8 +140,7 @@ def _mean_rank_disclosure(view: SearchView) -> FloatArray | None:
     if bits is None or view.ranks is None:
         return None
     with np.errstate(invalid="ignore"):  # a rank that does not occur counts nothing
-        total: FloatArray = np.where(view.ranks > 0.0, view.ranks * bits, 0.0).sum(axis=1)
-    return total
+        return np.asarray(np.where(view.ranks > 0.0, view.ranks * bits, 0.0).sum(axis=1))
 
 
 @_rank_measure("max_rank_disclosure", "max rank disclosure", place=90, interval="extreme")

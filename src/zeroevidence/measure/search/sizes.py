@@ -6,12 +6,12 @@ sum in the posterior there is no expectation over subsets in closed form, so sub
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
-from zeroevidence.calibrate.rows import RowCalibration, row_llrs
+from zeroevidence.calibrate.rows import FitFunction, RowCalibration, row_llrs
 from zeroevidence.measure.search.longitudinal import SizeCurve, check_sizes, lid_of_llrs
 
 MATRIX_LIMIT = 2_000_000  # scores; beyond, drawing subsets of every row takes too long
@@ -23,7 +23,7 @@ def alid_curve(
     search: tuple[FloatArray, IntArray],
     calibration: RowCalibration,
     development: tuple[FloatArray, IntArray],
-    fit: Callable[[FloatArray, IntArray], RowCalibration],
+    fit: FitFunction,
     *,
     prior: FloatArray | None = None,
     sizes: Sequence[int] | None = None,

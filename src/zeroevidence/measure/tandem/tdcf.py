@@ -198,11 +198,11 @@ def tdcf_joint_min(
     the model do not matter here.
     """
     model = as_model(model)
-    bona, spf = sorted_countermeasure(cm_bonafide, cm_spoof, "CM ")
+    detected = sorted_countermeasure(cm_bonafide, cm_spoof, "CM ")
     verified = sorted_verifier(asv_target, asv_nontarget, asv_spoof, "ASV ")
-    cm, asv = cheapest_thresholds(bona, spf, verified[0], verified[1:], *cost_weights(model))
-    passed = [np.asarray(accepted_share(of_class, asv)) for of_class in verified]
-    cost = _joint_cost(np.asarray(accepted_share(bona, cm)), np.asarray(accepted_share(spf, cm)), passed, model)
+    cm, asv = cheapest_thresholds(detected, verified, cost_weights(model))
+    bona, spf = (np.asarray(accepted_share(of_class, cm)) for of_class in detected)
+    cost = _joint_cost(bona, spf, [np.asarray(accepted_share(of_class, asv)) for of_class in verified], model)
     return JointCost(tdcf_min=float(cost), threshold_cm=cm, threshold_asv=asv)
 
 

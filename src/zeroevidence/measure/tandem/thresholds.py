@@ -245,10 +245,8 @@ def cheapest_threshold(
 
 def ratio(upper: FloatArray, lower: FloatArray) -> FloatArray:
     """Quotient of two vectors, inf where the lower one is zero (or next to it)."""
-    quotient: FloatArray
     with np.errstate(over="ignore"):
-        quotient = np.divide(upper, lower, out=np.full(upper.shape, np.inf), where=lower > 0)
-    return quotient
+        return np.asarray(np.divide(upper, lower, out=np.full(upper.shape, np.inf), where=lower > 0))
 
 
 def _hull(x: FloatArray, y: FloatArray) -> tuple[IntArray, FloatArray]:
@@ -274,13 +272,7 @@ def _support(a: FloatArray, b: FloatArray, x: FloatArray, y: FloatArray) -> IntA
 
 
 def cheapest_thresholds(
-    bonafide: FloatArray,
-    spoof: FloatArray,
-    target: FloatArray,
-    impostors: tuple[FloatArray, FloatArray],
-    w_miss: float,
-    w_fa: float,
-    w_spoof: float,
+    cm: tuple[FloatArray, FloatArray], asv: ScoreTriple, weights: tuple[float, float, float]
 ) -> tuple[float, float]:
     """CM and ASV thresholds that minimise the unconstrained t-DCF, exactly and without visiting all pairs.
 
@@ -304,6 +296,7 @@ def cheapest_thresholds(
        and likewise the other way round (a block with g < 0 never beats rejecting all). Blocks whose bound is
        below what the edges already reach are dropped; nothing that attains the optimum is.
     """
+    (bonafide, spoof), (target, *impostors), (w_miss, w_fa, w_spoof) = cm, asv, weights
     kc, ka = _edges(bonafide.size), _edges(target.size)
     if kc.size <= bonafide.size or ka.size <= target.size:
         (miss_cm, (v,)), (miss, (fa, s)) = _rates(bonafide, [spoof], kc), _rates(target, impostors, ka)

@@ -104,7 +104,7 @@ def attackers(rows: Sequence[Evaluation], ax: Axes) -> None:
             _bar(ax, rows[i], place, scale, counts=i == system.counting)
             ticks.append((place, f"who {_who(rows[i])}" if titled or not several else _system(rows[i])))
             place += 1.0
-        _lines(ax, rows, system, scale, (top - 0.45, place - 0.55), labelled=number == 0)
+        _lines(ax, rows, system, (top - 0.45, place - 0.55), labelled=number == 0)
         place += _GAP if titled else 0.0
     ax.set(xlim=(0.0, 124.0), ylim=(place - 0.4 - (_GAP if titled else 0.0), -0.6), xlabel=scale.title)
     ax.set_xticks([0, 25, 50, 75, 100])
@@ -127,15 +127,10 @@ def _bar(ax: Axes, row: Evaluation, place: float, scale: _Scale, *, counts: bool
 
 
 def _lines(
-    ax: Axes,
-    rows: Sequence[Evaluation],
-    system: SystemAttackers,
-    scale: _Scale,
-    span: tuple[float, float],
-    *,
-    labelled: bool,
+    ax: Axes, rows: Sequence[Evaluation], system: SystemAttackers, span: tuple[float, float], *, labelled: bool
 ) -> None:
     """Guessing, and the same people without protection."""
+    scale = _scale(rows)
     guess = 100.0 / rows[system.counting].counts["identities"] if scale is _NAMES else 0.0
     plain = None if system.control is None else scale.share(rows[system.control].number(scale.measure))
     for share, style, colour, label in (

@@ -179,6 +179,7 @@ def _is_fraction(cell: str) -> bool:
 
 
 Matches: TypeAlias = Callable[[list[str], list[str]], bool]
+Rows: TypeAlias = Sequence[Sequence[str]]  # cells of lines
 
 _ASKED: dict[Role, str] = {"scores": "score", "key": "label"}
 _SWAPPED: dict[Role, str] = {
@@ -261,7 +262,7 @@ def _expected(role: Role) -> str:
     return f"{', '.join(lines[:-1])} or {lines[-1]}"
 
 
-def _width(rows: Sequence[Sequence[str]], role: Role, name: str, line: int) -> int:
+def _width(rows: Rows, role: Role, name: str, line: int) -> int:
     allowed = {len(columns.of(role)) for columns in _choices(role).values()}
     counts = Counter(len(cells) for cells in rows)
     if not counts:
@@ -273,12 +274,7 @@ def _width(rows: Sequence[Sequence[str]], role: Role, name: str, line: int) -> i
 
 
 def _by_content(
-    alike: dict[str, tuple[str, ...]],
-    rows: Sequence[Sequence[str]],
-    role: Role,
-    name: str,
-    line: int,
-    matches: Matches | None,
+    alike: dict[str, tuple[str, ...]], rows: Rows, role: Role, name: str, line: int, matches: Matches | None
 ) -> str:
     """Return the one of several formats with as many columns whose columns hold what they should."""
 
@@ -314,7 +310,7 @@ def _most_hold(meaning: str, cells: Iterable[str], role: Role) -> bool:
     return holds is None or 2 * sum(map(holds, column)) >= len(column)
 
 
-def _check_columns(layout: Layout, rows: Sequence[Sequence[str]], role: Role, name: str, line: int) -> None:
+def _check_columns(layout: Layout, rows: Rows, role: Role, name: str, line: int) -> None:
     """Refuse the wrong file of a tandem with one message, instead of one about each of its lines."""
     side = role.removesuffix("_key")
     for number, (meaning, cells) in enumerate(zip(layout.columns, zip(*rows, strict=True), strict=True), 1):

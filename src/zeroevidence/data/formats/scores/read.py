@@ -11,17 +11,9 @@ from zeroevidence._typing import FloatArray
 from zeroevidence.data.files import is_folder
 from zeroevidence.data.formats.input_file import EXPORT, NPY, NPZ, TEXT, InputFile, open_input, refuse_pickle
 from zeroevidence.data.formats.lists import SpeakerList, read_speakers
-from zeroevidence.data.formats.scores.detect import (
-    DECIMAL_COMMAS,
-    LIST,
-    WRITTEN_BY_R,
-    has_decimal_commas,
-    is_written_by_r,
-    list_layout,
-    read_table,
-)
+from zeroevidence.data.formats.scores import detect
 from zeroevidence.data.formats.scores.join import build_scores, join, one_class_problem
-from zeroevidence.data.formats.scores.layout import HEAD, Layout, Table, sample_lines, with_infinite_problems
+from zeroevidence.data.formats.scores.layout import HEAD, Table, sample_lines, with_infinite_problems
 from zeroevidence.data.formats.scores.matrices import load_arrays, not_finite
 from zeroevidence.data.formats.scores.score_format import (
     AUTO,
@@ -170,9 +162,9 @@ def _read_trials(
     problems: list[Problem] = []
     key_table = None
     if key is not None:
-        key_table = read_table(key, "key", AUTO, options.names.of("key", with_key=True), problems)
+        key_table = detect.read_table(key, "key", AUTO, options.names.of("key", with_key=True), problems)
     names = options.names.of("scores", with_key=key is not None)
-    score_table = read_table(scores, "scores", options.format, names, problems, key=key_table)
+    score_table = detect.read_table(scores, "scores", options.format, names, problems, key=key_table)
     if score_table is not None and options.infinite == "refuse":
         score_table = with_infinite_problems(score_table, ACCEPT)
     listed = [problem for table in (score_table, key_table) if table is not None for problem in table.problems]
@@ -274,7 +266,7 @@ def read_score_lists(
     if problems:
         raise InputError.of(problems)
     target, nontarget = (_list_table(open_input(path)).frame["score"].to_numpy() for path in (targets, nontargets))
-    return options.applied(LoadedScores(Scores(target, nontarget), LIST, None, infinite_rule(target, nontarget)))
+    return options.applied(LoadedScores(Scores(target, nontarget), detect.LIST, None, infinite_rule(target, nontarget)))
 
 
 def diagnose_lists(
@@ -299,7 +291,7 @@ def is_score_list(path: str | Path) -> bool:
         file = open_input(path)
         if file.kind == NPY.name:
             return bool(load_arrays(file, "scores", ())["scores"].ndim == 1)
-        return file.kind == TEXT and list_layout(sample_lines(file.head(2 * HEAD), file.name)) is not None
+        return file.kind == TEXT and detect.list_layout(sample_lines(file.head(2 * HEAD), file.name)) is not None
     except InputError:
         return False
 
@@ -311,16 +303,16 @@ def _list_table(file: InputFile) -> Table:
     if file.kind != TEXT:
         raise InputError(f"is a {file.kind} file; expected one number a line", path=file.name)
     sample = sample_lines(file.head(2 * HEAD), file.name)
-    layout, lines = list_layout(sample), [line.strip(" \t") for _, line in sample]
+    layout, lines = detect.list_layout(sample), [line.strip(" \t") for _, line in sample]
     if layout is not None and not (lines[0] == "0" and len(lines) > 1 and all("." in line for line in lines[1:])):
         return read_text(file, layout)
     reason = "more than one number a line, or none; expected a list of scores, one number a line"
     if layout is not None:  # its first number may be a name
         reason = "0 above decimals, as pandas names a column; expected header=False, or 0.0 if it is a score"
-    elif has_decimal_commas(sample):
-        reason = DECIMAL_COMMAS
-    elif is_written_by_r(sample):
-        reason = WRITTEN_BY_R
+    elif detect.has_decimal_commas(sample):
+        reason = detect.DECIMAL_COMMAS
+    elif detect.is_written_by_r(sample):
+        reason = detect.WRITTEN_BY_R
     raise InputError(reason, path=file.name, line=sample[0][0])
 
 
@@ -335,4 +327,4 @@ def _array_table(file: InputFile) -> Table:
     for at in np.flatnonzero(np.isnan(scores)).tolist():
         problems.add(None, f"score {scores[at]} at position {at} is not finite; expected a finite number")
     frame = pl.DataFrame({"score": scores.astype(np.float64)})
-    return Table(file.name, Layout(LIST, ("score",)).format, frame, None, tuple(problems.all()))
+    return Table(file.name, detect.LIST, frame, None, tuple(problems.all()))
