@@ -97,33 +97,52 @@ def wait_until(condition: Callable[[], bool], seconds: float) -> None:
         time.sleep(0.05)
 
 
-@pytest.mark.parametrize("command", ["evaluate", pytest.param("compare", marks=slow)])
-def test_commands_give_the_same_with_any_number_of_cores(command: str, tmp_path: Path) -> None:
-    """The list of cores decides whether files are evaluated by copies of the process."""
+@pytest.fixture
+def score_files(tmp_path: Path) -> list[str]:
     paths = []
     for name, shift in (("a", 0.3), ("b", 0.9), ("c", 1.7)):
-        path = tmp_path / f"{name}.scores"
-        scores = [
-            (f"s{i}", f"s{j}-u{k}", ((7 * i + 5 * j + 3 * k) % 11) / 5 + shift * (i == j), i == j)
+        paths.append(str(tmp_path / f"{name}.scores"))
+        lines = (
+            f"s{i} s{j}-u{k} {((7 * i + 5 * j + 3 * k) % 11) / 5 + shift * (i == j)} {'non' * (i != j)}target\n"
             for i in range(5)
             for j in range(5)
             for k in range(3)
-        ]
-        path.write_text(
-            "".join(f"{a} {b} {score} {'target' if same else 'nontarget'}\n" for a, b, score, same in scores)
         )
-        paths.append(str(path))
-    outputs = []
-    for cores in (1, 2):
-        code = (
-            f"import os; os.sched_getaffinity = lambda _: set(range({cores})); fork = os.fork\n"
-            "def counted():\n    pid = fork()\n    if pid: os.write(2, b'copied')\n    return pid\n"
-            "os.fork = counted\nfrom zeroevidence.cli import main; main()"
-        )
-        few = ("--null", "0") if command == "evaluate" else ()
-        words = [sys.executable, "-c", code, command, *paths, "--intervals", "20", *few]
-        run = subprocess.run(words, capture_output=True, text=True, check=True)
-        assert ("copied" in run.stderr) is (cores > 1)
-        outputs.append(run.stdout)
-    assert outputs[0] == outputs[1]
-    assert outputs[0]
+        Path(paths[-1]).write_text("".join(lines))
+    return paths
+
+
+def output_of(cores: int, *words: str) -> tuple[str, bool]:
+    """Return what a command writes on a machine with so many cores, and whether it started processes."""
+    code = (
+        f"import os, resource; from pathlib import Path; os.sched_getaffinity = lambda _: set(range({cores}))\n"
+        "from zeroevidence.cli import main\n"
+        "try:\n"
+        "    main()\n"
+        "finally:\n"
+        "    running = any(path.read_text() for path in Path('/proc/self/task').glob('*/children'))\n"
+        "    ended = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss > 0\n"
+        "    if running or ended: os.write(2, b'started processes')\n"
+    )
+    run = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=True)
+    return run.stdout, "started processes" in run.stderr
+
+
+@pytest.mark.parametrize("command", ["evaluate", pytest.param("compare", marks=slow)])
+def test_commands_give_the_same_with_any_number_of_cores(command: str, score_files: list[str]) -> None:
+    """The list of cores decides whether files are evaluated by copies of the process."""
+    few = ("--null", "0") if command == "evaluate" else ()
+    words = command, *score_files, "--intervals", "20", *few
+    (alone, nobody), (divided, others), (asked, also) = (
+        output_of(1, *words),
+        output_of(2, *words),
+        output_of(1, *words, "--workers", "2"),
+    )
+    assert alone == divided == asked != ""
+    assert (nobody, others, also) == (False, True, True)
+
+
+def test_small_commands_start_no_process(score_files: list[str]) -> None:
+    assert not output_of(4, "evaluate", score_files[0])[1]
+    assert not output_of(4, "evaluate", "--help")[1]
+    assert output_of(4, "evaluate", score_files[0], "--workers", "2")[1]
