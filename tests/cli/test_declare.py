@@ -164,6 +164,16 @@ def test_fields_become_options_and_one_value(made):
     assert (run.cores, run.level) == (2, 0.9)
 
 
+def test_a_run_without_options():
+    @click.command()
+    @run_options()
+    def body(run):
+        return run
+
+    assert not body.params
+    assert body.main([], standalone_mode=False).progress is terminal_progress
+
+
 def test_help_is_that_of_the_fields(made):
     texts = {option.opts[-1]: option.help for option in made.params if isinstance(option, click.Option)}
     assert texts["--number"] == "A number; of people."

@@ -140,7 +140,9 @@ def run_options(*names: str, **changes: Any) -> Decorator:
         As in `options_of`.
     """
     terminal = {"progress": terminal_progress, "say": partial(echo, err=True)}
-    return options_of(Run, "run", *names, fixed=terminal, **changes)
+    chosen = ((field, hint) for field, hint in _settings(Run) if field.name in names)
+    options = (_option(field, hint, changes.get(field.name, "")) for field, hint in chosen)
+    return option_group("run", lambda **values: _make(Run, values, terminal), *options)
 
 
 def assignments(name: str, owner: type[Any], text: str, leave_out: Sequence[str] = ()) -> Decorator:
