@@ -143,8 +143,8 @@ class Store:
 
     def save_arrays(self, key: str, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Keep arrays together."""
-        buffer = io.BytesIO()
-        np.savez(buffer, **dict(arrays))
+        buffer, named = io.BytesIO(), dict[str, Any](arrays)
+        np.savez(buffer, **named)
         self.save(key, buffer.getbuffer())
 
     def remove(self, key: str | None = None) -> None:

@@ -144,7 +144,7 @@ class FrameSet:
     @property
     def bands(self) -> int:
         """Number of bands of each frame."""
-        return self.frames.shape[1]
+        return int(self.frames.shape[1])
 
     @property
     def dtype(self) -> np.dtype[Any]:
