@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from zeroevidence.attack.array_store import CachedTransform, RepeatedTransform
+from zeroevidence.attack.array_store import CachedTransform, RepeatedTransform, name_draw
 from zeroevidence.data.corpus import Utterance
 from zeroevidence.data.store import Store
 
@@ -81,8 +81,12 @@ def test_each_draw_has_its_transform():
             assert utterance.id == "a"
             return self.factor * wave
 
-    repeated = RepeatedTransform([Gain(2), Gain(3)], {"a, draw 2": (1, "a")})
-    for name, factor in (("a", 2), ("a, draw 2", 3)):
+    repeated = RepeatedTransform([Gain(2), Gain(3)])
+    for name, factor in (("a", 2), (name_draw("a", 2), 3)):
         utterance = Utterance(name, "s", Path("a.wav"))
         np.testing.assert_array_equal(repeated(wave(1), 16_000, utterance), factor * wave(1))
     assert repeated.fingerprint == "gain 2"
+    counting = Counting()
+    released = Utterance("a, draw 2", "s", Path("a.wav"))
+    RepeatedTransform([counting, Gain(3)], frozenset({released.id}))(wave(1), 16_000, released)
+    assert counting.asked == [(released.id, 16_000)]

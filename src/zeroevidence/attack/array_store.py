@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -85,6 +86,14 @@ def protect(wave: Wave, rate: int, utterance: Utterance, transform: VoiceTransfo
     return result
 
 
+NAMED_DRAW = re.compile("(.+), draw ([0-9]+)", re.DOTALL)
+
+
+def name_draw(name: str, number: int) -> str:
+    """Return the identifier of a recording in a further draw of the anonymiser; the released one is the first."""
+    return f"{name}, draw {number}"
+
+
 @dataclass(frozen=True, slots=True)
 class RepeatedTransform:
     """A voice transform that is run several times on a recording, with another seed in each draw.
@@ -93,13 +102,12 @@ class RepeatedTransform:
     ----------
     transforms
         The transform of each draw, that of the release first.
-    draws
-        The number of the draw that a recording belongs to and the identifier that the transform draws by, both by the
-        recording's own identifier; recordings that are not named belong to the release.
+    released
+        Identifiers of released recordings that look like those of `name_draw`.
     """
 
     transforms: Sequence[VoiceTransform]
-    draws: Mapping[str, tuple[int, str]]
+    released: frozenset[str] = frozenset()
 
     @property
     def fingerprint(self) -> str:
@@ -108,8 +116,10 @@ class RepeatedTransform:
 
     def __call__(self, wave: Wave, rate: int, utterance: Utterance) -> Wave:
         """Return the protected waveform of a recording, in the draw that it belongs to."""
-        number, name = self.draws.get(utterance.id, (0, utterance.id))
-        return self.transforms[number](wave, rate, replace(utterance, id=name))
+        further = None if utterance.id in self.released else NAMED_DRAW.fullmatch(utterance.id)
+        if further is None:
+            return self.transforms[0](wave, rate, utterance)
+        return self.transforms[int(further[2]) - 1](wave, rate, replace(utterance, id=further[1]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
-from zeroevidence.attack.array_store import CachedTransform, RepeatedTransform, VoiceTransform
+from zeroevidence.attack.array_store import NAMED_DRAW, CachedTransform, RepeatedTransform, VoiceTransform
 from zeroevidence.attack.extractors import Extractor, load_extractor
 from zeroevidence.attack.extractors.extract import device_network, extract, extract_on_device, has_gpu
 from zeroevidence.attack.extractors.split_extractor import SplitExtractor, split_extractor, with_trunk
@@ -137,9 +137,8 @@ def _protect(
         run.say(f"note: {speech.left_out}")
     repeats = any(model.enrolment == "anonymised" for model in options.threat_models())
     further = protected_speech.further_recordings(folds, draws if repeats else 1, speech.folders[1:])
-    # by the identifier of a recording of a further draw, the draw's number and the released identifier
-    names = {each.id: (draw, name) for draw, recordings in enumerate(further, 1) for name, each in recordings.items()}
-    transform = CachedTransform(RepeatedTransform(protectors, names), cache) if protectors else None
+    alike = frozenset(each.id for each in speech.corpus if NAMED_DRAW.fullmatch(each.id))
+    transform = CachedTransform(RepeatedTransform(protectors, alike), cache) if protectors else None
     pairs = tuple((fold, fold.replaced(speech.folders[0]) if speech.folders else fold) for fold in folds)
     return speech, _ProtectedFolds(pairs, transform, run, AnonymiserDraws(further))
 

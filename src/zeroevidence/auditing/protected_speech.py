@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from zeroevidence._typing import FloatArray
-from zeroevidence.attack.array_store import VoiceTransform, protect
+from zeroevidence.attack.array_store import VoiceTransform, name_draw, protect
 from zeroevidence.attack.backends import unit
 from zeroevidence.attack.extractors.extract import has_gpu
 from zeroevidence.attack.ladder import Effort
@@ -308,7 +308,7 @@ def further_recordings(
         if folders:
             replaced = folds[0].only(needed.values()).replaced(folders[draw - 1])
             speech = {each.id: each for each in replaced}
-        draws.append({name: replace(each, id=f"{name}, draw {draw + 1}") for name, each in speech.items()})
+        draws.append({name: replace(each, id=name_draw(name, draw + 1)) for name, each in speech.items()})
     return tuple(draws)
 
 
