@@ -89,26 +89,30 @@ def test_without_semaphores_the_process_itself_computes(monkeypatch: pytest.Monk
 
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="processes are listed by /proc")
-def test_workers_end_with_a_killed_parent(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_workers_and_their_temporary_files_end_with_the_parent(tmp_path: Path, number: signal.Signals) -> None:
     script = (
-        "import os, sys, time\n"
+        "import os, sys, tempfile, time\n"
         "from zeroevidence.parallel import compute_each\n"
         "from zeroevidence.run import Run\n"
         "def work(_):\n"
+        "    tempfile.mkdtemp(prefix='zeroevidence-')\n"
         "    print(os.getpid(), flush=True, file=open(sys.argv[1], 'a'))\n"
         "    time.sleep(60)\n"
         "list(compute_each(work, range(4), Run(cores=2)))\n"
     )
     listed = tmp_path / "processes"
-    parent = subprocess.Popen([sys.executable, "-c", script, str(listed)], stderr=subprocess.DEVNULL)
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    parent = subprocess.Popen([sys.executable, "-c", script, str(listed)], stderr=subprocess.DEVNULL, env=environment)
     deadline = time.monotonic() + 60
     while not listed.exists() or len(listed.read_text().split()) < 2:
         assert time.monotonic() < deadline
         time.sleep(0.1)
-    parent.kill()
+    assert list(tmp_path.rglob("zeroevidence-*"))
+    parent.send_signal(number)
     parent.wait()
     workers = [int(line) for line in listed.read_text().split()]
     deadline = time.monotonic() + 5
-    while any(Path(f"/proc/{worker}/stat").exists() for worker in workers):
+    while any(Path(f"/proc/{worker}/stat").exists() for worker in workers) or [*tmp_path.glob("zeroevidence-*")]:
         assert time.monotonic() < deadline
         time.sleep(0.1)

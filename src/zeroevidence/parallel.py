@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
 import signal
+import tempfile
 import threading
 import time
 import warnings
@@ -120,9 +123,13 @@ def _workers(run: Run, *, threads: bool) -> Iterator[dict[str, Any]]:
     """Provide the settings of joblib; a cluster is left at the end unless its client was given."""
     global _has_workers
     if run.scheduler is None:
-        _has_workers |= not threads  # they stay, and serve the next call at once
-        own = {"inner_max_num_threads": 1, "initializer": begin_worker, "initargs": (os.getpid(), Path.cwd())}
-        yield {"backend": "threading" if threads else "loky", "n_jobs": run.workers, **({} if threads else own)}
+        if threads:
+            yield {"backend": "threading", "n_jobs": run.workers}
+            return
+        _has_workers = True  # they stay, and serve the next call at once
+        given = os.getpid(), Path.cwd(), _temporary_folder()
+        begin = {"initializer": begin_worker, "initargs": given}
+        yield {"backend": "loky", "n_jobs": run.workers, "inner_max_num_threads": 1, **begin}
         return
     distributed = optional("distributed", "cluster", "a cluster")
     is_client = hasattr(run.scheduler, "submit")
@@ -139,21 +146,32 @@ def _workers(run: Run, *, threads: bool) -> Iterator[dict[str, Any]]:
             client.close()
 
 
-def begin_worker(parent: int, folder: Path | None = None) -> None:
+@cache
+def _temporary_folder() -> str:
+    """Make the folder of workers' temporary files, which ends with this process: who kills a worker keeps no speech."""
+    folder = tempfile.mkdtemp(prefix="zeroevidence-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+def begin_worker(parent: int, folder: Path | None = None, temporary: str | None = None) -> None:
     """Prepare a process: it ends soon after its parent, which alone hears of interrupts."""
     global _is_worker
     _is_worker = True
     if folder is not None:
         os.chdir(folder)  # where the parent has another by now, workers begin anew
+    tempfile.tempdir = temporary or tempfile.tempdir
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
-    threading.Thread(target=_outlive_no_parent, args=(parent,), daemon=True).start()
+    threading.Thread(target=_outlive_no_parent, args=(parent, temporary), daemon=True).start()
 
 
-def _outlive_no_parent(parent: int) -> None:
+def _outlive_no_parent(parent: int, temporary: str | None) -> None:
     while os.getppid() == parent:
         time.sleep(_GLANCE)
+    if temporary is not None:
+        shutil.rmtree(temporary, ignore_errors=True)
     os._exit(1)
 
 

@@ -318,7 +318,10 @@ def _write_all(corpus: Corpus, targets: dict[str, Path], writing: _Writing, run:
     """Return the outcome of each recording, in the order of the corpus."""
     size = max(1, min(_TOGETHER, len(corpus) // (4 * run.workers)))
     pairs = [(utterance, targets[utterance.id]) for utterance in corpus]
-    parts = [pairs[first : first + size] for first in range(0, len(pairs), size)]
+    parts = [
+        pairs[:1],
+        *(pairs[first : first + size] for first in range(1, len(pairs), size)),
+    ]  # one shows if it is slow
     outcomes: dict[str, Digests | Problem] = {}
     step = run.progress("anonymising", "recordings")
     for part, results in zip(parts, compute_each(writing, parts, run, little=True), strict=True):
