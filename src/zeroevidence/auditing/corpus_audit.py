@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
-from zeroevidence.attack.array_store import NAMED_DRAW, CachedTransform, RepeatedTransform, VoiceTransform
 from zeroevidence.attack.extractors import Extractor, load_extractor
 from zeroevidence.attack.extractors.extract import device_network, extract, extract_on_device, has_gpu
 from zeroevidence.attack.extractors.split_extractor import SplitExtractor, split_extractor, with_trunk
@@ -15,6 +14,7 @@ from zeroevidence.attack.onnx_cards import refuse_shared
 from zeroevidence.attack.onnx_runtime import SUFFIX, CropExtractor, OnnxExtractor
 from zeroevidence.attack.training import usual_scope
 from zeroevidence.attack.training.attacker import training_loop
+from zeroevidence.attack.voice_transforms import NAMED_DRAW, CachedTransform, RepeatedTransform, VoiceTransform
 from zeroevidence.auditing import embedding_sets, encoders, protected_speech
 from zeroevidence.auditing.embedding_audit import Audit, audit_folds
 from zeroevidence.auditing.embedding_sets import EmbeddingSets, EncodedSpeech, required_speech

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from zeroevidence._typing import FloatArray
-from zeroevidence.attack.array_store import EncoderOutputs, VoiceTransform
 from zeroevidence.attack.cues import CUES
 from zeroevidence.attack.encoders import inventory
 from zeroevidence.attack.extractors import Extractor, load_extractor
@@ -25,8 +24,9 @@ from zeroevidence.attack.onnx_runtime import CropExtractor, OnnxExtractor
 from zeroevidence.attack.training import LEAST_PEOPLE, Scope, TrainingSettings, usual_scope
 from zeroevidence.attack.training.attacker import estimate_text, fine_tune, training_key, training_loop
 from zeroevidence.attack.training.features import read_features
-from zeroevidence.attack.training.frame_set import FrameSet, TrainingFrames
+from zeroevidence.attack.training.frame_set import EncoderOutputs, FrameSet, TrainingFrames
 from zeroevidence.attack.training.history import CHECKPOINTS
+from zeroevidence.attack.voice_transforms import VoiceTransform
 from zeroevidence.auditing.embedding_sets import EmbeddingSets, EncodedSpeech, FineTuningHistory, LearningCurve
 from zeroevidence.data.corpus import Utterance
 from zeroevidence.data.embeddings import Embeddings

@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from zeroevidence.attack.array_store import VoiceTransform, protect
+from zeroevidence.attack.voice_transforms import VoiceTransform, protect
 from zeroevidence.auditing.options import AuditOptions
 from zeroevidence.auditing.protected_speech import AuditedSpeech
 from zeroevidence.auditing.speech_utility import CachedRecogniser, transcribe

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from zeroevidence import __version__
-from zeroevidence.attack.array_store import VoiceTransform
-from zeroevidence.attack.array_store import protect as protect_voice
 from zeroevidence.attack.utterance_batches import utterance_problem
+from zeroevidence.attack.voice_transforms import VoiceTransform
+from zeroevidence.attack.voice_transforms import protect as protect_voice
 from zeroevidence.data.audio import RATES, encode_audio, load_speech, read_header
 from zeroevidence.data.corpus import SUFFIXES, Corpus, Utterance, path_below
 from zeroevidence.data.formats.corpora import read_corpus

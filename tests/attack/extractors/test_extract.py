@@ -15,9 +15,9 @@ from threadpoolctl import threadpool_info
 from tests.effort import repetitions, slow
 from zeroevidence import parallel
 from zeroevidence.attack import utterance_batches
-from zeroevidence.attack.array_store import CachedTransform
 from zeroevidence.attack.extractors import load_extractor
 from zeroevidence.attack.extractors.extract import extract
+from zeroevidence.attack.voice_transforms import CachedTransform
 from zeroevidence.data.audio import load_audio, write_audio
 from zeroevidence.data.corpus import Utterance
 from zeroevidence.data.store import Store

@@ -6,10 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from zeroevidence.attack.array_store import CachedTransform
 from zeroevidence.attack.encoders import find_card
 from zeroevidence.attack.onnx_cards import FRONT_ENDS
 from zeroevidence.attack.training.features import read_features
+from zeroevidence.attack.voice_transforms import CachedTransform
 from zeroevidence.data.audio import load_audio
 from zeroevidence.data.store import Store
 from zeroevidence.errors import InputError, OutputError

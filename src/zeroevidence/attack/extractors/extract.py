@@ -11,14 +11,15 @@ from time import monotonic
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from zeroevidence.attack.array_store import Array, VoiceTransform, protect
 from zeroevidence.attack.extractors import Extractor
 from zeroevidence.attack.networks import load_network
 from zeroevidence.attack.onnx_runtime import FRAMES, CropExtractor, OnnxExtractor, crop_starts, mean_by_owner
 from zeroevidence.attack.training.features import read_features
 from zeroevidence.attack.training.frame_set import FrameSet
 from zeroevidence.attack.utterance_batches import compute_in_batches, utterance_problem
+from zeroevidence.attack.voice_transforms import VoiceTransform, protect
 from zeroevidence.data.audio import load_speech
 from zeroevidence.data.corpus import Utterance
 from zeroevidence.data.embeddings import Embeddings
@@ -84,7 +85,7 @@ _PATIENCE = 5.0  # seconds of work that an interruption may cost
 _SPEECH = 300.0  # seconds of speech that are embedded at once
 
 
-def to_embeddings(utterances: Mapping[int, Utterance], vectors: Mapping[int, Array]) -> Embeddings:
+def to_embeddings(utterances: Mapping[int, Utterance], vectors: Mapping[int, NDArray[np.float32]]) -> Embeddings:
     """Return the embedded utterances as a table; an attribute that one lacks is empty."""
     rows = utterances.values()
     names = dict.fromkeys(name for row in rows for name in row.attributes)
@@ -96,7 +97,7 @@ def to_embeddings(utterances: Mapping[int, Utterance], vectors: Mapping[int, Arr
     )
 
 
-_Outcomes: TypeAlias = list[tuple[int, Array | Problem]]
+_Outcomes: TypeAlias = list[tuple[int, NDArray[np.float32] | Problem]]
 
 
 @dataclass(frozen=True, slots=True)

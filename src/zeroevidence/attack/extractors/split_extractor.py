@@ -11,13 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from zeroevidence.attack.array_store import EncoderOutputs
 from zeroevidence.attack.extractors import Extractor, load_extractor
 from zeroevidence.attack.networks import load_network
 from zeroevidence.attack.networks.onnx_layers import Layer, cut_onnx, read_layers
 from zeroevidence.attack.onnx_cards import FRONT_ENDS, EncoderCard
 from zeroevidence.attack.onnx_runtime import OnnxExtractor, open_session
-from zeroevidence.attack.training.frame_set import frames_digest
+from zeroevidence.attack.training.frame_set import EncoderOutputs, frames_digest
 from zeroevidence.data.store import Store
 from zeroevidence.data.waves import Wave
 from zeroevidence.errors import InputError, MissingExtra

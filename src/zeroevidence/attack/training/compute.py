@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 from torch import distributed
 
 from zeroevidence._typing import FloatArray, IntArray
-from zeroevidence.attack.array_store import EncoderOutputs
 from zeroevidence.attack.training.crops import UtteranceFrames, padded_batches
-from zeroevidence.attack.training.frame_set import FrameSet
+from zeroevidence.attack.training.frame_set import EncoderOutputs, FrameSet
 from zeroevidence.errors import UsageError
 from zeroevidence.run import Run, available_cores
 

@@ -10,10 +10,10 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from zeroevidence.attack.array_store import VoiceTransform, protect
 from zeroevidence.attack.onnx_cards import BANDS, FRONT_ENDS, EncoderCard
 from zeroevidence.attack.training.frame_set import HALF, Frames, FrameSet, StoredFrames, frames_digest
 from zeroevidence.attack.utterance_batches import Batch, compute_in_batches, utterance_problem
+from zeroevidence.attack.voice_transforms import VoiceTransform, protect
 from zeroevidence.data.audio import load_speech
 from zeroevidence.data.corpus import Utterance
 from zeroevidence.data.store import Store, digest

@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zeroevidence._typing import IntArray, StrArray
-from zeroevidence.attack.array_store import EncoderOutputs
 from zeroevidence.attack.training import LEAST_PEOPLE
-from zeroevidence.data.store import HEADER, Store
+from zeroevidence.data.store import HEADER, Store, digest
 from zeroevidence.errors import InputError
 
 Frames = NDArray[np.float32] | NDArray[np.float16]
@@ -159,10 +158,7 @@ class FrameSet:
     @property
     def digest(self) -> str:
         """The sha256 of speakers, lengths and the digests of all utterances."""
-        digest = hashlib.sha256("\0".join(self.speakers.tolist()).encode())
-        digest.update(self.length.astype("<i8").tobytes())
-        digest.update(self.digests.tobytes())
-        return digest.hexdigest()
+        return digest("\0".join(self.speakers.tolist()), self.length.astype("<i8"), self.digests)
 
     def utterance(self, number: int, first: int = 0, count: int | None = None) -> Frames:
         """Return the frames of one utterance, or `count` of them from `first` on."""
@@ -195,6 +191,47 @@ def _nameless_file(folder: Path, shape: tuple[int, int]) -> NDArray[np.float16]:
 def frames_digest(frames: Frames) -> NDArray[np.uint8]:
     """Return the sha256 of the frames of an utterance."""
     return np.frombuffer(hashlib.sha256(np.ascontiguousarray(frames).data).digest(), np.uint8)
+
+
+@dataclass(frozen=True, slots=True)
+class EncoderOutputs:
+    """Outputs of an encoder by the digest of the features, as `frames_digest` gives it.
+
+    They are the output of its trunk and the embedding. An encoder that is fine-tuned behind its trunk begins with both,
+    and shares the first with the encoder that it came from, so they are computed once for each recording.
+
+    Parameters
+    ----------
+    fingerprint
+        Fingerprint of the encoder.
+    trunk_store
+        Keeps outputs of trunks.
+    vector_store
+        Keeps embeddings.
+    """
+
+    fingerprint: str
+    trunk_store: Store
+    vector_store: Store
+
+    def frames(self, features: NDArray[np.uint8]) -> NDArray[np.float32] | None:
+        """Return the output of the trunk, frames x channels, or None where it is not known."""
+        return self.trunk_store.load_array(self._key(features))
+
+    def vector(self, features: NDArray[np.uint8]) -> NDArray[np.float32] | None:
+        """Return the embedding, or None where it is not known."""
+        return self.vector_store.load_array(self._key(features))
+
+    def save_frames(self, features: NDArray[np.uint8], frames: NDArray[np.float32]) -> None:
+        """Keep the output of the trunk."""
+        self.trunk_store.save_array(self._key(features), frames)
+
+    def save_vector(self, features: NDArray[np.uint8], vector: NDArray[np.float32]) -> None:
+        """Keep an embedding."""
+        self.vector_store.save_array(self._key(features), vector)
+
+    def _key(self, features: NDArray[np.uint8]) -> str:
+        return digest("features", self.fingerprint, features)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

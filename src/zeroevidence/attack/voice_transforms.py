@@ -1,4 +1,4 @@
-"""Voice transforms and outputs of encoders, computed once for each recording."""
+"""Transforms that protect a voice: run in several draws, and once for each recording."""
 
 from __future__ import annotations
 
@@ -8,56 +8,12 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from zeroevidence.data.audio import is_silent
 from zeroevidence.data.corpus import Utterance
 from zeroevidence.data.store import Store, digest
 from zeroevidence.data.waves import Wave
 from zeroevidence.errors import InputError
-
-Array = NDArray[np.float32]
-
-
-@dataclass(frozen=True, slots=True)
-class EncoderOutputs:
-    """Outputs of an encoder by the digest of the features, as `frames_digest` gives it.
-
-    They are the output of its trunk and the embedding. An encoder that is fine-tuned behind its trunk begins with both,
-    and shares the first with the encoder that it came from, so they are computed once for each recording.
-
-    Parameters
-    ----------
-    fingerprint
-        Fingerprint of the encoder.
-    trunk_store
-        Keeps outputs of trunks.
-    vector_store
-        Keeps embeddings.
-    """
-
-    fingerprint: str
-    trunk_store: Store
-    vector_store: Store
-
-    def frames(self, features: NDArray[np.uint8]) -> Array | None:
-        """Return the output of the trunk, frames x channels, or None where it is not known."""
-        return self.trunk_store.load_array(self._key(features))
-
-    def vector(self, features: NDArray[np.uint8]) -> Array | None:
-        """Return the embedding, or None where it is not known."""
-        return self.vector_store.load_array(self._key(features))
-
-    def save_frames(self, features: NDArray[np.uint8], frames: Array) -> None:
-        """Keep the output of the trunk."""
-        self.trunk_store.save_array(self._key(features), frames)
-
-    def save_vector(self, features: NDArray[np.uint8], vector: Array) -> None:
-        """Keep an embedding."""
-        self.vector_store.save_array(self._key(features), vector)
-
-    def _key(self, features: NDArray[np.uint8]) -> str:
-        return digest("features", self.fingerprint, features)
 
 
 class VoiceTransform(Protocol):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from zeroevidence.attack.array_store import CachedTransform, RepeatedTransform, name_draw
+from zeroevidence.attack.voice_transforms import CachedTransform, RepeatedTransform, name_draw
 from zeroevidence.data.corpus import Utterance
 from zeroevidence.data.store import Store
 
