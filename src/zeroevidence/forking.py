@@ -16,9 +16,8 @@ from contextlib import suppress
 from typing import Any, BinaryIO
 
 from zeroevidence.parallel import begin_worker
-from zeroevidence.run import Run, available_cores
+from zeroevidence.run import Run
 
-cores = available_cores
 _LOTS = 256  # of parts, of which the next copy that has time takes the next; each is a byte in a pipe
 
 

@@ -308,7 +308,8 @@ def add_similarity(rows: Sequence[tuple[Evaluation, Scores]]) -> list[Evaluation
             view = SimilarityView(before[0], after[0], threat.enrolment)
             row = row.with_metrics(_measured(view, row.setup))
         if after is not None and len(after[1]) <= _DRAWN_SPEAKERS:
-            row = replace(row, surfaces={**row.surfaces, "similarity": _surface(*after)})
+            names, lines = tuple(after[1]), tuple(map(tuple, after[0].tolist()))
+            row = replace(row, surfaces={**row.surfaces, "similarity": Surface(names, names, lines)})
         result.append(row)
     return result
 
@@ -318,7 +319,8 @@ def _measured(view: SimilarityView, setup: Setup) -> dict[str, MeasureResult]:
     values = compute_family("similarity", view)
     plain = {name: MeasureResult.of(name, value, None) for name, value in values.items()}
     people = len(view.original)
-    if setup.intervals is None or people < LEAST_PEOPLE or not all(map(_has_diagonal, (view.original, view.compared))):
+    with_themselves = np.diagonal(view.original), np.diagonal(view.compared)
+    if setup.intervals is None or people < LEAST_PEOPLE or not np.isfinite(with_themselves).all():
         return plain
     group = draw_groups(people, setup.intervals.times, setup.seed or 0)
     without = []
@@ -331,15 +333,6 @@ def _measured(view: SimilarityView, setup: Setup) -> dict[str, MeasureResult]:
         name: with_limits(result, name, spreads.get(name), setup.level, method="interval by speaker")
         for name, result in plain.items()
     }
-
-
-def _has_diagonal(similarity: FloatArray) -> bool:
-    """Whether everybody was compared with themselves."""
-    return bool(np.isfinite(np.diagonal(similarity)).all())
-
-
-def _surface(similarity: FloatArray, names: list[str]) -> Surface:
-    return Surface(tuple(names), tuple(names), tuple(tuple(line) for line in similarity.tolist()))
 
 
 def _setting(row: Evaluation) -> tuple[str | None, ...]:

@@ -20,7 +20,7 @@ from zeroevidence.evaluation.finding.beside import flag_rows
 from zeroevidence.evaluation.people import exposed_curves, exposure_by_person, with_named_limits
 from zeroevidence.evaluation.resampling import search_replicates, with_intervals
 from zeroevidence.evaluation.rows.about import About
-from zeroevidence.evaluation.rows.curves import Surface, Trials
+from zeroevidence.evaluation.rows.curves import Trials
 from zeroevidence.evaluation.rows.evaluation import SCHEMA, Evaluation, results_text, write_text
 from zeroevidence.evaluation.rows.flags import resampling_flags
 from zeroevidence.evaluation.rows.measure_result import RESULT_COLUMNS, MeasureResult
@@ -254,7 +254,8 @@ def _check_row(row: Evaluation, where: str) -> None:
         if getattr(row, part) is not None:
             _check_lengths(getattr(row, part), f"{where}.{part}")
     for name, surface in row.surfaces.items():
-        _check_surface(surface, f"{where}.surfaces.{name}")
+        if len(surface.z) != len(surface.x) or any(len(line) != len(surface.y) for line in surface.z):
+            raise InputError(f"{where}.surfaces.{name}: does not have a number for each x and y")
 
 
 def _check_lengths(record: Any, where: str) -> None:
@@ -264,22 +265,16 @@ def _check_lengths(record: Any, where: str) -> None:
         raise InputError(f"{where}: {', '.join(columns)} are not equally long")
 
 
-def _check_surface(surface: Surface, where: str) -> None:
-    if len(surface.z) != len(surface.x) or any(len(line) != len(surface.y) for line in surface.z):
-        raise InputError(f"{where}: does not have a number for each x and y")
-
-
 def _check_measure(name: str, result: MeasureResult, where: str) -> None:
     """Refuse a value of another kind than the measure's, and numbers outside its range."""
     entry = MEASURES.get(name)
     if entry is not None:
-        kind = "several numbers" if entry.several else "a category" if entry.unit == "category" else "a number"
-        is_kind = {
-            "several numbers": isinstance(result.value, Mapping),
-            "a category": isinstance(result.value, str),
-            "a number": result.number is not None,
-        }
-        if not is_kind[kind]:
+        kind, is_kind = "a number", result.number is not None
+        if entry.several:
+            kind, is_kind = "several numbers", isinstance(result.value, Mapping)
+        elif entry.unit == "category":
+            kind, is_kind = "a category", isinstance(result.value, str)
+        if not is_kind:
             raise InputError(f"{where}.value: expected {kind}, got {shown(result.value)}")
         if isinstance(result.value, Mapping) and set(result.value) != set(entry.parts):
             expected, names = ", ".join(entry.parts), shortened(", ".join(result.value))

@@ -26,6 +26,7 @@ from zeroevidence.evaluation.rows.setup import Options, Resampling, Setup, diges
 from zeroevidence.evaluation.score_files import ScoreFile
 from zeroevidence.measure.measures import compute_family
 from zeroevidence.measure.utility import LengthView, RecallView, TranscriptView
+from zeroevidence.optional import optional
 from zeroevidence.run import Run
 from zeroevidence.uncertainty.groups import draw_groups
 from zeroevidence.uncertainty.level import LEAST_PEOPLE
@@ -94,10 +95,7 @@ def evaluate_transcripts(
 
 def word_errors(said: Sequence[str], heard: Sequence[str]) -> FloatArray:
     """For each utterance its substitutions, deletions, insertions, and the words that were said."""
-    try:
-        import jiwer
-    except ImportError:
-        raise MissingExtra("utility", "word error rates") from None
+    jiwer = optional("jiwer", "utility", "word error rates")
     errors = np.zeros((len(said), 4))
     for place, chunks in enumerate(jiwer.process_words(list(said), list(heard)).alignments):
         for chunk in chunks:
@@ -248,7 +246,8 @@ def utility_row(
     flags: list[Flag] = []
     if most:
         people = effective_number(np.bincount(code, weights=weight).astype(np.float64))
-        flags = _flags(unit, clusters, people)
+        unnamed = [flag("speakers-unknown", unit=unit, remedy="name --speakers")]
+        flags = unnamed if unit == "utterance" else resampling_flags(unit, clusters, people)
     if most and clusters >= LEAST_PEOPLE:
         group = draw_groups(clusters, most, seed)[code]
         fewer = (sums - columns[group == g].sum(axis=0) for g in range(number))
@@ -274,12 +273,6 @@ def utility_row(
         about=About(role="utility", speech=how.speech),
         flags=tuple(flags),
     )
-
-
-def _flags(unit: str, clusters: int, people: float) -> list[Flag]:
-    if unit == "utterance":
-        return [flag("speakers-unknown", unit=unit, remedy="name --speakers")]
-    return resampling_flags(unit, clusters, people)
 
 
 def utility_in_folders(

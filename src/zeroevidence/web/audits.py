@@ -111,7 +111,8 @@ def place_recordings(files: Sequence[Upload], folder: Path, room: int, most_byte
     if len(files) == 1 and not packed and "/" not in files[0].name:
         raise InputError("is no zip file; expected one, or a folder of recordings", path=files[0].path)
     with ExitStack() as stack:
-        everything = list(_unzipped(files[0], stack)) if packed else [_sent(file) for file in files]
+        sent = [_Member(_parts(file.name), partial(open, file.path, "rb")) for file in files]
+        everything = list(_unzipped(files[0], stack)) if packed else sent
         chosen = [member for member in everything if _is_wanted(member.parts)]
         if len(chosen) > MOST_FILES:
             raise InputError(f"{len(chosen)} files; expected at most {MOST_FILES}", path=files[0].path)
@@ -124,10 +125,6 @@ def place_recordings(files: Sequence[Upload], folder: Path, room: int, most_byte
         for member in inside:
             size += _write(member, home, member.parts[len(around) :], room - size, most_bytes)
     return PlacedRecordings(home, size, len(everything) - len(inside))
-
-
-def _sent(file: Upload) -> _Member:
-    return _Member(_parts(file.name), lambda: Path(file.path).open("rb"))
 
 
 def _unzipped(file: Upload, stack: ExitStack) -> Iterator[_Member]:
@@ -269,13 +266,8 @@ def audit_embeddings(request: JobRequest, home: Path, run: Run) -> Findings:
     for name, files, embeddings in zip(names, request.systems, systems, strict=True):
         options = AuditOptions(effort=EFFORT, system=name, dataset=request.original[0].stem)
         with naming_file(files[0].path):
-            audits.append(audit(original, embeddings, options, run=_attacking(name, run)))
+            audits.append(audit(original, embeddings, options, run=run.titled(f"Attacking {name}")))
     return audit_findings(audits, names, home, run)
-
-
-def _attacking(system: str, run: Run) -> Run:
-    """The run with the name of a system in the place of titles."""
-    return replace(run, progress=lambda _, units: run.progress(f"Attacking {system}", units))
 
 
 def _read(file: Upload, speakers: Upload | None) -> Embeddings:

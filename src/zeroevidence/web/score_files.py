@@ -11,7 +11,6 @@ from zeroevidence.data.formats.scores.score_format import ReadingOptions
 from zeroevidence.errors import Problem, ZeroEvidenceError
 from zeroevidence.evaluation import Comparison, Evaluation, compare
 from zeroevidence.evaluation.compared_files import compare_results
-from zeroevidence.evaluation.rows.flags import Flag
 from zeroevidence.evaluation.score_files import ScoreFile, ScorePaths, evaluate_files, score_files
 from zeroevidence.report.inputs import ReportInputs
 from zeroevidence.run import Run, Step
@@ -52,7 +51,9 @@ def evaluate_scores(request: JobRequest, run: Run) -> Findings:
             yield work(number)
 
     rows = evaluate_files(_score_files(request), _reading(request), run=replace(run, progress=measuring), each=each)
-    inputs.add_rows([replace(row, flags=tuple(map(_for_page, row.flags))) for row in rows])
+    for row in rows:
+        flags = tuple(replace(flag, sentence=on_the_page(flag.sentence)) for flag in row.flags)
+        inputs.add_rows([replace(row, flags=flags)])
     if len(request.scores) > 1:
         run.progress(COMPARING, "systems")
         try:
@@ -104,7 +105,3 @@ def _reading(request: JobRequest) -> ReadingOptions:
         llr_base="10" if request.log10 else "e",
         infinite="accept" if request.infinite else "refuse",
     )
-
-
-def _for_page(flag: Flag) -> Flag:
-    return replace(flag, sentence=on_the_page(flag.sentence))
