@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import numpy as np
 import pytest
 
 from zeroevidence.errors import InputError, MissingExtra, OutOfMemory
-from zeroevidence.parallel import compute_each
+from zeroevidence.parallel import compute_beside, compute_each
 from zeroevidence.run import Run
 
 TWO = Run(cores=2)
@@ -86,6 +87,40 @@ def test_without_semaphores_the_process_itself_computes(monkeypatch: pytest.Monk
         assert set(compute_each(lambda _: os.getpid(), range(3), run)) == {os.getpid()}
     assert len(said) == 1
     assert "semaphores" in said[0]
+
+
+def test_functions_beside_each_other_run_in_threads_of_one_process() -> None:
+    def refuse() -> None:
+        raise InputError("is refused", path="numbers")
+
+    here, *others = compute_beside(*[lambda: (os.getpid(), threading.get_ident())] * 3)
+    assert here == (os.getpid(), threading.get_ident())
+    assert {process for process, _ in others} == {os.getpid()}
+    assert threading.get_ident() not in {thread for _, thread in others}
+    with pytest.raises(InputError, match="is refused"):
+        compute_beside(int, refuse)
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="processes are listed by /proc")
+def test_an_interrupt_while_workers_start_is_silent() -> None:
+    script = (
+        "import time\n"
+        "from zeroevidence.parallel import compute_each\n"
+        "from zeroevidence.run import Run\n"
+        "try:\n"
+        "    list(compute_each(lambda _: time.sleep(60), range(4), Run(cores=2)))\n"
+        "except KeyboardInterrupt:\n"
+        "    print('interrupted')\n"
+    )
+    command = [sys.executable, "-c", script]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
+    deadline = time.monotonic() + 60
+    while len(Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()) < 2:
+        assert time.monotonic() < deadline
+    time.sleep(0.1)
+    os.killpg(process.pid, signal.SIGINT)
+    output, _ = process.communicate(timeout=60)
+    assert output == b"interrupted\n"
 
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="processes are listed by /proc")

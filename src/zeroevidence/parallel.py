@@ -95,7 +95,8 @@ def compute_each(
     work = compute_in_thread if threads and not cluster else compute
     with _workers(run, threads=threads) as settings, joblib.parallel_config(**settings):
         parallel = joblib.Parallel(return_as="generator", batch_size=1)
-        results = parallel(joblib.delayed(work)(part) for part in chain(first, parts))
+        with _interrupts_later():
+            results = parallel(joblib.delayed(work)(part) for part in chain(first, parts))
         try:
             for result in results:  # noqa: UP028 - `yield from` would close it before its warning is silenced
                 yield result
@@ -152,6 +153,16 @@ def _temporary_folder() -> str:
     folder = tempfile.mkdtemp(prefix="zeroevidence-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
+
+
+@contextmanager
+def _interrupts_later() -> Iterator[None]:
+    """Keep interrupts back while processes start: they inherit it, and would end in tracebacks while they import."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def begin_worker(parent: int, folder: Path | None = None, temporary: str | None = None) -> None:
