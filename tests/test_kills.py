@@ -3,17 +3,23 @@
 `ZEROEVIDENCE_KILLS=20` kills each command that often; without it once, or three times where everything is tested.
 """
 
+import contextlib
+import http.client
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
 import time
+import uuid
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import zeroevidence.sample
 from tests.effort import repetitions, slow
 from tests.onnx_bytes import model as onnx_model
 from tests.small_encoder import DIM, save_small_encoder
@@ -42,16 +48,45 @@ main()
 """
 
 
-def started(*arguments):
+def started(*arguments, token=""):
     program = ("-c", WITHOUT_FIGURES) if arguments[0] == "audit" else ("-m", "zeroevidence")
     command = [sys.executable, *program, *map(str, arguments)]
-    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    environment = {**os.environ, "ZEROEVIDENCE_KILL": token}
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=environment)
 
 
 def finished(*arguments):
     process = started(*arguments)
     _, err = process.communicate(timeout=1800)
     assert process.returncode == 0, err
+
+
+def processes(token):
+    """Return the processes, as they call themselves, that have a token in their environment."""
+    marked = {}
+    for file in Path("/proc").glob("[0-9]*/environ"):
+        with contextlib.suppress(OSError):  # it has ended, or is that of another user
+            if token.encode() in file.read_bytes():
+                marked[int(file.parent.name)] = (file.parent / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+    return marked
+
+
+def kill_among(process, token, fewest):
+    """Kill a command, and nothing else, once it has started so many processes; after five seconds none may be left."""
+    deadline = time.monotonic() + 120.0
+    while len(processes(token)) < 1 + fewest:
+        assert process.poll() is None, process.stderr.read()
+        assert time.monotonic() < deadline, processes(token)
+        time.sleep(0.05)
+    process.kill()
+    process.wait()
+    process.stderr.close()
+    deadline = time.monotonic() + 5.0
+    while (left := processes(token)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    for number in left:
+        os.kill(number, signal.SIGKILL)
+    assert left == {}
 
 
 def leftovers(home):
@@ -174,6 +209,51 @@ def test_a_training(speech, tmp_path):
     one, two = ((tmp_path / name / "attacker.onnx").read_bytes() for name in ("whole", "out"))
     assert one == two
     assert not (tmp_path / "out" / "cache").exists()
+
+
+SCORES = Path(zeroevidence.sample.__file__).parent / "scores" / "eval"
+needs_proc = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="no environments in /proc")
+
+
+def test_no_worker_is_left(speech, tmp_path):
+    arguments = ("anonymise", speech / "original", "--protect", "mcadams+pitch:2", "--seed", "1", "--workers", "2")
+    token = uuid.uuid4().hex
+    kill_among(started(*arguments, "-o", tmp_path / "out", token=token), token, 3)
+
+
+def test_no_program_is_left(speech, tmp_path):
+    token = uuid.uuid4().hex
+    protector = "command:sh -c 'sleep 3600 & setsid sleep 3600 & sleep 3600' {input} {output}"
+    arguments = ("anonymise", speech / "original", "--protect", protector, "--seed", "1", "--workers", "2")
+    kill_among(started(*arguments, "-o", tmp_path / "out", token=token), token, 5)
+
+
+def test_no_copy_is_left(tmp_path):
+    token = uuid.uuid4().hex
+    files = [SCORES / f"{name}.scores" for name in ("oo", "oa", "aa")]
+    arguments = ("compare", *files, "--key", SCORES / "trials", "--intervals", "100000", "--workers", "2")
+    kill_among(started(*arguments, token=token), token, 2)
+
+
+def test_no_worker_of_a_cluster_is_left(voices):
+    pytest.importorskip("distributed")
+    token = uuid.uuid4().hex
+    arguments = ("link", "--enrol", voices / "voices.npz", "--trial", voices / "voices.npz", "--engine", "dask")
+    kill_among(started(*arguments, "--block", "1", "-o", voices / "out", token=token), token, 2)
+
+
+def test_no_job_of_the_page_is_left(tmp_path):
+    pytest.importorskip("uvicorn")
+    pytest.importorskip("python_multipart")
+    token = uuid.uuid4().hex
+    process = started("serve", "--port", "0", token=token)
+    port = int(re.search(r"127\.0\.0\.1:(\d+)", process.stderr.readline())[1])
+    with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=300)) as connection:
+        connection.request("GET", "/")
+        form = re.search(r'action="(/sample/[^"]+)"', connection.getresponse().read().decode())[1]
+        connection.request("POST", form)
+        assert connection.getresponse().status == 303
+    kill_among(process, token, 1)
 
 
 def test_the_second_of_two_is_refused_and_a_killed_one_taken_over(tmp_path):

@@ -127,6 +127,9 @@ def _workers(run: Run, *, threads: bool) -> Iterator[dict[str, Any]]:
         if threads:
             yield {"backend": "threading", "n_jobs": run.workers}
             return
+        from zeroevidence.guard import mark_workers  # imports modules that small commands do without
+
+        mark_workers()
         _has_workers = True  # they stay, and serve the next call at once
         given = os.getpid(), Path.cwd(), _temporary_folder()
         begin = {"initializer": begin_worker, "initargs": given}

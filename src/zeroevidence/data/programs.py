@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import os
 import re
 import shlex
 import signal
 import subprocess
-import sys
-import threading
 import time
-import uuid
 from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
 from zeroevidence.errors import UsageError, check_stop, uninterrupted
+from zeroevidence.guard import make_mark, marked_environment, tell_guard
 
 _POLL = 0.1  # seconds between checks for an interruption
-_MARKS = "ZEROEVIDENCE_PROGRAM"
-_guards: dict[int, subprocess.Popen[bytes]] = {}  # by process, for copies of this one have no part in its own
-_starting = threading.Lock()
 
 
 def split_command(command: str) -> list[str]:
@@ -63,23 +57,13 @@ class Program(subprocess.Popen[bytes]):
     """
 
     def __init__(self, arguments: list[str], **options: Any) -> None:
-        self._guard, mark = _guard(), f"m{uuid.uuid4().hex}"
-        self._tell(mark)
-        marks = os.environ.get(_MARKS, "") + mark  # those of this process are of a program that started it
-        super().__init__(arguments, start_new_session=True, env={**os.environ, _MARKS: marks}, **options)
-        self._tell(str(self.pid))
-        self._entries = [mark, str(self.pid)]
-
-    def _tell(self, entry: str) -> None:
-        """Tell the guard that a program begins, or that it has ended."""
-        assert self._guard.stdin is not None
-        with contextlib.suppress(BrokenPipeError):  # somebody has killed it
-            self._guard.stdin.write(f"{entry}\n".encode())
+        self._mark = make_mark()
+        super().__init__(arguments, start_new_session=True, env=marked_environment(self._mark), **options)
+        tell_guard(f"+{self.pid}")
 
     def forget(self) -> None:
         """Leave alone whatever it has started, since it has ended by itself."""
-        while self._entries:
-            self._tell(self._entries.pop())
+        tell_guard(f"-{self.pid}\n-{self._mark}")
 
     def end(self) -> None:
         """End it with its process group."""
@@ -87,28 +71,6 @@ class Program(subprocess.Popen[bytes]):
             os.killpg(self.pid, signal.SIGKILL)
         self.wait()
         self.forget()
-
-
-def _guard() -> subprocess.Popen[bytes]:
-    """Return the process that kills programs of this one when it dies."""
-    with _starting:
-        guard = _guards.get(os.getpid())
-        if guard is None or guard.poll() is not None:
-            guard = _guards[os.getpid()] = subprocess.Popen(
-                [sys.executable, "-I", "-S", Path(__file__).with_name("program_guard.py")],
-                bufsize=0,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                start_new_session=True,  # Ctrl-C is not for it
-            )
-    return guard
-
-
-@atexit.register
-def _end_guard() -> None:
-    if os.getpid() in _guards:
-        _guards[os.getpid()].communicate()
 
 
 def run_program(

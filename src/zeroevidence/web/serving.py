@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from zeroevidence.data.writing import lock_folder
 from zeroevidence.errors import MissingExtra, UsageError, ZeroEvidenceError
+from zeroevidence.guard import mark_workers
 from zeroevidence.web import MAX_BYTES, PORT, TIMEOUT
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ def serve(
             raise
         raise MissingExtra("web", "the page") from None
     clear_left()
+    mark_workers()
     with tempfile.TemporaryDirectory(prefix=_PREFIX, ignore_cleanup_errors=True) as home, lock_folder(home):
         app = make_app(Path(home), max_bytes=max_bytes, timeout=timeout)
         config = uvicorn.Config(

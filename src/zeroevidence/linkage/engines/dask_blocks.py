@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from zeroevidence.errors import ZeroEvidenceError
+from zeroevidence.guard import mark_workers
 from zeroevidence.linkage.engines import Engine, Linker, Requirements, Runs, best, register
 from zeroevidence.linkage.evidence import TrialEvidence
 from zeroevidence.linkage.plan import SearchPlan
@@ -45,6 +46,8 @@ class DaskEngine(Engine):
         distributed = optional("distributed", "cluster", "the engine dask")
         scheduler: Any = run.scheduler
         is_client = hasattr(scheduler, "submit")
+        if not scheduler:
+            mark_workers()
         client = scheduler if is_client else distributed.Client(scheduler) if scheduler else distributed.Client()
         try:
             yield from _computed(distributed, client, plan, runs, run.cores or 1)
