@@ -97,7 +97,7 @@ def test_a_folder_with_part_of_the_features_is_not_refused(speech, tmp_path):
     for _ in range(2):
         with pytest.raises(KeyboardInterrupt):
             train(speech, tmp_path / "out", step=interrupt, cores=1)
-    assert sum(path.is_file() for path in (tmp_path / "out").rglob("*")) == 16
+    assert 0 < sum(path.is_file() for path in (tmp_path / "out" / "cache" / "features").rglob("*")) < 36
 
 
 def test_half_precision_hardly_moves_an_embedding(speech):
