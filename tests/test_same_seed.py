@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tests.effort import slow
+from zeroevidence.data.audio import write_audio
 
 RESAMPLED = ("--intervals", "40", "--null", "130", "-f", "json")  # more than one batch of draws
 COMMANDS = {
@@ -15,10 +16,12 @@ COMMANDS = {
     "compare": ("compare", "a.scores", "b.scores", "--key", "key", "--intervals", "40", "-f", "json"),
     "tandem": ("tandem", "evaluate", "--cm", "cm.txt", "--asv", "asv.txt", "-f", "json"),
     "link": ("link", "--enrol", "voices.npz", "--trial", "voices.npz"),
+    "anonymise": ("anonymise", "speech", "--protect", "mcadams-random", "--seed", "3"),
+    "choose": ("protect", "fit", "voices.npz", "--attribute", "sex"),
     "fit in closed form": ("protect", "fit", "voices.npz", "--attribute", "sex", "--protector", "transport"),
     "fit a network": ("protect", "fit", "voices.npz", "--attribute", "sex", "--protector", "flow", "--set", "epochs=2"),
 }
-WORKERS = {"evaluate": "--workers", "compare": "--workers", "link": "--threads"}
+WORKERS = {**dict.fromkeys(["evaluate", "compare", "anonymise", "choose"], "--workers"), "link": "--threads"}
 
 
 @pytest.fixture(scope="module")
@@ -38,6 +41,10 @@ def files(tmp_path_factory):
     people, sex = np.repeat([f"s{i:02d}" for i in range(30)], 8), np.repeat(["f", "m"] * 15, 8)
     vectors = np.repeat(rng.normal(size=(30, 24)), 8, axis=0) + 0.5 * rng.normal(size=(240, 24))
     np.savez(home / "voices.npz", vectors=vectors.astype(np.float32), speaker=people, sex=sex)
+    for number in range(12):
+        place = home / "speech" / f"s{number % 3}" / f"u{number}.wav"
+        place.parent.mkdir(parents=True, exist_ok=True)
+        write_audio(place, 0.1 * rng.normal(size=64_000))
     return home
 
 
@@ -50,7 +57,8 @@ def made(home, name, count):
     subprocess.run(command, cwd=home, env={**os.environ, **threads}, check=True, capture_output=True)
     if out.is_file():
         return {"": out.read_bytes()}
-    return {path.name: path.read_bytes() for path in out.iterdir() if path.name != "manifest.json"}
+    files = (path for path in out.rglob("*") if path.is_file() and path.name != "manifest.json")
+    return {str(path.relative_to(out)): path.read_bytes() for path in files}
 
 
 QUICK = ("evaluate", "tandem", "link")
