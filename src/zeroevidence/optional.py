@@ -49,8 +49,7 @@ def one_blas_thread() -> AbstractContextManager[object]:
 @contextmanager
 def torch_threads(count: int) -> Iterator[None]:
     """Limit each operation of torch to so many threads."""
-    import torch
-
+    torch = importlib.import_module("torch")
     before = torch.get_num_threads()
     torch.set_num_threads(count)
     try:
