@@ -72,7 +72,7 @@ def test_a_search(voices, tmp_path):
 
 def test_the_choice_of_a_protector(voices, tmp_path):
     pytest.importorskip("safetensors")
-    arguments = ("protect", "fit", voices, "--attribute", "sex")
+    arguments = ("protect", "fit", voices, "--attribute", "sex", "--protector", "leace", "--budget", "eer=+50%")
     kill_and_resume(arguments, tmp_path, tmp_path / "out" / "candidates", 1)
 
 
