@@ -69,7 +69,7 @@ CASES = (
 
 def make_material(folder: Path, seed: int) -> None:
     """Write speech and embeddings into a folder."""
-    for name, people in (("speech", 10), ("more", 60)):
+    for name, people in (("speech", 10), ("more", 24)):
         script = [sys.executable, ROOT / "scripts" / "make_speech.py", folder / name, "--people", str(people)]
         subprocess.run(script, check=True)
     rng = np.random.default_rng(seed)
