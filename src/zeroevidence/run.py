@@ -37,6 +37,19 @@ def setting(default: Any, help: str, **details: Any) -> Any:
     return field(default=default, metadata={"help": help, **details})
 
 
+class StepCounter:
+    """Counts steps, a few at a time, for a function that shows how many of all are done."""
+
+    def __init__(self, step: Step, total: int) -> None:
+        self.step, self.total, self.count = step, total, 0
+
+    def add(self, count: int = 1) -> None:
+        """Count further steps."""
+        self.count += count
+        if count:
+            self.step(self.count, self.total)
+
+
 def no_step(done: int, total: int) -> None:
     """Show nothing of the steps that are done."""
 

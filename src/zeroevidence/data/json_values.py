@@ -16,7 +16,7 @@ from pathlib import Path
 from types import UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints, overload
 
-from zeroevidence.data.files import error_reason, reading_file
+from zeroevidence.data.files import error_reason
 from zeroevidence.errors import InputError, UsageError
 
 _LARGEST = 2**63
@@ -132,12 +132,6 @@ def typed(kind: Any, value: Any, where: str) -> Any:
         raise InputError(f"{where}: {error}") from None
     _check_unconverted(value, msgspec.to_builtins(result), where)
     return result
-
-
-def load_typed(kind: type[T], path: str | Path, where: str) -> T:
-    """Return the value of a JSON file as one of a type, as `typed` does; errors name the file."""
-    with reading_file(path, where):
-        return typed(kind, load_json(path), where)
 
 
 def known_fields(kind: type[Any], content: Mapping[str, Any]) -> dict[str, Any]:

@@ -33,7 +33,7 @@ from zeroevidence.protect.attributes import CANDIDATES, fit_protector, seeded_pr
 from zeroevidence.protect.attributes.protector import EmbeddingProtector
 from zeroevidence.protect.quick_attackers import attacks_by_count, quick_attacks
 from zeroevidence.protect.strengths import Limit, Tradeoff, quick_protectors, set_strength
-from zeroevidence.run import Run, Step
+from zeroevidence.run import Run, StepCounter
 
 PARTS = 4  # of the people: half fit the protector, a quarter trains attackers, a quarter is tested
 
@@ -243,14 +243,14 @@ def search(
     kinds = {kind: {} for kind in quick_protectors()} if candidates is None else dict(candidates)
     data, others = other_attributes(data, attribute, PARTS)
     folds = split_people(data, attribute, seed=run.seed)
-    steps = _Steps(run.progress("choosing", "steps"), PARTS * (1 + 2 * len(kinds)))
+    steps = StepCounter(run.progress("choosing", "steps"), PARTS * (1 + 2 * len(kinds)))
     plain = _System(folds, attribute)
     unprotected = _tradeoffs({UNPROTECTED: plain}, {UNPROTECTED: 0.0}, steps)[0]
     vectors = _protect_folds(kinds, folds, attribute, steps, run)
     systems = {kind: _System(folds, attribute, protected) for kind, protected in vectors.items()}
     levels, within = _levels(systems, limit, limit.bound(unprotected))
     points = _tradeoffs(systems, levels, steps)
-    steps.done(steps.total - steps.count)  # attacks on protectors that were dropped, or cannot keep to the limit
+    steps.add(steps.total - steps.count)  # attacks on protectors that were dropped, or cannot keep to the limit
     # within a budget, what attackers of one vector and attackers of all vectors of a person learn counts alike
     budget = limit.measure == "eer"
     best = min(points, key=lambda point: (point.d_ece + point.person_d_ece) / 2.0 if budget else point.eer)
@@ -270,7 +270,7 @@ def search(
 
 
 def _protect_folds(
-    kinds: Mapping[str, Mapping[str, Any]], folds: Sequence[Fold], attribute: str, steps: _Steps, run: Run
+    kinds: Mapping[str, Mapping[str, Any]], folds: Sequence[Fold], attribute: str, steps: StepCounter, run: Run
 ) -> dict[str, list[FloatArray]]:
     """Return vectors of each fold, as `_protect_fold` does, by the kind of protector."""
     pairs = [
@@ -285,7 +285,7 @@ def _protect_folds(
     results = chain(compute_each(compute, quick, run, little=True), map(compute, others))
     for (protector, _), protected in zip([*quick, *others], results, strict=True):
         vectors[protector.kind].append(protected)
-        steps.done()
+        steps.add()
     return vectors
 
 
@@ -304,19 +304,6 @@ def _protect_fold(attribute: str, cache: Path | None, pair: tuple[EmbeddingProte
     if store is not None:
         store.save_array(key, protected)
     return protected
-
-
-class _Steps:
-    """Counts steps for a function that shows progress."""
-
-    def __init__(self, step: Step, total: int) -> None:
-        self.step, self.total, self.count = step, total, 0
-
-    def done(self, count: int = 1) -> None:
-        """Count further steps."""
-        self.count += count
-        if count:
-            self.step(self.count, self.total)
 
 
 def _levels(systems: Mapping[str, _System], limit: Limit, most: float) -> tuple[dict[str, float], bool]:
@@ -344,13 +331,13 @@ def _last(levels: Sequence[float], holds: Callable[[float], bool]) -> float | No
     return levels[low]
 
 
-def _tradeoffs(systems: Mapping[str, _System], levels: Mapping[str, float], steps: _Steps) -> list[Tradeoff]:
+def _tradeoffs(systems: Mapping[str, _System], levels: Mapping[str, float], steps: StepCounter) -> list[Tradeoff]:
     """Return the tradeoffs of protectors at their levels; those that left more in each of two folds are dropped."""
     left: dict[str, list[tuple[float, ...]]] = {kind: [] for kind in levels}
     for place in range(PARTS):
         for kind, values in left.items():
             values.append(systems[kind].attacked(place, levels[kind], 1, None))
-            steps.done()
+            steps.add()
         if place + 1 >= _TRIED:
             best = min(left.values(), key=np.sum)
             left = {

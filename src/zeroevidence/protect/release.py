@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from zeroevidence.data.corpus import Utterance
-from zeroevidence.data.files import is_file
+from zeroevidence.data.files import is_file, reading_file
 from zeroevidence.data.formats.corpus_files import CorpusRows, UtteranceRow
-from zeroevidence.data.json_values import load_typed
+from zeroevidence.data.json_values import load_json, typed
 from zeroevidence.data.printable import labelled_lines
 from zeroevidence.data.writing import write_atomically
 from zeroevidence.errors import InputError
@@ -211,7 +211,8 @@ def read_card(folder: str | Path) -> ProtectorCard | None:
     file = Path(folder) / CARD
     if not is_file(file):
         return None
-    return load_typed(ProtectorCard, file, "card")
+    with reading_file(file, "card"):
+        return typed(ProtectorCard, load_json(file), "card")
 
 
 def refused_recordings(folder: str | Path) -> tuple[RefusedRecording, ...]:

@@ -31,16 +31,12 @@ def report_measures(rows: Sequence[Evaluation], measures: Sequence[str] | None =
     return list(dict.fromkeys(scalars))
 
 
-def headline_numbers(finding: Finding, measures: Sequence[str]) -> list[dict[str, Any]]:
-    """Measures of the strongest attacker as the page shows them, beside unprotected voices and noise.
+def headline_number(name: str, finding: Finding) -> dict[str, Any]:
+    """A measure of the strongest attacker as the page shows it, beside unprotected voices and noise.
 
-    Each has the fields that `MeasureResult` declares for reports as `columns`, with their titles, and its place between
+    It has the fields that `MeasureResult` declares for reports as `columns`, by their titles, and its place between
     nothing learned and everything as `strip`, None where its range is not such a line.
     """
-    return [_headline_number(name, finding) for name in measures if name in finding.row.metrics]
-
-
-def _headline_number(name: str, finding: Finding) -> dict[str, Any]:
     row, result = finding.row, finding.row.metrics[name]
     cell = result_cell(result)
     return {

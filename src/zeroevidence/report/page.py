@@ -30,7 +30,7 @@ from zeroevidence.report.evaluations import effort_table, listed_table
 from zeroevidence.report.figures import PICTURE, draw_figures
 from zeroevidence.report.inputs import Card, ReportInputs, ReportOptions
 from zeroevidence.report.layout import common_level, interval_title, label_text, raised_flags
-from zeroevidence.report.numbers import REPORT_COLUMNS, describe_methods, headline_numbers, report_measures
+from zeroevidence.report.numbers import REPORT_COLUMNS, describe_methods, headline_number, report_measures
 from zeroevidence.report.people import RECORDINGS_NOTE, people_table, recordings_table, untried_numbers
 from zeroevidence.report.table import Table, names_column
 from zeroevidence.report.utility import utility_lines, utility_notes, utility_table
@@ -112,7 +112,10 @@ def to_html(inputs: ReportInputs, options: ReportOptions = _USUAL) -> str:
         "verdict": conclusion,
         "n_rows": len(rows),
         "hide": options.hide,
-        **_attackers(rows, inputs.cards, conclusion.finding),
+        "card": None if conclusion.finding is None else _card(inputs.cards[conclusion.finding.strongest]),
+        "cards": [card for card in inputs.cards if card is not None],
+        "card_table": _card_table(rows, inputs.cards),
+        "attackers": list(dict.fromkeys(row.labels["attacker"] for row in rows if "attacker" in row.labels)),
         "protectors": [_card(shown_fields(card), _PROTECTOR_FIELDS) for card in inputs.protectors],
         **_results(conclusion.finding, measures, options),
         "comparisons": [comparison_tables(comparison) for comparison in comparisons],
@@ -141,7 +144,7 @@ def _results(finding: Finding | None, measures: Sequence[str], options: ReportOp
         empty: dict[str, Any] = dict.fromkeys(("rows", "people", "recordings", "effort", "utility", "picture"))
         return empty | {"numbers": [], "flags": [], "figures": [], "people_left": 0, "shared_labels": "", "readoff": ""}
     rows = finding.rows
-    numbers = headline_numbers(finding, measures)
+    numbers = [headline_number(name, finding) for name in measures if name in finding.row.metrics]
     people, people_left = people_table(finding)
     listed, shared_labels = listed_table(finding, measures)
     useful = options.measures if utility_lines(rows, options.measures) else None
@@ -170,16 +173,6 @@ def _results(finding: Finding | None, measures: Sequence[str], options: ReportOp
         "figures": [figure for figure in figures if figure is not picture],
         "picture": picture,
         "readoff": markup(_json(curves)) if curves else "",
-    }
-
-
-def _attackers(rows: Sequence[Evaluation], cards: Sequence[Card | None], finding: Finding | None) -> dict[str, Any]:
-    """The template's variables about the attackers."""
-    return {
-        "card": None if finding is None else _card(cards[finding.strongest]),
-        "cards": [card for card in cards if card is not None],
-        "card_table": _card_table(rows, cards),
-        "attackers": list(dict.fromkeys(row.labels["attacker"] for row in rows if "attacker" in row.labels)),
     }
 
 

@@ -256,7 +256,7 @@ class PairResampler:
         self.runs = certain_runs(self.placed.counts)
         self.terms: tuple[FloatArray, FloatArray] | None = None
         if self.settings.linkability == "density" and not closed_set:
-            self.terms = linkability_terms(ranked, omega=self.settings.omega, seed=self.settings.seed)
+            self.terms = linkability_terms(ranked.counts, self.settings.omega, self.settings.seed)
         binned = self.settings.linkability == "histogram" and not closed_set
         self.edges = histogram_edges(ranked.target, ranked.nontarget) if binned else None
         self.separated = bool(ranked.target[0] > ranked.nontarget[-1])

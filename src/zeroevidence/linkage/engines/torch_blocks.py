@@ -365,22 +365,6 @@ def _cuda_driver() -> bool:
     return False
 
 
-def product_rate(dim: int, device: str | None) -> float | None:
-    """Operations per second of a product of 16-bit inputs, the best of three; None without a CUDA device."""
-    where = pick_device(device)
-    if where.type != "cuda":
-        return None
-    x, y = (torch.ones((8192, dim), dtype=torch.float16, device=where) for _ in range(2))
-    times = []
-    for _ in range(3):
-        torch.cuda.synchronize(where)
-        start = time.perf_counter()
-        x @ y.T
-        torch.cuda.synchronize(where)
-        times.append(time.perf_counter() - start)
-    return 2.0 * 8192 * 8192 * dim / min(times)
-
-
 @register
 class TorchEngine(LocalEngine):
     """Tensors on a CPU or a GPU."""
@@ -399,8 +383,19 @@ class TorchEngine(LocalEngine):
         return torch_moments(enrol, run.device)
 
     def device_rate(self, dim: int, run: Run) -> float | None:
-        """Rate of a 16-bit product where there is a GPU."""
-        return product_rate(dim, run.device)
+        """Operations per second of a product of 16-bit inputs, the best of three; None without a CUDA device."""
+        where = pick_device(run.device)
+        if where.type != "cuda":
+            return None
+        x, y = (torch.ones((8192, dim), dtype=torch.float16, device=where) for _ in range(2))
+        times = []
+        for _ in range(3):
+            torch.cuda.synchronize(where)
+            start = time.perf_counter()
+            x @ y.T
+            torch.cuda.synchronize(where)
+            times.append(time.perf_counter() - start)
+        return 2.0 * 8192 * 8192 * dim / min(times)
 
     def linker(self, plan: SearchPlan, run: Run) -> Linker:
         """Return the linker of one search."""

@@ -129,7 +129,7 @@ def nonmated_atom_costs(counts: Counts, settings: PairSettings) -> tuple[FloatAr
     exchanged, omega = _exchanged(counts), 1.0 / settings.omega
     blocks = pool(exchanged)
     if settings.linkability == "density" and not _are_separated(blocks):
-        nonmated, mated = _density_terms(exchanged, omega, settings.seed)
+        nonmated, mated = linkability_terms(exchanged, omega, settings.seed)
     else:
         ends = np.cumsum(exchanged.target + exchanged.nontarget)
         block = np.searchsorted(np.cumsum(blocks.target + blocks.nontarget), ends)
@@ -215,16 +215,12 @@ def _gain_and_loss(share: FloatArray) -> tuple[FloatArray, FloatArray]:
     return gain, np.where(links, 2.0 * share**2, 0.0)
 
 
-def linkability_terms(ranked: RankedScores, *, omega: float = 1.0, seed: int = 0) -> tuple[FloatArray, FloatArray]:
+def linkability_terms(counts: Counts, omega: float, seed: int) -> tuple[FloatArray, FloatArray]:
     """What one target and one non-target in each atom add to ``density`` linkability, the model held fixed.
 
     The tangent makes the estimate insensitive to small errors of the model, so resampling these terms shows nearly all
     of its spread.
     """
-    return _density_terms(ranked.counts, omega, seed)
-
-
-def _density_terms(counts: Counts, omega: float, seed: int) -> tuple[FloatArray, FloatArray]:
     _, gain, loss = _tangents(*rank_cells(counts), omega, np.random.default_rng(seed))
     at = atom_cells(counts)
     return gain.mean(axis=0)[at], -loss.mean(axis=0)[at] / omega

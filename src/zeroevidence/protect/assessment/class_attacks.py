@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -41,7 +41,7 @@ from zeroevidence.protect.assessment.rows import (
     zero_entry_flags,
 )
 from zeroevidence.protect.assessment.verification import verification as verify
-from zeroevidence.run import Run
+from zeroevidence.run import Run, StepCounter
 
 
 def attribute_scores(scores: FloatArray, positive: BoolArray, ids: StrArray, speakers: StrArray) -> Scores:
@@ -142,21 +142,14 @@ def assess(
     if UNPROTECTED in protectors:
         raise UsageError(f"{UNPROTECTED!r} is the name of unprotected vectors; call the protector something else")
     systems: dict[str, Any] = {UNPROTECTED: None, **protectors}
-    total, done = len(systems) * ((1 + len(attack.keep)) * len(kinds) + attack.verification), 0
-    step = run.progress("attacking", "attacks")
-
-    def advance(count: int) -> None:
-        nonlocal done
-        done += count
-        if count:
-            step(done, total)
-
+    total = len(systems) * ((1 + len(attack.keep)) * len(kinds) + attack.verification)
+    steps = StepCounter(run.progress("attacking", "attacks"), total)
     rows: list[Evaluation] = []
     groups: list[tuple[slice, Figures]] = []
     for name, protector in systems.items():
         sides = {side: protect(getattr(roles, side), protector) for side in ("attack", "test")}
         labels = {"system": name, **({"dataset": attack.dataset} if attack.dataset else {})}
-        system = _System(**sides, labels=labels, advance=advance)
+        system = _System(**sides, labels=labels, steps=steps)
         for target in (attribute, *attack.keep):
             boundaries = roles.boundaries if target == attribute else ()
             group = _Target(system, target, boundaries, options, run).attacked(kinds, attack.cross_validated)
@@ -166,7 +159,7 @@ def assess(
             rows += group
         if attack.verification:
             rows.append(verify(roles.train, sides, labels, options, run))
-            advance(1)
+            steps.add()
     return ordered_rows(rows, groups)
 
 
@@ -177,7 +170,7 @@ class _System:
     attack: Embeddings
     test: Embeddings
     labels: Mapping[str, str]
-    advance: Callable[[int], None]  # counts further attacks as done
+    steps: StepCounter  # attacks
 
 
 class _Target:
@@ -206,8 +199,8 @@ class _Target:
         attackers: list[TrainedClassifier] = []
         for attacker in train_classifiers(kinds, self.attack, self.run.seed, cross_validated=cross_validated):
             attackers.append(attacker)
-            self.system.advance(1)
-        self.system.advance(len(kinds) - len(attackers))
+            self.system.steps.add()
+        self.system.steps.add(len(kinds) - len(attackers))
         tested = predict_all(attackers, self.test)
         point = replace(self.options, intervals=0, null=0)
         rows: list[Evaluation] = []

@@ -281,10 +281,7 @@ class EmbeddingProtector(LabelledTransformer, ABC):
         largest = float(np.abs(X).max())
         if largest > _LARGEST:
             raise InputError(f"vectors: entries as large as {largest:.3g} cannot be squared; scale the vectors first")
-        names = np.arange(len(X)) if speakers is None else np.asarray(speakers).astype(np.str_)
-        if names.shape != (len(X),):
-            raise InputError(f"speakers: expected {len(X)}, one per row, got shape {names.shape}")
-        _, people = np.unique(names, return_inverse=True)
+        people = np.arange(len(X)) if speakers is None else people_of(speakers, len(X))[1]
         self.classes_, labels = _labels("y", y, len(X))
         columns = [labels]
         if keep is not None:
