@@ -7,7 +7,7 @@ tuple, and text is made of it only where it is shown.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, get_args, get_type_hints
 
 from zeroevidence.errors import UsageError
 
@@ -61,14 +61,9 @@ class ThreatModel:
     extractor: Training = "original"
 
     def __post_init__(self) -> None:
-        for field, allowed in (
-            ("enrolment", get_args(Material)),
-            ("trial", get_args(Material)),
-            ("trained_on", get_args(Training)),
-            ("calibration", get_args(Calibration)),
-            ("extractor", get_args(Training)),
-        ):
-            if getattr(self, field) not in allowed:
+        for field, kind in get_type_hints(ThreatModel).items():
+            allowed = get_args(kind)
+            if allowed and getattr(self, field) not in allowed:
                 raise UsageError(f"{field}: expected {', '.join(allowed)}, got {getattr(self, field)!r}")
         if self.adapter and {self.enrolment, self.trial, self.trained_on, *self.development} != {"anonymised"}:
             raise UsageError("an adapter network is trained on anonymised speech and needs it on both sides")

@@ -12,7 +12,7 @@ import polars as pl
 
 from zeroevidence._typing import IntArray
 from zeroevidence.data.formats import text
-from zeroevidence.data.formats.input_file import TEXT, InputFile, refuse_pickle
+from zeroevidence.data.formats.input_file import InputFile, refuse_pickle
 from zeroevidence.data.formats.scores.detect import detect, first_lines
 from zeroevidence.data.formats.scores.join import join, label_conflicts, repeated_rows
 from zeroevidence.data.formats.scores.layout import Role, Table, label_text, labels_differ, with_infinite_problems
@@ -121,9 +121,8 @@ class JoinedSide:
 
 def read_side(file: InputFile, role: Role, files: TandemFiles) -> Table:
     """Return the content of a file, whose keys and attacks are not checked yet."""
-    if file.kind != TEXT:
-        refuse_pickle(file, "one line for each trial, in text")
-        raise InputError(f"is a {file.kind} file; expected text", path=file.name)
+    refuse_pickle(file, "one line for each trial, in text")
+    file.check_text()
     asked = AUTO if role.endswith("_key") else files.reading.format
     layout = detect(first_lines(file), file.name, role, forced=asked)
     if layout.titles and files.by is not None:

@@ -16,7 +16,7 @@ from zeroevidence.data.audio import conversion_advice
 from zeroevidence.data.corpus import SEGMENT_RATE, SUFFIXES, Utterance
 from zeroevidence.data.files import is_file
 from zeroevidence.data.formats import text
-from zeroevidence.data.formats.input_file import TEXT, InputFile, open_input, refuse_pickle
+from zeroevidence.data.formats.input_file import InputFile, open_input, refuse_pickle
 from zeroevidence.data.formats.lists import read_speakers, table_rows
 from zeroevidence.data.formats.text import FileProblems
 from zeroevidence.data.json_values import shortened
@@ -105,8 +105,7 @@ def _common_folder(corpus: CorpusRows) -> Path:
 def read_table(source: InputFile, corpus: CorpusRows) -> None:
     """Read a table with a header: utterance, speaker and path, and role, split, start, end, attributes."""
     refuse_pickle(source, "frame[['utterance', 'speaker', 'path']].to_csv('utterances.tsv', sep='\\t', index=False)")
-    if source.kind != TEXT:
-        raise InputError(f"is a {source.kind} file; expected a table of utterances", path=source.name)
+    source.check_text("a table of utterances")
     problems = FileProblems(source.name)
     speakers = read_speaker_table(corpus.root / "speakers.tsv", corpus)
     for number, cells in table_rows(source, ("speaker", "path"), problems):

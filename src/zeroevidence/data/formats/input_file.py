@@ -104,6 +104,11 @@ class InputFile:
         """Whether it begins like the files of a container."""
         return self.start.startswith(container.magic) if container.magic else self.kind == container.name
 
+    def check_text(self, expected: str = "text") -> None:
+        """Refuse a file of another kind than text."""
+        if self.kind != TEXT:
+            raise InputError(f"is a {self.kind} file; expected {expected}", path=self.name)
+
     def read(self) -> bytes:
         """Return all bytes."""
         if self.held is not None:

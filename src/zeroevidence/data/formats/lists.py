@@ -11,7 +11,7 @@ from typing import Any, TypeGuard, get_args
 
 from zeroevidence.data.corpus import SEGMENT_RATE
 from zeroevidence.data.formats import text
-from zeroevidence.data.formats.input_file import TEXT, InputFile, open_input
+from zeroevidence.data.formats.input_file import InputFile, open_input
 from zeroevidence.data.formats.text import FileProblems
 from zeroevidence.data.json_values import read_json, shortened
 from zeroevidence.data.threat import ThreatModel, Training, threat_from_sides
@@ -128,8 +128,7 @@ def read_transcripts(path: str | Path) -> dict[str, str]:
     {'u1': 'we call it bear', 'u2': ''}
     """
     file = open_input(path)
-    if file.kind != TEXT:
-        raise InputError(f"is a {file.kind} file; expected text: utterance word word ...", path=file.name)
+    file.check_text("text: utterance word word ...")
     problems = FileProblems(file.name)
     lines = ((number, line.split() or [""]) for number, line in text.full_lines(file.read(), problems))
     return _each_once(((number, cells[0], " ".join(cells[1:])) for number, cells in lines), problems)
@@ -221,8 +220,7 @@ def read_systems(path: str | Path) -> list[SystemScores]:
     [('a.scores', {'system': 'A', 'sex': 'f'})]
     """
     source = open_input(path)
-    if source.kind != TEXT:
-        raise InputError(f"is a {source.kind} file; expected text", path=source.name)
+    source.check_text()
     problems = FileProblems(source.name)
     rows: list[SystemScores] = []
     for number, cells in _cells(text.full_lines(source.read(), problems), problems):

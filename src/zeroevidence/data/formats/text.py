@@ -248,8 +248,7 @@ def full_lines(data: bytes, problems: FileProblems) -> Iterator[tuple[int, str]]
 
 def two_columns(file: InputFile, problems: FileProblems, columns: str) -> Iterator[tuple[int, str, str]]:
     """Yield number and both cells of each line of a text file; `columns` names them in messages."""
-    if file.kind != TEXT:
-        raise InputError(f"is a {file.kind} file; expected text: {columns}", path=file.name)
+    file.check_text(f"text: {columns}")
     for number, line in full_lines(file.read(), problems):
         cells = split(line, " ")
         if len(cells) == 2:

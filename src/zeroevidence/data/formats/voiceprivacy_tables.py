@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from zeroevidence.data.formats import text
-from zeroevidence.data.formats.input_file import TEXT, InputFile, open_input, uncompressed_name
+from zeroevidence.data.formats.input_file import InputFile, open_input, uncompressed_name
 from zeroevidence.data.formats.voiceprivacy_folders import (
     SummaryRow,
     collected_results,
@@ -105,8 +105,7 @@ def read_summary(path: str | Path) -> list[SummaryRow]:
     [(2, {'eer': 0.125})]
     """
     source = open_input(path)
-    if source.kind != TEXT:
-        raise InputError(f"is a {source.kind} file; expected text", path=source.name)
+    source.check_text()
     if is_collected(source.read().partition(b"\n")[0].decode("utf-8", "replace")):
         return list(collected_results(source))
     rows = [row for line in _lines(source) for row in _rows(line)]

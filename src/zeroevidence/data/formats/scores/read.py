@@ -300,8 +300,7 @@ def _list_table(file: InputFile) -> Table:
     """Return the numbers of a list as a table."""
     if file.kind in (NPY.name, NPZ.name):
         return _array_table(file)
-    if file.kind != TEXT:
-        raise InputError(f"is a {file.kind} file; expected one number a line", path=file.name)
+    file.check_text("one number a line")
     sample = sample_lines(file.head(2 * HEAD), file.name)
     layout, lines = detect.list_layout(sample), [line.strip(" \t") for _, line in sample]
     if layout is not None and not (lines[0] == "0" and len(lines) > 1 and all("." in line for line in lines[1:])):
