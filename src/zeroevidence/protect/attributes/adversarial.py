@@ -14,9 +14,10 @@ import numpy as np
 from scipy.special import softmax
 
 from zeroevidence._typing import BoolArray, FloatArray
+from zeroevidence.optional import torch_threads
 from zeroevidence.protect.attributes import register_protector
 from zeroevidence.protect.attributes.moments import LabelledVectors, evidence, held_out_rows
-from zeroevidence.protect.attributes.networks import EXTRA, OnDevice, copy_state, one_thread, stored_state, torch
+from zeroevidence.protect.attributes.networks import EXTRA, OnDevice, copy_state, stored_state, torch
 from zeroevidence.protect.attributes.protector import EmbeddingProtector, check_scale
 from zeroevidence.run import Step, no_step
 
@@ -124,7 +125,7 @@ class AdversarialAutoencoder(OnDevice, EmbeddingProtector):
         scale = np.sqrt(share @ (data.x - self.mean_) ** 2)
         self.scale_ = np.where(scale > 0.0, scale, 1.0)
         self._fit_scores(data)
-        with one_thread(), torch.random.fork_rng(devices=[]):
+        with torch_threads(1), torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.random_state)
             self._train(data, progress)
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from zeroevidence._typing import FloatArray
 from zeroevidence.errors import InputError, UsageError
+from zeroevidence.optional import torch_threads
 from zeroevidence.protect.attributes import register_protector
 from zeroevidence.protect.attributes.flows import ClassGaussians, LatentClasses, class_log_likelihoods
 from zeroevidence.protect.attributes.flows.linear_map import (
@@ -31,7 +32,7 @@ from zeroevidence.protect.attributes.flows.linear_map import (
     transformed_width,
 )
 from zeroevidence.protect.attributes.moments import LabelledVectors, held_out_rows
-from zeroevidence.protect.attributes.networks import EXTRA, OnDevice, one_thread, stored_state, torch
+from zeroevidence.protect.attributes.networks import EXTRA, OnDevice, stored_state, torch
 from zeroevidence.protect.attributes.protector import EmbeddingProtector, check_scale
 from zeroevidence.run import Step, no_step
 
@@ -186,7 +187,8 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
             data = dataclasses.replace(data, weights=np.ones(len(data.x)))
         densities = self._start(data)
         small = self.device_.type == "cpu" and len(data.x) < MANY
-        with one_thread() if small else contextlib.nullcontext():
+        # small products gain little from more threads, and sums keep their order
+        with torch_threads(1) if small else contextlib.nullcontext():
             self.history_ = self._train(data, densities, progress)
         if self.history_.diverged:
             raise self._diverged("the loss is not finite")

@@ -1,10 +1,9 @@
-"""Networks of protectors: torch on demand, devices, one thread, pickling, and storage of weights."""
+"""Networks of protectors: torch on demand, devices, pickling, and storage of weights."""
 
 from __future__ import annotations
 
-import contextlib
 import copy
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from zeroevidence.errors import UsageError
@@ -12,17 +11,6 @@ from zeroevidence.optional import LazyModule, optional
 
 EXTRA = "flow"  # the optional part that brings torch
 torch: Any = LazyModule("torch", EXTRA, "a protector with networks")
-
-
-@contextlib.contextmanager
-def one_thread() -> Iterator[None]:
-    """Let torch compute on one thread: small products gain little from more, and sums keep their order."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
 
 
 def copy_state(network: Any) -> dict[str, Any]:
