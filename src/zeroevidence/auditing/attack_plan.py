@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -19,7 +20,7 @@ from zeroevidence.attack.ladder import Adapter, LadderStep
 from zeroevidence.auditing import step_attack
 from zeroevidence.auditing.embedding_sets import EncodedSpeech, LearningCurve, noise_like, required_speech
 from zeroevidence.auditing.options import AuditOptions
-from zeroevidence.auditing.step_attack import AttackResult, FailedAttack, FittedBackend, FoldResult, Sides
+from zeroevidence.auditing.step_attack import AttackResult, FailedAttack, FoldResult, Sides
 from zeroevidence.data.threat import ThreatModel, Training
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation import About, Evaluation, add_similarity, evaluate
@@ -29,6 +30,8 @@ from zeroevidence.parallel import compute_each
 from zeroevidence.run import Run
 
 # over training people, epochs of the encoder's training, and draws of the anonymiser, where they are known
+Attack: TypeAlias = tuple[int, LadderStep, ThreatModel]  # the first is the number of an encoder
+FoldOutcome: TypeAlias = tuple[FoldResult | str, float]  # the result, or why there is none, and how long it took
 LearningCurves: TypeAlias = tuple[LearningCurve | None, LearningCurve | None, LearningCurve | None]
 
 
@@ -58,7 +61,8 @@ class AttackPlan:
     options: AuditOptions
     run: Run = Run()
     deterministic: bool = False  # whether a second run of the anonymiser gave the same speech
-    fitted: dict[tuple[int, str, str, str, bool], tuple[Sides, list[FittedBackend]]] = field(default_factory=dict)
+    # by fold, encoder and step, speech after an adapter network
+    adapted: dict[tuple[int, str, str], Sides] = field(default_factory=dict)
 
     @property
     def encoders(self) -> list[EncodedSpeech]:
@@ -70,7 +74,7 @@ class AttackPlan:
         """The protocol of all rows."""
         return Protocol(max(encoders[0].anonymised.most_enrolled for encoders in self.folds))
 
-    def attacks(self) -> Iterator[tuple[int, LadderStep, ThreatModel]]:
+    def attacks(self) -> Iterator[Attack]:
         """Yield the number of an encoder, step and threat model of each attack, bounds first."""
         for number, encoder in enumerate(self.encoders):
             for step in self.steps:
@@ -93,25 +97,20 @@ class AttackPlan:
         InputError
             Where none can be carried out on protected speech.
         """
+        attacks = list(self.attacks())
         groups: dict[ThreatModel, list[AttackResult]] = {}
         carried_out: list[tuple[ThreatModel, AttackResult]] = []
         results = AttackRows()
 
-        def keep(model: ThreatModel, result: AttackResult | None, since: float) -> None:
-            if result is not None:
-                carried_out.append((model, replace(result, seconds=time.perf_counter() - since)))
-                groups.setdefault(model, []).append(carried_out[-1][1])
+        def keep(model: ThreatModel, result: AttackResult) -> None:
+            carried_out.append((model, result))
+            groups.setdefault(model, []).append(result)
 
-        attacks = list(self.attacks())
-        shown = self.run.progress("attackers", "attacks")
-        for done, (number, step, model) in enumerate(attacks, 1):
-            started = time.perf_counter()
-            result = self.attack(number, step, model)
+        for (_, _, model), result in zip(attacks, self.attack(attacks), strict=True):
             if isinstance(result, FailedAttack):
                 results.failed.append(result)
             else:
-                keep(model, result, started)
-            shown(done, len(attacks))
+                keep(model, result)
         if not any(model in groups for model in self.models):
             names = "; ".join(dict.fromkeys(f"{failed.encoder}, {failed.step}" for failed in results.failed))
             reasons = "; ".join(dict.fromkeys(failed.reason for failed in results.failed))
@@ -121,10 +120,13 @@ class AttackPlan:
             started = time.perf_counter()
             parts = zip(*(result.folds for result in groups.get(model, ()) if self._is_whole(result)), strict=True)
             fused = [step_attack.fuse(part, seed=self.run.seed) for part in parts if len(part) > 1]
-            keep(model, AttackResult.of(fused) if fused else None, started)
+            if fused:
+                keep(model, replace(AttackResult.of(fused), seconds=time.perf_counter() - started))
         for model in repeated if len(self.folds) > 1 else ():
             tried = groups.get(model, [])
-            keep(model, step_attack.choose_per_fold(tried) if len(tried) > 1 else None, time.perf_counter())
+            chosen = step_attack.choose_per_fold(tried) if len(tried) > 1 else None
+            if chosen is not None:
+                keep(model, chosen)
         self.evaluate(carried_out, results)
         scores = [result.scores.to_scores() for result in results.attacks]
         return replace(results, rows=add_similarity(list(zip(results.rows, scores, strict=True))))
@@ -142,36 +144,43 @@ class AttackPlan:
             results.add(row, self.card(model, result), result)
             shown(len(results.rows), len(tasks))
 
-    def attack(self, number: int, step: LadderStep, model: ThreatModel) -> AttackResult | FailedAttack:
-        """Carry out an attack in all folds; one that fails in a fold has failed."""
-        try:
-            return AttackResult.of([self._attack(fold, number, step, model) for fold in range(len(self.folds))])
-        except (InputError, LinAlgError) as error:
-            reason = error.reason if isinstance(error, InputError) else str(error)
-            return FailedAttack(model.name, self.encoders[number].name, step.name, reason)
+    def attack(self, attacks: Sequence[Attack]) -> list[AttackResult | FailedAttack]:
+        """Carry out attacks; one that fails in a fold of people has failed."""
+        tasks: dict[tuple[int, int, str, Training, bool], _FoldAttacks] = {}
+        for number, step, model in attacks:
+            adapts = step.adapts or model.adapter
+            for fold, encoders in enumerate(self.folds):
+                adapter = (self.options.adapter or Adapter(random_state=self.run.seed)) if adapts else None
+                task = _FoldAttacks(encoders[number], fold, step, adapter, self.run.seed)
+                tasks.setdefault((fold, number, step.name, model.trained_on, adapts), task).models.append(model)
+        shown = self.run.progress("attackers", "fits")
+        outcomes: dict[tuple[int, str, ThreatModel], list[FoldOutcome]] = defaultdict(list)
+        computed = compute_each(_FoldAttacks.carry_out, tasks.values(), self.run, little=True)
+        for done, ((key, task), (adapted, parts)) in enumerate(zip(tasks.items(), computed, strict=True), 1):
+            if adapted is not None:
+                self.adapted[task.fold, task.encoder.name, task.step.name] = adapted
+            for model, outcome in zip(task.models, parts, strict=True):
+                outcomes[key[1], task.step.name, model].append(outcome)
+            shown(done, len(tasks))
+        return [self._in_all_folds(attack, outcomes[attack[0], attack[1].name, attack[2]]) for attack in attacks]
 
-    def _attack(self, fold: int, number: int, step: LadderStep, model: ThreatModel) -> FoldResult:
-        adapts, encoder = step.adapts or model.adapter, self.folds[fold][number]
-        key = fold, encoder.name, step.name, model.trained_on, adapts
-        if key not in self.fitted:  # threat models that learn from the same speech share what they learn
-            sides = self._sides(encoder, fold)
-            if adapts:
-                sides = step_attack.adapt(sides, deepcopy(self.options.adapter) or Adapter(random_state=self.run.seed))
-            self.fitted[key] = sides, step_attack.fit_candidates(step, sides[model.trained_on])
-        sides, candidates = self.fitted[key]
-        return step_attack.run_step(model, step.name, encoder.name, sides, candidates)
-
-    def _sides(self, encoder: EncodedSpeech, fold: int = 0) -> Sides:
-        """Return what may be compared: both kinds of speech, and noise."""
-        sides = encoder.sides()
-        if encoder.original is None:
-            return sides
-        return {**sides, "noise": noise_like(encoder.original, self.run.seed, fold)}
+    def _in_all_folds(self, attack: Attack, outcomes: list[FoldOutcome]) -> AttackResult | FailedAttack:
+        number, step, model = attack
+        reason = next((outcome for outcome, _ in outcomes if isinstance(outcome, str)), None)
+        if reason is None:
+            try:
+                result = AttackResult.of([outcome for outcome, _ in outcomes if isinstance(outcome, FoldResult)])
+                return replace(result, seconds=sum(seconds for _, seconds in outcomes))
+            except InputError as error:
+                reason = error.reason
+        return FailedAttack(model.name, self.encoders[number].name, step.name, reason)
 
     def compared(self, number: int, model: ThreatModel, fold: FoldResult) -> Sides:
         """Return the speech that an attack of one encoder compared in a fold of people, adapted where the step does."""
-        adapts = model.adapter or any(step.adapts for step in self.steps if step.name == fold.step)
-        return self.fitted[number, fold.encoders[0], fold.step, model.trained_on, adapts][0]
+        if model.adapter or any(step.adapts for step in self.steps if step.name == fold.step):
+            return self.adapted[number, fold.encoders[0], fold.step]
+        (encoder,) = (encoder for encoder in self.folds[number] if encoder.name == fold.encoders[0])
+        return compared_speech(encoder, self.run.seed, number)
 
     def _task(self, model: ThreatModel, result: AttackResult) -> Callable[[], Evaluation]:
         """Return what evaluates an attack."""
@@ -246,7 +255,9 @@ class AttackPlan:
         adapts = model.adapter or any(step.adapts for step in self.steps if step.name == fold.step)
         if fold.backend is None or adapts or encoder.trained_on != "original":
             return None, None, draws
-        people = learning_curve(model, fold.backend, self._sides(encoder), fold.draws, seed=self.run.seed)
+        people = learning_curve(
+            model, fold.backend, compared_speech(encoder, self.run.seed), fold.draws, seed=self.run.seed
+        )
         return people, None, draws
 
     def _draw_curve(self, model: ThreatModel, result: AttackResult) -> LearningCurve | None:
@@ -260,6 +271,51 @@ class AttackPlan:
                 return None
             curves.append(curve)
         return LearningCurve(curves[0].amount, tuple(np.mean([curve.bits for curve in curves], axis=0).tolist()))
+
+
+@dataclass(frozen=True, slots=True)
+class _FoldAttacks:
+    """Attacks that learn the same in one fold of people: from the same speech, by the same encoder and step."""
+
+    encoder: EncodedSpeech
+    fold: int
+    step: LadderStep
+    adapter: Adapter | None  # trained before, where the step or the attackers do so
+    seed: int
+    models: list[ThreatModel] = field(default_factory=list)
+
+    def carry_out(self) -> tuple[Sides | None, list[FoldOutcome]]:
+        """Return the speech after the adapter network, if any, and the result of each attack."""
+        outcomes: list[FoldOutcome] = []
+        started = time.perf_counter()
+        try:
+            sides = compared_speech(self.encoder, self.seed, self.fold)
+            if self.adapter is not None:
+                sides = step_attack.adapt(sides, deepcopy(self.adapter))
+            candidates = step_attack.fit_candidates(self.step, sides[self.models[0].trained_on])
+        except (InputError, LinAlgError) as error:
+            return None, [(_reason(error), 0.0)] * len(self.models)
+        for model in self.models:
+            result: FoldResult | str
+            try:
+                result = step_attack.run_step(model, self.step.name, self.encoder.name, sides, candidates)
+            except (InputError, LinAlgError) as error:
+                result = _reason(error)
+            outcomes.append((result, time.perf_counter() - started))
+            started = time.perf_counter()
+        return None if self.adapter is None else sides, outcomes
+
+
+def _reason(error: InputError | LinAlgError) -> str:
+    return error.reason if isinstance(error, InputError) else str(error)
+
+
+def compared_speech(encoder: EncodedSpeech, seed: int, fold: int = 0) -> Sides:
+    """Return what may be compared: both kinds of speech, and noise."""
+    sides = encoder.sides()
+    if encoder.original is None:
+        return sides
+    return {**sides, "noise": noise_like(encoder.original, seed, fold)}
 
 
 def _timed(task: Callable[[], Evaluation]) -> tuple[Evaluation, float]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -271,14 +270,10 @@ def room_control(folds: Sequence[EncodedSpeech], options: AuditOptions, run: Run
         return results
     step, informed = LADDER.find(_STEP), find_attacker("semi-informed")
     plan = AttackPlan([[cues] for cues in folds], [step], [informed], options, run)
-    attacks = []
-    for model in (UNPROTECTED_SPEECH, informed):
-        started = time.perf_counter()
-        result = plan.attack(0, step, model)
-        if isinstance(result, FailedAttack):
-            results.failed.append(result)
-        else:
-            attacks.append((model, replace(result, seconds=time.perf_counter() - started)))
+    models = (UNPROTECTED_SPEECH, informed)
+    attacked = list(zip(models, plan.attack([(0, step, model) for model in models]), strict=True))
+    results.failed.extend(result for _, result in attacked if isinstance(result, FailedAttack))
+    attacks = [(model, result) for model, result in attacked if not isinstance(result, FailedAttack)]
     plan.evaluate(attacks, results)
     rows = (replace(row, about=replace(row.about, role="room")) for row in results.rows)
     return replace(results, rows=[replace(row, labels={**row.labels, "encoder": CONTROL}) for row in rows])
