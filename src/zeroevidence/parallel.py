@@ -6,6 +6,7 @@ import atexit
 import os
 import shutil
 import signal
+import sys
 import tempfile
 import threading
 import time
@@ -131,6 +132,7 @@ def _workers(run: Run, *, threads: bool) -> Iterator[dict[str, Any]]:
 
         mark_workers()
         _has_workers = True  # they stay, and serve the next call at once
+        warnings.filterwarnings("ignore", "A worker stopped while some jobs were given")  # another takes its place
         given = os.getpid(), Path.cwd(), _temporary_folder()
         begin = {"initializer": begin_worker, "initargs": given}
         yield {"backend": "loky", "n_jobs": run.workers, "inner_max_num_threads": 1, **begin}
@@ -174,6 +176,10 @@ def begin_worker(parent: int, folder: Path | None = None, temporary: str | None 
     _is_worker = True
     if folder is not None:
         os.chdir(folder)  # where the parent has another by now, workers begin anew
+        from joblib.externals.loky import process_executor
+
+        # A worker that has grown by 300 MB would end; ours load encoders and networks, which they keep.
+        process_executor._MAX_MEMORY_LEAK_SIZE = sys.maxsize
     tempfile.tempdir = temporary or tempfile.tempdir
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     for number in (signal.SIGTERM, signal.SIGHUP):
