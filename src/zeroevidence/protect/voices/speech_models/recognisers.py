@@ -22,6 +22,7 @@ from zeroevidence.protect.voices.speech_models import (
     most_tokens,
     one_thread_session,
 )
+from zeroevidence.run import available_cores
 
 MoonshinePart: TypeAlias = Literal["encoder", "decoder", "tokenizer"]
 
@@ -157,7 +158,9 @@ class Whisper:
         parts = [files.pop(name).read_bytes() for name in ("model.bin.part1", "model.bin.part2")]
         held = {name: io.BytesIO(path.read_bytes()) for name, path in files.items()}
         held["model.bin"] = io.BytesIO(b"".join(parts))
-        self._model = self._ctranslate2.models.Whisper("whisper-base", files=held, intra_threads=1, compute_type="int8")
+        # as many calls at a time as there are cores; they share the weights
+        threads = {"inter_threads": available_cores(), "intra_threads": 1}
+        self._model = self._ctranslate2.models.Whisper("whisper-base", files=held, compute_type="int8", **threads)
         self._vocabulary = load_json(files["vocabulary.json"])
 
     def __call__(self, wave: NDArray[np.float32]) -> Transcript:
