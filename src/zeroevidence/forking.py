@@ -36,11 +36,10 @@ def compute_in_copies(
     os.close(entry)
 
     def compute_lots() -> dict[int, Any]:
-        results = {}
+        results = dict[int, Any]()
         with suppress(Exception):
             while lot := os.read(lots, 1):
-                for number in range(lot[0], len(listed), _LOTS):
-                    results[number] = compute(listed[number])
+                results |= {number: compute(listed[number]) for number in range(lot[0], len(listed), _LOTS)}
         return results
 
     copies, results = [_start_copy(compute_lots) for _ in range(min(run.workers, len(listed)))], dict[int, Any]()

@@ -111,8 +111,7 @@ def place_recordings(files: Sequence[Upload], folder: Path, room: int, most_byte
     if len(files) == 1 and not packed and "/" not in files[0].name:
         raise InputError("is no zip file; expected one, or a folder of recordings", path=files[0].path)
     with ExitStack() as stack:
-        sent = [_Member(_parts(file.name), partial(open, file.path, "rb")) for file in files]
-        everything = list(_unzipped(files[0], stack)) if packed else sent
+        everything = list(_unzipped(files[0], stack)) if packed else [_sent(file) for file in files]
         chosen = [member for member in everything if _is_wanted(member.parts)]
         if len(chosen) > MOST_FILES:
             raise InputError(f"{len(chosen)} files; expected at most {MOST_FILES}", path=files[0].path)
@@ -125,6 +124,10 @@ def place_recordings(files: Sequence[Upload], folder: Path, room: int, most_byte
         for member in inside:
             size += _write(member, home, member.parts[len(around) :], room - size, most_bytes)
     return PlacedRecordings(home, size, len(everything) - len(inside))
+
+
+def _sent(file: Upload) -> _Member:
+    return _Member(_parts(file.name), lambda: Path(file.path).open("rb"))
 
 
 def _unzipped(file: Upload, stack: ExitStack) -> Iterator[_Member]:
