@@ -30,7 +30,7 @@ from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.linkage import LinkOptions, SearchCalibration, link, link_resumable, pair
 from zeroevidence.linkage.engines.torch_blocks import torch_moments
 from zeroevidence.linkage.engines.triton_blocks import TritonLinker, TritonRows
-from zeroevidence.linkage.gpu.kernels import TritonKernel, TritonTile, best_tile
+from zeroevidence.linkage.gpu import TritonKernel, TritonTile, best_tile
 from zeroevidence.linkage.plan import plan_search
 from zeroevidence.run import Run
 

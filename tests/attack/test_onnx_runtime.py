@@ -12,7 +12,7 @@ from zeroevidence.errors import InputError
 
 
 def _card(file):
-    return EncoderCard("m", file, 16000, 80, "kaldi-fbank", "feats", "embedding")
+    return EncoderCard("m", file, sample_rate=16000, dim=80, front_end="kaldi-fbank", input="feats", output="embedding")
 
 
 @pytest.fixture

@@ -149,17 +149,15 @@ _PROSE = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class EncoderCard:
-    """The description of a model and of its input."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _CardFields:
+    """What a card says of a model, in its file as in a program."""
 
-    name: str
-    file: Path
     sample_rate: int
     dim: int
-    front_end: str
-    input: str
-    output: str
+    front_end: str = ""
+    input: str = "input"
+    output: str = "output"
     architecture: str = ""
     licence: str = ""
     origin: str = ""
@@ -169,6 +167,14 @@ class EncoderCard:
     reference: str | None = None
     training_people: tuple[str, ...] = ()
     development_people: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class EncoderCard(_CardFields):
+    """The description of a model and of its input."""
+
+    name: str
+    file: Path
 
 
 def read_card(path: str | Path, name: str | None = None, *, model: Path | None = None) -> EncoderCard:
@@ -293,25 +299,11 @@ def _cards(file: Path) -> dict[str, dict[str, Any]]:
 
 
 @dataclass(frozen=True, slots=True)
-class _CardContent:
+class _CardContent(_CardFields):
     """The fields of a card that programs read, as its file has them, with all checks that need no other file."""
 
-    sample_rate: int
-    dim: int
     file: str = ""
-    front_end: str = ""
     features: str = ""
-    input: str = "input"
-    output: str = "output"
-    architecture: str = ""
-    licence: str = ""
-    origin: str = ""
-    note: str = ""
-    sha256: str | None = None
-    bytes: int | None = None
-    reference: str | None = None
-    training_people: tuple[str, ...] = ()
-    development_people: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for key, largest in _LARGEST.items():

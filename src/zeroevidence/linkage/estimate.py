@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import resource
 import sys
-import time
+import timeit
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -96,12 +96,7 @@ def _cpu_rate(dim: int, itemsize: int) -> float:
     """Operations per second of a product, the best of three tries."""
     dtype = np.float32 if itemsize == 4 else np.float64
     x, y = np.ones((512, dim), dtype), np.ones((2048, dim), dtype)
-    times = []
-    for _ in range(3):
-        start = time.perf_counter()
-        x @ y.T
-        times.append(time.perf_counter() - start)
-    return 2.0 * 512 * 2048 * dim / min(times)
+    return 2.0 * 512 * 2048 * dim / min(timeit.repeat(lambda: x @ y.T, number=1, repeat=3))
 
 
 def _number(count: int) -> str:

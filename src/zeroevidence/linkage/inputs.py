@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -108,14 +109,11 @@ class Address:
     """
 
     location: str
-    _opened: list[Any] = field(default_factory=list, repr=False, compare=False)
 
-    def open(self) -> FloatArray:
-        """Return the vectors, which are opened once in each process."""
-        if not self._opened:
-            self._opened.append(_open(self.location))
-        vectors: FloatArray = self._opened[0]
-        return vectors
+    @cached_property
+    def opened(self) -> FloatArray:
+        """The vectors, which are opened once in each process."""
+        return _open(self.location)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Address, (self.location,)
@@ -167,7 +165,7 @@ class VectorSet:
     @property
     def vectors(self) -> FloatArray:
         """The array itself, opened if need be."""
-        return self.source.open() if isinstance(self.source, Address) else self.source
+        return self.source.opened if isinstance(self.source, Address) else self.source
 
     @property
     def count(self) -> int:

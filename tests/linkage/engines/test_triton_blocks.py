@@ -21,7 +21,7 @@ import numpy as np
 from tests.linkage.searches import by_matrix, draw
 
 from zeroevidence.linkage.engines.triton_blocks import TritonLinker
-from zeroevidence.linkage.gpu.kernels import HopperKernel, TritonTile, TritonKernel
+from zeroevidence.linkage.gpu import HopperKernel, TritonTile, TritonKernel
 from zeroevidence.linkage.plan import LinkOptions, SearchCalibration, plan_search
 
 warnings.filterwarnings("ignore", category=RuntimeWarning, module="triton")

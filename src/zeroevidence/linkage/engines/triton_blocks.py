@@ -29,7 +29,7 @@ from zeroevidence.linkage.engines.torch_blocks import (
     torch,
 )
 from zeroevidence.linkage.evidence import ARRAYS, LN2, TERMS, OtherIdentities, RowTerms, TrialEvidence, finish
-from zeroevidence.linkage.gpu.kernels import Kernel, KernelArguments, pick_kernel
+from zeroevidence.linkage.gpu import Kernel, KernelArguments, pick_kernel
 from zeroevidence.linkage.inputs import as_slice
 from zeroevidence.linkage.plan import SearchPlan
 from zeroevidence.optional import optional
