@@ -174,7 +174,7 @@ def train(work: Path, encoder: str, model: Path | None, names: list[str]) -> Non
     import torch
 
     from zeroevidence.attack.training import TrainingSettings
-    from zeroevidence.attack.training.frame_set import FrameSet, TrainingFrames
+    from zeroevidence.attack.training.features import FrameSet, TrainingFrames
     from zeroevidence.attack.training.loop import train as fit
 
     device = "cuda" if torch.cuda.is_available() else "cpu"

@@ -110,7 +110,7 @@ def fitted(encoder: str, feats: list[np.ndarray], speakers: np.ndarray, groups, 
     import torch
 
     from zeroevidence.attack.training import TrainingSettings
-    from zeroevidence.attack.training.frame_set import FrameSet, TrainingFrames
+    from zeroevidence.attack.training.features import FrameSet, TrainingFrames
     from zeroevidence.attack.training.loop import train as fit
 
     rows = [np.flatnonzero(np.isin(speakers, group)) for group in groups]

@@ -101,8 +101,4 @@ class CachedTransform:
     def __call__(self, wave: Wave, rate: int, utterance: Utterance) -> Wave:
         """Return the protected waveform."""
         key = digest(self.fingerprint, str(rate), utterance.id, utterance.speaker, wave)
-        result = self.store.load_array(key)
-        if result is None:
-            result = np.asarray(self.transform(wave, rate, utterance), np.float32)
-            self.store.save_array(key, result)
-        return result
+        return self.store.array(key, lambda: np.asarray(self.transform(wave, rate, utterance), np.float32))

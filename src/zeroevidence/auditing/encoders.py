@@ -23,8 +23,7 @@ from zeroevidence.attack.onnx_cards import CARD, EncoderCard
 from zeroevidence.attack.onnx_runtime import CropExtractor, OnnxExtractor
 from zeroevidence.attack.training import LEAST_PEOPLE, Scope, TrainingSettings, usual_scope
 from zeroevidence.attack.training.attacker import estimate_text, fine_tune, training_key, training_loop
-from zeroevidence.attack.training.features import read_features
-from zeroevidence.attack.training.frame_set import EncoderOutputs, FrameSet, TrainingFrames
+from zeroevidence.attack.training.features import EncoderOutputs, FrameSet, TrainingFrames, read_features
 from zeroevidence.attack.training.history import CHECKPOINTS
 from zeroevidence.attack.voice_transforms import VoiceTransform
 from zeroevidence.auditing.embedding_sets import EmbeddingSets, EncodedSpeech, FineTuningHistory, LearningCurve

@@ -8,7 +8,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -132,6 +132,14 @@ class Store:
         buffer = io.BytesIO()
         np.save(buffer, array, allow_pickle=False)
         self.save(key, buffer.getbuffer())
+
+    def array(self, key: str, compute: Callable[[], NDArray[Any]]) -> NDArray[Any]:
+        """Return an array that was kept, or is computed now and kept."""
+        result = self.load_array(key)
+        if result is None:
+            result = compute()
+            self.save_array(key, result)
+        return result
 
     def load_arrays(self, key: str) -> dict[str, NDArray[Any]] | None:
         """Return arrays that were kept together, by their names."""

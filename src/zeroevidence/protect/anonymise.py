@@ -318,10 +318,8 @@ def _write_all(corpus: Corpus, targets: dict[str, Path], writing: _Writing, run:
     """Return the outcome of each recording, in the order of the corpus."""
     size = max(1, min(_TOGETHER, len(corpus) // (4 * run.workers)))
     pairs = [(utterance, targets[utterance.id]) for utterance in corpus]
-    parts = [
-        pairs[:1],
-        *(pairs[first : first + size] for first in range(1, len(pairs), size)),
-    ]  # one shows if it is slow
+    # the first by itself, which shows whether it is slow
+    parts = [pairs[:1], *(pairs[first : first + size] for first in range(1, len(pairs), size))]
     outcomes: dict[str, Digests | Problem] = {}
     step = run.progress("anonymising", "recordings")
     for part, results in zip(parts, compute_each(writing, parts, run, little=True), strict=True):

@@ -295,15 +295,12 @@ def _protect_fold(attribute: str, cache: Path | None, pair: tuple[EmbeddingProte
     labels, settings = attribute_labels(fold.train, attribute), sorted(protector.get_params().items())
     data = labels, require_speakers(fold.train), fold.train.vectors, fold.others.vectors
     key = digest(__version__, protector.kind, repr(settings), *data)
-    store = None if cache is None else Store(cache, CANDIDATES)
-    kept = None if store is None else store.load_array(key)
-    if kept is not None:
-        return kept
-    fitted = fit_protector(protector, fold.train, labels)
-    protected = np.stack([protect(fold.others, set_strength(fitted, level)).vectors for level in (0.0, 1.0)])
-    if store is not None:
-        store.save_array(key, protected)
-    return protected
+
+    def compute() -> FloatArray:
+        fitted = fit_protector(protector, fold.train, labels)
+        return np.stack([protect(fold.others, set_strength(fitted, level)).vectors for level in (0.0, 1.0)])
+
+    return compute() if cache is None else Store(cache, CANDIDATES).array(key, compute)
 
 
 def _levels(systems: Mapping[str, _System], limit: Limit, most: float) -> tuple[dict[str, float], bool]:

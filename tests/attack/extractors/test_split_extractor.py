@@ -15,7 +15,7 @@ from zeroevidence.attack.extractors import load_extractor  # noqa: E402
 from zeroevidence.attack.extractors.split_extractor import SplitExtractor, split_extractor, with_trunk  # noqa: E402
 from zeroevidence.attack.networks import load_network  # noqa: E402
 from zeroevidence.attack.networks.onnx_layers import save_onnx  # noqa: E402
-from zeroevidence.attack.training.frame_set import FrameSet, frames_digest  # noqa: E402
+from zeroevidence.attack.training.features import FrameSet, frames_digest  # noqa: E402
 
 RATE = 16_000
 

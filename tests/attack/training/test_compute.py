@@ -25,7 +25,7 @@ from zeroevidence.attack.training import (  # noqa: E402
     loop,
 )
 from zeroevidence.attack.training.compute import ProcessGroup, current_group  # noqa: E402
-from zeroevidence.attack.training.frame_set import FrameSet, TrainingFrames  # noqa: E402
+from zeroevidence.attack.training.features import FrameSet, TrainingFrames  # noqa: E402
 from zeroevidence.attack.training.loop import train  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -9,7 +9,7 @@ torch = pytest.importorskip("torch")
 
 from zeroevidence.attack.training import TrainingSettings  # noqa: E402
 from zeroevidence.attack.training.crops import UtteranceFrames, draw_epoch, padded_batches, rounded_up  # noqa: E402
-from zeroevidence.attack.training.frame_set import FrameSet  # noqa: E402
+from zeroevidence.attack.training.features import FrameSet  # noqa: E402
 
 CPU = torch.device("cpu")
 

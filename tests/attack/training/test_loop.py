@@ -15,7 +15,7 @@ from zeroevidence.attack.training import (  # noqa: E402
     compute,
     crops,
 )
-from zeroevidence.attack.training.frame_set import FrameSet, TrainingFrames  # noqa: E402
+from zeroevidence.attack.training.features import FrameSet, TrainingFrames  # noqa: E402
 from zeroevidence.attack.training.loop import (  # noqa: E402
     AngularMargin,
     TrainingRun,

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from zeroevidence.attack.extractors import Extractor
 from zeroevidence.attack.networks import load_network
 from zeroevidence.attack.onnx_runtime import FRAMES, CropExtractor, OnnxExtractor, crop_starts, mean_by_owner
-from zeroevidence.attack.training.features import read_features
-from zeroevidence.attack.training.frame_set import FrameSet
+from zeroevidence.attack.training.features import FrameSet, read_features
 from zeroevidence.attack.utterance_batches import compute_in_batches, utterance_problem
 from zeroevidence.attack.voice_transforms import VoiceTransform, protect
 from zeroevidence.data.audio import load_speech

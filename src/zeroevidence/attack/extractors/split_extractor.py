@@ -16,7 +16,7 @@ from zeroevidence.attack.networks import load_network
 from zeroevidence.attack.networks.onnx_layers import Layer, cut_onnx, read_layers
 from zeroevidence.attack.onnx_cards import FRONT_ENDS, EncoderCard
 from zeroevidence.attack.onnx_runtime import OnnxExtractor, open_session
-from zeroevidence.attack.training.frame_set import EncoderOutputs, frames_digest
+from zeroevidence.attack.training.features import EncoderOutputs, frames_digest
 from zeroevidence.data.store import Store
 from zeroevidence.data.waves import Wave
 from zeroevidence.errors import InputError, MissingExtra
@@ -58,13 +58,12 @@ class EncoderTrunk:
 
     def frames(self, features: NDArray[np.float32], digest: NDArray[np.uint8]) -> NDArray[np.float32]:
         """Return frames x channels of an utterance."""
-        kept = self.outputs.frames(digest)
-        if kept is not None:
-            return kept
-        (output,) = self.session.run(None, {self.encoder.card.input: features[None]})
-        frames = np.ascontiguousarray(output[0].T)
-        self.outputs.save_frames(digest, frames)
-        return frames
+
+        def compute() -> NDArray[np.float32]:
+            (output,) = self.session.run(None, {self.encoder.card.input: features[None]})
+            return np.ascontiguousarray(output[0].T)
+
+        return self.outputs.trunk_store.array(self.outputs.key(digest), compute)
 
 
 class SplitExtractor:
@@ -108,7 +107,7 @@ class SplitExtractor:
             raise InputError(reason, path=self.encoder.card.file) from None
         vector: NDArray[np.float32] = outputs[0][0].astype(np.float32, copy=False)
         if self.encoder is self.trunk.encoder:
-            self.trunk.outputs.save_vector(digest, vector)
+            self.trunk.outputs.vector_store.save_array(self.trunk.outputs.key(digest), vector)
         return vector
 
 

@@ -21,8 +21,7 @@ from zeroevidence.attack.networks import load_network
 from zeroevidence.attack.networks.onnx_layers import save_onnx
 from zeroevidence.attack.onnx_cards import CARD, EncoderCard, card_text, person_digest
 from zeroevidence.attack.training import LEAST_PEOPLE, TrainingSettings, usual_scope
-from zeroevidence.attack.training.features import read_features
-from zeroevidence.attack.training.frame_set import FrameSet, TrainingFrames
+from zeroevidence.attack.training.features import FrameSet, TrainingFrames, read_features
 from zeroevidence.attack.training.history import Epoch, TrainedNetwork, ignore_epoch, train_within
 from zeroevidence.data.corpus import Utterance
 from zeroevidence.data.files import naming_file

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
@@ -19,7 +18,7 @@ from torch import distributed
 
 from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.attack.training.crops import UtteranceFrames, padded_batches
-from zeroevidence.attack.training.frame_set import EncoderOutputs, FrameSet
+from zeroevidence.attack.training.features import EncoderOutputs, FrameSet
 from zeroevidence.errors import UsageError
 from zeroevidence.run import Run, available_cores
 
@@ -217,7 +216,7 @@ def precision(place: torch.device) -> Any:
     if place.type == "cuda":
         # weights that were cast before a recording must not be taken for those of a replay
         return torch.autocast("cuda", dtype=torch.bfloat16, cache_enabled=False)
-    return contextlib.nullcontext()
+    return nullcontext()
 
 
 class EncoderPasses:
@@ -333,7 +332,7 @@ class EncoderPasses:
                         done += len(batch.rows)
 
     def _compute(self, compute: Compute, padded: tuple[torch.Tensor, list[int]]) -> list[Any]:
-        with torch.no_grad(), precision(self.place) if self.half else contextlib.nullcontext():
+        with torch.no_grad(), precision(self.place) if self.half else nullcontext():
             return compute(*padded)
 
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from zeroevidence._typing import IntArray
 from zeroevidence.attack.training import TrainingSettings
-from zeroevidence.attack.training.frame_set import FrameSet
+from zeroevidence.attack.training.features import FrameSet
 
 HELD = 2 << 30  # bytes of features of a set that is held on a device
 _READERS = 4  # threads that read from disk

@@ -20,7 +20,7 @@ from torch.nn import functional
 from zeroevidence._typing import IntArray
 from zeroevidence.attack.training import TrainingSettings, compute, history
 from zeroevidence.attack.training.crops import StepDraws, augment, draw_epoch
-from zeroevidence.attack.training.frame_set import FrameSet, TrainingFrames
+from zeroevidence.attack.training.features import FrameSet, TrainingFrames
 from zeroevidence.data.json_values import plain, typed
 from zeroevidence.data.store import Store, digest
 from zeroevidence.errors import UsageError
