@@ -11,12 +11,14 @@ from typing import Any
 from zeroevidence.errors import MissingExtra
 
 
-def optional(module: str, extra: str, needed_for: str) -> Any:
-    """Import an optional module; where it is missing, an error names the line that installs it."""
+def optional(module: str, extra: str, needed_for: str, *, without: str = "") -> Any:
+    """Import an optional module; where it is missing, an error names the line that installs it, and what is lost."""
     try:
         return importlib.import_module(module)
+    except MissingExtra:
+        raise
     except ImportError:
-        raise MissingExtra(extra, needed_for) from None
+        raise MissingExtra(extra, needed_for, without=without) from None
 
 
 class LazyModule:

@@ -150,8 +150,8 @@ class OnnxModel:
     external: tuple[Path, ...]
 
 
-def open_model(file: Path, *, sha256: str | None = None, size: int | None = None, threads: int = 1) -> OnnxModel:
-    """Check an ONNX file and open it, on so many threads in all.
+def open_model(file: Path, *, sha256: str | None = None, size: int | None = None) -> OnnxModel:
+    """Check an ONNX file and open it, on one thread.
 
     Raises
     ------
@@ -166,18 +166,17 @@ def open_model(file: Path, *, sha256: str | None = None, size: int | None = None
     external = external_files(data, file)
     try:
         # What was checked is what is run; other files are found from where the model lies.
-        session = open_session(str(file) if external else data, threads)
+        session = open_session(str(file) if external else data)
     except Exception as error:  # the runtime has its own family of errors
         raise InputError(f"cannot be loaded as ONNX: {str(error).splitlines()[0]}", path=file) from None
     return OnnxModel(session, hashlib.sha256(data).hexdigest(), external)
 
 
-def open_session(model: bytes | str, threads: int = 1) -> Any:
+def open_session(model: bytes | str) -> Any:
     """Return the session of a model, which was checked, or of its file."""
     runtime = optional("onnxruntime", EXTRA, "an ONNX speaker encoder")
     options = runtime.SessionOptions()
-    options.intra_op_num_threads = threads
-    options.inter_op_num_threads = 1
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = 3
     options.add_session_config_entry("session.load_model_format", "ONNX")
     return runtime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
@@ -190,8 +189,8 @@ class OnnxExtractor:
     ever padded, so a vector does not depend on its neighbours.
     """
 
-    def __init__(self, card: EncoderCard, *, threads: int = 1) -> None:
-        model = open_model(card.file, sha256=card.sha256, size=card.bytes, threads=threads)
+    def __init__(self, card: EncoderCard) -> None:
+        model = open_model(card.file, sha256=card.sha256, size=card.bytes)
         inputs = {node.name: node for node in model.session.get_inputs()}
         outputs = [node.name for node in model.session.get_outputs()]
         if set(inputs) != {card.input} or card.output not in outputs:
@@ -249,7 +248,7 @@ class OnnxExtractor:
 
 @lru_cache(maxsize=8)
 def _reopen(card: EncoderCard, fingerprint: str) -> OnnxExtractor:
-    """Return an extractor of another process, opened once in this one, with one thread."""
+    """Return an extractor of another process, opened once in this one."""
     extractor = OnnxExtractor(card)
     if extractor.fingerprint != fingerprint:
         raise InputError("has changed since it was opened", path=card.file)

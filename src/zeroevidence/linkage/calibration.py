@@ -77,17 +77,15 @@ class _Collector:
         self.target: list[FloatArray] = []
         self.single: list[FloatArray] = []  # scores of other identities, where there are no bins
         self.largest: list[FloatArray] = []
-        self.floor, self.pending = -np.inf, 0
+        self.floor = -np.inf
         self.low, self.high = np.inf, -np.inf
 
     def add_scores(self, scores: FloatArray) -> None:
         """Collect the largest raw scores."""
         if not self.top:
             return
-        above = scores[scores > self.floor]
-        self.largest.append(above)
-        self.pending += len(above)
-        if self.pending > 4 * self.top + 65536:
+        self.largest.append(scores[scores > self.floor])
+        if sum(map(len, self.largest)) > 4 * self.top + 65536:
             self._prune()
 
     def _prune(self) -> None:
@@ -95,7 +93,7 @@ class _Collector:
         if len(scores) > self.top:
             scores = np.partition(scores, len(scores) - self.top)[len(scores) - self.top :]
             self.floor = float(np.nextafter(scores.min(), -np.inf))
-        self.largest, self.pending = [scores], len(scores)
+        self.largest = [scores]
 
     def add(self, z: FloatArray, mated: IntArray) -> None:
         """Collect scaled rows."""

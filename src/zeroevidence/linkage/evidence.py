@@ -110,8 +110,7 @@ class RowTerms:
     @property
     def exponent(self) -> FloatArray:
         """Scaled, weighted score of the true identity, as though rows were centred."""
-        exponent: FloatArray = self.slope * (self.score - self.mean)
-        return exponent
+        return self.slope * (self.score - self.mean)
 
 
 TERMS = tuple(field.name for field in fields(RowTerms))

@@ -113,14 +113,14 @@ def test_names_are_read_as_they_are_written():
             load_protector(name)
 
 
-def test_other_weights_are_refused(tmp_path):
-    folder = tmp_path / "weights"
-    shutil.copytree(onevoice.WEIGHTS.folder, folder)
-    weights = onevoice.Weights(folder)
-    assert weights.read("content.onnx") == onevoice.WEIGHTS.read("content.onnx")
+def test_other_weights_are_refused(tmp_path, monkeypatch):
+    folder, content = tmp_path / "weights", onevoice.read_weights("content.onnx")
+    shutil.copytree(onevoice.WEIGHTS, folder)
+    monkeypatch.setattr(onevoice, "WEIGHTS", folder)
+    assert onevoice.read_weights("content.onnx") == content
     (folder / "content.onnx").write_bytes(b"other")
     with pytest.raises(InputError, match=r"content\.onnx: is not the file that its card names"):
-        weights.read("content.onnx")
+        onevoice.read_weights("content.onnx")
 
 
 def test_without_the_wheel_the_extra_is_named(monkeypatch, utterance):

@@ -43,7 +43,7 @@ class ExtractorFamily:
     forms: tuple[str, ...]  # what its names look like, for help and messages
     extra: str  # the optional part of this package that runs it
     takes: Callable[[str], bool]
-    load: Callable[..., Extractor]  # by a name, with `threads`
+    load: Callable[[str], Extractor]  # by a name, on one thread
     files: bool = False  # whether its names are files
     needs: str = ""  # what else must be installed
 
@@ -62,8 +62,8 @@ def expected_names() -> str:
     return f"{', '.join(forms)}, or {last}" if forms else last
 
 
-def load_extractor(name: str | Path, *, threads: int = 1) -> Extractor:
-    """Return the extractor of a name.
+def load_extractor(name: str | Path) -> Extractor:
+    """Return the extractor of a name, which computes with one thread: so results do not depend on the machine.
 
     Parameters
     ----------
@@ -72,8 +72,6 @@ def load_extractor(name: str | Path, *, threads: int = 1) -> Extractor:
         (``cards.json#ecapa_voxceleb`` picks one of several models) or an ONNX file with a card beside it;
         ``resemblyzer``; ``speechbrain/spkrec-ecapa-voxceleb`` and the like, which are fetched from their hub; or a name
         that another family of `EXTRACTORS` takes.
-    threads
-        Threads of one forward pass; with one, results do not depend on the machine's number of cores.
 
     Raises
     ------
@@ -95,5 +93,5 @@ def load_extractor(name: str | Path, *, threads: int = 1) -> Extractor:
     text = str(name)
     for family in EXTRACTORS.values():
         if family.takes(text):
-            return family.load(text, threads=threads)
+            return family.load(text)
     raise InputError(f"no such extractor; expected {expected_names()}", path=text)

@@ -76,7 +76,7 @@ def _campplus_sizes(layers: Sequence[Layer]) -> dict[str, Any] | None:
     halving, *body = flat
     if halving.spec.strides != (2,) or halving.shape[2] != 5:
         return None
-    bare = [layer for layer in body if layer.kind == "conv" and len(layer.tensors) == 1]
+    bare = [layer for layer in body if layer.spec.kind == "conv" and len(layer.tensors) == 1]
     counts, growth = [0], 0
     for layer in bare:  # the convolutions without bias: one in every layer of a block, and one between two blocks
         if layer.shape[2] == 1:
@@ -96,7 +96,7 @@ def _campplus_sizes(layers: Sequence[Layer]) -> dict[str, Any] | None:
 
 
 def _ecapa_sizes(layers: Sequence[Layer]) -> dict[str, Any] | None:
-    kinds = [layer.kind for layer in layers]
+    kinds = [layer.spec.kind for layer in layers]
     if {kind: kinds.count(kind) for kind in kinds} != _LAYERS:
         return None
     first, squeeze, last = layers[0].shape, layers[_SQUEEZE].shape, layers[-1].shape

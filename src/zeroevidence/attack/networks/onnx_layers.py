@@ -53,11 +53,6 @@ class Layer:
     tensors: Tensors
 
     @property
-    def kind(self) -> LayerKind:
-        """Convolution or batch normalisation."""
-        return self.spec.kind
-
-    @property
     def shape(self) -> tuple[int, ...]:
         """Shape of the kernel, or of the scale."""
         return self.spec.shapes[0]

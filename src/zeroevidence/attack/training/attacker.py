@@ -28,8 +28,9 @@ from zeroevidence.data.files import naming_file
 from zeroevidence.data.formats.corpora import read_corpus
 from zeroevidence.data.store import digest
 from zeroevidence.data.writing import lock_folder, refuse_used_folder, write_atomically
-from zeroevidence.errors import InputError, MissingExtra, UsageError
+from zeroevidence.errors import InputError, UsageError
 from zeroevidence.linkage.estimate import format_duration
+from zeroevidence.optional import optional
 from zeroevidence.run import Run, no_progress, setting, silent
 
 MODEL = "attacker.onnx"
@@ -274,19 +275,13 @@ def _write_card(
 
 def training_loop(device: str | None) -> tuple[Any, str]:
     """Return the training loop, a module that imports torch, and the device to run it on."""
-    try:
-        import torch
-
-        from zeroevidence.attack.training import loop
-    except ImportError as error:
-        if isinstance(error, MissingExtra):
-            raise
-        raise MissingExtra(
-            "torch",
-            "training an attacker's encoder",
-            without="an audit attacks with encoders as they come, which find less than one that learned",
-        ) from None
-    return loop, device or ("cuda" if torch.cuda.is_available() else "cpu")
+    loop = optional(
+        "zeroevidence.attack.training.loop",
+        "torch",
+        "training an attacker's encoder",
+        without="an audit attacks with encoders as they come, which find less than one that learned",
+    )
+    return loop, device or ("cuda" if loop.torch.cuda.is_available() else "cpu")
 
 
 def _training_utterances(corpus: str | Path, evaluation: str | Path | None) -> list[Utterance]:

@@ -82,9 +82,9 @@ class External:
         """Return the output of the program, at the same rate and of the same length."""
         from zeroevidence.data.audio import load_audio, write_audio
 
-        wave = np.asarray(wave)
+        wave, place = np.asarray(wave), f"utterance {utterance.id}"
         if wave.ndim != 1 or not np.issubdtype(wave.dtype, np.floating) or not np.isfinite(wave).all():
-            raise InputError("expected one channel of finite floats", path=f"utterance {utterance.id}")
+            raise InputError("expected one channel of finite floats", path=place)
         if not len(wave):
             return wave.astype(np.float32)
         # The user's own folder stays the current one, so that relative paths in the command mean what they say.
@@ -96,18 +96,18 @@ class External:
             if not reason and not target.is_file():
                 reason = with_last_line("wrote no output", errors)
             if reason:
-                raise InputError(f"{self.name} {reason}", path=f"utterance {utterance.id}")
+                raise InputError(f"{self.name} {reason}", path=place)
             try:
                 result = load_audio(target, rate)
             except InputError as error:
                 reason = with_last_line(f"wrote no usable wav file ({error.reason})", errors)
-                raise InputError(f"{self.name} {reason}", path=f"utterance {utterance.id}") from None
+                raise InputError(f"{self.name} {reason}", path=place) from None
         difference = abs(len(result) - len(wave)) / rate
         if difference > self.tolerance:
             raise InputError(
                 f"the output of {self.name} differs by {difference:.2f} s in length (allowed: {self.tolerance:g} s); "
                 "protect to a folder and audit that instead",
-                path=f"utterance {utterance.id}",
+                path=place,
             )
         return limit_peak(fit_length(result.astype(np.float64), len(wave)))
 

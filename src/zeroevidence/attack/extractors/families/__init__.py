@@ -64,13 +64,13 @@ class CueExtractor:
 
 @lru_cache
 def _load_once(family: Callable[..., Extractor], *arguments: str) -> Extractor:
-    """Return an extractor of another process, loaded once in this one, with one thread."""
+    """Return an extractor of another process, loaded once in this one."""
     return family(*arguments)
 
 
-def load_installed(name: str, /, *, threads: int) -> OnnxExtractor:
+def load_installed(name: str, /) -> OnnxExtractor:
     """Load the bundled encoder, or one that was added, by its name."""
-    return OnnxExtractor(find_encoder(name).card, threads=threads)
+    return OnnxExtractor(find_encoder(name).card)
 
 
 class _UtteranceEncoder(ABC):
@@ -78,12 +78,9 @@ class _UtteranceEncoder(ABC):
 
     sample_rate = 16_000
 
-    def __init__(self, threads: int) -> None:
-        self._threads = threads
-
     def embed(self, waves: Sequence[Wave]) -> Vectors:
         """Return one vector per waveform."""
-        with torch_threads(self._threads):
+        with torch_threads(1):
             return np.stack([self._embed_one(np.asarray(wave, np.float32)) for wave in waves])
 
     @abstractmethod
@@ -94,7 +91,7 @@ class _UtteranceEncoder(ABC):
 class SpeechBrain(_UtteranceEncoder):
     """A model such as ``speechbrain/spkrec-ecapa-voxceleb``."""
 
-    def __init__(self, name: str, *, threads: int = 1) -> None:
+    def __init__(self, name: str) -> None:
         try:
             import torch
             from speechbrain.inference.speaker import EncoderClassifier
@@ -106,7 +103,6 @@ class SpeechBrain(_UtteranceEncoder):
             reason = str(error).splitlines()[0] if str(error) else type(error).__name__
             reason = f"SpeechBrain cannot fetch or load it ({reason}); is its hub reachable?"
             raise InputError(reason, path=name) from None
-        super().__init__(threads)
         self._torch, self._encoder, self.name = torch, encoder, name
         vector = self._embed_one(np.zeros(self.sample_rate, np.float32) + np.float32(1e-3))
         self.dim = len(vector)
@@ -129,8 +125,7 @@ class Resemblyzer(_UtteranceEncoder):
     name = "resemblyzer"
     dim = 256
 
-    def __init__(self, *, threads: int = 1) -> None:
-        super().__init__(threads)
+    def __init__(self) -> None:
         try:
             with warnings.catch_warnings():
                 # It imports from places that SciPy and setuptools have announced to close.
@@ -163,7 +158,7 @@ for entry in (
         forms=(_ALL, f"{_SOME}NAME"),
         extra="speech",
         takes=lambda name: name == _ALL or name.startswith(_SOME),
-        load=lambda name, **_: CueExtractor(name),  # one core is enough
+        load=CueExtractor,
     ),
     ExtractorFamily(
         DEFAULT_EXTRACTOR,
@@ -188,7 +183,7 @@ for entry in (
         extra=EXTRA,
         takes=lambda name: is_file(card_parts(name)[0]),
         files=True,
-        load=lambda name, **options: OnnxExtractor(read_card(*card_parts(name)), **options),
+        load=lambda name: OnnxExtractor(read_card(*card_parts(name))),
     ),
     ExtractorFamily(
         "speechbrain",
@@ -197,7 +192,7 @@ for entry in (
         extra="speechbrain",
         takes=lambda name: name.startswith(("speechbrain/", "speechbrain:")),
         needs="torch, and a network when a model is used first",
-        load=lambda name, **options: SpeechBrain(name.replace(":", "/", 1), **options),
+        load=lambda name: SpeechBrain(name.replace(":", "/", 1)),
     ),
     ExtractorFamily(
         "resemblyzer",
@@ -206,7 +201,7 @@ for entry in (
         extra="resemblyzer",
         takes=lambda name: name.lower() == Resemblyzer.name,
         needs="torch, a C compiler, a setuptools older than 81",
-        load=lambda _, **options: Resemblyzer(**options),
+        load=lambda _: Resemblyzer(),
     ),
 ):
     EXTRACTORS.add(entry)

@@ -40,32 +40,21 @@ _EXTRA = "onevoice"
 _load = partial(one_thread_session, extra=_EXTRA, needed_for="onevoice")
 
 
-@dataclass(frozen=True, slots=True)
-class Weights:
-    """The files of the weights with what their card says of them."""
-
-    folder: Path
-
-    @property
-    def card(self) -> dict[str, Any]:
-        """What they were made from, their licence and digests."""
-        card: dict[str, Any] = load_json(self.folder / "card.json")
-        return card
-
-    @property
-    def digest(self) -> str:
-        """A digest of all files, as the card has them."""
-        return hashlib.sha256(json.dumps(self.card["sha256"], sort_keys=True).encode()).hexdigest()
-
-    def read(self, name: str) -> bytes:
-        """Return a file, checked by its digest."""
-        data = (self.folder / name).read_bytes()
-        if hashlib.sha256(data).hexdigest() != self.card["sha256"][name]:
-            raise InputError("is not the file that its card names", path=self.folder / name)
-        return data
+WEIGHTS = Path(__file__).parent / "weights"
 
 
-WEIGHTS = Weights(Path(__file__).parent / "weights")
+def weights_digests() -> dict[str, str]:
+    """Return the digest of each file of the weights, as their card has it."""
+    digests: dict[str, str] = load_json(WEIGHTS / "card.json")["sha256"]
+    return digests
+
+
+def read_weights(name: str) -> bytes:
+    """Return a file of the weights, checked by its digest."""
+    data = (WEIGHTS / name).read_bytes()
+    if hashlib.sha256(data).hexdigest() != weights_digests()[name]:
+        raise InputError("is not the file that its card names", path=WEIGHTS / name)
+    return data
 
 
 @lru_cache
@@ -83,15 +72,15 @@ class Networks:
 
     @cached_property
     def _content(self) -> Any:
-        return _load(WEIGHTS.read("content.onnx"))
+        return _load(read_weights("content.onnx"))
 
     @cached_property
     def _decoder(self) -> Any:
-        return _load(WEIGHTS.read("decoder.onnx"))
+        return _load(read_weights("decoder.onnx"))
 
     @cached_property
     def _books(self) -> dict[int, FloatArray]:
-        with np.load(BytesIO(WEIGHTS.read("codebooks.npz")), allow_pickle=False) as data:
+        with np.load(BytesIO(read_weights("codebooks.npz")), allow_pickle=False) as data:
             return {size: data[f"codes_{size}"] for size in SIZES}
 
     def decode(self, codes: IntArray, pitch: FloatArray, size: int) -> FloatArray:
@@ -232,7 +221,8 @@ class OneVoice:
     @property
     def fingerprint(self) -> str:
         """Enters cache keys."""
-        return f"{self.name}/{_VERSION}({WEIGHTS.digest[:16]}, {WHEEL.version})"
+        weights = hashlib.sha256(json.dumps(weights_digests(), sort_keys=True).encode()).hexdigest()
+        return f"{self.name}/{_VERSION}({weights[:16]}, {WHEEL.version})"
 
     def __call__(self, wave: NDArray[Any], rate: int, utterance: UtteranceInfo) -> Wave:
         """Return what is said, by the one voice."""
