@@ -67,12 +67,13 @@ class Registry(Mapping[str, T]):
         self._importing: set[int] = set()  # threads
         self._changing = threading.Lock()
 
-    def add(self, entry: T) -> T:
-        """Add an entry and return it; a name that is taken is refused."""
+    def add(self, entry: T, *others: T) -> T:
+        """Add one or several entries and return the first; a name that is taken is refused."""
         with self._changing:
-            if entry.name in self._entries:
-                raise UsageError(f"there is already a {self._noun} called {entry.name!r}; expected another name")
-            self._entries[entry.name] = entry
+            for new in (entry, *others):
+                if new.name in self._entries:
+                    raise UsageError(f"there is already a {self._noun} called {new.name!r}; expected another name")
+                self._entries[new.name] = new
             if self._order is not None:
                 self._entries = {item.name: item for item in sorted(self._entries.values(), key=self._order)}
         return entry

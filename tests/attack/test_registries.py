@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src"
 
 
-@pytest.mark.parametrize("kind", [kind for kind in BACKENDS.values() if kind.trains], ids=lambda kind: kind.name)
+@pytest.mark.parametrize("kind", [kind for kind in BACKENDS.values() if kind.learns], ids=lambda kind: kind.name)
 def test_back_ends_that_must_be_trained_say_so(kind):
     vectors = np.random.default_rng(0).normal(size=(4, 3))
     with pytest.raises(UsageError, match="call fit"):

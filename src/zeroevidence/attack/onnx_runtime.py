@@ -209,11 +209,6 @@ class OnnxExtractor:
         """Send the card to another process, which opens the file there."""
         return _reopen, (self.card, self.fingerprint)
 
-    @property
-    def takes_features(self) -> bool:
-        """Whether the model takes features, and not waveforms."""
-        return self.card.front_end in FRONT_ENDS
-
     def features(self, wave: Wave) -> NDArray[np.float32]:
         """Return the input of the model for a waveform."""
         front_end: Callable[[Wave], NDArray[np.float32]] | None = FRONT_ENDS.get(self.card.front_end)
@@ -277,7 +272,7 @@ class CropExtractor:
     """
 
     def __init__(self, whole: OnnxExtractor) -> None:
-        if not whole.takes_features:
+        if whole.card.front_end not in FRONT_ENDS:
             raise UsageError(f"{whole.name}: takes waveforms; expected an encoder of features, of which crops are cut")
         self.whole, self.card = whole, whole.card
         self.name, self.sample_rate, self.dim = whole.name + SUFFIX, whole.sample_rate, whole.dim

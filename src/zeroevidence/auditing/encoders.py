@@ -19,7 +19,7 @@ from zeroevidence.attack.extractors.extract import has_gpu
 from zeroevidence.attack.extractors.families import CueExtractor
 from zeroevidence.attack.ladder import Effort
 from zeroevidence.attack.networks import load_network
-from zeroevidence.attack.onnx_cards import CARD, EncoderCard
+from zeroevidence.attack.onnx_cards import CARD, FRONT_ENDS, EncoderCard
 from zeroevidence.attack.onnx_runtime import CropExtractor, OnnxExtractor
 from zeroevidence.attack.training import LEAST_PEOPLE, Scope, TrainingSettings, usual_scope
 from zeroevidence.attack.training.attacker import estimate_text, fine_tune, training_key, training_loop
@@ -73,7 +73,8 @@ def pools_crops(effort: Effort) -> bool:
 
 def with_crops(encoder: Extractor) -> list[CropExtractor]:
     """Return the encoder with means over crops; nothing where it takes no features that could be cut."""
-    return [CropExtractor(encoder)] if isinstance(encoder, OnnxExtractor) and encoder.takes_features else []
+    takes_features = isinstance(encoder, OnnxExtractor) and encoder.card.front_end in FRONT_ENDS
+    return [CropExtractor(encoder)] if takes_features else []
 
 
 def other_encoders(name: str) -> list[str]:

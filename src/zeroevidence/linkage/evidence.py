@@ -153,7 +153,8 @@ def row_terms(plan: SearchPlan, rows: IntArray) -> tuple[RowTerms, FloatArray, F
     moments = plan.moments
     assert moments is not None
     x = plan.trial.take(rows)
-    mean, deviation, doubtful = moments.of_rows(x, plan.options.ddof)
+    variance, square = np.einsum("ij,ij->i", x @ moments.covariance, x), np.einsum("ij,ij->i", x, x)
+    mean, deviation, doubtful = moments.of_products(x @ moments.mean, variance, square, plan.options.ddof)
     mated = plan.enrol.take(plan.mated[rows])
     mated -= moments.centre
     score = np.einsum("ij,ij->i", x, mated)

@@ -47,15 +47,13 @@ class EnrolmentMoments:
     covariance: FloatArray
     longest: float  # length of the longest centred vector
 
-    def of_rows(self, x: FloatArray, ddof: int) -> tuple[FloatArray, FloatArray, BoolArray]:
-        """Mean and deviation of the rows of centred scores, and which of them rounding may have spoilt."""
-        variance = np.einsum("ij,ij->i", x @ self.covariance, x)
-        return self.of_products(x @ self.mean, variance, np.einsum("ij,ij->i", x, x), ddof)
-
     def of_products(
         self, mean: FloatArray, variance: FloatArray, square: FloatArray, ddof: int, xp: Any = np
     ) -> tuple[FloatArray, FloatArray, BoolArray]:
-        """The same from ``x . m``, ``x' C x`` and ``x . x``, which are arrays of the module `xp`."""
+        """Mean and deviation of the rows of centred scores, and which of them rounding may have spoilt.
+
+        They follow from ``x . m``, ``x' C x`` and ``x . x``, which are arrays of the module `xp`.
+        """
         scale = square * float(np.trace(self.covariance) + self.mean @ self.mean)
         doubtful = ~(variance > _DOUBTFUL * scale)
         deviation = xp.sqrt(variance.clip(min=0.0) * (self.count / (self.count - ddof)))

@@ -85,10 +85,8 @@ def begin_or_continue(folder: Path, search: Manifest, *, outputs: Sequence[str] 
         return overwrite or not before.done
     if before is not None and not overwrite:
         differing = [name for name in search.settings if before.settings.get(name) != search.settings[name]]
-        other = ", ".join(differing) or "inputs"
-        raise UsageError(
-            f"{folder}: holds a search with other {other}; overwriting starts over, or name another folder"
-        )
+        reason = f"holds a search with other {', '.join(differing) or 'inputs'}"
+        raise UsageError(f"{folder}: {reason}; overwriting starts over, or name another folder")
     if not overwrite and any(folder.iterdir()):
         raise UsageError(f"{folder}: is not empty; overwriting starts over there, or name another folder")
     for name in outputs:
@@ -178,10 +176,9 @@ def _digests(search: Pairing, development: Pairing | None) -> dict[str, str | No
     digests: dict[str, str | None] = {}
     for prefix, pairing in (("", search), ("dev_", development)):
         for side in ("trial", "enrol"):
-            vectors = getattr(pairing, side, None)
-            digests[f"{prefix}{side}"] = (
-                None if vectors is None else array_digest(vectors.vectors, vectors.ids, vectors.speakers)
-            )
+            data = getattr(pairing, side, None)
+            arrays = None if data is None else array_digest(data.vectors, data.ids, data.speakers)
+            digests[f"{prefix}{side}"] = arrays
     return digests
 
 

@@ -46,7 +46,7 @@ RANDOM_VECTORS = ThreatModel(RANDOM, "noise", "noise")
 
 # The attackers of the VoicePrivacy challenges, from the least to the best informed.
 _INFORMED = ThreatModel("semi-informed", "anonymised", "anonymised", "anonymised", "anonymised")
-for entry in (
+ATTACKERS.add(
     Attacker(
         "ignorant",
         "does not know that the voices are protected",
@@ -68,8 +68,7 @@ for entry in (
         replace(_INFORMED, adapter=True),
         extra="torch",
     ),
-):
-    ATTACKERS.add(entry)
+)
 
 
 @dataclass(frozen=True, slots=True)

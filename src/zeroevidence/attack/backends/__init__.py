@@ -43,11 +43,6 @@ class BackendKind:
     learns: tuple[str, ...]  # what `fit` estimates on the training speakers; empty where it needs no training
     make: Callable[[], Backend]  # the class, or a function that needs no arguments
 
-    @property
-    def trains(self) -> bool:
-        """Whether it must be fitted before it scores."""
-        return bool(self.learns)
-
 
 BACKENDS: Registry[BackendKind] = Registry("back-end", package=__name__, order=lambda kind: kind.name)
 

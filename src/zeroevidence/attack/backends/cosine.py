@@ -219,7 +219,7 @@ class ScoreNorm(VectorEstimator):
         return mean, np.where(spread > _FLAT * np.abs(scores).max(axis=1), spread, 1.0)
 
 
-for entry in (
+BACKENDS.add(
     BackendKind("cosine", "Cosine of the angle between profile and trial, seen from the centre", ("centre",), Cosine),
     BackendKind(
         "whitened",
@@ -236,5 +236,4 @@ for entry in (
         ("centre", "covariances", "cohort"),
         lambda: ScoreNorm(Plda()),
     ),
-):
-    BACKENDS.add(entry)
+)

@@ -155,7 +155,7 @@ def _pause_band(signal: SpeechSignal) -> list[float]:
     return [*decibels(hum, _LEAST_HUM).tolist(), float(cut_off), steepest_fall(level)]
 
 
-for entry in (
+CUES.add(
     Cue(
         "spectrum",
         "The long-term average spectrum in 20 bands.",
@@ -222,5 +222,4 @@ for entry in (
         ),
         channel,
     ),
-):
-    CUES.add(entry)
+)

@@ -85,7 +85,7 @@ def rate(signal: SpeechSignal) -> FloatArray:
     return result
 
 
-for entry in (
+CUES.add(
     Cue(
         "length",
         "Duration, and silence before and after speech.",
@@ -125,5 +125,4 @@ for entry in (
         ),
         rate,
     ),
-):
-    CUES.add(entry)
+)

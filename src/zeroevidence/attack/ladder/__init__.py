@@ -295,7 +295,7 @@ def plda(_people: int, _dimensions: int) -> Sequence[Backend]:
     return [Plda(), *(Plda(shrinkage=share) for share in _SHRINKAGE)]
 
 
-for entry in (
+LADDER.add(
     LadderStep("cosine", "centred cosine, nothing learned but the centre", 10, "quick", lambda _p, _d: [Cosine()]),
     LadderStep(
         "whitened", "cosine after within-class whitening, shrunk as development people say", 20, "quick", whitened
@@ -311,5 +311,4 @@ for entry in (
         extra="torch",
         people=LEAST_SPEAKERS,
     ),
-):
-    LADDER.add(entry)
+)

@@ -94,10 +94,7 @@ def overlap_add(waves: tuple[FloatArray, ...], hop: int, overlap: int, transform
     total = np.zeros((n_frames + overlap - 1, hop))
     for start in range(0, n_frames, _BLOCK):
         count = min(_BLOCK, n_frames - start)
-        parts = [
-            np.lib.stride_tricks.sliding_window_view(wave, size)[start * hop : (start + count) * hop : hop] * window
-            for wave in padded
-        ]
+        parts = [sliding_window_view(wave, size)[start * hop : (start + count) * hop : hop] * window for wave in padded]
         frames = (transform(*parts) * window).reshape(count, overlap, hop)
         for k in range(overlap):
             total[start + k : start + k + count] += frames[:, k]

@@ -151,7 +151,7 @@ class Resemblyzer(_UtteranceEncoder):
         return vector.astype(np.float32, copy=False)
 
 
-for entry in (
+EXTRACTORS.add(
     ExtractorFamily(
         "cues",
         "Cues beside the voice: rate, pitch, level, band, length, background and channel",
@@ -203,5 +203,4 @@ for entry in (
         needs="torch, a C compiler, a setuptools older than 81",
         load=lambda _: Resemblyzer(),
     ),
-):
-    EXTRACTORS.add(entry)
+)

@@ -27,7 +27,7 @@ from zeroevidence.data.formats.text import FileProblems
 from zeroevidence.data.scores import KINDS
 from zeroevidence.errors import InputError
 
-for _format in (
+SCORE_FORMATS.add(
     ScoreFormat(
         name="kaldi",
         description="Kaldi, `enrol trial score` on each line",
@@ -60,8 +60,7 @@ for _format in (
         identities=False,
         place=45,
     ),
-):
-    SCORE_FORMATS.add(_format)
+)
 
 
 _SRE = "sre"

@@ -208,7 +208,7 @@ def _vectors(lists: pl.Series, name: str) -> FloatArray:
     return flat.to_numpy().reshape(len(lists), -1)
 
 
-for _format in (
+VECTOR_FORMATS.add(
     VectorFormat(
         name="npy",
         description="NumPy array, memory-mapped, with lines of `utterance [speaker]` in `NAME.ids` or `NAME.txt` "
@@ -252,5 +252,4 @@ for _format in (
         )
         for suffix in (".csv", ".tsv")
     ),
-):
-    VECTOR_FORMATS.add(_format)
+)

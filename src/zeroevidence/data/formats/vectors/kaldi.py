@@ -121,13 +121,11 @@ VECTOR_FORMATS.add(
         read=lambda file: _embeddings(read_scp(file), file),
         suffix=".scp",
         place=50,
-    )
-)
-VECTOR_FORMATS.add(
+    ),
     VectorFormat(
         name="kaldi ark",
         description="Kaldi ark, `utterance [ 1.2 ... ]` or binary (FV, DV); `utt2spk` beside it",
         read=lambda file: _embeddings(read_ark(file.read(), file.name), file),
         place=1000,
-    )
+    ),
 )

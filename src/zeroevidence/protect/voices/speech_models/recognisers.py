@@ -95,10 +95,9 @@ class Moonshine:
             if tokens[-1] == _END:
                 break
             # what the decoder keeps of the encoder's output is given at the first step only
-            new = {
+            inputs |= {
                 name: state for name, state in zip(self._kept, states, strict=True) if not step or ".decoder." in name
             }
-            inputs |= new
         return tokens[1:], logarithms
 
 
@@ -112,19 +111,6 @@ def _read_pieces(data: bytes) -> list[bytes]:
         pieces.append(data[at : at + length])
         at += length
     return pieces
-
-
-RECOGNISERS.add(
-    RecogniserKind(
-        name="moonshine",
-        title="Moonshine tiny, English, 27 million parameters",
-        licence="MIT (program and English weights)",
-        version=WHEEL.version,
-        extra="cascade",
-        least_confidence=-0.6,  # fewest errors on half of the people: benchmarks/cascade.py
-        make=Moonshine,
-    )
-)
 
 
 _WHEELS = {
@@ -227,6 +213,15 @@ def _byte_of() -> dict[str, int]:
 
 RECOGNISERS.add(
     RecogniserKind(
+        name="moonshine",
+        title="Moonshine tiny, English, 27 million parameters",
+        licence="MIT (program and English weights)",
+        version=WHEEL.version,
+        extra="cascade",
+        least_confidence=-0.6,  # fewest errors on half of the people: benchmarks/cascade.py
+        make=Moonshine,
+    ),
+    RecogniserKind(
         name="whisper",
         title="Whisper base, many languages, 74 million parameters",
         licence="MIT (weights and CTranslate2)",
@@ -234,5 +229,5 @@ RECOGNISERS.add(
         extra="recogniser",
         least_confidence=-1.0,  # below it Whisper's own program takes a decoding for failed
         make=Whisper,
-    )
+    ),
 )
