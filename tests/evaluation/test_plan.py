@@ -12,7 +12,7 @@ from scipy.stats import norm
 
 import zeroevidence as ze
 from tests.effort import repetitions, slow, spread
-from zeroevidence.evaluation.needed import SimulatedLimits, one_sided_limits
+from zeroevidence.evaluation.needed import Simulation, one_sided_limits, simulated_limits
 from zeroevidence.evaluation.plan import strongest_attack
 from zeroevidence.evaluation.simulated import SCENARIOS, Design, shift_of, simulated, truth
 from zeroevidence.measure.measures import MEASURES
@@ -131,8 +131,8 @@ def test_limits_of_simulated_people_are_those_of_evaluate():
     design = Design(12, 4, scenario="heavy-tailed")
     row = ze.evaluate(simulated(design, 1.0, 3, 5), options=ze.Options(null=0), run=ze.Run(level=0.9))
     for names in (("d_ece", "eer"), ("linkability",), ("alid", "d_ece")):
-        limits = SimulatedLimits(design, 1.0, 3, names, 0.9)(12, 5)
-        assert limits == {name: row[name].bound for name in names}
+        basis = Simulation(design, "d_ece", leak=0.2, shift=1.0, times=1, seed=3)
+        assert simulated_limits(basis, names, 0.9, 12, 5) == {name: row[name].bound for name in names}
 
 
 LEAKS = [("d_ece", 0.05), ("top1", 0.3), ("eer", 0.3)]

@@ -128,16 +128,10 @@ def _named(name: str, scores: Scores) -> Scores:
 
 def _are_same(first: Scores, second: Scores) -> bool:
     """Whether the same pairs were compared, each as often; both are in the order of their names."""
-    if not (np.array_equal(first.enrolments, second.enrolments) and np.array_equal(first.trials, second.trials)):  # type: ignore[arg-type]
-        return False
-    kinds = ((first.target_pairs, second.target_pairs), (first.nontarget_pairs, second.nontarget_pairs))
-    return all(
-        here is not None
-        and there is not None
-        and np.array_equal(here.enrolment, there.enrolment)
-        and np.array_equal(here.trial, there.trial)
-        for here, there in kinds
-    )
+    names = ((first.enrolments, second.enrolments), (first.trials, second.trials))
+    pairs = ((first.target_pairs, second.target_pairs), (first.nontarget_pairs, second.nontarget_pairs))
+    sides = [(getattr(here, side), getattr(there, side)) for here, there in pairs for side in ("enrolment", "trial")]
+    return all(np.array_equal(here, there) for here, there in (*names, *sides))  # type: ignore[arg-type]
 
 
 def _trials(scores: Scores) -> dict[str, StrArray]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations, takewhile
+from functools import cache
+from itertools import combinations, count, takewhile
 from pathlib import Path
 
 import numpy as np
@@ -14,21 +15,9 @@ from zeroevidence.data.formats.attack_scores import AttackScores, has_attack_sco
 from zeroevidence.data.formats.scores.score_format import ReadingOptions
 from zeroevidence.data.loaded_scores import LoadedScores
 from zeroevidence.errors import InputError, UsageError
+from zeroevidence.evaluation import comparison
 from zeroevidence.evaluation.comparable import ComparedGroup, check_same_trials, matched
-from zeroevidence.evaluation.comparison import (
-    COUNTING,
-    USUAL,
-    Comparison,
-    PairwiseDifference,
-    RankedSystem,
-    Sources,
-    compare,
-    compare_group,
-    paired_replicates,
-    ranked,
-    usual_measures,
-    value_of,
-)
+from zeroevidence.evaluation.comparison import Comparison, PairwiseDifference, RankedSystem, Sources, compare
 from zeroevidence.evaluation.finding.facts import SystemAttackers
 from zeroevidence.evaluation.finding.finding import findings
 from zeroevidence.evaluation.results import read_results, read_search
@@ -135,8 +124,8 @@ def _within(
 ) -> list[Comparison]:
     rows = [row for system_rows in trained.values() for row in system_rows]
     named = [f"{name}, training {n}" for name, system_rows in trained.items() for n in range(1, len(system_rows) + 1)]
-    drawn = paired_replicates(rows, named)
-    chosen = measures or usual_measures([set(replicates.left_out) for replicates in drawn])
+    drawn = comparison.paired_replicates(rows, named)
+    chosen = measures or comparison.usual_measures([set(replicates.left_out) for replicates in drawn])
     return [_compared(trained, labels, name, drawn[0].people.get(name)) for name in chosen]
 
 
@@ -151,7 +140,7 @@ def _compared(
     pairs = [_pair(first, second, runs, people, level) for first, second in combinations(trained, 2)]
     sizes = "+".join(str(len(rows)) for rows in trained.values())
     signatures = [row.signature for rows in trained.values() for row in rows]
-    return ranked(
+    return comparison.ranked(
         name,
         [_placed(system, rows, runs[system], name, people) for system, rows in trained.items()],
         pairs,
@@ -162,7 +151,7 @@ def _compared(
 
 
 def _runs(rows: Sequence[Evaluation], name: str, system: str) -> TrainingRuns:
-    metrics = [value_of(row, name, system) for row in rows]
+    metrics = [comparison.value_of(row, name, system) for row in rows]
     drawn = [row.replicates for row in rows if row.replicates is not None and name in row.replicates.left_out]
     if len(drawn) < len(rows):
         raise UsageError(f"{name} is not a measure that can be compared")
@@ -218,12 +207,11 @@ class _AuditedSystem:
     scores: list[AttackScores]
     attackers: SystemAttackers
 
-    def best_of(self, kind: str) -> int | None:
-        """The row of the best attacker of a kind, or of the attacker that counts."""
-        if kind == COUNTING:
-            return self.attackers.counting
+    @property
+    def best(self) -> dict[str, int]:
+        """The row of the attacker that counts, and of the best attacker of each kind."""
         kinds = {threat.name: i for i in self.attackers.best if (threat := self.rows[i].about.threat) is not None}
-        return kinds.get(kind)
+        return {comparison.COUNTING: self.attackers.counting, **kinds}
 
 
 def compare_audits(
@@ -256,28 +244,20 @@ def compare_audits(
         raise UsageError(f"expected at least two systems to compare, got {len(folders)}")
     audits = [_read_audit(str(folder), name) for folder, name in zip(folders, systems, strict=True)]
     options = replace(options, null=0)
-    evaluated: dict[tuple[int, int], Evaluation] = {}
+    titles = (f"attacker {number}" for number in count(1))
 
+    @cache
     def row_of(place: int, number: int) -> Evaluation:
-        if (place, number) not in evaluated:
-            audit = audits[place]
-            attack = audit.scores[number]
-            with naming_file(audit.folder):
-                evaluated[place, number] = evaluate(
-                    attack.scores,
-                    dev=attack.dev,
-                    labels={"system": audit.name},
-                    about=audit.rows[number].about,
-                    options=options,
-                    run=run.titled(f"attacker {len(evaluated) + 1}"),
-                )
-        return evaluated[place, number]
+        audit, attack = audits[place], audits[place].scores[number]
+        labels, about, titled = {"system": audit.name}, audit.rows[number].about, run.titled(next(titles))
+        with naming_file(audit.folder):
+            return evaluate(attack.scores, dev=attack.dev, labels=labels, about=about, options=options, run=titled)
 
     comparisons = []
     for kind, numbers in _groups(audits):
         rows = [row_of(place, number) for place, number in enumerate(numbers)]
         group = ComparedGroup(tuple(range(len(audits))), tuple(systems), {"attacker": kind})
-        comparisons += compare_group(group, rows, measures or AUDIT_MEASURES)
+        comparisons += comparison.compare_group(group, rows, measures or AUDIT_MEASURES)
     return comparisons
 
 
@@ -291,11 +271,9 @@ def _read_audit(folder: str, name: str) -> _AuditedSystem:
 
 def _groups(audits: Sequence[_AuditedSystem]) -> list[tuple[str, tuple[int, ...]]]:
     """Which rows are compared: the attackers that count, and the best of each kind where these are others."""
-    kinds = [threat.name for i in audits[0].attackers.best if (threat := audits[0].rows[i].about.threat) is not None]
     groups: dict[tuple[int, ...], str] = {}
-    for kind in (COUNTING, *dict.fromkeys(kinds)):
-        numbers = [audit.best_of(kind) for audit in audits]
-        rows = tuple(number for number in numbers if number is not None)
+    for kind in audits[0].best:
+        rows = tuple(audit.best[kind] for audit in audits if kind in audit.best)
         if len(rows) == len(audits):
             groups.setdefault(rows, kind)
     return [(kind, numbers) for numbers, kind in groups.items()]
@@ -350,7 +328,7 @@ def compare_files(
 
     def evaluated(number: int) -> Evaluation:
         titled = run.titled(f"{number + 1}/{len(files)}")
-        return files[number].evaluate(loaded[number], reading, options, titled, resampled=measures or USUAL)
+        return files[number].evaluate(loaded[number], reading, options, titled, resampled=measures or comparison.USUAL)
 
     rows = list(each(evaluated, range(len(files))))
     sources = [file.source for file in files]

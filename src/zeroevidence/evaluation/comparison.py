@@ -9,13 +9,8 @@ from itertools import combinations
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.data.scores import Scores
 from zeroevidence.errors import InputError, UsageError
-from zeroevidence.evaluation.comparable import (
-    ComparedGroup,
-    check_same_people,
-    check_same_search,
-    check_same_trials,
-    matched,
-)
+from zeroevidence.evaluation import comparable
+from zeroevidence.evaluation.comparable import ComparedGroup, matched
 from zeroevidence.evaluation.rows.evaluation import Evaluation
 from zeroevidence.evaluation.rows.measure_result import MeasureResult, Replicates
 from zeroevidence.evaluation.rows.setup import Options, joint_signature
@@ -196,13 +191,13 @@ def compare_group(
     unnamed = any(_is_unnamed(values) for values in drawn_values)
     if drawn_values and not unnamed:
         drawn = paired_replicates(results, group.names)
-        comparable = [set(replicates.left_out) for replicates in drawn]
+        measured = [set(replicates.left_out) for replicates in drawn]
     else:
         drawn = []
         if not unnamed:
             _check_counts(results, group.names)
-        comparable = [{name for name, result in row.metrics.items() if result.spread is not None} for row in results]
-    return [_compared(group, results, drawn, name) for name in measures or usual_measures(comparable)]
+        measured = [{name for name, result in row.metrics.items() if result.spread is not None} for row in results]
+    return [_compared(group, results, drawn, name) for name in measures or usual_measures(measured)]
 
 
 def _is_unnamed(replicates: Replicates) -> bool:
@@ -211,9 +206,9 @@ def _is_unnamed(replicates: Replicates) -> bool:
     return replicates.search is None and (scores is None or scores.enrolments is None or scores.trials is None)
 
 
-def usual_measures(comparable: Sequence[set[str]]) -> list[str]:
+def usual_measures(measured: Sequence[set[str]]) -> list[str]:
     """What is compared unless measures are named, of those that every system can be compared by."""
-    names = [name for name in USUAL if all(name in measures for measures in comparable)][:_MOST_USUAL]
+    names = [name for name in USUAL if all(name in measures for measures in measured)][:_MOST_USUAL]
     if not names:
         raise UsageError(
             "nothing to compare by; expected results with intervals, which published tables do not have: compare the "
@@ -252,9 +247,9 @@ def paired_replicates(results: Sequence[Evaluation], names: Sequence[str]) -> li
     searches = [(name, replicates.search) for name, replicates in named if replicates.search is not None]
     if with_scores and searches:
         raise UsageError(f"{with_scores[0][0]} rests on scores and {searches[0][0]} on embeddings; expected one kind")
-    check_same_trials(with_scores)
-    check_same_people(with_scores)
-    check_same_search(searches)
+    comparable.check_same_trials(with_scores)
+    comparable.check_same_people(with_scores)
+    comparable.check_same_search(searches)
     return drawn
 
 

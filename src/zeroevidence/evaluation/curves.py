@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -17,22 +17,13 @@ from zeroevidence.evaluation.rows.curves import POINTS, Curve, Surface, as_curve
 from zeroevidence.evaluation.rows.evaluation import Evaluation
 from zeroevidence.evaluation.rows.measure_result import MeasureResult, with_limits
 from zeroevidence.evaluation.rows.setup import Setup
-from zeroevidence.evaluation.search_task import Fold, mean_over_folds
+from zeroevidence.evaluation.search_task import SearchedFold, SearchResult, SearchTask, mean_over_folds
 from zeroevidence.measure.measures import compute_family
+from zeroevidence.measure.pairs import zebra
 from zeroevidence.measure.pairs.linkability import local_linkability_of
 from zeroevidence.measure.pairs.verification import roc
-from zeroevidence.measure.pairs.zebra import (
-    INVERSE_ORDERS,
-    LLRS_LIMIT,
-    LN10,
-    LOG_ODDS_GRID,
-    ece_actual,
-    ece_default,
-    ece_min_of,
-    lp_disclosure_of,
-)
-from zeroevidence.measure.search.disclosure import RowEvidence, ccdf, log_ratio_from_lid, total_lid_at
-from zeroevidence.measure.search.longitudinal import SizeCurve, link_curve
+from zeroevidence.measure.search.disclosure import RowEvidence, ccdf, check_prior, log_ratio_from_lid, total_lid_at
+from zeroevidence.measure.search.longitudinal import SizeCurve, link_curve, singling_out_curve
 from zeroevidence.measure.search.rank import cmc, rank_disclosure
 from zeroevidence.measure.search.sizes import MATRIX_LIMIT, alid_curve
 from zeroevidence.measure.similarity import similarity_matrix
@@ -65,11 +56,11 @@ def one_to_one_curves(ranked: RankedScores, blocks: Blocks, settings: PairSettin
     on a value holds, value).
     """
     settings = settings or PairSettings()
-    curves = {"ece": as_curve(LOG_ODDS_GRID, ece_min_of(blocks), ece_default())}
+    curves = {"ece": as_curve(zebra.LOG_ODDS_GRID, zebra.ece_min_of(blocks), zebra.ece_default())}
     size = len(ranked.target) + len(ranked.nontarget)
-    if size <= LLRS_LIMIT:
-        actual = ece_actual(settings.llrs(ranked.target), settings.llrs(ranked.nontarget))
-        curves["ece_actual"] = as_curve(LOG_ODDS_GRID, actual, ece_default())
+    if size <= zebra.LLRS_LIMIT:
+        actual = zebra.ece_actual(settings.llrs(ranked.target), settings.llrs(ranked.nontarget))
+        curves["ece_actual"] = as_curve(zebra.LOG_ODDS_GRID, actual, zebra.ece_default())
     curves["det"] = _det(ranked)
     curves |= _tippett_of_llrs(ranked) if settings.llr else _tippett(blocks)
     curves["lp_disclosure"] = _norms(blocks)
@@ -96,7 +87,7 @@ def _tippett(blocks: Blocks) -> dict[str, Curve]:
     curves = {}
     for name, held in (("target", blocks.target), ("nontarget", blocks.nontarget)):
         above = 1.0 - np.cumsum(held) / held.sum()
-        curves[f"tippett_{name}"] = as_curve(blocks.llr[keep] / LN10, above[keep])
+        curves[f"tippett_{name}"] = as_curve(blocks.llr[keep] / zebra.LN10, above[keep])
     return curves
 
 
@@ -105,7 +96,7 @@ def _tippett_of_llrs(ranked: RankedScores) -> dict[str, Curve]:
     classes = {"target": ranked.target, "nontarget": ranked.nontarget}
     levels = np.unique(np.concatenate([scores[thinned(len(scores))] for scores in classes.values()]))
     return {
-        f"tippett_{name}": as_curve(levels / LN10, 1.0 - np.searchsorted(scores, levels, "right") / len(scores))
+        f"tippett_{name}": as_curve(levels / zebra.LN10, 1.0 - np.searchsorted(scores, levels, "right") / len(scores))
         for name, scores in classes.items()
     }
 
@@ -113,8 +104,8 @@ def _tippett_of_llrs(ranked: RankedScores) -> dict[str, Curve]:
 def _norms(blocks: Blocks) -> Curve:
     laplace = pool_laplace(blocks)
     with np.errstate(divide="ignore"):
-        orders = 1.0 / INVERSE_ORDERS
-    return as_curve(INVERSE_ORDERS, np.array([lp_disclosure_of(laplace, float(p)) for p in orders]))
+        orders = 1.0 / zebra.INVERSE_ORDERS
+    return as_curve(zebra.INVERSE_ORDERS, np.array([zebra.lp_disclosure_of(laplace, float(p)) for p in orders]))
 
 
 def _pav(ranked: RankedScores, blocks: Blocks) -> Curve:
@@ -147,36 +138,22 @@ def evidence_curves(evidence: RowEvidence, prior: FloatArray | None = None) -> d
     }
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SearchedFold:
-    """Trials that share one calibration, with their scores.
-
-    Parameters
-    ----------
-    scores
-        Scores of the trials against the identities that they are searched among.
-    mated
-        The column of each trial's true identity.
-    fold
-        Their calibration, and the scores of the people whom it was fitted on.
-    mated_elsewhere
-        The mated columns of those.
-    """
-
-    scores: FloatArray
-    mated: IntArray
-    fold: Fold
-    mated_elsewhere: IntArray
-
-
-def alid_over_identities(
-    size: int, parts: Iterable[SearchedFold], how: RowFit, prior: FloatArray | None = None
-) -> dict[str, Curve]:
-    """``alid_over_identities`` of so many scores, where they are few enough to draw smaller searches from."""
-    if size > MATRIX_LIMIT:
-        return {}
-    curves = [(len(part.mated), _sizes(part, how, prior)) for part in parts]
-    return {"alid_over_identities": mean_over_folds(curves)}
+def search_curves(task: SearchTask, result: SearchResult) -> dict[str, Curve]:
+    """Curves of a search; ``alid_over_identities`` where scores are few enough to draw smaller searches from."""
+    evidence, prior, true_prior = result.evidence, None, None
+    if result.prior is not None:
+        prior = check_prior(result.prior, evidence.identities)
+        true_prior = prior[task.speaker_codes]
+    singled, sizes = [], []
+    for part in task.searched_folds(result):
+        singled.append((len(part.mated), singling_out_curve(part.scores, part.fold.threshold_scores)))
+        if task.size <= MATRIX_LIMIT:
+            sizes.append((len(part.mated), _sizes(part, task.row_fit, prior)))
+    return {
+        **evidence_curves(evidence, true_prior),
+        **({"alid_over_identities": mean_over_folds(sizes)} if sizes else {}),
+        "singling_out_over_identities": mean_over_folds(singled),
+    }
 
 
 def _sizes(part: SearchedFold, how: RowFit, prior: FloatArray | None) -> SizeCurve:
@@ -215,8 +192,8 @@ def _over_priors(evidence: RowEvidence, prior: FloatArray | None) -> Curve:
     """ALID over the prior log-odds of the true identity, the others sharing the rest; a prior tells nothing at all."""
     before = 1.0 / evidence.identities if prior is None else prior
     ratio = log_ratio_from_lid(evidence.lid, before)
-    mean = total_lid_at(ratio, LOG_ODDS_GRID) / len(ratio)
-    return as_curve(LOG_ODDS_GRID, mean, np.zeros(len(LOG_ODDS_GRID)))
+    mean = total_lid_at(ratio, zebra.LOG_ODDS_GRID) / len(ratio)
+    return as_curve(zebra.LOG_ODDS_GRID, mean, np.zeros(len(zebra.LOG_ODDS_GRID)))
 
 
 def _rank_disclosure(evidence: RowEvidence, ranks: IntArray) -> Curve:

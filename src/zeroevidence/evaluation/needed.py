@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache, partial
 from typing import TypeVar
 
 import numpy as np
@@ -258,8 +259,7 @@ def find_requirements(
     for scenario in scenarios:
         design = replace(basis.design, scenario=scenario)
         shift = shift_of(design, basis.measure, basis.leak)
-        limits = SimulatedLimits(design, shift, basis.seed, tuple(bounds), level)
-        searches[scenario] = _Search(limits, basis.times, runner)
+        searches[scenario] = _Search(replace(basis, design=design, shift=shift), tuple(bounds), level, runner)
     return tuple(_requirement(name, bound, searches, power) for name, bound in bounds.items())
 
 
@@ -281,40 +281,32 @@ def _order(needed: PeopleNeeded) -> tuple[bool, bool, int]:
     return needed.unreachable == "never", needed.people is None, needed.people or 0
 
 
-@dataclass(frozen=True, slots=True)
-class SimulatedLimits:
-    """Simulates recordings of so many people, and computes the one-sided limits that `evaluate` gives them.
+def simulated_limits(
+    basis: Simulation, names: Sequence[str], level: float, people: int, number: int
+) -> dict[str, float]:
+    """Return the limits of `one_sided_limits` of one simulated recording of so many people.
 
     Parameters
     ----------
-    design
-        The people, but for their number.
-    shift
-        By how much scores of mated pairs are higher.
-    seed
-        Seed of the simulations.
+    basis
+        The people, but for their number, the leak and the seed.
     names
         The measures.
     level
         Confidence level of the limits.
+    people
+        Number of people.
+    number
+        Tells the simulations of a seed apart.
 
     Examples
     --------
-    >>> draw = SimulatedLimits(Design(30), 1.0, 0, ("d_ece",), 0.95)
-    >>> 0.1 < draw(12, 0)["d_ece"] < 0.7
+    >>> basis = Simulation(Design(30), "d_ece", 0.1, shift=1.0, times=1, seed=0)
+    >>> 0.1 < simulated_limits(basis, ["d_ece"], 0.95, 12, 0)["d_ece"] < 0.7
     True
     """
-
-    design: Design
-    shift: float
-    seed: int
-    names: tuple[str, ...]
-    level: float
-
-    def __call__(self, people: int, number: int) -> dict[str, float]:
-        """Return limits by measure of one recording; `number` tells the simulations of a seed apart."""
-        data = simulated(replace(self.design, people=people), self.shift, self.seed, number)
-        return one_sided_limits(data, self.names, self.level)
+    data = simulated(replace(basis.design, people=people), basis.shift, basis.seed, number)
+    return one_sided_limits(data, names, level)
 
 
 def one_sided_limits(data: ScoreMatrix, names: Sequence[str], level: float) -> dict[str, float]:
@@ -336,10 +328,11 @@ def one_sided_limits(data: ScoreMatrix, names: Sequence[str], level: float) -> d
 class _Search:
     """Searches for numbers of people in one scenario; what was simulated for one bound serves the others."""
 
-    def __init__(self, draw: SimulatedLimits, simulations: int, runner: SimulationRunner) -> None:
-        self.draw, self.simulations, self.runner = draw, simulations, runner
+    def __init__(self, basis: Simulation, names: Sequence[str], level: float, runner: SimulationRunner) -> None:
+        self.design, self.simulations, self.runner = basis.design, basis.times, runner
+        self._draw = partial(simulated_limits, basis, names, level)
+        self._truth = cache(partial(true_by_people, basis.design, basis.shift))
         self._simulated: dict[tuple[int, bool], list[dict[str, float]]] = {}
-        self._truths: dict[str, Callable[[FloatArray], FloatArray]] = {}
 
     def guess(self, name: str, bound: float, power: float) -> PeopleNeeded:
         """About how many people a bound takes."""
@@ -351,13 +344,8 @@ class _Search:
 
     def confirm(self, name: str, bound: float, power: float, guess: int) -> PeopleNeeded:
         """How many people a bound takes, from many simulations of numbers near a guess."""
-        most = int(np.sqrt(_MOST_CONFIRMED / self.draw.design.utterances))
+        most = int(np.sqrt(_MOST_CONFIRMED / self.design.utterances))
         return confirmed_people(guess, lambda people: self._excess(name, bound, people, confirming=True), power, most)
-
-    def _truth(self, name: str) -> Callable[[FloatArray], FloatArray]:
-        if name not in self._truths:
-            self._truths[name] = true_by_people(self.draw.design, self.draw.shift, name)
-        return self._truths[name]
 
     def _excess(self, name: str, bound: float, people: int, *, confirming: bool = False) -> FloatArray:
         """How far limits lie beyond the truth, as a share of how far the bound does."""
@@ -371,10 +359,10 @@ class _Search:
         if (people, confirming) not in self._simulated:
             times = self._times(people) if confirming else self.simulations
             jobs = [(people, self.simulations * confirming + number) for number in range(times)]
-            self._simulated[people, confirming] = self.runner.outcomes(self.draw, jobs)
+            self._simulated[people, confirming] = self.runner.outcomes(self._draw, jobs)
         return np.array([outcome[name] for outcome in self._simulated[people, confirming]])
 
     def _times(self, people: int) -> int:
         """Return how often a number of people is simulated to confirm it."""
-        affordable = _CONFIRM_SCORES // replace(self.draw.design, people=people).scores
+        affordable = _CONFIRM_SCORES // replace(self.design, people=people).scores
         return int(np.clip(affordable, _LEAST_FACTOR * self.simulations, _CONFIRM_FACTOR * self.simulations))

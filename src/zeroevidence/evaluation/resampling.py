@@ -238,10 +238,9 @@ def several_recordings(
     if task.size > _LIMIT:
         return None
     fused, speakers = task.fuse_recordings(search), task.speaker_codes
+    with_more = [search_metrics(_evidence(part, search), part.singled, search.setup) for part in fused]
     values = {
-        name: make_nondecreasing(
-            np.array([metrics[name].number, *(_number(part, name, search) for part in fused)], float)
-        )
+        name: make_nondecreasing(np.array([results[name].number for results in (metrics, *with_more)], float))
         for name in MEASURED
     }
     numbers = [1, *(evidence.k for evidence in fused)]
@@ -258,10 +257,6 @@ def several_recordings(
 
 def _evidence(fused: FusedEvidence, search: SearchResult) -> RowEvidence:
     return RowEvidence(fused.lid, fused.greater, fused.equal, search.evidence.identities)
-
-
-def _number(fused: FusedEvidence, name: str, search: SearchResult) -> float | None:
-    return search_metrics(_evidence(fused, search), fused.singled, search.setup)[name].number
 
 
 def _intervals(

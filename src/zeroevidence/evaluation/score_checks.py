@@ -43,14 +43,11 @@ def development_flags(evaluated: ScoreMatrix, dev: ScoreMatrix) -> list[Flag]:
     >>> [warning.code for warning in development_flags(small, large)]
     ['development-size']
     """
-    flags = []
-    sizes = evaluated.scores.shape[1], dev.scores.shape[1]
-    if max(sizes) > _MOST * min(sizes):
-        flags.append(flag("development-size", here=sizes[0], there=sizes[1]))
-    spreads = _row_spread(evaluated), _row_spread(dev)
-    if max(spreads) > _MOST * min(spreads):
-        flags.append(flag("development-spread", here=spreads[0], there=spreads[1]))
-    return flags
+    sides = {
+        "development-size": (evaluated.scores.shape[1], dev.scores.shape[1]),
+        "development-spread": (_row_spread(evaluated), _row_spread(dev)),
+    }
+    return [flag(code, here=a, there=b) for code, (a, b) in sides.items() if max(a, b) > _MOST * min(a, b)]
 
 
 def sex_flags(labels: Mapping[str, str], dev_labels: Mapping[str, str]) -> list[Flag]:

@@ -19,16 +19,10 @@ from zeroevidence.data.matrix import FoldedScores, ScoreMatrix, closed_set_searc
 from zeroevidence.data.preparing import sort_by_name
 from zeroevidence.data.scores import Scores
 from zeroevidence.errors import InputError
-from zeroevidence.evaluation.curves import one_to_one_curves
+from zeroevidence.evaluation import resampling
+from zeroevidence.evaluation.curves import one_to_one_curves, search_curves
 from zeroevidence.evaluation.finding.beside import flag_row
 from zeroevidence.evaluation.people import exposed_curves, exposure_by_person, with_named_limits, with_worst_cases
-from zeroevidence.evaluation.resampling import (
-    begin_null,
-    replicate,
-    several_recordings,
-    with_intervals,
-    with_nulls,
-)
 from zeroevidence.evaluation.rows.about import About
 from zeroevidence.evaluation.rows.curves import Trials
 from zeroevidence.evaluation.rows.evaluation import Evaluation
@@ -172,9 +166,9 @@ class _Task:
         curves = one_to_one_curves(view.ranked, view.blocks, view.settings)
         people = recordings = None
         if self.search is not None and result is not None:
-            curves |= self.search.curves(result) | exposed_curves(result.trials, self.run.level)
+            curves |= search_curves(self.search, result) | exposed_curves(result.trials, self.run.level)
             people = with_worst_cases(exposure_by_person(result.trials, result.names), self.scores, view)
-            recordings = several_recordings(self.search, result, metrics)
+            recordings = resampling.several_recordings(self.search, result, metrics)
         row = Evaluation(
             metrics=metrics,
             counts=self._counts(result),
@@ -205,19 +199,19 @@ class _Task:
             metrics |= result.metrics
         search = None if self.search is None or result is None else (self.search, result)
         null, prepared = None, PreparedScores(self.scores, view.ranked)
-        leave_out = partial(replicate, prepared, view, search, self.closed_set, options, run, resampled)
-        begin = partial(begin_null, prepared, self.rows, options, run.seed)
+        leave_out = partial(resampling.replicate, prepared, view, search, self.closed_set, options, run, resampled)
+        begin = partial(resampling.begin_null, prepared, self.rows, options, run.seed)
         if options.null and options.intervals and (run.cores or 1) == 1 and len(self.scores) <= _ABREAST:
             prepared.prepare()
             replicates, begun = compute_beside(leave_out, begin)
         else:
             replicates, begun = leave_out() if options.intervals else None, begin() if options.null else None
         if replicates is not None:
-            metrics = with_intervals(metrics, replicates, run.level)
+            metrics = resampling.with_intervals(metrics, replicates, run.level)
             if result is not None:
                 metrics = with_named_limits(metrics, result.names, run.level)
         if begun is not None:
-            metrics, null = with_nulls(metrics, begun, search, options, run)
+            metrics, null = resampling.with_nulls(metrics, begun, search, options, run)
         return metrics, replicates, null
 
     def _counts(self, result: SearchResult | None) -> dict[str, int]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import nan
+from typing import Protocol
 
 import numpy as np
 
@@ -87,7 +87,29 @@ class SearchResult:
     prior: FloatArray | None = None
 
 
-class SearchTask(ABC):
+@dataclass(frozen=True, slots=True, eq=False)
+class SearchedFold:
+    """Trials that share one calibration, with their scores.
+
+    Parameters
+    ----------
+    scores
+        Scores of the trials against the identities that they are searched among.
+    mated
+        The column of each trial's true identity.
+    fold
+        Their calibration, and the scores of the people whom it was fitted on.
+    mated_elsewhere
+        The mated columns of those.
+    """
+
+    scores: FloatArray
+    mated: IntArray
+    fold: Fold
+    mated_elsewhere: IntArray
+
+
+class SearchTask(Protocol):
     """A closed-set search to evaluate, and how: one matrix, or one for each fold of people."""
 
     options: Options
@@ -99,12 +121,10 @@ class SearchTask(ABC):
         return self.options.row_fit(self.run.seed)
 
     @property
-    @abstractmethod
     def parts(self) -> tuple[ScoreMatrix, ...]:
         """The score matrices that are searched."""
 
     @property
-    @abstractmethod
     def development(self) -> tuple[ScoreMatrix, ...]:
         """The score matrices of the development people."""
 
@@ -114,7 +134,6 @@ class SearchTask(ABC):
         return sum(part.scores.size for part in self.parts)
 
     @property
-    @abstractmethod
     def speaker_codes(self) -> IntArray:
         """A number from 0 on for the speaker of each trial."""
 
@@ -123,23 +142,18 @@ class SearchTask(ABC):
         """Warnings about the way in which people are searched."""
         return []
 
-    @abstractmethod
     def measure(self) -> SearchResult:
         """Calibrate the scores and measure the search."""
 
-    @abstractmethod
-    def curves(self, result: SearchResult) -> dict[str, Curve]:
-        """Curves of figures."""
+    def searched_folds(self, result: SearchResult) -> Iterator[SearchedFold]:
+        """The trials of each fold, one at a time: together they would be a second matrix."""
 
-    @abstractmethod
     def resampler(self, result: SearchResult) -> SearchResampler:
         """The search on fewer people."""
 
-    @abstractmethod
     def hypothetical(self, folds: Sequence[Fold]) -> list[HypotheticalEvidence]:
         """What each trial would show if somebody else were its speaker, by fold of people."""
 
-    @abstractmethod
     def fuse_recordings(self, result: SearchResult) -> list[FusedEvidence]:
         """What an attacker learns who holds 2, 3, ... recordings, for each number that enough people have."""
 

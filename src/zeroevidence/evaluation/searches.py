@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,31 +11,16 @@ from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.calibrate.rows import RowFit, check_searchable, fit_rows, row_llrs, speaker_folds
 from zeroevidence.data.matrix import FoldedScores, ScoreMatrix, column_speakers
 from zeroevidence.data.preparing import sort_by_name
-from zeroevidence.evaluation.curves import SearchedFold, alid_over_identities, evidence_curves
+from zeroevidence.evaluation import search_task
 from zeroevidence.evaluation.people import count_by_person, first_names, names_on_top
-from zeroevidence.evaluation.rows.curves import Curve, Trials
+from zeroevidence.evaluation.rows.curves import Trials
 from zeroevidence.evaluation.rows.flags import Flag, flag
 from zeroevidence.evaluation.rows.setup import Options, SearchSetup
 from zeroevidence.evaluation.score_checks import development_flags
-from zeroevidence.evaluation.search_task import (
-    Fold,
-    SearchResult,
-    SearchTask,
-    check_disjoint,
-    mean_over_folds,
-    name_codes,
-    search_metrics,
-    trial_table,
-)
-from zeroevidence.measure.search.disclosure import RowEvidence, check_prior, join_evidence, row_evidence
-from zeroevidence.measure.search.longitudinal import (
-    FusedEvidence,
-    firing_counts,
-    firing_threshold,
-    fuse_recordings,
-    recording_counts,
-    singling_out_curve,
-)
+from zeroevidence.evaluation.search_task import Fold, SearchedFold, SearchResult, SearchTask
+from zeroevidence.measure.search import longitudinal
+from zeroevidence.measure.search.disclosure import RowEvidence, join_evidence, row_evidence
+from zeroevidence.measure.search.longitudinal import FusedEvidence
 from zeroevidence.measure.search.rank import first_identity
 from zeroevidence.measure.softplus import LN2
 from zeroevidence.measure.views import NameCounts
@@ -99,41 +84,21 @@ class MatrixSearch(SearchTask):
             part = scores if len(folds) == 1 else scores[fold.rows]
             evidence = row_evidence(part, mated[fold.rows], fold.calibration, prior=prior)
             lid[fold.rows], greater[fold.rows], equal[fold.rows] = evidence.lid, evidence.greater, evidence.equal
-            fires = firing_counts(part, firing_threshold(fold.threshold_scores, scores.shape[1]))
-            singled[fold.rows] = fires == 1
+            singled[fold.rows] = _singled_out(part, fold)
         evidence = RowEvidence(lid, greater, equal, scores.shape[1])
         setup = SearchSetup.fitted(
             [fold.calibration for fold in folds], self.options, cross_fitted=self.dev is None, prior=prior is not None
         )
-        trials = trial_table(self.matrix.trial_names, self.matrix.mated_names, evidence)
+        trials = search_task.trial_table(self.matrix.trial_names, self.matrix.mated_names, evidence)
         names = count_by_person(trials, names_on_top(self.matrix))
-        return SearchResult(
-            metrics=search_metrics(evidence, singled, setup, names),
-            trials=trials,
-            evidence=evidence,
-            singled=singled,
-            folds=folds,
-            setup=setup,
-            names=names,
-            prior=prior,
-        )
+        metrics = search_task.search_metrics(evidence, singled, setup, names)
+        return SearchResult(metrics, trials, evidence, singled, folds, setup, names, prior)
 
-    def curves(self, result: SearchResult) -> dict[str, Curve]:
-        """Curves of figures."""
-        folds, evidence = result.folds, result.evidence
-        prior = None if self.prior is None else check_prior(self.prior, evidence.identities)
-        scores, mated = self.matrix.scores, self.matrix.mated
-        singled = [(len(fold.rows), singling_out_curve(scores[fold.rows], fold.threshold_scores)) for fold in folds]
-        others = [mated[fold.rest] if self.dev is None else self.dev.mated for fold in folds]
-        parts = (  # one at a time: together they would be a second matrix
-            SearchedFold(scores[fold.rows], mated[fold.rows], fold, mated_elsewhere)
-            for fold, mated_elsewhere in zip(folds, others, strict=True)
-        )
-        return {
-            **evidence_curves(evidence, None if prior is None else prior[mated]),
-            **alid_over_identities(scores.size, parts, self.row_fit, prior),
-            "singling_out_over_identities": mean_over_folds(singled),
-        }
+    def searched_folds(self, result: SearchResult) -> Iterator[SearchedFold]:
+        """The trials of each fold."""
+        for fold in result.folds:
+            elsewhere = self.matrix.mated[fold.rest] if self.dev is None else self.dev.mated
+            yield SearchedFold(self.matrix.scores[fold.rows], self.matrix.mated[fold.rows], fold, elsewhere)
 
     def resampler(self, result: SearchResult) -> SearchResampler:
         """The search on fewer people; beyond a size the enrolled identities stay as they are."""
@@ -142,7 +107,7 @@ class MatrixSearch(SearchTask):
             n = scores.shape[1]
             fires = np.empty(scores.shape, dtype=bool)
             for fold in result.folds:
-                fires[fold.rows] = scores[fold.rows] > firing_threshold(fold.threshold_scores, n)
+                fires[fold.rows] = scores[fold.rows] > longitudinal.firing_threshold(fold.threshold_scores, n)
             prior = np.full(n, 1.0 / n) if self.prior is None else self.prior
             lid = self._lid_of_every_identity(result.folds)
             identities = IdentityEvidence(scores, self.matrix.mated, lid, prior, fires)
@@ -161,7 +126,7 @@ class MatrixSearch(SearchTask):
 
     def fuse_recordings(self, result: SearchResult) -> list[FusedEvidence]:
         """What an attacker learns who holds 2, 3, ... recordings, for each number that enough people have."""
-        numbers = recording_counts(self.matrix.mated)
+        numbers = longitudinal.recording_counts(self.matrix.mated)
         if numbers == [1] or len(np.unique(self.matrix.mated)) < 2:
             return []
         llrs = np.empty(self.matrix.scores.shape)
@@ -169,7 +134,9 @@ class MatrixSearch(SearchTask):
             llrs[fold.rows] = row_llrs(self.matrix.scores[fold.rows], fold.calibration)
         dev = None if self.dev is None else (row_llrs(self.dev.scores, result.folds[0].calibration), self.dev.mated)
         log_prior = None if self.prior is None else np.log(self.prior)
-        fused = fuse_recordings(llrs, self.matrix.mated, ks=numbers, dev=dev, log_prior=log_prior, seed=self.run.seed)
+        fused = longitudinal.fuse_recordings(
+            llrs, self.matrix.mated, ks=numbers, dev=dev, log_prior=log_prior, seed=self.run.seed
+        )
         return fused[1:]
 
     def _lid_of_every_identity(self, folds: Sequence[Fold]) -> FloatArray:
@@ -245,7 +212,7 @@ class FoldedSearch(SearchTask):
     @property
     def speaker_codes(self) -> IntArray:
         """A number from 0 on for the speaker of each trial."""
-        return name_codes(np.concatenate([part.mated_names for part in self.parts]))
+        return search_task.name_codes(np.concatenate([part.mated_names for part in self.parts]))
 
     @property
     def flags(self) -> list[Flag]:
@@ -256,7 +223,7 @@ class FoldedSearch(SearchTask):
         """Calibrate and measure the searches of all folds as one."""
         folds, first = [], 0
         for part, dev in zip(self.parts, self.development, strict=True):
-            check_disjoint(part, dev)
+            search_task.check_disjoint(part, dev)
             (fold,) = fit_folds(part, dev, self.row_fit)
             folds.append(replace(fold, rows=first + fold.rows))
             first += len(fold.rows)
@@ -267,31 +234,16 @@ class FoldedSearch(SearchTask):
         calibrations = [fold.calibration for fold in folds]
         fitted = SearchSetup.fitted(calibrations, self.options, cross_fitted=False, prior=False)
         setup = replace(fitted, folds=self.scores.sizes)
-        trials = trial_table(self.scores.trials, np.concatenate([part.mated_names for part in self.parts]), evidence)
+        speakers = np.concatenate([part.mated_names for part in self.parts])
+        trials = search_task.trial_table(self.scores.trials, speakers, evidence)
         names = self._names(trials, searched)
-        return SearchResult(
-            metrics=search_metrics(evidence, singled, setup, names),
-            trials=trials,
-            evidence=evidence,
-            singled=singled,
-            folds=folds,
-            setup=setup,
-            names=names,
-        )
+        metrics = search_task.search_metrics(evidence, singled, setup, names)
+        return SearchResult(metrics, trials, evidence, singled, folds, setup, names)
 
-    def curves(self, result: SearchResult) -> dict[str, Curve]:
-        """Curves of figures."""
-        searched = list(zip(self._searched_rows(), result.folds, strict=True))
-        singling_out = [(len(rows), singling_out_curve(rows, fold.threshold_scores)) for rows, fold in searched]
-        parts = (
-            SearchedFold(rows, np.zeros(len(rows), dtype=np.int64), fold, dev.mated)  # the true one is the first
-            for (rows, fold), dev in zip(searched, self.development, strict=True)
-        )
-        return {
-            **evidence_curves(result.evidence),
-            **alid_over_identities(self.size, parts, self.row_fit),
-            "singling_out_over_identities": mean_over_folds(singling_out),
-        }
+    def searched_folds(self, result: SearchResult) -> Iterator[SearchedFold]:
+        """The trials of each fold, whose true identity comes first."""
+        for rows, fold, dev in zip(self._searched_rows(), result.folds, self.development, strict=True):
+            yield SearchedFold(rows, np.zeros(len(rows), dtype=np.int64), fold, dev.mated)
 
     def resampler(self, result: SearchResult) -> SearchResampler:
         """The search on fewer people, with the enrolled identities as they are.
@@ -332,8 +284,8 @@ class FoldedSearch(SearchTask):
 
     def fuse_recordings(self, result: SearchResult) -> list[FusedEvidence]:
         """What an attacker learns who holds several recordings, for numbers that development people have too."""
-        numbers = set(recording_counts(name_codes(result.trials.speaker)))
-        ks = sorted(numbers.intersection(*(recording_counts(dev.mated) for dev in self.development)))
+        numbers = set(longitudinal.recording_counts(search_task.name_codes(result.trials.speaker)))
+        ks = sorted(numbers.intersection(*(longitudinal.recording_counts(dev.mated) for dev in self.development)))
         if ks == [1]:
             return []
         fused: list[list[FusedEvidence]] = []
@@ -354,7 +306,7 @@ class FoldedSearch(SearchTask):
         turned = (np.arange(identities) - column[:, None]) % identities  # the true one, first, goes to its column
         llrs: FloatArray = np.take_along_axis(row_llrs(rows, fold.calibration), turned, axis=1)
         dev = self.development[number]
-        return fuse_recordings(
+        return longitudinal.fuse_recordings(
             llrs, column, ks=ks, dev=(row_llrs(dev.scores, fold.calibration), dev.mated), seed=self.run.seed
         )
 
@@ -367,7 +319,7 @@ class FoldedSearch(SearchTask):
 
 
 def _singled_out(rows: FloatArray, fold: Fold) -> IntArray:
-    fires = firing_counts(rows, firing_threshold(fold.threshold_scores, rows.shape[1]))
+    fires = longitudinal.firing_counts(rows, longitudinal.firing_threshold(fold.threshold_scores, rows.shape[1]))
     singled: IntArray = (fires == 1).astype(np.int64)
     return singled
 

@@ -212,11 +212,9 @@ def unpaired_difference(
 def holm(p_values: Sequence[float]) -> list[float]:
     """Return p-values corrected for their number, so that one level holds for all conclusions together [Holm 1979]."""
     order = np.argsort(p_values, kind="stable")
+    multiplied = np.arange(len(p_values), 0, -1) * np.asarray(p_values)[order]
     adjusted = np.empty(len(p_values))
-    highest = 0.0
-    for position, index in enumerate(order):
-        highest = max(highest, min(1.0, (len(p_values) - position) * p_values[index]))
-        adjusted[index] = highest
+    adjusted[order] = np.maximum.accumulate(np.minimum(1.0, multiplied))
     return adjusted.tolist()
 
 
@@ -234,14 +232,11 @@ def holm_levels(p_values: Sequence[float], level: float = LEVEL) -> list[float]:
     >>> [round(level, 4) for level in holm_levels([0.3, 0.4], 0.95)]
     [0.975, 0.975]
     """
-    number, error, rejected = len(p_values), alpha(level), 0
-    order = np.argsort(p_values, kind="stable")
-    for position, index in enumerate(order):
-        if (number - position) * p_values[index] >= error:
-            break
-        rejected = position + 1
+    number, error = len(p_values), alpha(level)
+    order, tests = np.argsort(p_values, kind="stable"), np.arange(number, 0, -1)
+    kept = np.flatnonzero(tests * np.asarray(p_values)[order] >= error)
     divisors = np.empty(number)
-    divisors[order] = np.maximum(number - np.arange(number), number - rejected)
+    divisors[order] = np.maximum(tests, tests[kept[0]] if len(kept) else 0)
     levels: list[float] = (1.0 - error / np.maximum(divisors, 1.0)).tolist()
     return levels
 

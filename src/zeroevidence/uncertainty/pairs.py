@@ -18,16 +18,8 @@ from zeroevidence._typing import BoolArray, CountArray, FloatArray, IntArray
 from zeroevidence.calibrate.pav import Blocks, Counts, pool
 from zeroevidence.data.scores import Pairs
 from zeroevidence.measure.measures import IntervalRule, Measure, ScoreCost, measures_of
-from zeroevidence.measure.pairs.linkability import (
-    ScoreView,
-    histogram_edges,
-    histogram_linkability,
-    linkability_of_blocks,
-    linkability_of_counts,
-    linkability_terms,
-    nonmated_linkability_of_blocks,
-    nonmated_linkability_of_counts,
-)
+from zeroevidence.measure.pairs import linkability
+from zeroevidence.measure.pairs.linkability import ScoreView
 from zeroevidence.measure.views import PairSettings, PairView
 from zeroevidence.uncertainty.groups import BATCH, Groups, GroupTables, Places, draw_halves, find_groups, number_codes
 from zeroevidence.uncertainty.lists import CellArray, PreparedScores, certain_runs
@@ -203,17 +195,17 @@ class _Subset(PairView):
             if source.separated:
                 return 1.0  # classes that do not overlap do so in every subset
             if self.refit:
-                return linkability_of_counts(self.counts, source.settings, self.blocks)
+                return linkability.linkability_of_counts(self.counts, source.settings, self.blocks)
             return float(np.clip(target.linked / target.size + nontarget.linked / nontarget.size, 0.0, 1.0))
         if self.settings.linkability == "pav":
-            return linkability_of_blocks(self.blocks, omega=self.settings.omega)
+            return linkability.linkability_of_blocks(self.blocks, omega=self.settings.omega)
         if source.edges is None or target.bins is None or nontarget.bins is None:
             return 0.0  # too few mated scores for a bin, where the tools return 0
-        return histogram_linkability(target.bins, nontarget.bins, source.edges, self.settings.omega)[0]
+        return linkability.histogram_linkability(target.bins, nontarget.bins, source.edges, self.settings.omega)[0]
 
     def nonmated_linkability(self) -> float:
         """Linkability of non-mated pairs, the model fitted again."""
-        return nonmated_linkability_of_counts(self.counts, self.settings)
+        return linkability.nonmated_linkability_of_counts(self.counts, self.settings)
 
 
 def _with_rules(view: ScoreView) -> list[tuple[Measure, IntervalRule]]:
@@ -256,9 +248,9 @@ class PairResampler:
         self.runs = certain_runs(self.placed.counts)
         self.terms: tuple[FloatArray, FloatArray] | None = None
         if self.settings.linkability == "density" and not closed_set:
-            self.terms = linkability_terms(ranked.counts, self.settings.omega, self.settings.seed)
+            self.terms = linkability.linkability_terms(ranked.counts, self.settings.omega, self.settings.seed)
         binned = self.settings.linkability == "histogram" and not closed_set
-        self.edges = histogram_edges(ranked.target, ranked.nontarget) if binned else None
+        self.edges = linkability.histogram_edges(ranked.target, ranked.nontarget) if binned else None
         self.separated = bool(ranked.target[0] > ranked.nontarget[-1])
         self.target = self._class(scores.target, self.placed.target, self.groups.target, "target")
         self.nontarget = self._class(scores.nontarget, self.placed.nontarget, self.groups.nontarget, "nontarget")
@@ -384,5 +376,7 @@ class _Mixture(_Subset):
     def nonmated_linkability(self) -> float:
         """Linkability of non-mated pairs as it was, and by how much PAV says that it changes."""
         omega = self.settings.omega
-        mixed, whole = (nonmated_linkability_of_blocks(view.blocks, omega=omega) for view in (self, self.whole))
+        mixed, whole = (
+            linkability.nonmated_linkability_of_blocks(view.blocks, omega=omega) for view in (self, self.whole)
+        )
         return self.whole.nonmated_linkability() + mixed - whole

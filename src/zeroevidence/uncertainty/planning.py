@@ -219,13 +219,19 @@ class _Tried:
         The number.
     reach
         How far above the truth a share `power` of the limits stays, as a share of how far the bound lies above it.
-    needed
-        The number with the share of simulations whose limits are below the bound.
+    shown
+        Share of the simulations whose limits are below the bound.
+    error
+        Standard error of that share.
+    times
+        Number of simulations.
     """
 
     people: int
     reach: float
-    needed: PeopleNeeded
+    shown: float
+    error: float
+    times: int
 
     @classmethod
     def of(cls, people: int, excess: FloatArray, power: float) -> _Tried:
@@ -236,8 +242,12 @@ class _Tried:
         error = float(np.sqrt(likely * (1.0 - likely) / times))
         aim = min(power + error, 0.5 + power / 2.0)
         reach = float(excess.mean() + ndtri(aim) * excess.std()) if np.isfinite(excess).all() else np.inf
-        needed = PeopleNeeded(people, people, people, None, float(below.mean()), error, times)
-        return cls(people, max(reach, _LEAST_REACH), needed)
+        return cls(people, max(reach, _LEAST_REACH), float(below.mean()), error, times)
+
+    @property
+    def needed(self) -> PeopleNeeded:
+        """The number with the share of simulations whose limits are below the bound."""
+        return PeopleNeeded(self.people, self.people, self.people, None, self.shown, self.error, self.times)
 
     def next_after(self, other: _Tried | None) -> int:
         """The number of people for which the limits would just reach the bound, as a power of their number."""
@@ -255,18 +265,6 @@ class _Tried:
     def is_by_far(self, power: float) -> bool:
         """Whether it is shown so often that fewer people may do."""
         return self.shown - 2.0 * self.error > power
-
-    @property
-    def shown(self) -> float:
-        """Share of the simulations whose limits are below the bound."""
-        assert self.needed.shown is not None
-        return self.needed.shown
-
-    @property
-    def error(self) -> float:
-        """Standard error of that share."""
-        assert self.needed.shown_error is not None
-        return self.needed.shown_error
 
 
 def _reach(sizes: FloatArray, excess: list[FloatArray], power: float) -> FloatArray:

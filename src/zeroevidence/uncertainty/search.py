@@ -13,15 +13,8 @@ from zeroevidence._typing import BoolArray, CountArray, FloatArray, IntArray, St
 from zeroevidence.data.embeddings import rank_names
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.measure.measures import IntervalRule, measures_of
-from zeroevidence.measure.search.disclosure import (
-    PRIOR_FREE_MAX,
-    RowEvidence,
-    join_evidence,
-    log_ratio_from_lid,
-    prior_free,
-    search_view,
-    trial_columns,
-)
+from zeroevidence.measure.search import disclosure
+from zeroevidence.measure.search.disclosure import RowEvidence, search_view
 from zeroevidence.measure.search.longitudinal import singling_out_by_chance
 from zeroevidence.measure.search.rank import count_names, first_identity, join_names, rank_distribution
 from zeroevidence.measure.softplus import LN2
@@ -126,7 +119,7 @@ class SearchResampler:
         self.number = int((group if identity_group is None else identity_group).max()) + 1
         self.group = group[speaker]
         self.shares = np.bincount(self.group, minlength=self.number) / len(speaker)
-        columns = trial_columns(evidence, singled)
+        columns = disclosure.trial_columns(evidence, singled)
         sums = [np.bincount(self.group, weights=column, minlength=self.number) for column in columns.values()]
         self.columns, self.sums = tuple(columns), np.column_stack(sums)
         self.highest = np.full(self.number, -np.inf)
@@ -201,11 +194,12 @@ class SearchResampler:
         n = whole.identities
         most = float(np.log2(n))
         misled = min(0.0, max(float(self.evidence.lid.min()), -most))
+        ratio = disclosure.log_ratio_from_lid(np.array([misled]), 1.0 / n)
         no_evidence = {"lid": misled, "positive": 0.5, "lid_positive": 0.0, "first": 1.0 / n, "linked": 1.0 / n,
-                       "prior_free": float(prior_free(log_ratio_from_lid(np.array([misled]), 1.0 / n))[0]),
+                       "prior_free": float(disclosure.prior_free(ratio)[0]),
                        "singled": float(singling_out_by_chance(n))}  # fmt: skip
         certain = {"lid": most, "positive": 1.0, "lid_positive": most, "first": 1.0, "linked": 1.0,
-                   "prior_free": PRIOR_FREE_MAX, "singled": 1.0}  # fmt: skip
+                   "prior_free": disclosure.PRIOR_FREE_MAX, "singled": 1.0}  # fmt: skip
         kinds = (no_evidence, np.full(n, 1.0 / n)), (certain, np.eye(1, n)[0])
         before = _compute(whole)
         after = [_compute(_mixture(whole, share, sums, ranks)) for sums, ranks in kinds]
@@ -308,7 +302,7 @@ class SearchNull:
         for r in range(size):
             mated = [permute_mated(fold.mated, fold.lid.shape[1], rng) for fold in self.folds]
             drawn = list(zip(self.folds, mated, strict=True))
-            evidence = join_evidence([fold.evidence(permuted, self.identities) for fold, permuted in drawn])
+            evidence = disclosure.join_evidence([fold.evidence(permuted, self.identities) for fold, permuted in drawn])
             view = search_view(evidence, names=join_names([fold.names(permuted) for fold, permuted in drawn]))
             for measure in measures:
                 value = measure.compute(view)

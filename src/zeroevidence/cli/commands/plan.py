@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING
 
 import click
 from click.core import ParameterSource
@@ -15,9 +14,6 @@ from zeroevidence.errors import UsageError
 from zeroevidence.evaluation.plan import PlanOptions, plan, plan_from_pilot, strongest_attack
 from zeroevidence.measure.measures import MEASURES
 from zeroevidence.run import Run, setting
-
-if TYPE_CHECKING:
-    pass
 
 
 def _parse_value(option: str, text: str) -> tuple[str, float]:

@@ -127,10 +127,9 @@ class NamedPeople:
         """The people of a row."""
         people, result = row.people, row.metrics.get("people_named")
         chance = result is not None and result.p_value is not None and result.p_value > alpha(row.setup.level)
-        if people is None:
-            return cls(row, (), None, chance)
-        counted = tuple(place for place, trials in enumerate(people.trials) if trials >= LEAST_RECORDINGS)
-        if people.named is None:
+        recordings = () if people is None else people.trials
+        counted = tuple(place for place, trials in enumerate(recordings) if trials >= LEAST_RECORDINGS)
+        if people is None or people.named is None:
             return cls(row, counted, None, chance)
         names = tuple(name for name, counts in zip(people.speaker, people.named, strict=False) if counts)
         return cls(row, counted, names, chance, 0 if chance else len(names))

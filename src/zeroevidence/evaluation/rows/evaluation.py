@@ -293,8 +293,7 @@ class Evaluation:
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain values, as in the JSON file."""
         record: dict[str, Any] = to_record(self)
-        for name in ("labels", "about", "counts", "metrics", "flags", "setup"):  # always there, also where empty
-            record.setdefault(name, [] if name == "flags" else {})
+        record.setdefault("flags", [])  # always there, also where empty
         empty = [name for name in ("curves", "surfaces", "maps") if not record[name]]
         return {**{name: part for name, part in record.items() if name not in empty}, "signature": self.signature}
 

@@ -15,14 +15,7 @@ from zeroevidence.data.files import naming_file
 from zeroevidence.data.formats.vectors.read import check_name, read_embeddings, write_embeddings
 from zeroevidence.data.writing import refuse_existing
 from zeroevidence.errors import UsageError
-from zeroevidence.protect.models import (
-    ProtectorModel,
-    load_model,
-    protect_embeddings,
-    read_rotation_key,
-    rotate_back,
-    write_rotation_key,
-)
+from zeroevidence.protect import models
 from zeroevidence.run import setting
 
 
@@ -63,7 +56,7 @@ class _Release:
         if self.rotate_back and self.rotation_key is None:
             raise UsageError("--rotate-back: name the --rotation-key that the vectors were rotated by")
 
-    def secret(self, fitted: ProtectorModel, data: Embeddings) -> bytes | None:
+    def secret(self, fitted: models.ProtectorModel, data: Embeddings) -> bytes | None:
         """Return the key of the rotation, which is written where there is none, or None for no rotation."""
         usual = not self.no_rotation and self.llr is None and data.speakers is not None
         if self.rotation_key is None and not (usual and fitted.protector.noise > 0.0):
@@ -71,10 +64,10 @@ class _Release:
         path = Path(self.rotation_key or f"{self.model.rstrip('/')}.key")
         if not path.exists():
             require_speakers(data)
-            write_rotation_key(path)
+            models.write_rotation_key(path)
             print_written(path)
             echo("whoever has this key can rotate the vectors back: keep it from whoever gets them", err=True)
-        return read_rotation_key(path)
+        return models.read_rotation_key(path)
 
 
 @click.command("apply")
@@ -84,15 +77,15 @@ def command(release: _Release) -> None:
 
     Identifiers, speakers and other columns stay; the column of the attribute is removed.
     """
-    fitted, data = load_model(release.model), read_embeddings(release.embeddings)
+    fitted, data = models.load_model(release.model), read_embeddings(release.embeddings)
     with naming_file(release.embeddings):
         if release.rotate_back:
-            made = rotate_back(fitted, data, read_rotation_key(str(release.rotation_key)))
+            made = models.rotate_back(fitted, data, models.read_rotation_key(str(release.rotation_key)))
         else:
             secret, claims = release.secret(fitted, data), release.claims
             if claims and secret is None:
                 raise UsageError("--claims: name the --rotation-key that enrolled people were rotated by")
-            made = protect_embeddings(
+            made = models.protect_embeddings(
                 fitted, data, llr=release.llr, rotation_key=secret, claims=claims, noise_seed=release.noise_seed
             )
             if secret is not None:

@@ -13,18 +13,12 @@ from zeroevidence.cli.output import Output, output_options
 from zeroevidence.data.files import naming_file
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Options
+from zeroevidence.protect import fitting
 from zeroevidence.protect.assessment.class_attacks import AttackOptions, assess
 from zeroevidence.protect.assessment.classifiers import CLASSIFIERS
 from zeroevidence.protect.assessment.labels import Roles
 from zeroevidence.protect.assessment.rows import MapMethod
 from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS
-from zeroevidence.protect.fitting import (
-    FitOptions,
-    fit_protectors,
-    protectors_that_keep,
-    shared_boundaries,
-    suitable_protectors,
-)
 from zeroevidence.protect.models import load_model
 from zeroevidence.protect.strengths import assess_strengths, quick_protectors
 from zeroevidence.run import Run, setting
@@ -36,7 +30,7 @@ class _Attack:
 
     keep: tuple[str, ...] = shared(
         "--keep",
-        f"is reported, may be repeated; the first one is preserved by {', '.join(protectors_that_keep())}",
+        f"is reported, may be repeated; the first one is preserved by {', '.join(fitting.protectors_that_keep())}",
         default=(),
     )
     kinds: tuple[str, ...] = shared(
@@ -109,7 +103,7 @@ def command(inputs: LabelledInputs, attack: _Attack, options: Options, run: Run,
     style: dict[str, Any] = {"signatures": output.signatures, "estimate": output.estimate}
     with naming_file(inputs.embeddings):
         fitted = {folder: load_model(folder) for folder in attack.models}
-        boundaries = shared_boundaries(fitted, inputs.attribute)
+        boundaries = fitting.shared_boundaries(fitted, inputs.attribute)
         roles = Roles.split(
             inputs.read(), inputs.attribute, classes=inputs.classes, boundaries=boundaries, seed=run.seed
         )
@@ -120,8 +114,8 @@ def command(inputs: LabelledInputs, attack: _Attack, options: Options, run: Run,
             text = render_pareto_front(points, output.format, **style)
         else:
             kept, kind = next(iter(attack.keep), None), next(iter(attack.kinds), None)
-            settings = FitOptions(kind, parameters, attack.training.preset, kept)
-            protectors = suitable_protectors(fitted, roles) or fit_protectors(
+            settings = fitting.FitOptions(kind, parameters, attack.training.preset, kept)
+            protectors = fitting.suitable_protectors(fitted, roles) or fitting.fit_protectors(
                 attack.kinds, roles.train, inputs.attribute, settings, run
             )
             rows = assess(protectors, roles, inputs.attribute, attackers, options, run)

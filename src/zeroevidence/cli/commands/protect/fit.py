@@ -16,19 +16,9 @@ from zeroevidence.data.embeddings import NAMING_SPEAKERS
 from zeroevidence.data.files import naming_file
 from zeroevidence.data.printable import file_name_text
 from zeroevidence.errors import InputError, UsageError
+from zeroevidence.protect import fitting
 from zeroevidence.protect.assessment.labels import DEFAULT_CLASSES, MOST_LABELS, attribute_labels, is_number
 from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS, CANDIDATES
-from zeroevidence.protect.fitting import (
-    DEFAULT_LIMIT,
-    KEEPING_PROTECTOR,
-    MANY_PEOPLE,
-    PLAIN_PROTECTOR,
-    FitOptions,
-    cut_into_classes,
-    fit,
-    protectors_that_keep,
-    why_not_verified,
-)
 from zeroevidence.protect.strengths import quick_protectors
 from zeroevidence.run import Run, setting
 
@@ -119,12 +109,13 @@ class Training:
 class _Choice:
     """The protector that is fitted, or the limit within which it is chosen, and where it is written."""
 
-    keep: str | None = shared("--keep", f"{', '.join(protectors_that_keep())} only")
+    keep: str | None = shared("--keep", f"{', '.join(fitting.protectors_that_keep())} only")
     kind: str | None = shared(
         "--protector",
-        f"unless given, the strongest within the budget of {', '.join(quick_protectors())} (from {MANY_PEOPLE} people "
-        f"on also flow), for two or more classes; {KEEPING_PROTECTOR} without noise with --keep or --paper; and "
-        f"{PLAIN_PROTECTOR} without noise where people are not named, or are too few, so that no EER can be computed",
+        f"unless given, the strongest within the budget of {', '.join(quick_protectors())} (from {fitting.MANY_PEOPLE} "
+        f"people on also flow), for two or more classes; {fitting.KEEPING_PROTECTOR} without noise with --keep or "
+        f"--paper; and {fitting.PLAIN_PROTECTOR} without noise where people are not named, or are too few, so that no "
+        "EER can be computed",
         choices=tuple(ATTRIBUTE_PROTECTORS),
     )
     budget: str | None = setting(
@@ -181,15 +172,16 @@ def command(inputs: LabelledInputs, choice: _Choice, run: Run) -> None:
         raise UsageError("--set: name the --protector that it is for")
     data = inputs.read()
     with lock_folder(folder, continued_from=[CANDIDATES]), naming_file(inputs.embeddings):
-        reason = why_not_verified(cut_into_classes(data, inputs.attribute, inputs.classes)[0], inputs.attribute)
+        classes, _ = fitting.cut_into_classes(data, inputs.attribute, inputs.classes)
+        reason = fitting.why_not_verified(classes, inputs.attribute)
         searched = limit is not None or (choice.is_open and reason is None)
         if searched:
-            echo(f"choosing the strongest protection within {limit or DEFAULT_LIMIT}", err=True)
-        options = FitOptions(
+            echo(f"choosing the strongest protection within {limit or fitting.DEFAULT_LIMIT}", err=True)
+        options = fitting.FitOptions(
             choice.kind, choice.training.parameters, choice.training.preset, choice.keep, inputs.classes, limit
         )
         try:
-            model = fit(data, inputs.attribute, options, replace(run, cache=Path(folder)))
+            model = fitting.fit(data, inputs.attribute, options, replace(run, cache=Path(folder)))
             save_model(model, folder, overwrite=choice.overwrite)
         except InputError:  # the same command would end the same way
             Store(Path(folder), CANDIDATES).remove()
