@@ -46,8 +46,6 @@ class Problem:
 class InputError(ZeroEvidenceError, ValueError):
     """Data that cannot be used. The message is ``file:line: reason``, or the reason alone for arrays."""
 
-    exit_code = 3
-
     def __init__(
         self,
         reason: str,

@@ -37,6 +37,12 @@ def setting(default: Any, help: str, **details: Any) -> Any:
     return field(default=default, metadata={"help": help, **details})
 
 
+def check_whole(name: str, value: object, least: int, why: str = "") -> None:
+    """Refuse a value that is no whole number from `least` on."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise UsageError(f"{name}: expected a whole number from {least} on{why}, got {value!r}")
+
+
 class StepCounter:
     """Counts steps, a few at a time, for a function that shows how many of all are done."""
 
@@ -127,7 +133,6 @@ class Run:
         return replace(self, progress=lambda _, units: self.progress(title, units))
 
     def __post_init__(self) -> None:
-        if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
-            raise UsageError(f"seed: expected a whole number from 0 on, got {self.seed!r}")
+        check_whole("seed", self.seed, 0)
         if not isinstance(self.level, (int, float)) or not 0.0 < self.level < 1.0:
             raise UsageError(f"level: expected a number between 0 and 1, got {self.level!r}")

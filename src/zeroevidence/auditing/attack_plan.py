@@ -44,12 +44,6 @@ class AttackRows:
     attacks: list[AttackResult] = field(default_factory=list)
     failed: list[FailedAttack] = field(default_factory=list)
 
-    def add(self, row: Evaluation, card: AttackerCard, result: AttackResult) -> None:
-        """Add one row."""
-        self.rows.append(row)
-        self.cards.append(card)
-        self.attacks.append(result)
-
 
 @dataclass(frozen=True, slots=True)
 class AttackPlan:
@@ -141,7 +135,9 @@ class AttackPlan:
             if model.development != (model.enrolment, model.trial) and alid is not None and alid < 0.0:
                 row = row.with_flags(flag("calibration-misled"))
             result = replace(result, seconds=result.seconds + seconds)
-            results.add(row, self.card(model, result), result)
+            results.rows.append(row)
+            results.cards.append(self.card(model, result))
+            results.attacks.append(result)
             shown(len(results.rows), len(tasks))
 
     def attack(self, attacks: Sequence[Attack]) -> list[AttackResult | FailedAttack]:

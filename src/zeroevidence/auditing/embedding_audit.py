@@ -25,6 +25,7 @@ from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.formats.attack_scores import AttackScores
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Evaluation, Finding, findings, flag_rows
+from zeroevidence.evaluation.finding.facts import LEARNING_CURVES
 from zeroevidence.evaluation.rows.flags import flag
 from zeroevidence.protect.release import ProtectorCard
 from zeroevidence.run import Run
@@ -35,12 +36,6 @@ if TYPE_CHECKING:
 WITHOUT_VOICE = ("background", "channel")  # cues in which no voice is heard
 CONTROL = f"cue:{'+'.join(WITHOUT_VOICE)}"
 _STEP = "whitened"
-_CURVES = {  # disclosure to the strongest attacker over what it spends, and the flag where more would pay
-    "alid_over_training_people": "still-rising",
-    "alid_over_epochs": "training-pays",
-    "alid_over_draws": "draws-pay",
-    "alid_over_enrolment": "enrolment-pays",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +230,7 @@ def audit_folds(
     rows = row_flags.with_choice_flags(rows, findings(rows)[0])
     protocols, over_enrolment = try_protocols(plan, results, number)
     curves = *plan.curves(results, number), over_enrolment
-    for curve, (name, rising) in zip(curves, _CURVES.items(), strict=True):
+    for curve, (name, _, rising) in zip(curves, LEARNING_CURVES, strict=True):
         rows[number] = with_curve(rows[number], curve, name, rising)
     rows += protocols.rows
     attacks = *results.attacks, *control.attacks, *protocols.attacks

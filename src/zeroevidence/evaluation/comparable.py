@@ -131,7 +131,7 @@ def _are_same(first: Scores, second: Scores) -> bool:
     names = ((first.enrolments, second.enrolments), (first.trials, second.trials))
     pairs = ((first.target_pairs, second.target_pairs), (first.nontarget_pairs, second.nontarget_pairs))
     sides = [(getattr(here, side), getattr(there, side)) for here, there in pairs for side in ("enrolment", "trial")]
-    return all(np.array_equal(here, there) for here, there in (*names, *sides))  # type: ignore[arg-type]
+    return all(np.array_equal(here, there) for here, there in (*names, *sides))
 
 
 def _trials(scores: Scores) -> dict[str, StrArray]:

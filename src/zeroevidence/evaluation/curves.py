@@ -15,7 +15,7 @@ from zeroevidence.calibrate.rows import METHODS, RowFit, fit_rows
 from zeroevidence.data.scores import KINDS, Scores
 from zeroevidence.evaluation.rows.curves import POINTS, Curve, Surface, as_curve, bin_edges, binned, histograms, thinned
 from zeroevidence.evaluation.rows.evaluation import Evaluation
-from zeroevidence.evaluation.rows.measure_result import MeasureResult, with_limits
+from zeroevidence.evaluation.rows.measure_result import MeasureResult, results_by_unit
 from zeroevidence.evaluation.rows.setup import Setup
 from zeroevidence.evaluation.search_task import SearchedFold, SearchResult, SearchTask, mean_over_folds
 from zeroevidence.measure.measures import compute_family
@@ -294,11 +294,10 @@ def add_similarity(rows: Sequence[tuple[Evaluation, Scores]]) -> list[Evaluation
 def _measured(view: SimilarityView, setup: Setup) -> dict[str, MeasureResult]:
     """The measures of a view, with intervals from the matrices without each person; they are not calibrated again."""
     values = compute_family("similarity", view)
-    plain = {name: MeasureResult.of(name, value, None) for name, value in values.items()}
     people = len(view.original)
     with_themselves = np.diagonal(view.original), np.diagonal(view.compared)
     if setup.intervals is None or people < LEAST_PEOPLE or not np.isfinite(with_themselves).all():
-        return plain
+        return results_by_unit(values, {}, setup.level, "speaker")
     group = draw_groups(people, setup.intervals.times, setup.seed or 0)
     without = []
     for number in range(int(group.max()) + 1):
@@ -306,10 +305,7 @@ def _measured(view: SimilarityView, setup: Setup) -> dict[str, MeasureResult]:
         fewer = replace(view, original=view.original[remaining], compared=view.compared[remaining])
         without.append(compute_family("similarity", fewer))
     spreads = estimate_spreads(values, without, np.bincount(group) / people, float(len(without)))
-    return {
-        name: with_limits(result, name, spreads.get(name), setup.level, method="interval by speaker")
-        for name, result in plain.items()
-    }
+    return results_by_unit(values, spreads, setup.level, "speaker")
 
 
 def _setting(row: Evaluation) -> tuple[str | None, ...]:

@@ -10,28 +10,18 @@ from scipy.special import ndtr
 
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.errors import InputError, UsageError
+from zeroevidence.evaluation import needed
 from zeroevidence.evaluation.comparison import compare
 from zeroevidence.evaluation.finding.chance import chances
 from zeroevidence.evaluation.finding.finding import findings
-from zeroevidence.evaluation.needed import (
-    Expected,
-    Pilot,
-    Plan,
-    Requirement,
-    Simulation,
-    SimulationRunner,
-    find_requirements,
-    sign_of_leak,
-    sizes_to_simulate,
-    true_by_people,
-)
+from zeroevidence.evaluation.needed import Expected, Pilot, Plan, Requirement, Simulation, SimulationRunner
 from zeroevidence.evaluation.rows.evaluation import Evaluation
 from zeroevidence.evaluation.rows.measure_result import MeasureResult, measure_range, one_sided_limit
 from zeroevidence.evaluation.rows.setup import Options
 from zeroevidence.evaluation.scores import evaluate
 from zeroevidence.evaluation.simulated import Design, plannable, shift_of, simulated, simulated_systems, truth
 from zeroevidence.measure.measures import MEASURES, headline_measures
-from zeroevidence.run import Run, setting
+from zeroevidence.run import Run, check_whole, setting
 from zeroevidence.uncertainty.level import LEAST_PEOPLE, alpha
 from zeroevidence.uncertainty.null import ROWS_LIMIT
 from zeroevidence.uncertainty.planning import needed_from_limits, needed_from_spread
@@ -39,11 +29,6 @@ from zeroevidence.uncertainty.spread import Spread
 
 _PERMUTATIONS = 99
 _MOST_COMPARED = 48  # people simulated beside those asked for: two systems take twice as long
-
-
-def _check_whole(name: str, value: int, least: int, why: str = "") -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise UsageError(f"{name}: expected a whole number from {least} on{why}, got {value!r}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +67,7 @@ class PlanOptions:
     simulations: int = setting(20, "Simulated data sets for each number of people.")
 
     def __post_init__(self) -> None:
-        _check_whole("simulations", self.simulations, 2)
+        check_whole("simulations", self.simulations, 2)
         if not 0.0 <= self.shared < 1.0:
             raise UsageError(f"shared: expected a number from 0 to below 1, got {self.shared!r}")
         if self.difference is not None and not self.difference > 0.0:
@@ -141,13 +126,13 @@ def plan(
         true = truth(design, shift) | {measure: float(leak)}
         names = tuple(name for name in dict.fromkeys([*headline_measures(), measure, *bounds]) if name in true)
         outcomes = _Trial(basis, (shift,), names, run.level).run([people], runner)
-        requirements = find_requirements(basis, bounds, power, run.level, runner)
+        requirements = needed.find_requirements(basis, bounds, power, run.level, runner)
     else:
-        signed = sign_of_leak(measure) * float(options.difference)
+        signed = needed.sign_of_leak(measure) * float(options.difference)
         basis = replace(basis, difference=signed, shared=options.shared)
         shifts = shift, shift_of(design, measure, leak + signed)
         true, names = {measure: signed}, (measure,)
-        sizes = [size for size in sizes_to_simulate(design) if size <= _MOST_COMPARED and size != people]
+        sizes = [size for size in needed.sizes_to_simulate(design) if size <= _MOST_COMPARED and size != people]
         outcomes = _Trial(basis, shifts, names, run.level).run([people, *sizes], runner)
         requirements = (_people_to_tell_apart(basis, shifts, outcomes, power, run.level),)
     measured = outcomes[people]
@@ -167,7 +152,7 @@ def plan(
 
 def check_plan(people: int, power: float) -> None:
     """Raise UsageError for numbers that nothing can be planned with."""
-    _check_whole("people", people, LEAST_PEOPLE, ", because fewer give no intervals")
+    check_whole("people", people, LEAST_PEOPLE, ", because fewer give no intervals")
     if not 0.5 <= power < 1.0:
         raise UsageError(f"power: expected a number from 0.5 to below 1, got {power!r}")
 
@@ -232,7 +217,7 @@ class _Trial:
             MeasureResult.of(name, apart.value),
             low=apart.low,
             high=apart.high,
-            bound=apart.low if sign_of_leak(name) > 0 else apart.high,  # the end nearer to none
+            bound=apart.low if needed.sign_of_leak(name) > 0 else apart.high,  # the end nearer to none
             p_value=apart.p_value,
         )
         return _Outcome({name: result}, apart.p_value <= alpha(self.level))
@@ -247,7 +232,7 @@ def _expected(
     power = float(np.mean([p <= alpha(level) for p in p_values])) if p_values else None
     bound, shown = bounds.get(name), None
     if bound is not None:
-        shown = float(np.mean(sign_of_leak(name) * numbers[:, 3] <= sign_of_leak(name) * bound))
+        shown = float(np.mean(needed.sign_of_leak(name) * numbers[:, 3] <= needed.sign_of_leak(name) * bound))
     error = float(np.std(numbers[:, 2] - numbers[:, 1], ddof=1) / np.sqrt(len(results)))
     return Expected(name, true, value, low, high, high - low, limit, power, bound, shown, error)
 
@@ -260,15 +245,15 @@ def _people_to_tell_apart(
     level: float,
 ) -> Requirement:
     """Return how many people it takes until the interval of the difference excludes 0."""
-    name, sign = basis.measure, sign_of_leak(basis.measure)
-    less, more = (true_by_people(basis.design, shift, name) for shift in shifts)
+    name, sign = basis.measure, needed.sign_of_leak(basis.measure)
+    less, more = (needed.true_by_people(basis.design, shift, name) for shift in shifts)
     # what is asked for is an upper limit below 0: that of the less leaking system minus the other
     limits = {
         size: np.array([-sign * float(outcome.measures[name].bound or 0.0) for outcome in simulations])
         for size, simulations in outcomes.items()
     }
-    needed = needed_from_limits(limits, lambda n: sign * (less(n) - more(n)), 0.0, power, basis.seed, level)
-    return Requirement(name, 0.0, needed)
+    people = needed_from_limits(limits, lambda n: sign * (less(n) - more(n)), 0.0, power, basis.seed, level)
+    return Requirement(name, 0.0, people)
 
 
 def plan_from_pilot(
@@ -316,10 +301,10 @@ def plan_from_pilot(
         expected.append(_extrapolated(name, value, planned, people, bounds.get(name), level))
     for name, bound in bounds.items():
         value, spread = measured[name]
-        sign = sign_of_leak(name)
+        sign = needed.sign_of_leak(name)
         turned = spread if sign > 0 else replace(spread, below=spread.above, above=spread.below)
-        needed = needed_from_spread(sign * value, turned, number, sign * bound, power, level)
-        requirements.append(Requirement(name, bound, needed))
+        people_needed = needed_from_spread(sign * value, turned, number, sign * bound, power, level)
+        requirements.append(Requirement(name, bound, people_needed))
     effective = min(spread.people for _, spread in measured.values())
     return Plan(
         people, tuple(expected), tuple(requirements), power, Pilot(number, effective, pilot.labels), level=level
@@ -332,7 +317,7 @@ def _extrapolated(name: str, value: float, spread: Spread, people: int, bound: f
     limit, shown = one_sided_limit(spread, value, level, MEASURES[name].discloses, scale), None
     assert limit is not None  # measures without a direction are not planned for
     if bound is not None:
-        room = sign_of_leak(name) * (bound - limit)
+        room = needed.sign_of_leak(name) * (bound - limit)
         shown = float(ndtr(room / spread.error)) if spread.error > 0.0 else float(room >= 0.0)
     return Expected(name, value, value, low, high, high - low, limit, None, bound, shown)
 

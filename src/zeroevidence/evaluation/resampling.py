@@ -20,18 +20,10 @@ from zeroevidence.measure.search.disclosure import RowEvidence
 from zeroevidence.measure.search.longitudinal import FusedEvidence, make_nondecreasing
 from zeroevidence.parallel import compute_each
 from zeroevidence.run import Run, Step
+from zeroevidence.uncertainty import null
 from zeroevidence.uncertainty.groups import BATCH, Groups, batches
 from zeroevidence.uncertainty.lists import PreparedScores
-from zeroevidence.uncertainty.null import (
-    ROWS_LIMIT,
-    ListNull,
-    MatrixParts,
-    Null,
-    PairNull,
-    list_null,
-    pair_null,
-    permutation_p_value,
-)
+from zeroevidence.uncertainty.null import ListNull, MatrixParts, Null, PairNull, permutation_p_value
 from zeroevidence.uncertainty.pairs import PairResampler
 from zeroevidence.uncertainty.search import SearchNull, SearchResampler
 
@@ -147,7 +139,7 @@ StartedNull: TypeAlias = tuple[PairNull | ListNull, list[dict[str, FloatArray]]]
 
 def begin_null(prepared: PreparedScores, rows: MatrixParts | None, options: Options, seed: int) -> StartedNull:
     """Prepare the null, and draw the first simulated lists of a list."""
-    pairs = pair_null(prepared, rows, options.pairs(seed))
+    pairs = null.pair_null(prepared, rows, options.pairs(seed))
     sizes = _list_sizes(min(options.null, _LEAST_LISTS)) if isinstance(pairs, ListNull) else []
     return pairs, [pairs.draw(batch, size) for batch, size in enumerate(sizes)]
 
@@ -165,7 +157,7 @@ def with_nulls(
     if isinstance(pairs, ListNull):
         draws = _lists(pairs, lists, metrics, min(options.null, _LISTS), run.progress(*_SHOWN))
         nulls = {
-            name: list_null(observed[name], values, pairs.p_value, run.level)
+            name: null.list_null(observed[name], values, pairs.p_value, run.level)
             for name, values in draws.items()
             if name in observed
         }
@@ -173,11 +165,11 @@ def with_nulls(
         draws = _gathered(pairs.draw, options.null, run)
         nulls = _permutation_nulls(observed, draws, run.level)
     times = len(next(iter(draws.values())))
-    if search is not None and search[0].size <= ROWS_LIMIT:
+    if search is not None and search[0].size <= null.ROWS_LIMIT:
         task, result = search
         permuted = SearchNull(task.hypothetical(result.folds), result.evidence.identities, run.seed)
         nulls |= _permutation_nulls(observed, _gathered(permuted.draw, options.null), run.level)
-    tested = {name: replace(metrics[name], null=null, p_value=p_value) for name, (null, p_value) in nulls.items()}
+    tested = {name: replace(metrics[name], null=drawn, p_value=p_value) for name, (drawn, p_value) in nulls.items()}
     return {**metrics, **tested}, Resampling(pairs.unit, times)
 
 
@@ -198,12 +190,12 @@ def _list_sizes(most: int) -> list[int]:
 
 
 def _lists(
-    null: ListNull, begun: Sequence[dict[str, FloatArray]], metrics: Mapping[str, MeasureResult], most: int, step: Step
+    lists: ListNull, begun: Sequence[dict[str, FloatArray]], metrics: Mapping[str, MeasureResult], most: int, step: Step
 ) -> dict[str, FloatArray]:
     """Return measures of simulated lists, as many as their means need; the first batches may be drawn already."""
     drawn: dict[str, FloatArray] = {}
     for batch, size in enumerate(_list_sizes(most)):
-        part = begun[batch] if batch < len(begun) else null.draw(batch, size)
+        part = begun[batch] if batch < len(begun) else lists.draw(batch, size)
         drawn = {name: np.concatenate((drawn.get(name, values[:0]), values)) for name, values in part.items()}
         done = len(next(iter(drawn.values())))
         step(done, most)
@@ -289,17 +281,12 @@ def _intervals(
 
 
 def _rising_replicates(drawn: Sequence[Replicates], name: str) -> list[Replicates]:
-    without, halves = (
-        make_nondecreasing(np.stack([side[name] for side in sides], axis=-1))
-        if all(name in side for side in sides)
-        else None
-        for sides in ([replicates.left_out for replicates in drawn], [replicates.halves for replicates in drawn])
-    )
-    return [
-        replace(
-            replicates,
-            left_out=replicates.left_out if without is None else {name: without[:, place]},
-            halves=replicates.halves if halves is None else {name: halves[:, place]},
-        )
-        for place, replicates in enumerate(drawn)
-    ]
+    """Return the replicates with values of a measure that do not fall from one number of recordings to the next."""
+    rising = list(drawn)
+    for side in ("left_out", "halves"):
+        values = [getattr(replicates, side).get(name) for replicates in drawn]
+        if all(of_number is not None for of_number in values):
+            columns = make_nondecreasing(np.stack(values, axis=-1)).T
+            changes: list[dict[str, Any]] = [{side: {name: column}} for column in columns]
+            rising = [replace(part, **change) for part, change in zip(rising, changes, strict=True)]
+    return rising

@@ -19,6 +19,7 @@ from zeroevidence.errors import UsageError
 from zeroevidence.evaluation.searches import MatrixSearch
 from zeroevidence.measure.measures import MEASURES, Measure, measures_of
 from zeroevidence.measure.pairs.linkability import ScoreView
+from zeroevidence.run import check_whole
 
 _GRID = 20_000  # quantiles of either class
 _SEARCH_SCORES = 1_000_000  # scores that stand for the population of a search
@@ -70,10 +71,8 @@ class Design:
     scenario: Scenario = "alike"
 
     def __post_init__(self) -> None:
-        for name, least in (("people", 2), ("utterances", 1)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                raise UsageError(f"{name}: expected a whole number from {least} on, got {value!r}")
+        check_whole("people", self.people, 2)
+        check_whole("utterances", self.utterances, 1)
         if not 0.0 <= self.between < 1.0:
             raise UsageError(f"between: expected a number from 0 to below 1, got {self.between!r}")
 

@@ -21,7 +21,7 @@ from zeroevidence.evaluation.results import is_result, read_published
 from zeroevidence.evaluation.rows.about import About
 from zeroevidence.evaluation.rows.evaluation import Evaluation
 from zeroevidence.evaluation.rows.flags import Flag, flag, resampling_flags
-from zeroevidence.evaluation.rows.measure_result import MeasureResult, with_limits
+from zeroevidence.evaluation.rows.measure_result import results_by_unit
 from zeroevidence.evaluation.rows.setup import Options, Resampling, Setup, digest
 from zeroevidence.evaluation.score_files import ScoreFile
 from zeroevidence.measure.measures import compute_family
@@ -255,12 +255,7 @@ def utility_row(
         shares = np.bincount(group, weights=weight, minlength=number) / weight.sum()
         spreads = estimate_spreads(values, without, shares, people)
     return Evaluation(
-        metrics={
-            name: with_limits(
-                MeasureResult.of(name, value), name, spreads.get(name), how.run.level, method=f"interval by {unit}"
-            )
-            for name, value in values.items()
-        },
+        metrics=results_by_unit(values, spreads, how.run.level, unit),
         counts=counts | ({"speakers": clusters} if unit == "speaker" else {}),
         setup=Setup(
             families=("utility",),

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import MISSING, dataclass, replace
+from dataclasses import MISSING, replace
 from typing import TYPE_CHECKING
 
 import click
 
 from zeroevidence.attack.training.attacker import AttackerOptions, is_first_process, train_attacker
-from zeroevidence.cli.declare import options_of, run_options, shared
+from zeroevidence.cli.declare import options_of, run_options, shared_option
 from zeroevidence.cli.printing import echo, working
 from zeroevidence.run import Run
 
 if TYPE_CHECKING:
     from zeroevidence.attack.training.history import Epoch
-
-
-@dataclass(frozen=True, slots=True)
-class _Written:
-    """Where the encoder goes."""
-
-    folder: str = shared("--output", "a folder for the encoder and its card", default=MISSING, metavar="FOLDER")
 
 
 @click.command("train-attacker")
@@ -33,8 +26,8 @@ class _Written:
     cores="they read the speech [default: one for each core]",
     scheduler="its workers read the speech [default: none]",
 )
-@options_of(_Written, "written")
-def command(corpus: str, options: AttackerOptions, run: Run, written: _Written) -> None:
+@shared_option("--output", str, "a folder for the encoder and its card", default=MISSING, metavar="FOLDER")
+def command(corpus: str, options: AttackerOptions, run: Run, output: str) -> None:
     """Fine-tune a speaker encoder on protected speech, to attack the protection with it.
 
     CORPUS is protected speech of people who will not be evaluated: a folder speaker/utterance.wav, a Kaldi data folder
@@ -47,7 +40,7 @@ def command(corpus: str, options: AttackerOptions, run: Run, written: _Written) 
     """  # noqa: D301 (\b is a control character here)
     run = replace(run, seed=options.settings.seed)
     with working("training an attacker"):
-        trained = train_attacker(corpus, written.folder, options, on_epoch=_print_epoch, run=run)
+        trained = train_attacker(corpus, output, options, on_epoch=_print_epoch, run=run)
     if not is_first_process():
         return
     echo(

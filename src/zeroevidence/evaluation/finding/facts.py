@@ -37,7 +37,7 @@ EXPOSED_BITS = 1.0  # bit
 _FEW_ROWS = 8
 _ROUNDING = 1e-6
 # the curve of a row, its abscissa, and the flag that it has not levelled off
-_CURVES = (
+LEARNING_CURVES = (
     ("alid_over_training_people", "training people", "still-rising"),
     ("alid_over_epochs", "epochs of training", "training-pays"),
     ("alid_over_draws", "runs of the anonymiser", "draws-pay"),
@@ -265,7 +265,7 @@ class Finding:
         codes, curves = {flag.code for flag in self.row.flags}, self.row.curves
         return tuple(
             TrainingCurve(over, curves[name].x, curves[name].y, code in codes)
-            for name, over, code in _CURVES
+            for name, over, code in LEARNING_CURVES
             if name in curves and len(curves[name].x) > 1
         )
 

@@ -234,6 +234,17 @@ def with_limits(
     )
 
 
+def results_by_unit(
+    values: Mapping[str, float], spreads: Mapping[str, Spread], level: float, unit: str
+) -> dict[str, MeasureResult]:
+    """Return results of measures, with intervals that leave out this unit where their spread is known."""
+    method = f"interval by {unit}"
+    return {
+        name: with_limits(MeasureResult.of(name, value), name, spreads.get(name), level, method=method)
+        for name, value in values.items()
+    }
+
+
 def with_share_limits(result: MeasureResult, people: int, level: float) -> MeasureResult:
     """Return a share of people with the limits of Clopper and Pearson.
 

@@ -18,7 +18,7 @@ from zeroevidence.data.scores import Scores
 from zeroevidence.errors import UsageError
 from zeroevidence.measure.measures import Family
 from zeroevidence.measure.views import LinkabilityMethod, PairSettings
-from zeroevidence.run import LEVEL, setting
+from zeroevidence.run import LEVEL, check_whole, setting
 
 _DIGITS = 16  # of a digest that a signature shows
 _COUNTED = ("target", "nontarget", "spoof")
@@ -92,9 +92,7 @@ class Options:
                 expected = ", ".join(map(str, choices))
                 raise UsageError(f"{name}: expected one of {expected}, got {getattr(self, name)!r}")
         for name in ("intervals", "null"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-                raise UsageError(f"{name}: expected a whole number from 0 on, got {value!r}")
+            check_whole(name, getattr(self, name), 0)
         if not isinstance(self.dcf_prior, (int, float)) or not 0.0 < self.dcf_prior < 1.0:
             raise UsageError(f"dcf_prior: expected a number between 0 and 1, got {self.dcf_prior!r}")
         if not isinstance(self.omega, (int, float)) or not 0.0 < self.omega < float("inf"):
