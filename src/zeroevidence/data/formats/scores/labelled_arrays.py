@@ -97,17 +97,6 @@ def _arrays(file: InputFile) -> dict[str, Any]:
     return {name: array for name, array in arrays.items() if name not in _UNNAMED}
 
 
-SCORE_FORMATS.add(
-    ScoreFormat(
-        name=_ARRAYS,
-        description="scores and labels in NumPy `.npz` or `.npy`",
-        binary=Binary((NPZ, NPY), read_labelled),
-        takes=is_labelled,
-        place=55,
-    )
-)
-
-
 _BOSARIS = "bosaris"
 
 
@@ -190,9 +179,16 @@ def _matrix(file: Any, names: tuple[str, ...], shape: tuple[int, ...]) -> Any:
 
 SCORE_FORMATS.add(
     ScoreFormat(
+        name=_ARRAYS,
+        description="scores and labels in NumPy `.npz` or `.npy`",
+        binary=Binary((NPZ, NPY), read_labelled),
+        takes=is_labelled,
+        place=55,
+    ),
+    ScoreFormat(
         name=_BOSARIS,
         description="BOSARIS or SIDEKIT, models x segments in HDF5",
         binary=Binary((HDF5,), read_hdf5),
         place=70,
-    )
+    ),
 )

@@ -141,16 +141,6 @@ def _with_speakers(matrix: ScoreMatrix, speakers: SpeakerList, name: str) -> Sco
     return replace(matrix, trial_speakers=tried, enrolment_speakers=enrolled)
 
 
-SCORE_FORMATS.add(
-    ScoreFormat(
-        name="matrix",
-        description="matrix of a search, trials x identities in NumPy `.npz` or `.npy`",
-        matrix=Matrix((NPZ, NPY), read_matrix),
-        place=60,
-    )
-)
-
-
 _NAME = "kaldi-ark"
 _ARCHIVE = Container(TEXT, "Kaldi archive", ())  # begins with a name, as other text does
 _FIRST_ENTRY = re.compile(rb"\s*[^\s\[\]]+ (?: *\[[ \t]|\x00B[FD]V )")
@@ -201,10 +191,16 @@ def _mated(trials: list[str], identities: int, key: InputFile, name: str) -> Int
 
 SCORE_FORMATS.add(
     ScoreFormat(
+        name="matrix",
+        description="matrix of a search, trials x identities in NumPy `.npz` or `.npy`",
+        matrix=Matrix((NPZ, NPY), read_matrix),
+        place=60,
+    ),
+    ScoreFormat(
         name=_NAME,
         description="Kaldi archive, `trial [ score score ... ]` in text or binary",
         matrix=Matrix((_ARCHIVE,), read_archive),
         takes=is_archive,
         place=80,
-    )
+    ),
 )

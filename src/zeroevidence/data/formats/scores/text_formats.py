@@ -27,42 +27,6 @@ from zeroevidence.data.formats.text import FileProblems
 from zeroevidence.data.scores import KINDS
 from zeroevidence.errors import InputError
 
-SCORE_FORMATS.add(
-    ScoreFormat(
-        name="kaldi",
-        description="Kaldi, `enrol trial score` on each line",
-        text=Columns(scores=("enrol", "trial", "score"), key=("enrol", "trial", "label")),
-        place=10,
-    ),
-    ScoreFormat(
-        name="voxceleb",
-        description="VoxCeleb, `score enrol trial` on each line, both sides utterances",
-        text=Columns(scores=("score", "enrol", "trial"), key=("label", "enrol", "trial"), key_line="1|0 enrol trial"),
-        identities=False,
-        place=20,
-    ),
-    ScoreFormat(
-        name="two-column",
-        description="two columns, `score label` on each line",
-        text=Columns(scores=("score", "label")),
-        place=30,
-    ),
-    ScoreFormat(
-        name="labelled",
-        description="four columns, `enrol trial score label` on each line",
-        text=Columns(scores=("enrol", "trial", "score", "label"), key=("enrol", "trial", "", "label"), key_line=""),
-        place=40,
-    ),
-    ScoreFormat(
-        name="speechbrain",
-        description="SpeechBrain, `enrol trial label score` on each line, both sides utterances",
-        text=Columns(scores=("enrol", "trial", "label", "score"), key=("enrol", "trial", "label", ""), key_line=""),
-        identities=False,
-        place=45,
-    ),
-)
-
-
 _SRE = "sre"
 _SRE_COLUMNS = {"modelid": "enrol", "segmentid": "trial", "side": "side", "llr": "score", "targettype": "label"}
 _FIRST_SIDE = "a"
@@ -89,17 +53,6 @@ def read_sre(data: bytes, name: str, _role: Role) -> Table:
     trial, side = pl.col("trial").cast(pl.String), pl.col("side").cast(pl.String)
     named = pl.when(side == _FIRST_SIDE).then(trial).otherwise(pl.concat_str(trial, pl.lit(":"), side))
     return replace(table, frame=table.frame.with_columns(trial=named).drop("side"))
-
-
-SCORE_FORMATS.add(
-    ScoreFormat(
-        name=_SRE,
-        description="NIST SRE, `modelid segmentid side LLR` in the header",
-        text=FirstLines(sre_layout, lacking="no header; expected modelid, segmentid, side and LLR", read=read_sre),
-        identities=False,
-        place=52,
-    )
-)
 
 
 ASVSPOOF5 = "asvspoof5"
@@ -162,18 +115,6 @@ def asvspoof5_layout(lines: Lines, name: str) -> Layout | None:
 for _place, (_name, _roles) in enumerate(_ASVSPOOF_COLUMNS.items(), 200):
     _columns = Columns(tandem={role: tuple(columns.split()) for role, columns in _roles.items()})
     SCORE_FORMATS.add(ScoreFormat(name=_name, description=_ASVSPOOF_DESCRIPTIONS[_name], text=_columns, place=_place))
-SCORE_FORMATS.add(
-    ScoreFormat(
-        name=ASVSPOOF5,
-        description="ASVspoof 5, a header such as `spk filename cm-score`",
-        text=FirstLines(
-            asvspoof5_layout,
-            lacking="no header; expected column names such as spk filename cm-score",
-            roles=TANDEM_ROLES,
-        ),
-        place=201,
-    )
-)
 
 
 _TABLE = "table"
@@ -343,10 +284,59 @@ def _convert(column: pl.Series, name: str, problems: FileProblems) -> pl.Series:
 
 SCORE_FORMATS.add(
     ScoreFormat(
+        name="kaldi",
+        description="Kaldi, `enrol trial score` on each line",
+        text=Columns(scores=("enrol", "trial", "score"), key=("enrol", "trial", "label")),
+        place=10,
+    ),
+    ScoreFormat(
+        name="voxceleb",
+        description="VoxCeleb, `score enrol trial` on each line, both sides utterances",
+        text=Columns(scores=("score", "enrol", "trial"), key=("label", "enrol", "trial"), key_line="1|0 enrol trial"),
+        identities=False,
+        place=20,
+    ),
+    ScoreFormat(
+        name="two-column",
+        description="two columns, `score label` on each line",
+        text=Columns(scores=("score", "label")),
+        place=30,
+    ),
+    ScoreFormat(
+        name="labelled",
+        description="four columns, `enrol trial score label` on each line",
+        text=Columns(scores=("enrol", "trial", "score", "label"), key=("enrol", "trial", "", "label"), key_line=""),
+        place=40,
+    ),
+    ScoreFormat(
+        name="speechbrain",
+        description="SpeechBrain, `enrol trial label score` on each line, both sides utterances",
+        text=Columns(scores=("enrol", "trial", "label", "score"), key=("enrol", "trial", "label", ""), key_line=""),
+        identities=False,
+        place=45,
+    ),
+    ScoreFormat(
+        name=_SRE,
+        description="NIST SRE, `modelid segmentid side LLR` in the header",
+        text=FirstLines(sre_layout, lacking="no header; expected modelid, segmentid, side and LLR", read=read_sre),
+        identities=False,
+        place=52,
+    ),
+    ScoreFormat(
+        name=ASVSPOOF5,
+        description="ASVspoof 5, a header such as `spk filename cm-score`",
+        text=FirstLines(
+            asvspoof5_layout,
+            lacking="no header; expected column names such as spk filename cm-score",
+            roles=TANDEM_ROLES,
+        ),
+        place=201,
+    ),
+    ScoreFormat(
         name=_TABLE,
         description="table with named columns: CSV, TSV or text with a header, Parquet",
         text=FirstLines(header_layout, lacking="no header; expected column names such as enrol,trial,score,label"),
         binary=Binary((PARQUET,), read_parquet),
         place=50,
-    )
+    ),
 )
