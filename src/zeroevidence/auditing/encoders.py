@@ -73,8 +73,9 @@ def pools_crops(effort: Effort) -> bool:
 
 def with_crops(encoder: Extractor) -> list[CropExtractor]:
     """Return the encoder with means over crops; nothing where it takes no features that could be cut."""
-    takes_features = isinstance(encoder, OnnxExtractor) and encoder.card.front_end in FRONT_ENDS
-    return [CropExtractor(encoder)] if takes_features else []
+    if isinstance(encoder, OnnxExtractor) and encoder.card.front_end in FRONT_ENDS:
+        return [CropExtractor(encoder)]
+    return []
 
 
 def other_encoders(name: str) -> list[str]:

@@ -22,18 +22,7 @@ from zeroevidence.data.store import Store, digest
 from zeroevidence.data.writing import lock_folder, write_atomically
 from zeroevidence.errors import InputError, OutputError, Problem, UsageError
 from zeroevidence.parallel import compute_each
-from zeroevidence.protect.release import (
-    Draws,
-    ProtectorCard,
-    RefusedRecording,
-    Release,
-    digest_list,
-    file_digest,
-    protector_card,
-    text_digest,
-    write_lists,
-    write_release,
-)
+from zeroevidence.protect import release
 from zeroevidence.protect.voices import VoiceProtector, find_voice_protectors, load_protector
 from zeroevidence.protect.voices.cascade import with_transcripts
 from zeroevidence.run import Run, setting
@@ -89,7 +78,7 @@ class Anonymised:
     """
 
     folder: Path
-    card: ProtectorCard
+    card: release.ProtectorCard
     refused: tuple[Problem, ...]
 
 
@@ -212,10 +201,10 @@ def anonymise(
         written = {name: outcome for name, outcome in outcomes.items() if isinstance(outcome, Digests)}
         if not written:
             raise InputError.of(list(problems.values()), "")
-        write_lists(read_files(corpus), Path(corpus), home, {name: targets[name] for name in written})
-        digests = digest_list({targets[name].as_posix(): each.anonymised for name, each in written.items()})
+        release.write_lists(read_files(corpus), Path(corpus), home, {name: targets[name] for name in written})
+        digests = release.digest_list({targets[name].as_posix(): each.anonymised for name, each in written.items()})
         draws = _draws(protect)
-        release = Release(
+        description = release.Release(
             version=__version__,
             rate=options.rate,
             format=options.format,
@@ -223,14 +212,14 @@ def anonymise(
             seed=seed if options.keep_seed and draws == "seeded" else None,
             recordings=len(written),
             refused=tuple(
-                RefusedRecording(name, problem.reason.removeprefix(f"utterance {name!r}: "))
+                release.RefusedRecording(name, problem.reason.removeprefix(f"utterance {name!r}: "))
                 for name, problem in problems.items()
             ),
-            original=text_digest(digest_list({name: each.original for name, each in written.items()})),
-            digests=text_digest(digests),
+            original=release.text_digest(release.digest_list({name: each.original for name, each in written.items()})),
+            digests=release.text_digest(digests),
         )
-        card = replace(protector_card(protect), release=release)
-        write_release(home, card, digests)
+        card = replace(release.protector_card(protect), release=description)
+        release.write_release(home, card, digests)
         if not problems:
             journal.remove()
     return Anonymised(home, card, tuple(problems.values()))
@@ -270,7 +259,7 @@ def _begin(journal: Store, seed: int, settings: str) -> None:
     journal.save(_SEED, f"{seed} {settings}".encode())
 
 
-def _draws(name: str) -> Draws:
+def _draws(name: str) -> release.Draws:
     """Return what a protector draws by: protectors of one fingerprint give the same speech."""
     if load_protector(name, seed=0).fingerprint != load_protector(name, seed=1).fingerprint:
         return "seeded"
@@ -293,10 +282,10 @@ class _Writing:
 
     def _write(self, utterance: Utterance, target: Path) -> Digests | Problem:
         try:
-            original = file_digest(utterance.path)
+            original = release.file_digest(utterance.path)
             key = digest(self.settings, utterance.id, original)
             before = self.journal.load(key)
-            if before is not None and target.is_file() and file_digest(target) == before.decode():
+            if before is not None and target.is_file() and release.file_digest(target) == before.decode():
                 return Digests(original, before.decode())
             original_rate, _, subtype = read_header(utterance.path)
             rate = self.rate or original_rate

@@ -11,19 +11,8 @@ from functools import partial
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
+from zeroevidence.linkage import evidence
 from zeroevidence.linkage.engines import Linker, LocalEngine, Requirements, register
-from zeroevidence.linkage.evidence import (
-    LN2,
-    OtherIdentities,
-    TrialEvidence,
-    calibrated_slope,
-    centred,
-    check_range,
-    finish,
-    removed_level,
-    row_terms,
-    score_rows,
-)
 from zeroevidence.linkage.inputs import VectorSet
 from zeroevidence.linkage.plan import EnrolmentMoments, SearchPlan
 from zeroevidence.measure.softplus import HAS_EXP, HAS_EXP2, by_exp2, powers_by_numpy
@@ -69,12 +58,13 @@ class WholeRowLinker:
     def __init__(self, plan: SearchPlan) -> None:
         self.plan = plan
 
-    def rows(self, rows: IntArray) -> TrialEvidence:
+    def rows(self, rows: IntArray) -> evidence.TrialEvidence:
         """Return the evidence of some trials."""
-        return TrialEvidence.join([self._block(rows[part], scores) for part, scores in score_rows(self.plan, rows)])
+        blocks = evidence.score_rows(self.plan, rows)
+        return evidence.TrialEvidence.join([self._block(rows[part], scores) for part, scores in blocks])
 
     @np.errstate(over="ignore", invalid="ignore")
-    def _block(self, rows: IntArray, scores: FloatArray) -> TrialEvidence:
+    def _block(self, rows: IntArray, scores: FloatArray) -> evidence.TrialEvidence:
         plan = self.plan
         index, mated = np.arange(len(rows)), plan.mated[rows]
         score = scores[index, mated]
@@ -87,17 +77,15 @@ class WholeRowLinker:
         scores[index, mated] = -np.inf
         best = scores.max(axis=1)
         scores[index, mated] = score
-        mean, deviation = centred(scores, plan.options.ddof)
-        slope = calibrated_slope(plan, plan.weight[rows], deviation)
+        mean, deviation = evidence.centred(scores, plan.options.ddof)
+        slope = evidence.calibrated_slope(plan, plan.weight[rows], deviation)
         scores *= slope[:, None]
         high = scores.max(axis=1)
         log_sum = high + np.log(np.exp(scores - high[:, None]).sum(axis=1))
-        lid = np.where(slope == 0.0, 0.0, (scores[index, mated] - log_sum + np.log(plan.identities)) / LN2)
-        log_sum += plan.bias[rows] + removed_level(plan, slope, mean)
-        evidence = TrialEvidence(
-            plan.identities, score, mean, deviation, log_sum, lid, greater, equal, best, top, fires
-        )
-        return check_range(plan, rows, evidence)
+        lid = np.where(slope == 0.0, 0.0, (scores[index, mated] - log_sum + np.log(plan.identities)) / evidence.LN2)
+        log_sum += plan.bias[rows] + evidence.removed_level(plan, slope, mean)
+        arrays = score, mean, deviation, log_sum, lid, greater, equal, best, top, fires
+        return evidence.check_range(plan, rows, evidence.TrialEvidence(plan.identities, *arrays))
 
 
 @register
@@ -149,7 +137,7 @@ class NumpyLinker:
         self.fold = plan.dtype == np.float32 and not (_few_digits(plan.trial) or _few_digits(plan.enrol))
         self._kept: dict[int, FloatArray] = {}
 
-    def rows(self, rows: IntArray) -> TrialEvidence:
+    def rows(self, rows: IntArray) -> evidence.TrialEvidence:
         """Return the evidence of some trials."""
         plan = self.plan
         local = threading.local()
@@ -176,7 +164,7 @@ class NumpyLinker:
             parts = [(block, here) for block in blocks for here in block.parts(share)]
             for first, panel in self._panels(width, pool):
                 list(pool.map(partial(add, first, panel), parts))
-            return TrialEvidence.join(list(pool.map(NumpyBlock.finish, blocks)))
+            return evidence.TrialEvidence.join(list(pool.map(NumpyBlock.finish, blocks)))
 
     def _panels(self, width: int, pool: ThreadPoolExecutor) -> Iterator[tuple[int, FloatArray]]:
         """Runs of centred enrolment vectors in the precision of the products."""
@@ -225,8 +213,8 @@ class NumpyBlock:
         self, plan: SearchPlan, rows: IntArray, exponential: Callable[[FloatArray], None], *, fold: bool
     ) -> None:
         self.plan, self.indices, self.exponential = plan, rows, exponential
-        self.terms, x, mated_vectors = row_terms(plan, rows)
-        power = self.terms.slope / LN2  # exponentials are taken as powers of two
+        self.terms, x, mated_vectors = evidence.row_terms(plan, rows)
+        power = self.terms.slope / evidence.LN2  # exponentials are taken as powers of two
         self.scale: FloatArray = np.where(fold & (power > 0.0), power, 1.0)
         self.x: FloatArray = (x * self.scale[:, None]).astype(plan.dtype)
         self.mated_vectors: FloatArray = mated_vectors.astype(plan.dtype)
@@ -329,13 +317,13 @@ class NumpyBlock:
         self.best[better] = self.top[better]
         self.best_at[better] = self.leader[better] + first
         with np.errstate(divide="ignore"):
-            log_sums = np.log(self.sums[part].astype(np.float64)) + self.origin[part] * LN2
+            log_sums = np.log(self.sums[part].astype(np.float64)) + self.origin[part] * evidence.LN2
         self.log_others[part] = np.logaddexp(self.log_others[part], log_sums)
 
     @np.errstate(over="ignore", invalid="ignore")
-    def finish(self) -> TrialEvidence:
+    def finish(self) -> evidence.TrialEvidence:
         """Return the evidence, once all panels are in."""
-        others = OtherIdentities(
+        others = evidence.OtherIdentities(
             log_sum=self.log_others - self.terms.slope * self.terms.mean,
             greater=self.greater,
             equal=self.equal,
@@ -345,7 +333,7 @@ class NumpyBlock:
             fires=None if self.limit is None else self.fires + (self.mated_products > self.limit),
             rounded=self.mated_products / self.scale if self.plan.dtype == np.float32 else None,
         )
-        return finish(self.plan, self.indices, self.terms, others)
+        return evidence.finish(self.plan, self.indices, self.terms, others)
 
 
 class ComparisonCounter:

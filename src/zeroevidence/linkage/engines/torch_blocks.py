@@ -15,17 +15,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
+from zeroevidence.linkage import evidence
 from zeroevidence.linkage.engines import Linker, LocalEngine, Requirements, register
-from zeroevidence.linkage.evidence import (
-    LN2,
-    TERMS,
-    OtherIdentities,
-    RowTerms,
-    TrialEvidence,
-    calibrated_slope,
-    finish,
-    row_terms,
-)
 from zeroevidence.linkage.inputs import LARGEST, SMALLEST, VectorSet
 from zeroevidence.linkage.plan import EnrolmentMoments, SearchPlan, sampled_centre
 from zeroevidence.optional import LazyModule, present
@@ -224,7 +215,7 @@ class TorchLinker:
         self.block_rows = _ROWS.get(kind, 512)
         self.block_columns = max(1, _PRODUCTS.get(kind, 1 << 22) // self.block_rows)
 
-    def rows(self, rows: IntArray) -> TrialEvidence:
+    def rows(self, rows: IntArray) -> evidence.TrialEvidence:
         """Return the evidence of some trials."""
         starts = range(0, len(rows), self.block_rows)
         blocks = [TorchBlock(self, rows[start : start + self.block_rows]) for start in starts]
@@ -232,7 +223,7 @@ class TorchLinker:
             for block in blocks:
                 for at in range(0, len(panel), self.block_columns):
                     block.add(panel[at : at + self.block_columns], first + at)
-        return TrialEvidence.join([block.finish() for block in blocks])
+        return evidence.TrialEvidence.join([block.finish() for block in blocks])
 
     def panels(self) -> Iterator[tuple[int, Any]]:
         """Runs of prepared enrolment vectors on the device, kept there between calls where they fit."""
@@ -261,25 +252,26 @@ class TorchLinker:
         """A run of enrolment vectors as the products take them."""
         return (self.enrol.read(slice(start, stop))[0] - self.centre).to(self.dtype)
 
-    def terms_of(self, x: Any, mated: Any, weight: Any) -> RowTerms:
+    def terms_of(self, x: Any, mated: Any, weight: Any) -> evidence.RowTerms:
         """Closed-form terms from the vectors of trials and the centred ones of their true identities, on the device."""
         plan = self.plan
         assert plan.moments is not None
         square, variance = (x * x).sum(1), ((x @ self.covariance) * x).sum(1)
         mean, deviation, doubtful = plan.moments.of_products(x @ self.mean, variance, square, plan.options.ddof, torch)
         offset, score = x @ self.centre, (x * mated).sum(1)
-        return RowTerms(offset, score, mean, deviation, calibrated_slope(plan, weight, deviation, torch), doubtful)
+        slope = evidence.calibrated_slope(plan, weight, deviation, torch)
+        return evidence.RowTerms(offset, score, mean, deviation, slope, doubtful)
 
-    def terms(self, rows: IntArray) -> tuple[RowTerms, Any, Any]:
+    def terms(self, rows: IntArray) -> tuple[evidence.RowTerms, Any, Any]:
         """Closed-form terms of trials on the host; their vectors and those of their true identities on the device."""
         plan = self.plan
         x = upload(plan.trial, rows, self.device)
         mated = self.enrol.take(sent(plan.mated[rows], self.device)) - self.centre
         here = self.terms_of(x, mated, sent(plan.weight[rows], self.device))
-        terms = RowTerms(*(_host(getattr(here, name)) for name in TERMS))
+        terms = evidence.RowTerms(*(_host(getattr(here, name)) for name in evidence.TERMS))
         spoilt = np.flatnonzero(terms.doubtful)
         if len(spoilt):
-            careful, _, _ = row_terms(plan, rows[spoilt])
+            careful, _, _ = evidence.row_terms(plan, rows[spoilt])
             for name in ("mean", "deviation", "slope"):
                 getattr(terms, name)[spoilt] = getattr(careful, name)
         return terms, x, mated
@@ -301,7 +293,7 @@ class TorchBlock:
         # by the routine that multiplies the panels, so that ties are seen; small products take another
         many = mated.to(dtype).repeat(-(-128 // len(rows)), 1)
         self.mated_products = (self.x @ many.T).diagonal().clone()
-        self.power = torch.from_numpy(self.terms.slope / LN2).to(where, dtype)
+        self.power = torch.from_numpy(self.terms.slope / evidence.LN2).to(where, dtype)
         limit = None if plan.threshold is None else plan.threshold[rows] - self.terms.offset
         self.limit = None if limit is None else torch.from_numpy(limit).to(where, dtype)
         self.log_others = torch.full((len(rows),), -torch.inf, dtype=torch.float64, device=where)
@@ -333,12 +325,12 @@ class TorchBlock:
         products -= high[:, None]
         products.exp2_()
         products[at] = 0.0
-        sums = torch.log(products.sum(1).double()) + high.double() * LN2
+        sums = torch.log(products.sum(1).double()) + high.double() * evidence.LN2
         self.log_others = torch.logaddexp(self.log_others, sums)
 
-    def finish(self) -> TrialEvidence:
+    def finish(self) -> evidence.TrialEvidence:
         """Return the evidence, once all panels are in."""
-        others = OtherIdentities(
+        others = evidence.OtherIdentities(
             log_sum=_host(self.log_others) - self.terms.slope * self.terms.mean,
             greater=_host(self.greater),
             equal=_host(self.equal),
@@ -347,7 +339,7 @@ class TorchBlock:
             fires=None if self.limit is None else _host(self.fires + (self.mated_products > self.limit)),
             rounded=_host(self.mated_products.double()) if self.plan.dtype == np.float32 else None,
         )
-        return finish(self.plan, self.indices, self.terms, others)
+        return evidence.finish(self.plan, self.indices, self.terms, others)
 
 
 def cuda_present() -> bool:

