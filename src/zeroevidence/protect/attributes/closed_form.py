@@ -9,17 +9,7 @@ import numpy as np
 
 from zeroevidence._typing import FloatArray
 from zeroevidence.errors import InputError
-from zeroevidence.protect.attributes import register_protector
-from zeroevidence.protect.attributes.discriminants import (
-    Eraser,
-    LinearDiscriminants,
-    QuadraticDiscriminants,
-    classifier_directions,
-    fit_eraser,
-    linear_discriminants,
-    quadratic_discriminants,
-    regression_directions,
-)
+from zeroevidence.protect.attributes import discriminants, register_protector
 from zeroevidence.protect.attributes.moments import (
     LabelledVectors,
     Shrinkage,
@@ -69,12 +59,12 @@ class LinearNuller(EmbeddingProtector):
     """
 
     kind = "linear"
-    record_types = (("discriminants", LinearDiscriminants),)
+    record_types = (("discriminants", discriminants.LinearDiscriminants),)
 
     shrinkage: Shrinkage = 0.0
 
     def _fit(self, data: LabelledVectors) -> None:
-        self.discriminants_, self.shrinkage_ = linear_discriminants(data, self.shrinkage)
+        self.discriminants_, self.shrinkage_ = discriminants.linear_discriminants(data, self.shrinkage)
 
     @property
     def directions_(self) -> FloatArray:
@@ -125,13 +115,13 @@ class Leace(EmbeddingProtector):
     """
 
     kind = "leace"
-    record_types = (("eraser", Eraser), ("discriminants", LinearDiscriminants))
+    record_types = (("eraser", discriminants.Eraser), ("discriminants", discriminants.LinearDiscriminants))
 
     shrinkage: Shrinkage = "auto"
 
     def _fit(self, data: LabelledVectors) -> None:
-        self.eraser_ = fit_eraser(data, self.shrinkage)
-        self.discriminants_, _ = linear_discriminants(data, self.shrinkage)
+        self.eraser_ = discriminants.fit_eraser(data, self.shrinkage)
+        self.discriminants_, _ = discriminants.linear_discriminants(data, self.shrinkage)
 
     def _transform(self, x: FloatArray) -> FloatArray:
         return self.eraser_(x)
@@ -209,7 +199,7 @@ class Transport(EmbeddingProtector):
 
     kind = "transport"
     array_names = ("mean", "removed", "entry", "offset", "basis", "starts", "maps")
-    record_types = (("quadratic", QuadraticDiscriminants),)
+    record_types = (("quadratic", discriminants.QuadraticDiscriminants),)
 
     directions: int | Literal["auto"] = "auto"
     components: int | Literal["auto"] = "auto"
@@ -260,12 +250,14 @@ class Transport(EmbeddingProtector):
         self._check_at_least(directions=0, components=1)
         people, dimension = len(np.unique(data.people)), data.x.shape[1]
         few = round(dimension**2 / (3 * (dimension + people))) if self.directions == "auto" else int(self.directions)
-        find_directions = regression_directions if dimension > _LONG else classifier_directions
+        find_directions = discriminants.classifier_directions
+        if dimension > _LONG:
+            find_directions = discriminants.regression_directions
         self.removed_, self.mean_ = find_directions(data, min(few, dimension - 1))
         centred = data.x - self.mean_
         rest = centred - (centred @ self.removed_) @ self.removed_.T
         # Mixed by probabilities, the maps can be inverted: means must be removed by one that cannot.
-        erase = fit_eraser(replace(data, x=rest), "auto")
+        erase = discriminants.fit_eraser(replace(data, x=rest), "auto")
         moments = class_moments(replace(data, x=erase(rest)))
         values, axes = np.linalg.eigh(moments.all())
         width = max(_FEWEST, _PER_PERSON * people) if self.components == "auto" else self.components
@@ -281,7 +273,7 @@ class Transport(EmbeddingProtector):
         common = barycentre(covariances)
         self.maps_ = np.stack([transport_map(covariance, common) for covariance in covariances])
         self.starts_ = moments.means @ self.basis_
-        self.quadratic_ = quadratic_discriminants(data)
+        self.quadratic_ = discriminants.quadratic_discriminants(data)
         kept = outside if self.complement > 0.0 else self.basis_ @ self.basis_.T
         self.noise_root_ = self.noise_root_ @ kept
 

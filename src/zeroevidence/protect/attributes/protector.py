@@ -15,13 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from zeroevidence._typing import FloatArray, IntArray, StrArray
 from zeroevidence.errors import InputError, UsageError
-from zeroevidence.protect.attributes.moments import (
-    LabelledVectors,
-    StoredArrays,
-    balanced_weights,
-    symmetric_roots,
-    within_covariance,
-)
+from zeroevidence.protect.attributes import moments
 
 # within: like the differences between vectors of one person; isotropic: as large, the same in all directions;
 # total: like the differences between any two vectors
@@ -36,7 +30,7 @@ def check_noise(shape: str, level: float) -> None:
         raise UsageError(f"noise_shape: expected one of {', '.join(get_args(NoiseShape))}, got {shape!r}")
 
 
-def noise_root(data: LabelledVectors, shape: NoiseShape, within: FloatArray) -> FloatArray:
+def noise_root(data: moments.LabelledVectors, shape: NoiseShape, within: FloatArray) -> FloatArray:
     """Return the root (d x d) of the covariance of noise of level one, given the root of that within people.
 
     Noise is drawn for each vector, and averages out over the vectors of a person. Its level is relative to the variance
@@ -45,7 +39,7 @@ def noise_root(data: LabelledVectors, shape: NoiseShape, within: FloatArray) -> 
     if shape == "total":
         share = data.weights / data.weights.sum()
         centred = data.x - share @ data.x
-        return symmetric_roots((centred * share[:, None]).T @ centred)[0]
+        return moments.symmetric_roots((centred * share[:, None]).T @ centred)[0]
     if shape == "isotropic":
         return np.eye(len(within)) * float(np.sqrt(np.mean(within**2) * len(within)))
     return within
@@ -162,7 +156,8 @@ class EmbeddingProtector(LabelledTransformer, ABC):
 
     kind: ClassVar[str]  # its name
     array_names: ClassVar[tuple[str, ...]] = ()  # fitted arrays, stored in attributes of these names and an underscore
-    record_types: ClassVar[tuple[tuple[str, type[StoredArrays]], ...]] = ()  # dataclasses of fitted arrays, likewise
+    # dataclasses of fitted arrays, likewise
+    record_types: ClassVar[tuple[tuple[str, type[moments.StoredArrays]], ...]] = ()
 
     noise: float = 0.0
     noise_shape: NoiseShape = "within"
@@ -212,7 +207,7 @@ class EmbeddingProtector(LabelledTransformer, ABC):
         return self._finite("log-likelihood ratios", self._llr, self._checked(X))
 
     @abstractmethod
-    def _fit(self, data: LabelledVectors) -> None:
+    def _fit(self, data: moments.LabelledVectors) -> None:
         """Fit to checked data."""
 
     @abstractmethod
@@ -274,7 +269,7 @@ class EmbeddingProtector(LabelledTransformer, ABC):
         if self.whitening_.shape != (self.n_features_in_, self.n_features_in_):
             raise InputError("the model cannot rotate vectors; fit it again")
 
-    def _training(self, X: Any, y: Any, speakers: Any, keep: Any = None) -> LabelledVectors:
+    def _training(self, X: Any, y: Any, speakers: Any, keep: Any = None) -> moments.LabelledVectors:
         """Check training data, and compute the shape of the noise."""
         check_noise(self.noise_shape, self.noise)
         X, y = self._labelled(X, y, ensure_min_samples=2, ensure_min_features=2)
@@ -288,8 +283,8 @@ class EmbeddingProtector(LabelledTransformer, ABC):
             self.kept_classes_, kept_labels = _labels("keep", keep, len(X))
             columns.append(kept_labels)
         stacked = np.stack(columns, axis=1)
-        data = LabelledVectors(X, stacked, balanced_weights(stacked, people), people)
-        root, self.whitening_ = symmetric_roots(within_covariance(data))
+        data = moments.LabelledVectors(X, stacked, moments.balanced_weights(stacked, people), people)
+        root, self.whitening_ = moments.symmetric_roots(moments.within_covariance(data))
         self.noise_root_ = noise_root(data, self.noise_shape, root)
         self.rotation_centre_ = data.weights @ X / data.weights.sum()
         return data

@@ -15,16 +15,9 @@ from numpy.typing import NDArray
 
 from zeroevidence._typing import FloatArray
 from zeroevidence.errors import InputError, UsageError
-from zeroevidence.protect.voices import Chain, ProtectorPart, Spelling, VoiceProtector, register_voice
+from zeroevidence.protect.voices import Chain, ProtectorPart, Spelling, VoiceProtector, register_voice, speech_models
 from zeroevidence.protect.voices.processing import UtteranceInfo, Wave, check_wave, resampled
-from zeroevidence.protect.voices.speech_models import (
-    RATE,
-    RECOGNISERS,
-    SYNTHETIC_VOICES,
-    Transcript,
-    load_voice,
-    recognise,
-)
+from zeroevidence.protect.voices.speech_models import RATE, Transcript
 
 _DIGITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 _WRITTEN = re.compile(r"(?<![\w.,-])\d+(?:-\d+)*(?![\w-]|[.,]\d)")
@@ -99,8 +92,8 @@ class Cascade:
 
     def __post_init__(self) -> None:
         """Refuse unknown parts, before any audio is read."""
-        RECOGNISERS.find(self.recogniser)
-        SYNTHETIC_VOICES.find(self.voice)
+        speech_models.RECOGNISERS.find(self.recogniser)
+        speech_models.SYNTHETIC_VOICES.find(self.voice)
 
     @property
     def name(self) -> str:
@@ -110,11 +103,11 @@ class Cascade:
     @property
     def fingerprint(self) -> str:
         """Enters cache keys."""
-        source = RECOGNISERS[self.recogniser].version
+        source = speech_models.RECOGNISERS[self.recogniser].version
         if self.transcripts is not None:
             listed = "\n".join(f"{name}\t{text}" for name, text in sorted(self.transcripts.items()))
             source = f"transcripts {hashlib.sha256(listed.encode()).hexdigest()}"
-        return f"cascade/{_VERSION}({source}, {SYNTHETIC_VOICES[self.voice].version})"
+        return f"cascade/{_VERSION}({source}, {speech_models.SYNTHETIC_VOICES[self.voice].version})"
 
     def __call__(self, wave: NDArray[Any], rate: int, utterance: UtteranceInfo) -> Wave:
         """Return the text of the recording, read by the voice: of another length.
@@ -126,7 +119,7 @@ class Cascade:
         """
         speech = check_wave(wave, rate, utterance)
         try:
-            return load_voice(self.voice)(spell_digits(self._text(speech, rate, utterance)), rate)
+            return speech_models.load_voice(self.voice)(spell_digits(self._text(speech, rate, utterance)), rate)
         except InputError as error:
             raise InputError(error.reason, path=f"utterance {utterance.id}") from None
 
@@ -136,8 +129,9 @@ class Cascade:
                 raise InputError("no transcript; expected one for every utterance")
             return self.transcripts[utterance.id]
         heard = resampled(speech, Fraction(RATE, rate)).astype(np.float32)
-        recognised = recognise(self.recogniser, heard)
-        reason = unclear_reason(recognised, audible_seconds(heard), RECOGNISERS[self.recogniser].least_confidence)
+        recognised = speech_models.recognise(self.recogniser, heard)
+        least_confidence = speech_models.RECOGNISERS[self.recogniser].least_confidence
+        reason = unclear_reason(recognised, audible_seconds(heard), least_confidence)
         if reason:
             raise InputError(reason)
         return recognised.text
@@ -233,7 +227,7 @@ def _names(text: str) -> tuple[str, str]:
 
 def _cascade_parts(text: str) -> tuple[ProtectorPart, ...]:
     names = _names(text)
-    recogniser, voice = RECOGNISERS.find(names[0]), SYNTHETIC_VOICES.find(names[1])
+    recogniser, voice = speech_models.RECOGNISERS.find(names[0]), speech_models.SYNTHETIC_VOICES.find(names[1])
     return (
         ProtectorPart("recogniser", recogniser.name, recogniser.title, recogniser.licence),
         ProtectorPart("voice", voice.name, voice.title, voice.licence),

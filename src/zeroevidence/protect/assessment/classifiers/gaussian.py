@@ -7,13 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
-from zeroevidence.protect.assessment.classifiers import (
-    Classifier,
-    Standardiser,
-    log_normalise,
-    register_classifier,
-    sphering,
-)
+from zeroevidence.protect.assessment import classifiers
 
 _RIDGE = (
     1e-6  # of the mean variance: entries that do not vary within a class give no evidence instead of infinite evidence
@@ -40,11 +34,11 @@ class GaussianClassifier:
 
     def fit(self, x: FloatArray, y: IntArray, weights: FloatArray, people: IntArray) -> None:  # noqa: ARG002
         """Fit means and covariances to weighted rows."""
-        self.standardised = Standardiser(constant=np.inf)
+        self.standardised = classifiers.Standardiser(constant=np.inf)
         z = self.standardised.learn(x)
         self.map: FloatArray | None = None
         if self.components is not None:
-            self.map = sphering(_centred(z, y, weights), self.components, _RANK)
+            self.map = classifiers.sphering(_centred(z, y, weights), self.components, _RANK)
             z = z @ self.map
         classes = range(int(y.max()) + 1)
         self.means = [np.average(z[y == k], axis=0, weights=weights[y == k]) for k in classes]
@@ -77,7 +71,7 @@ class GaussianClassifier:
         for mean, factor in zip(self.means, self.factors, strict=True):
             away = solve_triangular(factor, (z - mean).T, lower=True)
             logs.append(-0.5 * (away**2).sum(axis=0) - np.log(np.diag(factor)).sum())
-        return log_normalise(np.stack(logs, axis=1))
+        return classifiers.log_normalise(np.stack(logs, axis=1))
 
 
 def _centred(z: FloatArray, y: IntArray, weights: FloatArray) -> FloatArray:
@@ -90,14 +84,14 @@ def _centred(z: FloatArray, y: IntArray, weights: FloatArray) -> FloatArray:
     return rows
 
 
-@register_classifier("lda", "linear discriminant analysis with one shrunk covariance")
-def lda(seed: int) -> Sequence[Classifier]:  # noqa: ARG001 (it draws nothing)
+@classifiers.register_classifier("lda", "linear discriminant analysis with one shrunk covariance")
+def lda(seed: int) -> Sequence[classifiers.Classifier]:  # noqa: ARG001 (it draws nothing)
     """Return new classifiers."""
     return [GaussianClassifier(shared=True, shrinkage=share) for share in (None, 0.3, 0.7, 0.95)]
 
 
-@register_classifier("qda", "quadratic discriminant analysis with a shrunk covariance for each class")
-def qda(seed: int) -> Sequence[Classifier]:  # noqa: ARG001 (it draws nothing)
+@classifiers.register_classifier("qda", "quadratic discriminant analysis with a shrunk covariance for each class")
+def qda(seed: int) -> Sequence[classifiers.Classifier]:  # noqa: ARG001 (it draws nothing)
     """Return new classifiers."""
     return [GaussianClassifier(shrinkage=share) for share in (None, 0.1, 0.3, 0.7)]
 
@@ -107,7 +101,7 @@ _ALL = 1 << 30
 _SPHERED = ((32, None), (8, None), (32, 0.5), (128, 0.5), (_ALL, 0.9))
 
 
-@register_classifier("sphered", "quadratic discriminant analysis after sphering the shared covariance")
-def sphered(seed: int) -> Sequence[Classifier]:  # noqa: ARG001 (it draws nothing)
+@classifiers.register_classifier("sphered", "quadratic discriminant analysis after sphering the shared covariance")
+def sphered(seed: int) -> Sequence[classifiers.Classifier]:  # noqa: ARG001 (it draws nothing)
     """Return new classifiers."""
     return [GaussianClassifier(components=count, shrinkage=share) for count, share in _SPHERED]
