@@ -99,8 +99,7 @@ def overlap_add(waves: tuple[FloatArray, ...], hop: int, overlap: int, transform
         for k in range(overlap):
             total[start + k : start + k + count] += frames[:, k]
     weight = (window**2).reshape(overlap, hop).sum(axis=0)
-    result: FloatArray = (total / weight).ravel()[before : before + length]
-    return result
+    return np.asarray((total / weight).ravel()[before : before + length])
 
 
 _HOP = 0.015  # seconds; pieces of two hops

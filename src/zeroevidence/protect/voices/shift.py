@@ -127,8 +127,7 @@ def move_resonances(frames: FloatArray, power: float, order: int) -> FloatArray:
     before = np.einsum("nf,nf->f", samples, samples)
     after = np.einsum("nf,nf->f", result, result)
     gain = np.sqrt(np.divide(before, after, out=np.ones_like(before), where=after > 0.0))
-    moved_frames: FloatArray = (result * gain).T
-    return moved_frames
+    return np.asarray((result * gain).T)
 
 
 def linear_prediction(frames: FloatArray, order: int) -> FloatArray:
@@ -319,8 +318,7 @@ def log_envelopes(*spectra: NDArray[np.complex128], rate: int) -> list[FloatArra
 def _log_amplitude(spectrum: NDArray[np.complex128]) -> FloatArray:
     amplitude = np.abs(spectrum)
     floor = _FLOOR * amplitude.max(axis=1, keepdims=True)
-    result: FloatArray = np.log(np.maximum(amplitude, np.maximum(floor, np.finfo(np.float64).tiny)))
-    return result
+    return np.asarray(np.log(np.maximum(amplitude, np.maximum(floor, np.finfo(np.float64).tiny))))
 
 
 def _touching(log_amplitude: FloatArray, orders: IntArray, analysis: FloatArray, synthesis: FloatArray) -> FloatArray:

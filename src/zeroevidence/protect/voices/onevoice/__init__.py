@@ -114,8 +114,7 @@ class Networks:
         padded[0, before : before + len(wave)] = wave[: size - before]
         (features,) = self._encoder.run(None, {"input_values": padded, "attention_mask": np.ones((1, size), np.int64)})
         (vectors,) = self._content.run(None, {"features": features[:, :number]})
-        result: FloatArray = vectors[0]
-        return result
+        return np.asarray(vectors[0])
 
 
 def _pulses(pitch: FloatArray) -> FloatArray:

@@ -175,8 +175,7 @@ def log_mel(wave: NDArray[np.float32]) -> NDArray[np.float32]:
     window = 0.5 - 0.5 * np.cos(2.0 * np.pi * np.arange(_WINDOW) / _WINDOW)
     power = np.abs(np.fft.rfft(frames * window, axis=1)) ** 2
     bands = np.log10(np.maximum(mel_filters() @ power.T, 1e-10))
-    features: NDArray[np.float32] = ((np.maximum(bands, bands.max() - 8.0) + 4.0) / 4.0).astype(np.float32)
-    return features
+    return np.asarray((np.maximum(bands, bands.max() - 8.0) + 4.0) / 4.0, np.float32)
 
 
 @lru_cache
