@@ -236,16 +236,10 @@ def audit_folds(
     attacks = *results.attacks, *control.attacks, *protocols.attacks
     if options.effort == "standard" and options.backends is None:
         left_out = (*left_out, "other protocols (what is enrolled, tried and searched): --effort full")
-    return Audit(
-        tuple(rows),
-        (*results.cards, *control.cards, *protocols.cards),
-        findings(rows)[0],
-        *curves,
-        left_out,
-        failed,
-        tuple(attack.seconds for attack in attacks),
-        scores=tuple(AttackScores(attack.scores, attack.dev) for attack in attacks),
-    )
+    cards = *results.cards, *control.cards, *protocols.cards
+    seconds = tuple(attack.seconds for attack in attacks)
+    scores = tuple(AttackScores(attack.scores, attack.dev) for attack in attacks)
+    return Audit(tuple(rows), cards, findings(rows)[0], *curves, left_out, failed, seconds, scores=scores)
 
 
 def room_control(folds: Sequence[EncodedSpeech], options: AuditOptions, run: Run = Run()) -> AttackRows:

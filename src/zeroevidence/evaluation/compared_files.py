@@ -140,14 +140,9 @@ def _compared(
     pairs = [_pair(first, second, runs, people, level) for first, second in combinations(trained, 2)]
     sizes = "+".join(str(len(rows)) for rows in trained.values())
     signatures = [row.signature for rows in trained.values() for row in rows]
-    return comparison.ranked(
-        name,
-        [_placed(system, rows, runs[system], name, people) for system, rows in trained.items()],
-        pairs,
-        signature=joint_signature(signatures, f"compare:{name}", "holm", f"runs:{sizes}"),
-        labels=labels,
-        level=level,
-    )
+    signature = joint_signature(signatures, f"compare:{name}", "holm", f"runs:{sizes}")
+    placed = [_placed(system, rows, runs[system], name, people) for system, rows in trained.items()]
+    return comparison.ranked(name, placed, pairs, signature=signature, labels=labels, level=level)
 
 
 def _runs(rows: Sequence[Evaluation], name: str, system: str) -> TrainingRuns:

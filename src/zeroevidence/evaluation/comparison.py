@@ -265,21 +265,16 @@ def _compared(
         _paired(metrics, drawn, name, i, j, level) if drawn else _unpaired(metrics, name, i, j, level) for i, j in pairs
     ]
     how = ("holm",) if drawn else ("holm", "unpaired")
-    return ranked(
-        name,
-        [
-            RankedSystem(system, float(result), result.low, result.high, 0)
-            for system, result in zip(systems, metrics, strict=True)
-        ],
-        [
-            PairwiseDifference(systems[i], systems[j], difference, difference.p_value)
-            for (i, j), difference in zip(pairs, differences, strict=True)
-        ],
-        signature=joint_signature([row.signature for row in results], f"compare:{name}", *how),
-        labels=group.labels,
-        paired=bool(drawn),
-        level=level,
-    )
+    signature = joint_signature([row.signature for row in results], f"compare:{name}", *how)
+    placed = [
+        RankedSystem(system, float(result), result.low, result.high, 0)
+        for system, result in zip(systems, metrics, strict=True)
+    ]
+    compared = [
+        PairwiseDifference(systems[i], systems[j], difference, difference.p_value)
+        for (i, j), difference in zip(pairs, differences, strict=True)
+    ]
+    return ranked(name, placed, compared, signature=signature, labels=group.labels, paired=bool(drawn), level=level)
 
 
 def value_of(row: Evaluation, name: str, system: str) -> MeasureResult:
@@ -314,18 +309,12 @@ def ranked(
         if p < alpha(level)
     }
     groups = tie_groups(order, significant)
-    return Comparison(
-        name,
-        tuple(replace(placed[i], group=group) for i, group in zip(order, groups, strict=True)),
-        tuple(
-            replace(pair, p_holm=p, difference=pair.difference.at_level(tested))
-            for pair, p, tested in zip(pairs, adjusted, holm_levels(p_values, level), strict=True)
-        ),
-        signature,
-        labels,
-        paired,
-        level,
+    ranking = tuple(replace(placed[i], group=group) for i, group in zip(order, groups, strict=True))
+    corrected = tuple(
+        replace(pair, p_holm=p, difference=pair.difference.at_level(tested))
+        for pair, p, tested in zip(pairs, adjusted, holm_levels(p_values, level), strict=True)
     )
+    return Comparison(name, ranking, corrected, signature, labels, paired, level)
 
 
 def _paired(

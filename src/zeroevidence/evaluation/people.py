@@ -105,16 +105,10 @@ def speaker_errors(scores: Scores, level: float = LEVEL) -> SpeakerErrors | None
     for speaker in speakers:
         mated, others = scores.target[clusters.target.enrolment == speaker], nontarget[speaker]
         passed.append(1.0 - np.searchsorted(others, mated, "left") / len(others))
-    return SpeakerErrors(
-        _person_names(scores, clusters)[speakers],
-        numbers,
-        np.array([len(nontarget[speaker]) for speaker in speakers]),
-        rates,
-        low,
-        high,
-        np.concatenate(passed) if passed else np.empty(0),
-        np.repeat(np.arange(len(speakers)), numbers),
-    )
+    names, whose = _person_names(scores, clusters)[speakers], np.repeat(np.arange(len(speakers)), numbers)
+    compared = np.array([len(nontarget[speaker]) for speaker in speakers])
+    together = np.concatenate(passed) if passed else np.empty(0)
+    return SpeakerErrors(names, numbers, compared, rates, low, high, together, whose)
 
 
 def worst_cases(scores: Scores, ranked: RankedScores, laplace: Blocks) -> dict[str, float] | None:

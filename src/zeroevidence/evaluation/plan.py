@@ -136,18 +136,12 @@ def plan(
         outcomes = _Trial(basis, shifts, names, run.level).run([people, *sizes], runner)
         requirements = (_people_to_tell_apart(basis, shifts, outcomes, power, run.level),)
     measured = outcomes[people]
-    return Plan(
-        people,
-        tuple(
-            _expected(name, [outcome.measures[name] for outcome in measured], true[name], bounds, run.level)
-            for name in names
-        ),
-        requirements,
-        power,
-        basis,
-        float(np.mean([outcome.detected for outcome in measured])),
-        run.level,
+    expected = tuple(
+        _expected(name, [outcome.measures[name] for outcome in measured], true[name], bounds, run.level)
+        for name in names
     )
+    detected = float(np.mean([outcome.detected for outcome in measured]))
+    return Plan(people, expected, requirements, power, basis, detected, run.level)
 
 
 def check_plan(people: int, power: float) -> None:
@@ -213,13 +207,9 @@ class _Trial:
         )
         (comparison,) = compare([more, less], list(self.names))
         name, apart = comparison.measure, comparison.pairs[0].difference
-        result = replace(
-            MeasureResult.of(name, apart.value),
-            low=apart.low,
-            high=apart.high,
-            bound=apart.low if needed.sign_of_leak(name) > 0 else apart.high,  # the end nearer to none
-            p_value=apart.p_value,
-        )
+        nearer = apart.low if needed.sign_of_leak(name) > 0 else apart.high  # the end nearer to none
+        result = MeasureResult.of(name, apart.value)
+        result = replace(result, low=apart.low, high=apart.high, bound=nearer, p_value=apart.p_value)
         return _Outcome({name: result}, apart.p_value <= alpha(self.level))
 
 

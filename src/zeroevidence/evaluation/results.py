@@ -326,13 +326,9 @@ class LinkedSearch(LinkResult):
         run
             Seed and level.
         """
-        setup = SearchSetup(
-            self.calibration.method,
-            self.calibration.cross_fitted,
-            self.options.ddof,
-            scoring=self.options.scoring if isinstance(self.options.scoring, str) else "function",
-            row_scaling=self.options.row_scaling,
-        )
+        fit, how = self.calibration, self.options
+        scoring = how.scoring if isinstance(how.scoring, str) else "function"
+        setup = SearchSetup(fit.method, fit.cross_fitted, how.ddof, scoring=scoring, row_scaling=how.row_scaling)
         evidence = self.evidence
         singled = (self.fires == 1).astype(np.int64) if (self.fires >= 0).all() else None
         table = trial_table(self.trial, self.speaker, evidence)
@@ -346,25 +342,19 @@ class LinkedSearch(LinkResult):
             "identities": self.identities,
             **({"not_enrolled": self.not_enrolled} if self.not_enrolled else {}),
         }
-        replicates, flags = None, []
+        level, replicates, intervals, flags = run.level, None, None, []
         if options.intervals:
             replicates = search_replicates(evidence, singled, self.speaker, self.trial, options, run.seed)
-            metrics = with_named_limits(with_intervals(metrics, replicates, run.level), names, run.level)
+            intervals = Resampling(replicates.unit, replicates.groups)
+            metrics = with_named_limits(with_intervals(metrics, replicates, level), names, level)
             flags = resampling_flags(replicates.unit, replicates.fewest.clusters, replicates.fewest.effective)
         return Evaluation(
             metrics=metrics,
             counts=counts,
-            setup=Setup(
-                families=("search",),
-                search=setup,
-                intervals=None if replicates is None else Resampling(replicates.unit, replicates.groups),
-                level=run.level,
-                seed=run.seed,
-                data=self.digest,
-            ),
+            setup=Setup(("search",), search=setup, intervals=intervals, level=level, seed=run.seed, data=self.digest),
             labels=labels or {},
             flags=tuple(flags),
-            curves=evidence_curves(evidence) | exposed_curves(table, run.level),
+            curves=evidence_curves(evidence) | exposed_curves(table, level),
             trials=table,
             people=exposure_by_person(table, names),
             replicates=replicates,

@@ -111,14 +111,8 @@ class MatrixSearch(SearchTask):
             prior = np.full(n, 1.0 / n) if self.prior is None else self.prior
             lid = self._lid_of_every_identity(result.folds)
             identities = IdentityEvidence(scores, self.matrix.mated, lid, prior, fires)
-        return SearchResampler(
-            result.evidence,
-            result.singled,
-            self.matrix.mated,
-            seed=self.run.seed,
-            most=self.options.intervals,
-            everyone=identities,
-        )
+        most, seed, mated = self.options.intervals, self.run.seed, self.matrix.mated
+        return SearchResampler(result.evidence, result.singled, mated, seed=seed, most=most, everyone=identities)
 
     def hypothetical(self, folds: Sequence[Fold]) -> list[HypotheticalEvidence]:
         """What each trial would show if somebody else were its speaker."""

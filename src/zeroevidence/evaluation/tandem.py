@@ -27,6 +27,8 @@ from zeroevidence.uncertainty.level import LEAST_PEOPLE
 from zeroevidence.uncertainty.spread import Spread, effective_number, estimate_spreads
 
 ALL = "all"
+# by measure, what higher scores speak for
+_SPOKEN_FOR = {"asv_eer": "the claimed speaker", "sv_eer": "the claimed speaker", "cm_eer": "bona fide speech"}
 _LEAST_ATTACKS = 6  # fewer do not tell what other attacks are like
 
 
@@ -384,11 +386,7 @@ def _flags(metrics: Mapping[str, MeasureResult], independent: int) -> tuple[Flag
     """Return flags on EERs that exceed one half beyond their intervals."""
     return tuple(
         flag("eer-above-half", measure=MEASURES[name].title, kind=kind)
-        for name, kind in (
-            ("asv_eer", "the claimed speaker"),
-            ("sv_eer", "the claimed speaker"),
-            ("cm_eer", "bona fide speech"),
-        )
+        for name, kind in _SPOKEN_FOR.items()
         if name in metrics and is_above_half(metrics[name], independent)
     )
 

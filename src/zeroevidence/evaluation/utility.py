@@ -254,16 +254,11 @@ def utility_row(
         without = [compute_family("utility", view(sums_left)) for sums_left in fewer]
         shares = np.bincount(group, weights=weight, minlength=number) / weight.sum()
         spreads = estimate_spreads(values, without, shares, people)
+    intervals, data = Resampling(unit, number) if most else None, digest([columns.ravel(), code])
     return Evaluation(
         metrics=results_by_unit(values, spreads, how.run.level, unit),
         counts=counts | ({"speakers": clusters} if unit == "speaker" else {}),
-        setup=Setup(
-            families=("utility",),
-            intervals=Resampling(unit, number) if most else None,
-            level=how.run.level,
-            seed=seed,
-            data=digest([columns.ravel(), code]),
-        ),
+        setup=Setup(families=("utility",), intervals=intervals, level=how.run.level, seed=seed, data=data),
         labels=how.labels,
         about=About(role="utility", speech=how.speech),
         flags=tuple(flags),

@@ -170,9 +170,7 @@ class PairNull:
         """
         self.settings = settings or PairSettings()
         self.parts = () if rows is None else rows.parts
-        self.exchanged: tuple[IntArray, IntArray, int] | None = None
-        if clusters is not None:
-            self.exchanged = _on_both_sides(clusters)
+        self.exchanged = None if clusters is None else _on_both_sides(clusters)
         by_people = any(units is not None for units in (rows, people, clusters))
         self.unit: NullUnit = "speaker" if by_people else "label"
         self.n_target = len(target)

@@ -246,10 +246,9 @@ class PairResampler:
         self.costs = {entry.name: entry.per_score for entry, _ in self.measures if entry.per_score is not None}
         self.placed = prepared.cells
         self.runs = certain_runs(self.placed.counts)
-        self.terms: tuple[FloatArray, FloatArray] | None = None
-        if self.settings.linkability == "density" and not closed_set:
-            self.terms = linkability.linkability_terms(ranked.counts, self.settings.omega, self.settings.seed)
-        binned = self.settings.linkability == "histogram" and not closed_set
+        method, omega, seed = self.settings.linkability, self.settings.omega, self.settings.seed
+        smoothed, binned = (method == name and not closed_set for name in ("density", "histogram"))
+        self.terms = linkability.linkability_terms(ranked.counts, omega, seed) if smoothed else None
         self.edges = linkability.histogram_edges(ranked.target, ranked.nontarget) if binned else None
         self.separated = bool(ranked.target[0] > ranked.nontarget[-1])
         self.target = self._class(scores.target, self.placed.target, self.groups.target, "target")

@@ -30,20 +30,9 @@ from zeroevidence.protect.release import CARD, DIGESTS
 from zeroevidence.report.document import save_audit
 from zeroevidence.report.inputs import ReportInputs
 from zeroevidence.run import Run
-from zeroevidence.web import MOST_FILES
+from zeroevidence.web import MOST_FILES, request
 from zeroevidence.web.outcome import Findings
-from zeroevidence.web.request import (
-    COMPARING,
-    READING,
-    SPEECH,
-    WORK,
-    JobRequest,
-    Upload,
-    on_the_page,
-    speech_places,
-    titles,
-    with_names,
-)
+from zeroevidence.web.request import JobRequest, Upload
 
 _FILE_LISTS = ("wav.scp", "utterances.tsv")
 _TABLES = ("speakers.tsv", CARD, DIGESTS)
@@ -227,14 +216,14 @@ class PlacedSpeech:
         return list(problems)
 
 
-def place_speech(request: JobRequest, home: Path, run: Run) -> PlacedSpeech:
+def place_speech(job: JobRequest, home: Path, run: Run) -> PlacedSpeech:
     """Put the recordings that were sent into folders."""
-    run.progress(READING, "files")
+    run.progress(request.READING, "files")
     sides: list[PlacedRecordings] = []
-    for number, files in enumerate((request.original, *request.systems)):
-        room = request.most_bytes - sum(side.size for side in sides)
+    for number, files in enumerate((job.original, *job.systems)):
+        room = job.most_bytes - sum(side.size for side in sides)
         with naming_file(files[0].folder):
-            sides.append(place_recordings(files, home / SPEECH / str(number), room, request.most_bytes))
+            sides.append(place_recordings(files, home / request.SPEECH / str(number), room, job.most_bytes))
     if left_out := sum(side.left_out for side in sides):
         run.say(f"Files that are neither audio nor a table of speakers, and were left out: {left_out}.")
     return PlacedSpeech(sides[0], tuple(sides[1:]))
@@ -242,11 +231,11 @@ def place_speech(request: JobRequest, home: Path, run: Run) -> PlacedSpeech:
 
 def audit_speech(speech: PlacedSpeech, home: Path, run: Run) -> Findings:
     """Attack the recordings of each system, as the command `audit` does."""
-    run.progress(WORK["speech"], "systems")
-    places = speech_places(home)
+    run.progress(request.WORK["speech"], "systems")
+    places = request.speech_places(home)
 
     def say(message: str) -> None:
-        sentence = on_the_page(with_names(message, places)).removeprefix("note: ")
+        sentence = request.on_the_page(request.with_names(message, places)).removeprefix("note: ")
         run.say(f"{sentence[:1].upper()}{sentence[1:]}.")
 
     attacking = replace(run, say=say)
@@ -254,20 +243,20 @@ def audit_speech(speech: PlacedSpeech, home: Path, run: Run) -> Findings:
         audit_corpora(read_speech(speech.original.folder, side.folder), AuditOptions(effort=EFFORT), attacking)
         for side in speech.systems
     ]
-    names = titles([side.folder.name for side in speech.systems])
+    names = request.titles([side.folder.name for side in speech.systems])
     return audit_findings(audits, names, home, run)
 
 
-def audit_embeddings(request: JobRequest, home: Path, run: Run) -> Findings:
+def audit_embeddings(job: JobRequest, home: Path, run: Run) -> Findings:
     """Attack the embeddings of each system."""
-    run.progress(READING, "files")
-    original = _read(request.original[0], request.speakers)
-    systems = [_read(files[0], request.speakers) for files in request.systems]
-    run.progress(WORK["embeddings"], "systems")
-    names = titles([files[0].stem for files in request.systems])
+    run.progress(request.READING, "files")
+    original = _read(job.original[0], job.speakers)
+    systems = [_read(files[0], job.speakers) for files in job.systems]
+    run.progress(request.WORK["embeddings"], "systems")
+    names = request.titles([files[0].stem for files in job.systems])
     audits = []
-    for name, files, embeddings in zip(names, request.systems, systems, strict=True):
-        options = AuditOptions(effort=EFFORT, system=name, dataset=request.original[0].stem)
+    for name, files, embeddings in zip(names, job.systems, systems, strict=True):
+        options = AuditOptions(effort=EFFORT, system=name, dataset=job.original[0].stem)
         with naming_file(files[0].path):
             audits.append(audit(original, embeddings, options, run=run.titled(f"Attacking {name}")))
     return audit_findings(audits, names, home, run)
@@ -304,9 +293,9 @@ def audit_findings(
     for result in audits:
         inputs.add_audit(result)
         for step in result.left_out:
-            run.say(on_the_page(f"Not tried: {step}."))
+            run.say(request.on_the_page(f"Not tried: {step}."))
     if len(audits) > 1:
-        run.progress(COMPARING, "systems")
+        run.progress(request.COMPARING, "systems")
         folders = [home / f"audit-{number}" for number in range(len(audits))]
         for result, folder in zip(audits, folders, strict=True):
             save_audit(result, folder)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import click
 
@@ -64,16 +65,10 @@ def command(inputs: ScoreInputs, options: Options, run: Run, extras: _Extras, ga
     output.reserve(extras.per_trial, extras.per_speaker)
     rows = _evaluate(inputs, options, extras, run)
     if extras.threshold:
+        costs: dict[str, Any] = {"prior": options.dcf_prior, "c_miss": extras.c_miss, "c_fa": extras.c_fa}
         for place, row in enumerate(rows):
             if row.scores is not None:  # those of finished results are not kept
-                chosen = threshold_of(
-                    row.scores,
-                    prior=options.dcf_prior,
-                    c_miss=extras.c_miss,
-                    c_fa=extras.c_fa,
-                    are_llrs=row.setup.llr is not None,
-                    run=run,
-                )
+                chosen = threshold_of(row.scores, **costs, are_llrs=row.setup.llr is not None, run=run)
                 rows[place] = replace(row, threshold=chosen)
     text = output.render(rows)
     _write_tables(rows, extras)

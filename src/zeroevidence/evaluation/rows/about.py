@@ -48,13 +48,11 @@ class DrawUse:
     def together(cls, uses: Sequence[DrawUse]) -> DrawUse:
         """Return the most that several attackers use."""
         levels = {use.level for use in uses if use.enrolment > 1}
-        return cls(
-            max(use.runs for use in uses),
-            max(use.training for use in uses),
-            max(use.enrolment for use in uses),
-            levels.pop() if len(levels) == 1 else None,
-            all(use.deterministic for use in uses),
+        runs, training, enrolment = (
+            max(getattr(use, name) for use in uses) for name in ("runs", "training", "enrolment")
         )
+        level, deterministic = levels.pop() if len(levels) == 1 else None, all(use.deterministic for use in uses)
+        return cls(runs, training, enrolment, level, deterministic)
 
 
 # how an attacker knows the sex of the speaker of a trial

@@ -255,13 +255,9 @@ def with_share_limits(result: MeasureResult, people: int, level: float) -> Measu
     [0.0, 0.116, 0.095]
     """
     count, side = float(result) * people, (1.0 + level) / 2.0
-    return replace(
-        result,
-        low=1.0 - float(upper_share_limit(round(people - count), people, side)),
-        high=float(upper_share_limit(round(count), people, side)),
-        bound=float(upper_share_limit(round(count), people, level)),
-        level=level,
-    )
+    low = 1.0 - float(upper_share_limit(round(people - count), people, side))
+    high, bound = (float(upper_share_limit(round(count), people, confidence)) for confidence in (side, level))
+    return replace(result, low=low, high=high, bound=bound, level=level)
 
 
 def one_sided_limit(
@@ -377,17 +373,11 @@ class Replicates:
             return _with_extreme_interval(result, self.halves.get(name), level)
         value = float(result)
         centre = self.corrected(name, value)
-        spread = estimate_spread(
-            value,
-            self.left_out[name],
-            people.shares,
-            people.effective,
-            self.unseen.get(name, ()),
+        left_out, unseen, model_error = self.left_out[name], self.unseen.get(name, ()), 0.0
+        if centre is not None and rule == "kernel":
             # What is left of the bias of a density is of the order of the correction.
-            model_error=float(np.hypot(self._refitted(name), value - centre))
-            if centre is not None and rule == "kernel"
-            else 0.0,
-        )
+            model_error = float(np.hypot(self._refitted(name), value - centre))
+        spread = estimate_spread(value, left_out, people.shares, people.effective, unseen, model_error=model_error)
         return with_limits(result, name, spread, level, centre=centre, most_bits=people.most_bits)
 
 

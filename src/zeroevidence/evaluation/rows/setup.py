@@ -153,15 +153,9 @@ class SearchSetup:
     ) -> SearchSetup:
         """The set-up of calibrations, one or one per fold, that were fitted with these options."""
         scaling = "+".join(sorted({calibration.scaling for calibration in calibrations}))
-        return cls(
-            calibrations[0].name,
-            cross_fitted,
-            options.ddof,
-            options.l2,
-            options.balanced,
-            prior_given=prior,
-            row_scaling=f"auto:{scaling}" if options.row_scaling == "auto" else scaling,
-        )
+        scaling = f"auto:{scaling}" if options.row_scaling == "auto" else scaling
+        fit = calibrations[0].name, cross_fitted, options.ddof, options.l2, options.balanced
+        return cls(*fit, prior_given=prior, row_scaling=scaling)
 
     def __str__(self) -> str:
         if self.calibration == "given":
