@@ -79,11 +79,11 @@ def browser() -> Iterator[Any]:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _figures_in_one_process() -> Iterator[None]:
-    """Where each core has a process of tests, more processes for the figures of a report cost more than they save."""
+def _one_process() -> Iterator[None]:
+    """Where each core has a process of tests, workers cost more than they save; tests of them say how many."""
     with pytest.MonkeyPatch.context() as patch:
         if "PYTEST_XDIST_WORKER" in os.environ:
-            patch.setattr("zeroevidence.report.figures.cores", lambda: 1)
+            patch.setattr("zeroevidence.run.available_cores", lambda: 1)
         yield
 
 
