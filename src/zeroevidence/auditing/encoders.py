@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from math import ceil, sqrt
 from pathlib import Path
 from typing import Any
@@ -29,7 +28,6 @@ from zeroevidence.attack.voice_transforms import VoiceTransform
 from zeroevidence.auditing.embedding_sets import EmbeddingSets, EncodedSpeech, FineTuningHistory, LearningCurve
 from zeroevidence.data.corpus import Utterance
 from zeroevidence.data.embeddings import Embeddings
-from zeroevidence.data.json_values import plain, typed
 from zeroevidence.data.store import ENCODERS, Store
 from zeroevidence.errors import InputError, MissingExtra
 from zeroevidence.run import Run, silent
@@ -199,9 +197,8 @@ class FineTuner:
         assert self.run.cache is not None
         key, store = training_key(encoder.card, encoder.frames, encoder.settings), Store(self.run.cache, "trained")
         home = self.run.cache / ENCODERS / key
-        kept = store.load(key)
-        if kept is not None and (home / CARD).is_file():
-            history = typed(FineTuningHistory, json.loads(kept), "training")
+        history = store.load_value(key, FineTuningHistory)
+        if history is not None and (home / CARD).is_file():
             if self.effort != "full" or history.over_epochs is not None:
                 return FineTuningResult(home / CARD, history)
         else:
@@ -213,7 +210,7 @@ class FineTuner:
         history = FineTuningHistory(trained.people, len(encoder.frames.training), trained.epochs)
         if self.effort == "full":
             history = self._with_curves(history, trained.after, replace(encoder, run=run))
-        store.save(key, json.dumps(plain(asdict(history))).encode())
+        store.save_value(key, history)
         if self.effort == "full":  # nothing is left to train, and checkpoints are large
             Store(home, CHECKPOINTS).remove()
         return FineTuningResult(home / CARD, history)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +14,6 @@ from zeroevidence.attack.cues.speech_signal import RATE, SpeechSignal
 from zeroevidence.data.audio import load_audio, load_speech, write_audio
 from zeroevidence.data.corpus import Corpus, Utterance
 from zeroevidence.data.formats.lists import read_transcripts
-from zeroevidence.data.json_values import typed
 from zeroevidence.data.programs import fill_in, run_to_files, split_command
 from zeroevidence.data.store import Store, digest
 from zeroevidence.data.waves import Wave
@@ -126,11 +124,10 @@ class CachedRecogniser:
         if self.store is None:
             return recognise(self.name, wave)
         key = digest(self.name, RECOGNISERS[self.name].version, wave)
-        kept = self.store.load(key)
-        if kept is not None:
-            return typed(Transcript, json.loads(kept), "transcript")
-        transcript = recognise(self.name, wave)
-        self.store.save(key, json.dumps(asdict(transcript)).encode())
+        transcript = self.store.load_value(key, Transcript)
+        if transcript is None:
+            transcript = recognise(self.name, wave)
+            self.store.save_value(key, transcript)
         return transcript
 
 

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import hashlib
 import io
+import json
 import os
 import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from zeroevidence.data.json_values import plain, read_json, typed
 from zeroevidence.data.writing import TEMPORARY_PREFIX
 from zeroevidence.errors import OutputError
 
+Value = TypeVar("Value")
 MAGIC = b"ZESTORE1"
 HEADER = 64  # bytes before the content of an entry: what it is, and a digest of key and content
 ENCODERS = "encoders"  # folder of trained encoders: files by key, as users have them, beside the entries
@@ -154,6 +157,15 @@ class Store:
         buffer, named = io.BytesIO(), dict[str, Any](arrays)
         np.savez(buffer, **named)
         self.save(key, buffer.getbuffer())
+
+    def load_value(self, key: str, kind: type[Value]) -> Value | None:
+        """Return a value of a dataclass that was kept."""
+        content = self.load(key)
+        return None if content is None else typed(kind, read_json(content.decode(), self.path(key)), self.kind)
+
+    def save_value(self, key: str, value: Any) -> None:
+        """Keep a value of a dataclass."""
+        self.save(key, json.dumps(plain(asdict(value))).encode())
 
     def remove(self, key: str | None = None) -> None:
         """Remove an entry, or all of this kind."""

@@ -36,7 +36,8 @@ def left(folder):
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
 
 
-def test_kinds_are_counted(run, output):
+def test_kinds_are_counted(run, output, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
     store = Store(output / "cache", "features")
     cut, empty = (store.path(key) for key in KEYS[:2])
     cut.write_bytes(cut.read_bytes()[:-1])

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from zeroevidence._typing import FloatArray, StrArray
 from zeroevidence.attack.training import TrainingSettings
-from zeroevidence.data.json_values import plain, typed
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.data.store import Store
 from zeroevidence.errors import InputError
@@ -178,12 +176,11 @@ def train_within(
     """
     assert run.cache is not None
     allowed, store = 3600.0 * hours, Store(run.cache, CHECKPOINTS)
-    kept = store.load(key)
-    history = RoundHistory() if kept is None else typed(RoundHistory, json.loads(kept), "history")
+    history = store.load_value(key, RoundHistory) or RoundHistory()
 
     def keep(history: RoundHistory) -> None:
         if save:
-            store.save(key, json.dumps(plain(asdict(history))).encode())
+            store.save_value(key, history)
 
     def train_next(changed: TrainingSettings) -> tuple[RoundHistory, TrainedNetwork]:
         began, before = time.monotonic() - history.begun, history.seconds - history.begun

@@ -21,7 +21,7 @@ from zeroevidence._typing import IntArray
 from zeroevidence.attack.training import TrainingSettings, compute, history
 from zeroevidence.attack.training.crops import StepDraws, augment, draw_epoch
 from zeroevidence.attack.training.features import FrameSet, TrainingFrames
-from zeroevidence.data.json_values import plain, typed
+from zeroevidence.data.json_values import plain, read_json, typed
 from zeroevidence.data.store import Store, digest
 from zeroevidence.errors import UsageError
 from zeroevidence.optional import torch_threads
@@ -381,7 +381,7 @@ def load_checkpoint(
     arrays = store.load_arrays(key)
     if arrays is None:
         return None
-    facts = typed(_Facts, json.loads(str(arrays.pop("facts"))), "facts")
+    facts = typed(_Facts, read_json(str(arrays.pop("facts")), store.path(key)), "facts")
     tensors = {name: torch.from_numpy(array) for name, array in arrays.items()}
     training.network.load_state_dict(_part(tensors, "network."))
     training.head.load_state_dict(_part(tensors, "head."))
