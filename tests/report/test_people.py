@@ -24,8 +24,8 @@ def test_several_recordings_stand_beside_one(audit_rows, without_figures):
         ["unprotected, d", "3", "20"],
     ]
     recordings = audit_rows[3].recordings
-    assert lines[1][4] == f"{100 * recordings.top1[2]:.2f}"
-    assert table.cells[1][5].below == f"[{recordings.alid_low[2]:.4f}, {recordings.alid_high[2]:.4f}]"
+    assert lines[1][3] == f"{100 * recordings.top1[2]:.2f}"
+    assert table.cells[1][4].below == f"[{recordings.alid_low[2]:.4f}, {recordings.alid_high[2]:.4f}]"
     page = to_html(ReportInputs(audit_rows))
     assert "Attackers who hold 10 recordings of one person could not be tried" in page
 

@@ -241,7 +241,6 @@ def several_recordings(
     return Recordings(
         held=tuple(numbers),
         people=tuple(int(np.count_nonzero(available >= number)) for number in numbers),
-        worth=(1.0, *(evidence.worth for evidence in fused)),
         **columns,
         **_intervals(task, search, fused, values, metrics),
     )

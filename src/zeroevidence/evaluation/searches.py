@@ -330,5 +330,4 @@ def _joined(parts: Sequence[FusedEvidence], order: IntArray) -> FusedEvidence:
         name: np.concatenate([getattr(part, name) for part in parts])[order]
         for name in ("lid", "greater", "equal", "singled")
     }
-    worth = np.average([part.worth for part in parts], weights=[len(part.lid) for part in parts])
-    return FusedEvidence(parts[0].k, float(worth), **columns)
+    return FusedEvidence(parts[0].k, **columns)

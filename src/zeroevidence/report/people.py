@@ -53,7 +53,6 @@ _RECORDING_COLUMNS = (
     names_column("system"),
     numbers_column("recordings", "Recordings of one person that the attacker holds"),
     numbers_column("people", "People who have as many; of the others all recordings are used"),
-    numbers_column("worth as", "As many independent recordings would be worth the same"),
 )
 _RECORDINGS_TITLE = "Several recordings of one person"
 RECORDINGS_NOTE = (
@@ -207,10 +206,6 @@ def several_recordings_table(rows: Sequence[Evaluation]) -> Table | None:
         held = list(_places_held(rows[0]))
         return Table.of(
             (numbers_column("recordings"), held),
-            (
-                numbers_column("worth as independent"),
-                [Cell(_of_recordings(rows[0], "worth", k), format=".1f") for k in held],
-            ),
             *((measure_column(name), [_with_recordings(rows[0], name, k) for k in held]) for name in _RECORDINGS),
             title=_RECORDINGS_TITLE,
         )
@@ -244,8 +239,7 @@ def recordings_table(finding: Finding) -> Table | None:
     named, records = len(chosen) > 1, []
     for i, k in lines:
         row = finding.rows[i]
-        worth = Cell(_of_recordings(row, "worth", k), format=".1f")
-        record = {"recordings": k, "people": _of_recordings(row, "people", k), "worth as": worth}
+        record = {"recordings": k, "people": _of_recordings(row, "people", k)}
         record |= {name: _with_recordings(row, name, k) for name in _RECORDINGS}
         records.append(record | ({"system": _system_name(row)} if named else {}))
     measures = (measure_column(name, description=MEASURES[name].meaning) for name in _RECORDINGS)

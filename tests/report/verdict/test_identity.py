@@ -78,7 +78,7 @@ PROTECTED_PAIRS = pairs_row(about=AGAINST.lazy)
 
 def held(row, numbers, top1):
     filled = (0.5,) * len(numbers)
-    return replace(row, recordings=Recordings(numbers, (20,) * len(numbers), filled, filled, top1, *[filled] * 3))
+    return replace(row, recordings=Recordings(numbers, (20,) * len(numbers), filled, top1, *[filled] * 3))
 
 
 @pytest.mark.parametrize(

@@ -177,8 +177,6 @@ class Recordings:
         Number of recordings that the attacker holds.
     people
         Number of people who have as many; of the others all recordings are used.
-    worth
-        Number of independent recordings that would give the same evidence.
     alid
         Mean LID, in bits.
     top1
@@ -201,7 +199,6 @@ class Recordings:
 
     held: tuple[int, ...]
     people: tuple[int, ...]
-    worth: tuple[float, ...]
     alid: tuple[float, ...]
     top1: tuple[float, ...]
     lid_max: tuple[float, ...]
