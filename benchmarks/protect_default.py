@@ -11,13 +11,9 @@ trains attackers on protected vectors, a quarter is tested. So the people of the
 of vectors of a person that an attacker has at once. Of all quick attackers the one counts who learns most on average
 over the cuts, and with --attackers a second table names it. `null` deals sex to people at random.
 
-Lines: `vectors` has noise for each vector. `key` is what everybody has who does not hold the key that rotates the mean
-direction of each person; `trials` is what they have of vectors that were rotated by themselves, as claims; `holder` is
-what the holder of the key has of these after rotating them back. `EER` and `top-1` of `key` are by the cosine with the
-directions of people, where each trial is rotated by itself as one of the person whom it is compared with: nobody who
-compares has the key, and whoever claims to be a person is rotated as that person. `two keys` is the EER if trials are
-rotated by another key. `age` is the D_ECE of logistic regression about age, cut into four classes at quantiles of the
-people fitted on, where ages are known. `seconds` is processor time of the fit.
+`EER` and `top-1` are those of a PLDA that was trained on unprotected vectors of the people fitted on. `age` is the
+D_ECE of logistic regression about age, cut into four classes at quantiles of these people, where ages are known.
+`seconds` is processor time of the fit.
 
 Results are appended to FILE.jsonl, and what is there already is not measured again.
 
@@ -28,7 +24,6 @@ that are drawn at random, of so many entries. The table has its seconds by the c
 from __future__ import annotations
 
 import argparse
-import copy
 import json
 import resource
 import subprocess
@@ -43,7 +38,6 @@ import numpy as np
 from protect_sets import SETS, add_set_options, home_of, worked
 
 from zeroevidence.data.embeddings import Embeddings
-from zeroevidence.measure.pairs.verification import eer
 from zeroevidence.protect import FitOptions, fit, load_model
 from zeroevidence.protect.assessment.labels import DEFAULT_CLASSES, cut_number, quantile_boundaries
 from zeroevidence.protect.choice import split_people
@@ -52,7 +46,6 @@ from zeroevidence.protect.quick_attackers import attacks_by_count, quick_attacks
 LEAST_AGE = 14
 VECTORS = {"1": 1, "3": 3, "10": 10, "all": None}
 FITS = {"unprotected": None, "flow": FitOptions("flow"), "default": FitOptions()}
-KEYS = ("a key of the benchmark", "another key of it")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,21 +72,8 @@ def measured(task):
         warnings.simplefilter("ignore")
         model = fit(fold.train, "sex", FITS[task.fit])
     about = {"kind": model.protector.kind, "noise": model.protector.noise, "seconds": time.process_time() - start}
-    protector, speakers = model.protector.set_params(noise_seed=task.seed), fold.others.speakers
-    plain = protector.transform(unprotected)
-    if task.fit == "flow":
-        return {"flow, no noise": numbers(fold.sides(plain), fold.verifier.rates(plain, plain)) | about}
-
-    key = {"speakers": speakers, "rotation_key": KEYS[0]}
-    people, trials = (protector.transform(unprotected, **key, claims=claims) for claims in (False, True))
-    held = protector.rotate_back(trials, **key)
-    claimed, other = (rates_of_claims(protector, fold, one) for one in KEYS)
-    return {
-        "default, vectors": numbers(fold.sides(plain), fold.verifier.rates(plain, plain)) | about,
-        "default, key": numbers(fold.sides(people), claimed) | about | {"two": other[0]},
-        "default, trials": numbers(fold.sides(trials), claimed) | about | {"two": other[0]},
-        "default, holder": numbers(fold.sides(held), fold.verifier.rates(held, held)) | about,
-    }
+    protected = model.protector.set_params(noise_seed=task.seed).transform(unprotected)
+    return {task.fit: numbers(fold.sides(protected), fold.verifier.rates(protected, protected)) | about}
 
 
 def fold_of(data, seed):
@@ -103,20 +83,6 @@ def fold_of(data, seed):
         return fold
     boundaries = quantile_boundaries(fold.train, "age", DEFAULT_CLASSES)
     return split_people(cut_number(data, "age", boundaries), "sex", seed=seed)[0]
-
-
-def rates_of_claims(protector, fold, key):
-    """EER and top-1 of cosines with people enrolled by the first key; a key rotates trials as the person claimed."""
-    vectors, speakers, enrols = np.asarray(fold.others.vectors), fold.others.speakers, fold.verifier.enrols
-    people, first = np.unique(speakers[enrols], return_index=True)
-    enrolled = protector.transform(vectors[enrols], speakers=speakers[enrols], rotation_key=KEYS[0])[first]
-    other_noise = copy.copy(protector).set_params(noise_seed=protector.noise_seed + 1)
-    scores = []
-    for name, profile in zip(people, enrolled, strict=True):
-        claim = {"speakers": np.full(sum(~enrols), name), "rotation_key": key, "claims": True}
-        scores.append(other_noise.transform(vectors[~enrols], **claim) @ profile)
-    scores, mated = np.stack(scores, axis=1), speakers[~enrols][:, None] == people
-    return eer(scores[mated], scores[~mated]), np.mean(mated[np.arange(len(scores)), scores.argmax(axis=1)])
 
 
 def numbers(sides, rates):
@@ -152,7 +118,7 @@ def line(cuts):
     """Cells of one line."""
     kinds = sorted({cut["kind"] for cut in cuts if "kind" in cut})
     disclosed = (f"{strongest(cuts, k)[1]:.3f}" for k in VECTORS)
-    rates = (mean(cuts, name, 100.0) for name in ("eer", "two", "top1"))
+    rates = (mean(cuts, name, 100.0) for name in ("eer", "top1"))
     return (", ".join(kinds), mean(cuts, "noise"), *disclosed, *rates, mean(cuts, "age"), mean(cuts, "seconds", 1.0, 0))
 
 
@@ -216,16 +182,7 @@ def main():
         if options.results is not None:
             with options.results.open("a") as file:
                 file.write(json.dumps({"task": asdict(task), "lines": lines}) + "\n")
-    headings = (
-        "kind",
-        "noise",
-        *(f"k = {k}" for k in VECTORS),
-        "EER [%]",
-        "two keys [%]",
-        "top-1 [%]",
-        "age",
-        "seconds",
-    )
+    headings = ("kind", "noise", *(f"k = {k}" for k in VECTORS), "EER [%]", "top-1 [%]", "age", "seconds")
     if options.attackers:
         headings = tuple(f"k = {k}" for k in VECTORS)
     print("| " + " | ".join(("embeddings", "vectors", *headings)) + " |")

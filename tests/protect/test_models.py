@@ -1,13 +1,16 @@
 from __future__ import annotations
 
+import hashlib
 import json
 
 import numpy as np
 import pytest
 
 from tests.protect.attributes import classes
+from tests.protect.people import voices
 from zeroevidence.errors import InputError, UsageError
-from zeroevidence.protect import LinearNuller, load_model, make_protector, new_model, save_model
+from zeroevidence.protect import FitOptions, LinearNuller, fit, load_model, make_protector, new_model, save_model
+from zeroevidence.protect.models import protect_embeddings
 
 pytest.importorskip("torch")
 pytest.importorskip("safetensors")
@@ -73,6 +76,31 @@ def test_a_damaged_model_is_refused(folder, damage, words):
     damage(folder)
     with pytest.raises(InputError, match=words):
         load_model(folder)
+
+
+def test_a_model_for_vectors_that_a_key_rotates_is_refused(folder):
+    from safetensors.numpy import load_file, save
+
+    data = save({**load_file(folder / "model.safetensors"), "rotation.centre": np.zeros(8)})
+    (folder / "model.safetensors").write_bytes(data)
+    edited(folder, sha256=hashlib.sha256(data).hexdigest())
+    with pytest.raises(InputError, match="an earlier version fitted it for vectors that a key rotates; fit it again"):
+        load_model(folder)
+
+
+def test_people_stay_comparable_and_noise_is_drawn_anew():
+    data = voices()
+    model = fit(data, "sex", FitOptions("leace", {"noise": 0.5}))
+    once, again = (protect_embeddings(model, data, noise_seed=3) for _ in range(2))
+    np.testing.assert_array_equal(once.vectors, again.vectors)
+    assert (protect_embeddings(model, data).vectors != once.vectors).any()
+    assert "sex" not in once.attributes
+    # vectors of different people have the cosines that they had, but for noise and the sex
+    cosines = []
+    for vectors in (data.vectors, once.vectors):
+        lengths = np.linalg.norm(vectors, axis=1)
+        cosines.append((vectors @ vectors.T / np.outer(lengths, lengths))[data.speakers[:, None] != data.speakers])
+    assert np.corrcoef(*cosines)[0, 1] > 0.7
 
 
 @pytest.mark.parametrize("name", ["adversarial", "flow"])

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from zeroevidence.data.embeddings import Embeddings
-from zeroevidence.protect.attributes.protector import person_rotation
 from zeroevidence.protect.quick_attackers import ATTACKERS, attacks_by_count, quick_attacks
 
 
@@ -19,31 +17,6 @@ def spoken(seed, noise=0.0, offset=0.0, spread=1.0, shift=0.0, people=60, each=1
     x[:, 0] += shift * male
     x += noise * rng.normal(size=x.shape) + offset * rng.normal(size=(people, 6))[who]
     return Embeddings(x, None, [f"{seed}-{i}" for i in who], {"sex": np.where(male, "m", "f")})
-
-
-def rotated(data):
-    turned = [
-        vector @ person_rotation(name, 6, "key") for vector, name in zip(data.vectors, data.speakers, strict=True)
-    ]
-    return Embeddings(np.stack(turned), None, data.speakers, data.attributes)
-
-
-@pytest.mark.parametrize(("spread", "seen"), [(2.5, True), (1.0, False)])
-def test_distances_show_how_much_a_person_varies_after_any_rotation(spread, seen):
-    sides = spoken(1, spread=spread, people=40, each=6), spoken(2, spread=spread, people=40, each=6)
-    plain, turned = (
-        quick_attacks(*pair, "sex", ["logistic", "kernel"], vectors=None)
-        for pair in (sides, [rotated(side) for side in sides])
-    )
-    for name in ("logistic of distances", "kernel of distances"):
-        assert (plain[name] > 0.4) is seen
-        assert turned[name] == pytest.approx(plain[name], abs=1e-6)
-    assert turned["logistic"] < 0.15
-
-
-def test_a_person_with_one_vector_has_no_distances():
-    sides = [spoken(seed, spread=2.0, people=40, each=1) for seed in (1, 2)]
-    assert quick_attacks(*sides, "sex", ["logistic"], vectors=None)["logistic of distances"] < 0.3
 
 
 def test_counts_together_are_counts_one_by_one():

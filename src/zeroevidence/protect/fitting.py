@@ -281,14 +281,10 @@ class DefaultProtector(LabelledTransformer):
         self.classes_ = np.unique(labels)
         return self
 
-    def transform(
-        self, X: Any, *, speakers: Any = None, rotation_key: str | bytes | None = None, claims: bool = False
-    ) -> FloatArray:
-        """Return protected vectors; parameters are those of `EmbeddingProtector.transform`."""
+    def transform(self, X: Any) -> FloatArray:
+        """Return protected vectors."""
         check_is_fitted(self, "protector_")
-        return self.protector_.transform(
-            self._validated(X, reset=False), speakers=speakers, rotation_key=rotation_key, claims=claims
-        )
+        return self.protector_.transform(self._validated(X, reset=False))
 
     def llr(self, X: Any) -> FloatArray:
         """Return the evidence that the chosen protector sees."""

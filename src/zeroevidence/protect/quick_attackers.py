@@ -15,8 +15,6 @@ from zeroevidence.protect.attributes.moments import group_means
 
 ATTACKERS = ("logistic", "qda", "kernel", "neighbours")  # of `CLASSIFIERS`, with their usual settings
 _OF_DIFFERENCES = ("qda", "kernel")
-_OF_DISTANCES = ("logistic", "kernel")
-_QUANTILES = (0.0, 0.25, 0.5, 0.75, 1.0)
 _SEED = 0  # of the groups of vectors
 
 
@@ -26,8 +24,8 @@ def quick_attacks(
     """Return the D_ECE on test people by the name of the attacker; the largest over classes.
 
     Attackers with several vectors of a person classify the mean of these, average the log-posteriors of single vectors,
-    or classify the differences between vectors, or lengths and distances, which no rotation changes. Reported results
-    come from `assessment`, which has more attackers, and stronger ones.
+    or classify the differences between vectors. Reported results come from `assessment`, which has more attackers, and
+    stronger ones.
 
     Parameters
     ----------
@@ -41,7 +39,7 @@ def quick_attacks(
         Classifiers.
     vectors
         How many vectors of a person an attacker has at once, None for all; with several of them there are further
-        attackers, who pool log-posteriors or use differences and distances.
+        attackers, who pool log-posteriors or use differences.
 
     Examples
     --------
@@ -86,10 +84,6 @@ def attacks_by_count(
             attacker = _trained(name, ClassSample(differences, learned.y[rows], learned.people[rows]))
             logs = attacker.log_posteriors(tested.x[tested_rows] - tested_means.x[tested_groups])
             d_eces[f"{name} of differences"] = disclosed(group_means(logs, tested_groups), tested_means.y)
-        for name in (name for name in names if name in _OF_DISTANCES):
-            attacker = _trained(name, ClassSample(_distances(learned.x[rows], groups), means.y, means.people))
-            logs = attacker.log_posteriors(_distances(tested.x[tested_rows], tested_groups))
-            d_eces[f"{name} of distances"] = disclosed(logs, tested_means.y)
         return d_eces
 
     with training_environment():
@@ -118,19 +112,3 @@ def _grouped(sample: ClassSample, rows: IntArray, groups: IntArray) -> ClassSamp
     """Return the mean of each group, with its class and person."""
     first = np.unique(groups, return_index=True)[1]
     return ClassSample(group_means(sample.x[rows], groups), sample.y[rows[first]], sample.people[rows[first]])
-
-
-def _distances(x: FloatArray, groups: IntArray) -> FloatArray:
-    """Return features of each group that no rotation changes: quantiles of lengths, distances and principal spreads."""
-    return np.stack([_invariants(x[groups == group]) for group in range(int(groups.max()) + 1)])
-
-
-def _invariants(x: FloatArray) -> FloatArray:
-    products = x @ x.T
-    squares = np.diag(products)
-    between = squares[:, None] + squares - 2.0 * products
-    pairs = between[np.triu_indices(len(x), 1)] if len(x) > 1 else np.zeros(1)
-    middle = np.eye(len(x)) - 1.0 / len(x)
-    spreads = np.linalg.eigvalsh(middle @ products @ middle)[min(1, len(x) - 1) :]
-    quantiles = [np.quantile(part, _QUANTILES) for part in (squares, pairs, spreads)]
-    return np.asarray(np.log(np.maximum(np.append(np.concatenate(quantiles), products.mean()), 1e-12)))

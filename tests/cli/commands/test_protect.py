@@ -160,8 +160,6 @@ def test_a_number_is_cut_into_classes(files, protect):
         (("apply", "m", "other.npz", "--llr", "1", "-o", "o.npz"), 2, "only a flow"),
         (("apply", "nowhere", "other.npz", "-o", "o.npz"), 3, "no model"),
         (("apply", "m", "other.npz", "-o", "train.npz"), 2, "exists"),
-        (("apply", "m", "other.npz", "--rotate-back", "-o", "o.npz"), 2, "name the --rotation-key"),
-        (("apply", "m", "other.npz", "--no-rotation", "--rotation-key", "k", "-o", "o.npz"), 2, "goes without"),
         (("evaluate", "train.npz", *SEX, "--model", "m"), 3, "was trained on"),
         (("evaluate", "other.npz", *SEX, "--model", "m", "--protector", "flow", "--paper"), 2, "--protector and --p"),
         (("evaluate", "other.npz", *SEX, "--set", "epochs=1"), 2, "--protector"),
@@ -198,31 +196,6 @@ def test_the_default_is_within_one_point_of_eer(files, protect):
     np.savez(files / "unnamed.npz", vectors=loaded["vectors"], sex=loaded["sex"])
     unnamed = protect("fit", "unnamed.npz", *SEX, "-o", "u")
     assert "no people are named, so no EER can be computed: transport without noise" in unnamed.stderr
-
-
-def test_a_key_that_is_kept_rotates_the_vectors_of_people(files, protect):
-    assert protect("fit", "train.npz", *SEX, "--protector", "leace", "--set", "noise=0.1", "-o", "m").exit_code == 0
-
-    def apply(name, *options, data="other"):
-        done = protect("apply", "m", f"{data}.npz", "-o", f"{name}.npz", "--noise-seed", "1", *options)
-        assert done.exit_code == 0, done.stderr
-        return arrays(files / f"{name}.npz")["vectors"], done.stderr
-
-    first, words = apply("first")
-    assert "wrote m.key" in words
-    assert "keep it from whoever gets them" in words
-    second, words = apply("second")
-    assert "wrote m.key" not in words
-    np.testing.assert_array_equal(first, second)
-    plain, _ = apply("plain", "--no-rotation")
-    np.testing.assert_allclose(np.linalg.norm(first, axis=1), 1.0, rtol=1e-5)
-    np.testing.assert_allclose(first, np.repeat(first[::6], 6, axis=0), rtol=1e-5)
-    (files / "key").write_text("secret")
-    assert np.abs(apply("other key", "--rotation-key", "key")[0] - first).max(axis=1).min() > 1e-3
-    claims, _ = apply("claims", "--claims")
-    assert np.einsum("nd,nd->n", claims, first).min() > 0.5
-    back, _ = apply("back", "--rotate-back", "--rotation-key", "m.key", data="claims")
-    assert np.corrcoef(back.ravel(), plain.ravel())[0, 1] > 0.8 > abs(np.corrcoef(first.ravel(), plain.ravel())[0, 1])
 
 
 def test_front(files, protect, run):

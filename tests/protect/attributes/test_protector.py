@@ -1,4 +1,4 @@
-"""What attribute protectors share: noise, rotations, refusals, copies, and scikit-learn's checks of an estimator."""
+"""What attribute protectors share: noise, refusals, copies, and scikit-learn's checks of an estimator."""
 
 from __future__ import annotations
 
@@ -10,13 +10,9 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tests.protect.attributes import classes
-from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.protect import Leace, make_protector
 from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS
-from zeroevidence.protect.attributes.protector import person_rotation
-from zeroevidence.protect.quick_attackers import quick_attacks
-from zeroevidence.protect.strengths import set_strength
 
 
 @pytest.fixture(scope="module")
@@ -67,88 +63,6 @@ def test_noise_is_measured_by_how_much_vectors_vary(shape, spreads, data):
     spreads = x.std(axis=0) if spreads is None else spreads
     noise = noise_of(protector, np.repeat(x[:1], 20_000, axis=0))
     np.testing.assert_allclose(noise.std(axis=0), spreads / 2.0, rtol=0.08)
-
-
-@pytest.fixture(scope="module")
-def protector(data):
-    x, y, speakers = data
-    return Leace(noise_seed=3).fit(x, y, speakers=speakers)
-
-
-def test_a_key_rotates_the_mean_direction_of_each_person(data, protector):
-    x, _, speakers = data
-    keyed, again, other = (
-        protector.transform(x, speakers=speakers, rotation_key=key) for key in ("secret", b"secret", "another")
-    )
-    np.testing.assert_array_equal(keyed, again)
-    np.testing.assert_allclose(np.linalg.norm(keyed, axis=1), 1.0)
-    assert np.abs(keyed - other).max(axis=1).min() > 1e-3
-    np.testing.assert_array_equal(keyed, np.repeat(keyed[::20], 20, axis=0))  # many vectors are no more than one
-    claims = protector.transform(x, speakers=speakers, rotation_key="secret", claims=True)
-    means = claims.reshape(40, 20, -1).sum(axis=1)
-    np.testing.assert_allclose(means / np.linalg.norm(means, axis=1, keepdims=True), keyed[::20])
-    with pytest.raises(InputError, match="needs to know the speakers"):
-        protector.transform(x, rotation_key="secret")
-    for method in (protector.transform, protector.rotate_back):
-        with pytest.raises(InputError, match="speakers: expected 800"):
-            method(x, speakers=speakers[:3], rotation_key="secret")
-        with pytest.raises(UsageError, match="not empty"):
-            method(x, speakers=speakers, rotation_key="")
-
-
-def test_claims_to_be_one_person_keep_their_angles(data, protector):
-    x, _, speakers = data
-    true, claimed = (
-        protector.transform(x, speakers=names, rotation_key="secret", claims=True)
-        for names in (speakers, np.full(800, "p02"))
-    )
-    np.testing.assert_allclose(claimed[40:60], true[40:60])  # a rotation depends on nobody else
-    np.testing.assert_allclose((true @ true.T)[:20, :20], (claimed @ claimed.T)[:20, :20], atol=1e-9)
-    assert np.abs(true @ true.T - claimed @ claimed.T)[:20, 40:60].max() > 0.1
-
-
-def test_the_key_rotates_back_but_for_lengths(data, protector):
-    x, _, speakers = data
-    protector = set_strength(protector, 0.5)
-    plain = protector.transform(x) - protector.rotation_centre_
-    key = {"speakers": speakers, "rotation_key": "secret"}
-    keyed = protector.transform(x, **key, claims=True)
-    back = protector.rotate_back(keyed, **key) - protector.rotation_centre_
-    np.testing.assert_allclose((back * plain).sum(axis=1), np.linalg.norm(back, axis=1) * np.linalg.norm(plain, axis=1))
-    wrong = protector.rotate_back(keyed, speakers=speakers, rotation_key="another") - protector.rotation_centre_
-    assert abs(np.corrcoef(wrong[:, 0], plain[:, 0])[0, 1]) < 0.5
-
-
-def test_rotations_are_orthogonal_and_uniform():
-    """Entries of uniform rotations have the mean 0, the variance 1/d and the fourth moment 3/(d (d + 2)).
-
-    The first rows of two people have nothing in common.
-    """
-    rotations = np.stack([person_rotation(f"p{n}", 4, "secret") for n in range(3000)])
-    np.testing.assert_allclose(
-        rotations @ rotations.transpose(0, 2, 1), np.broadcast_to(np.eye(4), (3000, 4, 4)), atol=1e-12
-    )
-    assert np.abs(rotations.mean(axis=0)).max() < 2.0 / np.sqrt(3000)
-    np.testing.assert_allclose((rotations**2).mean(axis=0), 0.25, atol=0.025)
-    np.testing.assert_allclose((rotations**4).mean(), 3.0 / 24.0, rtol=0.03)
-    assert np.linalg.det(rotations).mean() == pytest.approx(0.0, abs=0.08)
-
-
-def test_without_the_key_a_vector_tells_nothing():
-    """A protector of something else leaves the sex, which nobody could mistake, until a key rotates the vectors."""
-    rng = np.random.default_rng(0)
-    sex, other = np.arange(600) % 2, rng.integers(0, 2, 600)
-    x = rng.normal(size=(600, 4)) + 5.0 * sex[:, None]
-    names = np.array([f"p{n}" for n in range(600)])
-    protector = Leace().fit(x, other)
-    disclosed = []
-    for key in (None, "secret"):
-        moved = protector.transform(x, speakers=names, rotation_key=key)
-        data = Embeddings(moved, None, names, {"sex": sex.astype(str)})
-        halves = (data.take(np.arange(600) // 300 == half) for half in (0, 1))
-        disclosed.append(max(quick_attacks(*halves, "sex").values()))
-    assert disclosed[0] > 0.6
-    assert disclosed[1] < 0.03
 
 
 TRAINED = [name for name in ATTRIBUTE_PROTECTORS if "learning_rate" in ATTRIBUTE_PROTECTORS.find(name).parameters]

@@ -206,15 +206,7 @@ class Transport(EmbeddingProtector):
     complement: float = 0.0
     shrinkage: Shrinkage = "auto"
 
-    def transform(
-        self,
-        X: Any,
-        *,
-        labels: Any = None,
-        speakers: Any = None,
-        rotation_key: str | bytes | None = None,
-        claims: bool = False,
-    ) -> FloatArray:
+    def transform(self, X: Any, *, labels: Any = None) -> FloatArray:
         """Return vectors of the same dimension without the evidence that the model sees, with noise if there is any.
 
         Parameters
@@ -223,17 +215,10 @@ class Transport(EmbeddingProtector):
             Vectors, n x d.
         labels
             The class of each vector, where it is known; its probability is estimated from the vector otherwise.
-        speakers
-            See `EmbeddingProtector.transform`.
-        rotation_key
-            See `EmbeddingProtector.transform`.
-        claims
-            See `EmbeddingProtector.transform`.
         """
         x = self._checked(X)
         probabilities = None if labels is None else self._one_hot(labels, len(x))
-        moved = self._finite("protected vectors", lambda rows: self._transform(rows, probabilities), x)
-        return self._released(moved, speakers, rotation_key, claims)
+        return self._noisy(self._finite("protected vectors", lambda rows: self._transform(rows, probabilities), x))
 
     def _one_hot(self, labels: Any, rows: int) -> FloatArray:
         names = np.asarray(labels)

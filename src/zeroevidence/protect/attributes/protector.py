@@ -1,9 +1,7 @@
-"""The base class of attribute protectors: checks, labels, noise, rotations, storage, and the scikit-learn interface."""
+"""The base class of attribute protectors: checks, labels, noise, storage, and the scikit-learn interface."""
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -45,64 +43,16 @@ def noise_root(data: moments.LabelledVectors, shape: NoiseShape, within: FloatAr
     return within
 
 
-def people_of(speakers: Any, rows: int) -> tuple[StrArray, IntArray]:
-    """Return the names of people, and the number of the person of each row."""
+def number_people(speakers: Any, rows: int) -> IntArray:
+    """Return the number of the person of each row."""
     names = np.asarray(speakers).astype(np.str_)
     if names.shape != (rows,):
         raise InputError(f"speakers: expected {rows}, one per row, got shape {names.shape}")
-    people, person = np.unique(names, return_inverse=True)
-    return people, person
-
-
-def rotate(x: FloatArray, people: StrArray, person: IntArray, key: str | bytes, *, back: bool = False) -> FloatArray:
-    """Return vectors rotated by the rotations of their people, or rotated back.
-
-    A rotation is drawn for each person, uniformly among all rotations, from a secret key and the person's name. A
-    vector of length one that was rotated so is uniform on the sphere, whatever it was: who does not have the key learns
-    nothing from it. Of several vectors of a person the mean direction is rotated, so that many disclose no more than
-    one. A person's rotation keeps the angles between vectors, so people are verified without the key (cancelable
-    biometrics: Teoh, Goh and Ngo 2006).
-    """
-    rotated = np.empty_like(x)
-    for number, name in enumerate(people.tolist()):
-        rotation = person_rotation(name, x.shape[1], key)
-        rows = person == number
-        rotated[rows] = x[rows] @ (rotation.T if back else rotation)
-    return rotated
-
-
-def mean_directions(x: FloatArray, person: IntArray) -> FloatArray:
-    """Return the mean direction of each person's rows."""
-    sums = np.zeros((int(person.max()) + 1, x.shape[1]))
-    np.add.at(sums, person, x)
-    return unit_length(sums)
-
-
-def person_rotation(name: str, dimension: int, key: str | bytes) -> FloatArray:
-    """Return an orthogonal matrix that is uniform among all, and depends on a name and a secret key alone.
-
-    Without the key its entries are indistinguishable from random numbers, and cannot be computed for another name.
-    """
-    from scipy.special import ndtri
-
-    secret = key.encode() if isinstance(key, str) else key
-    if not secret:
-        raise UsageError("rotation_key: expected a key that is not empty")
-    seed = hmac.new(secret, name.encode(), hashlib.sha256).digest()
-    stream = np.frombuffer(hashlib.shake_256(seed).digest(8 * dimension**2), dtype="<u8")
-    uniform = ((stream >> np.uint64(11)).astype(np.float64) + 0.5) / 2.0**53
-    # the directions of independent normal vectors are uniform; signs make the factorisation unique
-    directions, triangle = np.linalg.qr(ndtri(uniform).reshape(dimension, dimension))
-    return directions * np.sign(np.diag(triangle))
-
-
-def unit_length(x: FloatArray) -> FloatArray:
-    """Return rows of length one; a row of zeros stays."""
-    return np.asarray(x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), np.finfo(float).tiny))
+    return np.unique(names, return_inverse=True)[1]
 
 
 _LARGEST = 1e100  # squares of larger entries, and sums of them, may overflow
-_NOISE, _CENTRE, _WHITENING = "noise.root", "rotation.centre", "rotation.whitening"
+_NOISE, _ROTATED = "noise.root", "rotation.centre"  # the latter in models of earlier versions
 
 
 class LabelledTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -168,35 +118,9 @@ class EmbeddingProtector(LabelledTransformer, ABC):
         self._fit(self._training(X, y, speakers))
         return self._learned()
 
-    def transform(
-        self, X: Any, *, speakers: Any = None, rotation_key: str | bytes | None = None, claims: bool = False
-    ) -> FloatArray:
-        """Return vectors of the same dimension without the evidence that the model sees, with noise if there is any.
-
-        Parameters
-        ----------
-        X
-            Vectors, n x d.
-        speakers
-            The speaker of each vector; needed with `rotation_key`.
-        rotation_key
-            Return for each vector the mean direction of all vectors of its speaker, after sphering, rotated by a
-            rotation that is drawn from the key and the speaker's name. Without the key this tells nothing, however
-            many vectors there are. Vectors that were rotated as one speaker's are compared by their cosine. Whoever
-            holds the key can rotate them back (see `rotate_back`).
-        claims
-            Whether speakers are those whom vectors are to be compared with: each vector is then rotated by itself, and
-            those of one speaker tell the angles between them.
-        """
-        protected = self._finite("protected vectors", self._transform, self._checked(X))
-        return self._released(protected, speakers, rotation_key, claims)
-
-    def rotate_back(self, X: Any, *, speakers: Any, rotation_key: str | bytes) -> FloatArray:
-        """Return what `transform` has rotated by this key as it was before, but for lengths and differences."""
-        x = self._checked(X)
-        self._check_rotates()
-        turned = rotate(x, *people_of(speakers, len(x)), rotation_key, back=True)
-        return np.asarray(self.rotation_centre_ + np.sqrt(x.shape[1]) * (turned @ np.linalg.inv(self.whitening_)))
+    def transform(self, X: Any) -> FloatArray:
+        """Return vectors (n x d) without the evidence that the model sees, with noise if there is any."""
+        return self._noisy(self._finite("protected vectors", self._transform, self._checked(X)))
 
     def llr(self, X: Any) -> FloatArray:
         """Return the evidence that the model sees, as natural logarithms of likelihood ratios.
@@ -234,40 +158,24 @@ class EmbeddingProtector(LabelledTransformer, ABC):
 
     def numbers(self) -> dict[str, FloatArray]:
         """Return all arrays of the fitted protector by name, those of its noise included."""
-        return {**self._arrays(), _NOISE: self.noise_root_, _CENTRE: self.rotation_centre_, _WHITENING: self.whitening_}
+        return {**self._arrays(), _NOISE: self.noise_root_}
 
     def restore(self, numbers: dict[str, FloatArray]) -> None:
         """Become the fitted protector that has these arrays."""
-        dimension = self.n_features_in_
+        if _ROTATED in numbers:
+            raise InputError("an earlier version fitted it for vectors that a key rotates; fit it again")
         if self.noise > 0.0 and _NOISE not in numbers:
             raise InputError("the model has no noise; fit it again")
-        self.noise_root_ = numbers.get(_NOISE, np.zeros((dimension, dimension)))
-        self.rotation_centre_ = numbers.get(_CENTRE, np.zeros(dimension))
-        self.whitening_ = numbers.get(_WHITENING, np.zeros((0, dimension)))
-        shared = (_NOISE, _CENTRE, _WHITENING)
-        self._restore({name: array for name, array in numbers.items() if name not in shared})
+        self.noise_root_ = numbers.get(_NOISE, np.zeros((self.n_features_in_, self.n_features_in_)))
+        self._restore({name: array for name, array in numbers.items() if name != _NOISE})
 
-    def _released(self, x: FloatArray, speakers: Any, key: str | bytes | None, claims: bool) -> FloatArray:
-        """Return vectors with noise, and rotated where there is a key."""
+    def _noisy(self, x: FloatArray) -> FloatArray:
+        """Return vectors with noise."""
         check_noise(self.noise_shape, self.noise)
-        noisy: FloatArray = x
-        if self.noise > 0.0:
-            noise = np.random.default_rng(self.noise_seed).standard_normal((len(x), len(self.noise_root_)))
-            noisy = x + self.noise * (noise @ self.noise_root_)
-        if key is None:
-            return noisy
-        if speakers is None:
-            raise InputError("rotation_key: a rotation for each person needs to know the speakers")
-        self._check_rotates()
-        people, person = people_of(speakers, len(x))
-        directions = unit_length((noisy - self.rotation_centre_) @ self.whitening_)
-        if claims:
-            return rotate(directions, people, person, key)
-        return rotate(mean_directions(directions, person), people, np.arange(len(people)), key)[person]
-
-    def _check_rotates(self) -> None:
-        if self.whitening_.shape != (self.n_features_in_, self.n_features_in_):
-            raise InputError("the model cannot rotate vectors; fit it again")
+        if self.noise == 0.0:
+            return x
+        noise = np.random.default_rng(self.noise_seed).standard_normal((len(x), len(self.noise_root_)))
+        return x + self.noise * (noise @ self.noise_root_)
 
     def _training(self, X: Any, y: Any, speakers: Any, keep: Any = None) -> moments.LabelledVectors:
         """Check training data, and compute the shape of the noise."""
@@ -276,7 +184,7 @@ class EmbeddingProtector(LabelledTransformer, ABC):
         largest = float(np.abs(X).max())
         if largest > _LARGEST:
             raise InputError(f"vectors: entries as large as {largest:.3g} cannot be squared; scale the vectors first")
-        people = np.arange(len(X)) if speakers is None else people_of(speakers, len(X))[1]
+        people = np.arange(len(X)) if speakers is None else number_people(speakers, len(X))
         self.classes_, labels = _labels("y", y, len(X))
         columns = [labels]
         if keep is not None:
@@ -284,9 +192,8 @@ class EmbeddingProtector(LabelledTransformer, ABC):
             columns.append(kept_labels)
         stacked = np.stack(columns, axis=1)
         data = moments.LabelledVectors(X, stacked, moments.balanced_weights(stacked, people), people)
-        root, self.whitening_ = moments.symmetric_roots(moments.within_covariance(data))
+        root = moments.symmetric_roots(moments.within_covariance(data))[0]
         self.noise_root_ = noise_root(data, self.noise_shape, root)
-        self.rotation_centre_ = data.weights @ X / data.weights.sum()
         return data
 
     def _learned(self) -> Self:
