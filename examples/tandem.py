@@ -16,21 +16,21 @@ from zeroevidence.data.formats.asvspoof import read_tandem
 from zeroevidence.data.formats.asvspoof_sides import TandemFiles
 from zeroevidence.data.scores import TandemScores
 from zeroevidence.evaluation.tandem import evaluate_tandem
+from zeroevidence.measure.measures import MEASURES
 
 
 def make(sheet: Sheet, data: Path | None) -> None:
     """Evaluate with both cost models and draw the newer one."""
     scores = _synthetic() if data is None else _real(data / "scores")
-    presets = ("2019", "2021")
-    rows = [evaluate_tandem(scores, model=name, intervals=0, labels={"system": name})[0] for name in presets]
+    rows = [evaluate_tandem(scores, model=name, intervals=0, labels={"system": name})[0] for name in ("2019", "2021")]
     sheet.figure("tandem-curve", "t-dcf", rows)
     sheet.figure("tandem-scores", "tandem-scores", rows[1])
     sheet.figure("tandem-surface", "t-dcf-surface", rows[1])
-    names = ("tdcf_min", "tdcf_joint_min", "teer", "asv_eer", "cm_eer")
+    names = ("tdcf_min", "tdcf_fixed_joint", "tdcf_joint_min", "teer", "asv_eer", "cm_eer")
     sheet.table(
         "tandem-results",
-        ("cost model", *names),
-        [(preset, *(number(row, name, 4) for name in names)) for preset, row in zip(presets, rows, strict=True)],
+        ("costs", *(MEASURES[name].title for name in names)),
+        [(row.labels["costs"], *(number(row, name, 4) for name in names)) for row in rows],
     )
 
 

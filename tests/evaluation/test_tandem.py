@@ -1,6 +1,7 @@
 """Which spreads of a tandem allow for other attacks, and by how much."""
 
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -12,12 +13,20 @@ from zeroevidence.data.formats.asvspoof import read_tandem
 from zeroevidence.data.formats.asvspoof_sides import TandemFiles
 from zeroevidence.data.formats.scores.score_format import ReadingOptions
 from zeroevidence.data.scores import TandemScores, TrialScores
-from zeroevidence.errors import InputError
+from zeroevidence.errors import InputError, UsageError
+from zeroevidence.evaluation.comparison import compare
 from zeroevidence.evaluation.tandem import ALL, evaluate_tandem, tandem_spreads, trial_classes
 from zeroevidence.measure.measures import MEASURES
 from zeroevidence.measure.pairs.verification import eer
 from zeroevidence.measure.tandem.cost import CostModel, adcf_min, cm_cllr, cm_dcf, cm_dcf_min, cm_eer
-from zeroevidence.measure.tandem.tdcf import AsvRates, asv_rates, fixed_rates, tdcf_joint_min, tdcf_min
+from zeroevidence.measure.tandem.tdcf import (
+    AsvRates,
+    asv_rates,
+    fixed_rates,
+    tdcf_fixed_joint,
+    tdcf_joint_min,
+    tdcf_min,
+)
 from zeroevidence.measure.tandem.teer import teer
 from zeroevidence.report import FORMATS, render
 from zeroevidence.uncertainty.spread import estimate_spread
@@ -107,7 +116,8 @@ def test_rows_are_those_of_the_functions(preset):
     target, nontarget, bonafide = (
         getattr(scores, name).scores for name in ("asv_target", "asv_nontarget", "cm_bonafide")
     )
-    assert [row.labels for row in rows] == [{"system": "x", "attack": name} for name in ("all", "A07", "A08")]
+    shared = {"system": "x", "costs": f"{preset} ({'legacy' if preset == '2019' else 'revised'})"}
+    assert [row.labels for row in rows] == [{**shared, "attack": name} for name in ("all", "A07", "A08")]
     for row, attack in zip(rows, (None, "A07", "A08"), strict=True):
         asv, cm = (
             part.scores if attack is None else part.scores[part.attacks == attack]
@@ -117,6 +127,7 @@ def test_rows_are_those_of_the_functions(preset):
         behind = fixed_rates(CostModel.preset(preset)) or rates
         expected = {
             "tdcf_min": tdcf_min(bonafide, cm, behind, preset).tdcf_min,
+            "tdcf_fixed_joint": tdcf_fixed_joint(bonafide, cm, rates, preset).tdcf_min,
             "tdcf_joint_min": tdcf_joint_min(target, nontarget, asv, bonafide, cm, preset).tdcf_min,
             "teer": teer(target, nontarget, asv, bonafide, cm, convention=convention).teer,
             "p_fa_spoof": rates.p_fa_spoof,
@@ -152,15 +163,18 @@ def test_asvspoof5_has_a_verifier_of_its_own():
     assert "tdcf_min" not in evaluate_tandem(alone, model="2021", intervals=0)[0].metrics
 
 
-def test_a_joint_minimum_above_the_other_is_explained():
-    rng = np.random.default_rng(0)
-    parts = {"asv_target": 2.0, "asv_nontarget": 0.0, "asv_spoof": 2.0, "cm_bonafide": 9.0, "cm_spoof": 0.0}
-    scores = TandemScores.of(**{name: rng.normal(mean, 1.0, 300) for name, mean in parts.items()})
-    old, new = (evaluate_tandem(scores, model=preset, intervals=0)[0] for preset in ("2019", "2021"))
-    assert float(old["tdcf_joint_min"]) > float(old["tdcf_min"])
-    (told,) = (one.sentence for one in old.flags if one.code == "joint-above-fixed")
-    assert "min t-DCF leaves out the verifier's own errors" in told
-    assert not any(one.code == "joint-above-fixed" for one in new.flags)
+def test_costs_of_two_forms_are_not_compared():
+    """Rows under other costs are on another scale: tables name each, and no difference is taken."""
+    rows = [evaluate_tandem(tandem(), model=p, intervals=20, labels={"system": p})[0] for p in ("2019", "2021")]
+    assert rows[0]["tdcf_fixed_joint"].value == rows[1]["tdcf_fixed_joint"].value
+    assert rows[0]["tdcf_fixed_joint"].low < float(rows[0]["tdcf_fixed_joint"]) < rows[0]["tdcf_fixed_joint"].high
+    table = render(rows, "md")
+    assert "2019 (legacy)" in table
+    assert "2021 (revised)" in table
+    titles = [MEASURES[name].title for name in ("tdcf_min", "tdcf_act", "tdcf_fixed_joint", "tdcf_joint_min")]
+    assert [re.search(r"\((\w+)\)$", title)[1] for title in titles] == ["constrained"] * 2 + ["unconstrained"] * 2
+    with pytest.raises(UsageError, match="differ in the system alone"):
+        compare(rows, ["tdcf_min"])
 
 
 def test_countermeasure_alone_and_single_system():
@@ -300,6 +314,12 @@ def test_published_figures_of_rawgat_on_asvspoof_2019(shared):
     assert round(100 * pooled["cm_eer"].value, 2) == 1.06
     assert round(100 * pooled["asv_eer"].value, 3) == 2.458
     assert all(row.counts["spoof"] == row.counts["cm_spoof"] == 4914 for row in rows[1:])
+    for preset, fixed in (("2021", 0.0942), ("2019", 0.0335)):
+        (row,) = evaluate_tandem(data, model=preset, intervals=0)
+        by_name = {name: round(row[name].value, 4) for name in ("tdcf_min", "tdcf_fixed_joint", "tdcf_joint_min")}
+        assert by_name == {"tdcf_min": fixed, "tdcf_fixed_joint": 0.0642, "tdcf_joint_min": 0.0441}
+    (row,) = evaluate_tandem(data, model="adcf", intervals=0)  # the same costs, without the scripts' convention
+    assert float(row["tdcf_fixed_joint"]) == pytest.approx(_unconstrained(data), rel=1e-12)
     worst = max(rows[1:], key=lambda row: row.metrics["tdcf_min"].value)
     assert worst.labels["attack"] == "A17"
     hardest = sorted(rows[1:], key=lambda row: -row.metrics["cm_eer"].value)[:2]
@@ -307,7 +327,20 @@ def test_published_figures_of_rawgat_on_asvspoof_2019(shared):
     assert rows[0].counts == {
         "target": 5370, "nontarget": 33327, "spoof": 63882, "cm_bonafide": 7355, "cm_spoof": 63882, "speakers": 48
     }  # fmt: skip
-    assert json.loads(render(rows, "json"))["rows"][11]["labels"] == {"attack": "A17"}
+    assert json.loads(render(rows, "json"))["rows"][11]["labels"] == {"attack": "A17", "costs": "2019 (legacy)"}
+
+
+def _unconstrained(data):
+    """The cost of seed 002 in plain NumPy, the verifier where its rates of misses and false alarms differ least."""
+    asv = [np.sort(getattr(data, f"asv_{kind}").scores) for kind in ("target", "nontarget", "spoof")]
+    cm = [np.sort(getattr(data, f"cm_{kind}").scores) for kind in ("bonafide", "spoof")]
+    thresholds = np.concatenate(asv[:2])
+    below = [np.searchsorted(scores, thresholds) / len(scores) for scores in asv]
+    at = np.argmin(np.abs(below[0] - (1.0 - below[1])))
+    miss, alarm, spoofed = below[0][at], 1.0 - below[1][at], 1.0 - below[2][at]
+    rejected, fake = (np.searchsorted(scores, np.append(np.concatenate(cm), np.inf)) / len(scores) for scores in cm)
+    cost = 0.9405 * (rejected + (1 - rejected) * miss) + 10 * 0.0095 * (1 - rejected) * alarm
+    return np.min(cost + 10 * 0.05 * (1 - fake) * spoofed) / min(0.9405, 10 * 0.0095 + 10 * 0.05)
 
 
 def test_development_verifier_of_2019(shared):

@@ -266,7 +266,10 @@ def test_tandem_curve_and_surface(tandem):
     assert drawn.get_ydata().tolist() == np.array(tandem.curves["t_dcf"].y)[finite].tolist()
     assert min(tandem.curves["t_dcf"].y) == pytest.approx(tandem.metrics["tdcf_min"].value)
     ax = plot.t_dcf_surface(tandem)
-    assert "joint min t-DCF" in ax.get_legend().get_texts()[0].get_text()
+    texts = [text.get_text() for text in ax.get_legend().get_texts()]
+    names = {"joint": "tdcf_joint_min", "fixed": "tdcf_fixed_joint"}
+    assert texts == [f"{how} min t-DCF (unconstrained) {tandem[name]:.3g}" for how, name in names.items()]
+    assert ax.get_lines()[1].get_ydata()[0] == tandem.curves["threshold_asv"].x[0]
     cost = np.array(tandem.surfaces["t_dcf"].z)
     assert cost.shape == (len(tandem.surfaces["t_dcf"].x), len(tandem.surfaces["t_dcf"].y))
     assert cost.min() >= tandem.metrics["tdcf_joint_min"].value - 1e-12

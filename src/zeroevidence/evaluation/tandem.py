@@ -298,7 +298,8 @@ def evaluate_tandem(
     name, model = _named_costs(model)
     costs = TandemSetup(name, model.form, model.convention, ALL, loaded.phase, model.asv_threshold, model.cm_threshold)
     setup = Setup(families=("tandem",), tandem=costs, level=run.level, seed=run.seed, relaxed=loaded.relaxed)
-    shared = dict(labels or {})
+    # values under other costs, or of another form, are on another scale
+    shared = {**(labels or {}), "costs": f"{name} ({model.form})"}
     rows = _rows(loaded.data, model, setup, shared, intervals, by_attack=by == "attack")
     for value, part in loaded.parts.items():
         rows += _rows(part, model, setup, {**shared, str(by): value}, intervals)
@@ -351,7 +352,6 @@ def _row(
         flags=(
             *_flags(metrics, speakers or min(map(len, view.scores.values()))),
             *(() if drawn is None else drawn.flags[attack]),
-            *_scale_flags(measured, view.model),
             *relaxed_flags(setup.relaxed),
         ),
         curves=tandem_curves(view) | tandem_profiles(view),
@@ -389,14 +389,6 @@ def _flags(metrics: Mapping[str, MeasureResult], independent: int) -> tuple[Flag
         for name, kind in _SPOKEN_FOR.items()
         if name in metrics and is_above_half(metrics[name], independent)
     )
-
-
-def _scale_flags(values: Mapping[str, float], model: CostModel) -> tuple[Flag, ...]:
-    """Return a note where the joint minimum is above min t-DCF, which looks impossible."""
-    joint, fixed = values.get("tdcf_joint_min"), values.get("tdcf_min")
-    above = joint is not None and fixed is not None and joint > fixed
-    why = "leaves out the verifier's own errors" if model.form == "legacy" else "is divided by another cost"
-    return (flag("joint-above-fixed", why=why),) if above else ()
 
 
 def _named_costs(model: CostModel | str) -> tuple[str, CostModel]:

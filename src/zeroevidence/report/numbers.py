@@ -131,8 +131,9 @@ _LLRS = (
 )
 _SPOOFING = (
     "Spoofing: a countermeasure decides first which speech is real, a verifier then who speaks. The tandem cost "
-    "(t-DCF) weighs the errors of both by their priors and costs; its minimum is over the countermeasure's "
-    "threshold, and 1 is the cost with a useless countermeasure."
+    "(t-DCF) weighs the errors of both by their priors and costs. In the constrained form 1 is the cost of a fixed "
+    "verifier with a useless countermeasure. In the unconstrained form 1 is the cost of deciding blindly, so that its "
+    "minima with the verifier's threshold fixed and with both thresholds free can be compared."
 )
 _NULL = (  # with the level and how often a test may be wrong
     "The value if nothing leaked (the null) is that of the same measure after permuting the identities of speakers, "

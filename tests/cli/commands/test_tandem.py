@@ -32,7 +32,7 @@ def test_one_row_as_json(run, files):
     document = json.loads(out)
     assert document["schema"] == "zeroevidence/evaluation/3"
     (row,) = document["rows"]
-    assert row["labels"] == {"system": "rawnet", "attack": "all"}
+    assert row["labels"] == {"system": "rawnet", "costs": "2021 (revised)", "attack": "all"}
     assert row["counts"] == {
         "target": 2, "nontarget": 2, "spoof": 2, "cm_bonafide": 2, "cm_spoof": 2, "speakers": 2
     }  # fmt: skip
@@ -78,7 +78,7 @@ def test_single_system_and_phase(run, tmp_path):
     )
     args = (*TANDEM, "--cm", tmp_path / "cm", "--key", tmp_path / "key", "--intervals", 0, "-f", "json")
     (row,) = json.loads(run(*args)[1])["rows"]
-    assert row["labels"] == {"system": "cm", "split": "eval", "attack": "all"}
+    assert row["labels"] == {"system": "cm", "split": "eval", "costs": "2021 (revised)", "attack": "all"}
     assert row["counts"]["cm_spoof"] == 1
     assert "|phase:eval|" in row["signature"]
     assert json.loads(run(*args, "--phase", "all")[1])["rows"][0]["counts"]["cm_spoof"] == 2

@@ -21,6 +21,7 @@ from zeroevidence.measure.tandem.tdcf import (
     AsvRates,
     asv_rates,
     tdcf_curve,
+    tdcf_fixed_joint,
     tdcf_joint_min,
     tdcf_min,
     tdcf_surface,
@@ -58,6 +59,11 @@ def weights(model):
 def blocks(n):
     """Make the search by blocks run on small inputs."""
     return mock.patch.object(thresholds, "_BLOCKS", n)
+
+
+def accepted(scores, threshold):
+    """The share of scores that is accepted."""
+    return np.mean(np.array(scores) >= threshold)
 
 
 def gaussian(mean, n=20_000):
@@ -204,6 +210,24 @@ def test_joint_minimum_is_the_minimum(tar, non, spf, bona, fake, model, n_blocks
     default = min(w_miss, w_fa + w_spoof)
     if default > 1e-9:
         assert found.tdcf_min == pytest.approx(best / default, rel=1e-9, abs=1e-12)
+
+
+@given(few, few, few, few, few, models, st.floats(-5, 5))
+def test_one_scale_with_the_verifier_fixed_and_free(tar, non, spf, bona, fake, model, threshold):
+    """The unconstrained cost, written out, at every CM threshold; never below the minimum over both."""
+    w_miss, w_fa, w_spoof = weights(model)
+    rates = asv_rates(tar, non, spf, threshold=threshold)
+    miss, alarm, spoofed = 1 - accepted(tar, threshold), accepted(non, threshold), accepted(spf, threshold)
+    best = min(
+        w_miss * ((1 - u) + u * miss) + w_fa * u * alarm + w_spoof * v * spoofed
+        for u, v in operating_points(bona, fake)
+    )
+    found = tdcf_fixed_joint(bona, fake, rates, model)
+    default = min(w_miss, w_fa + w_spoof)
+    if default > 1e-9:
+        assert found.tdcf_min == pytest.approx(best / default, rel=1e-9, abs=1e-12)
+        assert found.tdcf_min >= tdcf_joint_min(tar, non, spf, bona, fake, model).tdcf_min - 1e-12
+    assert found.threshold_asv == threshold
 
 
 def test_joint_minimum_of_many():

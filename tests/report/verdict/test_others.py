@@ -161,7 +161,7 @@ def test_each_measure_of_spoofing_has_its_sentence():
 def test_the_attack_that_is_stopped_least_is_one_of_all():
     check_sides(
         text,
-        "Of 3 attacks, A01 is stopped least: min t-DCF is 90 %.",
+        "Of 3 attacks, A01 is stopped least: min t-DCF (constrained) is 90 %.",
         [EACH, [ALL, *EACH]],
         [[ALL, EACH[0]], [spoofing(teer=0.3), spoofing("A01", teer=0.2), spoofing("A02", teer=0.1)]],
     )

@@ -188,10 +188,6 @@ _WARNINGS = {
     ),
 }
 _NOTES = {
-    "joint-above-fixed": (
-        "the joint minimum is above min t-DCF though it has one more threshold to choose, because they are on "
-        "different scales: min t-DCF {why}; compare each with its own kind only."
-    ),
     "pooled": (
         "{count} groups ({how}) were pooled, as asked; where people were compared within their own group only, there "
         "is no search through all of them."

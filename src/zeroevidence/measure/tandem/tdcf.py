@@ -12,7 +12,7 @@ threshold, and the threshold ``inf`` rejects everything. Equal scores are accept
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -78,7 +78,7 @@ class TandemCurve:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JointCost:
-    """Minimum unconstrained t-DCF and both thresholds."""
+    """Minimum unconstrained t-DCF and both thresholds, the ASV's free or fixed."""
 
     tdcf_min: float
     threshold_cm: float
@@ -206,6 +206,28 @@ def tdcf_joint_min(
     return JointCost(tdcf_min=float(cost), threshold_cm=cm, threshold_asv=asv)
 
 
+def tdcf_fixed_joint(
+    cm_bonafide: ArrayLike, cm_spoof: ArrayLike, rates: AsvRates, model: CostModel | str = "2021"
+) -> JointCost:
+    """Minimum over the CM threshold of the unconstrained t-DCF (formula in `tdcf_joint_min`), the ASV fixed.
+
+    What `tdcf_min` measures on the scale of `tdcf_joint_min`, which is never the larger of the two for the same
+    verifier. Above 1 at an ASV threshold where deciding blindly would cost less.
+
+    Examples
+    --------
+    >>> rates = AsvRates(p_miss=0.1, p_fa=0.2, p_fa_spoof=0.5)
+    >>> round(tdcf_fixed_joint([1.0, 2.0, 3.0, -1.0], [-2.0, 0.5], rates).tdcf_min, 4)
+    0.4001
+    """
+    # Without its divisor the revised form is the unconstrained one, so both have their minimum at one threshold.
+    model = replace(as_model(model), form="revised")
+    best = tdcf_min(cm_bonafide, cm_spoof, rates, model)
+    accepted = [np.asarray(share) for share in (1.0 - rates.p_miss, rates.p_fa, rates.p_fa_spoof)]
+    cost = _joint_cost(np.asarray(1.0 - best.p_miss), np.asarray(best.p_fa), accepted, model)
+    return JointCost(tdcf_min=float(cost), threshold_cm=best.threshold, threshold_asv=rates.threshold)
+
+
 def tdcf_surface(
     asv_target: ArrayLike,
     asv_nontarget: ArrayLike,
@@ -275,7 +297,7 @@ def describe_verifier(view: TandemView) -> str:
 
 @best_measure(
     "tdcf_min",
-    "min t-DCF",
+    "min t-DCF (constrained)",
     place=10,
     headline=150,
     strength=30,
@@ -290,7 +312,31 @@ def _tdcf_min(view: TandemView) -> float | None:
     return tdcf_min(*view.cm, rates, view.model).tdcf_min
 
 
-@best_measure("tdcf_joint_min", "joint min t-DCF", place=20, references=("kinnunen2020",))
+@best_measure(
+    "tdcf_fixed_joint",
+    "fixed min t-DCF (unconstrained)",
+    place=18,
+    headline=240,
+    limits=None,
+    method=lambda view: f"unconstrained, {_describe_threshold(view)}",
+    references=("kinnunen2020",),
+)
+def _tdcf_fixed_joint(view: TandemView) -> float | None:
+    """Cost of a fixed verifier on the scale of the joint minimum, to compare with it; 1 is deciding blindly."""
+    rates = view_rates(view)
+    if rates is None or view.cm is None:
+        return None
+    return tdcf_fixed_joint(*view.cm, rates, view.model).tdcf_min
+
+
+@best_measure(
+    "tdcf_joint_min",
+    "joint min t-DCF (unconstrained)",
+    place=20,
+    headline=250,
+    method="unconstrained, best thresholds",
+    references=("kinnunen2020",),
+)
 def _tdcf_joint_min(view: TandemView) -> float | None:
     """Cost of verifier and countermeasure with both thresholds optimised together; 1 is deciding blindly."""
     if view.asv is None or view.cm is None:

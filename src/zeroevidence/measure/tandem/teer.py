@@ -254,7 +254,7 @@ def _describe_thresholds(view: TandemView) -> str:
 
 @tandem_measure(
     "tdcf_act",
-    "act t-DCF",
+    "act t-DCF (constrained)",
     unit="relative cost",
     place=12,
     headline=152,

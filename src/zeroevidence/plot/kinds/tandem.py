@@ -29,7 +29,7 @@ _NEEDS = "scores of a verifier behind a countermeasure"
     has=has_curves("t_dcf"),
 )
 def t_dcf(rows: Sequence[Evaluation], ax: Axes) -> None:
-    """Normalised t-DCF over the countermeasure's threshold; the marker is the minimum.
+    """Normalised ASV-constrained t-DCF over the countermeasure's threshold; the marker is the minimum.
 
     Examples
     --------
@@ -45,16 +45,17 @@ def t_dcf(rows: Sequence[Evaluation], ax: Axes) -> None:
     ... )
     >>> ax = ze.plot.t_dcf(evaluate_tandem(scores, intervals=0))
     >>> ax.get_ylabel()
-    'normalised t-DCF'
+    'normalised t-DCF (constrained)'
     """
     ax.axhline(1.0, color=VERMILION, ls=":", lw=1.0)
-    for row, label, look in named_looks(rows, "tdcf_min"):
+    forms = ["" if row.setup.tandem is None else row.setup.tandem.form for row in rows]
+    for form, (row, label, look) in zip(forms, named_looks(rows, "tdcf_min"), strict=True):
         threshold, cost = finite_curve(row.curves["t_dcf"], both=True)
-        ax.plot(threshold, cost, **look.curve, label=label)
+        ax.plot(threshold, cost, **look.curve, label=label if len(set(forms)) == 1 else f"{label}, {form}")
         if len(cost):
             best = int(cost.argmin())
             ax.plot(threshold[best], cost[best], look.marker, color=look.colour, mec="white", mew=0.5, ms=5.0)
-    ax.set(xlabel="threshold of the countermeasure", ylabel="normalised t-DCF")
+    ax.set(xlabel="threshold of the countermeasure", ylabel="normalised t-DCF (constrained)")
     ax.set_ylim(0.0, min(max(1.1, ax.get_ylim()[1]), 2.0))
     legend(ax, most_inside=2)
 
@@ -71,6 +72,8 @@ def t_dcf(rows: Sequence[Evaluation], ax: Axes) -> None:
 )
 def t_dcf_surface(row: Evaluation, ax: Axes) -> None:
     """Normalised unconstrained t-DCF over both thresholds, cut off at 1; the cross is the least cost drawn.
+
+    The line is the verifier's fixed threshold, with the least cost along it.
 
     Examples
     --------
@@ -99,11 +102,15 @@ def t_dcf_surface(row: Evaluation, ax: Axes) -> None:
     drawn.set_edgecolor("face")
     i, j = np.unravel_index(int(cost.argmin()), cost.shape)
     ax.plot(cm[i], asv[j], "x", color="white", ms=6.0, mew=1.4, label=measure_text(row, "tdcf_joint_min"))
+    if "threshold_asv" in row.curves:
+        fixed = row.curves["threshold_asv"].x[0]
+        ax.axhline(fixed, color="white", ls="--", lw=1.0, label=measure_text(row, "tdcf_fixed_joint"))
     ax.set(xlabel="threshold of the countermeasure", ylabel="threshold of the verifier")
-    bar = colour_bar(ax, drawn, "normalised t-DCF")
+    bar = colour_bar(ax, drawn, "normalised t-DCF (unconstrained)")
     bar.set_ticks([0.0, 0.25, 0.5, 0.75, 1.0], labels=["0", "0.25", "0.5", "0.75", "≥ 1"])
-    cross = ax.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), borderaxespad=0.2, labelcolor="black").legend_handles
-    cross[0].set_color(GREY)  # type: ignore[union-attr]
+    marks = ax.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), borderaxespad=0.2, labelcolor="black").legend_handles
+    for mark in marks:  # white does not show on white
+        mark.set_color(GREY)  # type: ignore[union-attr]
 
 
 _SIDES = {"verifier": "asv", "countermeasure": "cm", "single system": "sasv"}
