@@ -42,6 +42,7 @@ _UTILITY = "zeroevidence utility"
 _COMMANDS = {
     "one-to-one": _EVALUATE,
     "search": f"{_EVALUATE} --dev SCORES --dev-key KEY",
+    "speakers": f"{_EVALUATE} --per-speaker people.csv",
     "tandem": _TANDEM,
     "attribute": "zeroevidence protect evaluate EMBEDDINGS --attribute NAME",
     "similarity": "zeroevidence evaluate FOLDER",

@@ -1,17 +1,21 @@
 """Every speaker's own numbers, and whether speakers differ."""
 
+import json
 from dataclasses import replace
 from itertools import permutations
 
 import numpy as np
+import polars as pl
 import pytest
 from scipy import stats
+from sklearn.isotonic import IsotonicRegression
 
 import zeroevidence as ze
 from tests.effort import slow
 from zeroevidence.calibrate.pav import pav_llrs
+from zeroevidence.cli import main
 from zeroevidence.data.scores import Pairs
-from zeroevidence.evaluation.people import people_differ, speaker_columns, speaker_errors
+from zeroevidence.evaluation.people import people_differ, speaker_columns, speaker_errors, with_speaker_eer
 from zeroevidence.measure.pairs.zebra import tag_of
 from zeroevidence.report.people import differing_lines, speaker_table
 from zeroevidence.uncertainty.compare import variation_between_people
@@ -44,8 +48,9 @@ def test_eer_of_a_person_by_hand():
         heard,
     )
     found = speaker_errors(scores)
-    assert found.speaker.tolist() == ["ann", "bob"]  # eve has no target
-    assert (found.targets.tolist(), found.nontargets.tolist()) == ([4, 1], [6, 5])
+    assert found.speaker.tolist() == ["ann", "bob", "eve"]
+    assert (found.targets.tolist(), found.nontargets.tolist()) == ([4, 1, 0], [6, 5, 1])
+    assert np.isnan([found.eer[2], found.low[2], found.high[2]]).all()  # eve has no target
     own = [1.0, 0.1, 0.2, 0.3, 0.4, 2.5]
     assert found.eer[0] == ze.eer([4.0, 3.0, 2.0, 0.5], own)
     assert found.eer[1] == 0.0
@@ -55,6 +60,81 @@ def test_eer_of_a_person_by_hand():
     errors = 4 * found.eer[0]
     assert found.low[0] == pytest.approx(stats.beta.ppf(0.025, errors, 4 - errors + 1))
     assert found.high[0] == pytest.approx(stats.beta.ppf(0.975, errors + 1, 4 - errors))
+
+
+def crossing(target, nontarget):
+    """EER in plain NumPy: where straight lines through (false alarms, misses) at all thresholds meet the diagonal."""
+    thresholds = np.append(-np.inf, np.unique(np.concatenate((target, nontarget))))
+    miss, false_alarm = (np.array([f(at) for at in thresholds]) for f in
+                         (lambda at: np.mean(target <= at), lambda at: np.mean(nontarget > at)))  # fmt: skip
+    after = int(np.argmax(miss >= false_alarm))
+    gap = (false_alarm - miss)[[after - 1, after]]
+    return miss[after - 1] + gap[0] / (gap[0] - gap[1]) * (miss[after] - miss[after - 1])
+
+
+def test_everybody_in_published_scores_has_a_row(shared, tmp_path, capsys):
+    """Also the four who are on trial without being enrolled; compared with plain NumPy on the lines of the files."""
+    home = shared / "scores" / "vpc2020"
+    files = [str(home / "samegender_f0orig_retrained" / f"aa_{sex}.scores") for sex in "fm"]
+    arguments = ["evaluate", files[0], "--key", str(home / "trials_f"), "--dev", files[1], "--dev-key",
+                 str(home / "trials_m"), "--intervals", "0", "--null", "0", "-f", "json"]  # fmt: skip
+    with pytest.raises(SystemExit):
+        main([*arguments, "--per-speaker", str(tmp_path / "people.csv")])
+    frame = pl.read_csv(tmp_path / "people.csv", schema_overrides={"speaker": pl.String})
+    lines = {line["speaker"]: line for line in frame.iter_rows(named=True)}
+    key, scored = (np.loadtxt(path, dtype=str) for path in (home / "trials_f", files[0]))
+    np.testing.assert_array_equal(key[:, :2], scored[:, :2])
+    enrolled, heard = key[:, 0], np.array([name.split("-")[0] for name in key[:, 1]])
+    score, mated = scored[:, 2].astype(float), key[:, 2] == "target"
+    strangers = {"3729", "2094", "4507", "3575"}
+    assert set(heard) - set(enrolled) == strangers
+    assert set(lines) == {*enrolled, *heard}
+    rates = {}
+    with_ends = np.concatenate(([-1e4, -1e3], score, [1e3, 1e4]))  # Laplace's rule
+    share = IsotonicRegression().fit_transform(with_ends, np.concatenate(([1.0, 0.0], mated, [1.0, 0.0])))[2:-2]
+    llrs = np.log(share / (1.0 - share)) - np.log(mated.sum() / (~mated).sum())
+    for name, line in lines.items():
+        involved = (enrolled == name) | (heard == name)
+        target, nontarget = score[involved & mated], score[involved & ~mated]
+        assert (line["targets"], line["nontargets"]) == (len(target), len(nontarget))
+        assert line["worst_case"] == pytest.approx(np.abs(llrs[involved]).max() / np.log(10.0), abs=1e-12)
+        if name in strangers:
+            assert (round(line["worst_case"], 3), line["tag"]) == (2.414, "C")
+            assert {line[column] for column in ("trials", "lid_mean", "lid_high", "lid_max", "eer", "eer_low")} == {
+                None
+            }
+        else:
+            rates[name] = crossing(target, nontarget)
+            assert line["eer"] == pytest.approx(rates[name], abs=1e-12)
+            assert line["lid_low"] <= line["lid_mean"] <= line["lid_high"] <= 4.0
+    assert lines["5142"]["lid_high"] == 4.0
+    metrics = json.loads(capsys.readouterr().out)["rows"][0]["metrics"]
+    assert metrics["eer_speaker_mean"]["value"] == pytest.approx(np.mean(list(rates.values())), abs=1e-12)
+    assert metrics["eer_speaker_mean"]["value"] == pytest.approx(0.09402, abs=1e-5)
+
+
+def test_nobody_makes_up_for_others_by_an_eer_above_half():
+    row = with_speaker_eer(ze.evaluate(matrix([3.0] * 5 + [-3.0] * 3), options=ze.Options(intervals=0, null=0)))
+    rates = np.array(speaker_columns(row)["eer"])
+    assert (rates > 0.5).sum() == 3
+    assert row["eer_speaker_mean"].value == pytest.approx(np.where(rates > 0.5, 0.5, rates).mean())
+    assert row["eer_speaker_mean"].method == "mean over 8 speakers of min(EER, 50 %)"
+    assert with_speaker_eer(replace(row, metrics={}, scores=None)).metrics == {}
+    nameless = ze.evaluate([1.0, 2.0], [0.5, 1.5], options=ze.Options(intervals=0, null=0))
+    assert with_speaker_eer(nameless).metrics == nameless.metrics
+
+
+@pytest.mark.parametrize("share", [None, 0.01, 0.9])
+def test_limits_of_a_mean_reach_certainty_at_most(share):
+    """Certainty is -log2 of what a person had beforehand: log2 N, or less of a suspect."""
+    data = matrix([9.0] * 11 + [2.5], trials=4)
+    prior = None if share is None else {f"p{i:02d}": share if i == 11 else (1.0 - share) / 11.0 for i in range(12)}
+    columns = speaker_columns(ze.evaluate(data, prior=prior, options=ze.Options(intervals=0, null=0)))
+    most = [np.log2(12.0) if prior is None else -np.log2(prior[name]) for name in columns["speaker"]]
+    assert all(high <= limit + 1e-12 for high, limit in zip(columns["lid_high"], most, strict=True))
+    at = columns["speaker"].index("p11")
+    assert columns["lid_high"][at] == pytest.approx(most[at], abs=1e-9)
+    assert columns["lid_mean"][at] < most[at]
 
 
 def test_disclosure_of_a_person_with_its_interval():

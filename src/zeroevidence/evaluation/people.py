@@ -17,6 +17,7 @@ from zeroevidence.data.scores import Scores
 from zeroevidence.evaluation.rows.curves import Curve, People, Trials, as_curve, thinned
 from zeroevidence.evaluation.rows.evaluation import Evaluation
 from zeroevidence.evaluation.rows.measure_result import MeasureResult, with_share_limits
+from zeroevidence.measure.measures import compute_family
 from zeroevidence.measure.pairs.linkability import ScoreView
 from zeroevidence.measure.pairs.verification import eer
 from zeroevidence.measure.pairs.zebra import strength_of, tag_of
@@ -27,10 +28,8 @@ from zeroevidence.uncertainty.compare import VariationBetweenPeople, variation_b
 from zeroevidence.uncertainty.groups import Clusters, find_clusters
 from zeroevidence.uncertainty.spread import exposure_shares
 
-_COLUMNS = (
-    *("trials", "lid_mean", "lid_low", "lid_high", "lid_max", "share_positive"),
-    *("targets", "nontargets", "eer", "eer_low", "eer_high", "worst_case", "tag"),
-)
+_SEARCHED = ("trials", "lid_mean", "lid_low", "lid_high", "lid_max", "share_positive")
+_COMPARED = ("targets", "nontargets", "eer", "eer_low", "eer_high", "worst_case", "tag")
 
 _MOST_PEOPLE = 1000
 _HUB_SHARE = 0.1
@@ -44,21 +43,21 @@ class SpeakerErrors:
     Parameters
     ----------
     speaker
-        Name of the speaker.
+        Name of the speaker, enrolled or not.
     targets
         Number of mated comparisons of the speaker.
     nontargets
         Number of non-mated comparisons that involve the speaker, on either side.
     eer
-        EER of the speaker's comparisons.
+        EER of the speaker's comparisons; NaN where all are mated, or none.
     low
         Lower end of its interval, for other recordings of the same speaker.
     high
         Upper end of that interval.
     passed
-        For each target, the share of its speaker's non-mated comparisons that score as high.
+        For each target of a speaker who has an EER, the share of their non-mated comparisons that score as high.
     whose
-        For each target, the position of its speaker.
+        For each of these targets, the position of its speaker.
     """
 
     speaker: StrArray
@@ -74,8 +73,8 @@ class SpeakerErrors:
 def speaker_errors(scores: Scores, level: float = LEVEL) -> SpeakerErrors | None:
     """EERs by speaker; None where nobody said who was compared with whom.
 
-    The interval is Clopper and Pearson's for as many trials as there are targets, as though a speaker's recordings were
-    independent: of the other comparisons there are many more.
+    Everybody with a name or a target has an entry. The interval is Clopper and Pearson's for as many trials as there
+    are targets, as though a speaker's recordings were independent: of the other comparisons there are many more.
 
     Examples
     --------
@@ -90,25 +89,37 @@ def speaker_errors(scores: Scores, level: float = LEVEL) -> SpeakerErrors | None
     clusters = find_clusters(scores)
     if clusters is None:
         return None
-    target = _sorted(clusters.target.enrolment, scores.target)
+    target = _by_person(clusters.target.enrolment, scores.target)
     # a comparison of two people is one of each
     sides = np.concatenate((clusters.nontarget.enrolment, clusters.nontarget.trial))
     twice = np.concatenate((scores.nontarget, scores.nontarget))
     apart = clusters.nontarget.enrolment != clusters.nontarget.trial
     once = np.concatenate((np.ones(len(apart), dtype=bool), apart))
-    nontarget = _sorted(sides[once], twice[once])
-    speakers = sorted(set(target) & set(nontarget))
-    rates = np.array([eer(target[speaker], nontarget[speaker]) for speaker in speakers])
-    numbers = np.array([len(target[speaker]) for speaker in speakers])
+    nontarget = _by_person(sides[once], twice[once])
+    named = np.isin(clusters.names, [] if scores.speakers is None else scores.speakers)
+    speakers = [person for person in sorted({*target, *nontarget}) if named[person] or person in target]
+    rates, passed, whose = np.full(len(speakers), np.nan), [np.empty(0)], [np.empty(0, dtype=np.int64)]
+    for place, person in enumerate(speakers):
+        if person in target and person in nontarget:
+            mated, others = target[person], np.sort(nontarget[person])
+            rates[place] = eer(mated, others)
+            passed.append(1.0 - np.searchsorted(others, mated, "left") / len(others))
+            whose.append(np.full(len(mated), place))
+    numbers, compared = (
+        np.array([len(held.get(person, ())) for person in speakers], dtype=np.int64) for held in (target, nontarget)
+    )
     low, high = _limits(rates, numbers, (1.0 - level) / 2.0)
-    passed = []
-    for speaker in speakers:
-        mated, others = scores.target[clusters.target.enrolment == speaker], nontarget[speaker]
-        passed.append(1.0 - np.searchsorted(others, mated, "left") / len(others))
-    names, whose = _person_names(scores, clusters)[speakers], np.repeat(np.arange(len(speakers)), numbers)
-    compared = np.array([len(nontarget[speaker]) for speaker in speakers])
-    together = np.concatenate(passed) if passed else np.empty(0)
-    return SpeakerErrors(names, numbers, compared, rates, low, high, together, whose)
+    names = _person_names(scores, clusters)[speakers]
+    return SpeakerErrors(names, numbers, compared, rates, low, high, np.concatenate(passed), np.concatenate(whose))
+
+
+def with_speaker_eer(row: Evaluation) -> Evaluation:
+    """The row with the mean of its speakers' EERs; as it is where it holds no comparisons of named people."""
+    errors = None if row.scores is None else speaker_errors(row.scores)
+    rates = np.empty(0) if errors is None else errors.eer[np.isfinite(errors.eer)]
+    values = compute_family("speakers", rates) if len(rates) else {}
+    method = f"mean over {len(rates)} speakers of min(EER, 50 %)"
+    return row.with_metrics({name: MeasureResult.of(name, value, method) for name, value in values.items()})
 
 
 def worst_cases(scores: Scores, ranked: RankedScores, laplace: Blocks) -> dict[str, float] | None:
@@ -158,36 +169,43 @@ def with_worst_cases(people: People, scores: Scores, view: ScoreView) -> People:
 
 
 def speaker_columns(row: Evaluation) -> dict[str, list[object]] | None:
-    """One line per speaker, the most exposed first: disclosure in a search, EER and worst case; None without names."""
-    errors = None if row.scores is None else speaker_errors(row.scores, row.setup.level)
+    """One line per speaker, the most exposed first: disclosure in a search, EER and worst case; None without names.
+
+    Somebody who is not enrolled has no disclosure, and without targets no EER.
+    """
     lines: dict[str, dict[str, object]] = {}
     if row.trials is not None:
-        risk = row.trials.by_speaker
-        error = _mean_errors(row.trials.lid, row.trials.speaker, (1.0 - row.setup.level) / 2.0)
-        for i, name in enumerate(risk.speaker.tolist()):
-            mean, half = float(risk.mean[i]), error[name]
-            lines[name] = {
-                "trials": int(risk.trials[i]),
-                "lid_mean": mean,
-                "lid_low": None if half is None else mean - half,
-                "lid_high": None if half is None else mean + half,
-                "lid_max": float(risk.max[i]),
-                "share_positive": float(risk.share_positive[i]),
-            }
-    if errors is not None:
-        columns = errors.targets, errors.nontargets, errors.eer, errors.low, errors.high
-        names = ("targets", "nontargets", "eer", "eer_low", "eer_high")
-        for i in np.argsort(errors.eer, kind="stable"):
-            values = (column[i].item() for column in columns)
-            lines.setdefault(str(errors.speaker[i]), {}).update(zip(names, values, strict=True))
-    if row.scores is not None and lines:
+        lines |= _disclosures(row.trials, (1.0 - row.setup.level) / 2.0)
+    errors = None if row.scores is None else speaker_errors(row.scores, row.setup.level)
+    if row.scores is not None and errors is not None:
         ranked = rank(row.scores.target, row.scores.nontarget)
         worst = worst_cases(row.scores, ranked, pool_laplace(pool(ranked.counts))) or {}
-        for name in lines.keys() & worst.keys():
-            lines[name] |= {"worst_case": worst[name], "tag": tag_of(worst[name])}
+        strength = np.array([worst[name] for name in errors.speaker.tolist()])
+        columns = errors.targets, errors.nontargets, errors.eer, errors.low, errors.high, strength
+        for place in np.lexsort((-strength, errors.eer)):  # those without an EER come last
+            numbers = [None if np.isnan(column[place]) else column[place].item() for column in columns]
+            values = zip(_COMPARED, (*numbers, tag_of(strength[place])), strict=True)
+            lines.setdefault(str(errors.speaker[place]), {}).update(values)
     if not lines:
         return None
-    return {"speaker": list(lines), **{name: [line.get(name) for line in lines.values()] for name in _COLUMNS}}
+    return {
+        "speaker": list(lines),
+        **{name: [line.get(name) for line in lines.values()] for name in (*_SEARCHED, *_COMPARED)},
+    }
+
+
+def _disclosures(trials: Trials, tail: float) -> dict[str, dict[str, object]]:
+    """What the search says about each speaker; limits of the mean reach no further than certainty."""
+    risk = trials.by_speaker
+    largest = np.full(len(risk.speaker), -np.inf)
+    np.maximum.at(largest, risk.whose, trials.certainty)
+    error, lines = _mean_errors(trials.lid, risk.whose, tail), {}
+    for i, name in enumerate(risk.speaker.tolist()):
+        mean, half = float(risk.mean[i]), error[i]
+        limits = (None, None) if half is None else (mean - half, min(mean + half, float(largest[i])))
+        values = int(risk.trials[i]), mean, *limits, float(risk.max[i]), float(risk.share_positive[i])
+        lines[name] = dict(zip(_SEARCHED, values, strict=True))
+    return lines
 
 
 def people_differ(row: Evaluation, *, seed: int = 0) -> dict[str, VariationBetweenPeople]:
@@ -215,33 +233,32 @@ def _person_names(scores: Scores, clusters: Clusters) -> StrArray:
     return names
 
 
-def _sorted(whose: IntArray, values: FloatArray) -> dict[int, FloatArray]:
-    """The values of each, ascending."""
-    order = np.lexsort((values, whose))
-    names, starts = np.unique(whose[order], return_index=True)
-    return dict(zip(names.tolist(), np.split(values[order].astype(np.float64), starts[1:]), strict=True))
+def _by_person(whose: IntArray, values: FloatArray) -> dict[int, FloatArray]:
+    """The values of each."""
+    order = np.argsort(whose, kind="stable")
+    people, starts = np.unique(whose[order], return_index=True)
+    return dict(zip(people.tolist(), np.split(values[order].astype(np.float64), starts[1:]), strict=True))
 
 
 def _limits(rates: FloatArray, numbers: IntArray, tail: float) -> tuple[FloatArray, FloatArray]:
-    """Clopper and Pearson's limits of rates over numbers of trials."""
+    """Clopper and Pearson's limits of rates over numbers of trials; NaN where there is no rate."""
     errors = rates * numbers
     with np.errstate(invalid="ignore"):
-        low = np.where(errors > 0.0, betaincinv(np.maximum(errors, 1e-9), numbers - errors + 1.0, tail), 0.0)
+        low = np.where(errors == 0.0, 0.0, betaincinv(np.maximum(errors, 1e-9), numbers - errors + 1.0, tail))
         rest = np.maximum(numbers - errors, 1e-9)
-        high = np.where(errors < numbers, betaincinv(errors + 1.0, rest, 1.0 - tail), 1.0)
+        high = np.where(errors == numbers, 1.0, betaincinv(errors + 1.0, rest, 1.0 - tail))
     return low, high
 
 
-def _mean_errors(lid: FloatArray, speakers: StrArray, tail: float) -> Mapping[str, float | None]:
+def _mean_errors(lid: FloatArray, whose: IntArray, tail: float) -> list[float | None]:
     """Half the width of the interval of each speaker's mean; None of a single trial."""
-    names, whose = np.unique(speakers, return_inverse=True)
     held = np.bincount(whose)
     mean = np.bincount(whose, weights=lid) / held
     squares = np.bincount(whose, weights=(lid - mean[whose]) ** 2)
-    halves: list[float | None] = []
-    for n, total in zip(held.tolist(), squares.tolist(), strict=True):
-        halves.append(None if n < 2 else float(-stdtrit(n - 1, tail) * np.sqrt(total / (n - 1) / n)))
-    return dict(zip(names.tolist(), halves, strict=True))
+    return [
+        None if n < 2 else float(-stdtrit(n - 1, tail) * np.sqrt(total / (n - 1) / n))
+        for n, total in zip(held.tolist(), squares.tolist(), strict=True)
+    ]
 
 
 def names_on_top(matrix: ScoreMatrix) -> StrArray:

@@ -171,11 +171,12 @@ def check_disjoint(data: ScoreMatrix | Scores, dev: ScoreMatrix | Scores) -> Non
         )
 
 
-def trial_table(trials: StrArray, speakers: StrArray, evidence: RowEvidence) -> Trials:
-    """What each trial discloses."""
+def trial_table(trials: StrArray, speakers: StrArray, evidence: RowEvidence, prior: FloatArray | None = None) -> Trials:
+    """What each trial discloses; `prior` is that of each trial's true identity, one in their number unless given."""
     greater, equal = evidence.greater, evidence.equal
     linked = ((greater == 0) & (equal == 0)).astype(np.int64)
-    return Trials(trials, speakers, evidence.lid, 1.0 + greater + equal / 2.0, linked)
+    certainty = np.full(len(linked), np.log2(evidence.identities)) if prior is None else -np.log2(prior)
+    return Trials(trials, speakers, evidence.lid, 1.0 + greater + equal / 2.0, linked, certainty)
 
 
 def search_metrics(

@@ -89,7 +89,8 @@ class MatrixSearch(SearchTask):
         setup = SearchSetup.fitted(
             [fold.calibration for fold in folds], self.options, cross_fitted=self.dev is None, prior=prior is not None
         )
-        trials = search_task.trial_table(self.matrix.trial_names, self.matrix.mated_names, evidence)
+        before = None if prior is None else prior[mated] / prior.sum()
+        trials = search_task.trial_table(self.matrix.trial_names, self.matrix.mated_names, evidence, before)
         names = count_by_person(trials, names_on_top(self.matrix))
         metrics = search_task.search_metrics(evidence, singled, setup, names)
         return SearchResult(metrics, trials, evidence, singled, folds, setup, names, prior)

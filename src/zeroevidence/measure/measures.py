@@ -17,7 +17,7 @@ from typing import Any, Literal, TypeAlias, TypeVar, get_args
 from zeroevidence._typing import FloatArray
 from zeroevidence.registry import Registry
 
-Family: TypeAlias = Literal["one-to-one", "search", "tandem", "attribute", "similarity", "utility"]
+Family: TypeAlias = Literal["one-to-one", "search", "speakers", "tandem", "attribute", "similarity", "utility"]
 Direction: TypeAlias = Literal["up", "down", "none"]
 # smooth: no bias to correct. oracle: calibrated on the scores it is judged on, which flatters the attacker on few
 # people. kernel: the same with a density. entropy: of a histogram, which few people fill unevenly. extreme: a maximum.
@@ -200,6 +200,7 @@ MEASURES: Registry[Measure] = Registry(
 # Decorators with what the measures of a family have in common.
 pair_measure = partial(Measure, family="one-to-one")
 search_measure = partial(Measure, family="search", discloses="up", interval="smooth")
+speaker_measure = partial(Measure, family="speakers", discloses="down")  # of one number for each speaker
 tandem_measure = partial(Measure, family="tandem", discloses="up", interval="smooth")
 attribute_measure = partial(Measure, family="attribute", discloses="up", interval="smooth")
 similarity_measure = partial(Measure, family="similarity")

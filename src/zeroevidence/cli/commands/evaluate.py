@@ -12,6 +12,7 @@ from zeroevidence.cli.output import Gates, Output, output_options, write_frame
 from zeroevidence.cli.printing import echo
 from zeroevidence.cli.score_files import RequiredInputs, ScoreInputs, files_abreast
 from zeroevidence.evaluation import Evaluation, Options
+from zeroevidence.evaluation.people import with_speaker_eer
 from zeroevidence.evaluation.score_checks import C_FA, C_MISS
 from zeroevidence.evaluation.score_checks import threshold as threshold_of
 from zeroevidence.run import Run, setting
@@ -28,7 +29,8 @@ class _Extras:
     )
     per_speaker: str | None = setting(
         None,
-        "Also write the disclosure and the EER of each speaker, as .csv or .parquet; tests whether speakers differ.",
+        "Also write the disclosure and the EER of each speaker, as .csv or .parquet; adds the mean of these EERs and "
+        "tests whether speakers differ.",
         metavar="FILE",
     )
     threshold: bool = setting(
@@ -70,6 +72,8 @@ def command(inputs: ScoreInputs, options: Options, run: Run, extras: _Extras, ga
             if row.scores is not None:  # those of finished results are not kept
                 chosen = threshold_of(row.scores, **costs, are_llrs=row.setup.llr is not None, run=run)
                 rows[place] = replace(row, threshold=chosen)
+    if extras.per_speaker is not None:
+        rows = list(map(with_speaker_eer, rows))
     text = output.render(rows)
     _write_tables(rows, extras)
     output.emit(text)

@@ -226,6 +226,8 @@ class Trials:
         Rank of the true identity, the mean rank over ties.
     linked
         1 where the true identity scored strictly above all others.
+    certainty
+        The LID of a trial that leaves no doubt: minus log2 of what the true identity had beforehand.
     """
 
     trial: StrArray
@@ -233,6 +235,7 @@ class Trials:
     lid: FloatArray
     rank: FloatArray
     linked: IntArray
+    certainty: FloatArray
 
     @cached_property
     def by_speaker(self) -> SpeakerRisk:

@@ -16,7 +16,7 @@ import numpy as np
 from zeroevidence._typing import BoolArray, FloatArray
 from zeroevidence.calibrate.pav import Blocks, Counts, count, pool
 from zeroevidence.errors import UsageError
-from zeroevidence.measure.measures import ScoreCost, pair_measure
+from zeroevidence.measure.measures import ScoreCost, pair_measure, speaker_measure
 from zeroevidence.measure.softplus import LN2, mean_softplus, softplus, softplus_blockwise
 from zeroevidence.measure.views import PairSettings, PairView, takes_scores
 
@@ -328,6 +328,18 @@ def _eer_closed_set(view: PairView) -> float | None:
     """EER over the pairs of the search alone, given where the search leaves trials out; 50 % is guessing."""
     # a key may list trials of people who are not enrolled: non-targets here, left out of a closed-set search
     return None if view.closed_set is None else eer_of(view.closed_set)
+
+
+@speaker_measure(
+    "eer_speaker_mean", "mean speaker EER", unit="rate", limits=(0.0, 0.5), place=10, references=("vanleeuwen2007",)
+)
+def _eer_speaker_mean(eers: FloatArray) -> float:
+    """Mean over speakers of the EER of their own comparisons, none counted above 50 %; 50 % is guessing for everybody.
+
+    Somebody whose comparisons point the wrong way is no better protected than by scores that say nothing, and makes up
+    for nobody else.
+    """
+    return float(np.minimum(eers, 0.5).mean())
 
 
 @_eer_measure("eer_rocch", "ROCCH-EER", limits=(0.0, 0.5), place=20, interval="oracle", references=("brummer2006",))

@@ -94,6 +94,24 @@ def test_kaldi_speakers(tmp_path):
     assert require_speakers(data) == ({"a": "a", "b": "b"}, {"u1": "a", "u2": "b", "u3": "", "u4": ""})
 
 
+@pytest.mark.parametrize(
+    ("trials", "strangers"),
+    [
+        (("a-1", "b-1", "c-1", "c-2"), ["c", "c"]),
+        (("a_x-1", "b_x-1", "c_y", "d_y-2"), ["c", "d"]),
+        (("a-1", "b-1", "c-1", "c2"), ["", ""]),  # one that begins with no name
+        (("a-1", "x-1", "c-1", "c-2"), ["", ""]),  # one that begins with another name than its speaker's
+        (("a-1", "b-1", "c-1", "a-2"), ["c", ""]),  # somebody enrolled, without a target
+    ],
+)
+def test_people_who_are_not_enrolled_are_named_as_the_others_are(tmp_path, trials, strangers):
+    labels = [("a", trials[0]), ("b", trials[1])]
+    pairs = [(enrolment, trial) for enrolment in "ab" for trial in trials]
+    key = [f"{e} {t} {'target' if (e, t) in labels else 'nontarget'}" for e, t in pairs]
+    data = read_scores(put(tmp_path, "s", [f"{e} {t} 1" for e, t in pairs]), put(tmp_path, "k", key)).data
+    assert require_speakers(data) == ({"a": "a", "b": "b"}, dict(zip(trials, ["a", "b", *strangers], strict=True)))
+
+
 def test_speakers_file(tmp_path):
     utt2spk = put(tmp_path, "utt2spk", ["u1 a", "u2  b", "u3\tc", "x y"])
     files = put(tmp_path, "s", SCORES), put(tmp_path, "k", KEY)

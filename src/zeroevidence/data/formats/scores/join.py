@@ -287,9 +287,25 @@ def _speakers(
     # the speaker of a trial is its only target enrolment
     trial, enrolment = joined.trial[target], np.full(len(joined.trials), -1, np.int64)
     enrolment[trial] = joined.enrol[target]
-    enrolment[np.bincount(trial, minlength=len(joined.trials)) != 1] = -1
+    targets = np.bincount(trial, minlength=len(joined.trials))
+    enrolment[targets != 1] = -1
     names = _strings(joined.enrolments)
-    return (names, np.append(names, "")[enrolment]), []
+    speakers = np.append(names, "")[enrolment]
+    if (targets == 0).any() and targets.any():
+        strangers = _prefixes(joined.trials.to_list(), speakers.tolist())
+        speakers = np.where((targets == 0) & ~np.isin(strangers, names), strangers, speakers)
+    return (names, speakers), []
+
+
+def _prefixes(trials: Sequence[str], speakers: Sequence[str]) -> StrArray:
+    """What each identifier begins with, where that is the speaker of all that have one, as Kaldi asks; else ""."""
+    for mark in "-_":
+        parts = {speaker.count(mark) + 1 for speaker in speakers if speaker}
+        if len(parts) == 1 and all(trial.count(mark) >= max(parts) for trial in trials):
+            prefixes = [mark.join(trial.split(mark)[: max(parts)]) for trial in trials]
+            if all(speaker in ("", prefix) for speaker, prefix in zip(speakers, prefixes, strict=True)):
+                return np.array(prefixes, np.str_)
+    return np.full(len(trials), "")
 
 
 def _speaker_column(
