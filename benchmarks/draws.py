@@ -375,7 +375,9 @@ def full(work: Path, intervals: int) -> None:
             measured_cues = [sorted(work.glob(f"cues-{name}-*.npz")) for name in (UNPROTECTED, COMBINED)]
             encoders += encode_cues(sets(measured_cues[0], 1), sets(measured_cues[1], draws))
             measuring = ze.Options(intervals=intervals, null=0)
-            options = ze.AuditOptions(attackers=("semi-informed",), effort="full", measuring=measuring, system=COMBINED)
+            options = ze.AuditOptions(
+                attackers=("backend-informed", "semi-informed"), effort="full", measuring=measuring, system=COMBINED
+            )
             result = audit_folds([encoders], options)
             strongest = result.strongest
             named = ", ".join(strongest.labels[label] for label in ("encoder", "backend"))

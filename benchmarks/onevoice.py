@@ -118,7 +118,9 @@ def audit(work: Path, unprotected: Path, intervals: int) -> None:
             *encode_cues(plain_cues, sets(work / f"cues-onevoice-{size}.npz")),
         ]
         measuring = ze.Options(intervals=intervals, null=200)
-        options = ze.AuditOptions(attackers=("semi-informed",), effort="full", measuring=measuring, system="onevoice")
+        options = ze.AuditOptions(
+            attackers=("backend-informed", "semi-informed"), effort="full", measuring=measuring, system="onevoice"
+        )
         result = audit_folds([encoders], options, deterministic=True)
         chosen = [result.strongest]
         for encoder in ("campplus", "campplus-trained", "cues"):

@@ -159,7 +159,7 @@ def evaluate(work: Path, encoder: str, intervals: int, names: list[str]) -> None
 
     with np.load(work / "people.npz") as stored:
         speakers, roles, ids = stored["speaker"], stored["role"], stored["utterance"]
-    model = find_attacker("semi-informed")
+    model = find_attacker("backend-informed")  # of either encoder, whose training the table names
     print("| protection | encoder | back-end | cut | EER [%] | top-1 [%] | ALID [bit] |")
     print("| --- | --- | --- | ---: | ---: | ---: | ---: |")
     for name in names:

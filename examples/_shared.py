@@ -143,7 +143,7 @@ def _random_embeddings(like: ScoreMatrix, rng: np.random.Generator) -> ScoreMatr
 
 
 def _bundled_searches() -> dict[str, tuple[ScoreMatrix, ScoreMatrix]]:
-    """Semi-informed attackers on the bundled embeddings, and the bundled scores of embedding noise."""
+    """Attackers whose back-end learned from the same speech, and the bundled scores of embedding noise."""
     matrices = {}
     for name, kind in ((UNPROTECTED, "original"), ("mcadams", "mcadams"), ("pitch", "pitch")):
         sets = sample_sets(kind)

@@ -17,7 +17,7 @@ from zeroevidence.evaluation.rows.about import TrainingEffort
 
 SETTING = {
     "backend": "plda",
-    "extractor": "ecapa",
+    "extractors": {"ecapa": "original"},
     "identities": 20,
     "spent": TrainingEffort(30, development_people=10),
     "protocol": None,
@@ -27,20 +27,21 @@ MODELS = {
     "random": RANDOM_VECTORS,
     **{name: one.threat for name, one in ATTACKERS.items()},
 }
+INFORMED = ["lazy-informed", "backend-informed", "backend-informed-adapter", "semi-informed"]
 
 
 def test_attackers_calibrate_on_what_they_have():
     assert find_attacker("ignorant").development == ("original", "original")
-    for name in ("lazy-informed", "semi-informed", "semi-informed-adapter"):
+    for name in INFORMED:
         assert find_attacker(name).development == ("anonymised", "anonymised")
     assert replace(find_attacker("ignorant"), calibration="matched").development == ("original", "anonymised")
     assert RANDOM_VECTORS.development == ("noise", "noise")
 
 
 def test_an_audit_tries_what_needs_nothing_more():
-    assert usual_attackers() == ["ignorant", "lazy-informed", "semi-informed"]
+    assert usual_attackers() == ["ignorant", "lazy-informed", "backend-informed", "semi-informed"]
     assert all(ATTACKERS[name].extra is None for name in usual_attackers())
-    assert ATTACKERS["semi-informed-adapter"].extra == "torch"
+    assert ATTACKERS["backend-informed-adapter"].extra == "torch"
 
 
 @pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
@@ -50,9 +51,6 @@ def test_cards_say_everything(model):
     assert json.loads(json.dumps(values)) == values
     assert all(values.values())
     assert str(model) in card.to_text()
-
-
-INFORMED = ["lazy-informed", "semi-informed", "semi-informed-adapter"]
 
 
 @pytest.mark.parametrize("calibration", ["own", "matched"])
@@ -67,4 +65,4 @@ def test_only_the_informed_know_the_system(calibration):
     lent = [name for name, card in cards.items() if "which the evaluation has and the attacker has not" in card]
     assert lent == ([] if own else ["ignorant"])
     for side in ("enrolment", "trained_on", "extractor", "calibration"):
-        assert replace(find_attacker("ignorant"), **{side: "anonymised"}).knows_protection
+        assert replace(find_attacker("ignorant"), name="mine", **{side: "anonymised"}).knows_protection

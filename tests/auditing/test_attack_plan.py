@@ -33,16 +33,18 @@ def sides(people=36, each=4, dimension=6) -> tuple[EmbeddingSets, EmbeddingSets]
 def test_the_same_voice_for_everybody_does_not_end_an_audit(folds):
     speech = [joined(side) for side in sides()] if folds else sides()
     result = audit(*speech, AuditOptions(folds=folds, effort="quick", measuring=FAST))
-    assert result.failed == (FailedAttack("semi-informed", "embeddings", "whitened", result.failed[0].reason),)
+    assert result.failed == (FailedAttack("backend-informed", "embeddings", "whitened", result.failed[0].reason),)
     assert "directions without variance" in result.failed[0].reason
     for row in result.rows:
         flags = [str(flag) for flag in row.flags if flag.code == "attacks-failed"]
         assert len(flags) == (row.about.role == "attack")
-        assert all("was left out: semi-informed, embeddings, whitened" in flag for flag in flags)
+        assert all("was left out: backend-informed, embeddings, whitened" in flag for flag in flags)
     assert "1 attack could not be carried out" in " ".join(audit_text(result).split())
     assert len(result.rows) == len(result.cards) == len(result.seconds)
     with pytest.raises(InputError, match=r"^no attack on protected speech could be carried out .*whitened.*variance"):
-        audit(*speech, AuditOptions(folds=folds, attackers=("semi-informed",), backends=("whitened",), measuring=FAST))
+        audit(
+            *speech, AuditOptions(folds=folds, attackers=("backend-informed",), backends=("whitened",), measuring=FAST)
+        )
 
 
 def test_rows_that_other_processes_evaluate_are_the_same(monkeypatch):

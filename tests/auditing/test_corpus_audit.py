@@ -70,7 +70,7 @@ def audited(tmp_path_factory):
         extractor=encoder,
         effort="quick",
         backends=("cosine",),
-        attackers=("semi-informed",),
+        attackers=("backend-informed",),
         folds=0,
         measuring=Options(intervals=0, null=0),
     )

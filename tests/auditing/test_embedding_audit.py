@@ -80,7 +80,7 @@ def test_who_knows_more_learns_more(audited):
         ignorant, lazy = named(audited, "ignorant", backend), named(audited, "lazy-informed", backend)
         assert value(lazy, "alid") > value(ignorant, "alid") + 0.2
         assert value(lazy, "d_ece") > value(ignorant, "d_ece")
-    semi, lazy = (named(audited, name, "plda") for name in ("semi-informed", "lazy-informed"))
+    semi, lazy = (named(audited, name, "plda") for name in ("backend-informed", "lazy-informed"))
     assert value(semi, "alid") > value(lazy, "alid")
 
 
@@ -114,6 +114,16 @@ def test_labels_flags_and_cross_measures(audited):
     assert not codes & {"no-positive-control", "control-failed"}
 
 
+def test_without_an_encoder_that_was_trained_on_anonymised_speech_nobody_is_semi_informed(audited):
+    assert "semi-informed" not in {row.about.threat.name for row in audited.rows}
+    assert "semi-informed: no encoder that was trained on anonymised speech" in audited.left_out
+    for row, card in zip(audited.rows, audited.cards, strict=True):
+        assert card.name == row.labels["attacker"] == str(row.about.threat)
+        assert f"trained on {row.about.threat.extractor} speech" in card.extractor
+    with pytest.raises(InputError, match="no attacker can be tried: semi-informed: no encoder that was trained on"):
+        audit(*sets(), AuditOptions(measuring=QUICK, attackers=("semi-informed",), backends=("cosine",)))
+
+
 def test_matched_calibration_does_not_mislead():
     quick = Options(intervals=0, null=0)
     matching = AuditOptions(measuring=quick, attackers=("ignorant",), backends=("cosine",))
@@ -145,8 +155,8 @@ def test_adapter_attacker():
         AuditOptions(
             measuring=Options(intervals=0, null=0),
             attackers=(
-                "semi-informed",
-                "semi-informed-adapter",
+                "backend-informed",
+                "backend-informed-adapter",
             ),
             backends=("cosine",),
             adapter=Adapter(epochs=10, hidden=16),
@@ -155,7 +165,7 @@ def test_adapter_attacker():
     row = found.rows[-1]
     assert row.about.threat.adapter
     assert "adapter network" in row.labels["attacker"]
-    (without,) = (one for one in found.rows if one.about.threat.name == "semi-informed" and one is not row)
+    (without,) = (one for one in found.rows if one.about.threat.name == "backend-informed" and one is not row)
     assert value(row, "alid") > value(without, "alid") - 0.2
 
 

@@ -51,7 +51,7 @@ def audited(before, after):
     cues = EncodedSpeech("cues", first, second)
     voices = [side.mapped(lambda part: part.vectors[:, ::7] + 0.0) for side in (first, second)]
     return audit(
-        *voices, AuditOptions(attackers=("semi-informed",), backends=("cosine",), measuring=TESTED), encoders=[cues]
+        *voices, AuditOptions(attackers=("backend-informed",), backends=("cosine",), measuring=TESTED), encoders=[cues]
     )
 
 

@@ -155,9 +155,16 @@ def test_a_trained_encoder_needs_no_original_speech_and_is_used_by_the_informed_
     found = audit(*sets(noise=4.0), AuditOptions(effort="quick", measuring=FAST), encoders=[trained])
     rows = [row for row in found.rows if row.labels["encoder"] == "trained"]
     assert {row.about.threat.name for row in rows} == {"semi-informed"}
+    frozen = {row.about.threat.name for row in found.rows if row.labels["encoder"] == "embeddings"}
+    assert frozen == {"unprotected", "random", "ignorant", "lazy-informed", "backend-informed"}
+    fused = [i for i, row in enumerate(found.rows) if "+" in row.labels["encoder"]]
+    assert {found.rows[i].about.threat.name for i in fused} == {"semi-informed"}
+    extractors = "embeddings, trained on original speech; trained, trained on anonymised speech"
+    assert {found.cards[i].extractor for i in fused} == {extractors}
+    assert not any("semi-informed" in line for line in found.left_out)
     assert all(row.about.spent.epochs == 12 and row.about.spent.recordings == 200 for row in rows)
     plain = next(row for row in found.rows if row.labels["encoder"] == "embeddings" and row.about.role == "attack")
-    assert plain.about.spent == TrainingEffort(20, 1, development_people=20, encoder_trained_on="original")
+    assert plain.about.spent == TrainingEffort(20, 1, development_people=20)
     assert "trained" in found.strongest.labels["encoder"]
     assert found.curve == rising
     assert {one.code for one in found.strongest.flags} >= {"still-rising"}
@@ -189,7 +196,7 @@ def test_cues_join_in_together_and_one_at_a_time():
     assert [one.anonymised.train.vectors.shape[1] for one in found] == [size, *(len(c.features) for c in CUES.values())]
     joined = np.hstack([one.anonymised.eval_trial.vectors for one in found[1:]])
     assert np.array_equal(joined, both.eval_trial.vectors)
-    informed, ignorant = find_attacker("semi-informed"), find_attacker("ignorant")
+    informed, ignorant = find_attacker("backend-informed"), find_attacker("ignorant")
     assert all(one.serves(informed, "whitened") for one in found)
     assert [one.serves(ignorant, "whitened") for one in found] == [True] + [False] * len(CUES)
 
@@ -238,7 +245,7 @@ def test_a_part_of_an_encoder_is_not_fused_beside_the_whole():
     )
     rows = [row for row in audited.rows if row.labels["encoder"] == "whole"]
     assert {row.labels["backend"] for row in rows} == {"whitened"}
-    assert {row.about.threat.name for row in rows} == {"unprotected", "ignorant", "lazy-informed", "semi-informed"}
+    assert {row.about.threat.name for row in rows} == {"unprotected", "ignorant", "lazy-informed", "backend-informed"}
     fused = [row for row in audited.rows if row.labels["backend"] == "fusion"]
     assert fused
     assert {row.labels["encoder"] for row in fused} == {"encoder+whole"}

@@ -151,7 +151,7 @@ def people(number=40, each=8, noise=2.0, labels=True) -> Embeddings:
 
 
 def audited(embeddings, effort="full", **settings):
-    usual = AuditOptions(effort=effort, attackers=("semi-informed",), folds=0, measuring=FAST)
+    usual = AuditOptions(effort=effort, attackers=("backend-informed",), folds=0, measuring=FAST)
     return audit(embeddings, embeddings, replace(usual, **settings))
 
 

@@ -15,7 +15,7 @@ from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.evaluation import About, Evaluation, MeasureResult, Options, findings
 from zeroevidence.sample import sample_sets, sentence_sets
 
-ABOUT = About.against(find_attacker("semi-informed"))
+ABOUT = About.against(find_attacker("backend-informed"))
 
 
 def attack(backend, development, low, bits, high):
@@ -166,9 +166,9 @@ def recorded(sessions, *, named=True, voice=0.0, people=36, each=6):
 
 
 def attacks(embeddings):
-    """P-value of the semi-informed attack, and the sentences of `one-session` on all attacks."""
+    """P-value of the backend-informed attack, and the sentences of `one-session` on all attacks."""
     rows = [row for row in audit(embeddings, embeddings, QUICK).rows if row.about.role == "attack"]
-    row = next(row for row in rows if row.about.threat.name == "semi-informed")
+    row = next(row for row in rows if row.about.threat.name == "backend-informed")
     return row["d_ece"].p_value, [flag.sentence for row in rows for flag in row.flags if flag.code == "one-session"]
 
 

@@ -158,7 +158,7 @@ def test_demo_audits_bundled_data(run, shared_demo):
     assert len(top1) == len(digits) == 8  # bounds, which both protections share, come once
     assert top1["unprotected", "unprotected"] > 0.95
     assert top1["random", "random"] < 0.15
-    assert top1["mcadams-random", "ignorant"] < top1["mcadams-random", "semi-informed"]
+    assert top1["mcadams-random", "ignorant"] < top1["mcadams-random", "backend-informed"]
     assert all(row["metrics"]["alid"]["low"] <= row["metrics"]["alid"]["high"] for row in rows)
 
 

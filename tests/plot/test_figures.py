@@ -12,6 +12,7 @@ from scipy.special import expit, ndtri
 
 from tests.effort import spread
 from zeroevidence import plot
+from zeroevidence.attack.attackers import find_attacker
 from zeroevidence.data.threat import ThreatModel
 from zeroevidence.errors import MissingExtra, UsageError
 from zeroevidence.evaluation import About, Curve, Evaluation, MeasureResult, People, Points
@@ -446,7 +447,7 @@ def test_a_latent_map_has_an_axis_of_llrs_and_the_densities_of_its_model(rows):
 
 def many(rows, count):
     """So many rows of several attackers and back-ends."""
-    threats = [ThreatModel(name, "original", "anonymised") for name in ("ignorant", "lazy-informed", "semi-informed")]
+    threats = [find_attacker(name) for name in ("ignorant", "lazy-informed", "semi-informed")]
     return [
         replace(
             rows[place % 2],

@@ -23,7 +23,7 @@ SYSTEMS = (
 
 def named(rows, count):
     """So many results of systems with long names."""
-    threat = ThreatModel("semi-informed", "anonymised", "anonymised")
+    threat = ThreatModel("lazy-informed", "anonymised", "anonymised")
     curves = {"mu_over_epochs": Curve((0.0, 1.0, 2.0), (300.0, 7.0, 0.5))}
     return [
         replace(

@@ -17,7 +17,8 @@ THREATS = {
     "ignorant": ze.About.against(find_attacker("ignorant")),
     "lazy": ze.About.against(find_attacker("lazy-informed")),
     "informed": ze.About.against(find_attacker("semi-informed")),
-    "adapter": ze.About.against(find_attacker("semi-informed-adapter")),
+    "backend": ze.About.against(find_attacker("backend-informed")),
+    "adapter": ze.About.against(find_attacker("backend-informed-adapter")),
     "nameless": ze.About.against(threat_from_sides("original", "anonymised", "anonymised")),
     "own": ze.About.against(ze.ThreatModel("patient", "anonymised", "anonymised")),
 }

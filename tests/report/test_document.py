@@ -132,12 +132,12 @@ def test_every_number_at_a_glance_is_that_of_the_result_file(demo_audits, monkey
     assert lines[-1] == "Next: more."
     for audit in demo_audits:
         rows = {row["about"]["threat"]["name"]: row for row in json.loads(to_json(audit.rows))["rows"]}
-        system = rows["semi-informed"]["labels"]["system"]
+        system = rows["backend-informed"]["labels"]["system"]
         assert f"{system}: {verdict(audit.rows).headline}." in lines
         table = next(line for line in lines if line.startswith(f"{system} "))
         compares = max(("ignorant", "lazy-informed"), key=lambda name: rows[name]["about"]["development"])
-        for name in (compares, "semi-informed", "unprotected"):
+        for name in (compares, "backend-informed", "unprotected"):
             top = rows[name]["metrics"]["top1"]
             assert f"{100 * top['value']:.2f}" in table
             assert f"{100 * top['low']:.2f}" in table
-        assert table.endswith(f"{100 / rows['semi-informed']['counts']['identities']:.3g}")
+        assert table.endswith(f"{100 / rows['backend-informed']['counts']['identities']:.3g}")

@@ -20,7 +20,7 @@ THREATS = (
     ThreatModel("random", "noise", "noise"),
     ThreatModel("ignorant", "original", "anonymised"),
     ThreatModel("lazy-informed", "anonymised", "anonymised"),
-    ThreatModel("semi-informed", "anonymised", "anonymised", "anonymised", adapter=True),
+    ThreatModel("backend-informed", "anonymised", "anonymised", "anonymised", adapter=True),
 )
 FAULT = Flag("eer-above-half", "fault", "the scores point the wrong way.")
 WARNING = Flag("few-speakers", "warning", "too few speakers for trustworthy intervals.")
@@ -147,7 +147,8 @@ def test_a_label_that_follows_from_another_is_told_once(shown):
     text = shown(rows, 80)
     assert text.count(long) == 1
     told = (
-        f"system, by attacker: none (unprotected, random), {long} (ignorant, lazy-informed, semi-informed with adapter)"
+        f"system, by attacker: none (unprotected, random), {long} (ignorant, lazy-informed, backend-informed with "
+        "adapter)"
     )
     assert told in joined(text.splitlines())
     headings, _ = tables_of(text)[0]

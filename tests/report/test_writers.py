@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from zeroevidence.data.threat import ThreatModel
+from zeroevidence.attack.attackers import find_attacker
 from zeroevidence.evaluation import About, Evaluation, MeasureResult, Setup
 from zeroevidence.measure.measures import MEASURES, headline_measures
 from zeroevidence.report import render
@@ -13,7 +13,7 @@ from zeroevidence.report import render
 pytest.importorskip("matplotlib")
 TEXT = 345.0  # points, \textwidth of an article in ten points
 NAMES = [name for name in headline_measures() if MEASURES[name].family in ("one-to-one", "search")]
-THREATS = [ThreatModel(name, "original", "anonymised") for name in ("ignorant", "lazy-informed", "semi-informed")]
+THREATS = [find_attacker(name) for name in ("ignorant", "lazy-informed", "semi-informed")]
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +82,7 @@ def test_no_table_is_wider_than_the_text(points, count, measures):
 def test_many_rows_are_split_by_attacker_and_numbered_through():
     text = render(rows(14), "latex")
     titles = re.findall(r"\\multicolumn\{\d\}\{l\}\{(.*?)\}", text)
-    assert titles == ["enrolment: original, trial: anonymised", *(f"attacker: {threat.name}" for threat in THREATS)]
+    assert titles == ["trial: anonymised", *(f"attacker: {threat.name}" for threat in THREATS)]
     assert len(tables(text)) == 1
     assert "attacker" not in "".join(line for line in text.splitlines() if "&" in line)
     assert "% n in every row: 192 + 4416" in text

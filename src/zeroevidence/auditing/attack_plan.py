@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -106,17 +106,15 @@ class AttackPlan:
             else:
                 keep(model, result)
         if not any(model in groups for model in self.models):
+            if self.unserved == self.models:
+                raise InputError(f"no attacker can be tried: {'; '.join(map(_lacks_encoder, self.models))}")
             names = "; ".join(dict.fromkeys(f"{failed.encoder}, {failed.step}" for failed in results.failed))
             reasons = "; ".join(dict.fromkeys(failed.reason for failed in results.failed))
             raise InputError(f"no attack on protected speech could be carried out ({names}): {reasons}")
-        repeated = [model for model in self.models if sum(attack[2] == model for attack in attacks) > 1]
-        for model in repeated:
-            started = time.perf_counter()
-            parts = zip(*(result.folds for result in groups.get(model, ()) if self._is_whole(result)), strict=True)
-            fused = [step_attack.fuse(part, seed=self.run.seed) for part in parts if len(part) > 1]
-            if fused:
-                keep(model, replace(AttackResult.of(fused), seconds=time.perf_counter() - started))
-        for model in repeated if len(self.folds) > 1 else ():
+        for model, fusion in [(model, self._fusion(model, groups)) for model in self.models if model in groups]:
+            if fusion is not None:
+                keep(model, fusion)
+        for model in self.models if len(self.folds) > 1 else ():
             tried = groups.get(model, [])
             chosen = step_attack.choose_per_fold(tried) if len(tried) > 1 else None
             if chosen is not None:
@@ -124,6 +122,29 @@ class AttackPlan:
         self.evaluate(carried_out, results)
         scores = [result.scores.to_scores() for result in results.attacks]
         return replace(results, rows=add_similarity(list(zip(results.rows, scores, strict=True))))
+
+    def _fusion(self, model: ThreatModel, groups: Mapping[ThreatModel, list[AttackResult]]) -> AttackResult | None:
+        """Return the fusion of what an attacker has; None of one part, or of parts that another attacker has, too."""
+        started = time.perf_counter()
+        results = [result for other in groups if model.has_means_of(other) for result in groups[other]]
+        parts = zip(*(result.folds for result in results if self._is_whole(result)), strict=True)
+        fused = [step_attack.fuse(part, seed=self.run.seed) for part in parts if len(part) > 1]
+        if not fused:
+            return None
+        fusion = AttackResult.of(fused)
+        extends = model.extractor in {encoder.trained_on for encoder in self._used(fusion)}
+        return replace(fusion, seconds=time.perf_counter() - started) if extends else None
+
+    @property
+    def unserved(self) -> list[ThreatModel]:
+        """Attackers for whom there is no encoder."""
+        tried = {model for _, _, model in self.attacks()}
+        return [model for model in self.models if model not in tried]
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """Attackers for whom there is no encoder, with the reason."""
+        return tuple(map(_lacks_encoder, self.unserved))
 
     def evaluate(self, attacks: list[tuple[ThreatModel, AttackResult]], results: AttackRows) -> None:
         """Add the rows of attacks."""
@@ -199,12 +220,9 @@ class AttackPlan:
     def _spent(self, model: ThreatModel, result: AttackResult) -> TrainingEffort:
         """Return what an attacker spent."""
         used = self._used(result)
-        trained_on: Training = "anonymised" if "anonymised" in {encoder.trained_on for encoder in used} else "original"
         sets = [encoders[0].anonymised for encoders in self.folds]  # the fold that has fewest people counts
         train, dev = (min(len(fold.speakers(split)) for fold in sets) for split in ("train", "dev"))
-        spent = TrainingEffort(
-            train, result.settings, development_people=dev, folds=len(self.folds), encoder_trained_on=trained_on
-        )
+        spent = TrainingEffort(train, result.settings, development_people=dev, folds=len(self.folds))
         if model.enrolment == "anonymised":
             draws = DrawUse.together([fold.draws for fold in result.folds])
             runs = 1 + len(self.encoders[0].anonymised.draws)
@@ -224,7 +242,8 @@ class AttackPlan:
     def card(self, model: ThreatModel, result: AttackResult, protocol: Protocol | None = None) -> AttackerCard:
         """Return the card of its attacker, where another protocol than the usual one is given under that one."""
         identities = min(len(part.enrolment_names) for part in result.scores.parts)
-        return attacker_card(model, result.step, result.encoder, identities, self._spent(model, result), protocol)
+        extractors = {encoder.name: encoder.trained_on for encoder in self._used(result)}
+        return attacker_card(model, result.step, extractors, identities, self._spent(model, result), protocol)
 
     def curves(self, results: AttackRows, strongest: int) -> LearningCurves:
         """Return disclosure to an attacker over training people, epochs of its encoder's training, and draws.
@@ -236,11 +255,8 @@ class AttackPlan:
             return None, None, None
         result = results.attacks[strongest]
         if result.folds[0].backend is None:  # of a fusion, its strongest part
-            parts = [
-                part
-                for row, part in zip(results.rows, results.attacks, strict=True)
-                if row.about.threat == model and part.folds[0].backend is not None
-            ]
+            fused = result.folds[0].parts
+            parts = [part for part in results.attacks if part.folds[0] in fused]
             result = max(parts, key=lambda part: part.development)
         draws = self._draw_curve(model, result)
         if len(self.folds) > 1:
@@ -300,6 +316,10 @@ class _FoldAttacks:
             outcomes.append((result, time.perf_counter() - started))
             started = time.perf_counter()
         return None if self.adapter is None else sides, outcomes
+
+
+def _lacks_encoder(model: ThreatModel) -> str:
+    return f"{model.name}: no encoder that was trained on {model.extractor} speech"
 
 
 def _reason(error: InputError | LinAlgError) -> str:

@@ -17,7 +17,7 @@ from zeroevidence.attack.training.attacker import training_loop
 from zeroevidence.attack.voice_transforms import NAMED_DRAW, CachedTransform, RepeatedTransform, VoiceTransform
 from zeroevidence.auditing import embedding_sets, encoders, protected_speech
 from zeroevidence.auditing.embedding_audit import Audit, audit_folds
-from zeroevidence.auditing.embedding_sets import EmbeddingSets, EncodedSpeech, required_speech
+from zeroevidence.auditing.embedding_sets import EmbeddingSets, EncodedSpeech
 from zeroevidence.auditing.options import AuditOptions
 from zeroevidence.auditing.protected_speech import AnonymiserDraws, AuditedSpeech
 from zeroevidence.auditing.row_flags import flag_attacks, pair_flags, refusal_flags
@@ -60,6 +60,7 @@ def audit_corpora(speech: AuditedSpeech, options: AuditOptions = AuditOptions(),
     zeroevidence.errors.InputError: speech: no such file
     """
     draws, protectors = protected_speech.plan_draws(speech.folders, speech.protector, options, run.seed)
+    _refuse_untrained(options)
     if run.cache is None:
         raise UsageError("an audit keeps embeddings and trained encoders in a folder; expected a run with a cache")
     dataset = options.dataset or file_name_text(Path(speech.path).stem)
@@ -86,6 +87,17 @@ def audit_corpora(speech: AuditedSpeech, options: AuditOptions = AuditOptions(),
     released = embedded.transform or speech.corpus.replaced(speech.folders[0])
     heard = CachedRecogniser(recogniser, Store.optional(cache, "heard"))
     return replace(result, utility=tuple(measure_word_errors(speech, released, heard, options, run)))
+
+
+def _refuse_untrained(options: AuditOptions) -> None:
+    """Refuse attackers who all have trained encoders where none is given or trained."""
+    trains = options.backends is None and options.effort != "quick"
+    models = options.threat_models()
+    if not trains and options.extractor_anonymised is None and all(model.extractor != "original" for model in models):
+        raise UsageError(
+            f"{models[0].name}: an attacker with an encoder that was trained on anonymised speech; expected such an "
+            "encoder (--extractor-anonymised), or --effort standard without --backend, which trains one"
+        )
 
 
 def _split(speech: AuditedSpeech, options: AuditOptions, seed: int) -> tuple[Corpus, ...]:
@@ -171,7 +183,7 @@ def _train(
     """Return the speech of each fold by every encoder, also by those that learn from it, and what was left out."""
     further = options.extractor_anonymised
     retrained = [] if further is None else [_load_retrained(further, protected)]
-    informed = any(required_speech(model) == {"anonymised"} for model in options.threat_models())
+    informed = any(model.extractor == "anonymised" for model in options.threat_models())
     tuned_here = options.backends is None and informed and not retrained
     if tuned_here and protected.run.scheduler is None and _keeps_trunk(protected, options):
         assert protected.run.cache is not None

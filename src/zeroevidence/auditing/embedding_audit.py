@@ -161,7 +161,8 @@ def audit(
         Embeddings of the recordings to train on and to enrol, under the same identifiers, from further runs of the
         anonymiser.
     extractor
-        Label of the embedding extractor.
+        Label of the embedding extractor, which is taken to have been trained on original speech. One that was trained
+        on anonymised speech is one of `encoders`, with ``trained_on="anonymised"``.
     run
         How it is carried out; its cores are processes that evaluate rows.
 
@@ -172,8 +173,8 @@ def audit(
     >>> sides = sample_sets("original"), sample_sets("mcadams")
     >>> quick = AuditOptions(effort="quick", measuring=Options(intervals=0, null=0))
     >>> result = audit(*sides, quick)
-    >>> result.strongest.about.threat.name
-    'semi-informed'
+    >>> print(result.strongest.about.threat)
+    backend-informed (enrolment anonymised, extractor trained on original, back-end on anonymised)
     """
     options = replace(options, system=options.system or "anonymised")
     if isinstance(original, EmbeddingSets) and isinstance(anonymised, EmbeddingSets):
@@ -216,6 +217,7 @@ def audit_folds(
     steps, left_out = options.steps(min(len(encoders[0].anonymised.speakers("train")) for encoders in folds))
     plan = AttackPlan(folds, steps, options.threat_models(), options, run, deterministic)
     results = plan.carry_out()
+    left_out = (*left_out, *plan.left_out)
     costs = {step.name: step.cost for step in steps}
     change = row_flags.shared_change([encoders[0] for encoders in folds], run.seed, recordings)
     cues = [encoder for encoders in folds for encoder in encoders if encoder.name == ALL_CUES]
@@ -257,7 +259,7 @@ def room_control(folds: Sequence[EncodedSpeech], options: AuditOptions, run: Run
     results = AttackRows()
     if not folds:
         return results
-    step, informed = LADDER.find(_STEP), find_attacker("semi-informed")
+    step, informed = LADDER.find(_STEP), find_attacker("backend-informed")
     plan = AttackPlan([[cues] for cues in folds], [step], [informed], options, run)
     models = (UNPROTECTED_SPEECH, informed)
     attacked = list(zip(models, plan.attack([(0, step, model) for model in models]), strict=True))

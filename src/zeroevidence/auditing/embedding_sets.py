@@ -330,7 +330,8 @@ class EncodedSpeech:
     anonymised
         Embeddings of the same people after protection.
     trained_on
-        What the encoder learned from; one that was fine-tuned on anonymised speech attacks only as semi-informed.
+        What the encoder learned from; only one that learned from anonymised speech attacks as semi-informed, and only
+        as that.
     steps
         Steps of the ladder to try; all unless given.
     learned
@@ -359,8 +360,9 @@ class EncodedSpeech:
     def serves(self, model: ThreatModel, step: str) -> bool:
         """Return whether an attacker can use it at a step of the ladder."""
         needs = required_speech(model) - {"noise"}
-        fits = self.trained_on == "original" or model.trained_on == "anonymised"
-        return fits and needs <= set(self.sides()) and (not self.steps or step in self.steps)
+        return (
+            self.trained_on == model.extractor and needs <= set(self.sides()) and (not self.steps or step in self.steps)
+        )
 
 
 def required_speech(model: ThreatModel) -> set[Material]:

@@ -1,7 +1,8 @@
 """Threat models: what an attacker compares, and what the attacker learned from.
 
-Names are those of the VoicePrivacy challenges. Published names clash between frameworks, so a result carries the whole
-tuple, and text is made of it only where it is shown.
+Names are those of the VoicePrivacy challenges, and ``backend-informed`` for what lies between two of them: the back-end
+learned from anonymised speech, the extractor did not. Published names clash between frameworks, so a result carries the
+whole tuple, and text is made of it only where it is shown.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ class ThreatModel:
     Parameters
     ----------
     name
-        ``ignorant``, ``lazy-informed``, ``semi-informed``, or a bound: ``unprotected``, ``random``.
+        ``ignorant``, ``lazy-informed``, ``backend-informed``, ``semi-informed``, or a bound: ``unprotected``,
+        ``random``. Each of these stands for one enrolment, trial and training, and is refused for another; any other
+        name may be given.
     enrolment
         The speech of the enrolment: ``original``, ``anonymised``, or ``noise`` for the bound `random`.
     trial
@@ -41,7 +44,7 @@ class ThreatModel:
     adapter
         Whether an adapter network is trained between extractor and back-end.
     extractor
-        What the extractor was trained on.
+        What the extractor was trained on: only one that was trained on anonymised speech is semi-informed.
 
     Examples
     --------
@@ -50,6 +53,8 @@ class ThreatModel:
     'ignorant (enrolment original, trained on original)'
     >>> model.development
     ('original', 'anonymised')
+    >>> str(ThreatModel("backend-informed", "anonymised", "anonymised", trained_on="anonymised"))
+    'backend-informed (enrolment anonymised, extractor trained on original, back-end on anonymised)'
     """
 
     name: str
@@ -67,10 +72,24 @@ class ThreatModel:
                 raise UsageError(f"{field}: expected {', '.join(allowed)}, got {getattr(self, field)!r}")
         if self.adapter and {self.enrolment, self.trial, self.trained_on, *self.development} != {"anonymised"}:
             raise UsageError("an adapter network is trained on anonymised speech and needs it on both sides")
+        meaning = next((sides for sides, name in _NAMES.items() if name == self.name), self._sides)
+        if self._sides != meaning:
+            raise UsageError(
+                f"{self.name!r} stands for {_describe(*meaning)}; expected another name for {_describe(*self._sides)}"
+            )
 
     def __str__(self) -> str:
+        return f"{self.name} ({self.definition})"
+
+    @property
+    def definition(self) -> str:
+        """What the name stands for: enrolment, and training of extractor and back-end."""
         adapter = "adapter network, " if self.adapter else ""
-        return f"{self.name} (enrolment {self.enrolment}, {adapter}trained on {self.trained_on})"
+        return f"enrolment {self.enrolment}, {adapter}{_training(self.extractor, self.trained_on)}"
+
+    @property
+    def _sides(self) -> tuple[Material, Material, Training, Training]:
+        return self.enrolment, self.trial, self.extractor, self.trained_on
 
     @property
     def development(self) -> tuple[Material, Material]:
@@ -86,7 +105,7 @@ class ThreatModel:
 
     @property
     def is_named_attacker(self) -> bool:
-        """Whether it is one of the challenges' attackers on protected speech."""
+        """Whether it is an attacker on protected speech whose name is defined here."""
         return not self.is_bound and self.name in _NAMES.values()
 
     @property
@@ -96,18 +115,54 @@ class ThreatModel:
 
     @property
     def knowledge(self) -> int:
-        """How informed the attacker is: 0 ignorant, 1 anonymises the enrolment, 2 also trains on anonymised speech."""
-        return (self.enrolment == "anonymised") + (self.trained_on == "anonymised")
+        """How informed the attacker is: 0 ignorant; one more each for enrolment, back-end and extractor anonymised."""
+        return [self.enrolment, self.trained_on, self.extractor].count("anonymised")
+
+    def has_means_of(self, other: ThreatModel) -> bool:
+        """Whether it is the other attacker, or that one with an extractor that was trained on anonymised speech."""
+        rest, others = (
+            (model.enrolment, model.trial, model.trained_on, model.calibration, model.adapter)
+            for model in (self, other)
+        )
+        return self == other or (self.extractor == "anonymised" and rest == others)
 
 
-_NAMES = {
-    ("original", "original", "original"): UNPROTECTED,
-    ("original", "anonymised", "original"): "ignorant",
-    ("anonymised", "anonymised", "original"): "lazy-informed",
-    ("anonymised", "anonymised", "anonymised"): "semi-informed",
+# enrolment, trial, training of the extractor, training of the back-end
+_NAMES: dict[tuple[Material, Material, Training, Training], str] = {
+    ("original", "original", "original", "original"): UNPROTECTED,
+    ("original", "anonymised", "original", "original"): "ignorant",
+    ("anonymised", "anonymised", "original", "original"): "lazy-informed",
+    ("anonymised", "anonymised", "original", "anonymised"): "backend-informed",
+    ("anonymised", "anonymised", "anonymised", "anonymised"): "semi-informed",
 }
 
 
-def threat_from_sides(enrolment: Material, trial: Material, trained_on: Training) -> ThreatModel:
-    """Return the threat model of scores with these sides and training; ``other`` where the tuple has no name."""
-    return ThreatModel(_NAMES.get((enrolment, trial, trained_on), "other"), enrolment, trial, trained_on)
+def _training(extractor: Training, backend: Training) -> str:
+    if extractor == backend:
+        return f"trained on {backend}"
+    return f"extractor trained on {extractor}, back-end on {backend}"
+
+
+def _describe(enrolment: Material, trial: Material, extractor: Training, backend: Training) -> str:
+    return f"{enrolment} enrolment, {trial} trials, {_training(extractor, backend)}"
+
+
+def threat_from_sides(
+    enrolment: Material, trial: Material, trained_on: Training, extractor: Training | None = None
+) -> ThreatModel:
+    """Return the threat model of scores; ``other`` where the tuple has no name.
+
+    Parameters
+    ----------
+    enrolment
+        The speech of the enrolment.
+    trial
+        The speech of the trials.
+    trained_on
+        What the back-end was trained on.
+    extractor
+        What the extractor was trained on; the same unless given.
+    """
+    extractor = extractor or trained_on
+    name = _NAMES.get((enrolment, trial, extractor, trained_on), "other")
+    return ThreatModel(name, enrolment, trial, trained_on, extractor=extractor)

@@ -66,13 +66,32 @@ def encoder(monkeypatch):
 QUICK = ("--intervals", 5, "--null", 5, "--backend", "cosine")
 
 
+@pytest.mark.parametrize("calibrate_on", ["matched", "attacker"])
+def test_the_ignorant_calibrate_on_what_they_have_where_asked(run, corpus, encoder, tmp_path, calibrate_on):
+    given = ("--attacker", "ignorant", "--calibrate-on", calibrate_on, "--report", tmp_path / "report.html")
+    code, _, err = run("audit", corpus, "--protect", "mcadams", "-o", tmp_path / "out", *QUICK, *given)
+    assert code == 0, err
+    card = json.loads((tmp_path / "out" / "attackers.json").read_text())[-1]
+    assert card["name"] == "ignorant (enrolment original, trained on original)"
+    tried = "anonymised" if calibrate_on == "matched" else "original"
+    assert card["calibrated_on"].startswith(f"original enrolment against {tried} trials of")
+
+
+def test_who_has_no_trained_encoder_is_refused_before_anything_is_read(run, corpus, encoder, tmp_path):
+    code, _, err = run(
+        "audit", corpus, "--protect", "mcadams", "-o", tmp_path / "out", *QUICK, "--attacker", "semi-informed"
+    )
+    assert code == 2
+    assert "semi-informed: an attacker with an encoder that was trained on anonymised speech" in err
+
+
 def test_audit_from_audio_to_results(run, corpus, encoder, tmp_path, without_figures):
     out = tmp_path / "out"
     code, printed, err = run("audit", corpus, "--protect", "mcadams", "-o", out, *QUICK)
     assert code == 0, err
     document = json.loads((out / "result.json").read_text())
     attackers = [row["about"]["threat"]["name"] for row in document["rows"]]
-    assert attackers == ["unprotected", "random", "ignorant", "lazy-informed", "semi-informed"]
+    assert attackers == ["unprotected", "random", "ignorant", "lazy-informed", "backend-informed"]
     unprotected, random = (row["metrics"]["alid"]["value"] for row in document["rows"][:2])
     assert unprotected > 0.5 > abs(random)
     cards = json.loads((out / "attackers.json").read_text())

@@ -82,14 +82,14 @@ def written(speech, folder, change, suffix="wav"):
 def flags_of_attacks(out):
     """Return the flags of the attacks of an audit by code, the same on each of them where they are about the files."""
     rows = [row for row in read_results(out) if row.about.role == "attack"]
-    assert [row.about.threat.name for row in rows[:3]] == ["ignorant", "lazy-informed", "semi-informed"]
+    assert [row.about.threat.name for row in rows[:3]] == ["ignorant", "lazy-informed", "backend-informed"]
     about_speech = ("same-audio", "waveform-kept", "drawn-per-speaker")
     flags = [{flag.code: flag.sentence for flag in row.flags if flag.code in about_speech} for row in rows]
     assert all(each == flags[0] for each in flags)
     return flags[0]
 
 
-KNOWS = {"unprotected": False, "random": False, "ignorant": False, "lazy-informed": True, "semi-informed": True}
+KNOWS = {"unprotected": False, "random": False, "ignorant": False, "lazy-informed": True, "backend-informed": True}
 
 
 def who_knows(out):

@@ -115,7 +115,7 @@ def test_original_speech_under_the_model_of_a_language(tmp_path):
     (tmp_path / "data" / "de_dev_trials_mixed" / "trials").write_text("a u target\n")
     (row,) = find_kit_scores(tmp_path)
     assert row.labels == {"system": "BM1", "dataset": "de", "split": "dev", "sex": "mixed"}
-    assert row.threat == ThreatModel("other", "original", "original", "anonymised")
+    assert row.threat == ThreatModel("other", "original", "original", "anonymised", extractor="anonymised")
 
 
 def test_check_says_ok_or_what_is_wrong(run, tmp_path):

@@ -30,6 +30,15 @@ def test_every_column(folder):
     assert row.line == 2
 
 
+@pytest.mark.parametrize(
+    ("extractor", "name"), [("", "semi-informed"), ("anonymised", "semi-informed"), ("original", "backend-informed")]
+)
+def test_the_extractor_decides_who_is_semi_informed(folder, extractor, name):
+    heading = "scores,system,enrolment,trial,trained_on,extractor\n"
+    (row,) = table(folder, f"{heading}a.scores,A,anonymised,anonymised,anonymised,{extractor}\n")
+    assert row.threat.name == name
+
+
 def test_what_is_not_known_is_left_empty(folder):
     (row,) = table(folder, HEADING + "a.scores\t\t\tA\t\t\t\t\t\t\n")
     assert (row.key, row.speakers, row.threat, row.labels) == (None, None, None, {"system": "A"})
@@ -48,8 +57,9 @@ def test_what_is_not_known_is_left_empty(folder):
         ("scores,system\n../a.scores,A\n", ":2: scores '../a.scores'; expected a path within the folder"),
         (
             "scores,system,enrolment,trial,trained_on\na.scores,A,original,anon,original\n",
-            ":2: attacker original, anon, original; expected original or anonymised for each",
+            ":2: attacker original, anon, original, original; expected original or anonymised for each",
         ),
+        ("scores,system,extractor\na.scores,A,original\n", ":2: attacker , , , original; expected original or"),
         ("scores,system\n\0,A\n", ":2: a NUL byte"),
     ],
 )

@@ -14,7 +14,7 @@ SCORES = "1462 1462-1 0.5\n77 1462-1 0.25\n"
 UNPROTECTED = ThreatModel("unprotected", "original", "original")
 IGNORANT = ThreatModel("ignorant", "original", "anonymised")
 LAZY_INFORMED = ThreatModel("lazy-informed", "anonymised", "anonymised")
-SEMI_INFORMED = ThreatModel("semi-informed", "anonymised", "anonymised", "anonymised")
+SEMI_INFORMED = ThreatModel("semi-informed", "anonymised", "anonymised", "anonymised", extractor="anonymised")
 
 
 def make(root, *folders, data=()):
@@ -79,7 +79,7 @@ def test_old_layout(old):
     plain = "ASV-libri_dev_enrolls-libri_dev_trials_f"
     assert found[f"{run}.orig/{plain}"] == UNPROTECTED
     assert found[f"{run}.orig/{plain}_anon"] == IGNORANT
-    assert found[f"{run}/{plain}"] == ThreatModel("other", "original", "original", "anonymised")
+    assert found[f"{run}/{plain}"] == ThreatModel("other", "original", "original", "anonymised", extractor="anonymised")
     assert {row.labels["system"] for row in rows} == {run}
     common = next(row for row in rows if "common" in row.scores.parent.name)
     assert common.labels == {"system": run, "dataset": "vctk_common", "split": "test", "sex": "m"}

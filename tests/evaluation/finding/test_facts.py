@@ -1,7 +1,5 @@
 """The best attacker of each kind."""
 
-from dataclasses import replace
-
 import zeroevidence as ze
 from tests.report.verdict.made import developed, search_row
 from zeroevidence.attack.attackers import RANDOM_VECTORS, UNPROTECTED_SPEECH, find_attacker
@@ -46,9 +44,11 @@ def test_systems_and_groups_of_people_stand_apart():
 
 
 def test_an_adapter_is_a_kind_of_its_own():
-    adapter = replace(INFORMED, threat=find_attacker("semi-informed-adapter"))
-    rows = [search_row(0.4, 1.0, about=about, system="s") for about in (adapter, INFORMED)]
+    backend, adapter = (find_attacker(name) for name in ("backend-informed", "backend-informed-adapter"))
+    rows = [search_row(0.4, 1.0, about=ze.About.against(threat), system="s") for threat in (adapter, backend)]
     assert by_system(rows)[0].best == (1, 0)
+    informed = search_row(0.4, 1.0, about=INFORMED, system="s")  # trained an encoder, too
+    assert by_system([informed, *rows])[0].best == (2, 1, 0)
 
 
 def test_a_bound_alone():

@@ -18,6 +18,7 @@ from tests.report.verdict.made import (
     short,
     too_coarse,
 )
+from zeroevidence.attack.attackers import ATTACKERS
 from zeroevidence.evaluation.results import to_json
 from zeroevidence.evaluation.rows.about import TrainingEffort
 from zeroevidence.evaluation.rows.evaluation import Curve
@@ -151,10 +152,6 @@ def paragraph(*rows):
     return verdict(rows).assessment.replace("\u00a0", " ")
 
 
-def spending(row, **effort):
-    return replace(row, about=replace(row.about, spent=TrainingEffort(11, **effort)))
-
-
 def test_every_number_is_that_of_the_result_file(audit_rows):
     rows = {
         row["labels"]["system"] + row["about"]["threat"]["name"]: row for row in json.loads(to_json(audit_rows))["rows"]
@@ -194,10 +191,11 @@ def test_what_was_not_tested_is_said(against):
     assert "Not tested: somebody who does not know that the voices are protected; somebody who knows the" in paragraph(
         alone
     )
-    trained = "an attacker who trains a speaker encoder on protected speech"
-    assert trained in paragraph(spending(alone))
-    assert trained not in paragraph(spending(alone, encoder_trained_on="anonymised"))
-    everybody = [search_row(about=about) for about in (against.ignorant, against.lazy, against.informed)]
+    trained = f"somebody who {ATTACKERS['semi-informed'].title}"
+    assert trained in paragraph(alone).split("Not tested: ")[1]
+    backend = [search_row(about=about) for about in (against.ignorant, against.lazy, against.backend)]
+    assert f"Not tested: {trained}; " in paragraph(*backend)
+    everybody = [*backend, search_row(about=against.informed)]
     assert "somebody who" not in paragraph(*everybody).split("Not tested: ")[1].split(".")[0]
     rooms = "what rooms and microphones give away"
     assert rooms in paragraph(alone)
@@ -230,18 +228,19 @@ def test_attackers_that_were_not_tried_come_next(against):
     result = found(against, silent(against.lazy))
     assert result.level == "not-found"
     assert result.commands[0] == (
-        "zeroevidence audit ORIGINAL --anonymised ANONYMISED -o OUT --attacker ignorant --attacker semi-informed "
-        "--effort standard"
+        "zeroevidence audit ORIGINAL --anonymised ANONYMISED -o OUT --attacker ignorant --attacker backend-informed "
+        "--attacker semi-informed --effort standard"
     )
 
 
-@pytest.mark.parametrize(("trained_on", "effort"), [("original", "standard"), ("anonymised", "full")])
-def test_encoders_are_trained_next_and_then_every_one(against, trained_on, effort):
-    rows = [
-        silent(about, encoder_trained_on=trained_on) for about in (against.ignorant, against.lazy, against.informed)
-    ]
+@pytest.mark.parametrize(
+    ("trained", "options"), [(False, "--attacker semi-informed --effort standard"), (True, "--effort full")]
+)
+def test_encoders_are_trained_next_and_then_every_one(against, trained, options):
+    rows = [silent(about) for about in (against.ignorant, against.lazy, against.backend)]
+    rows += [silent(against.informed)] if trained else []
     assert found(against, *rows).commands[0] == (
-        f"zeroevidence audit ORIGINAL --anonymised ANONYMISED -o OUT --effort {effort}"
+        f"zeroevidence audit ORIGINAL --anonymised ANONYMISED -o OUT {options}"
     )
 
 

@@ -131,7 +131,9 @@ def test_attackers_are_told_by_title_or_by_their_sides():
         {
             "An attacker (enrolment original, trained on anonymised) puts": [search_row(about=AGAINST.nameless)],
             "The attacker 'patient' (enrolment anonymised,": [search_row(about=AGAINST.own)],
-            f"who {ATTACKERS['semi-informed'].title} (semi-informed, adapter": [search_row(about=AGAINST.adapter)],
+            f"who {ATTACKERS['backend-informed'].title} (backend-informed, adapter": [
+                search_row(about=AGAINST.adapter)
+            ],
             "The attacker behind these scores puts": [search_row()],
             "two gives most away: the attacker behind its": [
                 search_row(system="one"),

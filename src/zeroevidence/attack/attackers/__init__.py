@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 
 from zeroevidence.data.printable import labelled_lines
-from zeroevidence.data.threat import RANDOM, UNPROTECTED, ThreatModel
+from zeroevidence.data.threat import RANDOM, UNPROTECTED, ThreatModel, Training
 from zeroevidence.evaluation.rows.about import Protocol, TrainingEffort
 from zeroevidence.registry import Registry
 
@@ -44,8 +45,8 @@ def find_attacker(attacker: str | ThreatModel) -> ThreatModel:
 UNPROTECTED_SPEECH = ThreatModel(UNPROTECTED, "original", "original", calibration="original")
 RANDOM_VECTORS = ThreatModel(RANDOM, "noise", "noise")
 
-# The attackers of the VoicePrivacy challenges, from the least to the best informed.
-_INFORMED = ThreatModel("semi-informed", "anonymised", "anonymised", "anonymised", "anonymised")
+# From the least to the best informed; the challenges have no name for the third.
+_BACKEND_INFORMED = ThreatModel("backend-informed", "anonymised", "anonymised", "anonymised", "anonymised")
 ATTACKERS.add(
     Attacker(
         "ignorant",
@@ -60,13 +61,22 @@ ATTACKERS.add(
         usual=True,
     ),
     Attacker(
-        "semi-informed", "knows the protection and has learned from voices protected with it", _INFORMED, usual=True
+        "backend-informed",
+        "knows the protection and has learned from voices protected with it how to compare them",
+        _BACKEND_INFORMED,
+        usual=True,
     ),
     Attacker(
-        "semi-informed-adapter",
+        "backend-informed-adapter",
         "the same with a network that learned to undo the protection",
-        replace(_INFORMED, adapter=True),
+        replace(_BACKEND_INFORMED, adapter=True),
         extra="torch",
+    ),
+    Attacker(
+        "semi-informed",
+        "knows the protection and has trained a speaker encoder on voices protected with it",
+        replace(_BACKEND_INFORMED, name="semi-informed", extractor="anonymised"),
+        usual=True,
     ),
 )
 
@@ -108,7 +118,12 @@ _SPEECH = {
 
 
 def attacker_card(
-    model: ThreatModel, backend: str, extractor: str, identities: int, spent: TrainingEffort, protocol: Protocol | None
+    model: ThreatModel,
+    backend: str,
+    extractors: Mapping[str, Training],
+    identities: int,
+    spent: TrainingEffort,
+    protocol: Protocol | None,
 ) -> AttackerCard:
     """Return the card of a threat model as it was carried out.
 
@@ -118,8 +133,8 @@ def attacker_card(
         The threat model.
     backend
         Name of the back-end.
-    extractor
-        Name of the extractor.
+    extractors
+        By name, what each extractor was trained on.
     identities
         Number of enrolled people.
     spent
@@ -138,7 +153,9 @@ def attacker_card(
         *_runs(model, spent),
         *_training_resources(model, spent),
     )
-    trained_on = "anonymised" if spent.encoder_trained_on == "anonymised" else model.extractor
+    names = {
+        speech: "+".join(name for name, training in extractors.items() if training == speech) for speech in _SPEECH
+    }
     return AttackerCard(
         name=str(model),
         objective=objective,
@@ -146,7 +163,7 @@ def attacker_card(
         resources=resources,
         enrolment=_SPEECH[model.enrolment] + _averaged(spent) + _enrolled(protocol),
         trial=_SPEECH[model.trial],
-        extractor=f"{extractor}, trained on {trained_on} speech",
+        extractor="; ".join(f"{named}, trained on {speech} speech" for speech, named in names.items() if named),
         backend=f"adapter network + {backend}" if model.adapter else backend,
         trained_on=f"{_SPEECH[model.trained_on]} of {spent.people} training speakers",
         calibrated_on=_calibration(model, spent.development_people),

@@ -10,7 +10,7 @@ from zeroevidence.attack.attackers import usual_attackers
 from zeroevidence.attack.extractors import expected_names
 from zeroevidence.attack.training import TrainingSettings
 from zeroevidence.auditing.corpus_audit import audit_corpora
-from zeroevidence.auditing.options import AuditOptions
+from zeroevidence.auditing.options import AuditOptions, CalibratedOn
 from zeroevidence.auditing.protected_speech import AuditedSpeech, plan_draws, read_speech
 from zeroevidence.auditing.word_errors import NO_RECOGNISER
 from zeroevidence.cli.commands.utility import RecognitionInputs, evaluate_sound
@@ -29,7 +29,7 @@ _OPTIONS = (*(field.name for field in fields(AuditOptions) if "help" in field.me
 
 @dataclass(frozen=True, slots=True)
 class _Speech:
-    """The speech that is audited."""
+    """The speech that is audited, and what attackers calibrate on."""
 
     corpus: str = setting(MISSING, "", argument=True, metavar="CORPUS")
     anonymised: tuple[str, ...] = shared(
@@ -42,6 +42,10 @@ class _Speech:
         None, f"Anonymise the speech with this voice protector: {spelling_help()}.", metavar="NAME"
     )
     pitch: bool = shared("--pitch", "their lengths are compared, too")
+    calibrate_on: CalibratedOn = setting(
+        "matched",
+        "Calibrate scores on development speech like the evaluated one (matched), or on what the attacker has.",
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,6 +114,7 @@ def command(
     refuse_existing(written.report, written.overwrite)
     recogniser, transcripts = _recogniser(recognition)
     options = replace(options, training=training, recogniser=recogniser, transcripts=transcripts)
+    options = replace(options, calibration=given.calibrate_on)
     plan_draws(given.anonymised, given.protect, options, run.seed)  # refuses what does not fit before anything is read
     with naming_file(given.corpus):
         speech = read_speech(given.corpus, given.anonymised, given.protect)

@@ -157,7 +157,8 @@ def _each_once(lines: Iterable[tuple[int, str, str]], problems: FileProblems) ->
 _FILES = ("scores", "key", "speakers")
 _LABELS = ("system", "dataset", "split", "sex")
 _SIDES = ("enrolment", "trial", "trained_on")
-_COLUMNS = (*_FILES, *_LABELS, *_SIDES)
+_EXTRACTOR = "extractor"
+_COLUMNS = (*_FILES, *_LABELS, *_SIDES, _EXTRACTOR)
 _REQUIRED = ("scores", "system")
 _NAMES = ("systems.tsv", "systems.csv")
 
@@ -203,7 +204,8 @@ def read_systems(path: str | Path) -> list[SystemScores]:
     path
         The table. Its columns are ``scores`` and ``system``, and where they are known ``key``, ``speakers``,
         ``dataset``, ``split``, ``sex``, and of the attacker ``enrolment``, ``trial`` and ``trained_on``, each
-        ``original`` or ``anonymised``. Files are named by their paths within the folder of the table.
+        ``original`` or ``anonymised``, and ``extractor`` where it was trained on other speech than the back-end. Files
+        are named by their paths within the folder of the table.
 
     Raises
     ------
@@ -280,12 +282,13 @@ def _row(cells: dict[str, str], folder: Path, line: int) -> SystemScores | str:
         if not (folder / name).exists():
             return f"{column} {name!r}: no such file in {folder}"
     sides = [cells.get(column, "") for column in _SIDES]
+    sides.append(cells.get(_EXTRACTOR, sides[-1]))
     if any(sides) and not all(map(_is_training, sides)):
-        allowed = " or ".join(get_args(Training))
-        return f"attacker {', '.join(sides)}; expected {allowed} for each of {', '.join(_SIDES)}, or nothing for all"
+        allowed, named = " or ".join(get_args(Training)), ", ".join((*_SIDES, _EXTRACTOR))
+        return f"attacker {', '.join(sides)}; expected {allowed} for each of {named}, or nothing for all"
     places = {column: folder / name for column, name in files.items()}
-    enrolment, trial, trained_on = filter(_is_training, sides) if any(sides) else (None, None, None)
-    threat = threat_from_sides(enrolment, trial, trained_on) if enrolment and trial and trained_on else None
+    described = list(filter(_is_training, sides))
+    threat = threat_from_sides(*described) if described else None
     labels = {name: cells[name] for name in _LABELS if name in cells}
     return SystemScores(places["scores"], places.get("key"), places.get("speakers"), labels, threat, line)
 

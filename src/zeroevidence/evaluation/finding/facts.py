@@ -363,8 +363,8 @@ class Finding:
     @cached_property
     def has_trained_encoder(self) -> bool:
         """Whether some attempt has a speaker encoder that was trained on protected speech."""
-        efforts = [self.rows[i].about.spent for i in self.attempts]
-        return any(effort is not None and effort.encoder_trained_on == "anonymised" for effort in efforts)
+        threats = [self.rows[i].about.threat for i in self.attempts or (self.strongest,)]
+        return any(threat is not None and threat.extractor == "anonymised" for threat in threats)
 
     @cached_property
     def group_labels(self) -> list[str]:

@@ -108,8 +108,6 @@ class TrainingEffort:
         People who chose among the settings and calibrated the scores; 0 where they are not counted.
     folds
         Folds of people, of which each is evaluated by attackers who learned from the others; 1 for one split.
-    encoder_trained_on
-        Speech that the speaker encoder was trained on.
     """
 
     people: int
@@ -119,7 +117,6 @@ class TrainingEffort:
     draws: DrawUse = field(default_factory=DrawUse)
     development_people: int = 0
     folds: int = 1
-    encoder_trained_on: Training = "original"
 
 
 @dataclass(frozen=True, slots=True)

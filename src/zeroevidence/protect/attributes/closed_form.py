@@ -28,8 +28,13 @@ class LinearNuller(EmbeddingProtector):
 
     For two classes it is eq. 8 of [Noé et al. 2022]: with :math:`w = \Sigma_W^{-1}(\mu_1 - \mu_0)` the log-likelihood
     ratio of Gaussian classes with one covariance is :math:`w'x - c`, :math:`c = \tfrac{1}{2} w'(\mu_0 + \mu_1)`, and
-    vectors move along w until it is zero. For more classes w becomes a matrix of K - 1 columns, and vectors move to the
-    circumcentre of the class means.
+    vectors move along w until it is zero. (The paper prints :math:`\Sigma_W` in c where its inverse belongs.) For more
+    classes w becomes a matrix of K - 1 columns, and vectors move to the circumcentre of the class means.
+
+    The covariance :math:`\Sigma_W` is balanced: the mean of the covariances of the classes, each the same whatever its
+    number of vectors, with every person of a class counted once. A likelihood ratio has no prior, so that it must not
+    depend on how many of each class were recorded; pooled over vectors, :math:`\Sigma_W` would be that of the larger
+    class where the two differ. The paper does not say which it takes.
 
     The parameters of noise are those of `EmbeddingProtector`.
 

@@ -126,8 +126,8 @@ def _attacker(row: Evaluation, *, several: bool) -> tuple[str, list[str]]:
     if threat.name in ATTACKERS:
         adapter = ["adapter network"] if threat.adapter else []
         return f"an attacker who {ATTACKERS[threat.name].title}", [threat.name, *adapter]
-    sides = [f"enrolment {threat.enrolment}", f"trained on {threat.trained_on}"]
-    return "an attacker" if threat.name == "other" else f"the attacker {threat.name!r}", sides  # other: without a name
+    named = "an attacker" if threat.name == "other" else f"the attacker {threat.name!r}"  # other: without a name
+    return named, [threat.definition]
 
 
 def _searched(finding: Finding) -> list[str]:

@@ -304,8 +304,6 @@ def _not_tested(finding: Finding) -> str:
     if not row.about.is_bound:
         untried = [] if row.about.threat is None else _untried(finding)
         missing += [f"somebody who {ATTACKERS[name].title}" for name in untried]
-        if not finding.has_trained_encoder:
-            missing.append("an attacker who trains a speaker encoder on protected speech")
     if row.recordings is None:
         missing.append("several recordings of one person together")
     if finding.rooms == (None, None):
