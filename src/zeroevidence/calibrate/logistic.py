@@ -285,22 +285,30 @@ def _kernel(width: float) -> FloatArray:
     return np.asarray(np.exp(-0.5 * (frequency * width) ** 2) * width * np.sqrt(2.0 * np.pi))
 
 
-def mated_shares(counts: IntArray, widths: Sequence[float], omega: float) -> list[FloatArray]:
-    """Share of mated pairs at each cell, from (class, ..., cell) counts smoothed by each kernel."""
+def cell_lows(ranked: RankedScores, target: IntArray, nontarget: IntArray) -> tuple[FloatArray, IntArray]:
+    """Return the lowest score of each cell that has any, from the counts of cells, and which cells these are."""
+    used = np.flatnonzero(target + nontarget)
+    return block_lows(ranked, Blocks(target[used], nontarget[used], np.zeros(len(used)))), used
+
+
+def mated_shares(counts: IntArray, widths: Sequence[float], omega: float, *, added: float = 0.5) -> list[FloatArray]:
+    """Share of mated pairs at each cell, from (class, ..., cell) counts smoothed by each kernel.
+
+    So many mated scores are added to each class; without, the share is 0 or 1 where only one class is near.
+    """
     # A Gaussian kernel that is reflected at both ends is a product in the cosine domain.
     n_target, n_nontarget = (np.maximum(1.0, c.sum(axis=-1, keepdims=True)) for c in counts)
     spectrum = to_cosines(counts)
     spectrum[0] *= omega / n_target
     spectrum[1] /= n_nontarget
-    # Kernels have a peak of 1, so that the smoothed counts are numbers of scores near the cell, and half a mated
-    # score is added to each class.
-    added = 0.5 / n_target
+    # Kernels have a peak of 1, so that the smoothed counts are numbers of scores near the cell.
+    least = added / n_target
     shares = []
     for width in widths:
         near = from_cosines(spectrum * _kernel(width))
-        mated, other = np.maximum(near, 0.0, out=near)
-        mated += omega * added
-        other += added
+        mated, other = np.maximum(near, np.finfo(np.float64).tiny, out=near)
+        mated += omega * least
+        other += least
         other += mated
         shares.append(np.divide(mated, other, out=mated))
     return shares
@@ -343,6 +351,5 @@ def density_shares(ranked: RankedScores, *, omega: float = 1.0, seed: int = 0) -
     folds = np.stack([split_folds(per_class, rng) for per_class in counts])
     width, _ = best_width(folds, omega)
     share = mated_shares(counts, (width,), omega)[0]
-    used = np.flatnonzero(counts.sum(axis=0))
-    cells = Blocks(counts[0, used], counts[1, used], np.zeros(len(used)))
-    return block_lows(ranked, cells), share[used]
+    lows, used = cell_lows(ranked, *counts)
+    return lows, share[used]

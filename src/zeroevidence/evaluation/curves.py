@@ -66,7 +66,7 @@ def one_to_one_curves(ranked: RankedScores, blocks: Blocks, settings: PairSettin
     curves["lp_disclosure"] = _norms(blocks)
     curves["pav"] = _pav(ranked, blocks)
     curves |= histograms({"target": ranked.target, "nontarget": ranked.nontarget})
-    local = local_linkability_of(ranked, blocks, method=settings.linkability, omega=settings.omega)
+    local = local_linkability_of(ranked, settings, blocks)
     keep = thinned(len(local.score))
     curves["local_linkability"] = as_curve(local.score[keep], local.value[keep])
     return curves

@@ -201,7 +201,7 @@ class _Subset(PairView):
             return linkability.linkability_of_blocks(self.blocks, omega=self.settings.omega)
         if source.edges is None or target.bins is None or nontarget.bins is None:
             return 0.0  # too few mated scores for a bin, where the tools return 0
-        return linkability.histogram_linkability(target.bins, nontarget.bins, source.edges, self.settings.omega)[0]
+        return linkability.histogram_linkability(target.bins, nontarget.bins, self.settings.omega)[0]
 
     def nonmated_linkability(self) -> float:
         """Linkability of non-mated pairs, the model fitted again."""

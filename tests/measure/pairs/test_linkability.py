@@ -116,6 +116,70 @@ def test_local_curve_follows_the_truth(method):
     assert np.abs(curve.value[inside] - expected).mean() < 0.05
 
 
+def mean_of_curve(target, nontarget, **options):
+    """D(s) looked up at every mated score."""
+    curve = local_linkability(target, nontarget, **options)
+    assert np.all(np.diff(curve.score) > 0) or len(curve.score) == 1
+    return curve.value[np.searchsorted(curve.score, target, "right") - 1].mean()
+
+
+@given(few_values, few_values, st.floats(0.1, 10), st.integers(0, 3))
+def test_the_mean_of_local_values_is_the_global_one(target, nontarget, omega, seed):
+    for method in ("pav", "histogram"):
+        expected = linkability(target, nontarget, method=method, omega=omega)
+        assert mean_of_curve(target, nontarget, method=method, omega=omega) == pytest.approx(expected, abs=1e-12)
+    expected = linkability(target, nontarget, omega=omega, seed=seed)
+    assert mean_of_curve(target, nontarget, omega=omega, seed=seed) == pytest.approx(expected, abs=1e-9)
+
+
+def both_sides():
+    """The talk's example: mated scores on both sides of the others."""
+    rng = np.random.default_rng(0)
+    low, high = rng.normal(-4.5, 0.5, 2000), rng.normal(4.5, 0.5, 1000)
+    return np.concatenate((low, high)), rng.normal(0.0, 1.0, 20_000)
+
+
+def published(shared, group):
+    """Scores of original speech in VoicePrivacy 2020."""
+    folder = shared / "scores/vpc2020"
+    lines = [line.split() for line in (folder / f"trials_{group}").read_text().splitlines()]
+    kind = {(model, trial): label for model, trial, label, *_ in lines}
+    lines = [line.split() for line in (folder / f"samegender_f0orig/oo_{group}.scores").read_text().splitlines()]
+    labels = np.array([kind[model, trial] for model, trial, _ in lines])
+    scores = np.array([float(score) for *_, score in lines])
+    return scores[labels == "target"], scores[labels == "nontarget"]
+
+
+@pytest.mark.parametrize(
+    ("name", "density", "histogram"), [("f", 0.899865, 0.897723), ("m", 0.967764, 0.957511), ("talk", 0.992194, None)]
+)
+def test_local_and_global_values_of_published_scores(shared, name, density, histogram):
+    target, nontarget = both_sides() if name == "talk" else published(shared, name)
+    assert linkability(target, nontarget) == pytest.approx(density, abs=1e-6)
+    assert mean_of_curve(target, nontarget) == pytest.approx(density, abs=1e-6)
+    curve = local_linkability(target, nontarget)
+    alone = curve.score > max(nontarget) + 0.1 * np.ptp(nontarget)
+    assert alone.any()
+    assert curve.value[alone] == pytest.approx(1.0, abs=1e-6)  # where only mated scores fall
+    assert curve.value[-1] == pytest.approx(1.0, abs=1e-12)
+    assert curve.value[np.searchsorted(curve.score, np.median(nontarget))] == 0.0
+    # the tools of 2020, in plain NumPy
+    edges = np.linspace(min(*target, *nontarget), max(*target, *nontarget), min(len(target) // 10, 100) + 1)
+    p, q = (np.histogram(scores, edges, density=True)[0] for scores in (target, nontarget))
+    local = np.where(q > 0, np.maximum(0.0, (p - q) / np.where(q > 0, p + q, 1.0)), 1.0)
+    expected = np.trapezoid(local * p, (edges[1:] + edges[:-1]) / 2)
+    assert histogram is None or expected == pytest.approx(histogram, abs=1e-6)
+    assert linkability(target, nontarget, method="histogram") == pytest.approx(expected, rel=1e-12)
+    assert mean_of_curve(target, nontarget, method="histogram") == pytest.approx(expected, rel=1e-12)
+
+
+def test_local_values_of_no_evidence():
+    rng = np.random.default_rng(0)
+    for sizes in ((500, 5000), (500, 500), (3000, 20_000)):
+        means = [mean_of_curve(*(rng.normal(size=n) for n in sizes)) for _ in range(20)]
+        assert np.mean(means) <= 0.02
+
+
 def test_errors():
     with pytest.raises(UsageError, match="unknown linkability method"):
         linkability(np.ones(2), np.zeros(2), method="magic")

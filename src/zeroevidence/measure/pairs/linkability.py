@@ -9,16 +9,21 @@ from typing import get_args
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
-from zeroevidence.calibrate.logistic import atom_cells, best_width, density_shares, rank_cells, split_folds
+from zeroevidence.calibrate.logistic import atom_cells, best_width, cell_lows, mated_shares, rank_cells, split_folds
 from zeroevidence.calibrate.pav import Blocks, Counts, RankedScores, block_lows, pool, rank
 from zeroevidence.errors import UsageError
 from zeroevidence.measure.measures import MEASURES, pair_measure
 from zeroevidence.measure.views import LinkabilityMethod, PairSettings, PairView, takes_scores
 
+_FAR = 40.0  # log-odds beyond which no share is told from 0 or 1
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LocalLinkability:
-    """Local linkability over the score axis: `value` holds from each score to the next."""
+    """Local linkability over the score axis: `value` holds from each score to the next.
+
+    Its mean over mated scores is the linkability.
+    """
 
     score: FloatArray
     value: FloatArray
@@ -140,9 +145,23 @@ def nonmated_atom_costs(counts: Counts, settings: PairSettings) -> tuple[FloatAr
 
 @takes_scores
 def local_linkability(
-    target: FloatArray, nontarget: FloatArray, *, method: LinkabilityMethod = "density", omega: float = 1.0
+    target: FloatArray,
+    nontarget: FloatArray,
+    *,
+    method: LinkabilityMethod = "density",
+    omega: float = 1.0,
+    seed: int = 0,
 ) -> LocalLinkability:
-    """The curve D(s), for reading off which scores link.
+    """The curve D(s), for reading off which scores link; its mean over mated scores is the `linkability`.
+
+    ``density``
+        From the share of mated pairs near s, averaged over the models of all folds. The kernel blurs steps, so the
+        likelihood ratio is multiplied by the one factor at which the mean is the linkability.
+    ``pav``
+        D of the block in which s lies.
+    ``histogram``
+        D of the bin in which s lies, and half of it in the first and in the last bin: the tools integrate by the
+        trapezoid rule over the centres of bins, which counts these half.
 
     Examples
     --------
@@ -150,22 +169,44 @@ def local_linkability(
     >>> curve.score.tolist(), curve.value.tolist()
     ([0.0, 2.0], [0.0, 1.0])
     """
-    return local_linkability_of(rank(target, nontarget), method=method, omega=omega)
+    return local_linkability_of(rank(target, nontarget), PairSettings(method, omega=omega, seed=seed))
 
 
 def local_linkability_of(
-    ranked: RankedScores, blocks: Blocks | None = None, *, method: LinkabilityMethod = "density", omega: float = 1.0
+    ranked: RankedScores, settings: PairSettings, blocks: Blocks | None = None
 ) -> LocalLinkability:
     """The same from ranked scores and, where the caller has them, their PAV blocks."""
-    _check(omega)
-    if method == "histogram":
-        _, value, edges = _histogram(ranked.target, ranked.nontarget, omega)
+    _check(settings.omega)
+    if settings.linkability == "histogram":
+        _, value, edges = _histogram(ranked.target, ranked.nontarget, settings.omega)
         return LocalLinkability(edges[:-1], value)
-    if method == "pav":
-        blocks = pool(ranked.counts) if blocks is None else blocks
-        return LocalLinkability(block_lows(ranked, blocks), _local(blocks.llr, omega))
-    scores, share = density_shares(ranked, omega=omega)
-    return LocalLinkability(scores, np.maximum(0.0, 2.0 * share - 1.0))
+    blocks = pool(ranked.counts) if blocks is None else blocks
+    if settings.linkability == "pav" or _are_separated(blocks):
+        return LocalLinkability(block_lows(ranked, blocks), _local(blocks.llr, settings.omega))
+    return _local_density(ranked, settings)
+
+
+def _local_density(ranked: RankedScores, settings: PairSettings) -> LocalLinkability:
+    cells = rank_cells(ranked.counts)
+    folds, width, gain, loss = _tangents(*cells, settings.omega, np.random.default_rng(settings.seed))
+    training = folds.sum(axis=1, keepdims=True) - folds
+    share = mated_shares(training, (width,), settings.omega, added=0.0)[0].mean(axis=0)
+    lows, used = cell_lows(ranked, *cells)
+    last = np.append(lows[1:] != lows[:-1], True)  # of cells with the same score
+    with np.errstate(divide="ignore"):
+        log_odds = np.log(share[used[last]]) - np.log1p(-share[used[last]])
+    mated = np.diff(np.searchsorted(ranked.target, lows[last]), append=len(ranked.target))
+    return LocalLinkability(lows[last], _scaled(log_odds, mated, _mean_tangent(folds, gain, loss, settings.omega)))
+
+
+def _scaled(log_odds: FloatArray, mated: IntArray, linkability: float) -> FloatArray:
+    """D, the odds multiplied by the factor at which its mean over mated scores is the linkability."""
+    low, high = -_FAR, _FAR
+    for _ in range(60):
+        middle = (low + high) / 2.0
+        local = _local(log_odds + middle, 1.0)
+        low, high = (middle, high) if mated @ local < linkability * mated.sum() else (low, middle)
+    return local
 
 
 def _are_separated(blocks: Blocks) -> bool:
@@ -191,21 +232,26 @@ def _cross_fitted(target: IntArray, nontarget: IntArray, omega: float, rng: np.r
     upwards; its tangent at the estimate, taken at the held-out label, is an unbiased lower bound that is tight where
     the estimate is right.
     """
-    folds, gain, loss = _tangents(target, nontarget, omega, rng)
-    value = (folds[0] * gain).sum() / target.sum() - (folds[1] * loss).sum() / (omega * nontarget.sum())
+    folds, _, gain, loss = _tangents(target, nontarget, omega, rng)
+    return _mean_tangent(folds, gain, loss, omega)
+
+
+def _mean_tangent(folds: IntArray, gain: FloatArray, loss: FloatArray, omega: float) -> float:
+    target, nontarget = folds.sum(axis=(1, 2))
+    value = (folds[0] * gain).sum() / target - (folds[1] * loss).sum() / (omega * nontarget)
     return float(min(1.0, max(0.0, value)))
 
 
 def _tangents(
     target: IntArray, nontarget: IntArray, omega: float, rng: np.random.Generator
-) -> tuple[IntArray, FloatArray, FloatArray]:
-    """Held-out counts per (class, fold, cell), and what a mated and a non-mated score there count for and against."""
+) -> tuple[IntArray, float, FloatArray, FloatArray]:
+    """Held-out counts per (class, fold, cell), kernel width, and what mated and other scores count for and against."""
     folds = np.stack((split_folds(target, rng), split_folds(nontarget, rng)))
     training = folds.sum(axis=1, keepdims=True) - folds
-    _, share = best_width(folds, omega)
+    width, share = best_width(folds, omega)
     # A fold without training scores of one class shows no link.
     trained = training.sum(axis=-1).all(axis=0)[:, None]
-    return folds, *_gain_and_loss(np.where(trained, share, 0.0))
+    return folds, width, *_gain_and_loss(np.where(trained, share, 0.0))
 
 
 def _gain_and_loss(share: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -221,7 +267,7 @@ def linkability_terms(counts: Counts, omega: float, seed: int) -> tuple[FloatArr
     The tangent makes the estimate insensitive to small errors of the model, so resampling these terms shows nearly all
     of its spread.
     """
-    _, gain, loss = _tangents(*rank_cells(counts), omega, np.random.default_rng(seed))
+    _, _, gain, loss = _tangents(*rank_cells(counts), omega, np.random.default_rng(seed))
     at = atom_cells(counts)
     return gain.mean(axis=0)[at], -loss.mean(axis=0)[at] / omega
 
@@ -244,17 +290,21 @@ def histogram_edges(target: FloatArray, nontarget: FloatArray) -> FloatArray | N
     return None if bins == 0 or low == high else np.linspace(low, high, bins + 1)
 
 
-def histogram_linkability(
-    mated: FloatArray, other: FloatArray, edges: FloatArray, omega: float
-) -> tuple[float, FloatArray]:
-    """Global and local values from the numbers of scores in each bin."""
-    width = edges[1] - edges[0]
-    p, q = mated / (mated.sum() * width), other / (other.sum() * width)
+def histogram_linkability(mated: FloatArray, other: FloatArray, omega: float) -> tuple[float, FloatArray]:
+    """Global and local values from the numbers of scores in each bin.
+
+    The tools integrate by the trapezoid rule over the centres of bins; it counts the first and the last bin half, and
+    so do the local values, whose mean over mated scores is the global one.
+    """
+    p, q = mated / mated.sum(), other / other.sum()
     ratio = omega * np.divide(p, q, out=np.ones_like(p), where=q > 0)
     local = np.where(ratio > 1.0, 2.0 * ratio / (1.0 + ratio) - 1.0, 0.0)
     local[q == 0] = 1.0
-    centres = (edges[1:] + edges[:-1]) / 2.0
-    return float(np.trapezoid(local * p, centres)), local
+    ends = np.zeros(len(p))
+    ends[0] += 0.5
+    ends[-1] += 0.5
+    local *= 1.0 - ends
+    return float(p @ local), local
 
 
 def _histogram(target: FloatArray, nontarget: FloatArray, omega: float) -> tuple[float, FloatArray, FloatArray]:
@@ -265,7 +315,7 @@ def _histogram(target: FloatArray, nontarget: FloatArray, omega: float) -> tuple
         low = float(min(target.min(), nontarget.min()))
         return 0.0, np.zeros(1), np.array([low, low])
     mated, other = (np.histogram(scores, edges)[0].astype(np.float64) for scores in (target, nontarget))
-    value, local = histogram_linkability(mated, other, edges, omega)
+    value, local = histogram_linkability(mated, other, omega)
     return value, local, edges
 
 
