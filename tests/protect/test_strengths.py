@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -46,17 +48,32 @@ def test_points_that_nothing_beats():
 
 def test_the_front_over_strengths(data):
     options = Options(intervals=0, null=0)
-    rows = assess_strengths(Roles.split(data, "sex"), "sex", {"leace": {}}, AttackOptions(["logistic"]), options)
+    rows = assess_strengths(
+        Roles.split(data, "sex"), "sex", {"leace": {}}, AttackOptions(["logistic", "mean"]), options
+    )
     points = front_points(rows)
     assert [(point.protector, point.strength) for point in points] == [
         ("unprotected", 0.0),
         *(("leace", strength) for strength in STRENGTHS),
     ]
     assert float(points[1].utility["eer"]) < float(points[-1].utility["eer"])
-    for utility, sign in (("eer", 1.0), ("top1", -1.0)):
-        points = front_points(rows, utility=utility)
+    names = {"vector": {"logistic"}, "person": {"mean"}, "either": {"logistic", "mean"}}
+    for (utility, sign), judged in product((("eer", 1.0), ("top1", -1.0)), names):
+        points = front_points(rows, utility=utility, judged=judged)
+        for point in points:
+            learned = [
+                float(row["d_ece"])
+                for row in rows
+                if (row.about.protector, row.about.strength) == (point.protector, point.strength)
+                and row.about.role != "training"
+                and row.labels.get("attacker") in names[judged]
+            ]
+            assert float(point.attack["d_ece"]) == max(learned)
         pairs = [(sign * float(point.utility[utility]), float(point.attack["d_ece"])) for point in points]
         assert [point.on_front for point in points] == on_front(pairs)
         assert any(point.on_front for point in points)
     assert front_points(from_json(to_json(rows)), utility="top1") == points
-    assert "leace" in render_pareto_front(rows, "text")
+    for shown, tells_of_people in ((rows, True), ([row for row in rows if not row.about.pooled], False)):
+        text = render_pareto_front(shown, "md")
+        assert ("attacker of a person" in text) is tells_of_people
+        assert ("No attacker had all vectors of a person" in text) is not tells_of_people

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from zeroevidence.evaluation import Evaluation, joint_signature
-from zeroevidence.evaluation.finding.beside import front_points
+from zeroevidence.evaluation.finding.beside import changes_by_protection, front_points
 from zeroevidence.evaluation.rows.measure_result import Column
+from zeroevidence.protect.assessment.classifiers import CLASSIFIERS
 from zeroevidence.protect.choice import Choice
 from zeroevidence.report import check_format, render
 from zeroevidence.report.layout import raised_flags, row_numbers
@@ -18,6 +20,7 @@ from zeroevidence.report.table import (
     Tables,
     estimate_cell,
     label_columns,
+    measure_column,
     measure_columns,
     names_column,
     null_cell,
@@ -26,12 +29,19 @@ from zeroevidence.report.table import (
     result_cell,
 )
 from zeroevidence.report.writers import write_tables
+from zeroevidence.uncertainty.compare import Difference
 
 _TAGS = "0ABCDEF"
 _INFORMATION = ("mutual_information", "attribute_bits")  # the second of more than two classes together
 _CLASSES_NOTE = (
-    "The strongest of the attackers' classifiers is shown; they were trained on vectors protected in the same way, of "
-    "other people. D_ECE under the null is its value when the attribute is assigned to people at random."
+    "The strongest classifiers of attackers are shown, who judge one vector or all vectors of a person; they were "
+    "trained on vectors protected in the same way, of other people. D_ECE under the null is its value when the "
+    "attribute is assigned to people at random."
+)
+_ONE_VECTOR_NOTE = "No attacker had all vectors of a person, which tell more than one; the classifiers {} have."
+_CHANGE_NOTE = (
+    "A change is the value with protection less the value without, on the same people. Taking evidence away makes the "
+    "EER rise and top-1 fall; the other way round, the protection marks people or removes what blurred them."
 )
 _CHOSEN = (
     "The strongest was chosen on the people that attackers learned from, by D_ECE when these are held out in turn; the "
@@ -52,15 +62,10 @@ def render_attribute_classes(
     numbers = row_numbers([*strongest, *verified])
     first, rest = numbers[: len(strongest)], numbers[len(strongest) :]
     attackers = _attackers(rows, strongest)
-    verification = Table.of(
-        (names_column("system"), [row.labels.get("system", "") for row in verified]),
-        *measure_columns(verified, ("eer", "cllr_min"), estimate=estimate),
-        title="Speaker verification, both sides protected",
-        numbers=rest,
-    )
     tables = [_classification(rows, strongest, first, estimate=estimate), attackers, _tags(strongest, first)]
-    tables += [_information(strongest), verification]
-    notes = [_CLASSES_NOTE, *([_choice(strongest)] if attackers.rows else [])]
+    tables += [_information(strongest), _verification(verified, rest, estimate=estimate)]
+    notes = [_CLASSES_NOTE, *([_choice(strongest)] if attackers.rows else []), *_one_vector_notes(strongest)]
+    notes += [_CHANGE_NOTE] if len(verified) > 1 else []
     return _render(tables, notes, [*strongest, *verified], format, signatures=signatures)
 
 
@@ -73,16 +78,30 @@ def _render(
     return write_tables(Tables(blocks, each, joint_signature(each)), format, signatures=signatures)
 
 
+def _one_vector_notes(attacks: Sequence[Evaluation]) -> list[str]:
+    """A note where no attacker judges whole people, with the names of those that do."""
+    if any(row.about.pooled for row in attacks):
+        return []
+    return [_ONE_VECTOR_NOTE.format(", ".join(kind.name for kind in CLASSIFIERS.values() if kind.pools))]
+
+
 def _key(row: Evaluation) -> tuple[str, ...]:
     return _labels(row, ("system", "attribute", "class"))
 
 
+def _judged(row: Evaluation) -> str:
+    return "person" if row.about.pooled else "vector"
+
+
 def _strongest(rows: Sequence[Evaluation]) -> list[Evaluation]:
-    """The test row of the strongest classifier of each system, attribute and class: the first, as they are ordered."""
+    """The test rows of the strongest classifiers of each system, attribute and class, of vectors and of people.
+
+    They are the first, as rows are ordered.
+    """
     first: dict[tuple[str, ...], Evaluation] = {}
     for row in rows:
         if row.about.question == "attribute" and row.about.role != "training":
-            first.setdefault(_key(row), row)
+            first.setdefault((*_key(row), _judged(row)), row)
     return list(first.values())
 
 
@@ -96,8 +115,10 @@ def _labels(row: Evaluation, names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _names(rows: Sequence[Evaluation], labels: Sequence[str]) -> list[tuple[Column, Sequence[str]]]:
-    """Columns of labels."""
-    return label_columns({label: [row.labels.get(label, "") for row in rows] for label in labels})
+    """Columns of labels and, where some attackers judge people, of what is judged."""
+    columns = label_columns({label: [row.labels.get(label, "") for row in rows] for label in labels})
+    judged = list(map(_judged, rows))
+    return [*columns, *([(names_column("judges one"), judged)] if "person" in judged else [])]
 
 
 def _classification(
@@ -134,28 +155,27 @@ def _attackers(rows: Sequence[Evaluation], strongest: Sequence[Evaluation]) -> T
     """D_ECE of every attacker on the tested people, a column for each system, attribute and class."""
     tested = [row for row in rows if row.about.question == "attribute" and row.about.role != "training"]
     by_attacker = {(row.labels["attacker"], _key(row)): row for row in tested}
-    judges = {row.labels["attacker"]: "person" if row.about.pooled else "vector" for row in tested}
+    judges = {row.labels["attacker"]: _judged(row) for row in tested}
     lines = sorted(judges.items(), key=lambda item: (item[1] == "person", item[0])) if len(judges) > 1 else []
-    names = _differing(strongest)
+    names, columns = _differing(strongest), {_key(row): row for row in strongest}
+    chosen = {(row.labels["attacker"], _key(row)) for row in strongest}
     return Table.of(
         (names_column("attacker"), [attacker for attacker, _ in lines]),
         (names_column("judges one"), [judged for _, judged in lines]),
         *(
             (
                 numbers_column(", ".join(filter(None, _labels(row, names)))),
-                [_d_ece_text(by_attacker.get((attacker, _key(row))), row.labels["attacker"]) for attacker, _ in lines],
+                [_d_ece_text(by_attacker.get((name, key)), chosen=(name, key) in chosen) for name, _ in lines],
             )
-            for row in strongest
+            for key, row in columns.items()
         ),
         title="D_ECE of every attacker on the tested people",
     )
 
 
-def _d_ece_text(row: Evaluation | None, chosen: str) -> str:
-    """The D_ECE of an attacker, with a star where it is the chosen one."""
-    if row is None:
-        return ""
-    return f"{float(row.metrics['d_ece']):.3f}{' *' if row.labels['attacker'] == chosen else ''}"
+def _d_ece_text(row: Evaluation | None, *, chosen: bool) -> str:
+    """The D_ECE of an attacker, with a star where it is a chosen one."""
+    return "" if row is None else f"{float(row.metrics['d_ece']):.3f}{' *' if chosen else ''}"
 
 
 def _tags(strongest: Sequence[Evaluation], numbers: tuple[int, ...]) -> Table:
@@ -163,7 +183,7 @@ def _tags(strongest: Sequence[Evaluation], numbers: tuple[int, ...]) -> Table:
     return Table.of(
         *_names(strongest, _differing(strongest)),
         *((numbers_column(tag), [count.get(tag, 0) for count in counts]) for tag in _TAGS),
-        title="Test vectors by tag",
+        title="Tested vectors and people by tag",
         numbers=numbers,
     )
 
@@ -171,16 +191,42 @@ def _tags(strongest: Sequence[Evaluation], numbers: tuple[int, ...]) -> Table:
 def _information(strongest: Sequence[Evaluation]) -> Table:
     """Mutual information of each system and attribute, whatever the class."""
     names = tuple(name for name in _differing(strongest) if name != "class")
-    # of several classes the first row counts
-    rows = list(reversed({_labels(row, names): row for row in reversed(strongest)}.values()))
     measures = [name for name in _INFORMATION if any(name in row.metrics for row in strongest)]
+    informed = [row for row in strongest if any(name in row.metrics for name in measures)]
+    # of several classes the first row counts
+    rows = list(reversed({(*_labels(row, names), _judged(row)): row for row in reversed(informed)}.values()))
     return Table.of(*_names(rows, names), *measure_columns(rows, measures), title="Mutual information")
 
 
 _UTILITY = ("eer", "top1")
+
+
+def _verification(verified: Sequence[Evaluation], numbers: tuple[int, ...], *, estimate: bool) -> Table:
+    """How well people are told apart, and what protection changes in that."""
+    columns: list[tuple[Column, Sequence[Cell]]] = []
+    for name in _UTILITY:
+        columns += measure_columns(verified, [name], estimate=estimate)
+        changes = changes_by_protection(verified, name)
+        if any(changes):
+            column = replace(measure_column(name, ", change"), unit="points")
+            columns.append((column, list(map(_change_cell, changes))))
+    columns += measure_columns(verified, ["cllr_min"], estimate=estimate)
+    systems = [row.labels.get("system", "") for row in verified]
+    heading = "Speaker verification, both sides protected"
+    return Table.of((names_column("system"), systems), *columns, title=heading, numbers=numbers)
+
+
+def _change_cell(change: Difference | None) -> Cell:
+    if change is None:
+        return Cell()
+    limits = (change.low, change.high) if change.spread is not None else (None, None)
+    return Cell(change.value, "rate", *limits, format="+.2f")
+
+
 _FRONT_NOTE = (
-    "The strongest attacker of each protector and strength is shown, trained on vectors protected in the same way, of "
-    "other people. A star marks the Pareto front: no other row leaves less evidence at an EER that is not higher."
+    "The strongest attackers of each protector and strength are shown, who judge one vector or all of a person; they "
+    "were trained on vectors protected in the same way, of other people. A star marks the Pareto front: in no other "
+    "row the stronger of both learns less at an EER that is not higher."
 )
 
 
@@ -195,19 +241,22 @@ def render_pareto_front(
     if format in ("json", "csv"):
         return render(rows, format, estimate=estimate)
     points = front_points(rows)
-    attacks, kept = [point.attack for point in points], [point.utility for point in points]
-    table = Table.of(
+    kept = [point.utility for point in points]
+    columns: list[tuple[Column, Sequence[Cell | str]]] = [
         (names_column("protector"), [point.protector for point in points]),
         (names_column("strength"), [f"{point.strength:g}" for point in points]),
-        (names_column("attacker"), [row.labels["attacker"] for row in attacks]),
         (names_column("front"), ["*" if point.on_front else "" for point in points]),
-        *measure_columns(attacks, ["d_ece"], estimate=estimate),
-        (numbers_column("under the null"), [null_cell(row, "d_ece") for row in attacks]),
-        *measure_columns(kept, _UTILITY),
-        title="Privacy against utility",
-    )
-    shown = [row for point in points for row in (point.attack, point.utility)]
-    return _render([table], [_FRONT_NOTE], shown, format, signatures=signatures)
+    ]
+    for judged in ("vector", "person"):
+        attacks = [point.attacks[judged] for point in points if judged in point.attacks]
+        if len(attacks) == len(points):
+            columns.append((names_column(f"attacker of a {judged}"), [row.labels["attacker"] for row in attacks]))
+            columns += measure_columns(attacks, ["d_ece"], estimate=estimate)
+            columns.append((numbers_column("under the null"), [null_cell(row, "d_ece") for row in attacks]))
+    table = Table.of(*columns, *measure_columns(kept, _UTILITY), title="Privacy against utility")
+    shown = [row for point in points for row in (*point.attacks.values(), point.utility)]
+    notes = [_FRONT_NOTE, *_one_vector_notes(shown)]
+    return _render([table], notes, shown, format, signatures=signatures)
 
 
 def render_protector_choice(choice: Choice, attribute: str) -> str:

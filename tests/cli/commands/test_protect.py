@@ -206,3 +206,5 @@ def test_front(files, protect, run):
     assert len({about.strength for about in abouts}) > 5
     for utility in ("eer", "top1"):
         assert run("plot", "front", "front.json", "--utility", utility, "-o", f"{utility}.svg")[0] == 0
+    nobody = run("plot", "front", "front.json", "--judged", "person", "-o", "person.svg")
+    assert (nobody[0], "no attacker judges a person" in nobody[2]) == (2, True)

@@ -4,13 +4,16 @@ import numpy as np
 import pytest
 
 from tests.effort import slow
+from zeroevidence.attack.backends.plda import Plda
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import Options, findings
+from zeroevidence.evaluation.finding.beside import changes_by_protection
 from zeroevidence.protect import AttackOptions, LinearNuller, Roles, assess
 from zeroevidence.protect.assessment.class_attacks import attribute_scores
 from zeroevidence.protect.assessment.classifiers import CLASSIFIERS
 from zeroevidence.protect.assessment.rows import project_to_plane, zero_entry_flags
+from zeroevidence.protect.strengths import set_strength
 from zeroevidence.report.attributes import render_attribute_classes
 from zeroevidence.uncertainty.groups import find_clusters, find_owners
 from zeroevidence.uncertainty.null import PairNull
@@ -88,6 +91,84 @@ def test_tables(assessed, format):
     text = render_attribute_classes(assessed[1], format)
     assert "linear" in text
     assert ("utual information" in text) is (format in ("text", "md", "latex"))
+
+
+def test_strongest_attackers_of_vectors_and_of_people_are_in_every_table(assessed):
+    text = render_attribute_classes(assessed[1], "md")
+    classification, attackers, tags, _, _ = (part for part in text.split("\n\n") if part.startswith("|"))
+    for table in (classification, tags):
+        assert [table.count(f"| {word} |") for word in ("vector", "person")] == [4, 4]
+    assert [attackers.count(f"| {word} |") for word in ("vector", "person")] == [9, 3]
+    assert attackers.count("\\*") == 8  # of vectors and of people, two attributes of two systems
+    assert "No attacker had all vectors" not in text
+    single = [row for row in assessed[1] if not row.about.pooled]
+    assert "which tell more than one; the classifiers mean, person, pooled have." in render_attribute_classes(
+        single, "text"
+    ).replace("\n", " ")
+
+
+class Marker:
+    """Adds an offset of a person's own to every vector of that person."""
+
+    def __init__(self, data, size):
+        draws = np.random.default_rng(1)
+        offsets = {name: size * draws.normal(size=data.vectors.shape[1]) for name in np.unique(data.speakers)}
+        self.offsets = {x.tobytes(): offsets[name] for x, name in zip(data.vectors, data.speakers, strict=True)}
+
+    def transform(self, vectors):
+        return vectors + np.stack([self.offsets[x.tobytes()] for x in vectors])
+
+
+def rates_by_hand(roles, transform):
+    """EER and top-1 in plain NumPy, of a PLDA's scores between means of first halves and vectors of second halves."""
+    backend = Plda().fit(roles.train.vectors, roles.train.speakers)
+    names = np.concatenate([roles.attack.speakers, roles.test.speakers])
+    vectors = transform(np.concatenate([roles.attack.vectors, roles.test.vectors]))
+    halves = {name: np.split(vectors[names == name], 2) for name in np.unique(names)}
+    scores = backend.score(
+        np.stack([enrolled.mean(axis=0) for enrolled, _ in halves.values()]),
+        np.concatenate([tried for _, tried in halves.values()]),
+    )
+    same = np.repeat(np.arange(len(halves)), len(scores) // len(halves))[:, None] == np.arange(len(halves))
+    misses, alarms = (
+        np.array([change(scores[mask], t) for t in np.append(np.sort(scores.ravel()), np.inf)])
+        for mask, change in ((same, lambda s, t: np.mean(s < t)), (~same, lambda s, t: np.mean(s >= t)))
+    )
+    place = int(np.argmax(misses >= alarms))
+    return (misses[place] + alarms[place]) / 2.0, np.mean(same[np.arange(len(scores)), scores.argmax(axis=1)])
+
+
+@pytest.mark.parametrize(("size", "marked"), [(0.0, False), (1.5, True)])
+def test_protection_that_marks_people_is_flagged(size, marked):
+    rng = np.random.default_rng(0)
+    who = np.repeat(np.arange(60), 8)
+    vectors = rng.normal(size=(60, 6))[who] + rng.normal(size=(480, 6))
+    labels = {"sex": np.where(who % 2, "m", "f")}
+    data = Embeddings(vectors, [f"u{i:04d}" for i in range(480)], [f"s{i:02d}" for i in who], labels)
+    roles = Roles.split(data, "sex")
+    nuller = LinearNuller(noise_seed=0).fit(
+        roles.train.vectors, roles.train.attributes["sex"], speakers=roles.train.speakers
+    )
+    systems = {"marker": Marker(data, size), "linear": nuller, "noise": set_strength(nuller, 2.0)}
+    rows = assess(systems, roles, "sex", AttackOptions(["logistic"], map_method="none"), OPTIONS)
+    verified = {row.labels["system"]: row for row in rows if row.about.role == "utility"}
+    flagged = {name: [flag for flag in row.flags if flag.code == "people-marked"] for name, row in verified.items()}
+    assert {name for name, flags in flagged.items() if flags} == ({"marker"} if marked else set())
+    for name, transform in (("unprotected", np.asarray), ("marker", systems["marker"].transform)):
+        by_hand = rates_by_hand(roles, transform)
+        assert float(verified[name]["eer"]) == pytest.approx(by_hand[0], abs=0.01)
+        assert float(verified[name]["top1"]) == pytest.approx(by_hand[1], abs=1e-12)
+    by_measure = [changes_by_protection(list(verified.values()), measure) for measure in ("eer", "top1")]
+    changes = dict(zip(verified, zip(*by_measure, strict=True), strict=True))
+    assert changes["unprotected"] == (None, None)
+    assert changes["noise"][0].low > 0.0 > changes["noise"][1].high  # the other direction is no mark
+    for place, measure in enumerate(("eer", "top1")):
+        value = float(verified["marker"][measure]) - float(verified["unprotected"][measure])
+        assert changes["marker"][place].value == pytest.approx(value)
+    if marked:
+        before, after = (100.0 * float(verified[name]["eer"]) for name in ("unprotected", "marker"))
+        assert f"falls from {before:.2f}% to {after:.2f}%" in flagged["marker"][0].sentence
+        assert f"{100.0 * changes['marker'][0].value:+.2f}" in render_attribute_classes(rows, "text")
 
 
 def test_labels_are_permuted_over_people():

@@ -9,13 +9,16 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import chi2
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from tests.effort import slow
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Evaluation, MeasureResult, Options, findings
 from zeroevidence.evaluation.finding.chance import row_chosen_on_development
-from zeroevidence.measure.pairs.zebra import LN2, evidence_gain
+from zeroevidence.measure.pairs.zebra import LN2, d_ece, evidence_gain
 from zeroevidence.protect import AttackOptions, Roles, assess
 from zeroevidence.protect.assessment.class_learning import ClassSample, speaker_folds, train_classifiers
 from zeroevidence.protect.assessment.classifiers import CLASSIFIERS
@@ -139,16 +142,50 @@ def test_fusion_weighs_and_calibrates():
 
 
 def test_a_person_tells_more_than_a_vector():
-    rows = attack(people(120, 20, 4, shift=0.6), ["logistic", "qda", "pooled", "person"])
+    pooling = [name for name, kind in CLASSIFIERS.items() if kind.pools]
+    rows = attack(people(120, 20, 4, shift=0.6), ["logistic", "qda", *pooling])
     attackers = by_attacker(rows)
     assert attackers["logistic"]["d_ece"].value < 0.15
-    assert min(attackers[name]["d_ece"].value for name in ("pooled", "person")) > 0.35
-    assert attackers["pooled"].counts["target"] + attackers["pooled"].counts["nontarget"] == 40
-    assert [row.about.pooled for row in rows if row.about.role != "training"] == [False, False, True, True]
+    assert pooling == ["mean", "person", "pooled"]
+    for name in pooling:
+        assert attackers[name]["d_ece"].value > 0.35
+        assert attackers[name].counts["target"] + attackers[name].counts["nontarget"] == 40
+        assert "mutual_information" not in attackers[name].metrics  # that is of single vectors
+    assert [row.about.pooled for row in rows if row.about.role != "training"] == [False] * 2 + [True] * 3
     finding = findings(rows)[0]
     assert not rows[finding.strongest].about.pooled  # one vector is the usual threat
     assert rows[finding.pooled].about.pooled
     assert "From all recordings of one person together" in verdict(rows).paragraph
+
+
+def of_people(data, values):
+    """Means over the vectors of each person, and whether the person is of the second class, in plain NumPy."""
+    names = np.unique(data.speakers)
+    means = np.stack([values[data.speakers == name].mean(axis=0) for name in names])
+    return means, np.array([data.attributes["sex"][data.speakers == name][0] == "m" for name in names])
+
+
+def test_attackers_of_people_by_other_means():
+    """Regression on standardised means of people, and log-odds of vectors averaged over people: the same D_ECE."""
+    roles = Roles.split(people(90, 8, 4, shift=0.5, of_person=0.4), "sex")
+    (x, y), (tested, truth) = (of_people(part, np.asarray(part.vectors)) for part in (roles.attack, roles.test))
+    model = make_pipeline(StandardScaler(), LogisticRegression(C=0.1, max_iter=1000))
+    model.fit(x, y, logisticregression__sample_weight=np.full(len(y), 1.0))
+    odds = model.decision_function(tested)
+    row = by_attacker(attack(roles, ["mean"], cross_validated=False))["mean"]
+    assert row["d_ece"].value == pytest.approx(d_ece(odds[truth], odds[~truth]), abs=1e-9)
+
+    sample, test = (
+        ClassSample(
+            np.asarray(part.vectors), (part.attributes["sex"] == "m") * 1, np.unique(part.speakers, False, True)[1]
+        )
+        for part in (roles.attack, roles.test)
+    )
+    attackers = list(train_classifiers([CLASSIFIERS["logistic"], CLASSIFIERS["pooled"]], sample, seed=0))
+    logs = attackers[0].log_posteriors(test.x)
+    odds, truth = of_people(roles.test, logs[:, 1] - logs[:, 0])
+    row = by_attacker(attack(roles, ["logistic", "pooled"]))["pooled"]
+    assert row["d_ece"].value == pytest.approx(d_ece(odds[truth], odds[~truth]), abs=1e-9)
 
 
 def test_people_are_held_out_whole():

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -97,6 +97,28 @@ def learns_less(row: Evaluation, other: Evaluation) -> bool:
     return gap is not None and gap.value < 0.0 and gap.high < 0.0
 
 
+def changes_by_protection(rows: Sequence[Evaluation], name: str) -> list[Difference | None]:
+    """Return what protection changes in a measure of verification: the value with it less the value without it.
+
+    The difference is paired where the same people were left out of both. It is None for rows that are no verification
+    of protected vectors, and where there is none of unprotected ones; without intervals it has no limits.
+    """
+
+    def change(row: Evaluation) -> Difference | None:
+        plain = next((other for other in before if same_setting(row, other)), None)
+        if row.about.role != "utility" or row.number(name) is None or plain is None or row is plain:
+            return None
+        paired = _paired(row, plain, name) or _unpaired(row, plain, name)
+        return paired or Difference.from_spread(float(row[name]) - float(plain[name]), None)
+
+    before = [
+        row
+        for row in rows
+        if row.about.role == "utility" and row.labels.get("system") == UNPROTECTED and row.number(name) is not None
+    ]
+    return [change(row) for row in rows]
+
+
 def _paired(row: Evaluation, other: Evaluation, name: str) -> Difference | None:
     first, second = row.replicates, other.replicates
     if first is None or second is None or any(name not in part.left_out for part in (first, second)):
@@ -185,29 +207,42 @@ def on_front(points: Sequence[tuple[float, float]]) -> list[bool]:
     return [not any(o[0] <= p[0] and o[1] <= p[1] and o != p for o in points) for p in points]
 
 
+# whom attackers judge: by one vector, by all vectors of a person, or the attackers of the two who learn more
+Judged: TypeAlias = Literal["vector", "person", "either"]
+
+
 @dataclass(frozen=True, slots=True)
 class FrontPoint:
-    """A protector at one strength, by the rows of `assess_strengths`: its strongest attacker, and verification."""
+    """A protector at one strength, by the rows of `assess_strengths`: its strongest attackers, and verification."""
 
     protector: str
     strength: float
-    attack: Evaluation
+    attacks: Mapping[str, Evaluation]  # of a vector, of a person
+    attack: Evaluation  # the one that counts
     utility: Evaluation
     on_front: bool = False
 
 
-def front_points(rows: Sequence[Evaluation], *, utility: Literal["eer", "top1"] = "eer") -> list[FrontPoint]:
+def front_points(
+    rows: Sequence[Evaluation], *, utility: Literal["eer", "top1"] = "eer", judged: Judged = "either"
+) -> list[FrontPoint]:
     """Points of rows, in their order; of several attackers the first counts, as `assess` orders them."""
-    attacks: dict[tuple[str, float], Evaluation] = {}
+    attacks: dict[tuple[str, float], dict[str, Evaluation]] = {}
     verified: dict[tuple[str, float], Evaluation] = {}
     for row in rows:
         if row.about.protector is None or row.about.strength is None or row.about.role == "training":
             continue
-        side = verified if row.about.role == "utility" else attacks
-        side.setdefault((row.about.protector, row.about.strength), row)
-    keys = [key for key in attacks if key in verified]
+        key = row.about.protector, row.about.strength
+        if row.about.role == "utility":
+            verified.setdefault(key, row)
+        else:
+            attacks.setdefault(key, {}).setdefault("person" if row.about.pooled else "vector", row)
+    points = []
+    for key, by_judged in attacks.items():
+        counted = [row for name, row in by_judged.items() if judged in (name, "either")]
+        if counted and key in verified:
+            strongest = max(counted, key=lambda row: float(row["d_ece"]))
+            points.append(FrontPoint(*key, by_judged, strongest, verified[key]))
     sign = -1.0 if utility == "top1" else 1.0
-    pairs = [(sign * float(verified[key][utility]), float(attacks[key]["d_ece"])) for key in keys]
-    return [
-        FrontPoint(*key, attacks[key], verified[key], best) for key, best in zip(keys, on_front(pairs), strict=True)
-    ]
+    best = on_front([(sign * float(point.utility[utility]), float(point.attack["d_ece"])) for point in points])
+    return [replace(point, on_front=marked) for point, marked in zip(points, best, strict=True)]

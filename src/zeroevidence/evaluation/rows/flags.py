@@ -137,6 +137,12 @@ _WARNINGS = {
         "on the tested people {better} clearly learns more than this attacker, who was chosen on the people that "
         "attackers learned from; read the larger number, and give attackers more people to choose on."
     ),
+    "people-marked": (
+        "people are told apart better with the protection than without: the EER falls from {before:.2%} to "
+        "{after:.2%}, by more than resampling people explains (a change of {change.low:.2%} to {change.high:.2%}). "
+        "The protection marks people, or removes what blurred them; this is no utility, so look for what in it depends "
+        "on the person."
+    ),
     "not-cross-validated": (
         "a class has a single person among those that attackers learn from, so nobody can be held out; settings are "
         "the usual ones, and the strongest attacker was chosen on the tested people, which flatters the attack."

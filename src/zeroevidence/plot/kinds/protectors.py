@@ -10,7 +10,7 @@ import numpy as np
 from zeroevidence.data.threat import UNPROTECTED
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Evaluation
-from zeroevidence.evaluation.finding.beside import FrontPoint, front_points, on_front, utility_beside
+from zeroevidence.evaluation.finding.beside import FrontPoint, Judged, front_points, on_front, utility_beside
 from zeroevidence.measure.measures import MEASURES
 from zeroevidence.plot.canvas import GREY, decimal_ticks, legend, look
 from zeroevidence.plot.kind import figure
@@ -141,6 +141,7 @@ def front(
     utility: Annotated[Literal["eer", "top1"], "What is on the horizontal axis: EER, or how often the search hits."] = (
         "eer"
     ),
+    judged: Annotated[Judged, "Whom attackers judge: by one vector, all of a person, or the worse of both."] = "either",
 ) -> None:
     """D_ECE of the strongest attacker against verification, a line per protector over its strengths.
 
@@ -162,7 +163,9 @@ def front(
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('EER (%)', 'D_ECE (bits)')
     """
-    points = front_points(rows, utility=utility)
+    points = front_points(rows, utility=utility, judged=judged)
+    if not points:
+        raise UsageError(f"no attacker judges a {judged}")
     kinds = list(dict.fromkeys(point.protector for point in points))
     for number, kind in enumerate(kinds):
         strengths = sorted((point for point in points if point.protector == kind), key=lambda point: point.strength)

@@ -186,7 +186,7 @@ class _Target:
         self.names = {side: np.unique(require_speakers(data)) for side, data in sides.items()}
         self.classes, self.attack, self.test = attacked_samples(system.attack, system.test, attribute)
         view = AttributeView(np.asarray(system.test.vectors), attribute_labels(system.test, attribute), run.seed)
-        self.metrics = {
+        self.metrics = {  # of single vectors
             name: MeasureResult.of(name, value, MEASURES[name].method_of(view))
             for name, value in compute_family("attribute", view).items()
         }
@@ -206,7 +206,8 @@ class _Target:
         rows: list[Evaluation] = []
         for attacker in sorted(attackers, key=lambda attacker: attacker.strength, reverse=True):  # stable among equals
             sample, posteriors = tested[attacker.kind.name]
-            metrics = {**self.metrics, **measure_class_bits(sample, posteriors, self.options, self.run)}
+            bits = measure_class_bits(sample, posteriors, self.options, self.run)
+            metrics = bits if attacker.kind.pools else {**self.metrics, **bits}
             for k, scores in self._scored("test", sample, posteriors):
                 row = self._evaluated(attacker, k, scores, self.options)
                 rows.append(row.with_metrics(metrics).with_flags(*flags, *negative_bits_flags(metrics)))

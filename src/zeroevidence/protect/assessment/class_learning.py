@@ -154,10 +154,9 @@ def input_rows(kind: ClassifierKind, rows: ClassSample, scores: Sequence[FloatAr
     """Return the input of an attacker of this kind, from vectors and the log-posteriors of other classifiers."""
     if kind.learns_from == "people":
         return rows.statistics()
-    if not kind.combines:
-        return rows
-    sample = ClassSample(np.hstack([logs for logs in scores if logs is not None]), rows.y, rows.people)
-    return sample.means() if kind.pools else sample
+    if kind.combines:
+        rows = ClassSample(np.hstack([logs for logs in scores if logs is not None]), rows.y, rows.people)
+    return rows.means() if kind.pools else rows
 
 
 def train(kind: ClassifierKind, rows: ClassSample, folds: IntArray | None, seed: int) -> TrainedClassifier:

@@ -12,6 +12,7 @@ import numpy as np
 from zeroevidence._typing import FloatArray
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.evaluation import Curve, Evaluation, Flag, Options, Points, flag_rows
+from zeroevidence.evaluation.finding.beside import changes_by_protection
 from zeroevidence.evaluation.finding.chance import chances, clearly_stronger_row, row_chosen_on_development
 from zeroevidence.evaluation.rows.flags import flag
 from zeroevidence.evaluation.rows.measure_result import MeasureResult, with_limits
@@ -146,7 +147,21 @@ def ordered_rows(rows: Sequence[Evaluation], groups: Sequence[tuple[slice, Figur
                 ordered += remaining.pop(rows[row_chosen_on_development(rows, tested, chance)].labels["attacker"])
         first, *rest = (rows[i] for i in ordered)
         result[place] = [replace(first, maps=maps, curves={**first.curves, **curves}), *rest]
-    return add_choice_flags(flag_rows(result), [place for place, _ in groups])
+    return add_marking_flags(add_choice_flags(flag_rows(result), [place for place, _ in groups]))
+
+
+def add_marking_flags(rows: Sequence[Evaluation]) -> list[Evaluation]:
+    """Return rows, with a warning on those of verification whose EER is below that without protection.
+
+    It must be so beyond the interval of the paired difference: with the same people left out of both.
+    """
+    result = []
+    for row, change in zip(rows, changes_by_protection(rows, "eer"), strict=True):
+        if change is not None and change.high < 0.0:
+            after = float(row["eer"])
+            row = row.with_flags(flag("people-marked", before=after - change.value, after=after, change=change))
+        result.append(row)
+    return result
 
 
 def add_choice_flags(rows: Sequence[Evaluation], groups: Sequence[slice]) -> list[Evaluation]:

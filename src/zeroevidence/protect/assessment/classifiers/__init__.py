@@ -84,9 +84,9 @@ def training_environment() -> Iterator[None]:
         yield
 
 
-# vectors: entries of single vectors; people: mean and standard deviation of each person's vectors; scores:
-# log-posteriors of the classifiers of vectors; scores of people: their means over each person's vectors
-Input: TypeAlias = Literal["vectors", "people", "scores", "scores of people"]
+# vectors: entries of single vectors; means: those of each person's vectors; people: these and standard deviations;
+# scores: log-posteriors of the classifiers of vectors; scores of people: their means over each person's vectors
+Input: TypeAlias = Literal["vectors", "means", "people", "scores", "scores of people"]
 
 
 class Classifier(Protocol):
@@ -126,7 +126,7 @@ class ClassifierKind:
     @property
     def pools(self) -> bool:
         """Whether it judges all vectors of a person together."""
-        return self.learns_from in ("people", "scores of people")
+        return self.learns_from in ("means", "people", "scores of people")
 
     @property
     def combines(self) -> bool:

@@ -16,6 +16,7 @@ from zeroevidence.protect.assessment.classifiers import (
     register_classifier,
     unit_rows,
 )
+from zeroevidence.protect.assessment.classifiers.gaussian import qda
 
 _SETTINGS = ((1.0, 1.0), (1.0, 0.3), (1.0, 3.0), (10.0, 1.0))  # cost, and gamma relative to the number of entries
 
@@ -55,6 +56,14 @@ def logistic(seed: int) -> Sequence[Classifier]:  # noqa: ARG001 (it draws nothi
     from sklearn.linear_model import LogisticRegression
 
     return [WeightedClassifier(LogisticRegression(C=c, max_iter=1000)) for c in (0.1, 0.01, 0.001)]
+
+
+@register_classifier(
+    "mean", "logistic regression, kernel machine or qda on the mean of a person's vectors", learns_from="means"
+)
+def mean(seed: int) -> Sequence[Classifier]:
+    """Return new classifiers."""
+    return [*logistic(seed), *kernel(seed), *qda(seed)]
 
 
 _SHARPNESS = 10.0  # log-odds for a difference in cosine of one; calibration corrects it
