@@ -43,7 +43,7 @@ def test_a_weighted_sum_of_scores_on_one_scale_whatever_the_order():
     found = fuse(here, dev)
     x = np.stack([scaled(one.scores, one.scores) for one in dev], axis=-1)
     mated = np.eye(12, dtype=bool)[dev[0].mated]
-    weights = fit_weights(x[mated], x[~mated])
+    weights = fit_weights(x[mated], x[~mated], balanced=False, penalty=0.0)
     by_hand = sum(
         weight * scaled(one.scores, other.scores)
         for weight, one, other in zip(weights, (here[0], matrix(1, 1.0)), dev, strict=True)
@@ -92,6 +92,45 @@ def test_published_systems_are_fused_on_the_footing_of_single_ones(shared):
     # the second system gets no weight; standardised rows would have an EER of 0.237
     assert found.weights == pytest.approx((1.0, 0.0))
     assert float(fused["eer"]) == pytest.approx(float(first["eer"]))
+
+
+@pytest.mark.parametrize(("developed", "calibrated"), [(True, False), (True, True), (False, False)])
+def test_fused_scores_are_calibrated_where_there_are_other_people(shared, developed, calibrated):
+    home = shared / "scores" / "vpc2020"
+    folders = [home / name for name in ("samegender_f0orig", "samegender_f0orig_retrained")]
+    systems, others = ([str(folder / f"aa_{sex}.scores") for folder in folders] for sex in "fm")
+    paths = ScorePaths(systems, [str(home / "trials_f")])
+    if developed:
+        paths = replace(paths, dev=others, dev_keys=[str(home / "trials_m")])
+    if calibrated:
+        paths = replace(paths, calibrate=others, calibrate_keys=[str(home / "trials_m")])
+    row = evaluate_fused(score_files(paths), options=QUICK)
+    codes = {flag.code for flag in row.flags}
+    if not developed:
+        assert row.setup.llr is None
+        assert "scores-not-llrs" in codes  # sums of standardised scores
+        return
+    assert "scores-not-llrs" not in codes
+    assert "|llr:logistic:sha256:" in row.signature
+    # plain logistic fusion by Newton's method
+    (target, nontarget), (dev_target, dev_nontarget) = (
+        [
+            np.column_stack([getattr(read_scores(path, home / f"trials_{sex}").data, side) for path in names])
+            for side in ("target", "nontarget")
+        ]
+        for names, sex in ((systems, "f"), (others, "m"))
+    )
+    x = np.column_stack(
+        (np.concatenate((dev_target, dev_nontarget)) / 100.0, np.ones(len(dev_target) + len(dev_nontarget)))
+    )
+    y, w = np.repeat((1.0, 0.0), (len(dev_target), len(dev_nontarget))), np.zeros(3)
+    for _ in range(40):
+        p = 1.0 / (1.0 + np.exp(-x @ w))
+        w += np.linalg.solve((x.T * (p * (1.0 - p))) @ x, x.T @ (y - p))
+    llrs = [scores / 100.0 @ w[:2] + w[2] - np.log(y.sum() / (1.0 - y).sum()) for scores in (target, nontarget)]
+    cllr = (np.log2(1.0 + np.exp(-llrs[0])).mean() + np.log2(1.0 + np.exp(llrs[1])).mean()) / 2.0
+    assert cllr == pytest.approx(0.4303, abs=5e-5)
+    assert row["cllr"].value == pytest.approx(cllr, abs=1e-5)
 
 
 def test_two_attackers_learn_more_than_either():

@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import zeroevidence as ze
-from zeroevidence.calibrate.pav import pav_llrs, pool, rank
+from zeroevidence.calibrate.pav import pav_llrs, rank
 from zeroevidence.evaluation import Options, add_similarity
 from zeroevidence.evaluation.curves import one_to_one_curves
 from zeroevidence.evaluation.results import from_json, to_json
 from zeroevidence.evaluation.rows.curves import POINTS, bin_edges, histograms
-from zeroevidence.measure.pairs.linkability import local_linkability
+from zeroevidence.measure.pairs.linkability import ScoreView, local_linkability
 from zeroevidence.measure.pairs.zebra import D_ECE_MAX, LN10, ece_profile
 from zeroevidence.measure.search.rank import rank_disclosure
 from zeroevidence.measure.views import PairSettings
@@ -28,8 +28,9 @@ def gaussians(n_target=300, n_nontarget=2000, shift=2.0):
 
 
 def curves(target, nontarget, **options):
-    ranked = rank(np.asarray(target, float), np.asarray(nontarget, float))
-    return one_to_one_curves(ranked, pool(ranked.counts), PairSettings(**options))
+    return one_to_one_curves(
+        ScoreView(rank(np.asarray(target, float), np.asarray(nontarget, float)), PairSettings(**options))
+    )
 
 
 def test_ece_is_the_profile_and_its_area_is_d_ece():

@@ -12,7 +12,7 @@ from tests.effort import repetitions, slow
 from zeroevidence.calibrate.logistic import fit_logistic
 from zeroevidence.cli import main
 from zeroevidence.data.formats.scores.read import read_scores
-from zeroevidence.data.matrix import ScoreMatrix
+from zeroevidence.data.matrix import FoldedScores, ScoreMatrix
 from zeroevidence.data.scores import Pairs, Scores
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation import read_result
@@ -87,29 +87,178 @@ def named(seed, people):
     return Scores(rng.normal(2.0, 1.0, 4), rng.normal(0.0, 1.0, 4), *pairs, ids, ids, ids, ids)
 
 
-def test_measures_are_those_of_the_llrs():
-    dev, case = drawn(0), drawn(1)
-    row = ze.evaluate(case, calibrate=dev, options=QUICK)
-    fit = fit_logistic(dev.target, dev.nontarget)
-    llrs = fit.llr(case.target), fit.llr(case.nontarget)
-    assert float(row["cllr"]) == pytest.approx(ze.cllr(*llrs))
-    assert set(row.metrics) >= ONLY_OF_LLRS
-    plain = ze.evaluate(case, options=QUICK)
-    assert not ONLY_OF_LLRS & set(plain.metrics)
-    assert float(row["cllr"]) < float(plain["cllr"])
-    for name in ("eer", "d_ece", "cllr_min"):  # only the order counts
-        assert float(row[name]) == pytest.approx(float(plain[name]))
+def calibrated_by_hand(case, dev):
+    """LLRs of a logistic regression by Newton's method, in plain NumPy."""
+    scores, y = (
+        np.concatenate((dev.target, dev.nontarget)),
+        np.repeat((1.0, 0.0), (len(dev.target), len(dev.nontarget))),
+    )
+    x, theta = np.column_stack(((scores - scores.mean()) / scores.std(), np.ones(len(scores)))), np.zeros(2)
+    for _ in range(60):
+        p = 1.0 / (1.0 + np.exp(-x @ theta))
+        theta += np.linalg.solve((x.T * (p * (1.0 - p))) @ x, x.T @ (y - p))
+    odds = theta[1] - np.log(len(dev.target) / len(dev.nontarget))
+    return [theta[0] * (side - scores.mean()) / scores.std() + odds for side in (case.target, case.nontarget)]
 
 
-def test_curves_are_those_of_the_llrs():
+def actual_by_hand(target, nontarget):
+    """Cllr, the actual DCF at a prior of 0.05, and D_ECE over a fine grid of priors, from their definitions."""
+    cllr = (np.logaddexp(0.0, -target).mean() + np.logaddexp(0.0, nontarget).mean()) / 2.0 / np.log(2.0)
+    dcf = np.mean(target <= np.log(19.0)) + 19.0 * np.mean(nontarget > np.log(19.0))
+    prior = (np.arange(4000) + 0.5) / 4000.0
+    log_odds = np.log(prior / (1.0 - prior))[:, None]
+    ece = prior * np.logaddexp(0.0, -target - log_odds).mean(axis=1)
+    ece += (1.0 - prior) * np.logaddexp(0.0, nontarget + log_odds).mean(axis=1)
+    default = -prior * np.log(prior) - (1.0 - prior) * np.log(1.0 - prior)
+    return {"cllr": cllr, "dcf_act": dcf, "d_ece_actual": (default - ece).mean() / np.log(2.0)}
+
+
+@pytest.mark.parametrize("given", [("dev",), ("calibrate",), ("dev", "calibrate"), ()])
+def test_actual_measures_are_of_the_llrs_where_there_are_other_people(given):
+    dev, case, plain = drawn(0), drawn(1), ze.evaluate(drawn(1), options=QUICK)
+    others = {"dev": drawn(2) if len(given) == 2 else dev, "calibrate": dev}  # calibration scores come first
+    row = ze.evaluate(case, **{name: others[name] for name in given}, options=QUICK)
+    llrs = calibrated_by_hand(case, dev) if given else (case.target, case.nontarget)
+    for name, value in actual_by_hand(*llrs).items():
+        assert float(row[name]) == pytest.approx(value, abs=2e-6), name
+        assert row[name].method.endswith("logistic on other people" if given else "scores as LLRs"), name
+    assert set(row.metrics) & ONLY_OF_LLRS == (ONLY_OF_LLRS if given else set())
+    for name in ("eer", "d_ece", "cllr_min", "linkability"):  # only the order counts
+        assert row[name] == plain[name]
+    assert ("|llr:logistic:dev|" in row.signature) == (given == ("dev",))
+    assert ("|llr:logistic:sha256:" in row.signature) == ("calibrate" in given)
+
+
+def test_actual_measures_of_published_scores(shared):
+    home = shared / "scores" / "vpc2020"
+    for folder, name, cllr in (("f0orig", "oo", 0.3614), ("f0orig_retrained", "aa", 0.4311), ("f0orig", "oa", 1.0081)):
+        files = [(home / f"samegender_{folder}" / f"{name}_{sex}.scores", home / f"trials_{sex}") for sex in "fm"]
+        case, dev = (read_scores(*file).data for file in files)
+        row = ze.evaluate(case, dev=dev, options=QUICK)
+        by_hand = actual_by_hand(*calibrated_by_hand(case, dev))
+        for measure, value in by_hand.items():
+            assert float(row[measure]) == pytest.approx(value, abs=2e-5), (name, measure)
+        assert float(row["cllr"]) == pytest.approx(cllr, abs=5e-5)
+
+
+def test_penalty_and_balance_of_the_calibration_are_in_the_signature():
+    options = ze.Options(intervals=0, null=0, l2=3.0, balanced=True)
+    row = ze.evaluate(drawn(1), dev=drawn(0), options=options)
+    assert "|llr:logistic:dev|llr-l2:3|llr-balanced|" in row.signature
+    dev = drawn(0)
+    fit = fit_logistic(dev.target, dev.nontarget, l2=3.0, balanced=True)
+    assert (row.setup.llr.weight, row.setup.llr.bias) == pytest.approx((fit.weight, fit.bias))
+
+
+def test_people_are_left_out_of_the_llrs():
+    """The interval of Cllr is that of LLRs, by leaving each person out on both sides by hand."""
+    case, dev = decided_search(), ze.ScoreMatrix(decided_search().scores + 0.3, decided_search().mated)
+    row = ze.evaluate(case, dev=dev, options=ze.Options(null=0, linkability="pav"))
+    llrs, without = row.setup.llr.weight * case.scores + row.setup.llr.bias, []
+    for person in range(20):
+        kept = case.mated != person
+        rest, mated = (
+            np.delete(llrs[kept], person, axis=1),
+            np.delete(np.eye(20, dtype=bool)[case.mated[kept]], person, 1),
+        )
+        without.append(actual_by_hand(rest[mated], rest[~mated])["cllr"])
+    assert row["cllr"].spread.error == pytest.approx(np.sqrt(19.0 * np.var(without)), rel=1e-6)
+
+
+def test_folds_are_calibrated_one_by_one():
+    folds = []
+    for seed in range(2):
+        names = [f"p{seed}{i}" for i in range(8)]
+        mated = np.repeat(np.arange(8), 4)
+        scores = np.random.default_rng(seed).normal(size=(32, 8)) + (1.0 + seed) * np.eye(8)[mated]
+        trials = [f"{name}-{i}" for i, name in enumerate(np.array(names)[mated])]
+        folds.append(ze.ScoreMatrix(scores, mated, trials, names, np.array(names)[mated], names))
+    data = FoldedScores.from_folds(folds, folds[::-1])
+    row = ze.evaluate(data, options=QUICK)
+    llrs = [
+        calibrated_by_hand(part.to_scores(), dev.to_scores()) for part, dev in zip(data.parts, data.dev, strict=True)
+    ]
+    for name, value in actual_by_hand(*map(np.concatenate, zip(*llrs, strict=True))).items():
+        assert float(row[name]) == pytest.approx(value, abs=2e-5), name
+    assert row.setup.llr.weight is None
+    assert "|llr:logistic:dev|" in row.signature
+    with pytest.raises(ze.UsageError, match="one by one"):
+        threshold(row.scores, calibrate=row.setup.llr)
+
+
+def test_development_people_who_are_told_apart_the_wrong_way_turn_the_llrs():
     dev, case = drawn(0), drawn(1)
-    row = ze.evaluate(case, calibrate=dev, options=QUICK)
-    fit = fit_logistic(dev.target, dev.nontarget)
+    row = ze.evaluate(case, dev=Scores(dev.nontarget, dev.target), options=QUICK)
+    assert row.setup.llr.weight < 0.0
+    assert float(row["cllr"]) > 1.0
+    assert float(row["eer"]) == float(ze.evaluate(case, options=QUICK)["eer"])
+    low = np.array(row.curves["tippett_nontarget"].x)
+    assert (np.diff(low) > 0.0).all()
+
+
+NO_LLRS = "scores-not-llrs"
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "number", "why"),
+    [
+        (0.0, 1.0, 10, "all lie between 0 and 1"),
+        (0.0, 1.0, 9, None),  # of so few LLRs none may be negative
+        (-0.01, 1.0, 10, None),
+        (0.0, 1.01, 10, "none is negative"),
+        (3.0, 9.0, 10, "none is negative"),
+        (0.0, 0.0, 10, None),  # no evidence at all
+        (-1.0, 0.0, 10, None),
+    ],
+)
+def test_scores_of_one_side_are_no_llrs(low, high, number, why):
+    case = np.linspace(low, high, 7), np.linspace(low, high, number)
+    row = ze.evaluate(*case, options=QUICK)
+    assert [why in flag.sentence for flag in row.flags if flag.code == NO_LLRS] == ([] if why is None else [True])
+    for other in ({"dev": drawn(0)}, {"calibrate": drawn(0)}):  # then they are not taken as LLRs
+        assert NO_LLRS not in {flag.code for flag in ze.evaluate(*case, **other, options=QUICK).flags}
+
+
+@pytest.mark.parametrize(
+    ("size", "large", "apart", "named"),
+    [(10.0, 50, 0, True), (9.9, 50, 0, False), (10.0, 49, 0, False), (10.0, 50, 17, True), (10.0, 50, 18, False)],
+)
+def test_large_scores_that_tell_nothing_are_no_llrs(size, large, apart, named):
+    nontarget = np.concatenate((np.full(large, -size), np.linspace(-1.0, 1.0, 100 - large)))
+    row = ze.evaluate(np.where(np.arange(100) < apart, size, nontarget), nontarget, options=QUICK)
+    assert (float(row["cllr_min"]) > 0.9) == (apart < 18)
+    codes = {flag.code: flag.sentence for flag in row.flags}
+    assert (NO_LLRS in codes) == named
+    if named:
+        assert f"at least 10 in size, and yet min Cllr is {float(row['cllr_min']):.2f} bits" in codes[NO_LLRS]
+
+
+@pytest.mark.parametrize("strength", [0.01, 1.0, 30.0, 200.0])
+def test_calibrated_llrs_are_llrs(strength):
+    rng = np.random.default_rng(0)
+    target, nontarget = (rng.normal(side * strength / 2.0, np.sqrt(strength), 2000) for side in (1.0, -1.0))
+    assert NO_LLRS not in {flag.code for flag in ze.evaluate(target, nontarget, options=QUICK).flags}
+
+
+def test_published_scores_that_are_no_llrs(shared):
+    home = shared / "scores" / "vpc2020" / "samegender_f0orig"
+    named = {}
+    for name in ("oo_f", "oo_m", "aa_f", "aa_m", "oa_f", "oa_m"):
+        row = ze.evaluate(read_scores(home / f"{name}.scores", home.parent / f"trials_{name[-1]}"), options=QUICK)
+        named[name] = NO_LLRS in {flag.code for flag in row.flags}
+    assert named == {"oo_f": False, "oo_m": False, "aa_f": False, "aa_m": True, "oa_f": True, "oa_m": True}
+
+
+@pytest.mark.parametrize("given", ["dev", "calibrate"])
+def test_curves_are_those_of_the_llrs(given):
+    dev, case = drawn(0), drawn(1)
+    row = ze.evaluate(case, **{given: dev}, options=QUICK)
+    target, nontarget = calibrated_by_hand(case, dev)
     curve = row.curves["tippett_target"]
-    powers = fit.llr(case.target) / np.log(10.0)
-    assert curve.y == pytest.approx([np.mean(powers > x) for x in curve.x], abs=0.0051)
-    assert min(row.curves["pav"].x) == pytest.approx(min(fit.llr(case.target).min(), fit.llr(case.nontarget).min()))
-    assert "ece_actual" in row.curves
+    assert curve.y == pytest.approx([np.mean(target / np.log(10.0) > x) for x in curve.x], abs=0.0051)
+    assert min(row.curves["pav"].x) == min(case.target.min(), case.nontarget.min())
+    profile = ze.ece_profile(target, nontarget).actual
+    assert row.curves["ece_actual"].y == pytest.approx(profile, abs=1e-6)
     pytest.importorskip("matplotlib")
     assert ze.plot.tippett(row).get_xlabel() == "log10 LR"
     assert ze.plot.tippett(ze.evaluate(case, options=QUICK)).get_xlabel() == "log10 LR after PAV"
@@ -208,6 +357,31 @@ def test_other_scores_may_calibrate():
     assert given.calibrated_elsewhere
     assert "calibrated on other people" in threshold_sentence(given)
     assert "calibrated on these scores themselves" in threshold_sentence(threshold(TARGET, NONTARGET))
+
+
+@pytest.mark.parametrize("given", ["dev", "calibrate"])
+def test_the_threshold_of_a_row_is_a_score_and_decides_as_the_actual_dcf_does(given, tmp_path, capsys):
+    for name, data in (("case", drawn(1)), ("other", drawn(0))):
+        lines = [
+            f"{score!r} {label}" for side, label in ((data.target, 1), (data.nontarget, 0)) for score in side.tolist()
+        ]
+        (tmp_path / name).write_text("\n".join(lines))
+    command = [
+        "evaluate",
+        str(tmp_path / "case"),
+        f"--{given}",
+        str(tmp_path / "other"),
+        "--threshold",
+        "--intervals",
+        "0",
+    ]
+    with pytest.raises(SystemExit):
+        main([*command, "--null", "0", "-f", "json"])
+    (row,) = from_json(capsys.readouterr().out)
+    assert drawn(1).nontarget.min() < row.threshold.score < drawn(1).target.max()
+    assert row.threshold.llr == pytest.approx(np.log(19.0))
+    assert row.threshold.dcf == pytest.approx(float(row["dcf_act"]))
+    assert row.threshold.calibrated_elsewhere
 
 
 def test_rates_have_intervals_where_ten_people_are_known():

@@ -30,8 +30,10 @@ _PENALTY = 1.0
 _Scales: TypeAlias = Sequence[Callable[[FloatArray], FloatArray]]  # of each system
 
 
-def fit_weights(target: FloatArray, nontarget: FloatArray) -> FloatArray:
-    """Return a weight for each of K systems, with sum 1.
+def fit_weights(
+    target: FloatArray, nontarget: FloatArray, *, balanced: bool = True, penalty: float = _PENALTY
+) -> FloatArray:
+    """Return a weight for each of K systems, with sum 1, by logistic regression.
 
     Weights are not negative: a system that points the wrong way on few development people does so by chance. Where all
     do, they count alike.
@@ -42,6 +44,10 @@ def fit_weights(target: FloatArray, nontarget: FloatArray) -> FloatArray:
         Targets x K, the scores of each system in units of their deviation.
     nontarget
         The same of non-targets.
+    balanced
+        Whether targets and non-targets count alike, so that the weights do not depend on the number of identities.
+    penalty
+        Times half the squared weights for each target, which draws weights of few people together.
 
     Examples
     --------
@@ -55,20 +61,22 @@ def fit_weights(target: FloatArray, nontarget: FloatArray) -> FloatArray:
 
     n_systems = target.shape[1]
     features = np.concatenate((target, nontarget))
-    # targets and non-targets count alike, so that the weights do not depend on the number of identities
-    counted = np.repeat((0.5 / len(target), 0.5 / len(nontarget)), (len(target), len(nontarget)))
+    shares = (0.5 / len(target), 0.5 / len(nontarget)) if balanced else (1.0 / len(features),) * 2
+    counted = np.repeat(shares, (len(target), len(nontarget)))
     sign = np.repeat((1.0, -1.0), (len(target), len(nontarget)))
 
     def loss(parameters: FloatArray) -> tuple[float, FloatArray]:
         w, b = parameters[:-1], parameters[-1]
         margin = sign * (features @ w + b)
         slope = -counted * sign * expit(-margin)
-        value = float(counted @ np.logaddexp(0.0, -margin)) + 0.5 * _PENALTY * float(w @ w) / len(target)
-        return value, np.append(features.T @ slope + _PENALTY * w / len(target), slope.sum())
+        value = float(counted @ np.logaddexp(0.0, -margin)) + 0.5 * penalty * float(w @ w) / len(target)
+        return value, np.append(features.T @ slope + penalty * w / len(target), slope.sum())
 
     start = np.append(np.full(n_systems, 1.0 / n_systems), 0.0)
     bounds = [(0.0, None)] * n_systems + [(None, None)]
-    weights: FloatArray = minimize(loss, start, jac=True, bounds=bounds, method="L-BFGS-B").x[:-1]
+    weights: FloatArray = minimize(loss, start, jac=True, bounds=bounds, method="L-BFGS-B", options={"ftol": 1e-13}).x[
+        :-1
+    ]
     total = float(weights.sum())
     return weights / total if total > 0.0 else np.full(n_systems, 1.0 / n_systems)
 
@@ -128,10 +136,10 @@ class FusedScores:
     scores
         Weighted sums of the scores of all systems.
     dev
-        Development scores, those of each person by weights of the others, so that a calibration that is fitted on them
-        is not optimistic.
+        Development scores, those of each person by weights of the others, so that the calibration of a search that is
+        fitted on them is not optimistic.
     calibrate
-        Scores of other people to calibrate on, by the weights below.
+        Scores of other people to calibrate single scores on, by the weights below; None without development people.
     weights
         Weight of each system, with sum 1. Without development people they are fitted on all evaluated people, and each
         person's scores are fused by weights of the others.
@@ -147,7 +155,8 @@ def fuse(systems: Systems, dev: Systems = (), calibrate: Systems = (), *, seed: 
     """Fuse the scores of several systems on the same trials.
 
     The scores of each system are brought to mean 0 and deviation 1, which uses no labels and is one map for all trials,
-    and added with weights that a logistic regression finds. So a system that is fused with itself stays what it is.
+    and added with the weights of logistic fusion, none of them negative. So a system that is fused with itself stays
+    what it is, and scores that are calibrated on all development people are those of a logistic regression.
 
     Parameters
     ----------
@@ -156,7 +165,8 @@ def fuse(systems: Systems, dev: Systems = (), calibrate: Systems = (), *, seed: 
     dev
         Scores of other people by the same systems, to fit the weights on.
     calibrate
-        Scores of other people by the same systems, which are to turn the fused scores into LLRs.
+        Scores of other people by the same systems, which are to turn the fused scores into LLRs; those of `dev` unless
+        given.
     seed
         Draws the folds of people.
 
@@ -176,7 +186,7 @@ def fuse(systems: Systems, dev: Systems = (), calibrate: Systems = (), *, seed: 
             raise UsageError(f"expected development scores of each of the {len(systems)} systems, got {len(others)}")
     evaluated = _SystemScores.of(systems, "scores")
     development = _SystemScores.of(dev, "development scores") if dev else None
-    calibration = _SystemScores.of(calibrate, "calibration scores") if calibrate else None
+    calibration = _SystemScores.of(calibrate, "calibration scores") if calibrate else development
     learned_from = evaluated if development is None else development
     scales = [_scale(data) for data in learned_from.lists]
     weights = learned_from.fit(scales)
@@ -224,14 +234,14 @@ class _SystemScores:
         return cls(lists, lists)
 
     def fit(self, scales: _Scales, people: IntArray | None = None) -> FloatArray:
-        """Return the weights of the systems, fitted on trials of enrolled people, or on those of some of them."""
-        used = self._people >= 0 if people is None else np.isin(self._people, people)
+        """Return the weights of logistic fusion, fitted on all trials, or on those of some enrolled people."""
+        used = np.full(len(self._people), True) if people is None else np.isin(self._people, people)
         sides = []
         for side in ("target", "nontarget"):
             pairs = used[getattr(self.lists[0], f"{side}_pairs").trial]
             columns = [scale(getattr(data, side)) for data, scale in zip(self.lists, scales, strict=True)]
             sides.append(np.column_stack(columns)[pairs])
-        return fit_weights(*sides)
+        return fit_weights(*sides, balanced=False, penalty=0.0)
 
     def held_out_weights(self, scales: _Scales, weights: FloatArray, seed: int) -> FloatArray:
         """Return the weights for each trial, T x K: those of people without its own; `weights` for other trials."""
@@ -323,4 +333,7 @@ def evaluate_fused(
     )
     weights = ", ".join(f"{name} {weight:.2f}" for name, weight in zip(names, fused.weights, strict=True))
     whom = "the other evaluated people" if fused.dev is None else "development people"
-    return row.with_flags(flag("fused", number=len(files), weights=weights, whom=whom))
+    note = flag("fused", number=len(files), weights=weights, whom=whom)
+    if row.setup.llr is not None:
+        return row.with_flags(note)
+    return row.with_flags(note, flag("scores-not-llrs", why="they are weighted sums of standardised scores"))

@@ -20,7 +20,7 @@ from zeroevidence.evaluation.rows.setup import Setup
 from zeroevidence.evaluation.search_task import SearchedFold, SearchResult, SearchTask, mean_over_folds
 from zeroevidence.measure.measures import compute_family
 from zeroevidence.measure.pairs import zebra
-from zeroevidence.measure.pairs.linkability import local_linkability_of
+from zeroevidence.measure.pairs.linkability import ScoreView, local_linkability_of
 from zeroevidence.measure.pairs.verification import roc
 from zeroevidence.measure.search.disclosure import RowEvidence, ccdf, check_prior, log_ratio_from_lid, total_lid_at
 from zeroevidence.measure.search.longitudinal import SizeCurve, link_curve, singling_out_curve
@@ -30,7 +30,7 @@ from zeroevidence.measure.similarity import similarity_matrix
 from zeroevidence.measure.tandem.cost import adcf_min
 from zeroevidence.measure.tandem.tdcf import constrained_rates, tdcf_curve, tdcf_min, tdcf_surface, view_rates
 from zeroevidence.measure.tandem.thresholds import TandemView
-from zeroevidence.measure.views import PairSettings, SimilarityView
+from zeroevidence.measure.views import SimilarityView
 from zeroevidence.uncertainty.groups import draw_groups
 from zeroevidence.uncertainty.level import LEAST_PEOPLE
 from zeroevidence.uncertainty.spread import estimate_spreads
@@ -42,27 +42,26 @@ _DRAWN_SPEAKERS = 100  # more cells than that are no picture
 _DRAWN_SCORES = 2_000_000  # a matrix that nothing is compared with is not worth sorting more scores
 
 
-def one_to_one_curves(ranked: RankedScores, blocks: Blocks, settings: PairSettings | None = None) -> dict[str, Curve]:
+def one_to_one_curves(view: ScoreView) -> dict[str, Curve]:
     """Profiles that show what the one-to-one measures sum up.
 
     Everything follows from the sorted scores, their counts and their PAV blocks, which an evaluation has anyway, so
     that the curves cost next to nothing.
 
-    ``ece`` (prior log-odds, bits; baseline: no evidence), ``ece_actual`` of the scores as LLRs, ``det``
-    (false alarms, misses), ``tippett_target`` and ``tippett_nontarget`` (log10 LR, after PAV unless the scores are
-    LLRs, share of scores whose LR is larger), ``lp_disclosure`` (1 / p from 1, the mean, to 0, the worst case; the Lp
-    norm of log10 LR, after PAV and Laplace's rule), ``pav`` (score from which on an LLR holds, natural-log LLR),
-    ``histogram_target`` and ``histogram_nontarget`` (bin centre, density) and ``local_linkability`` (score from which
-    on a value holds, value).
+    ``ece`` (prior log-odds, bits; baseline: no evidence), ``ece_actual`` of calibrated LLRs or of the scores as LLRs,
+    ``det`` (false alarms, misses), ``tippett_target`` and ``tippett_nontarget`` (log10 LR, after PAV unless there are
+    calibrated LLRs, share of scores whose LR is larger), ``lp_disclosure`` (1 / p from 1, the mean, to 0, the worst
+    case; the Lp norm of log10 LR, after PAV and Laplace's rule), ``pav`` (score from which on an LLR holds, natural-log
+    LLR), ``histogram_target`` and ``histogram_nontarget`` (bin centre, density) and ``local_linkability`` (score from
+    which on a value holds, value).
     """
-    settings = settings or PairSettings()
+    ranked, blocks, settings = view.ranked, view.blocks, view.settings
     curves = {"ece": as_curve(zebra.LOG_ODDS_GRID, zebra.ece_min_of(blocks), zebra.ece_default())}
     size = len(ranked.target) + len(ranked.nontarget)
     if size <= zebra.LLRS_LIMIT:
-        actual = zebra.ece_actual(settings.llrs(ranked.target), settings.llrs(ranked.nontarget))
-        curves["ece_actual"] = as_curve(zebra.LOG_ODDS_GRID, actual, zebra.ece_default())
+        curves["ece_actual"] = as_curve(zebra.LOG_ODDS_GRID, zebra.ece_actual(*view.actual), zebra.ece_default())
     curves["det"] = _det(ranked)
-    curves |= _tippett_of_llrs(ranked) if settings.llr else _tippett(blocks)
+    curves |= _tippett(blocks) if view.llrs is None else _tippett_of_llrs(*view.llrs)
     curves["lp_disclosure"] = _norms(blocks)
     curves["pav"] = _pav(ranked, blocks)
     curves |= histograms({"target": ranked.target, "nontarget": ranked.nontarget})
@@ -91,13 +90,13 @@ def _tippett(blocks: Blocks) -> dict[str, Curve]:
     return curves
 
 
-def _tippett_of_llrs(ranked: RankedScores) -> dict[str, Curve]:
+def _tippett_of_llrs(target: FloatArray, nontarget: FloatArray) -> dict[str, Curve]:
     """The same of LLRs as they are, on levels that suit both classes."""
-    classes = {"target": ranked.target, "nontarget": ranked.nontarget}
-    levels = np.unique(np.concatenate([scores[thinned(len(scores))] for scores in classes.values()]))
+    classes = {"target": np.sort(target), "nontarget": np.sort(nontarget)}
+    levels = np.unique(np.concatenate([llrs[thinned(len(llrs))] for llrs in classes.values()]))
     return {
-        f"tippett_{name}": as_curve(levels / zebra.LN10, 1.0 - np.searchsorted(scores, levels, "right") / len(scores))
-        for name, scores in classes.items()
+        f"tippett_{name}": as_curve(levels / zebra.LN10, 1.0 - np.searchsorted(llrs, levels, "right") / len(llrs))
+        for name, llrs in classes.items()
     }
 
 

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from zeroevidence._typing import BoolArray, FloatArray
-from zeroevidence.calibrate.logistic import LogisticFit, fit_logistic
-from zeroevidence.data.loaded_scores import BASES, LoadedScores
+from zeroevidence.calibrate.logistic import fit_logistic
+from zeroevidence.data.loaded_scores import BASES
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.data.scores import Pairs, Scores
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation.rows.curves import ErrorRate, Threshold
 from zeroevidence.evaluation.rows.flags import Flag, flag
 from zeroevidence.evaluation.rows.measure_result import MeasureResult
-from zeroevidence.evaluation.rows.setup import LlrSetup, digest
-from zeroevidence.evaluation.search_task import check_disjoint
+from zeroevidence.evaluation.rows.setup import LlrSetup, Options
+from zeroevidence.measure.pairs.linkability import ScoreView
 from zeroevidence.measure.pairs.verification import bayes_threshold, cllr, dcf_of_rates
+from zeroevidence.measure.views import Llrs
 from zeroevidence.run import Run
 from zeroevidence.uncertainty.groups import find_clusters
 from zeroevidence.uncertainty.level import LEAST_PEOPLE
@@ -29,6 +29,9 @@ _MOST = 1.5  # ratio of sizes or spreads, a rule of thumb: beyond it thresholds 
 _TRIALS = 1000  # whose spread is looked at
 _LEAST_SHARE = 0.5  # of scores that repeat another one, in both classes
 _LEAST_DISTINCT = 10  # scores; fewer are a scale of marks, on which repetitions are no wonder
+_LEAST_NONTARGETS = 10  # of which LLRs have some below 0
+_LARGE = 10.0  # natural-log LLR
+_NO_EVIDENCE = 0.9  # bits of min Cllr; LLRs half of which are that large leave less than about a half
 _LEAST = 0.01  # bits that calibration must cost before anybody looks for the reason
 _LEFT = 0.25  # share of that cost which may be left when the base is right
 PRIOR, C_MISS, C_FA = 0.05, 1.0, 1.0
@@ -88,6 +91,37 @@ def repetition_flags(target: FloatArray, nontarget: FloatArray) -> list[Flag]:
     return [flag("equal-scores", count=total - single, scores=total)]
 
 
+def llr_flags(view: ScoreView, metrics: Mapping[str, MeasureResult]) -> list[Flag]:
+    """Return a warning where scores that are taken as LLRs are plainly none.
+
+    That is so where no score is below 0 and some are above, so that all speak for one side, among ten non-targets or
+    more; or where half of the scores in either class are at least 10 in size, odds of 22 026 to one, and min Cllr is
+    above 0.9 bits all the same. Scores that are all 0 are LLRs: those of no evidence.
+
+    Examples
+    --------
+    >>> from zeroevidence.calibrate.pav import rank
+    >>> cosines = np.linspace(0.0, 0.4, 20), np.linspace(0.3, 0.9, 10)
+    >>> [len(llr_flags(ScoreView(rank(cosines[1] - shift, cosines[0] - shift)), {})) for shift in (0.0, 0.1)]
+    [1, 0]
+    """
+    target, nontarget = view.actual
+    lowest, highest = min(target.min(), nontarget.min()), max(target.max(), nontarget.max())
+    least = metrics.get("cllr_min")
+    if lowest >= 0.0 and highest > 0.0 and len(nontarget) >= _LEAST_NONTARGETS:
+        why = "all lie between 0 and 1" if highest <= 1.0 else "none is negative, so that all speak for one side"
+    elif least is not None and float(least) > _NO_EVIDENCE and all(_is_large(llrs) for llrs in view.actual):
+        why = f"half of them are at least {_LARGE:g} in size, and yet min Cllr is {float(least):.2f} bits"
+    else:
+        return []
+    return [flag("scores-not-llrs", why=why)]
+
+
+def _is_large(llrs: FloatArray) -> bool:
+    """Whether half of them are at least as large as LLRs are that settle a question."""
+    return 2 * np.count_nonzero(np.abs(llrs) >= _LARGE) >= len(llrs)
+
+
 def base_flags(target: FloatArray, nontarget: FloatArray, metrics: Mapping[str, MeasureResult]) -> list[Flag]:
     """Return a warning where another base accounts for nearly all of the calibration loss.
 
@@ -119,52 +153,42 @@ def base_flags(target: FloatArray, nontarget: FloatArray, metrics: Mapping[str, 
     return [flag("llr-base-suspected", base=base, cllr=float(actual), other=costs[base])]
 
 
-@dataclass(frozen=True, slots=True)
-class ScoreCalibration:
-    """A logistic calibration that was fitted on other data.
+def calibrate_pairs(
+    groups: Sequence[tuple[Scores, Scores]], options: Options, *, data: str | None = None
+) -> tuple[Llrs, LlrSetup]:
+    """Return scores as LLRs by logistic calibrations on other people, and how these were fitted.
 
     Parameters
     ----------
-    fit
-        The map of scores to LLRs, which is increasing.
-    setup
-        How it was fitted.
-    checked
-        Whether speakers are known on both sides, so that they are known to be others.
+    groups
+        Scores with those of the people to fit on; of several folds, those of each.
+    options
+        Penalty and balance of the fits.
+    data
+        SHA-256 of what they are fitted on, where it is not development scores.
+
+    Examples
+    --------
+    >>> dev = Scores([1.0, 2.0, 3.0, 0.4], [0.5, -0.5, -1.5, 1.2])
+    >>> (target, _), setup = calibrate_pairs([(Scores([2.0], [0.0]), dev)], Options())
+    >>> bool(np.isclose(target[0], 2.0 * setup.weight + setup.bias))
+    True
     """
-
-    fit: LogisticFit
-    setup: LlrSetup
-    checked: bool
-
-    def as_llrs(self, data: Scores | ScoreMatrix) -> Scores | ScoreMatrix:
-        """Return the same scores as LLRs (natural logarithm)."""
-        if isinstance(data, ScoreMatrix):
-            return data.with_scores(self.fit.llr(data.scores))
-        return replace(data, target=self.fit.llr(data.target), nontarget=self.fit.llr(data.nontarget))
-
-
-def fit_calibration(data: Scores | ScoreMatrix, on: Scores | ScoreMatrix | LoadedScores) -> ScoreCalibration:
-    """Fit a logistic calibration for scores on those of other people.
-
-    Raises
-    ------
-    InputError
-        When both have speakers in common, or higher scores do not speak for targets in the data to fit on.
-    """
-    other = on.data if isinstance(on, LoadedScores) else on
-    check_disjoint(data, other)
-    pairs = other.to_scores()
-    fit = _fit_increasing(pairs)
-    setup = LlrSetup("logistic", digest([np.sort(pairs.target), np.sort(pairs.nontarget)]))
-    return ScoreCalibration(fit, setup, data.speakers is not None and other.speakers is not None)
+    fits = [fit_logistic(dev.target, dev.nontarget, l2=options.l2, balanced=options.balanced) for _, dev in groups]
+    target, nontarget = (
+        np.concatenate(
+            [fit.llr(getattr(scores, side).astype(np.float64)) for fit, (scores, _) in zip(fits, groups, strict=True)]
+        )
+        for side in ("target", "nontarget")
+    )
+    line = (fits[0].weight, fits[0].bias - fits[0].prior_log_odds) if len(fits) == 1 else (None, None)
+    return (target, nontarget), LlrSetup("logistic", data, options.l2, options.balanced, *line)
 
 
-def _fit_increasing(scores: Scores) -> LogisticFit:
-    fit = fit_logistic(scores.target, scores.nontarget)
-    if fit.weight <= 0.0:
+def check_increasing(weight: float) -> None:
+    """Refuse a calibration by which higher scores do not speak for targets."""
+    if weight <= 0.0:
         raise InputError("calibration: higher scores do not speak for targets there; expected scores that tell people")
-    return fit
 
 
 def threshold(
@@ -174,7 +198,7 @@ def threshold(
     prior: float = PRIOR,
     c_miss: float = C_MISS,
     c_fa: float = C_FA,
-    calibrate: Scores | ScoreMatrix | None = None,
+    calibrate: Scores | ScoreMatrix | LlrSetup | None = None,
     are_llrs: bool = False,
     run: Run = Run(),
 ) -> Threshold:
@@ -196,7 +220,7 @@ def threshold(
     c_fa
         Cost of a false alarm.
     calibrate
-        Scores of other people to calibrate on.
+        Scores of other people to calibrate on, or how the scores of a row became LLRs (``row.setup.llr``).
     are_llrs
         Whether the scores are natural log-likelihood ratios already.
     run
@@ -212,15 +236,25 @@ def threshold(
         raise UsageError(f"expected a prior between 0 and 1 and positive costs, got {prior:g}, {c_miss:g} and {c_fa:g}")
     data = _pairs(scores, nontarget)
     llr = bayes_threshold(prior, c_miss, c_fa)
-    score = llr
-    if not are_llrs:
-        fit = _fit_increasing(data if calibrate is None else _pairs(calibrate, None))
-        score = (llr - fit.bias + fit.prior_log_odds) / fit.weight
+    score = llr if are_llrs else _score_of_llr(llr, data if calibrate is None else calibrate)
     wrong = data.target < score, data.nontarget >= score
     miss, false_alarm = (_rate(data, errors, target=side == 0, level=run.level) for side, errors in enumerate(wrong))
     dcf = float(dcf_of_rates(miss.value, false_alarm.value, prior, c_miss, c_fa))
     elsewhere = are_llrs or calibrate is not None
     return Threshold(score, llr, prior, c_miss, c_fa, miss, false_alarm, dcf, elsewhere, run.level)
+
+
+def _score_of_llr(llr: float, calibrate: Scores | ScoreMatrix | LlrSetup) -> float:
+    if isinstance(calibrate, LlrSetup):
+        if calibrate.weight is None or calibrate.bias is None:
+            raise UsageError("folds of people were calibrated one by one, so there is no threshold of all")
+        weight, bias = calibrate.weight, calibrate.bias
+    else:
+        pairs = _pairs(calibrate, None)
+        fit = fit_logistic(pairs.target, pairs.nontarget)
+        weight, bias = fit.weight, fit.bias - fit.prior_log_odds
+    check_increasing(weight)
+    return (llr - bias) / weight
 
 
 def _pairs(scores: Scores | ScoreMatrix | ArrayLike, nontarget: ArrayLike | None) -> Scores:

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from zeroevidence._typing import FloatArray
-from zeroevidence.calibrate.logistic import fit_logistic
 from zeroevidence.calibrate.pav import count, rank
 from zeroevidence.data.embeddings import row_numbers
 from zeroevidence.data.loaded_scores import LoadedScores, RelaxedRule, SameSession
@@ -28,13 +27,19 @@ from zeroevidence.evaluation.rows.curves import Trials
 from zeroevidence.evaluation.rows.evaluation import Evaluation
 from zeroevidence.evaluation.rows.flags import Flag, flag, relaxed_flags, resampling_flags, session_flags
 from zeroevidence.evaluation.rows.measure_result import MeasureResult, Replicates
-from zeroevidence.evaluation.rows.setup import Options, Resampling, Setup, score_digest
-from zeroevidence.evaluation.score_checks import ScoreCalibration, base_flags, fit_calibration, repetition_flags
+from zeroevidence.evaluation.rows.setup import LlrSetup, Options, Resampling, Setup, digest, score_digest
+from zeroevidence.evaluation.score_checks import (
+    base_flags,
+    calibrate_pairs,
+    check_increasing,
+    llr_flags,
+    repetition_flags,
+)
 from zeroevidence.evaluation.search_task import SearchResult, SearchTask, check_disjoint
 from zeroevidence.evaluation.searches import FoldedSearch, MatrixSearch
 from zeroevidence.measure.measures import measures_of
 from zeroevidence.measure.pairs.linkability import ScoreView
-from zeroevidence.measure.views import PairSettings
+from zeroevidence.measure.views import Llrs
 from zeroevidence.parallel import compute_beside
 from zeroevidence.run import Run
 from zeroevidence.uncertainty.lists import PreparedScores
@@ -73,10 +78,11 @@ def evaluate(
         Non-target scores, where `scores` are target scores.
     dev
         Scores of other speakers, to fit the calibrations on: that of the search, which is cross-fitted over speakers
-        without them, and that of single scores for `d_ece_actual`, which takes scores as LLRs without them.
+        without them, and the logistic one of single scores. All actual measures (Cllr, the actual DCF and D_ECE) are
+        then of the calibrated LLRs, and there are bounds of what these may say (ELUB) and their distance from
+        calibrated ones (devPAV). Without them scores are taken as natural-log LLRs.
     calibrate
-        Scores of other speakers that turn the scores into LLRs, by logistic calibration: Cllr is then that of these
-        LLRs, and there are bounds of what they may say (ELUB) and their distance from calibrated ones (devPAV).
+        Scores of other speakers to fit the calibration of single scores on, in the place of `dev`.
     prior
         Probability of each enrolled identity before the trial is heard; uniform unless given.
     labels
@@ -137,9 +143,11 @@ class _Task:
     development
         Scores of development people, one at a time.
     llr
-        How the scores became LLRs, where they were calibrated on other data.
+        How the scores became LLRs, where they were calibrated on other people.
     closed_set
         The comparisons of the search, where it leaves out some.
+    others_unchecked
+        Whether nobody knows that development and calibration scores are of other people.
     same_session
         What was left out because it is of one session, where sessions are known.
     """
@@ -153,7 +161,8 @@ class _Task:
     left_out: Mapping[str, int]
     relaxed: tuple[RelaxedRule, ...]
     development: Scores | None = None
-    llr: ScoreCalibration | None = None
+    llr: LlrSetup | None = None
+    others_unchecked: bool = False
     closed_set: Scores | None = None
     same_session: SameSession | None = None
 
@@ -163,7 +172,7 @@ class _Task:
         view = self.view
         result = None if self.search is None else self.search.measure()
         metrics, replicates, null = self._measure(result, resampled)
-        curves = one_to_one_curves(view.ranked, view.blocks, view.settings)
+        curves = one_to_one_curves(view)
         people = recordings = None
         if self.search is not None and result is not None:
             curves |= search_curves(self.search, result) | exposed_curves(result.trials, self.run.level)
@@ -175,7 +184,7 @@ class _Task:
             setup=self._setup(result, replicates, null),
             labels=labels,
             about=about,
-            flags=(*self._flags(replicates), *self._base_flags(metrics)),
+            flags=(*self._flags(replicates), *self._llr_flags(metrics)),
             curves=curves,
             trials=None if result is None else result.trials,
             people=people,
@@ -198,7 +207,7 @@ class _Task:
         if result is not None:
             metrics |= result.metrics
         search = None if self.search is None or result is None else (self.search, result)
-        null, prepared = None, PreparedScores(self.scores, view.ranked)
+        null, prepared = None, PreparedScores(self.scores, view.ranked, view.llrs)
         leave_out = partial(resampling.replicate, prepared, view, search, self.closed_set, options, run, resampled)
         begin = partial(resampling.begin_null, prepared, self.rows, options, run.seed)
         if options.null and options.intervals and (run.cores or 1) == 1 and len(self.scores) <= _ABREAST:
@@ -242,7 +251,7 @@ class _Task:
             relaxed=self.relaxed,
             data=score_digest(self.scores, prior=prior),
             dev=score_digest(*development) if development else None,
-            llr=None if self.llr is None else self.llr.setup,
+            llr=self.llr,
             same_session=self.same_session,
         )
 
@@ -258,27 +267,30 @@ class _Task:
             flags.append(flag("incomplete-rows", trials=self.left_out["incomplete"]))
         if self.closed_set is not None and self.left_out.get("not_enrolled"):
             flags.append(flag("not-enrolled", trials=self.left_out["not_enrolled"]))
-        development, scores = self.development, self.scores
-        unknown = development is not None and (development.speakers is None or scores.speakers is None)
-        if unknown or (self.llr is not None and not self.llr.checked):
+        if self.others_unchecked:
             flags.append(flag("overlap-unchecked"))
         flags += session_flags(self.same_session)
         return [*flags, *(self.search.flags if self.search else ()), *relaxed_flags(self.relaxed)]
 
-    def _base_flags(self, metrics: Mapping[str, MeasureResult]) -> list[Flag]:
-        """A warning on the base of the logarithm, unless it was named."""
-        if any(rule.rule == "llr-base" for rule in self.relaxed):
+    def _llr_flags(self, metrics: Mapping[str, MeasureResult]) -> list[Flag]:
+        """Warnings on scores that are taken as LLRs: that they are none, or of another base unless it was named."""
+        if self.view.llrs is not None:
             return []
-        return base_flags(self.view.ranked.target, self.view.ranked.nontarget, metrics)
+        if any(rule.rule == "llr-base" for rule in self.relaxed):
+            return llr_flags(self.view, metrics)
+        return llr_flags(self.view, metrics) or base_flags(*self.view.actual, metrics)
 
 
 def _folded_task(scores: FoldedScores, options: Options, run: Run, relaxed: Sequence[RelaxedRule]) -> _Task:
     """Return the task of a cross-validation over people."""
     folds, lost = scores.enrolled_trials()
     pairs = folds.to_scores()
+    groups = [(part.to_scores(), dev.to_scores()) for part, dev in zip(folds.parts, folds.dev, strict=True)]
+    llrs, llr = calibrate_pairs(groups, options)
     return _Task(
         scores=pairs,
-        view=ScoreView(rank(pairs.target, pairs.nontarget), options.pairs(run.seed)),
+        view=ScoreView(rank(pairs.target, pairs.nontarget), options.pairs(run.seed), llrs=llrs),
+        llr=llr,
         rows=folds,
         search=FoldedSearch(folds, options, run),
         options=options,
@@ -297,7 +309,6 @@ def _task(
     run: Run,
 ) -> _Task:
     """Return the task for the arguments of `evaluate`, validated and in the order of names."""
-    llr = None if calibrate is None else fit_calibration(loaded.data, calibrate)
     data = sort_by_name(loaded.data)
     matrix, left_out = closed_set_search(data)
     if loaded.same_session is not None and matrix is not None:
@@ -310,17 +321,15 @@ def _task(
     if matrix is not None and (dev_matrix is not None or len(np.unique(matrix.mated)) > 1):
         # The search compares scores with each other and with those of development people: all stay as they came.
         search = MatrixSearch(matrix, dev_matrix, _prior(prior, matrix), options, run)
-    if llr is not None:
-        data = llr.as_llrs(data)
-        pairs, matrix = data.to_scores(), None if matrix is None else closed_set_search(data)[0]
     closed_set = matrix.to_scores() if matrix is not None and search is not None and left_out else None
-    view = ScoreView(
-        rank(pairs.target, pairs.nontarget),
-        _settings(development, options, run.seed, llr),
-        None if closed_set is None else count(closed_set.target, closed_set.nontarget),
-    )
+    ranked = rank(pairs.target, pairs.nontarget)
     if pairs.target_pairs is None:  # nobody is named, so that only the scores themselves can put them in order
-        pairs = Scores(view.ranked.target, view.ranked.nontarget)
+        pairs = Scores(ranked.target, ranked.nontarget)
+    calibration = None if calibrate is None else _calibration_scores(calibrate, pairs)
+    llrs, llr = _calibrated(pairs, development, calibration, options)
+    others = [other for other in (development, calibration) if other is not None]
+    counts = None if closed_set is None else count(closed_set.target, closed_set.nontarget)
+    view = ScoreView(ranked, options.pairs(run.seed), counts, llrs)
     return _Task(
         scores=pairs,
         view=view,
@@ -332,6 +341,7 @@ def _task(
         relaxed=loaded.relaxed,
         development=development,
         llr=llr,
+        others_unchecked=any(side.speakers is None for other in others for side in (pairs, other)),
         closed_set=closed_set,
         same_session=loaded.same_session,
     )
@@ -375,15 +385,27 @@ def _development(
     return matrix, development
 
 
-def _settings(development: Scores | None, options: Options, seed: int, llr: ScoreCalibration | None) -> PairSettings:
-    """Return the settings of the one-to-one measures; scores are LLRs unless development pairs calibrate them."""
-    settings = options.pairs(seed)
-    if llr is not None:
-        return replace(settings, llr=True)
-    if development is None:
-        return settings
-    fit = fit_logistic(development.target, development.nontarget, l2=options.l2, balanced=options.balanced)
-    return replace(settings, calibration=fit)
+def _calibration_scores(calibrate: Scores | ScoreMatrix | LoadedScores, pairs: Scores) -> Scores:
+    """Scores of other people as pairs, to calibrate single scores on."""
+    data = (calibrate.data if isinstance(calibrate, LoadedScores) else calibrate).to_scores()
+    check_disjoint(pairs, data)
+    return data
+
+
+def _calibrated(
+    pairs: Scores, development: Scores | None, calibration: Scores | None, options: Options
+) -> tuple[Llrs | None, LlrSetup | None]:
+    """Return the LLRs that actual measures are of; none without other people, where scores are taken as LLRs.
+
+    A row with development scores may not have one measure of scores and another of LLRs, so these calibrate both the
+    search and single scores; scores that were named for single scores alone come first.
+    """
+    if calibration is not None:
+        data = digest([np.sort(calibration.target), np.sort(calibration.nontarget)])
+        llrs, setup = calibrate_pairs([(pairs, calibration)], options, data=data)
+        check_increasing(setup.weight or 0.0)
+        return llrs, setup
+    return (None, None) if development is None else calibrate_pairs([(pairs, development)], options)
 
 
 def _prior(prior: Mapping[str, float] | None, rows: ScoreMatrix) -> FloatArray | None:

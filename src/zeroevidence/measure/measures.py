@@ -33,12 +33,12 @@ F = TypeVar("F", bound=Callable[[Any], Any])
 
 @dataclass(frozen=True, slots=True)
 class ScoreCost:
-    """Costs of single scores whose class means a measure is made of, so that replicates need only sums of them.
+    """Costs of single LLRs whose class means a measure is made of, so that replicates need only sums of them.
 
     Parameters
     ----------
     target
-        Costs of targets, given their scores and the settings.
+        Costs of targets, given their LLRs and the settings.
     nontarget
         The same of non-targets.
     limits

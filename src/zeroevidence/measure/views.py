@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from functools import cached_property, wraps
 from typing import Concatenate, Literal, ParamSpec, TypeAlias, TypeVar
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from zeroevidence._typing import FloatArray, IntArray, StrArray
-from zeroevidence.calibrate.logistic import LogisticFit
 from zeroevidence.calibrate.pav import Blocks, Counts, pool, pool_laplace
 from zeroevidence.data.scores import read_only_scores
 
+Llrs: TypeAlias = tuple[FloatArray, FloatArray]  # natural-log LLRs of targets and of non-targets
 LinkabilityMethod: TypeAlias = Literal["density", "pav", "histogram"]  # see `linkability`
 
 
@@ -31,10 +30,6 @@ class PairSettings:
         Target prior of the detection costs.
     seed
         Seed of random folds.
-    llr
-        Whether the scores are LLRs.
-    calibration
-        Map of scores to LLRs; scores are taken as LLRs without one.
     omega
         Ratio of the priors of mated and non-mated pairs in linkability.
     """
@@ -42,14 +37,7 @@ class PairSettings:
     linkability: LinkabilityMethod = "density"
     dcf_prior: float = 0.05
     seed: int = 0
-    llr: bool = False
-    calibration: LogisticFit | None = None
     omega: float = 1.0
-
-    def llrs(self, scores: FloatArray) -> FloatArray:
-        """Return scores as LLRs."""
-        exact = scores.astype(np.float64)
-        return exact if self.calibration is None else self.calibration.llr(exact)
 
 
 class PairView(ABC):
@@ -66,6 +54,8 @@ class PairView(ABC):
     closed_set
         The same of the pairs of a closed-set search, where it leaves out some of these.
     """
+
+    llrs: Llrs | None = None  # by a calibration on other people, in any order; scores are taken as LLRs without
 
     def __init__(self, counts: Counts, settings: PairSettings, closed_set: Counts | None = None) -> None:
         self.counts, self.settings, self.closed_set = counts, settings, closed_set
@@ -91,6 +81,11 @@ class PairView(ABC):
     def nonmated_linkability(self) -> float | None:
         """The same of non-mated pairs; None where it is not computed."""
         return None
+
+
+def describe_llrs(view: PairView) -> str:
+    """Say of which LLRs an actual measure is."""
+    return "scores as LLRs" if view.llrs is None else "logistic on other people"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

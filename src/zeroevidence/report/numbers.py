@@ -125,9 +125,9 @@ _PAIRS = (
     "beliefs; the worst case and its tag are about the comparison with the strongest evidence."
 )
 _LLRS = (
-    "Likelihood ratios: scores were turned into them by a logistic calibration that was fitted on other data. Cllr, "
-    "devPAV and the bounds within which they are supported by the data (ELUB) are about these; Tippett curves show "
-    "them as they are."
+    "Likelihood ratios: scores were turned into them by a logistic calibration that was fitted on other people. Cllr, "
+    "the actual DCF and D_ECE, devPAV and the bounds within which they are supported by the data (ELUB) are about "
+    "these; Tippett curves show them as they are."
 )
 _SPOOFING = (
     "Spoofing: a countermeasure decides first which speech is real, a verifier then who speaks. The tandem cost "

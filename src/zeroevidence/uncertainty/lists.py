@@ -16,6 +16,7 @@ from zeroevidence._typing import CountArray, FloatArray, IntArray
 from zeroevidence.calibrate.logistic import from_cosines, to_cosines
 from zeroevidence.calibrate.pav import Blocks, Counts, RankedScores, block_lows, count, rank, searchsorted_in_threads
 from zeroevidence.data.scores import Pairs, Scores
+from zeroevidence.measure.views import Llrs
 from zeroevidence.uncertainty.groups import Clusters, compact_codes, find_clusters, number_codes
 from zeroevidence.uncertainty.spread import effective_number
 
@@ -71,8 +72,10 @@ def assign_cells(target: FloatArray, nontarget: FloatArray, ranked: RankedScores
 class PreparedScores:
     """Scores with the people behind each and the cell that each lies in, computed when first asked for."""
 
-    def __init__(self, scores: Scores, ranked: RankedScores | None = None) -> None:
+    def __init__(self, scores: Scores, ranked: RankedScores | None = None, llrs: Llrs | None = None) -> None:
+        """`llrs` are those of the same pairs in the same order; the scores themselves unless given."""
         self.scores, self.ranked = scores, ranked or rank(scores.target, scores.nontarget)
+        self.llrs = llrs or (scores.target, scores.nontarget)
 
     def prepare(self) -> None:
         """Compute both now, before several threads ask."""

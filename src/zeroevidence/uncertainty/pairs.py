@@ -22,7 +22,7 @@ from zeroevidence.measure.pairs import linkability
 from zeroevidence.measure.pairs.linkability import ScoreView
 from zeroevidence.measure.views import PairSettings, PairView
 from zeroevidence.uncertainty.groups import BATCH, Groups, GroupTables, Places, draw_halves, find_groups, number_codes
-from zeroevidence.uncertainty.lists import CellArray, PreparedScores, certain_runs
+from zeroevidence.uncertainty.lists import PreparedScores, certain_runs
 from zeroevidence.uncertainty.spread import unseen_share
 
 _SCALE = 1e6  # mixtures of classes as whole numbers, which the EER is found with
@@ -251,13 +251,13 @@ class PairResampler:
         self.terms = linkability.linkability_terms(ranked.counts, omega, seed) if smoothed else None
         self.edges = linkability.histogram_edges(ranked.target, ranked.nontarget) if binned else None
         self.separated = bool(ranked.target[0] > ranked.nontarget[-1])
-        self.target = self._class(scores.target, self.placed.target, self.groups.target, "target")
-        self.nontarget = self._class(scores.nontarget, self.placed.nontarget, self.groups.nontarget, "nontarget")
+        self.target, self.nontarget = self._class(prepared, "target"), self._class(prepared, "nontarget")
         # costs of targets that look like non-targets, and of such that score as high as any does
-        highest = max(scores.target.max(), scores.nontarget.max())
+        classes = zip((scores.target, scores.nontarget), prepared.llrs, strict=True)
+        _, highest = max((values[at], llrs[at]) for values, llrs in classes for at in [values.argmax()])
         self.alike, self.highest = (
-            {name: _mean_of_targets(cost, values, self.settings) for name, cost in self.costs.items()}
-            for values in (scores.nontarget, np.array([highest]))
+            {name: _mean_of_targets(cost, llrs, self.settings) for name, cost in self.costs.items()}
+            for llrs in (prepared.llrs[1], np.array([highest]))
         )
 
     @property
@@ -265,16 +265,15 @@ class PairResampler:
         """By measure: how its interval is made."""
         return {measure.name: rule for measure, rule in self.measures}
 
-    def _class(
-        self, values: FloatArray, cell: CellArray, groups: Pairs, side: Literal["target", "nontarget"]
-    ) -> _Class:
-        places = [Places(cell, len(self.placed.middle))]
+    def _class(self, prepared: PreparedScores, side: Literal["target", "nontarget"]) -> _Class:
+        values, llrs = getattr(prepared.scores, side), prepared.llrs[side == "nontarget"]
+        places = [Places(getattr(self.placed, side), len(self.placed.middle))]
         if self.edges is not None:
             n_bins = len(self.edges) - 1
             places += [Places(np.clip(np.searchsorted(self.edges, values, "right") - 1, 0, n_bins - 1), n_bins)]
-        costs = {name: getattr(cost, side)(values, self.settings) for name, cost in self.costs.items()}
+        costs = {name: getattr(cost, side)(llrs, self.settings) for name, cost in self.costs.items()}
         terms = None if self.terms is None else self.terms[side == "nontarget"][self.placed.middle]
-        return _Class(places, groups, self.groups.number, costs, terms)
+        return _Class(places, getattr(self.groups, side), self.groups.number, costs, terms)
 
     def left_out(self, batch: int, size: int) -> dict[str, FloatArray]:
         """Values without each group of one batch.

@@ -337,7 +337,7 @@ def test_the_measures_are_of_llrs_alone():
     names = ("invariance_low", "invariance_high", "llr_overestimation")
     assert not any(name in ze.evaluate(*case, options=ze.Options(intervals=0, null=0)) for name in names)
     row = ze.evaluate(*case, calibrate=ze.Scores(*dev), options=ze.Options(intervals=0, null=0))
-    llrs = row.scores
-    low, high = invariance_bounds(llrs.target, llrs.nontarget)
+    llrs = [row.setup.llr.weight * scores + row.setup.llr.bias for scores in case]
+    low, high = invariance_bounds(*llrs)
     assert [float(row[name]) for name in names[:2]] == pytest.approx([low / LN10, high / LN10])
-    assert float(row[names[2]]) == pytest.approx(ze.llr_overestimation(llrs.target, llrs.nontarget))
+    assert float(row[names[2]]) == pytest.approx(ze.llr_overestimation(*llrs))

@@ -53,6 +53,10 @@ _FAULTS = {
     ),
 }
 _WARNINGS = {
+    "scores-not-llrs": (
+        "Cllr, the actual DCF and the actual D_ECE take scores as natural-log likelihood ratios, and these are plainly "
+        "none: {why}; calibrate on other people (--dev), or read min Cllr, min DCF and D_ECE."
+    ),
     "llr-base-suspected": (
         "as logarithms to base {base} these scores would be nearly calibrated (Cllr {other:.2f} instead of {cllr:.2f} "
         "bits); if they are that, say --llr-base {base}."

@@ -167,10 +167,30 @@ class SearchSetup:
 
 @dataclass(frozen=True, slots=True)
 class LlrSetup:
-    """How scores became LLRs: the calibration, and SHA-256 of the scores that it was fitted on."""
+    """How scores became LLRs, by a calibration on other people.
+
+    Parameters
+    ----------
+    calibration
+        The method that was fitted.
+    data
+        SHA-256 of the scores that it was fitted on; None where these are the development scores.
+    l2
+        As in `Options`.
+    balanced
+        As in `Options`.
+    weight
+        The LLR is weight times score plus bias; None where folds have maps of their own.
+    bias
+        See above.
+    """
 
     calibration: str
-    data: str
+    data: str | None = None
+    l2: float = 0.0
+    balanced: bool = False
+    weight: float | None = None
+    bias: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +236,7 @@ class Setup:
     tandem
         Costs of a tandem.
     llr
-        How the scores became LLRs, where they were calibrated on other data.
+        How the scores became LLRs, where they were calibrated on other people; scores are taken as LLRs otherwise.
     intervals
         What intervals rest on; None where there are none.
     level
@@ -280,7 +300,7 @@ def signature(setup: Setup, counts: Mapping[str, int]) -> str:
         parts += [] if setup.dcf_prior is None else [f"dcf:{exact_number(setup.dcf_prior)}"]
         parts += [] if setup.omega is None else [f"omega:{exact_number(setup.omega)}"]
     if setup.llr is not None:
-        parts += [f"llr:{setup.llr.calibration}:sha256:{setup.llr.data[:_DIGITS]}"]
+        parts += _llr_parts(setup.llr)
     if setup.search is not None:
         parts += _search_parts(setup.search)
         parts += [f"search:{counts['trials']}x{counts['identities']}"]
@@ -302,6 +322,12 @@ def signature(setup: Setup, counts: Mapping[str, int]) -> str:
     parts += [] if same is None else [f"same-session:{same.target}+{same.nontarget}"]
     parts += [] if setup.data is None else [f"data:sha256:{setup.data[:_DIGITS]}"]
     return "|".join(part.replace("|", "/").replace("\n", " ") for part in [*parts, f"v:{setup.version}"])
+
+
+def _llr_parts(llr: LlrSetup) -> list[str]:
+    fitted_on = "dev" if llr.data is None else f"sha256:{llr.data[:_DIGITS]}"
+    parts = [f"llr:{llr.calibration}:{fitted_on}"]
+    return parts + [f"llr-l2:{exact_number(llr.l2)}"] * (llr.l2 != 0.0) + ["llr-balanced"] * llr.balanced
 
 
 def _search_parts(search: SearchSetup) -> list[str]:

@@ -13,7 +13,7 @@ from zeroevidence.calibrate.logistic import atom_cells, best_width, cell_lows, m
 from zeroevidence.calibrate.pav import Blocks, Counts, RankedScores, block_lows, pool, rank
 from zeroevidence.errors import UsageError
 from zeroevidence.measure.measures import MEASURES, pair_measure
-from zeroevidence.measure.views import LinkabilityMethod, PairSettings, PairView, takes_scores
+from zeroevidence.measure.views import LinkabilityMethod, Llrs, PairSettings, PairView, takes_scores
 
 _FAR = 40.0  # log-odds beyond which no share is told from 0 or 1
 
@@ -359,15 +359,24 @@ class ScoreView(PairView):
     """All scores of both classes."""
 
     def __init__(
-        self, ranked: RankedScores, settings: PairSettings | None = None, closed_set: Counts | None = None
+        self,
+        ranked: RankedScores,
+        settings: PairSettings | None = None,
+        closed_set: Counts | None = None,
+        llrs: Llrs | None = None,
     ) -> None:
         super().__init__(ranked.counts, settings or PairSettings(), closed_set)
-        self.ranked = ranked
+        self.ranked, self.llrs = ranked, llrs
+
+    @property
+    def actual(self) -> Llrs:
+        """What an attacker acts on: calibrated LLRs, or scores taken as LLRs."""
+        return (self.ranked.target, self.ranked.nontarget) if self.llrs is None else self.llrs
 
     def class_means(self, name: str) -> tuple[float, float] | None:
         """Means over all scores of each class."""
         cost = MEASURES[name].per_score
-        target, nontarget = self.ranked.target, self.ranked.nontarget
+        target, nontarget = self.actual
         if cost is None or len(target) + len(nontarget) > cost.most:
             return None
         if cost.mean is not None:

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from zeroevidence._typing import FloatArray
-from zeroevidence.calibrate.pav import Blocks, RankedScores, block_lows, pool, rank
+from zeroevidence.calibrate.pav import Blocks, block_lows, pool, rank
 from zeroevidence.errors import UsageError
 from zeroevidence.measure.measures import pair_measure
-from zeroevidence.measure.pairs.linkability import ScoreView
 from zeroevidence.measure.pairs.zebra import LN10
 from zeroevidence.measure.views import PairView, takes_scores
 
@@ -45,11 +44,7 @@ def devpav(target: FloatArray, nontarget: FloatArray) -> float:
     True
     """
     ranked = rank(target, nontarget)
-    return devpav_of(ranked, pool(ranked.counts))
-
-
-def devpav_of(ranked: RankedScores, blocks: Blocks) -> float:
-    """The same from sorted LLRs and their blocks."""
+    blocks = pool(ranked.counts)
     before = np.unique(np.concatenate((ranked.target, ranked.nontarget))).astype(np.float64)
     after = blocks.llr[np.searchsorted(block_lows(ranked, blocks), before, "right") - 1]
     finite = np.isfinite(after)
@@ -73,10 +68,8 @@ def devpav_of(ranked: RankedScores, blocks: Blocks) -> float:
 @_llr_measure("devpav", "devPAV", place=97, method="pav", references=("vergeer2021",))
 def _devpav(view: PairView) -> float | None:
     """Mean deviation of LLRs from calibrated ones, as a power of ten; for LLRs only."""
-    if not view.settings.llr or not isinstance(view, ScoreView):
-        return None
-    deviation = devpav_of(view.ranked, view.blocks)
-    return None if np.isnan(deviation) else deviation
+    deviation = None if view.llrs is None else devpav(*view.llrs)
+    return None if deviation is None or np.isnan(deviation) else deviation
 
 
 @takes_scores
@@ -144,10 +137,8 @@ def _log_density(llrs: FloatArray, grid: FloatArray, width: float) -> FloatArray
 @_llr_measure("llr_overestimation", "LLR overestimation", place=103, method="Gaussian kernels", references=("lir2025",))
 def _llr_overestimation(view: PairView) -> float | None:
     """Mean distance of LLRs from the ratio of their densities, as a power of ten; for LLRs only."""
-    if not view.settings.llr or not isinstance(view, ScoreView):
-        return None
-    mean = llr_overestimation(view.ranked.target, view.ranked.nontarget)
-    return mean if np.isfinite(mean) else None
+    mean = None if view.llrs is None else llr_overestimation(*view.llrs)
+    return mean if mean is not None and np.isfinite(mean) else None
 
 
 @takes_scores
@@ -234,10 +225,8 @@ def _worst_case_supported(view: PairView) -> float:
 
 
 def _bound(view: PairView, bounds: Callable[..., tuple[float, float]], which: int) -> float | None:
-    """A bound of scores that are LLRs, in powers of ten."""
-    if not view.settings.llr or not isinstance(view, ScoreView):
-        return None
-    return float(bounds(view.ranked.target, view.ranked.nontarget)[which]) / LN10
+    """A bound of LLRs, in powers of ten."""
+    return None if view.llrs is None else float(bounds(*view.llrs)[which]) / LN10
 
 
 @_llr_measure("elub_low", "ELUB, lower", limits=(-np.inf, 0.0), place=98, references=("vergeer2016",))

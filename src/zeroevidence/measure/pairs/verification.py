@@ -18,7 +18,7 @@ from zeroevidence.calibrate.pav import Blocks, Counts, count, pool
 from zeroevidence.errors import UsageError
 from zeroevidence.measure.measures import ScoreCost, pair_measure, speaker_measure
 from zeroevidence.measure.softplus import LN2, mean_softplus, softplus, softplus_blockwise
-from zeroevidence.measure.views import PairSettings, PairView, takes_scores
+from zeroevidence.measure.views import PairSettings, PairView, describe_llrs, takes_scores
 
 FPR_LEVELS = (1e-2, 1e-3, 1e-4)
 _CHORD = 2.0  # standard errors of the difference of both error rates, either way: how far the slope of a ROC is taken
@@ -291,13 +291,7 @@ _eer_measure = partial(
     pair_measure, unit="rate", discloses="down", atom_costs=lambda counts, _, people: eer_atom_costs(counts, people)
 )
 _cllr_measure = partial(pair_measure, unit="bit", discloses="down", references=("brummer2006",))
-_dcf_measure = partial(
-    pair_measure,
-    unit="relative cost",
-    discloses="down",
-    method=lambda view: f"prior {view.settings.dcf_prior:g}",
-    references=("vanleeuwen2007",),
-)
+_dcf_measure = partial(pair_measure, unit="relative cost", discloses="down", references=("vanleeuwen2007",))
 
 
 @_eer_measure(
@@ -353,14 +347,15 @@ def _eer_rocch(view: PairView) -> float:
     "Cllr",
     place=30,
     interval="smooth",
+    method=describe_llrs,
     per_score=ScoreCost(
-        lambda scores, _: softplus_blockwise(-scores),
-        lambda scores, _: softplus_blockwise(scores),
+        lambda llrs, _: softplus_blockwise(-llrs),
+        lambda llrs, _: softplus_blockwise(llrs),
         mean=lambda target, nontarget, _: (mean_softplus(-target), mean_softplus(nontarget)),
     ),
 )
 def _cllr(view: PairView) -> float | None:
-    """Cost of taking the scores as log-likelihood ratios; 1 is no information, more than 1 misleads."""
+    """Cost of LLRs calibrated on other people, or of scores taken as LLRs; 1 is no information, more misleads."""
     means = view.class_means("cllr")
     return None if means is None else sum(means) / (2.0 * LN2)
 
@@ -378,9 +373,10 @@ def _cllr_min(view: PairView) -> float:
     "act DCF",
     place=50,
     interval="smooth",
+    method=lambda view: f"prior {view.settings.dcf_prior:g}, {describe_llrs(view)}",
     per_score=ScoreCost(
-        lambda scores, settings: (scores <= _threshold(settings)).astype(np.float64),
-        lambda scores, settings: (scores > _threshold(settings)).astype(np.float64),
+        lambda llrs, settings: (llrs <= _threshold(settings)).astype(np.float64),
+        lambda llrs, settings: (llrs > _threshold(settings)).astype(np.float64),
         limits=(0.0, 1.0),
         mean=lambda target, nontarget, settings: (
             np.count_nonzero(target <= _threshold(settings)) / len(target),
@@ -389,7 +385,7 @@ def _cllr_min(view: PairView) -> float:
     ),
 )
 def _dcf_act(view: PairView) -> float | None:
-    """Cost of the attacker's decisions at one prior, scores taken as log-likelihood ratios; 1 is deciding blindly."""
+    """Cost of decisions by LLRs calibrated on other people, or by scores taken as LLRs; 1 is deciding blindly."""
     rates = view.class_means("dcf_act")
     return None if rates is None else float(dcf_of_rates(*rates, view.settings.dcf_prior))
 
@@ -404,6 +400,7 @@ def _threshold(settings: PairSettings) -> float:
     limits=(0.0, 1.0),
     place=60,
     interval="oracle",
+    method=lambda view: f"prior {view.settings.dcf_prior:g}",
     atom_costs=lambda counts, settings, _: dcf_atom_costs(counts, settings.dcf_prior),
 )
 def _dcf_min(view: PairView) -> float:

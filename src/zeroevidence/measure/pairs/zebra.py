@@ -14,7 +14,7 @@ from zeroevidence.calibrate.pav import Blocks, RankedScores, block_lows, count, 
 from zeroevidence.errors import UsageError
 from zeroevidence.measure.measures import ScoreCost, pair_measure
 from zeroevidence.measure.softplus import LN2, mean_softplus_shifted, softplus
-from zeroevidence.measure.views import PairView, takes_scores
+from zeroevidence.measure.views import PairView, describe_llrs, takes_scores
 
 LN10 = float(np.log(10.0))
 D_ECE_MAX = 0.5 / LN2  # classes fully separated
@@ -260,10 +260,6 @@ def _few_enough(view: PairView) -> bool:
     return view.counts.n_target + view.counts.n_nontarget <= LLRS_LIMIT
 
 
-def _describe_calibration(view: PairView) -> str:
-    return "scores as LLRs" if view.settings.calibration is None else "logistic on development pairs"
-
-
 @_zebra_measure(
     "d_ece_actual",
     "actual D_ECE",
@@ -271,15 +267,15 @@ def _describe_calibration(view: PairView) -> str:
     limits=(-np.inf, D_ECE_MAX),
     place=82,
     interval=lambda view: "smooth" if _few_enough(view) else None,
-    method=_describe_calibration,
+    method=describe_llrs,
     per_score=ScoreCost(
-        lambda scores, settings: evidence_gain(settings.llrs(scores)),
-        lambda scores, settings: evidence_gain(-settings.llrs(scores)),
+        lambda llrs, _: evidence_gain(llrs),
+        lambda llrs, _: evidence_gain(-llrs),
         most=LLRS_LIMIT,
     ),
 )
 def _d_ece_actual(view: PairView) -> float | None:
-    """Expected disclosure where scores are taken as LLRs or calibrated on other people; negative where they mislead."""
+    """Expected disclosure of LLRs calibrated on other people, or of scores taken as LLRs; below 0 they mislead."""
     means = view.class_means("d_ece_actual")
     return None if means is None else sum(means) / LN2
 
@@ -292,7 +288,7 @@ def _d_ece_actual(view: PairView) -> float | None:
     discloses="none",
     place=84,
     interval=lambda view: "oracle" if _few_enough(view) else None,
-    method=_describe_calibration,
+    method=describe_llrs,
 )
 def _d_ece_loss(view: PairView) -> float | None:
     """What poor calibration costs the attacker: expected disclosure after optimal calibration less the actual one."""

@@ -91,12 +91,11 @@ def ece(
 
 
 def _actual(row: Evaluation, ax: Axes, across: Callable[[Sequence[float]], FloatArray], colour: str, name: str) -> None:
-    """Draw the profile of the scores taken as LLRs, after calibration on development data where there are any."""
+    """Draw the profile of LLRs that were calibrated on other people, or of the scores taken as LLRs."""
     if "ece_actual" not in row.curves:
         return
-    curve, search = row.curves["ece_actual"], row.setup.search
-    calibrated = row.setup.dev is not None and (search is None or not search.folds)
-    method = "calibrated on other people" if calibrated else "scores taken as LLRs"
+    curve = row.curves["ece_actual"]
+    method = "scores taken as LLRs" if row.setup.llr is None else "calibrated on other people"
     ax.plot(across(curve.x), curve.y, color=colour, ls=":", label=name + method)
 
 
