@@ -27,6 +27,7 @@ from zeroevidence.evaluation.score_files import (
     ScorePaths,
     distinct_names,
     evaluate_files,
+    parse_label,
     pool_files,
     score_files,
 )
@@ -154,6 +155,47 @@ def test_women_and_men_are_pooled_on_request(challenges):
         assert told.startswith("2 groups (sex) were pooled")
     with pytest.raises(UsageError, match="no file has the label 'accent'"):
         pool_files(score_files(ScorePaths(challenges[:1])), "accent")
+
+
+def test_labels_are_given_for_all_files_or_for_each(challenges):
+    scores = [row.scores for row in sample_rows()]
+    given = [("sex", "f"), *(("attacker", Path(path).stem) for path in scores)]
+    files = score_files(ScorePaths(scores, [sample_rows()[0].key], labels=given))
+    assert [file.labels for file in files] == [
+        {"system": Path(path).stem, "sex": "f", "attacker": Path(path).stem} for path in scores
+    ]
+    lists = ScorePaths(
+        targets=["a", "b"], nontargets=["c", "c"], labels=[("system", "x"), ("split", "s"), ("split", "t")]
+    )
+    assert [file.labels for file in score_files(lists)] == [{"system": "x", "split": split} for split in "st"]
+    for wrong, reason in (
+        (
+            replace(lists, labels=[("split", "s")] * 3),
+            "label split: expected one value, or one for each of 2 SCORES, got 3",
+        ),
+        (replace(lists, systems=["y", "z"]), "--system and --label system name the same"),
+        (ScorePaths(challenges, labels=[("attacker", "x")]), "label attacker: ours says itself what it is"),
+        (ScorePaths(challenges, labels=[("sex", "f")]), "label sex: ours says itself what it is"),
+    ):
+        with pytest.raises(UsageError, match=reason):
+            score_files(wrong)
+    assert {file.labels["system"] for file in score_files(ScorePaths(challenges, labels=[("system", "x")]))} == {"x"}
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("speaker=ann", "expected NAME=VALUE with NAME one of system, dataset, split, sex, enrolment, trial, attacker"),
+        ("attacker", "expected NAME=VALUE"),
+        ("attacker=", "expected NAME=VALUE"),
+        ("trial=anon", "expected original or anonymised"),
+    ],
+)
+def test_labels_have_names_and_values(text, reason):
+    with pytest.raises(UsageError, match=f"label '{text}': {reason}"):
+        parse_label(text)
+    assert parse_label("system=a=b") == ("system", "a=b")
+    assert parse_label("trial=anonymised") == ("trial", "anonymised")
 
 
 def test_the_folder_that_one_is_in_has_a_name(challenges, monkeypatch):

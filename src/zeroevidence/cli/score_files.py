@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from zeroevidence.data.formats.scores.score_format import ReadingOptions
+from zeroevidence.errors import UsageError
 from zeroevidence.evaluation.results import is_result, refuse_unfinished
 from zeroevidence.evaluation.score_files import ScoreFile, ScorePaths, distinct_names, pool_files, score_files
 from zeroevidence.evaluation.utility import utility_in_folders
@@ -85,6 +86,8 @@ class RequiredInputs(ScoreInputs):
     def __post_init__(self) -> None:
         if not self.paths.scores and not self.paths.targets and not self.paths.nontargets:
             raise click.UsageError("Missing argument 'SCORES...', or --targets and --nontargets.")
+        if self.paths.labels and self.all_finished:
+            raise UsageError("--label is for score files, but all inputs are finished results")
 
 
 def files_abreast(files: Sequence[ScoreFile], run: Run, meanwhile: Callable[[], object] | None = None) -> Each:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import get_args
 
 from zeroevidence.data.files import is_folder
 from zeroevidence.data.formats.input_file import uncompressed_name
-from zeroevidence.data.formats.lists import find_systems, read_systems
+from zeroevidence.data.formats.lists import LABELS, find_systems, read_systems
 from zeroevidence.data.formats.scores.read import diagnose, diagnose_lists, is_score_list, read_score_lists, read_scores
 from zeroevidence.data.formats.scores.score_format import ReadingOptions
 from zeroevidence.data.formats.voiceprivacy_folders import find_kit_scores
@@ -16,6 +17,7 @@ from zeroevidence.data.loaded_scores import LoadedScores, pool_groups
 from zeroevidence.data.preparing import check_direction
 from zeroevidence.data.printable import file_name_text
 from zeroevidence.data.scores import Scores
+from zeroevidence.data.threat import Training
 from zeroevidence.errors import InputError, Problem, UsageError
 from zeroevidence.evaluation.curves import add_similarity
 from zeroevidence.evaluation.finding.beside import flag_rows
@@ -131,6 +133,27 @@ class ScoreFile:
         return []
 
 
+def parse_label(text: str) -> tuple[str, str]:
+    """Return name and value of a label.
+
+    Examples
+    --------
+    >>> parse_label("attacker=oa")
+    ('attacker', 'oa')
+    >>> parse_label("speaker=ann")
+    Traceback (most recent call last):
+    ...
+    zeroevidence.errors.UsageError: label 'speaker=ann': expected NAME=VALUE with NAME one of system, dataset, split, \
+sex, enrolment, trial, attacker
+    """
+    name, _, value = text.partition("=")
+    if name not in LABELS or not value:
+        raise UsageError(f"label {text!r}: expected NAME=VALUE with NAME one of {', '.join(LABELS)}")
+    if name in ("enrolment", "trial") and value not in get_args(Training):
+        raise UsageError(f"label {text!r}: expected {' or '.join(get_args(Training))}")
+    return name, value
+
+
 @dataclass(frozen=True, slots=True)
 class ScorePaths:
     """Score files, and folders of them, with their keys.
@@ -157,6 +180,8 @@ class ScorePaths:
         Lists of the scores of targets, one number a line.
     nontargets
         A list of the scores of non-targets for each of `targets`.
+    labels
+        Names and values of labels; one value of a name for all, or one for each, also of `targets`.
     """
 
     scores: Sequence[str] = setting((), "", argument=True, metavar="[SCORES]...")
@@ -188,6 +213,13 @@ class ScorePaths:
     nontargets: Sequence[str] = setting(
         (), "Scores of nontargets alone, one number a line; once for each --targets.", metavar="FILE"
     )
+    labels: Sequence[tuple[str, str]] = setting(
+        (),
+        f"What the scores are of, such as attacker=oa; {_ONCE}; NAME is {', '.join(LABELS[:-1])} or {LABELS[-1]}.",
+        spelling="--label",
+        metavar="NAME=VALUE",
+        parse=lambda texts: tuple(map(parse_label, texts)),
+    )
 
 
 def score_files(paths: ScorePaths) -> list[ScoreFile]:
@@ -212,20 +244,46 @@ def score_files(paths: ScorePaths) -> list[ScoreFile]:
             f"{scores[0]} and {scores[1]} hold one number a line, without labels; expected --targets and --nontargets "
             "to say which of them are the scores of targets"
         )
-    files = _resolved(scores, keys, paths.speakers, systems[: len(scores)]) if scores else []
+    labels = _labels_of_each(paths, systems_wanted)
+    files = _resolved(scores, keys, paths.speakers, systems[: len(scores)], labels) if scores else []
     titles = systems[len(scores) :] or (distinct_names(targets) if targets else ())
     files += [
-        ScoreFile(target, labels={"system": title}, source=title, nontargets=nontarget)
-        for title, target, nontarget in zip(titles, targets, nontargets, strict=True)
+        ScoreFile(target, labels={"system": title, **given}, source=title, nontargets=nontarget)
+        for title, target, nontarget, given in zip(titles, targets, nontargets, labels[len(scores) :], strict=True)
     ]
     dev = _others(paths.dev, paths.dev_keys, len(files))
     pairs = zip(dev, _others(paths.calibrate, paths.calibrate_keys, len(files)), strict=True)
     return [replace(file, dev=dev, calibrate=calibrate) for file, (dev, calibrate) in zip(files, pairs, strict=True)]
 
 
+def _labels_of_each(paths: ScorePaths, number: int) -> list[dict[str, str]]:
+    """Return the labels that are given for each of `number` score files and folders."""
+    if paths.systems and any(name == "system" for name, _ in paths.labels):
+        raise UsageError("--system and --label system name the same; expected one of them")
+    by_name: dict[str, list[str]] = {}
+    for name, value in paths.labels:
+        by_name.setdefault(name, []).append(value)
+    for name, values in by_name.items():
+        if len(values) not in (1, number):
+            raise UsageError(f"label {name}: expected one value, or one for each of {number} SCORES, got {len(values)}")
+    return [
+        {name: values[place if len(values) == number else 0] for name, values in by_name.items()}
+        for place in range(number)
+    ]
+
+
+def _with_labels(file: ScoreFile, given: Mapping[str, str]) -> ScoreFile:
+    """Return the file with further labels; a system may be renamed, but what else the file says itself stands."""
+    said = set(file.labels) - {"system"} | ({"enrolment", "trial", "attacker"} if file.about.threat else set())
+    for name in given:
+        if name in said:
+            raise UsageError(f"label {name}: {file.source} says itself what it is; expected files that do not")
+    return replace(file, labels={**file.labels, **given})
+
+
 def _others(scores: Sequence[str], keys: Sequence[str], number: int) -> Sequence[ScoreFile | None]:
     """Return the development file of each of `number` score files."""
-    resolved = _resolved(scores, keys, None, ()) if scores else [None]
+    resolved = _resolved(scores, keys, None, (), [{}] * len(scores)) if scores else [None]
     if len(resolved) not in (1, number):
         raise UsageError(
             f"expected one development file, or one for each of the {number} score files, got {len(resolved)}"
@@ -234,7 +292,11 @@ def _others(scores: Sequence[str], keys: Sequence[str], number: int) -> Sequence
 
 
 def _resolved(
-    scores: Sequence[str], keys: Sequence[str], speakers: str | None, systems: Sequence[str]
+    scores: Sequence[str],
+    keys: Sequence[str],
+    speakers: str | None,
+    systems: Sequence[str],
+    labels: Sequence[Mapping[str, str]],
 ) -> list[ScoreFile]:
     if len(keys) not in (0, 1, len(scores)):
         raise UsageError(f"expected one key, or one for each of the {len(scores)} score files, got {len(keys)}")
@@ -247,13 +309,15 @@ def _resolved(
         if path != "-" and is_folder(path):
             table = find_systems(path)
             for row in find_kit_scores(path, key=key) if table is None else read_systems(table):
-                labels = {**row.labels, **({"system": systems[index]} if systems else {})}
+                row_labels = {**row.labels, **({"system": systems[index]} if systems else {})}
                 row_key, row_speakers = (None if file is None else str(file) for file in (row.key, row.speakers))
                 about = About() if row.threat is None else About.against(row.threat)
                 paths_of_row = str(row.scores), row_key or key, speakers or row_speakers
-                files.append(ScoreFile(*paths_of_row, labels, about, source=titles[index]))
+                file = ScoreFile(*paths_of_row, row_labels, about, source=titles[index])
+                files.append(_with_labels(file, labels[index]))
         else:
-            files.append(ScoreFile(path, key, speakers, {"system": titles[index]}, source=titles[index]))
+            file = ScoreFile(path, key, speakers, {"system": titles[index]}, source=titles[index])
+            files.append(_with_labels(file, labels[index]))
     return files
 
 

@@ -44,6 +44,33 @@ def test_draws_each_format(run, result, tmp_path, ending, start):
     assert target.read_bytes().startswith(start)
 
 
+def test_bars_of_plain_score_files_are_sorted_by_a_label(run, tmp_path):
+    rng, files = np.random.default_rng(0), []
+    for system, gaps in (("b1", (3.0, 0.2, 1.0)), ("b2", (2.0, 2.5, 1.0))):
+        for sides, gap in zip(("oo", "oa", "aa"), gaps, strict=True):
+            files.append(tmp_path / f"{system}{sides}.scores")
+            classes = ((1, rng.normal(gap, 1.0, 60)), (0, rng.normal(0.0, 1.0, 200)))
+            files[-1].write_text("".join(f"{score} {label}\n" for label, scores in classes for score in scores))
+    labels = [f"--label=attacker={file.stem[2:]}" for file in files] + [
+        f"--label=system={file.stem[:2]}" for file in files
+    ]
+    result = tmp_path / "six.json"
+    assert run("evaluate", *files, *labels, "--intervals", 0, "--null", 0, "-f", "json", "-o", result)[0] == 0
+    assert [row["labels"] for row in json.loads(result.read_text())["rows"]] == [
+        {"system": file.stem[:2], "attacker": file.stem[2:]} for file in files
+    ]
+    for sort, first in (("oa", "b2"), ("oo", "b1")):
+        target = tmp_path / "bars.svg"
+        code, _, err = run("plot", "bars", result, "--y", "linkability", "--sort", sort, "-o", target, "--overwrite")
+        assert code == 0, err
+        drawn = target.read_text().replace("<!-- ", ">")
+        assert (drawn.index(">b1") < drawn.index(">b2")) == (first == "b1")
+    code, _, err = run("evaluate", *files, "--label", "speaker=ann")
+    assert (code, "label 'speaker=ann': expected NAME=VALUE with NAME one of system" in err) == (2, True)
+    code, _, err = run("evaluate", result, "--label", "sex=f")
+    assert (code, "--label is for score files" in err) == (2, True)
+
+
 def test_folder_rows_and_labels(run, result, tmp_path):
     home = tmp_path / "audit"
     home.mkdir()

@@ -39,6 +39,11 @@ def test_the_extractor_decides_who_is_semi_informed(folder, extractor, name):
     assert row.threat.name == name
 
 
+def test_an_attacker_may_have_a_name_alone(folder):
+    (row,) = table(folder, "scores,system,attacker\na.scores,A,oa\n")
+    assert (row.threat, row.labels) == (None, {"system": "A", "attacker": "oa"})
+
+
 def test_what_is_not_known_is_left_empty(folder):
     (row,) = table(folder, HEADING + "a.scores\t\t\tA\t\t\t\t\t\t\n")
     assert (row.key, row.speakers, row.threat, row.labels) == (None, None, None, {"system": "A"})
@@ -60,6 +65,10 @@ def test_what_is_not_known_is_left_empty(folder):
             ":2: attacker original, anon, original, original; expected original or anonymised for each",
         ),
         ("scores,system,extractor\na.scores,A,original\n", ":2: attacker , , , original; expected original or"),
+        (
+            "scores,system,attacker,enrolment,trial,trained_on\na.scores,A,oa,original,anonymised,original\n",
+            ":2: attacker 'oa' beside enrolment, trial, trained_on, which name one; expected either",
+        ),
         ("scores,system\n\0,A\n", ":2: a NUL byte"),
     ],
 )

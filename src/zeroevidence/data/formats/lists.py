@@ -155,9 +155,10 @@ def _each_once(lines: Iterable[tuple[int, str, str]], problems: FileProblems) ->
 
 
 _FILES = ("scores", "key", "speakers")
-_LABELS = ("system", "dataset", "split", "sex")
+LABELS = ("system", "dataset", "split", "sex", "enrolment", "trial", "attacker")  # of score files
 _SIDES = ("enrolment", "trial", "trained_on")
 _EXTRACTOR = "extractor"
+_LABELS = tuple(label for label in LABELS if label not in _SIDES)
 _COLUMNS = (*_FILES, *_LABELS, *_SIDES, _EXTRACTOR)
 _REQUIRED = ("scores", "system")
 _NAMES = ("systems.tsv", "systems.csv")
@@ -176,7 +177,7 @@ class SystemScores:
     speakers
         Its list of speakers; None where the table names none.
     labels
-        System, data set, split and sex, where they are given.
+        System, data set, split, sex and the attacker's name, where they are given.
     threat
         The attacker; None where the table does not describe one.
     line
@@ -205,7 +206,8 @@ def read_systems(path: str | Path) -> list[SystemScores]:
         The table. Its columns are ``scores`` and ``system``, and where they are known ``key``, ``speakers``,
         ``dataset``, ``split``, ``sex``, and of the attacker ``enrolment``, ``trial`` and ``trained_on``, each
         ``original`` or ``anonymised``, and ``extractor`` where it was trained on other speech than the back-end. Files
-        are named by their paths within the folder of the table.
+        are named by their paths within the folder of the table. An ``attacker`` who is not described so may be given a
+        name.
 
     Raises
     ------
@@ -286,6 +288,8 @@ def _row(cells: dict[str, str], folder: Path, line: int) -> SystemScores | str:
     if any(sides) and not all(map(_is_training, sides)):
         allowed, named = " or ".join(get_args(Training)), ", ".join((*_SIDES, _EXTRACTOR))
         return f"attacker {', '.join(sides)}; expected {allowed} for each of {named}, or nothing for all"
+    if any(sides) and "attacker" in cells:
+        return f"attacker {cells['attacker']!r} beside {', '.join(_SIDES)}, which name one; expected either"
     places = {column: folder / name for column, name in files.items()}
     described = list(filter(_is_training, sides))
     threat = threat_from_sides(*described) if described else None
