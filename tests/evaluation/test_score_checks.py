@@ -147,14 +147,15 @@ def test_penalty_and_balance_of_the_calibration_are_in_the_signature():
     assert "|llr:logistic:dev|llr-l2:3|llr-balanced|" in row.signature
     dev = drawn(0)
     fit = fit_logistic(dev.target, dev.nontarget, l2=3.0, balanced=True)
-    assert (row.setup.llr.weight, row.setup.llr.bias) == pytest.approx((fit.weight, fit.bias))
+    assert (*row.setup.llr.weights, *row.setup.llr.biases) == pytest.approx((fit.weight, fit.bias))
 
 
 def test_people_are_left_out_of_the_llrs():
     """The interval of Cllr is that of LLRs, by leaving each person out on both sides by hand."""
     case, dev = decided_search(), ze.ScoreMatrix(decided_search().scores + 0.3, decided_search().mated)
     row = ze.evaluate(case, dev=dev, options=ze.Options(null=0, linkability="pav"))
-    llrs, without = row.setup.llr.weight * case.scores + row.setup.llr.bias, []
+    (weight,), (bias,), without = row.setup.llr.weights, row.setup.llr.biases, []
+    llrs = weight * case.scores + bias
     for person in range(20):
         kept = case.mated != person
         rest, mated = (
@@ -180,7 +181,7 @@ def test_folds_are_calibrated_one_by_one():
     ]
     for name, value in actual_by_hand(*map(np.concatenate, zip(*llrs, strict=True))).items():
         assert float(row[name]) == pytest.approx(value, abs=2e-5), name
-    assert row.setup.llr.weight is None
+    assert len(row.setup.llr.weights) == 2
     assert "|llr:logistic:dev|" in row.signature
     with pytest.raises(ze.UsageError, match="one by one"):
         threshold(row.scores, calibrate=row.setup.llr)
@@ -189,8 +190,10 @@ def test_folds_are_calibrated_one_by_one():
 def test_development_people_who_are_told_apart_the_wrong_way_turn_the_llrs():
     dev, case = drawn(0), drawn(1)
     row = ze.evaluate(case, dev=Scores(dev.nontarget, dev.target), options=QUICK)
-    assert row.setup.llr.weight < 0.0
+    assert row.setup.llr.weights[0] < 0.0
     assert float(row["cllr"]) > 1.0
+    assert "llrs-turned" in {flag.code for flag in row.flags}
+    assert "llrs-turned" not in {flag.code for flag in ze.evaluate(case, dev=dev, options=QUICK).flags}
     assert float(row["eer"]) == float(ze.evaluate(case, options=QUICK)["eer"])
     low = np.array(row.curves["tippett_nontarget"].x)
     assert (np.diff(low) > 0.0).all()

@@ -171,7 +171,7 @@ def calibrate_pairs(
     --------
     >>> dev = Scores([1.0, 2.0, 3.0, 0.4], [0.5, -0.5, -1.5, 1.2])
     >>> (target, _), setup = calibrate_pairs([(Scores([2.0], [0.0]), dev)], Options())
-    >>> bool(np.isclose(target[0], 2.0 * setup.weight + setup.bias))
+    >>> bool(np.isclose(target[0], 2.0 * setup.weights[0] + setup.biases[0]))
     True
     """
     fits = [fit_logistic(dev.target, dev.nontarget, l2=options.l2, balanced=options.balanced) for _, dev in groups]
@@ -181,8 +181,8 @@ def calibrate_pairs(
         )
         for side in ("target", "nontarget")
     )
-    line = (fits[0].weight, fits[0].bias - fits[0].prior_log_odds) if len(fits) == 1 else (None, None)
-    return (target, nontarget), LlrSetup("logistic", data, options.l2, options.balanced, *line)
+    lines = tuple(fit.weight for fit in fits), tuple(fit.bias - fit.prior_log_odds for fit in fits)
+    return (target, nontarget), LlrSetup("logistic", data, options.l2, options.balanced, *lines)
 
 
 def check_increasing(weight: float) -> None:
@@ -246,9 +246,9 @@ def threshold(
 
 def _score_of_llr(llr: float, calibrate: Scores | ScoreMatrix | LlrSetup) -> float:
     if isinstance(calibrate, LlrSetup):
-        if calibrate.weight is None or calibrate.bias is None:
+        if len(calibrate.weights) != 1:
             raise UsageError("folds of people were calibrated one by one, so there is no threshold of all")
-        weight, bias = calibrate.weight, calibrate.bias
+        weight, bias = calibrate.weights[0], calibrate.biases[0]
     else:
         pairs = _pairs(calibrate, None)
         fit = fit_logistic(pairs.target, pairs.nontarget)

@@ -48,9 +48,9 @@ class ScoreFile:
     about
         What the row is about.
     dev
-        The file of other speakers that the search is calibrated on.
+        The file of other speakers that the search and single scores are calibrated on.
     calibrate
-        The file of other speakers that turns scores into LLRs.
+        The file of other speakers that single scores are calibrated on instead.
     source
         What was named to find it: itself, or the folder that it is in.
     parts
@@ -199,10 +199,10 @@ class ScorePaths:
         spelling="--system",
         metavar="NAME",
     )
-    dev: Sequence[str] = setting((), f"Scores of other people, to calibrate a search; {_ONCE}.", metavar="SCORES")
+    dev: Sequence[str] = setting((), f"Scores of other people, to calibrate on; {_ONCE}.", metavar="SCORES")
     dev_keys: Sequence[str] = setting((), "Key of --dev, like --key.", spelling="--dev-key", metavar="KEY")
     calibrate: Sequence[str] = setting(
-        (), f"Scores of other people, to turn scores into LLRs; {_ONCE}.", metavar="SCORES"
+        (), f"Scores of other people, to calibrate single scores on, but no search; {_ONCE}.", metavar="SCORES"
     )
     calibrate_keys: Sequence[str] = setting(
         (), "Key of --calibrate, like --key.", spelling="--calibrate-key", metavar="KEY"

@@ -273,9 +273,10 @@ class _Task:
         return [*flags, *(self.search.flags if self.search else ()), *relaxed_flags(self.relaxed)]
 
     def _llr_flags(self, metrics: Mapping[str, MeasureResult]) -> list[Flag]:
-        """Warnings on scores that are taken as LLRs: that they are none, or of another base unless it was named."""
-        if self.view.llrs is not None:
-            return []
+        """Warnings on LLRs that fall with the score, and on scores that are no LLRs, or of a base that nobody named."""
+        if self.llr is not None:
+            turned = [weight for weight in self.llr.weights if weight < 0.0]
+            return [flag("llrs-turned", weight=min(turned))] if turned else []
         if any(rule.rule == "llr-base" for rule in self.relaxed):
             return llr_flags(self.view, metrics)
         return llr_flags(self.view, metrics) or base_flags(*self.view.actual, metrics)
@@ -403,7 +404,7 @@ def _calibrated(
     if calibration is not None:
         data = digest([np.sort(calibration.target), np.sort(calibration.nontarget)])
         llrs, setup = calibrate_pairs([(pairs, calibration)], options, data=data)
-        check_increasing(setup.weight or 0.0)
+        check_increasing(setup.weights[0])
         return llrs, setup
     return (None, None) if development is None else calibrate_pairs([(pairs, development)], options)
 

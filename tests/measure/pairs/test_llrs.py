@@ -331,13 +331,33 @@ def test_agrees_with_lir_invariance(seed):
     assert np.array(invariance_bounds(target, nontarget)) / LN10 == pytest.approx(expected, abs=1.01e-3)  # its grid
 
 
+def test_overestimation_where_neither_class_comes_near():
+    """Between two clusters, 40 bandwidths apart, both densities are below the smallest number; their ratio is not."""
+    near, far = np.linspace(-0.1, 0.1, 60), np.linspace(-9.1, -8.9, 4)
+    target, nontarget = np.concatenate((far, near)), np.concatenate((far - 0.05, near - 0.05, near))
+    value = ze.llr_overestimation(target, nontarget)
+    assert np.isfinite(value)
+    powers = [values / LN10 for values in (target, nontarget)]
+    low = max(np.quantile(values, 0.001, method="hazen") for values in powers)
+    high = min(np.quantile(values, 0.999, method="hazen") for values in powers)
+    grid, logs = np.linspace(low, high, 100), []
+    for values in powers:
+        inside = values[(values >= low) & (values <= high)]
+        quartiles = np.percentile(inside, (25, 75))
+        width = min(inside.std(ddof=1), np.diff(quartiles)[0] / 1.3489795003921634) * (0.75 * len(inside)) ** -0.2
+        exponents = -0.5 * ((grid[:, None] - values) / width) ** 2
+        top = exponents.max(axis=1)
+        logs.append(top + np.log(np.exp(exponents - top[:, None]).sum(axis=1)) - np.log(len(values) * width))
+    assert value == pytest.approx(np.abs(grid - (logs[0] - logs[1]) / LN10).mean(), rel=1e-9)
+
+
 def test_the_measures_are_of_llrs_alone():
     rng = np.random.default_rng(1)
     dev, case = ((rng.normal(1.0, 1.0, 40), rng.normal(-1.0, 1.0, 60)) for _ in range(2))
     names = ("invariance_low", "invariance_high", "llr_overestimation")
     assert not any(name in ze.evaluate(*case, options=ze.Options(intervals=0, null=0)) for name in names)
     row = ze.evaluate(*case, calibrate=ze.Scores(*dev), options=ze.Options(intervals=0, null=0))
-    llrs = [row.setup.llr.weight * scores + row.setup.llr.bias for scores in case]
+    llrs = [row.setup.llr.weights[0] * scores + row.setup.llr.biases[0] for scores in case]
     low, high = invariance_bounds(*llrs)
     assert [float(row[name]) for name in names[:2]] == pytest.approx([low / LN10, high / LN10])
     assert float(row[names[2]]) == pytest.approx(ze.llr_overestimation(*llrs))

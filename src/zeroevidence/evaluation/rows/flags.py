@@ -57,6 +57,11 @@ _WARNINGS = {
         "Cllr, the actual DCF and the actual D_ECE take scores as natural-log likelihood ratios, and these are plainly "
         "none: {why}; calibrate on other people (--dev), or read min Cllr, min DCF and D_ECE."
     ),
+    "llrs-turned": (
+        "among development people lower scores speak for targets (weight {weight:.3g}): Cllr, the actual DCF and the "
+        "actual D_ECE are of an attacker who prefers low scores, and the EER is of one who prefers high ones; do not "
+        "read them as one attacker."
+    ),
     "llr-base-suspected": (
         "as logarithms to base {base} these scores would be nearly calibrated (Cllr {other:.2f} instead of {cllr:.2f} "
         "bits); if they are that, say --llr-base {base}."

@@ -179,18 +179,18 @@ class LlrSetup:
         As in `Options`.
     balanced
         As in `Options`.
-    weight
-        The LLR is weight times score plus bias; None where folds have maps of their own.
-    bias
-        See above.
+    weights
+        The LLR is weight times score plus bias; of several folds, the weight of each.
+    biases
+        The bias, or the biases.
     """
 
     calibration: str
     data: str | None = None
     l2: float = 0.0
     balanced: bool = False
-    weight: float | None = None
-    bias: float | None = None
+    weights: tuple[float, ...] = ()
+    biases: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

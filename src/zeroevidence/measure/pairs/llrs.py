@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from scipy.special import logsumexp
 
 from zeroevidence._typing import FloatArray
 from zeroevidence.calibrate.pav import Blocks, block_lows, pool, rank
@@ -125,13 +126,12 @@ def _log_density(llrs: FloatArray, grid: FloatArray, width: float) -> FloatArray
         bins = np.floor(finite * (_BINS / width))
         values, counts = np.unique(bins, return_counts=True)
         finite, weights = (values + 0.5) * (width / _BINS), counts.astype(np.float64)
-    density = np.zeros(len(grid))
+    log_sum = np.full(len(grid), -np.inf)  # far from all LLRs the sum itself would be 0
     for start in range(0, len(finite), _AT_ONCE):
         part = slice(start, start + _AT_ONCE)
-        kernels = np.exp(-0.5 * ((grid[:, None] - finite[part]) / width) ** 2)
-        density += kernels.sum(axis=1) if weights is None else (kernels * weights[part]).sum(axis=1)
-    with np.errstate(divide="ignore"):
-        return np.log(density / (len(llrs) * width))
+        exponents = -0.5 * ((grid[:, None] - finite[part]) / width) ** 2
+        log_sum = np.logaddexp(log_sum, logsumexp(exponents, axis=1, b=None if weights is None else weights[part]))
+    return log_sum - np.log(len(llrs) * width)
 
 
 @_llr_measure("llr_overestimation", "LLR overestimation", place=103, method="Gaussian kernels", references=("lir2025",))
