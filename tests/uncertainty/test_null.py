@@ -11,7 +11,10 @@ from scipy import stats
 import zeroevidence as ze
 from tests.effort import repetitions
 from zeroevidence.calibrate.pav import count, pool, pool_laplace
+from zeroevidence.calibrate.rows import METHODS, ROW_SCALINGS, speaker_folds
 from zeroevidence.data.scores import Pairs
+from zeroevidence.evaluation.resampling import _permutation_nulls
+from zeroevidence.evaluation.searches import MatrixSearch
 from zeroevidence.measure.pairs.verification import eer_of
 from zeroevidence.measure.views import PairSettings
 from zeroevidence.uncertainty.level import alpha
@@ -24,9 +27,8 @@ from zeroevidence.uncertainty.null import (
     list_null,
     pair_null,
     permutation_p_value,
-    permute_mated,
 )
-from zeroevidence.uncertainty.search import HypotheticalEvidence, SearchNull
+from zeroevidence.uncertainty.search import SearchNull
 
 
 def matrix(n_speakers=12, per_speaker=5, separation=0.0, seed=0, digits=9):
@@ -93,24 +95,94 @@ def test_classes_are_permuted_over_people(monkeypatch):
     assert null.unit == "speaker"
 
 
-def test_permutations_keep_the_trials_of_a_speaker_together():
-    data = matrix()
-    mated = permute_mated(data.mated, 12, np.random.default_rng(0))
-    assert len({(int(a), int(b)) for a, b in zip(data.mated, mated, strict=True)}) == 12
-    assert len(np.unique(mated)) == 12
+def fit_slowly(z, mated):
+    """Weight and bias of the logistic regression over all pairs, by Newton steps in plain NumPy."""
+    label = np.zeros(z.shape)
+    label[np.arange(len(mated)), mated] = 1.0
+    x, label, theta = np.column_stack((z.ravel(), np.ones(z.size))), label.ravel(), np.zeros(2)
+    for _ in range(60):
+        p = 1.0 / (1.0 + np.exp(-x @ theta))
+        theta = theta - np.linalg.solve(x.T @ (x * (p * (1.0 - p))[:, None]), x.T @ (p - label))
+    return theta
 
 
-def test_search_null_by_brute_force():
-    data = matrix(6, 3, digits=0)
-    lid = np.random.default_rng(0).normal(size=data.scores.shape)
-    supposed = HypotheticalEvidence.ranked(data, lid)
-    for i, row in enumerate(data.scores):
-        for j, score in enumerate(row):
-            assert supposed.greater[i, j] == (row > score).sum()
-            assert supposed.equal[i, j] == (row == score).sum() - 1
-    values = SearchNull([supposed], 6).draw(0, 20)
-    assert (values["lid_max"] <= lid.max()).all()
-    assert (values["alid"] <= values["lid_max"]).all()
+def standardised(scores):
+    return (scores - scores.mean(axis=1, keepdims=True)) / scores.std(axis=1, keepdims=True)
+
+
+def disclosed(z, mated, weight):
+    """LID of each trial: log2 of N times the posterior of the true identity."""
+    posterior = np.exp(weight * z) / np.exp(weight * z).sum(axis=1, keepdims=True)
+    return np.log2(z.shape[1] * posterior[np.arange(len(mated)), mated])
+
+
+QUICK = ze.Options(intervals=0, null=0)
+
+
+def search_null(data, dev, times, options=QUICK, prior=None):
+    task = MatrixSearch(data, dev, prior, options)
+    folds = task.measure().folds
+    return SearchNull(task.hypothetical(folds), data.scores.shape[1], times), folds
+
+
+@pytest.mark.parametrize("people", [6, 40])  # with and without a table over weights
+@pytest.mark.parametrize("with_dev", [True, False])
+def test_search_null_by_brute_force(with_dev, people):
+    """Exchange people in development and evaluation data, fit w and b again, and measure, in plain NumPy."""
+    data, dev = matrix(people, 4, 1.0), matrix(7, 5, 1.0, seed=1)
+    times = 6 if people == 6 else 40
+    null, folds = search_null(data, dev if with_dev else None, times)
+    drawn = null.draw(0, times)
+    expected = {name: [] for name in ("alid", "lid_max", "weight", "bias")}
+    z, z_dev = standardised(data.scores), standardised(dev.scores)
+    for exchange, elsewhere in zip(null.exchanges[0], null.elsewhere[0], strict=True):
+        assert sorted(exchange) == list(range(people))
+        mated, lid, lines = exchange[data.mated], np.empty(len(z)), np.empty((len(z), 2))
+        if with_dev:
+            lines[:] = fit_slowly(z_dev, elsewhere[dev.mated])
+            lid = disclosed(z, mated, lines[0, 0])
+        else:
+            for rows in speaker_folds(data.mated):
+                rest = np.setdiff1d(np.arange(len(z)), rows)
+                lines[rows] = fit_slowly(z[rest], mated[rest])
+                lid[rows] = disclosed(z[rows], mated[rows], lines[rows[0], 0])
+        values = lid.mean(), lid.max(), *lines.mean(axis=0)
+        for name, value in zip(expected, values, strict=True):
+            expected[name].append(value)
+    for name, values in expected.items():
+        np.testing.assert_allclose(drawn[name], values, atol=1e-6, err_msg=name)
+    assert len(folds) == (1 if with_dev else 5)
+    assert np.std(drawn["weight"]) > 0.01
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("scaling", ROW_SCALINGS)
+def test_every_calibration_is_fitted_again(method, scaling):
+    """The null is what the same search shows whose people, and development people, were exchanged beforehand."""
+    options = ze.Options(intervals=0, null=0, calibration=method, row_scaling=scaling, balanced=scaling == "centre")
+    prior = np.arange(1.0, 9.0) / 36.0 if scaling == "none" else None
+    data, dev = matrix(8, 3, 2.0), matrix(5, 4, 2.0, seed=1)
+    null, _ = search_null(data, dev, 3, options, prior)
+    drawn = null.draw(0, 3)
+    for r in range(3):
+        here = ze.ScoreMatrix(data.scores, null.exchanges[0][r][data.mated])
+        there = ze.ScoreMatrix(dev.scores, null.elsewhere[0][r][dev.mated])
+        metrics = MatrixSearch(here, there, prior, options).measure().metrics
+        for name in ("alid", "lid_max", "mean_rank_disclosure", "link_probability", "weight", "bias"):
+            assert drawn[name][r] == pytest.approx(
+                float(metrics[name]) if name in metrics else np.nan, nan_ok=True, abs=1e-6
+            )
+    assert ("weight" in metrics) == (method in ("logistic", "temperature"))
+    assert ("bias" in metrics) == (method == "logistic")
+
+
+def test_null_of_a_measure_that_falls_has_its_limit_below():
+    draws = np.arange(100) / 100.0
+    ((low, below), (high, above)) = _permutation_nulls(
+        {"bias": -1.0, "weight": -1.0}, {"bias": draws, "weight": draws}, 0.95
+    ).values()
+    assert (low.quantile, high.quantile) == (0.04, 0.95)
+    assert (below, above) == (1 / 101, 1.0)
 
 
 def test_p_values_are_uniform_when_nothing_leaks():

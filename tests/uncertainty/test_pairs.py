@@ -265,7 +265,7 @@ def expected_of(lid, greater, equal, identities, singled):
         "alid": lid.mean(),
         "pdr": positive.mean(),
         "ndr": 1.0 - positive.mean(),
-        "lid_pos": lid[positive].mean() if positive.any() else 0.0,
+        "lid_pos": lid[positive].mean() if positive.any() else np.nan,
         "lid_neg": np.nan if positive.all() else lid[~positive].mean(),
         "lid_max": lid.max(),
         "top1": np.mean((greater == 0) / (equal + 1.0)),

@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
-from zeroevidence.calibrate.logistic import density_shares, fit_logistic, newton
+from zeroevidence.calibrate.logistic import PooledLogistic, density_shares, fit_logistic, newton, tabulate
 from zeroevidence.calibrate.pav import block_lows, pool, pool_laplace, rank
 from zeroevidence.errors import InputError, UsageError
 
@@ -27,12 +27,14 @@ ROW_SCALINGS: tuple[RowScaling, ...] = get_args(RowScaling)
 _BLOCK = 1 << 18  # scores worked on at a time: fits a second-level cache
 _PART = 1000  # terms of a row that are added up in the precision of the scores
 _FOLDS = 5
+_ROUNDING = 1e-9  # of a sum of scores
+_TABLE = 33  # values that a table takes at most
 _LARGEST = 256  # binary exponent beyond which squares of scores that keep their scale may overflow or vanish
 
 
 @dataclass(frozen=True, slots=True)
 class AffineCalibration:
-    """``LLR = weight * z + bias - prior_log_odds`` [eq. 3], of rows that were scaled so."""
+    """``LLR = weight * z + bias - prior_log_odds`` [eq. 3], of rows that were scaled so, and how it was fitted."""
 
     name: str
     weight: float
@@ -41,6 +43,7 @@ class AffineCalibration:
     separable: bool = False
     scaling: RowScaling = "standardise"
     ddof: int = 0
+    fit: RowFit | None = None
 
     def llr(self, z: FloatArray) -> FloatArray:
         """LLR of scaled scores."""
@@ -49,13 +52,14 @@ class AffineCalibration:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TabulatedCalibration:
-    """LLRs at knots, straight lines between them, constant beyond, of rows that were scaled so."""
+    """LLRs at knots, straight lines between them, constant beyond, of rows that were scaled so; how it was fitted."""
 
     name: str
     knots: FloatArray
     values: FloatArray
     scaling: RowScaling = "standardise"
     ddof: int = 0
+    fit: RowFit | None = None
 
     def llr(self, z: FloatArray) -> FloatArray:
         """LLR of scaled scores."""
@@ -112,6 +116,41 @@ class RowFit:
         methods = METHODS if self.method == "auto" else (self.method,)
         scalings = ROW_SCALINGS if self.scaling == "auto" else (self.scaling,)
         return [replace(self, method=method, scaling=scaling) for scaling in scalings for method in methods]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fold:
+    """Rows that share one calibration, and those that it was fitted on.
+
+    Parameters
+    ----------
+    rows
+        Which rows they are.
+    calibration
+        Fitted on other people.
+    scores
+        The scores that hold those it was fitted on, and that a threshold may be set on.
+    mated
+        The column of the true identity in each row of `scores`.
+    rest
+        Which rows of `scores` it was fitted on, where these are of the people who are searched; else all of them.
+    """
+
+    rows: IntArray
+    calibration: RowCalibration
+    scores: FloatArray
+    mated: IntArray
+    rest: IntArray | None = None
+
+    @property
+    def threshold_scores(self) -> FloatArray:
+        """The scores of other people, taken anew each time: kept, they would be a second matrix."""
+        return self.scores if self.rest is None else self.scores[self.rest]
+
+    @property
+    def mated_elsewhere(self) -> IntArray:
+        """The mated columns of these."""
+        return self.mated if self.rest is None else self.mated[self.rest]
 
 
 def row_blocks(rows: int, columns: int) -> Iterator[slice]:
@@ -265,11 +304,12 @@ def fit_rows(
         return replace(chosen, name=f"auto:{chosen.name}") if how.method == "auto" else chosen
     scaling: Any = how.scaling
     check_scale(scores, scaling)
-    scaled = {"scaling": scaling, "ddof": how.ddof}
-    if how.method == "temperature":
-        return _fit_temperature(scores, mated, scaling, how.ddof)
-    z = scale_rows(scores, **scaled)
+    scaled = {"scaling": scaling, "ddof": how.ddof, "fit": how}
     at = np.arange(len(mated)), mated
+    if how.method == "temperature":
+        z = _shifted_rows(scores, how)
+        return _fit_temperature(z, float(z[at].sum()), how)
+    z = scale_rows(scores, scaling, ddof=how.ddof)
     target = z[at]
     other = np.ones(z.shape, dtype=bool)
     other[at] = False
@@ -297,49 +337,75 @@ def _fit_pav(target: FloatArray, nontarget: FloatArray) -> tuple[FloatArray, Flo
     return knots, np.repeat(blocks.llr, 2)
 
 
-def _fit_temperature(scores: FloatArray, mated: IntArray, scaling: RowScaling, ddof: int) -> AffineCalibration:
+def _shifted_rows(scores: FloatArray, how: RowFit) -> FloatArray:
+    """Rows as ``temperature`` takes them: their mean is zero whatever the scaling."""
+    scaling: RowScaling = "standardise" if how.scaling == "standardise" else "centre"
+    return scale_rows(scores.astype(np.float64), scaling, ddof=how.ddof)
+
+
+def _fit_temperature(z: FloatArray, true: float, how: RowFit) -> AffineCalibration:
     """The slope under which the softmax over each row gives the true identities the highest likelihood.
 
-    A softmax does not change when a row is shifted, so that rows as they are have the slope of centred ones.
+    A softmax does not change when a row is shifted, so that rows as they are have the slope of centred ones, `z`. The
+    likelihood depends on the true identities through the sum of their scores, `true`, alone.
     Where every true identity stands first, the likelihood has no maximum; the label then keeps 1 / (T + 2) for all
     identities alike, as Platt (1999) does for two classes.
     """
-    n_rows, n_columns = scores.shape
-    at_top = all(
-        bool((scores[rows].max(axis=1) == scores[np.arange(rows.start, rows.stop), mated[rows]]).all())
-        for rows in row_blocks(n_rows, n_columns)
-    )
-    keep = 1.0 - 1.0 / (n_rows + 2.0) if at_top else 1.0
-    shifted: RowScaling = "standardise" if scaling == "standardise" else "centre"
-    unit = 1.0 if scaling == "standardise" else _deviation_within_rows(scores)  # the search starts at slope 1
+    n_rows, n_columns = z.shape
+    highest = float(z.max(axis=1).sum())
+    at_top = true >= highest - _ROUNDING * abs(highest)
+    deviation = float(np.sqrt(np.einsum("ij,ij->", z, z) / z.size))
+    unit = deviation if how.scaling != "standardise" and deviation > 0.0 else 1.0  # the search starts at slope 1
+    kept = true / unit * (1.0 - 1.0 / (n_rows + 2.0) if at_top else 1.0)  # the mean of a row is zero
 
     def loss_and_slopes(theta: FloatArray) -> tuple[float, FloatArray, FloatArray]:
-        loss, gradient, curvature = 0.0, 0.0, 0.0
+        loss, gradient, curvature = -float(theta[0]) * kept, -kept, 0.0
         for rows in row_blocks(n_rows, n_columns):
-            z = scale_rows(scores[rows].astype(np.float64), shifted, ddof=ddof) / unit
-            true = keep * z[np.arange(len(z)), mated[rows]]  # the mean of a row is zero
-            logit = theta[0] * z
+            x = z[rows] / unit
+            logit = theta[0] * x
             top = logit.max(axis=1, keepdims=True)
             p = np.exp(logit - top)
             total = p.sum(axis=1, keepdims=True)
             p /= total
-            mean = np.einsum("ij,ij->i", p, z)
-            loss += float((top[:, 0] + np.log(total[:, 0]) - theta[0] * true).sum())
-            gradient += float((mean - true).sum())
-            curvature += float((np.einsum("ij,ij,ij->i", p, z, z) - mean**2).sum())
+            mean = np.einsum("ij,ij->i", p, x)
+            loss += float((top[:, 0] + np.log(total[:, 0])).sum())
+            gradient += float(mean.sum())
+            curvature += float((np.einsum("ij,ij,ij->i", p, x, x) - mean**2).sum())
         return loss, np.array([gradient]), np.array([[max(curvature, 1e-12)]])
 
     weight = float(newton(loss_and_slopes, np.array([1.0]))[0]) / unit
-    return AffineCalibration("temperature", weight, 0.0, 0.0, at_top, scaling, ddof)
+    scaling: Any = how.scaling
+    return AffineCalibration("temperature", weight, 0.0, 0.0, at_top, scaling, how.ddof, how)
 
 
-def _deviation_within_rows(scores: FloatArray) -> float:
-    """Root of the mean variance of a row; 1 where all rows are of equal scores."""
-    squares = 0.0
-    for rows in row_blocks(*scores.shape):
-        z = scale_rows(scores[rows].astype(np.float64), "centre")
-        squares += float(np.einsum("ij,ij->", z, z))
-    return float(np.sqrt(squares / scores.size)) or 1.0
+def refit_rows(scores: FloatArray, mated: IntArray, exchanges: IntArray, how: RowFit) -> list[RowCalibration]:
+    """Fit a calibration again for each exchange of people: trials of column `j` are taken for those of `exchange[j]`.
+
+    Rows and their scaled scores stay as they are. An affine calibration that weighs both classes alike depends on the
+    true identities through the mean of their scores alone, so that a few fits give those of all exchanges.
+    """
+    if how.method in ("pav", "density") or (how.balanced and how.method == "logistic"):
+        return [fit_rows(scores, exchange[mated], how) for exchange in exchanges]
+    z = _shifted_rows(scores, how) if how.method == "temperature" else scale_rows(scores, how.scaling, ddof=how.ddof)
+    order = np.argsort(mated, kind="stable")
+    people, first = np.unique(mated[order], return_index=True)
+    by_person = np.add.reduceat(z[order], first, axis=0, dtype=np.float64)  # the sum of each against every identity
+    means = by_person[np.arange(len(people)), exchanges[:, people]].sum(axis=1) / len(mated)
+    scaled: Any = {"scaling": how.scaling, "ddof": how.ddof, "fit": how}
+    if how.method == "temperature":
+        weights = _quick(lambda mean: np.array([_fit_temperature(z, mean * len(mated), how).weight]), means)
+        return [AffineCalibration("temperature", float(weight[0]), 0.0, 0.0, **scaled) for weight in weights]
+    pooled = PooledLogistic(z.ravel(), len(mated), l2=how.l2)
+    lines = _quick(lambda mean: np.array([(fit := pooled.fit(mean)).weight, fit.bias]), means)
+    return [AffineCalibration("logistic", *line.tolist(), pooled.prior_log_odds, **scaled) for line in lines]
+
+
+def _quick(function: Callable[[float], FloatArray], points: FloatArray) -> list[FloatArray]:
+    """Values of a smooth function at these points, by a table where many differ."""
+    distinct, place = np.unique(points, return_inverse=True)
+    quick = tabulate(function, *distinct[[0, -1]].tolist()) if len(distinct) > _TABLE else function
+    values = [quick(point) for point in distinct.tolist()]
+    return [values[at] for at in place.tolist()]
 
 
 def speaker_folds(speakers: IntArray, *, folds: int = _FOLDS, seed: int = 0) -> list[IntArray]:

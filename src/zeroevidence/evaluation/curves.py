@@ -11,7 +11,7 @@ from scipy.special import ndtr
 
 from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.calibrate.pav import Blocks, RankedScores, block_lows, pool_laplace
-from zeroevidence.calibrate.rows import METHODS, RowFit, fit_rows
+from zeroevidence.calibrate.rows import RowFit, fit_rows
 from zeroevidence.data.scores import KINDS, Scores
 from zeroevidence.evaluation.rows.curves import POINTS, Curve, Surface, as_curve, bin_edges, binned, histograms, thinned
 from zeroevidence.evaluation.rows.evaluation import Evaluation
@@ -157,9 +157,8 @@ def search_curves(task: SearchTask, result: SearchResult) -> dict[str, Curve]:
 
 def _sizes(part: SearchedFold, how: RowFit, prior: FloatArray | None) -> SizeCurve:
     fold = part.fold
-    method = next(method for method in METHODS if fold.calibration.name.endswith(method))  # also after "auto:"
-    fit = partial(fit_rows, how=replace(how, method=method, scaling=fold.calibration.scaling))
-    development = fold.threshold_scores, part.mated_elsewhere
+    fit = partial(fit_rows, how=fold.calibration.fit or how)
+    development = fold.threshold_scores, fold.mated_elsewhere
     return alid_curve((part.scores, part.mated), fold.calibration, development, fit, prior=prior, seed=how.seed)
 
 

@@ -167,7 +167,7 @@ def with_nulls(
     times = len(next(iter(draws.values())))
     if search is not None and search[0].size <= null.ROWS_LIMIT:
         task, result = search
-        permuted = SearchNull(task.hypothetical(result.folds), result.evidence.identities, run.seed)
+        permuted = SearchNull(task.hypothetical(result.folds), result.evidence.identities, options.null, run.seed)
         nulls |= _permutation_nulls(observed, _gathered(permuted.draw, options.null), run.level)
     tested = {name: replace(metrics[name], null=drawn, p_value=p_value) for name, (drawn, p_value) in nulls.items()}
     return {**metrics, **tested}, Resampling(pairs.unit, times)
@@ -177,11 +177,14 @@ def _permutation_nulls(
     observed: Mapping[str, float], draws: Mapping[str, FloatArray], level: float
 ) -> dict[str, tuple[Null, float]]:
     """Null and p-value of each measure; those that enter the test against chance keep their permuted values."""
-    return {
-        name: (Null.from_draws(values, level, keep=MEASURES[name].tested), permutation_p_value(observed[name], values))
-        for name, values in draws.items()
-        if name in observed
-    }
+    nulls = {}
+    for name, values in draws.items():
+        if name in observed:
+            measure, value = MEASURES[name], observed[name]
+            null = Null.from_draws(values, level, keep=measure.tested, falling=measure.discloses == "down")
+            turned = -1.0 if measure.discloses == "down" else 1.0
+            nulls[name] = null, permutation_p_value(turned * value, turned * values)
+    return nulls
 
 
 def _list_sizes(most: int) -> list[int]:

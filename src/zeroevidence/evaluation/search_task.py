@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray, StrArray
-from zeroevidence.calibrate.rows import RowCalibration, RowFit
+from zeroevidence.calibrate.rows import Fold, RowFit
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.data.scores import Scores
 from zeroevidence.errors import InputError
@@ -19,38 +19,11 @@ from zeroevidence.evaluation.rows.flags import Flag
 from zeroevidence.evaluation.rows.measure_result import MeasureResult
 from zeroevidence.evaluation.rows.setup import Options, SearchSetup
 from zeroevidence.measure.measures import measures_of
-from zeroevidence.measure.search.disclosure import RowEvidence, search_view
+from zeroevidence.measure.search.disclosure import RowEvidence, mean_line, search_view
 from zeroevidence.measure.search.longitudinal import FusedEvidence, SizeCurve
-from zeroevidence.measure.views import NameCounts
+from zeroevidence.measure.views import Line, NameCounts
 from zeroevidence.run import Run
-from zeroevidence.uncertainty.search import HypotheticalEvidence, SearchResampler
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Fold:
-    """Rows that share one calibration.
-
-    Parameters
-    ----------
-    rows
-        Which rows they are.
-    calibration
-        Fitted on other people.
-    scores
-        The scores that hold those a threshold may be set on.
-    rest
-        Rows of `scores` that a threshold may be set on; all of them unless given.
-    """
-
-    rows: IntArray
-    calibration: RowCalibration
-    scores: FloatArray
-    rest: IntArray | None = None
-
-    @property
-    def threshold_scores(self) -> FloatArray:
-        """The scores a threshold may be set on, taken anew each time: kept, they would be a second matrix."""
-        return self.scores if self.rest is None else self.scores[self.rest]
+from zeroevidence.uncertainty.search import HypotheticalRanks, SearchResampler
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,14 +72,11 @@ class SearchedFold:
         The column of each trial's true identity.
     fold
         Their calibration, and the scores of the people whom it was fitted on.
-    mated_elsewhere
-        The mated columns of those.
     """
 
     scores: FloatArray
     mated: IntArray
     fold: Fold
-    mated_elsewhere: IntArray
 
 
 class SearchTask(Protocol):
@@ -151,8 +121,8 @@ class SearchTask(Protocol):
     def resampler(self, result: SearchResult) -> SearchResampler:
         """The search on fewer people."""
 
-    def hypothetical(self, folds: Sequence[Fold]) -> list[HypotheticalEvidence]:
-        """What each trial would show if somebody else were its speaker, by fold of people."""
+    def hypothetical(self, folds: Sequence[Fold]) -> list[HypotheticalRanks]:
+        """The rank of everybody else as the speaker of each trial, by fold of people."""
 
     def fuse_recordings(self, result: SearchResult) -> list[FusedEvidence]:
         """What an attacker learns who holds 2, 3, ... recordings, for each number that enough people have."""
@@ -179,11 +149,20 @@ def trial_table(trials: StrArray, speakers: StrArray, evidence: RowEvidence, pri
     return Trials(trials, speakers, evidence.lid, 1.0 + greater + equal / 2.0, linked, certainty)
 
 
+def line_of(folds: Sequence[Fold]) -> Line | None:
+    """Weight and bias of the calibrations of a search."""
+    return mean_line([fold.calibration for fold in folds], [len(fold.rows) for fold in folds])
+
+
 def search_metrics(
-    evidence: RowEvidence, singled: IntArray | None, setup: SearchSetup, names: NameCounts | None = None
+    evidence: RowEvidence,
+    singled: IntArray | None,
+    setup: SearchSetup,
+    names: NameCounts | None = None,
+    line: Line | None = None,
 ) -> dict[str, MeasureResult]:
-    """The measures of per-trial evidence; `singled` and `names` are None where nobody counted."""
-    view = search_view(evidence, singled, names)
+    """The measures of per-trial evidence; `singled`, `names` and `line` are None where these are not known."""
+    view = search_view(evidence, singled, names, line)
     if setup.prior_given:  # LID is over that prior, and not over one in the number of identities
         view = replace(view, prior_free=None)
     results = {}

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
-from zeroevidence.calibrate.rows import RowFit, check_searchable, fit_rows, row_llrs, speaker_folds
+from zeroevidence.calibrate.rows import Fold, RowFit, check_searchable, fit_rows, row_llrs, speaker_folds
 from zeroevidence.data.matrix import FoldedScores, ScoreMatrix, column_speakers
 from zeroevidence.data.preparing import sort_by_name
 from zeroevidence.evaluation import search_task
@@ -17,16 +17,15 @@ from zeroevidence.evaluation.rows.curves import Trials
 from zeroevidence.evaluation.rows.flags import Flag, flag
 from zeroevidence.evaluation.rows.setup import Options, SearchSetup
 from zeroevidence.evaluation.score_checks import development_flags
-from zeroevidence.evaluation.search_task import Fold, SearchedFold, SearchResult, SearchTask
+from zeroevidence.evaluation.search_task import SearchedFold, SearchResult, SearchTask
 from zeroevidence.measure.search import longitudinal
 from zeroevidence.measure.search.disclosure import RowEvidence, join_evidence, row_evidence
 from zeroevidence.measure.search.longitudinal import FusedEvidence
-from zeroevidence.measure.search.rank import first_identity
 from zeroevidence.measure.softplus import LN2
 from zeroevidence.measure.views import NameCounts
 from zeroevidence.run import Run
 from zeroevidence.uncertainty.null import ROWS_LIMIT
-from zeroevidence.uncertainty.search import HypotheticalEvidence, IdentityEvidence, SearchResampler
+from zeroevidence.uncertainty.search import HypotheticalRanks, IdentityEvidence, SearchResampler
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,14 +91,13 @@ class MatrixSearch(SearchTask):
         before = None if prior is None else prior[mated] / prior.sum()
         trials = search_task.trial_table(self.matrix.trial_names, self.matrix.mated_names, evidence, before)
         names = count_by_person(trials, names_on_top(self.matrix))
-        metrics = search_task.search_metrics(evidence, singled, setup, names)
+        metrics = search_task.search_metrics(evidence, singled, setup, names, search_task.line_of(folds))
         return SearchResult(metrics, trials, evidence, singled, folds, setup, names, prior)
 
     def searched_folds(self, result: SearchResult) -> Iterator[SearchedFold]:
         """The trials of each fold."""
         for fold in result.folds:
-            elsewhere = self.matrix.mated[fold.rest] if self.dev is None else self.dev.mated
-            yield SearchedFold(self.matrix.scores[fold.rows], self.matrix.mated[fold.rows], fold, elsewhere)
+            yield SearchedFold(self.matrix.scores[fold.rows], self.matrix.mated[fold.rows], fold)
 
     def resampler(self, result: SearchResult) -> SearchResampler:
         """The search on fewer people; beyond a size the enrolled identities stay as they are."""
@@ -115,9 +113,9 @@ class MatrixSearch(SearchTask):
         most, seed, mated = self.options.intervals, self.run.seed, self.matrix.mated
         return SearchResampler(result.evidence, result.singled, mated, seed=seed, most=most, everyone=identities)
 
-    def hypothetical(self, folds: Sequence[Fold]) -> list[HypotheticalEvidence]:
-        """What each trial would show if somebody else were its speaker."""
-        return [HypotheticalEvidence.ranked(self.matrix, self._lid_of_every_identity(folds))]
+    def hypothetical(self, folds: Sequence[Fold]) -> list[HypotheticalRanks]:
+        """The rank of everybody else as the speaker of each trial."""
+        return [HypotheticalRanks.among_all(self.matrix, folds, self.prior)]
 
     def fuse_recordings(self, result: SearchResult) -> list[FusedEvidence]:
         """What an attacker learns who holds 2, 3, ... recordings, for each number that enough people have."""
@@ -178,11 +176,12 @@ def fit_folds(matrix: ScoreMatrix, dev: ScoreMatrix | None, how: RowFit) -> list
     """One fold calibrated on development data, or several, each calibrated on the other speakers."""
     rows = np.arange(len(matrix.mated))
     if dev is not None:
-        return [Fold(rows, fit_rows(dev.scores, dev.mated, how), dev.scores)]
+        return [Fold(rows, fit_rows(dev.scores, dev.mated, how), dev.scores, dev.mated)]
     folds = []
     for held_out in speaker_folds(matrix.mated, seed=how.seed):
         rest = np.setdiff1d(rows, held_out)
-        folds.append(Fold(held_out, fit_rows(matrix.scores[rest], matrix.mated[rest], how), matrix.scores, rest))
+        calibration = fit_rows(matrix.scores[rest], matrix.mated[rest], how)
+        folds.append(Fold(held_out, calibration, matrix.scores, matrix.mated, rest))
     return folds
 
 
@@ -222,9 +221,13 @@ class FoldedSearch(SearchTask):
             (fold,) = fit_folds(part, dev, self.row_fit)
             folds.append(replace(fold, rows=first + fold.rows))
             first += len(fold.rows)
-        identities = self.scores.identities
-        evidence = join_evidence([fold.evidence(fold.mated, identities) for fold in self.hypothetical(folds)])
         searched = self._searched_rows()
+        evidence = join_evidence(
+            [
+                row_evidence(rows, np.zeros(len(rows), dtype=np.int64), fold.calibration)
+                for rows, fold in zip(searched, folds, strict=True)
+            ]
+        )
         singled = np.concatenate([_singled_out(rows, fold) for rows, fold in zip(searched, folds, strict=True)])
         calibrations = [fold.calibration for fold in folds]
         fitted = SearchSetup.fitted(calibrations, self.options, cross_fitted=False, prior=False)
@@ -232,13 +235,13 @@ class FoldedSearch(SearchTask):
         speakers = np.concatenate([part.mated_names for part in self.parts])
         trials = search_task.trial_table(self.scores.trials, speakers, evidence)
         names = self._names(trials, searched)
-        metrics = search_task.search_metrics(evidence, singled, setup, names)
+        metrics = search_task.search_metrics(evidence, singled, setup, names, search_task.line_of(folds))
         return SearchResult(metrics, trials, evidence, singled, folds, setup, names)
 
     def searched_folds(self, result: SearchResult) -> Iterator[SearchedFold]:
         """The trials of each fold, whose true identity comes first."""
-        for rows, fold, dev in zip(self._searched_rows(), result.folds, self.development, strict=True):
-            yield SearchedFold(rows, np.zeros(len(rows), dtype=np.int64), fold, dev.mated)
+        for rows, fold in zip(self._searched_rows(), result.folds, strict=True):
+            yield SearchedFold(rows, np.zeros(len(rows), dtype=np.int64), fold)
 
     def resampler(self, result: SearchResult) -> SearchResampler:
         """The search on fewer people, with the enrolled identities as they are.
@@ -249,22 +252,16 @@ class FoldedSearch(SearchTask):
             result.evidence, result.singled, result.trials.speaker, seed=self.run.seed, most=self.options.intervals
         )
 
-    def hypothetical(self, folds: Sequence[Fold]) -> list[HypotheticalEvidence]:
-        """What each trial would show if another person of its fold, whose candidates it meets, were its speaker."""
-        evidence = []
+    def hypothetical(self, folds: Sequence[Fold]) -> list[HypotheticalRanks]:
+        """The rank of each person of the fold, among whose candidates a trial is searched, as its speaker."""
+        parts = []
         for number, (part, fold) in enumerate(zip(self.parts, folds, strict=True)):
-            among = self.scores.candidates(number)
-            first = np.zeros(len(part.mated), dtype=np.int64)  # a person's own column is the first candidate
-            columns = [row_evidence(part.scores[:, candidates], first, fold.calibration) for candidates in among]
-            lid, greater, equal = (
-                np.column_stack([getattr(column, name) for column in columns]) for name in ("lid", "greater", "equal")
-            )
-            on_top = [first_identity(part.scores[:, candidates]) for candidates in among]
-            first_of_all = np.column_stack(
-                [np.where(top >= 0, candidates[top], -1) for top, candidates in zip(on_top, among, strict=True)]
-            )
-            evidence.append(HypotheticalEvidence(part.mated, lid, greater, equal, first_of_all, among))
-        return evidence
+            of_part = [replace(fold, rows=np.arange(len(part.mated)))]
+            if part.scores.shape[1] == self.scores.identities:
+                parts.append(HypotheticalRanks.among_all(part, of_part))
+            else:
+                parts.append(HypotheticalRanks.among(part, of_part, self.scores.candidates(number)))
+        return parts
 
     def _names(self, trials: Trials, searched: Sequence[FloatArray]) -> NameCounts:
         """How often each name came first; it can only do so in searches that it is part of."""

@@ -24,7 +24,7 @@ Direction: TypeAlias = Literal["up", "down", "none"]
 # tangent: no bias to correct either; values on fewer people come from `atom_costs` alone, without a new fit.
 IntervalRule: TypeAlias = Literal["smooth", "oracle", "kernel", "entropy", "extreme", "tangent"]
 Unit: TypeAlias = Literal[
-    "rate", "bit", "relative cost", "log10 LR", "category", "count", "fraction", "dB", "bit per dimension"
+    "rate", "bit", "relative cost", "log10 LR", "category", "count", "fraction", "dB", "bit per dimension", "nat"
 ]
 # Costs of targets and of non-targets in each atom, from the counts, the settings and an effective number of people.
 AtomCosts: TypeAlias = Callable[[Any, Any, float], tuple[FloatArray, FloatArray]]
@@ -109,8 +109,6 @@ class Measure:
         threshold jumps from score to score.
     chance
         The value of guessing in a search, by the number of identities; None where that is not known beforehand.
-    null_note
-        Why its value may be below 0 where nothing leaks.
     better
         For measures of utility, the direction in which speech is more useful.
     categories
@@ -144,7 +142,6 @@ class Measure:
     per_score: ScoreCost | None = None
     atom_costs: AtomCosts | None = None
     chance: Callable[[int], float] | None = None
-    null_note: str | None = None
     better: Direction = "none"
     categories: Mapping[str, str] | None = None
     parts: tuple[str, ...] = ()

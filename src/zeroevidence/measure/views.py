@@ -110,6 +110,14 @@ class NameCounts:
     falsely: IntArray
 
 
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Weight and bias of the calibration of a search, as means over its trials; no bias where none was fitted."""
+
+    weight: float
+    bias: float | None
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class SearchView:
     """Sums over the trials of a search, for one or several replicates at once: every array has a replicate per row.
@@ -140,6 +148,8 @@ class SearchView:
         Number of trials whose predicate fired on exactly one identity; None where these were not counted.
     names
         How often each person's name came first, of one replicate; None where these were not counted.
+    line
+        Weight and bias of the calibration, of one replicate; None where it is no straight line.
     """
 
     identities: int
@@ -154,6 +164,7 @@ class SearchView:
     prior_free: FloatArray | None = None
     singled: FloatArray | None = None
     names: NameCounts | None = None
+    line: Line | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

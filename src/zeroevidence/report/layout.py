@@ -18,7 +18,7 @@ from zeroevidence.measure.measures import MEASURES, headline_measures
 from zeroevidence.uncertainty.level import percent
 
 UNBROKEN = "\u00a0"  # a blank at which lines are not broken
-_UNITS = {"rate": "%", **{unit: unit for unit in ("bit", "bit per dimension", "log10 LR", "dB")}}
+_UNITS = {"rate": "%", **{unit: unit for unit in ("bit", "bit per dimension", "log10 LR", "dB", "nat")}}
 
 
 def one_line(text: str) -> str:
@@ -43,7 +43,7 @@ def heading(name: str) -> str:
 
 
 def meaning(row: Evaluation, name: str) -> str:
-    """The sentence on a measure that suits the question of the row, with the reason for a negative null where it is."""
+    """The sentence on a measure that suits the question of the row."""
     if name not in MEASURES:
         return ""
     measure = MEASURES[name]
@@ -52,8 +52,6 @@ def meaning(row: Evaluation, name: str) -> str:
     category = None if result is None else result.value
     if measure.categories is not None and isinstance(category, str) and category in measure.categories:
         text += f" {category}: {measure.categories[category]}."
-    if measure.null_note is not None and result is not None and result.null is not None and result.null.mean < 0.0:
-        text += f" {measure.null_note}"
     return text
 
 

@@ -5,7 +5,9 @@ of a person are given the identity of another, which keeps everything that trial
 enrolment have in common. In a cross-validation people are exchanged within each fold, independently of other folds.
 Where a score belongs to one person and to no comparison (an attribute: all scores of a person are of one class),
 classes are permuted over people. Other lists leave too few exchanges: see `lists`. Where speakers are not known,
-labels are permuted over single scores. The p-value counts the observed value among the permuted ones.
+labels are permuted over single scores. Whatever was fitted to the labels is fitted again to permuted ones; of a search
+that is its calibration, on development people who are exchanged alike: see `search`. The p-value counts the observed
+value among the permuted ones.
 """
 
 from __future__ import annotations
@@ -49,7 +51,7 @@ class Null:
     mean
         Mean of the permuted values.
     quantile
-        Quantile of the permuted values at the confidence level of the evaluation.
+        Quantile of the permuted values at the confidence level of the evaluation, on the side of the attacker.
     draws
         The permuted values in the order of their seeds, kept where the measure enters the test against chance.
     tested_by
@@ -63,10 +65,23 @@ class Null:
 
     @classmethod
     def from_draws(
-        cls, draws: FloatArray, level: float, *, keep: bool = False, tested_by: TestedBy = "exchanged"
+        cls,
+        draws: FloatArray,
+        level: float,
+        *,
+        keep: bool = False,
+        tested_by: TestedBy = "exchanged",
+        falling: bool = False,
     ) -> Null:
-        """The null of a measure from its values on permuted or simulated data; `keep` stores these."""
-        quantile = float(np.quantile(draws, level, method="higher"))
+        """The null of a measure from its values on permuted or simulated data.
+
+        `keep` stores these; a `falling` measure falls as the attacker learns more, so that its quantile is a low one.
+        """
+        quantile = (
+            float(np.quantile(draws, 1.0 - level, method="lower"))
+            if falling
+            else (float(np.quantile(draws, level, method="higher")))
+        )
         return cls(float(draws.mean()), quantile, tuple(draws.tolist()) if keep else (), tested_by)
 
 
@@ -199,7 +214,7 @@ class PairNull:
         before, targets = 0, []
         for part in self.parts:
             rows, columns = part.scores.shape
-            targets.append(before + np.arange(rows) * columns + permute_mated(part.mated, columns, rng))
+            targets.append(before + np.arange(rows) * columns + rng.permutation(columns)[part.mated])
             before += rows * columns
         return np.concatenate(targets)
 
@@ -318,9 +333,3 @@ def _without(many: FloatArray, some: FloatArray) -> FloatArray:
     present = (at < len(values)) & (values[np.minimum(at, len(values) - 1)] == removed)
     counts[at[present]] -= times[present]
     return np.repeat(values, np.maximum(counts, 0))
-
-
-def permute_mated(mated: IntArray, identities: int, rng: np.random.Generator) -> IntArray:
-    """Return the mated column of every trial after a permutation of all identities."""
-    exchanged: IntArray = rng.permutation(identities)[mated]
-    return exchanged

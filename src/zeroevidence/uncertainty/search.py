@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -10,20 +10,23 @@ from typing import Any
 import numpy as np
 
 from zeroevidence._typing import BoolArray, CountArray, FloatArray, IntArray, StrArray
+from zeroevidence.calibrate.logistic import tabulate
+from zeroevidence.calibrate.rows import AffineCalibration, Fold, refit_rows, row_blocks, scale_rows
 from zeroevidence.data.embeddings import rank_names
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.measure.measures import IntervalRule, measures_of
 from zeroevidence.measure.search import disclosure
-from zeroevidence.measure.search.disclosure import RowEvidence, search_view
+from zeroevidence.measure.search.disclosure import RowEvidence, mean_line, search_view
 from zeroevidence.measure.search.longitudinal import singling_out_by_chance
 from zeroevidence.measure.search.rank import count_names, first_identity, join_names, rank_distribution
 from zeroevidence.measure.softplus import LN2
 from zeroevidence.measure.views import NameCounts, SearchView
-from zeroevidence.uncertainty.groups import BATCH, draw_groups, draw_halves, generator
-from zeroevidence.uncertainty.null import measures_with_null, permute_mated
+from zeroevidence.uncertainty.groups import BATCH, batches, draw_groups, draw_halves, generator
+from zeroevidence.uncertainty.null import measures_with_null
 from zeroevidence.uncertainty.spread import effective_number, unseen_share
 
 _MOST_RANKS = 50_000_000  # groups times identities
+_COLUMNS = 33  # identities from which on a table over weights is quicker than every weight by itself
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,35 +236,41 @@ def _joined(parts: Sequence[Mapping[str, FloatArray]]) -> dict[str, FloatArray]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class HypotheticalEvidence:
-    """Evidence of each trial of a search, or of one fold of it, for each identity as if it were the true one.
+class HypotheticalRanks:
+    """Scores of a search, or of one part of it, and the rank of each identity as if it were the true one.
 
     Parameters
     ----------
+    scores
+        Scores of trials against identities.
     mated
         The column of the true identity of each trial.
-    lid
-        Disclosure in bits, trials x identities.
     greater
         Number of identities that score higher than each.
     equal
         Number of other identities that score the same as each.
     first
         The identity that scores strictly above all others, -1 where none does, by the identity that is searched for.
+    folds
+        The calibrations.
     candidates
         The identities that each is searched among; all of them unless given.
+    prior
+        Probability of each identity beforehand; None where they are equal.
     """
 
+    scores: FloatArray
     mated: IntArray
-    lid: FloatArray
     greater: CountArray
     equal: CountArray
     first: IntArray
+    folds: Sequence[Fold]
     candidates: IntArray | None = None
+    prior: FloatArray | None = None
 
     @classmethod
-    def ranked(cls, rows: ScoreMatrix, lid: FloatArray) -> HypotheticalEvidence:
-        """Return the evidence of a matrix with the LID of every identity."""
+    def among_all(cls, rows: ScoreMatrix, folds: Sequence[Fold], prior: FloatArray | None = None) -> HypotheticalRanks:
+        """Return the ranks of a matrix whose trials are all searched among all identities."""
         ordered = np.sort(rows.scores, axis=1)
         n = rows.scores.shape[1]
         greater, equal = (np.empty(rows.scores.shape, dtype=np.int32) for _ in range(2))
@@ -269,42 +278,147 @@ class HypotheticalEvidence:
             right = np.searchsorted(sorted_row, row, "right")
             greater[i] = n - right
             equal[i] = right - np.searchsorted(sorted_row, row, "left") - 1
-        first = first_identity(rows.scores)[:, None]
-        return cls(rows.mated, lid, greater, equal, np.broadcast_to(first, rows.scores.shape))
+        first = np.broadcast_to(first_identity(rows.scores)[:, None], rows.scores.shape)
+        return cls(rows.scores, rows.mated, greater, equal, first, folds, prior=prior)
 
-    def evidence(self, mated: IntArray, identities: int) -> RowEvidence:
-        """Return the evidence of the search if these are the true identities."""
+    @classmethod
+    def among(cls, rows: ScoreMatrix, folds: Sequence[Fold], candidates: IntArray) -> HypotheticalRanks:
+        """Return the ranks of a matrix where each identity, the first of its candidates, is searched among these."""
+        searched = [rows.scores[:, columns] for columns in candidates]
+        greater, equal = (
+            np.column_stack([compare(part[:, 1:], part[:, :1]).sum(axis=1) for part in searched])
+            for compare in (np.greater, np.equal)
+        )
+        tops = [first_identity(part) for part in searched]
+        first = [np.where(top >= 0, columns[top], -1) for top, columns in zip(tops, candidates, strict=True)]
+        return cls(rows.scores, rows.mated, greater, equal, np.column_stack(first), folds, candidates)
+
+    def ranks(self, mated: IntArray) -> tuple[IntArray, IntArray]:
+        """Return how many identities score higher than these, as the true ones, and how many others the same."""
         at = np.arange(len(mated))
-        greater, equal = (part[at, mated].astype(np.int64) for part in (self.greater, self.equal))
-        return RowEvidence(self.lid[at, mated], greater, equal, identities)
+        return self.greater[at, mated].astype(np.int64), self.equal[at, mated].astype(np.int64)
 
     def names(self, mated: IntArray) -> NameCounts:
         """Return how often the name of each person came first if these are the true identities."""
         people, compared = np.unique(mated), None
         if self.candidates is not None:
-            among = np.bincount(self.candidates[mated].ravel(), minlength=self.lid.shape[1])
-            compared = (among - np.bincount(mated, minlength=self.lid.shape[1]))[people]
+            among = np.bincount(self.candidates[mated].ravel(), minlength=self.scores.shape[1])
+            compared = (among - np.bincount(mated, minlength=self.scores.shape[1]))[people]
         return count_names(mated, self.first[np.arange(len(mated)), mated], people, compared)
 
 
-class SearchNull:
-    """One-to-N measures under permuted speakers, the calibration kept."""
+class _ExchangedFold:
+    """Disclosure of the trials of one fold, with people exchanged and the calibration fitted again.
 
-    def __init__(self, folds: Sequence[HypotheticalEvidence], identities: int, seed: int = 0) -> None:
-        """Exchange people within each of the folds."""
-        self.folds, self.identities, self.seed = folds, identities, seed
+    Parameters
+    ----------
+    part
+        The search.
+    fold
+        The calibration to be fitted again.
+    exchanges
+        Permutations of the people whom it was fitted on, one in each row.
+    """
+
+    def __init__(self, part: HypotheticalRanks, fold: Fold, exchanges: IntArray) -> None:
+        self.part, self.rows = part, fold.rows
+        how = fold.calibration.fit
+        if how is None:
+            self.calibrations = [fold.calibration] * len(exchanges)
+        else:
+            self.calibrations = refit_rows(fold.threshold_scores, fold.mated_elsewhere, exchanges, how)
+        self.log_prior = None if part.prior is None else np.log(part.prior)
+        self.z = None if part.candidates is not None else self._scaled(part.scores[fold.rows])
+        self.log_totals: Callable[[float], FloatArray] | None = None
+        if self.z is not None and self.z.shape[1] > _COLUMNS:
+            weights = [fit.weight for fit in self.calibrations if isinstance(fit, AffineCalibration)]
+            if len(weights) > _COLUMNS:
+                self.log_totals = tabulate(self._log_totals, min(weights), max(weights))
+
+    def _scaled(self, scores: FloatArray) -> FloatArray:
+        calibration = self.calibrations[0]
+        return scale_rows(scores.astype(np.float64), calibration.scaling, ddof=calibration.ddof)
+
+    def _log_totals(self, weight: float) -> FloatArray:
+        assert self.z is not None
+        blocks = row_blocks(*self.z.shape)
+        return np.concatenate([disclosure.log_totals(weight * self.z[rows], self.log_prior) for rows in blocks])
+
+    def lid(self, number: int, mated: IntArray) -> FloatArray:
+        """Disclosure in bits after one of the exchanges, given the true identities of all trials of the search."""
+        calibration, columns = self.calibrations[number], mated[self.rows]
+        if self.log_totals is not None and self.z is not None and isinstance(calibration, AffineCalibration):
+            true = self.z[np.arange(len(columns)), columns]
+            return (calibration.weight * true - self.log_totals(calibration.weight)) / LN2
+        z = self.z
+        if z is None:
+            assert self.part.candidates is not None
+            scores = self.part.scores[self.rows]
+            z = self._scaled(np.take_along_axis(scores, self.part.candidates[columns], axis=1))
+            columns = np.zeros_like(columns)
+        return disclosure.lid_of_llrs(calibration.llr(z), columns, self.log_prior) / LN2
+
+
+class SearchNull:
+    """One-to-N measures with people exchanged, those that the calibration is fitted on too, and a new fit each time.
+
+    People whom a calibration was fitted on are exchanged in the same way as the searched people where they are these,
+    and for themselves where they are others.
+
+    Parameters
+    ----------
+    parts
+        Searches within which people are exchanged.
+    identities
+        Number of identities that each trial is searched among.
+    times
+        Number of permutations.
+    seed
+        Seed of the permutations.
+    """
+
+    def __init__(self, parts: Sequence[HypotheticalRanks], identities: int, times: int, seed: int = 0) -> None:
+        self.parts, self.identities = parts, identities
+        columns = [part.scores.shape[1] for part in parts]
+        self.exchanges = _permutations(columns, times, seed, 1)
+        self.elsewhere = _permutations([part.folds[0].scores.shape[1] for part in parts], times, seed, 6)
+        self.folds = [
+            [_ExchangedFold(part, fold, other if fold.rest is None else own) for fold in part.folds]
+            for part, own, other in zip(parts, self.exchanges, self.elsewhere, strict=True)
+        ]
 
     def draw(self, batch: int, size: int) -> dict[str, FloatArray]:
         """Measures under the permutations of one batch."""
-        rng = generator(self.seed, 1, batch)
         measures = measures_with_null("search")
         values: dict[str, FloatArray] = {measure.name: np.empty(size) for measure in measures}
         for r in range(size):
-            mated = [permute_mated(fold.mated, fold.lid.shape[1], rng) for fold in self.folds]
-            drawn = list(zip(self.folds, mated, strict=True))
-            evidence = disclosure.join_evidence([fold.evidence(permuted, self.identities) for fold, permuted in drawn])
-            view = search_view(evidence, names=join_names([fold.names(permuted) for fold, permuted in drawn]))
+            view = self._view(batch * BATCH + r)
             for measure in measures:
                 value = measure.compute(view)
                 values[measure.name][r] = np.nan if value is None else value[0]
         return values
+
+    def _view(self, number: int) -> SearchView:
+        """The search after one of the exchanges."""
+        evidence, names = [], []
+        for part, folds, exchanges in zip(self.parts, self.folds, self.exchanges, strict=True):
+            mated = exchanges[number][part.mated]
+            lid = np.empty(len(mated))
+            for fold in folds:
+                lid[fold.rows] = fold.lid(number, mated)
+            evidence.append(RowEvidence(lid, *part.ranks(mated), self.identities))
+            names.append(part.names(mated))
+        folds = [fold for of_part in self.folds for fold in of_part]
+        line = mean_line([fold.calibrations[number] for fold in folds], [len(fold.rows) for fold in folds])
+        return search_view(disclosure.join_evidence(evidence), names=join_names(names), line=line)
+
+
+def _permutations(sizes: Sequence[int], times: int, seed: int, purpose: int) -> list[IntArray]:
+    """Return permutations of so many people in each search, shape (times, people)."""
+    drawn: list[list[IntArray]] = [[] for _ in sizes]
+    for batch, number in batches(times):
+        rng = generator(seed, purpose, batch)
+        for _ in range(number):
+            for of_search, size in zip(drawn, sizes, strict=True):
+                of_search.append(rng.permutation(size))
+    return [np.array(of_search) for of_search in drawn]

@@ -111,7 +111,7 @@ def test_summary_identity_and_bounds():
     assert value("alid", lid) == pytest.approx(0.5 * 1.25 - 0.5 * 0.5)
     assert np.isnan(value("lid_neg", np.array([1.0])))
     assert value("lid_neg", np.array([0.0])) == 0.0
-    assert value("lid_pos", np.array([-1.0])) == 0.0
+    assert np.isnan(value("lid_pos", np.array([-1.0, 0.0])))
 
 
 # system, ALID, PDR, NDR, LID+, LID-, LID_max, as published in table 4 (LID- of the plain row does not exist)

@@ -27,7 +27,7 @@ from zeroevidence.errors import InputError
 from zeroevidence.measure.measures import search_measure
 from zeroevidence.measure.search.rank import rank_distribution
 from zeroevidence.measure.softplus import LN2, by_exp2, powers_by_numpy
-from zeroevidence.measure.views import NameCounts, SearchView
+from zeroevidence.measure.views import Line, NameCounts, SearchView
 
 _LARGEST_EXPONENT = 115.0  # a power of two that, with a sum of such, is within single precision
 _NEAR = 1e-4
@@ -107,7 +107,7 @@ def row_evidence(
         if isinstance(calibration, AffineCalibration) and log_prior is None:
             value = _affine_lid(x, high, low, mated[rows], calibration, space[: len(x)])
         else:
-            value = _general_lid(x, mated[rows], calibration, log_prior)
+            value = lid_of_llrs(row_llrs(x, calibration), mated[rows], log_prior)
         lid[rows] = np.where(high == low, 0.0, value) / LN2
     return RowEvidence(lid, greater, equal, n_columns)
 
@@ -143,14 +143,16 @@ def _affine_lid(
     return np.asarray(LN2 * (true - top) - np.log(row_sums(z) / n_columns))
 
 
-def _general_lid(
-    x: FloatArray, mated: IntArray, calibration: RowCalibration, log_prior: FloatArray | None
-) -> FloatArray:
-    """Natural LID of a block of rows."""
-    llr = row_llrs(x, calibration)
-    weighed = llr - np.log(x.shape[1]) if log_prior is None else llr + log_prior
+def lid_of_llrs(llr: FloatArray, mated: IntArray, log_prior: FloatArray | None) -> FloatArray:
+    """Natural LID of rows of LLRs."""
+    return np.asarray(llr[np.arange(len(llr)), mated] - log_totals(llr, log_prior))
+
+
+def log_totals(llr: FloatArray, log_prior: FloatArray | None) -> FloatArray:
+    """Natural logarithm of the likelihood of each row, the mean of its likelihoods over the prior of identities."""
+    weighed = llr - np.log(llr.shape[1]) if log_prior is None else llr + log_prior
     top = weighed.max(axis=1)
-    return np.asarray(llr[np.arange(len(x)), mated] - top - np.log(np.exp(weighed - top[:, None]).sum(axis=1)))
+    return np.asarray(top + np.log(np.exp(weighed - top[:, None]).sum(axis=1)))
 
 
 def check_prior(prior: FloatArray, n_columns: int) -> FloatArray:
@@ -207,7 +209,6 @@ _lid_measure = partial(search_measure, unit="bit", high_note="log2 N", reference
     strength=10,
     null=True,
     tested=True,
-    null_note="Below 0 where nothing leaks: the attacker would trust the scores as much as now, and be misled.",
 )
 def _alid(view: SearchView) -> FloatArray:
     """What one utterance reveals about its speaker in a search, averaged over utterances; 0 is nothing."""
@@ -229,7 +230,7 @@ def _ndr(view: SearchView) -> FloatArray:
 @_lid_measure("lid_pos", "LID+", place=40)
 def _lid_pos(view: SearchView) -> FloatArray:
     """Mean disclosure of the utterances that reveal something."""
-    return np.where(view.positive > 0, view.lid_positive / np.maximum(view.positive, 1.0), 0.0)
+    return np.where(view.positive > 0, view.lid_positive / np.maximum(view.positive, 1.0), nan)
 
 
 @search_measure("lid_neg", "LID-", unit="bit", limits=(-np.inf, 0.0), place=50, references=("sterns2026",))
@@ -341,12 +342,54 @@ def _lid_prior_free(view: SearchView) -> FloatArray | None:
     return None if view.prior_free is None else view.prior_free / view.trials
 
 
-def search_view(evidence: RowEvidence, singled: IntArray | None = None, names: NameCounts | None = None) -> SearchView:
-    """Return the view of all trials of a search; `singled` and `names` are None where these were not counted."""
+_calibration_measure = partial(
+    search_measure, unit="nat", limits=(-np.inf, np.inf), interval=None, null=True, references=("sterns2026",)
+)
+
+
+@_calibration_measure("weight", "weight w", place=150)
+def _weight(view: SearchView) -> FloatArray | None:
+    """Log-likelihood ratio that one unit of a scaled score is worth to the attacker: the power of the scores."""
+    return None if view.line is None else np.array([view.line.weight])
+
+
+@_calibration_measure("bias", "bias b", discloses="down", place=160)
+def _bias(view: SearchView) -> FloatArray | None:
+    """Log-odds of a pair whose scaled score is 0, fitted together with the weight; it cancels in LID."""
+    return None if view.line is None or view.line.bias is None else np.array([view.line.bias])
+
+
+def mean_line(calibrations: Sequence[RowCalibration], trials: Sequence[int]) -> Line | None:
+    """Return mean weight and bias over calibrations of so many trials each; None unless all are lines of one kind.
+
+    Examples
+    --------
+    >>> folds = [AffineCalibration("logistic", weight, -2.0, -1.0) for weight in (1.0, 2.0)]
+    >>> mean_line(folds, [30, 10])
+    Line(weight=1.25, bias=-2.0)
+    """
+    lines = [calibration for calibration in calibrations if isinstance(calibration, AffineCalibration)]
+    if len(lines) < len(calibrations) or len({(line.fit and line.fit.method, line.scaling) for line in lines}) > 1:
+        return None
+    weight, bias = (
+        float(np.average([getattr(line, name) for line in lines], weights=trials)) for name in ("weight", "bias")
+    )
+    fit = lines[0].fit
+    return Line(weight, None if fit is not None and fit.method == "temperature" else bias)
+
+
+def search_view(
+    evidence: RowEvidence,
+    singled: IntArray | None = None,
+    names: NameCounts | None = None,
+    line: Line | None = None,
+) -> SearchView:
+    """Return the view of all trials of a search; `singled`, `names` and `line` are None where these are not known."""
     columns = trial_columns(evidence, singled)
     sums = {name: np.array([column.sum()], dtype=np.float64) for name, column in columns.items()}
     ranks = rank_distribution(evidence.greater, evidence.equal, evidence.identities)[None, :]
-    return SearchView(evidence.identities, highest=np.array([evidence.lid.max()]), ranks=ranks, names=names, **sums)
+    highest = np.array([evidence.lid.max()])
+    return SearchView(evidence.identities, highest=highest, ranks=ranks, names=names, line=line, **sums)
 
 
 def trial_columns(evidence: RowEvidence, singled: IntArray | None) -> dict[str, FloatArray]:
