@@ -9,9 +9,11 @@ import pytest
 
 import zeroevidence as ze
 from tests.effort import slow
-from zeroevidence.calibrate.rows import RowFit, fit_rows
+from tests.uncertainty.test_null import fit_slowly, standardised
+from zeroevidence.calibrate.rows import RowFit, fit_rows, speaker_folds
 from zeroevidence.data.formats.scores.read import read_scores
 from zeroevidence.data.matrix import FoldedScores, closed_set_search
+from zeroevidence.data.preparing import sort_by_name
 from zeroevidence.data.scores import Pairs
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation import Options
@@ -287,6 +289,94 @@ def test_row_scaling_auto_is_chosen_on_other_people(with_dev):
     assert with_intervals["alid"].low < with_intervals["alid"].value < with_intervals["alid"].high
     assert with_intervals["alid"].p_value == pytest.approx(1 / 21)
     assert with_intervals["alid"].value == rows[0]["alid"].value
+
+
+@pytest.mark.parametrize(
+    ("condition", "pair", "weight"),
+    [
+        ("samegender_f0orig", "oo", 5.998),
+        ("samegender_f0orig_retrained", "aa", 4.723),
+        ("samegender_f0orig", "oa", -0.139),
+    ],
+)
+def test_weight_and_bias_of_published_scores(shared, condition, pair, weight):
+    home = shared / "scores" / "vpc2020"
+    here, there = (
+        closed_set_search(read_scores(home / condition / f"{pair}_{sex}.scores", home / f"trials_{sex}").data)[0]
+        for sex in "fm"
+    )
+    row = evaluate(here, dev=there)
+    assert (row["weight"].value, row["bias"].value) == pytest.approx(
+        fit_slowly(standardised(there.scores), there.mated), abs=1e-6
+    )
+    assert row["weight"].value == pytest.approx(weight, abs=5e-4)
+    flags = [flag.sentence for flag in row.flags if flag.code == "negative-weight"]
+    assert len(flags) == (weight < 0)
+    assert all("548 of 548 trials" in sentence and "(-0.139 on average" in sentence for sentence in flags)
+
+
+def test_every_disclosure_measure_finds_unprotected_speech(shared):
+    home = shared / "scores" / "vpc2020"
+    here, there = (
+        closed_set_search(read_scores(home / "samegender_f0orig" / f"oo_{sex}.scores", home / f"trials_{sex}").data)[0]
+        for sex in "fm"
+    )
+    row = evaluate(here, ze.Options(intervals=0, null=199), dev=there)
+    tested = {name: result for name, result in row.metrics.items() if result.null is not None}
+    assert {"alid", "lid_max", "link_probability", "mean_rank_disclosure", "people_named", "weight"} < set(tested)
+    assert {result.p_value for result in tested.values()} == {0.005}
+    assert -0.15 < row["alid"].null.mean < 0.0 < row["alid"].null.quantile < 0.2
+    assert 0.5 < row["lid_max"].null.mean < row["lid_max"].null.quantile < 2.5
+
+
+@pytest.mark.parametrize("with_dev", [True, False])
+def test_limits_of_weight_and_bias(with_dev):
+    """Leave one person out, as an identity and as a speaker, fit again in plain NumPy, and take the jackknife."""
+    data = sort_by_name(simulated(12, 4, 1.0))  # folds follow the order of names
+    dev = simulated(11, 5, 1.0, seed=1, prefix="d") if with_dev else None
+    row = evaluate(data, ze.Options(intervals=200, null=0), dev=dev)
+    fitted = data if dev is None else dev
+    folds = [np.arange(len(dev.mated))] if with_dev else speaker_folds(data.mated)
+    lines, n = [], fitted.scores.shape[1]
+    for left_out in (-1, *range(n)):
+        line = np.zeros(2)
+        for fold in folds:
+            rows = fold if with_dev else np.setdiff1d(np.arange(len(data.mated)), fold)
+            rows = rows[fitted.mated[rows] != left_out]
+            kept = np.flatnonzero(np.arange(n) != left_out)
+            line += fit_slowly(
+                standardised(fitted.scores[np.ix_(rows, kept)]), np.searchsorted(kept, fitted.mated[rows])
+            ) * len(fold)
+        lines.append(line / sum(map(len, folds)))
+    lines = np.array(lines)
+    for name, whole, without in zip(("weight", "bias"), lines[0], lines[1:].T, strict=True):
+        assert row[name].value == pytest.approx(whole, abs=1e-6)
+        error = np.sqrt((n - 1) / n * ((without - without.mean()) ** 2).sum())
+        assert row[name].spread.error == pytest.approx(error, rel=1e-5)
+        assert row[name].low < row[name].value < row[name].high
+    few = evaluate(simulated(9, 4, 1.0), ze.Options(intervals=200, null=0))
+    assert few["weight"].low is None
+
+
+def test_weight_of_folds_is_the_mean_over_trials():
+    data = folded(2, separation=1.0, sizes=(4, 3, 3), trials=6)
+    row = ze.evaluate(data, options=QUICK)
+    lines = [fit_slowly(standardised(dev.scores), dev.mated) for dev in data.dev]
+    expected = np.average(lines, axis=0, weights=[len(part.mated) for part in data.parts])
+    assert (row["weight"].value, row["bias"].value) == pytest.approx(expected, abs=1e-6)
+
+
+def test_some_folds_with_a_negative_weight_are_counted():
+    data = folded(2, separation=3.0, sizes=(4, 3, 3), trials=6)
+    turned = tuple(dev.with_scores(-dev.scores) if i == 1 else dev for i, dev in enumerate(data.dev))
+    flags = [flag.sentence for flag in ze.evaluate(FoldedScores(data.parts, turned), options=QUICK).flags]
+    assert any("for 18 of 60 trials the weight of the calibration is negative" in sentence for sentence in flags)
+
+
+@pytest.mark.parametrize("method", ["pav", "density", "temperature"])
+def test_calibrations_that_are_no_line_have_no_weight(method):
+    row = evaluate(simulated(), replace(QUICK, calibration=method))
+    assert ("weight" in row.metrics, "bias" in row.metrics) == (method == "temperature", False)
 
 
 FAST = Options(intervals=0, null=199, linkability="pav")

@@ -15,7 +15,7 @@ from zeroevidence.calibrate.pav import Blocks, Counts, RankedScores, block_lows
 from zeroevidence.errors import InputError
 
 _MAX_STEPS = 100
-_CHUNK = 1 << 16
+_CHUNK = 1 << 13  # scores that stay in the cache, and too few for threads of BLAS, which cost more than they save
 _EXACT_BELOW = 1 << 20
 _BINS_PER_UNIT = 4096.0  # of the standardised scores, for more scores than that
 _INSIDE = 16.0  # standardised scores up to here are binned
@@ -44,7 +44,14 @@ class LogisticFit:
         return self.weight * scores + (self.bias - self.prior_log_odds)
 
 
-def fit_logistic(target: FloatArray, nontarget: FloatArray, *, l2: float = 0.0, balanced: bool = False) -> LogisticFit:
+def fit_logistic(
+    target: FloatArray,
+    nontarget: FloatArray,
+    *,
+    l2: float = 0.0,
+    balanced: bool = False,
+    start: tuple[float, float] | None = None,
+) -> LogisticFit:
     """Maximum-likelihood weight and bias [Brümmer & du Preez 2006; Platt 1999].
 
     Maximum likelihood by Newton's method on sums over the scores; plain unless a penalty or balanced classes are asked
@@ -64,6 +71,8 @@ def fit_logistic(target: FloatArray, nontarget: FloatArray, *, l2: float = 0.0, 
         Adds ``l2 * weight**2 / 2`` to the summed loss; with 1.0 this is the default of scikit-learn.
     balanced
         Weigh the classes so that both count half; the prior log-odds of the result are then 0.
+    start
+        Weight and bias of a similar fit, to begin with.
     """
     for name, scores in (("target", target), ("nontarget", nontarget)):
         if not np.isfinite([scores.min(), scores.max()]).all():
@@ -79,11 +88,20 @@ def fit_logistic(target: FloatArray, nontarget: FloatArray, *, l2: float = 0.0, 
     centre = float(target.sum(dtype=np.float64) + nontarget.sum(dtype=np.float64)) / n
     spread = float(np.sqrt(sum(_sum_squares(scores, centre) for scores in (target, nontarget)) / n))
     points = [_points(scores, centre, spread) for scores in (target, nontarget)]
-    fit = fit_points(*points, l2=l2 / spread**2, balanced=balanced, separable=separable)
+    near = None if start is None or separable else np.array([start[0] * spread, start[1] + start[0] * centre])
+    fit = fit_points(*points, l2=l2 / spread**2, balanced=balanced, separable=separable, start=near)
     return replace(fit, weight=fit.weight / spread, bias=fit.bias - fit.weight * centre / spread)
 
 
-def fit_points(target: Points, nontarget: Points, *, l2: float, balanced: bool, separable: bool) -> LogisticFit:
+def fit_points(
+    target: Points,
+    nontarget: Points,
+    *,
+    l2: float,
+    balanced: bool,
+    separable: bool,
+    start: FloatArray | None = None,
+) -> LogisticFit:
     """`fit_logistic` of points that stand for several scores each, of moderate size; labels of `separable` are soft."""
     sizes = [float(len(values) if counts is None else counts.sum()) for values, counts in (target, nontarget)]
     weights = [sum(sizes) / (2.0 * size) if balanced else 1.0 for size in sizes]
@@ -101,7 +119,7 @@ def fit_points(target: Points, nontarget: Points, *, l2: float, balanced: bool, 
             curvature += weight * part[2]
         return loss, gradient, curvature
 
-    weight, bias = newton(loss_and_slopes, np.array([0.0, prior_log_odds]))
+    weight, bias = newton(loss_and_slopes, np.array([0.0, prior_log_odds]) if start is None else start)
     return LogisticFit(float(weight), float(bias), prior_log_odds, separable)
 
 

@@ -281,7 +281,11 @@ def check_finite(scores: FloatArray, sums: FloatArray, first_row: int) -> None:
 
 
 def fit_rows(
-    scores: FloatArray, mated: IntArray, how: RowFit = RowFit(), speakers: IntArray | None = None
+    scores: FloatArray,
+    mated: IntArray,
+    how: RowFit = RowFit(),
+    speakers: IntArray | None = None,
+    start: tuple[float, float] | None = None,
 ) -> RowCalibration:
     """Fit a calibration on the rows of a development matrix.
 
@@ -295,6 +299,8 @@ def fit_rows(
         Method and scaling.
     speakers
         The speaker of each trial, for the folds of ``auto``; the mated column unless given.
+    start
+        Weight and bias of a ``logistic`` fit to nearly the same rows, from which this one is quicker.
     """
     check_searchable(scores, mated)
     if "auto" in (how.method, how.scaling):
@@ -316,7 +322,7 @@ def fit_rows(
     nontarget = z[other]
     del z, other  # as large as the scores
     if how.method == "logistic":
-        fit = fit_logistic(target, nontarget, l2=how.l2, balanced=how.balanced)
+        fit = fit_logistic(target, nontarget, l2=how.l2, balanced=how.balanced, start=start)
         return AffineCalibration("logistic", fit.weight, fit.bias, fit.prior_log_odds, fit.separable, **scaled)
     if how.method == "pav":
         return TabulatedCalibration("pav", *_fit_pav(target, nontarget), **scaled)

@@ -25,13 +25,13 @@ from zeroevidence.evaluation.rows.evaluation import SCHEMA, Evaluation, results_
 from zeroevidence.evaluation.rows.flags import resampling_flags
 from zeroevidence.evaluation.rows.measure_result import RESULT_COLUMNS, MeasureResult
 from zeroevidence.evaluation.rows.setup import Options, Resampling, SearchSetup, Setup
-from zeroevidence.evaluation.search_task import search_metrics, trial_table
+from zeroevidence.evaluation.search_task import search_metrics, trial_table, weight_flags
 from zeroevidence.linkage import search
 from zeroevidence.linkage.search import LinkResult
 from zeroevidence.measure.measures import MEASURES
 from zeroevidence.measure.search.disclosure import RowEvidence
 from zeroevidence.measure.search.rank import count_names
-from zeroevidence.measure.views import NameCounts
+from zeroevidence.measure.views import Line, NameCounts
 from zeroevidence.run import Run
 
 if TYPE_CHECKING:
@@ -333,7 +333,8 @@ class LinkedSearch(LinkResult):
         singled = (self.fires == 1).astype(np.int64) if (self.fires >= 0).all() else None
         table = trial_table(self.trial, self.speaker, evidence)
         names = _names(self, table)
-        metrics = search_metrics(evidence, singled, setup, names)
+        bias = None if fit.method == "given" else float(np.mean(fit.bias)) + fit.prior_log_odds
+        metrics = search_metrics(evidence, singled, setup, names, Line(float(np.mean(fit.weight)), bias))
         counts = {
             "target": len(self),
             "nontarget": len(self) * (self.identities - 1),
@@ -342,12 +343,13 @@ class LinkedSearch(LinkResult):
             "identities": self.identities,
             **({"not_enrolled": self.not_enrolled} if self.not_enrolled else {}),
         }
-        level, replicates, intervals, flags = run.level, None, None, []
+        level, replicates, intervals = run.level, None, None
+        flags = weight_flags(np.broadcast_to(fit.weight, len(self)))
         if options.intervals:
             replicates = search_replicates(evidence, singled, self.speaker, self.trial, options, run.seed)
             intervals = Resampling(replicates.unit, replicates.groups)
             metrics = with_named_limits(with_intervals(metrics, replicates, level), names, level)
-            flags = resampling_flags(replicates.unit, replicates.fewest.clusters, replicates.fewest.effective)
+            flags += resampling_flags(replicates.unit, replicates.fewest.clusters, replicates.fewest.effective)
         return Evaluation(
             metrics=metrics,
             counts=counts,

@@ -184,7 +184,7 @@ class _Task:
             setup=self._setup(result, replicates, null),
             labels=labels,
             about=about,
-            flags=(*self._flags(replicates), *self._llr_flags(metrics)),
+            flags=(*self._flags(replicates), *(result.flags if result else ()), *self._llr_flags(metrics)),
             curves=curves,
             trials=None if result is None else result.trials,
             people=people,
@@ -217,8 +217,9 @@ class _Task:
             replicates, begun = leave_out() if options.intervals else None, begin() if options.null else None
         if replicates is not None:
             metrics = resampling.with_intervals(metrics, replicates, run.level)
-            if result is not None:
-                metrics = with_named_limits(metrics, result.names, run.level)
+            if search is not None:
+                metrics = with_named_limits(metrics, search[1].names, run.level)
+                metrics = resampling.with_line_limits(metrics, *search)
         if begun is not None:
             metrics, null = resampling.with_nulls(metrics, begun, search, options, run)
         return metrics, replicates, null

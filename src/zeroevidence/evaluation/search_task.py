@@ -10,12 +10,12 @@ from typing import Protocol
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray, StrArray
-from zeroevidence.calibrate.rows import Fold, RowFit
+from zeroevidence.calibrate.rows import AffineCalibration, Fold, RowFit
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.data.scores import Scores
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation.rows.curves import Curve, Trials, as_curve
-from zeroevidence.evaluation.rows.flags import Flag
+from zeroevidence.evaluation.rows.flags import Flag, flag
 from zeroevidence.evaluation.rows.measure_result import MeasureResult
 from zeroevidence.evaluation.rows.setup import Options, SearchSetup
 from zeroevidence.measure.measures import measures_of
@@ -58,6 +58,13 @@ class SearchResult:
     setup: SearchSetup
     names: NameCounts
     prior: FloatArray | None = None
+
+    @property
+    def flags(self) -> list[Flag]:
+        """Warnings about the calibrations."""
+        affine = ((fold.calibration, len(fold.rows)) for fold in self.folds)
+        weights = [np.full(n, fit.weight) for fit, n in affine if isinstance(fit, AffineCalibration)]
+        return weight_flags(np.concatenate(weights)) if weights else []
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -124,6 +131,9 @@ class SearchTask(Protocol):
     def hypothetical(self, folds: Sequence[Fold]) -> list[HypotheticalRanks]:
         """The rank of everybody else as the speaker of each trial, by fold of people."""
 
+    def fitted_people(self, folds: Sequence[Fold]) -> list[IntArray]:
+        """The person of each column that the calibration of each fold was fitted on, as numbers from 0."""
+
     def fuse_recordings(self, result: SearchResult) -> list[FusedEvidence]:
         """What an attacker learns who holds 2, 3, ... recordings, for each number that enough people have."""
 
@@ -152,6 +162,18 @@ def trial_table(trials: StrArray, speakers: StrArray, evidence: RowEvidence, pri
 def line_of(folds: Sequence[Fold]) -> Line | None:
     """Weight and bias of the calibrations of a search."""
     return mean_line([fold.calibration for fold in folds], [len(fold.rows) for fold in folds])
+
+
+def weight_flags(weights: FloatArray) -> list[Flag]:
+    """A warning where the calibration of some trials has a negative weight, given that of each trial.
+
+    Examples
+    --------
+    >>> weight_flags(np.array([2.0, 0.0])), [warning.code for warning in weight_flags(np.array([2.0, -0.1]))]
+    ([], ['negative-weight'])
+    """
+    negative = int(np.count_nonzero(weights < 0.0))
+    return [flag("negative-weight", trials=negative, total=len(weights), weight=weights.mean())] if negative else []
 
 
 def search_metrics(

@@ -117,6 +117,10 @@ class MatrixSearch(SearchTask):
         """The rank of everybody else as the speaker of each trial."""
         return [HypotheticalRanks.among_all(self.matrix, folds, self.prior)]
 
+    def fitted_people(self, folds: Sequence[Fold]) -> list[IntArray]:
+        """The columns of the only matrix that was fitted on."""
+        return [np.arange(fold.scores.shape[1]) for fold in folds]
+
     def fuse_recordings(self, result: SearchResult) -> list[FusedEvidence]:
         """What an attacker learns who holds 2, 3, ... recordings, for each number that enough people have."""
         numbers = longitudinal.recording_counts(self.matrix.mated)
@@ -262,6 +266,11 @@ class FoldedSearch(SearchTask):
             else:
                 parts.append(HypotheticalRanks.among(part, of_part, self.scores.candidates(number)))
         return parts
+
+    def fitted_people(self, folds: Sequence[Fold]) -> list[IntArray]:
+        """The development people of each fold, of whom some belong to several."""
+        codes = search_task.name_codes(np.concatenate([column_speakers(dev) for dev in self.development]))
+        return np.split(codes, np.cumsum([fold.scores.shape[1] for fold in folds])[:-1])
 
     def _names(self, trials: Trials, searched: Sequence[FloatArray]) -> NameCounts:
         """How often each name came first; it can only do so in searches that it is part of."""

@@ -232,12 +232,13 @@ def calibrate_search(
     (part,) = pair_statistics(development.trial, development.enrol, development.mated, options, top=above + 1)
     fit = part.fit()
     threshold = part.threshold(above) if above else None
-    return SearchCalibration(fit.weight, fit.bias - fit.prior_log_odds, threshold, "logistic")
+    prior = fit.prior_log_odds
+    return SearchCalibration(fit.weight, fit.bias - prior, threshold, "logistic", prior_log_odds=prior)
 
 
 def _cross_fit(search: Pairing, options: LinkOptions, seed: int) -> SearchCalibration:
     """Return, for each fold of speakers, the fit and the threshold of the other folds."""
-    trials = len(search.trial)
+    trials, prior = len(search.trial), 0.0
     weight, bias, threshold = (np.empty(trials) for _ in range(3))
     folds = speaker_folds(rank_names(search.people)[1][search.mated], seed=seed)
     parts = pair_statistics(search.trial, search.enrol, search.mated, options, folds=folds, top=trials + 1)
@@ -245,6 +246,7 @@ def _cross_fit(search: Pairing, options: LinkOptions, seed: int) -> SearchCalibr
         above = trials - len(rows)
         rest = PairStatistics.merge(parts[:index] + parts[index + 1 :], top=above + 1)
         fit = rest.fit()
-        weight[rows], bias[rows] = fit.weight, fit.bias - fit.prior_log_odds
+        prior = fit.prior_log_odds  # the same in all folds: every trial has one true identity and as many others
+        weight[rows], bias[rows] = fit.weight, fit.bias - prior
         threshold[rows] = rest.threshold(above)
-    return SearchCalibration(weight, bias, threshold, "logistic", cross_fitted=True)
+    return SearchCalibration(weight, bias, threshold, "logistic", cross_fitted=True, prior_log_odds=prior)

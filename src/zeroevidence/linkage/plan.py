@@ -158,6 +158,7 @@ class SearchCalibration:
     threshold: float | FloatArray | None = None  # of singling out: identities that score above it are counted
     method: CalibrationMethod = "given"
     cross_fitted: bool = False  # each speaker's trials calibrated on those of the other speakers
+    prior_log_odds: float = 0.0  # of the pairs that were fitted to, already taken off the bias
 
 
 @dataclass(frozen=True, slots=True, eq=False)

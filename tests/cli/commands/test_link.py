@@ -101,6 +101,8 @@ def test_a_weight_and_a_scaling_may_be_given_and_the_table_be_csv(link, files, a
     assert row.metrics["alid"].value == pytest.approx(expected.metrics["alid"].value, abs=1e-8)
     assert "|row-scaling:none|" in row.signature
     assert "singling_out" not in row.metrics
+    assert row.metrics["weight"].value == pytest.approx(calibration.weight)
+    assert "bias" not in row.metrics
     assert len(pl.read_csv(files / "out" / "trials.csv")) == 120
 
 

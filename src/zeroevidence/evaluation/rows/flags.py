@@ -203,6 +203,11 @@ _WARNINGS = {
     ),
 }
 _NOTES = {
+    "negative-weight": (
+        "for {trials} of {total} trials the weight of the calibration is negative ({weight:.3g} on average over all): "
+        "there the attacker of LID prefers the lowest score, while top-1, ranks and links take the highest; do not "
+        "read them as one attacker, and check that higher scores speak for the same speaker."
+    ),
     "pooled": (
         "{count} groups ({how}) were pooled, as asked; where people were compared within their own group only, there "
         "is no search through all of them."
