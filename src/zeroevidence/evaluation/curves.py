@@ -48,12 +48,12 @@ def one_to_one_curves(view: ScoreView) -> dict[str, Curve]:
     Everything follows from the sorted scores, their counts and their PAV blocks, which an evaluation has anyway, so
     that the curves cost next to nothing.
 
-    ``ece`` (prior log-odds, bits; baseline: no evidence), ``ece_actual`` of calibrated LLRs or of the scores as LLRs,
-    ``det`` (false alarms, misses), ``tippett_target`` and ``tippett_nontarget`` (log10 LR, after PAV unless there are
-    calibrated LLRs, share of scores whose LR is larger), ``lp_disclosure`` (1 / p from 1, the mean, to 0, the worst
-    case; the Lp norm of log10 LR, after PAV and Laplace's rule), ``pav`` (score from which on an LLR holds, natural-log
-    LLR), ``histogram_target`` and ``histogram_nontarget`` (bin centre, density) and ``local_linkability`` (score from
-    which on a value holds, value).
+    ``ece`` (prior log-odds, bits; baseline: no evidence), ``ece_actual`` of calibrated LLRs or of the scores as
+    LLRs, ``det`` (false alarms, misses), ``tippett_target`` and ``tippett_nontarget`` (log10 LR, after PAV unless
+    there are calibrated LLRs, share of scores whose LR is larger), ``lp_disclosure`` (1 / p from 1, the mean, to 0,
+    the worst case; the power mean of log10 LR, after PAV and Laplace's rule), ``pav`` (score from which on an LLR
+    holds, natural-log LLR), ``histogram_target`` and ``histogram_nontarget`` (bin centre, density) and
+    ``local_linkability`` (score from which on a value holds, value).
     """
     ranked, blocks, settings = view.ranked, view.blocks, view.settings
     curves = {"ece": as_curve(zebra.LOG_ODDS_GRID, zebra.ece_min_of(blocks), zebra.ece_default())}
@@ -62,7 +62,7 @@ def one_to_one_curves(view: ScoreView) -> dict[str, Curve]:
         curves["ece_actual"] = as_curve(zebra.LOG_ODDS_GRID, zebra.ece_actual(*view.actual), zebra.ece_default())
     curves["det"] = _det(ranked)
     curves |= _tippett(blocks) if view.llrs is None else _tippett_of_llrs(*view.llrs)
-    curves["lp_disclosure"] = _norms(blocks)
+    curves["lp_disclosure"] = _power_means(blocks)
     curves["pav"] = _pav(ranked, blocks)
     curves |= histograms({"target": ranked.target, "nontarget": ranked.nontarget})
     local = local_linkability_of(ranked, settings, blocks)
@@ -100,7 +100,7 @@ def _tippett_of_llrs(target: FloatArray, nontarget: FloatArray) -> dict[str, Cur
     }
 
 
-def _norms(blocks: Blocks) -> Curve:
+def _power_means(blocks: Blocks) -> Curve:
     laplace = pool_laplace(blocks)
     with np.errstate(divide="ignore"):
         orders = 1.0 / zebra.INVERSE_ORDERS

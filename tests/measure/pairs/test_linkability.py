@@ -139,22 +139,12 @@ def both_sides():
     return np.concatenate((low, high)), rng.normal(0.0, 1.0, 20_000)
 
 
-def published(shared, group):
-    """Scores of original speech in VoicePrivacy 2020."""
-    folder = shared / "scores/vpc2020"
-    lines = [line.split() for line in (folder / f"trials_{group}").read_text().splitlines()]
-    kind = {(model, trial): label for model, trial, label, *_ in lines}
-    lines = [line.split() for line in (folder / f"samegender_f0orig/oo_{group}.scores").read_text().splitlines()]
-    labels = np.array([kind[model, trial] for model, trial, _ in lines])
-    scores = np.array([float(score) for *_, score in lines])
-    return scores[labels == "target"], scores[labels == "nontarget"]
-
-
 @pytest.mark.parametrize(
-    ("name", "density", "histogram"), [("f", 0.899865, 0.897723), ("m", 0.967764, 0.957511), ("talk", 0.992194, None)]
+    ("name", "density", "histogram"),
+    [("oo_f", 0.899865, 0.897723), ("oo_m", 0.967764, 0.957511), ("talk", 0.992194, None)],
 )
-def test_local_and_global_values_of_published_scores(shared, name, density, histogram):
-    target, nontarget = both_sides() if name == "talk" else published(shared, name)
+def test_local_and_global_values_of_published_scores(published, name, density, histogram):
+    target, nontarget = both_sides() if name == "talk" else published(name).classes
     assert linkability(target, nontarget) == pytest.approx(density, abs=1e-6)
     assert mean_of_curve(target, nontarget) == pytest.approx(density, abs=1e-6)
     curve = local_linkability(target, nontarget)

@@ -256,6 +256,37 @@ def test_large_orders_neither_overflow_nor_vanish():
     assert lp_disclosure([1.0, 1.0], [1.0, 1.0], p=3.0) == 0.0
 
 
+@given(scores, scores, st.floats(1.0, 60.0))
+def test_the_norm_of_footnote_7_is_a_sum_over_all_scores(target, nontarget, p):
+    llrs = np.concatenate(pav_llrs(np.array(target), np.array(nontarget), laplace=True)) / np.log(10.0)
+    found = lp_disclosure(target, nontarget, p=p, form="sum")
+    assert found == pytest.approx(np.linalg.norm(llrs, p), rel=1e-9, abs=1e-12)
+    assert found >= ze.worst_case(target, nontarget) - 1e-12  # "any other norm is larger"
+    assert lp_disclosure(target, nontarget, p=inf, form="sum") == ze.worst_case(target, nontarget)
+
+
+def test_norms_of_published_scores(published):
+    """Plain NumPy: pool adjacent violators, one dummy of each class at either end, target first."""
+    target, nontarget = published("oo_f").classes
+    order = np.argsort(np.concatenate((target, nontarget)), kind="stable")
+    labels = np.concatenate(([1, 0], (order < len(target)).astype(int), [1, 0]))
+    pools = []
+    for label in labels:
+        pools.append([label, 1])
+        while len(pools) > 1 and pools[-2][0] * pools[-1][1] >= pools[-1][0] * pools[-2][1]:
+            hits, size = pools.pop()
+            pools[-1] = [pools[-1][0] + hits, pools[-1][1] + size]
+    share = np.concatenate([np.full(size, hits / size) for hits, size in pools])[2:-2]
+    llrs = np.log10(share / (1 - share)) - np.log10(len(target) / len(nontarget))
+    assert ze.worst_case(target, nontarget) == pytest.approx(np.abs(llrs).max(), abs=1e-9)
+    for p, value in ((1.0, 19526.45), (2.0, 205.675), (10.0, 7.405)):
+        expected = (np.abs(llrs) ** p).sum() ** (1 / p)
+        assert expected == pytest.approx(value, rel=1e-4)
+        assert lp_disclosure(target, nontarget, p=p, form="sum") == pytest.approx(expected, rel=1e-9)
+    with pytest.raises(UsageError, match="form: expected one of mean, sum, got 'max'"):
+        lp_disclosure(target, nontarget, form="max")
+
+
 @pytest.mark.parametrize("p", [0.0, 0.5, -1.0, nan])
 def test_orders_below_one_are_refused(p):
     with pytest.raises(UsageError, match="p: expected a number from 1 on, or infinity"):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _pair_figure = partial(figure, needs="target and non-target scores", from_scores=True)
 _MOST_BITS = 3.0  # of a profile that misleads
-_NORM_TICKS = (1.0, 2.0, 4.0, 10.0, np.inf)
+_ORDER_TICKS = (1.0, 2.0, 4.0, 10.0, np.inf)
 _DET_TICKS = (0.0001, 0.001, 0.01, 0.05, 0.2, 0.5, 0.8, 0.95, 0.99)
 
 
@@ -254,20 +254,20 @@ def pav(rows: Sequence[Evaluation], ax: Axes) -> None:
     has=has_curves("lp_disclosure"),
 )
 def lp_disclosure(rows: Sequence[Evaluation], ax: Axes) -> None:
-    """Lp norm of the evidence over its order p, on an axis that is even in 1 / p.
+    """Power mean of the evidence over its order p, on an axis that is even in 1 / p.
 
     Examples
     --------
     >>> import zeroevidence as ze
     >>> ax = ze.plot.lp_disclosure([2.1, 1.7, 0.4], [0.9, 0.2, -0.3, -1.1])
     >>> ax.get_xlabel()
-    'order p of the norm'
+    'order p of the power mean'
     """
     for row, label, look in named_looks(rows, "worst_case"):
         ax.plot(*curve_arrays(row.curves["lp_disclosure"]), **look.curve, label=label)
     ax.set_xlim(1.0, 0.0)
-    ax.set_xticks([1.0 / order for order in _NORM_TICKS], labels=["1", "2", "4", "10", "∞"])
-    ax.set(xlabel="order p of the norm", ylabel="evidence (log10 LR)")
+    ax.set_xticks([1.0 / order for order in _ORDER_TICKS], labels=["1", "2", "4", "10", "∞"])
+    ax.set(xlabel="order p of the power mean", ylabel="evidence (log10 LR)")
     ax.set_ylim(bottom=0.0)
     legend(ax, most_inside=2, inside="upper left")
 
