@@ -32,7 +32,16 @@ _LOST = 100.0  # reconstruction error, in variances, from which training counts 
 )
 @dataclass(kw_only=True, eq=False, repr=False)
 class AdversarialAutoencoder(OnDevice, EmbeddingProtector):
-    """Encode vectors, hide the attribute, decode.
+    r"""Encode vectors, hide the attribute, decode.
+
+    The classifier q minimises its cross-entropy :math:`-\ln q_y`; encoder and decoder minimise
+
+    .. math:: \tfrac{1}{d} \lVert x - \hat x \rVert^2 + s \cdot \mathrm{KL}(u \,\Vert\, q), \quad
+        \mathrm{KL}(u \,\Vert\, q) = -\tfrac{1}{K} \sum_k \ln q_k - \ln K ,
+
+    with the `strength` s and guessing u among K classes, averaged over vectors so that classes, and people in a class,
+    count the same. Vectors are standardised before. [Noé et al. 2022] describe the adversaries and the score of the
+    decoder, 0.5 in protection, without a formula: that a fooled classifier is an undecided one is the choice made here.
 
     Training keeps the state that reconstructs held-out people best, among those that leave the classifier undecided.
 
