@@ -210,7 +210,7 @@ NO_LLRS = "scores-not-llrs"
         (-0.01, 1.0, 10, None),
         (0.0, 1.01, 10, "none is negative"),
         (3.0, 9.0, 10, "none is negative"),
-        (0.0, 0.0, 10, None),  # no evidence at all
+        (0.5, 0.5, 10, None),  # which say nothing on any scale
         (-1.0, 0.0, 10, None),
     ],
 )
@@ -243,7 +243,12 @@ def test_calibrated_llrs_are_llrs(strength):
     assert NO_LLRS not in {flag.code for flag in ze.evaluate(target, nontarget, options=QUICK).flags}
 
 
-def test_published_scores_that_are_no_llrs(shared):
+def test_published_scores_that_are_no_llrs(shared, vectors):
+    for name, (target, nontarget, _) in vectors.items():
+        assert NO_LLRS not in {flag.code for flag in ze.evaluate(target, nontarget, options=QUICK).flags}, name
+    cosines = shared / "scores" / "voxsrc2021_dev"
+    row = ze.evaluate(read_scores(cosines / "scores.txt", cosines / "trials.txt"), options=QUICK)
+    assert ["all lie between 0 and 1" in flag.sentence for flag in row.flags if flag.code == NO_LLRS] == [True]
     home = shared / "scores" / "vpc2020" / "samegender_f0orig"
     named = {}
     for name in ("oo_f", "oo_m", "aa_f", "aa_m", "oa_f", "oa_m"):

@@ -94,9 +94,9 @@ def repetition_flags(target: FloatArray, nontarget: FloatArray) -> list[Flag]:
 def llr_flags(view: ScoreView, metrics: Mapping[str, MeasureResult]) -> list[Flag]:
     """Return a warning where scores that are taken as LLRs are plainly none.
 
-    That is so where no score is below 0 and some are above, so that all speak for one side, among ten non-targets or
-    more; or where half of the scores in either class are at least 10 in size, odds of 22 026 to one, and min Cllr is
-    above 0.9 bits all the same. Scores that are all 0 are LLRs: those of no evidence.
+    That is so where no score is below 0, so that all speak for one side, among ten non-targets or more and unless all
+    are equal; or where half of the scores in either class are at least 10 in size, odds of 22 026 to one, and min Cllr
+    is above 0.9 bits all the same.
 
     Examples
     --------
@@ -108,7 +108,7 @@ def llr_flags(view: ScoreView, metrics: Mapping[str, MeasureResult]) -> list[Fla
     target, nontarget = view.actual
     lowest, highest = min(target.min(), nontarget.min()), max(target.max(), nontarget.max())
     least = metrics.get("cllr_min")
-    if lowest >= 0.0 and highest > 0.0 and len(nontarget) >= _LEAST_NONTARGETS:
+    if 0.0 <= lowest < highest and len(nontarget) >= _LEAST_NONTARGETS:
         why = "all lie between 0 and 1" if highest <= 1.0 else "none is negative, so that all speak for one side"
     elif least is not None and float(least) > _NO_EVIDENCE and all(_is_large(llrs) for llrs in view.actual):
         why = f"half of them are at least {_LARGE:g} in size, and yet min Cllr is {float(least):.2f} bits"
