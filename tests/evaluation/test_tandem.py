@@ -343,16 +343,33 @@ def _unconstrained(data):
     return np.min(cost + 10 * 0.05 * (1 - fake) * spoofed) / min(0.9405, 10 * 0.0095 + 10 * 0.05)
 
 
-def test_development_verifier_of_2019(shared):
+@pytest.mark.parametrize(
+    ("preset", "priors", "costs", "value"),
+    [("adcf", (0.9405, 0.0095, 0.05), (1, 10, 10), 0.6001), ("adcf-paper", (0.9, 0.05, 0.05), (1, 10, 20), 0.6576)],
+)
+def test_development_verifier_of_2019(shared, preset, priors, costs, value):
+    """The a-DCF of Shim et al. 2024 in plain NumPy: at every threshold, over the better of accepting and rejecting."""
     folder = shared / "scores"
+    scores = folder / "asvspoof2019_la_asv/ASVspoof2019.LA.asv.dev.gi.trl.scores.txt"
     data = read_tandem(
         TandemFiles(
-            sasv=folder / "asvspoof2019_la_asv/ASVspoof2019.LA.asv.dev.gi.trl.scores.txt",
+            sasv=scores,
             asv_key=folder / "asvspoof2019_la_protocols/ASVspoof2019.LA.asv.dev.gi.trl.txt",
         )
     ).data
-    (row,) = evaluate_tandem(data, intervals=0)
+    (row,) = evaluate_tandem(data, model=preset, intervals=0)
     assert round(100 * row.metrics["sv_eer"].value, 3) == 2.426
+    _, kind, score = np.loadtxt(scores, dtype=str).T
+    score = score.astype(float)
+    accepted = [
+        1.0 - np.searchsorted(np.sort(score[kind == name]), np.append(score, np.inf)) / np.sum(kind == name)
+        for name in ("target", "nontarget", "spoof")
+    ]
+    weight = np.multiply(priors, costs)
+    cost = weight[0] * (1.0 - accepted[0]) + weight[1] * accepted[1] + weight[2] * accepted[2]
+    expected = cost.min() / min(weight[0], weight[1] + weight[2])
+    assert row.metrics["adcf_min"].value == pytest.approx(expected, rel=1e-12)
+    assert expected == pytest.approx(value, abs=5e-5)
 
 
 def test_sample_of_the_2019_package(shared):

@@ -22,6 +22,21 @@ class PublishedScores(NamedTuple):
     def classes(self) -> tuple[np.ndarray, np.ndarray]:
         return self.score[self.mated], self.score[~self.mated]
 
+    @property
+    def llrs(self) -> np.ndarray:
+        """Pool adjacent violators, with a dummy of each class at either end, the target first; natural logarithm."""
+        order = np.lexsort((~self.mated, self.score))
+        pools: list[list[int]] = []
+        for label in (1, 0, *self.mated[order].tolist(), 1, 0):
+            pools.append([int(label), 1])
+            while len(pools) > 1 and pools[-2][0] * pools[-1][1] >= pools[-1][0] * pools[-2][1]:
+                hits, size = pools.pop()
+                pools[-1] = [pools[-1][0] + hits, pools[-1][1] + size]
+        share = np.concatenate([np.full(size, hits / size) for hits, size in pools])[2:-2]
+        llrs = np.empty(len(order))
+        llrs[order] = np.log(share / (1.0 - share)) - np.log(self.mated.sum() / (~self.mated).sum())
+        return llrs
+
 
 @pytest.fixture(scope="session")
 def published(shared: Path) -> Callable[[str], PublishedScores]:

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import zeroevidence as ze
 from zeroevidence.calibrate.pav import pav_llrs
 from zeroevidence.data.scores import Pairs, Scores
 from zeroevidence.errors import InputError
@@ -50,6 +51,28 @@ def test_matrix_is_the_sigmoid_of_mean_llrs():
                 if e == i and data.trial_speakers[t] == f"s{j}"
             ]
             assert matrix[i, j] == pytest.approx(1 / (1 + np.exp(-np.mean(llrs))))
+
+
+@pytest.mark.parametrize(("group", "deid_value", "gain_db"), [("f", 0.9964, -5.5606), ("m", 0.9996, -7.6886)])
+def test_both_measures_of_published_scores_in_plain_numpy(shared, published, group, deid_value, gain_db):
+    """Noé et al. 2020: S is the sigmoid of the mean LLR of two speakers, D_diag its diagonal against the rest."""
+    dominance, matrices = {}, {}
+    for sides in ("oo", "oa", "aa"):
+        trials, home = published(f"{sides}_{group}"), shared / "scores" / "vpc2020"
+        speaker = np.array([name.split("-")[0] for name in trials.trial])
+        people = sorted(set(trials.enrolled) & set(speaker))
+        llrs, pairs = trials.llrs, [[(trials.enrolled == i) & (speaker == j) for j in people] for i in people]
+        s = np.array([[1.0 / (1.0 + np.exp(-llrs[pair].mean())) for pair in row] for row in pairs])
+        n = len(people)
+        dominance[sides] = abs(np.trace(s) / n - (s.sum() - np.trace(s)) / (n * (n - 1)))
+        scores_file = home / "samegender_f0orig" / f"{sides}_{group}.scores"
+        matrices[sides], names = similarity_matrix(ze.read_scores(scores_file, home / f"trials_{group}").data)
+        assert names == people
+        assert matrices[sides] == pytest.approx(s, rel=1e-9)
+    expected = 1.0 - dominance["oa"] / dominance["oo"], 10.0 * np.log10(dominance["aa"] / dominance["oo"])
+    assert expected == pytest.approx((deid_value, gain_db), abs=5e-5)
+    found = deid(matrices["oo"], matrices["oa"]), voice_distinctiveness_gain(matrices["oo"], matrices["aa"])
+    assert found == pytest.approx(expected, rel=1e-9)
 
 
 def test_nothing_changed_and_everything_lost():
