@@ -44,10 +44,10 @@ _CHANGE_NOTE = (
     "EER rise and top-1 fall; the other way round, the protection marks people or removes what blurred them."
 )
 _CHOSEN = (
-    "The strongest was chosen on the people that attackers learned from, by D_ECE when these are held out in turn; the "
-    "tested people had no part in the choice. It is marked with *."
+    "The strongest were chosen on the people that attackers learned from, by D_ECE when these are held out in turn; "
+    "the tested people had no part in the choice. They are marked with *."
 )
-_NOT_CHOSEN = "The strongest was chosen on the tested people, which favours the attack. It is marked with *."
+_NOT_CHOSEN = "The strongest were chosen on the tested people, which favours the attack. They are marked with *."
 
 
 def render_attribute_classes(
@@ -219,8 +219,8 @@ def _verification(verified: Sequence[Evaluation], numbers: tuple[int, ...], *, e
 def _change_cell(change: Difference | None) -> Cell:
     if change is None:
         return Cell()
-    limits = (change.low, change.high) if change.spread is not None else (None, None)
-    return Cell(change.value, "rate", *limits, format="+.2f")
+    low, high = (None, None) if change.spread is None else (change.low, change.high)
+    return Cell(change.value, "rate", low, high, "+.2f")
 
 
 _FRONT_NOTE = (
