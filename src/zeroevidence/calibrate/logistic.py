@@ -94,13 +94,7 @@ def fit_logistic(
 
 
 def fit_points(
-    target: Points,
-    nontarget: Points,
-    *,
-    l2: float,
-    balanced: bool,
-    separable: bool,
-    start: FloatArray | None = None,
+    target: Points, nontarget: Points, *, l2: float, balanced: bool, separable: bool, start: FloatArray | None = None
 ) -> LogisticFit:
     """`fit_logistic` of points that stand for several scores each, of moderate size; labels of `separable` are soft."""
     sizes = [float(len(values) if counts is None else counts.sum()) for values, counts in (target, nontarget)]
@@ -124,18 +118,9 @@ def fit_points(
 
 
 class PooledLogistic:
-    """Logistic fits of the same scores with other targets among them.
+    """Logistic fits of the same scores, of both classes together, with other targets among them.
 
     As long as both classes count alike, the likelihood depends on the targets through their number and mean alone.
-
-    Parameters
-    ----------
-    scores
-        All scores, of targets and non-targets.
-    n_target
-        Number of targets.
-    l2
-        As in `fit_logistic`.
 
     Examples
     --------
@@ -174,8 +159,7 @@ class PooledLogistic:
 def tabulate(function: Callable[[float], FloatArray], low: float, high: float) -> Callable[[float], FloatArray]:
     """Return a smooth function by way of its values at a few points of an interval; itself where these do not tell it.
 
-    There are more points, at places of Chebyshev, until values at new ones were foreseen by the others. The error falls
-    geometrically with the number of points, so that it is about the square of what was seen.
+    Points of Chebyshev are added until values there were foreseen; the error is then about the square of what was seen.
 
     Examples
     --------

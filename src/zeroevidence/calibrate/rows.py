@@ -392,18 +392,22 @@ def refit_rows(scores: FloatArray, mated: IntArray, exchanges: IntArray, how: Ro
     """
     if how.method in ("pav", "density") or (how.balanced and how.method == "logistic"):
         return [fit_rows(scores, exchange[mated], how) for exchange in exchanges]
-    z = _shifted_rows(scores, how) if how.method == "temperature" else scale_rows(scores, how.scaling, ddof=how.ddof)
+    scaling: Any = how.scaling
+    z = _shifted_rows(scores, how) if how.method == "temperature" else scale_rows(scores, scaling, ddof=how.ddof)
     order = np.argsort(mated, kind="stable")
     people, first = np.unique(mated[order], return_index=True)
     by_person = np.add.reduceat(z[order], first, axis=0, dtype=np.float64)  # the sum of each against every identity
     means = by_person[np.arange(len(people)), exchanges[:, people]].sum(axis=1) / len(mated)
-    scaled: Any = {"scaling": how.scaling, "ddof": how.ddof, "fit": how}
+    scaled = {"scaling": scaling, "ddof": how.ddof, "fit": how}
     if how.method == "temperature":
         weights = _quick(lambda mean: np.array([_fit_temperature(z, mean * len(mated), how).weight]), means)
         return [AffineCalibration("temperature", float(weight[0]), 0.0, 0.0, **scaled) for weight in weights]
     pooled = PooledLogistic(z.ravel(), len(mated), l2=how.l2)
     lines = _quick(lambda mean: np.array([(fit := pooled.fit(mean)).weight, fit.bias]), means)
-    return [AffineCalibration("logistic", *line.tolist(), pooled.prior_log_odds, **scaled) for line in lines]
+    return [
+        AffineCalibration("logistic", float(weight), float(bias), pooled.prior_log_odds, **scaled)
+        for weight, bias in lines
+    ]
 
 
 def _quick(function: Callable[[float], FloatArray], points: FloatArray) -> list[FloatArray]:

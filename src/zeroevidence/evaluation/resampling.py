@@ -162,7 +162,8 @@ def with_line_limits(
         return dict(metrics)
     group = draw_groups(len(trials), most, task.run.seed)
     fewer = [_line_without(folds, people, group == number) for number in range(int(group.max()) + 1)]
-    shares, effective = np.bincount(group, trials) / trials.sum(), effective_number(trials[trials > 0])
+    shares = np.bincount(group, trials) / trials.sum()
+    effective = effective_number(trials[trials > 0].astype(np.float64))
     limited = {}
     for name in lines:
         values = np.array([np.nan if line is None else getattr(line, name) for line in fewer])

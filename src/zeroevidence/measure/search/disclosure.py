@@ -379,10 +379,7 @@ def mean_line(calibrations: Sequence[RowCalibration], trials: Sequence[int]) -> 
 
 
 def search_view(
-    evidence: RowEvidence,
-    singled: IntArray | None = None,
-    names: NameCounts | None = None,
-    line: Line | None = None,
+    evidence: RowEvidence, singled: IntArray | None = None, names: NameCounts | None = None, line: Line | None = None
 ) -> SearchView:
     """Return the view of all trials of a search; `singled`, `names` and `line` are None where these are not known."""
     columns = trial_columns(evidence, singled)
