@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import zeroevidence as ze
-from tests.effort import repetitions, slow
+from tests.effort import repetitions
 from zeroevidence.calibrate.logistic import fit_logistic
 from zeroevidence.cli import main
 from zeroevidence.data.formats.scores.read import read_scores
@@ -302,18 +302,6 @@ def test_an_increasing_calibration_changes_no_search(seed, people, dev_people, s
             assert float(row[name]) == pytest.approx(float(rows[0][name]), abs=1e-12), name
         assert row.curves["singling_out_over_identities"] == rows[0].curves["singling_out_over_identities"]
         assert row.trials.lid == pytest.approx(rows[0].trials.lid, abs=1e-9)
-
-
-@pytest.mark.parametrize("set_up", ["samegender_f0orig_retrained", pytest.param("samegender_f0mod", marks=slow)])
-def test_published_scores_single_out_as_many_after_calibration(shared, set_up):
-    home = shared / "scores" / "vpc2020"
-    case, dev = (read_scores(home / set_up / f"aa_{sex}.scores", home / f"trials_{sex}") for sex in "fm")
-    plain = ze.evaluate(case, dev=dev, options=QUICK)
-    row = ze.evaluate(case, dev=dev, calibrate=dev, options=QUICK)
-    for name in (*RANKED, "alid", "lid_max"):
-        assert float(row[name]) == pytest.approx(float(plain[name]), abs=1e-9), name
-    if set_up.endswith("retrained"):
-        assert float(row["singling_out"]) == pytest.approx(0.52, abs=0.005)
 
 
 def test_people_must_be_others():

@@ -119,7 +119,7 @@ def llr_flags(view: ScoreView, metrics: Mapping[str, MeasureResult]) -> list[Fla
 
 def _is_large(llrs: FloatArray) -> bool:
     """Whether half of them are at least as large as LLRs are that settle a question."""
-    return 2 * np.count_nonzero(np.abs(llrs) >= _LARGE) >= len(llrs)
+    return bool(2 * np.count_nonzero(np.abs(llrs) >= _LARGE) >= len(llrs))
 
 
 def base_flags(target: FloatArray, nontarget: FloatArray, metrics: Mapping[str, MeasureResult]) -> list[Flag]:

@@ -131,7 +131,7 @@ def _log_density(llrs: FloatArray, grid: FloatArray, width: float) -> FloatArray
         part = slice(start, start + _AT_ONCE)
         exponents = -0.5 * ((grid[:, None] - finite[part]) / width) ** 2
         log_sum = np.logaddexp(log_sum, logsumexp(exponents, axis=1, b=None if weights is None else weights[part]))
-    return log_sum - np.log(len(llrs) * width)
+    return np.asarray(log_sum - np.log(len(llrs) * width))
 
 
 @_llr_measure("llr_overestimation", "LLR overestimation", place=103, method="Gaussian kernels", references=("lir2025",))
