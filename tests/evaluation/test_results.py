@@ -85,7 +85,7 @@ def change(*path, to):
         (change("counts", "target", to=-1), "row 1.counts.target: expected a number from 0 on, got -1"),
         (change("counts", to={}), "row 1.setup: has 'search', but trials and identities are not counted"),
         (change("setup", "dcf_prior", to=None), "row 1.setup: has 'linkability', but no 'dcf_prior'"),
-        (change("curves", "ece", "x", to=[1.0]), "row 1.curves.ece: x, y, baseline are not equally long"),
+        (change("curves", "ece", "x", to=[1.0]), "row 1.curves.ece: x, y, baseline, low, high are not equally long"),
         (change("people", "trials", to=[1]), "row 1.people: speaker, trials"),
         (change("surfaces", to={"s": {"x": [1], "y": ["a"], "z": [[]]}}), "row 1.surfaces.s: does not have a number"),
         (change("flags", to=[{"code": "a"}]), "row 1.flags"),

@@ -211,6 +211,9 @@ def test_curves_over_sizes_and_norms_are_drawn_as_they_are(rows):
     sizes = line(ax, "strong")
     assert tuple(sizes.get_xdata()) == rows[0].curves["alid_over_identities"].x
     assert tuple(sizes.get_ydata()) == rows[0].curves["alid_over_identities"].y
+    curve = rows[0].curves["alid_over_identities"]
+    band = ax.collections[0].get_paths()[0].vertices
+    assert {(x, y) for x, y in zip(curve.x * 2, curve.low + curve.high, strict=True)} <= set(map(tuple, band.tolist()))
     everything = line(ax, "everything")
     assert everything.get_ydata().tolist() == np.log2(everything.get_xdata()).tolist()
     given = replace(rows[0], setup=replace(rows[0].setup, search=replace(rows[0].setup.search, prior_given=True)))

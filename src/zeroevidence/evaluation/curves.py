@@ -150,8 +150,8 @@ def search_curves(task: SearchTask, result: SearchResult) -> dict[str, Curve]:
             sizes.append((len(part.mated), _sizes(part, task.row_fit, prior)))
     return {
         **evidence_curves(evidence, true_prior),
-        **({"alid_over_identities": mean_over_folds(sizes)} if sizes else {}),
-        "singling_out_over_identities": mean_over_folds(singled),
+        **({"alid_over_identities": mean_over_folds(sizes, task.run.level)} if sizes else {}),
+        "singling_out_over_identities": mean_over_folds(singled, task.run.level),
     }
 
 

@@ -26,11 +26,17 @@ class Curve:
         The measure.
     baseline
         What chance gives at each `x`.
+    low
+        Lower end of an interval around `y`, for the error of a mean over random draws.
+    high
+        Upper end of that interval.
     """
 
     x: tuple[float, ...]
     y: tuple[float, ...]
     baseline: tuple[float, ...] | None = None
+    low: tuple[float, ...] | None = None
+    high: tuple[float, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

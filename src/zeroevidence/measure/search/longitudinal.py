@@ -24,11 +24,17 @@ _FIT_LIMIT = 2_000_000  # scores that r is fitted on
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SizeCurve:
-    """A measure over the number of identities, and its chance level at each."""
+    """A measure over the number of identities, and its chance level at each.
+
+    Where not all subsets of identities count, `draws` holds the values that `y` is the mean of, a row for each draw of
+    subsets, and `highest` the largest that can be.
+    """
 
     x: IntArray
     y: FloatArray
     baseline: FloatArray
+    draws: FloatArray | None = None
+    highest: FloatArray | float = np.inf
 
 
 def link_probability(greater: IntArray, equal: IntArray) -> float:
