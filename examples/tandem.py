@@ -22,7 +22,7 @@ from zeroevidence.measure.measures import MEASURES
 def make(sheet: Sheet, data: Path | None) -> None:
     """Evaluate with both cost models and draw the newer one."""
     scores = _synthetic() if data is None else _real(data / "scores")
-    rows = [evaluate_tandem(scores, model=name, intervals=0, labels={"system": name})[0] for name in ("2019", "2021")]
+    rows = [evaluate_tandem(scores, model=preset, intervals=0)[0] for preset in ("2019", "2021")]
     sheet.figure("tandem-curve", "t-dcf", rows)
     sheet.figure("tandem-scores", "tandem-scores", rows[1])
     sheet.figure("tandem-surface", "t-dcf-surface", rows[1])

@@ -28,6 +28,7 @@ from zeroevidence.measure.tandem.tdcf import (
     tdcf_min,
 )
 from zeroevidence.measure.tandem.teer import teer
+from zeroevidence.plot.rows import row_names
 from zeroevidence.report import FORMATS, render
 from zeroevidence.uncertainty.spread import estimate_spread
 
@@ -171,6 +172,8 @@ def test_costs_of_two_forms_are_not_compared():
     table = render(rows, "md")
     assert "2019 (legacy)" in table
     assert "2021 (revised)" in table
+    assert row_names(rows) == ["2019, 2019 (legacy)", "2021, 2021 (revised)"]
+    assert row_names([rows[0], replace(rows[0], labels={**rows[0].labels, "system": "x"})]) == ["2019", "x"]
     titles = [MEASURES[name].title for name in ("tdcf_min", "tdcf_act", "tdcf_fixed_joint", "tdcf_joint_min")]
     assert [re.search(r"\((\w+)\)$", title)[1] for title in titles] == ["constrained"] * 2 + ["unconstrained"] * 2
     with pytest.raises(UsageError, match="differ in the system alone"):

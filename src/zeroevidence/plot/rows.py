@@ -84,6 +84,7 @@ def label_matches(row: Evaluation, label: str, value: str) -> bool:
 # In the order in which they are tried as names of rows.
 _LABELS = ("system", "attacker", "attack", "backend", "dataset", "split", "sex", "enrolment", "trial")
 
+_SCALE = "costs"  # values under other costs are on another scale, so names tell them apart also where others would do
 _LONG = 40  # letters of a name from which labels that are not needed are left out
 
 
@@ -98,8 +99,11 @@ def row_names(rows: Sequence[Evaluation]) -> list[str]:
             chosen.append(label)
         if _count_distinct(rows, chosen) == len(rows):
             break
+    if _SCALE not in chosen and _count_distinct(rows, [_SCALE]) > 1:
+        chosen.append(_SCALE)
     names = _join_labels(rows, chosen)
-    for label in sorted(chosen, key=lambda label: -max(len(label_of(row, label)) for row in rows)):
+    further = [label for label in chosen if label != _SCALE]
+    for label in sorted(further, key=lambda label: -max(len(label_of(row, label)) for row in rows)):
         rest = [other for other in chosen if other != label]
         if max(map(len, names)) > _LONG and _count_distinct(rows, rest) == _count_distinct(rows, chosen):
             chosen, names = rest, _join_labels(rows, rest)

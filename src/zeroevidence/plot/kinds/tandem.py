@@ -48,10 +48,9 @@ def t_dcf(rows: Sequence[Evaluation], ax: Axes) -> None:
     'normalised t-DCF (constrained)'
     """
     ax.axhline(1.0, color=VERMILION, ls=":", lw=1.0)
-    forms = ["" if row.setup.tandem is None else row.setup.tandem.form for row in rows]
-    for form, (row, label, look) in zip(forms, named_looks(rows, "tdcf_min"), strict=True):
+    for row, label, look in named_looks(rows, "tdcf_min"):
         threshold, cost = finite_curve(row.curves["t_dcf"], both=True)
-        ax.plot(threshold, cost, **look.curve, label=label if len(set(forms)) == 1 else f"{label}, {form}")
+        ax.plot(threshold, cost, **look.curve, label=label)
         if len(cost):
             best = int(cost.argmin())
             ax.plot(threshold[best], cost[best], look.marker, color=look.colour, mec="white", mew=0.5, ms=5.0)
