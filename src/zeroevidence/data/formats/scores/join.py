@@ -290,11 +290,11 @@ def _speakers(
     targets = np.bincount(trial, minlength=len(joined.trials))
     enrolment[targets != 1] = -1
     names = _strings(joined.enrolments)
-    speakers = np.append(names, "")[enrolment]
+    heard = np.append(names, "")[enrolment]
     if (targets == 0).any() and targets.any():
-        strangers = _prefixes(joined.trials.to_list(), speakers.tolist())
-        speakers = np.where((targets == 0) & ~np.isin(strangers, names), strangers, speakers)
-    return (names, speakers), []
+        strangers = _prefixes(joined.trials.to_list(), heard.tolist())
+        heard = np.where((targets == 0) & ~np.isin(strangers, names), strangers, heard)
+    return (names, heard), []
 
 
 def _prefixes(trials: Sequence[str], speakers: Sequence[str]) -> StrArray:
