@@ -38,10 +38,11 @@ CONDITIONS: dict[str, tuple[Training, Training]] = {
 
 
 class Sheet:
-    """A folder for figures and tables; what is there is not replaced unasked."""
+    """A folder for figures and tables; what another run wrote there is not replaced unasked."""
 
     def __init__(self, home: Path, ending: str, overwrite: bool) -> None:
         self.home, self.ending, self.overwrite = home, ending, overwrite
+        self.written: set[Path] = set()
         home.mkdir(parents=True, exist_ok=True)
 
     def figure(self, name: str, kind: str, rows: Evaluation | Sequence[Evaluation], **options: object) -> None:
@@ -58,14 +59,16 @@ class Sheet:
         """Say now what could not be written later, before work that takes a while."""
         for name in names:
             path = self.home / name
-            if path.exists() and not self.overwrite:
+            if path.exists() and path not in self.written and not self.overwrite:
                 raise UsageError(f"{path}: exists; --overwrite replaces it")
 
     def _write(self, name: str, content: bytes) -> None:
         self.refuse_existing(name)
         path = self.home / name
         path.write_bytes(content)
-        print(path)
+        if path not in self.written:
+            print(path)
+        self.written.add(path)
 
 
 def run(what: str, make: Callable[[Sheet, Path | None], None]) -> None:

@@ -65,7 +65,10 @@ def test_panels_of_a_narrow_figure_stand_below_each_other(rows):
 @pytest.mark.parametrize("values", [(10.0, 7.0, 6.5), (300.0, 7.0, 0.02), (1.0, 1.001, 1.002)])
 def test_a_logarithmic_axis_has_readable_ticks(rows, values):
     row = replace(rows[0], curves={"mu_over_epochs": Curve((0.0, 1.0, 2.0), values)})
-    ax = plot.over_epochs(row)
+    assert len(plot.over_epochs(row).get_lines()) == 1
+    ax = plot.over_epochs(row, truth=values[1])
+    assert list(ax.get_lines()[-1].get_ydata()) == [values[1]] * 2
+    assert ax.get_lines()[-1].get_label() == f"true: {values[1]:g}"
     ax.figure.canvas.draw()
     low, high = ax.get_ylim()
     texts = [

@@ -75,7 +75,7 @@ _PACKAGES = ("numpy", "scipy", "scikit-learn", "polars", "matplotlib", "jinja2")
 _CARD_FIELDS = ("objective", "opportunity", "resources", "enrolment", "trial", "extractor", "backend")
 _ATTACKER_FIELDS = (*_CARD_FIELDS, "trained_on", "calibrated_on")
 _PROTECTOR_FIELDS = ("defence", "method", "utility", "opportunity", "resources", "parts", "release")
-_CARD_COLUMNS = ("enrolment", "trial", "trained_on", "calibrated_on", "backend")
+_CARD_COLUMNS = ("enrolment", "trial", "extractor", "backend", "trained_on", "calibrated_on")
 
 
 def to_html(inputs: ReportInputs, options: ReportOptions = _USUAL) -> str:

@@ -276,7 +276,12 @@ def _llr_axis(ax: Axes, mu: float, group: str) -> None:
     "does not matter.",
     has=lambda row: _MU in row.curves,
 )
-def over_epochs(rows: Sequence[Evaluation], ax: Axes) -> None:
+def over_epochs(
+    rows: Sequence[Evaluation],
+    ax: Axes,
+    *,
+    truth: Annotated[float | None, "Draw a line at this mean evidence, where it is known."] = None,
+) -> None:
     """Mean evidence (mu, the mean of the LLR) before training and after each epoch.
 
     Examples
@@ -292,6 +297,8 @@ def over_epochs(rows: Sequence[Evaluation], ax: Axes) -> None:
     for row, name, line in named_looks(rows):
         curve = row.curves[_MU]
         ax.plot(curve.x, curve.y, **line.curve, label=name)
+    if truth is not None:
+        ax.axhline(truth, color=GREY, lw=0.9, label=f"true: {truth:g}")
     ax.set_yscale("log")
     decimal_ticks(ax.yaxis)
     ax.set(xlabel="epochs", ylabel="mu (nats)")
