@@ -9,6 +9,7 @@ import pytest
 from scipy.fft import dct, idct
 
 from zeroevidence.calibrate.logistic import (
+    PooledLogistic,
     atom_cells,
     best_width,
     density_shares,
@@ -16,9 +17,11 @@ from zeroevidence.calibrate.logistic import (
     from_cosines,
     mated_shares,
     rank_cells,
+    tabulate,
     to_cosines,
 )
 from zeroevidence.calibrate.pav import Counts, rank
+from zeroevidence.calibrate.rows import RowFit, fit_rows, refit_rows
 from zeroevidence.errors import InputError
 
 
@@ -199,3 +202,39 @@ def test_shares_of_scores_come_from_all_folds():
     assert len(lows) == len(share)
     assert lows[0] == min(ranked.target[0], ranked.nontarget[0])
     assert (np.diff(lows) > 0.0).all()
+
+
+def test_fits_from_the_mean_of_targets_are_those_of_single_scores():
+    """Also where targets do not overlap with the others, where all scores are equal, and with a start elsewhere."""
+    pooled = np.random.default_rng(0).normal(size=60)
+    lowest, highest = np.argsort(pooled)[:7], np.argsort(pooled)[-7:]
+    for places in (np.arange(7), np.arange(20, 27), lowest, highest):
+        target, others = pooled[places], np.delete(pooled, places)
+        expected = fit_logistic(target, others)
+        assert expected.separable == (places is lowest or places is highest)
+        for fit in (PooledLogistic(pooled, 7).fit(target.mean()), fit_logistic(target, others, start=(1.0, 3.0))):
+            assert fit.separable == expected.separable
+            assert (fit.weight, fit.bias) == pytest.approx((expected.weight, expected.bias), abs=1e-7)
+    assert PooledLogistic(np.ones(5), 2).fit(1.0) == fit_logistic(np.ones(2), np.ones(3))
+
+
+@pytest.mark.parametrize(("function", "smooth"), [(np.tanh, True), (np.abs, False)])
+def test_a_table_stands_for_a_smooth_function_only(function, smooth):
+    calls = []
+    quick = tabulate(lambda x: calls.append(x) or np.array([function(x), 2.0]), -1.0, 1.5)
+    tried = len(calls)
+    for x in (-1.0, -0.3, 0.0, 0.25, 1.5):
+        np.testing.assert_allclose(quick(x), [function(x), 2.0], atol=1e-10)
+    assert (len(calls) == tried) == smooth
+    assert tried <= 33
+
+
+def test_refitted_rows_are_fitted_rows():
+    rng = np.random.default_rng(1)
+    mated, exchanges = rng.integers(0, 6, 50), np.array([rng.permutation(6) for _ in range(60)])
+    rows = rng.normal(size=(50, 6)) + rng.normal(size=(6, 6))[mated]
+    for how in (RowFit(l2=1.0), RowFit(scaling="none", balanced=True), RowFit("temperature", "centre")):
+        for exchange, fit in zip(exchanges, refit_rows(rows, mated, exchanges, how), strict=True):
+            expected = fit_rows(rows, exchange[mated], how)
+            assert (fit.weight, fit.bias) == pytest.approx((expected.weight, expected.bias), abs=1e-6)
+            assert (fit.fit, fit.scaling, fit.prior_log_odds) == (how, how.scaling, expected.prior_log_odds)
