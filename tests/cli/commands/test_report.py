@@ -152,8 +152,8 @@ def test_demo_leads_to_a_report(run, tmp_path, monkeypatch, without_figures):
     assert err.startswith("auditing four protections of bundled speech")
     assert len(shown.splitlines()) <= 40
     text = out.read_text(encoding="utf-8")
-    # three attackers on each of two protections and the bounds once; twice 14 rows with the one that trains
-    assert "36 results" in text
+    # three attackers on each of two protections and the bounds once; twice 15 rows with the one that trains
+    assert "38 results" in text
     assert "The attacker that counts: " in text
     assert text.count("The protector: ") == 4
     assert run("demo", "--report", out)[0] == 2
