@@ -18,12 +18,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from protect_sets import SETS, add_set_options, home_of, worked
+from protect_sets import SETS, add_set_options, cut_people, home_of, worked
 
 from zeroevidence.data.threat import UNPROTECTED
 from zeroevidence.protect import Transport
 from zeroevidence.protect.assessment.classifiers import CLASSIFIERS
-from zeroevidence.protect.choice import split_people
 from zeroevidence.protect.quick_attackers import quick_attacks
 
 LEAST_AGE = 14
@@ -46,12 +45,16 @@ def attackers():
 
 def measured(cut):
     """D_ECE by attacker, for unprotected and for protected vectors."""
-    fold = split_people(SETS[cut.name].read(cut.home, LEAST_AGE), "sex", seed=cut.seed)[0]
-    vectors, train = np.asarray(fold.others.vectors, dtype=np.float64), fold.train
+    people = cut_people(SETS[cut.name].read(cut.home, LEAST_AGE), cut.seed)
+    fold, train = people.fold, people.fold.train
+    vectors = np.asarray(fold.others.vectors, dtype=np.float64)
     protector = Transport(noise=cut.noise, noise_seed=cut.seed)
     protector.fit(train.vectors, train.attributes["sex"], speakers=train.speakers)
-    systems = {UNPROTECTED: vectors, f"transport, noise {cut.noise:g}": protector.transform(vectors)}
-    return {title: quick_attacks(*fold.sides(rows), "sex", attackers()) for title, rows in systems.items()}
+    systems = {
+        UNPROTECTED: vectors,
+        f"transport, noise {cut.noise:g}": protector.transform(vectors, speakers=fold.others.speakers),
+    }
+    return {title: quick_attacks(*people.sides(rows), "sex", attackers()) for title, rows in systems.items()}
 
 
 def line(cuts):

@@ -1,16 +1,22 @@
-"""What the strongest attacker learns about people's sex within a budget of verification, by protector.
+"""What attackers learn about people's sex from protected embeddings, and how well people are still told apart.
 
-    python benchmarks/protect_front.py [--data FOLDER] [--set NAME] [--workers 1] [--budget eer=+1%] [--cuts 10]
-                                       [--protector NAME] [--assess]
+    python benchmarks/protect_front.py default [--budget eer=+1%] [--attacker-people 18]
+    python benchmarks/protect_front.py front [--protector NAME] [--figure FILE.svg]
+    python benchmarks/protect_front.py times [--entries 192,512]
 
-FOLDER holds `vpc2020_xvectors/`, `audiomnist_*.npz` and `speechocean_*.npz` and is looked for in
-`../shared/data/embeddings` beside the project. The people of each sex (of speechocean762 those older than 13) are cut
-at random: half fit the protector, a quarter trains attackers on protected vectors, a quarter is tested. The strength of
-each protector is chosen on three cuts, as the one with the least D_ECE within the budget; the table is from other cuts,
-at that strength. In each cut the strongest of three attackers counts (logistic, quadratic with shrunk covariances,
-kernel), chosen on the test people, which is in the attacker's favour; with --assess, the first of all that `protect
-evaluate` has. `people` is the same for attackers who see the mean of all vectors of a person. `null` deals sex to
-people at random.
+The first two take [--data FOLDER] [--set NAME] [--workers 1] [--cuts 10] [--first 100]. FOLDER holds
+`audiomnist_*.npz`, `speechocean_*.npz` and `vpc2020_xvectors/` and is looked for in `../shared/data/embeddings` beside
+the project. The people of each sex (of speechocean762 those older than 13) are cut at random: half fit the protector, a
+quarter trains attackers on protected vectors, a quarter is tested. The largest D_ECE of logistic regression, a kernel
+machine and a quadratic discriminant counts, on `one` vector or on the mean of all vectors of a `person`, chosen on the
+test people, which is in the attacker's favour; `null` deals sex to people at random. Verification is that of a PLDA
+which was trained on unprotected vectors of the people fitted on, of vectors protected in one release, and of enrolment
+and trials protected in two.
+
+`default` gives the first half to `zeroevidence.protect.fit`, which chooses by cross-validation among these people
+alone. `promised` is what it expects of an attacker of --attacker-people people, and its limit. `front` fits each
+protector and goes through levels of noise. `times` runs `zeroevidence protect fit` as a process of its own, with its
+defaults, on 1500 vectors of 75 people that are drawn at random, of so many entries.
 
 Workers share the cuts; their number changes no result.
 """
@@ -18,190 +24,191 @@ Workers share the cuts; their number changes no result.
 from __future__ import annotations
 
 import argparse
+import resource
+import subprocess
+import sys
+import tempfile
+import time
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from protect_sets import SETS, add_set_options, home_of, worked
+from protect_sets import SETS, add_set_options, cut_people, home_of, worked
 
 from zeroevidence.data.embeddings import Embeddings
-from zeroevidence.data.threat import UNPROTECTED
-from zeroevidence.evaluation import Options
-from zeroevidence.protect import AttackOptions, Roles, assess
-from zeroevidence.protect.assessment.rows import protect
-from zeroevidence.protect.assessment.verification import verification
-from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS
-from zeroevidence.protect.choice import split_people
+from zeroevidence.protect import FitOptions, fit, load_model
+from zeroevidence.protect.assessment.class_learning import ClassSample
 from zeroevidence.protect.quick_attackers import quick_attacks
-from zeroevidence.protect.strengths import Limit, Tradeoff, fit_at_strengths
+from zeroevidence.protect.strengths import fit_at_strengths, quick_protectors
 from zeroevidence.run import Run
 
-STRENGTHS = (0.0, 0.4, 0.7, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0)
-# Kind of protector, and parameters.
-VARIANTS = {"flow, own covariances": ("flow", {"covariances": "classes"})}
-LEFT_OUT = ("adversarial",)  # slow, and far behind in every table
 LEAST_AGE = 14
-CHOOSING = range(3)  # seeds of the cuts that choose strengths
+LEVELS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0)
 THREE = ("logistic", "qda", "kernel")
+MEASURED = ("one", "person", "EER", "EER, two releases", "top-1", "top-1, two releases")
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A protector at some strengths in one cut of a set; the numbers of each strength are wanted."""
+    """One cut of a set, and what protects it: `default` with its options, a protector, or nothing."""
 
     name: str
     seed: int
     home: Path
-    protector: str = UNPROTECTED
-    strengths: tuple[float, ...] = (0.0,)
-    full: bool = False  # all attackers of `protect evaluate`
-
-    def roles(self):
-        """Who is used for what."""
-        fold = split_people(SETS[self.name].read(self.home, LEAST_AGE), "sex", seed=self.seed)[0]
-        return Roles(fold.train, *fold.sides(np.asarray(fold.others.vectors)))
-
-    def fitted(self, train):
-        """The protector at each strength; None for unprotected vectors."""
-        if self.protector == UNPROTECTED:
-            return {0.0: None}
-        kind, parameters = VARIANTS.get(self.protector, (self.protector, {}))
-        settings = {"seed": self.seed, "strengths": self.strengths, "parameters": parameters}
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return fit_at_strengths(kind, train, "sex", **settings)
-
-
-@dataclass(frozen=True, slots=True)
-class Numbers:
-    """What attackers learn from vectors and from people's means, and how well people are told apart."""
-
-    d_ece: float
-    people: float
-    eer: float
-    top1: float
-
-
-def of_people(data):
-    """The mean vector of each person."""
-    names, first = np.unique(data.speakers, return_index=True)
-    means = np.stack([data.vectors[data.speakers == name].mean(axis=0) for name in names])
-    return Embeddings(means, names, names, {"sex": data.attributes["sex"][first]})
+    system: str
+    options: FitOptions
 
 
 def measured(task):
-    """The numbers of each strength, in their order."""
-    roles = task.roles()
-    return [numbers(roles, protector, task) for protector in task.fitted(roles.train).values()]
+    """Lines of numbers by their title, of one cut."""
+    cut = cut_people(SETS[task.name].read(task.home, LEAST_AGE), task.seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if task.system == "unprotected":
+            dealt = [deal(side, task.seed) for side in (cut.attack, cut.test)]
+            null = (*disclosed(dealt), *4 * [np.nan])
+            return {"unprotected": numbers(cut, None), "null": null}
+        if task.system == "default":
+            start = time.process_time()
+            model = fit(cut.fold.train, "sex", task.options, Run(cores=1))
+            seconds, chosen = time.process_time() - start, model.choice.chosen
+            model.protector.set_params(noise_seed=task.seed)
+            promised = (chosen.d_ece, chosen.d_ece_bound, chosen.person_d_ece, chosen.person_d_ece_bound)
+            title = f"default, {model.choice.limit}"
+            return {title: (*numbers(cut, model.protector), model.protector.noise, *promised, seconds)}
+        protectors = fit_at_strengths(task.system, cut.fold.train, "sex", seed=task.seed, strengths=LEVELS)
+        return {f"{task.system}, {level:g}": numbers(cut, protector) for level, protector in protectors.items()}
 
 
-def numbers(roles, protector, task):
-    """Those of one protector."""
-    sides = {name: protect(getattr(roles, name), protector) for name in ("attack", "test")}
-    verified = verification(roles.train, sides, {}, Options(intervals=0, null=0), Run())
-    most = max(quick_attacks(*sides.values(), "sex", THREE).values())
-    people = max(quick_attacks(*map(of_people, sides.values()), "sex", THREE).values())
-    if task.full:
-        fitted = {} if protector is None else {task.protector: protector}
-        rows = assess(
-            fitted, roles, "sex", AttackOptions(verification=False, map_method="none"), Options(intervals=0, null=0)
-        )
-        most = next(float(row["d_ece"]) for row in rows if row.labels["system"] == task.protector)
-    return Numbers(most, people, float(verified["eer"]), float(verified["top1"]))
+def numbers(cut, protector):
+    """What attackers learn, EERs and shares of people that a search finds."""
+    vectors = np.stack([cut.fold.others.vectors] * 2) if protector is None else cut.fold.release(protector)
+    (eer, top1), (eer_apart, top1_apart) = (cut.fold.verifier.rates(each, each) for each in vectors)
+    return (*disclosed(cut.sides(vectors[0])), eer, eer_apart, top1, top1_apart)
 
 
-def under_null(task):
-    """D_ECE of the strongest quick attacker when sex is dealt to people at random, on unprotected vectors."""
-    rng = np.random.default_rng(task.seed)
-    roles, dealt = task.roles(), []
-    for side in (roles.attack, roles.test):
-        _, first, who = np.unique(side.speakers, return_index=True, return_inverse=True)
-        sex = rng.permutation(side.attributes["sex"][first])[who]
-        dealt.append(Embeddings(side.vectors, side.ids, side.speakers, {"sex": sex}))
-    return max(quick_attacks(*dealt, "sex", THREE).values())
+def disclosed(sides):
+    """The largest D_ECE of the three attackers, on one vector and on the mean of a person."""
+    return tuple(max(quick_attacks(*pair, "sex", THREE).values()) for pair in (sides, list(map(means, sides))))
 
 
-def chosen_strengths(names, protectors, limit, home, workers):
-    """For each set and protector the strength within the budget, on cuts of their own; None where there is none."""
-    tasks = [Task(name, seed, home) for name in names for seed in CHOOSING]
-    tasks += [replace(task, protector=one, strengths=STRENGTHS) for task in tasks for one in protectors]
-    by_setting = {}
-    for task, values in zip(tasks, worked(measured, tasks, workers), strict=True):
-        for strength, one in zip(task.strengths, values, strict=True):
-            by_setting.setdefault((task.name, task.protector, strength), []).append(one)
-    chosen = {}
-    for name in names:
-        points = [Tradeoff(*key[1:], *means(values)) for key, values in by_setting.items() if key[0] == name]
-        most = limit.bound(next(point for point in points if point.protector == UNPROTECTED))
-        for protector in protectors:
-            within = [point for point in points if point.protector == protector and point.eer <= most]
-            best = min(within, key=lambda point: (point.d_ece, point.eer), default=None)
-            chosen[name, protector] = None if best is None else best.strength
-    return chosen
+def means(data):
+    """The mean vector of each person."""
+    names, first, person = np.unique(data.speakers, return_index=True, return_inverse=True)
+    vectors = ClassSample(np.asarray(data.vectors), np.zeros_like(person), person).means().x
+    return Embeddings(vectors, names, names, {"sex": data.attributes["sex"][first]})
 
 
-def nulls(names, home, seeds, workers):
-    """Mean of `under_null` for each set."""
-    tasks = [Task(name, seed, home) for name in names for seed in seeds]
-    found = iter(worked(under_null, tasks, workers))
-    return {name: np.mean([next(found) for _ in seeds]) for name in names}
+def deal(side, seed):
+    """Embeddings whose people have another's sex."""
+    _, first, who = np.unique(side.speakers, return_index=True, return_inverse=True)
+    sex = np.random.default_rng(seed).permutation(side.attributes["sex"][first])[who]
+    return Embeddings(side.vectors, side.ids, side.speakers, {**side.attributes, "sex": sex})
 
 
-def means(values):
-    """Means over cuts of the numbers of one strength."""
-    return [float(np.mean([getattr(one, field) for one in values])) for field in Numbers.__slots__]
+def print_lines(tasks, workers, headings):
+    """Print the mean of each line over the cuts, and return it by set and title."""
+    print("| " + " | ".join(("embeddings", "vectors", *headings)) + " |")
+    print("| --- | --- | " + " | ".join("---:" for _ in headings) + " |", flush=True)
+    lines = {}
+    for task, cuts in zip(tasks, worked(measured, tasks, workers), strict=True):
+        for title, values in cuts.items():
+            lines.setdefault((task.name, title), []).append(values)
+    lines = {key: np.mean(values, axis=0) for key, values in lines.items()}
+    for (name, title), values in lines.items():
+        rates = [f"{100 * value:.2f}" if value == value else "" for value in values[2:6]]
+        cells = [*(f"{value:.3f}" for value in values[:2]), *rates, *(f"{value:.2f}" for value in values[6:])]
+        print("| " + " | ".join((SETS[name].title, title, *cells, *[""] * (len(headings) - len(cells)))) + " |")
+    return lines
 
 
-def budget_table(names, options, seeds, home):
-    """Protectors at the strengths within the budget."""
-    protectors = options.protector or [
-        *(name for name in ATTRIBUTE_PROTECTORS if name not in LEFT_OUT),
-        *VARIANTS,
-    ]
-    limit = Limit.parse(options.budget)
-    print("| embeddings | protector | noise | D_ECE | null | people | EER [%] | top-1 [%] |")
-    print("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |", flush=True)
-    chosen = chosen_strengths(names, protectors, limit, home, options.workers)
-    lines = [
-        Task(name, 0, home, one, (strength,), options.assess)
-        for name in names
-        for one, strength in (
-            (UNPROTECTED, 0.0),
-            *((one, 0.0) for one in protectors if one in ("flow", *VARIANTS)),
-            *((one, chosen[name, one]) for one in protectors if chosen[name, one] is not None),
-        )
-    ]
-    null = nulls(names, home, seeds, options.workers)
-    done = iter(worked(measured, [replace(one, seed=seed) for one in lines for seed in seeds], options.workers))
-    for task in lines:
-        disclosed, people, eer, top1 = means([one for _ in seeds for one in next(done)])
-        cells = (
-            f"{task.strengths[0]:g}",
-            f"{disclosed:.3f}",
-            f"{null[task.name]:.3f}",
-            f"{people:.3f}",
-            f"{100 * eer:.2f}",
-        )
-        titles = (SETS[task.name].title, task.protector)
-        print("| " + " | ".join((*titles, *cells, f"{100 * top1:.1f}")) + " |", flush=True)
-    for (name, one), strength in chosen.items():
-        if strength is None:
-            print(f"| {SETS[name].title} | {one} | none within {limit} | | | | | |", flush=True)
+def draw(lines, path):
+    """Draw D_ECE over the larger EER, single vectors and people beside each other."""
+    from matplotlib.figure import Figure
+
+    names = list(dict.fromkeys(name for name, _ in lines))
+    figure = Figure(figsize=(8.0, 3.2 * len(names)), layout="constrained")
+    for row, name in enumerate(names):
+        for column, judged in enumerate(("one vector", "all vectors of a person")):
+            axes = figure.add_subplot(len(names), 2, 2 * row + column + 1)
+            for system in dict.fromkeys(title.split(",")[0] for of, title in lines if of == name):
+                points = [
+                    values for (of, title), values in lines.items() if (of, title.split(",")[0]) == (name, system)
+                ]
+                if system == "null":
+                    axes.axhline(points[0][column], color="0.6", linestyle=":", label="null")
+                else:
+                    eers = [100 * max(values[2:4]) for values in points]
+                    axes.plot(eers, [values[column] for values in points], marker="o", label=system)
+            axes.set(xlabel="EER (%), the larger of one and two releases", ylabel="D_ECE", ylim=(0.0, 0.75))
+            axes.set_title(f"{SETS[name].title}: {judged}", fontsize=9)
+            axes.legend(fontsize=8)
+    figure.savefig(path)
+
+
+def save_drawn_people(path, entries, people=75, each=20):
+    """Write vectors of people of two sexes that differ in some means and some spreads."""
+    rng = np.random.default_rng(0)
+    who, scale = np.repeat(np.arange(people), each), 1.0 / np.sqrt(1.0 + np.arange(entries) / 8.0)
+    male = who % 2 == 1
+    vectors = rng.normal(size=(people, entries))[who] + 0.7 * rng.normal(size=(people * each, entries))
+    vectors[:, 10:60] *= np.where(male, 1.3, 1.0)[:, None]
+    vectors[:, :6] += 0.8 * male[:, None]
+    np.savez(path, vectors=vectors * scale, speaker=who.astype(str), sex=np.where(male, "m", "f"))
+
+
+def print_times(numbers_of_entries):
+    """Print how long the command takes for vectors of each length."""
+    print("| entries | kind | noise | seconds | processor seconds |")
+    print("| ---: | --- | ---: | ---: | ---: |", flush=True)
+    for entries in numbers_of_entries:
+        with tempfile.TemporaryDirectory() as folder:
+            path, model = Path(folder) / "people.npz", Path(folder) / "model"
+            save_drawn_people(path, entries)
+            command = [sys.executable, "-m", "zeroevidence", "protect", "fit", path, "--attribute", "sex", "-o", model]
+            start, used = time.perf_counter(), processor_seconds_of_children()
+            subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            seconds, used = time.perf_counter() - start, processor_seconds_of_children() - used
+            protector = load_model(model).protector
+        print(f"| {entries} | {protector.kind} | {protector.noise:g} | {seconds:.0f} | {used:.0f} |", flush=True)
+
+
+def processor_seconds_of_children():
+    """Processor time of the processes that have ended."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("default", "front", "times"))
     add_set_options(parser)
-    parser.add_argument("--budget", default="eer=+1%")
     parser.add_argument("--cuts", type=int, default=10)
-    parser.add_argument("--first", type=int, default=100, help="seed of the first cut that is reported")
+    parser.add_argument("--first", type=int, default=100, help="seed of the first cut")
+    parser.add_argument("--budget", action="append", help="of the default; may be repeated")
+    parser.add_argument("--attacker-people", type=int, default=18)
     parser.add_argument("--protector", action="append", help="this one alone; may be repeated")
-    parser.add_argument("--assess", action="store_true", help="attack with all classifiers of `protect evaluate`")
+    parser.add_argument("--figure", type=Path, metavar="FILE.svg")
+    parser.add_argument("--entries", default="192,512")
     options = parser.parse_args()
-    names = options.sets or list(SETS)
-    seeds = range(options.first, options.first + options.cuts)
-    budget_table(names, options, seeds, home_of(options))
+    if options.what == "times":
+        print_times(map(int, options.entries.split(",")))
+        return
+    systems = [("unprotected", FitOptions())]
+    headings = MEASURED
+    if options.what == "default":
+        budgets = options.budget or ["eer=+1%", "eer=+5%"]
+        systems += [("default", FitOptions(limit=each, attacker_people=options.attacker_people)) for each in budgets]
+        headings += ("noise", "promised, one", "limit", "promised, person", "limit", "seconds")
+    else:
+        systems += [(name, FitOptions()) for name in options.protector or quick_protectors()]
+    seeds, home = range(options.first, options.first + options.cuts), home_of(options)
+    names = options.sets or ["adults-ecapa", "adults-campplus"]
+    tasks = [Task(name, seed, home, *system) for name in names for system in systems for seed in seeds]
+    lines = print_lines(tasks, options.workers, headings)
+    if options.figure is not None:
+        draw(lines, options.figure)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,8 @@ import numpy as np
 
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.formats.vectors.read import read_embeddings
+from zeroevidence.protect.assessment.labels import stratified_parts
+from zeroevidence.protect.choice import Fold, split_people
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,35 @@ def xvectors(path):
     )
     _, first = np.unique(utterance, return_index=True)
     return Embeddings(x[first], utterance[first], speaker[first], {"sex": sex[first]})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cut:
+    """A fold whose attacked half is cut again: a quarter of all people trains attackers, a quarter is tested."""
+
+    fold: Fold
+    tested: np.ndarray
+
+    def sides(self, vectors):
+        """The two quarters with these vectors."""
+        everyone = self.fold.with_vectors(vectors)
+        return everyone.take(~self.tested), everyone.take(self.tested)
+
+    @property
+    def attack(self):
+        """The quarter that trains attackers, unprotected."""
+        return self.sides(self.fold.others.vectors)[0]
+
+    @property
+    def test(self):
+        """The quarter that is tested, unprotected."""
+        return self.sides(self.fold.others.vectors)[1]
+
+
+def cut_people(data, seed):
+    """The people of each sex, cut at random."""
+    fold = split_people(data, "sex", seed=seed)[0]
+    return Cut(fold, stratified_parts(fold.others, "sex", 2, seed) == 1)
 
 
 def add_set_options(parser):

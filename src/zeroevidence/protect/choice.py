@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -12,11 +13,12 @@ from typing import Any
 import numpy as np
 
 from zeroevidence import __version__
-from zeroevidence._typing import BoolArray, FloatArray
+from zeroevidence._typing import FloatArray
 from zeroevidence.data.embeddings import Embeddings, require_speakers
 from zeroevidence.data.store import Store, digest
 from zeroevidence.data.threat import UNPROTECTED
 from zeroevidence.errors import InputError
+from zeroevidence.measure.pairs.zebra import D_ECE_MAX
 from zeroevidence.parallel import compute_each
 from zeroevidence.protect.assessment.labels import (
     DEFAULT_CLASSES,
@@ -29,49 +31,53 @@ from zeroevidence.protect.assessment.labels import (
 )
 from zeroevidence.protect.assessment.rows import protect
 from zeroevidence.protect.assessment.verification import Verifier
-from zeroevidence.protect.attributes import CANDIDATES, fit_protector, seeded_protector
+from zeroevidence.protect.attributes import CANDIDATES, fit_protector, make_protector, seeded_protector
 from zeroevidence.protect.attributes.protector import EmbeddingProtector
-from zeroevidence.protect.quick_attackers import attacks_by_count, quick_attacks
+from zeroevidence.protect.quick_attackers import Disclosure, held_out_attacks
 from zeroevidence.protect.strengths import Limit, Tradeoff, quick_protectors, set_strength
 from zeroevidence.run import Run, StepCounter
 
-PARTS = 4  # of the people: half fit the protector, a quarter trains attackers, a quarter is tested
+PARTS = 4  # of the people: two fit the protector, two are attacked
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fold:
-    """One split of people: half fit protectors and the PLDA, a quarter trains attackers, a quarter is tested."""
+    """One split of people: half fit protectors and the PLDA, the other half is attacked and verified."""
 
     train: Embeddings
     verifier: Verifier  # of the other half
-    tested: BoolArray  # which of the other half's vectors
 
     @property
     def others(self) -> Embeddings:
-        """The half that attacks and is tested, in the verifier's order."""
+        """The half that is attacked, in the verifier's order."""
         return self.verifier.people
 
-    def sides(self, vectors: FloatArray) -> tuple[Embeddings, Embeddings]:
-        """Return protected vectors of those who train attackers, and of those who are tested."""
-        everyone = Embeddings(vectors, self.others.ids, self.others.speakers, self.others.attributes)
-        return everyone.take(~self.tested), everyone.take(self.tested)
+    def release(self, protector: EmbeddingProtector) -> FloatArray:
+        """Return vectors of the other half that were protected together, and apart from those that enrol: 2 x n x d."""
+        apart = np.empty(self.others.vectors.shape)
+        for number, rows in enumerate((self.verifier.enrols, ~self.verifier.enrols)):
+            seed = None if protector.noise_seed is None else protector.noise_seed + number * PARTS
+            other = copy.copy(protector).set_params(noise_seed=seed)  # a second release draws noise of its own
+            apart[rows] = protect(self.others.take(rows), other).vectors
+        return np.stack([np.asarray(protect(self.others, protector).vectors), apart])
+
+    def with_vectors(self, vectors: FloatArray) -> Embeddings:
+        """Return the other half with protected vectors."""
+        return Embeddings(vectors, self.others.ids, self.others.speakers, self.others.attributes)
 
     def has_all_classes(self, attribute: str) -> bool:
-        """Return whether those who train attackers have the classes of an attribute that the tested have."""
-        labels = self.others.attributes[attribute]
-        return np.array_equal(np.unique(labels[~self.tested]), np.unique(labels[self.tested]))
+        """Return whether two people or more of the other half are of each class of an attribute."""
+        pairs = np.unique(np.stack([self.others.attributes[attribute], require_speakers(self.others)]), axis=1)
+        return bool(np.unique(pairs[0], return_counts=True)[1].min() > 1)
 
 
 def split_people(data: Embeddings, attribute: str, *, seed: int = 0) -> list[Fold]:
-    """Return four splits of the people of each class; everybody is tested once."""
+    """Return four splits of the people of each class; everybody is attacked twice."""
     part = stratified_parts(data, attribute, PARTS, seed)
     folds = []
     for place in range(PARTS):
-        tested, attacks = part == place, part == (place + 1) % PARTS
-        train = data.take(~tested & ~attacks)
-        verifier = Verifier.of(train, data.take(tested | attacks))
-        names = require_speakers(verifier.people)
-        folds.append(Fold(train, verifier, np.isin(names, require_speakers(data.take(tested)))))
+        others = (part == place) | (part == (place + 1) % PARTS)
+        folds.append(Fold(data.take(~others), Verifier.of(data.take(~others), data.take(others))))
     return folds
 
 
@@ -115,7 +121,8 @@ def other_attributes(
 
 
 LEVELS = tuple(round(0.1 * step, 1) for step in range(61))  # of noise
-_TRIED = 2  # folds in which every protector is attacked; then those that left more in each of them are dropped
+_SHARES = (0.25, 0.5, 1.0)  # of the people whom attackers could learn from
+ATTACKER_PEOPLE = 100  # whom an attacker has learned from, unless the user knows better
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +143,8 @@ class Choice:
         Number of people that it was chosen on.
     searched
         Number of people among whom a search was to find the right one.
+    attacker_people
+        Number of people that an attacker learns from, whom D_ECE and its limits are for.
     kept
         What is left of other attributes.
     """
@@ -146,6 +155,7 @@ class Choice:
     within: bool
     people: int
     searched: int
+    attacker_people: int
     kept: tuple[KeptAttribute, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
@@ -155,6 +165,7 @@ class Choice:
             "within": self.within,
             "people": self.people,
             "searched": self.searched,
+            "attacker_people": self.attacker_people,
             "unprotected": asdict(self.unprotected),
             "protected": asdict(self.chosen),
             "kept": [asdict(attribute) for attribute in self.kept],
@@ -166,37 +177,69 @@ class _System:
 
     def __init__(self, folds: Sequence[Fold], attribute: str, protected: Sequence[FloatArray] = ()) -> None:
         self.folds, self.attribute = folds, attribute
-        plain = [np.stack([np.asarray(fold.others.vectors, dtype=np.float64)] * 2) for fold in folds]
-        self.quiet: list[FloatArray] = [quiet for quiet, _ in protected or plain]
-        self.noise: list[FloatArray] = [loud - quiet for quiet, loud in protected or plain]  # of level one
+        self.quiet: list[FloatArray] = [quiet for quiet, _ in protected]  # together and apart
+        self.noise: list[FloatArray] = [loud - quiet for quiet, loud in protected]  # of level one
+        if not protected:
+            self.quiet = [np.stack([np.asarray(fold.others.vectors, dtype=np.float64)] * 2) for fold in folds]
+            self.noise = [np.zeros_like(quiet) for quiet in self.quiet]
 
-    def vectors(self, number: int, level: float) -> FloatArray:
-        """Return protected vectors of a fold with noise of a level."""
-        return self.quiet[number] + level * self.noise[number]
+    def vectors(self, level: float) -> list[FloatArray]:
+        """Return protected vectors of each fold with noise of a level, together and apart."""
+        return [quiet + level * noise for quiet, noise in zip(self.quiet, self.noise, strict=True)]
 
-    def rates(self, level: float) -> list[tuple[float, float]]:
-        """Return EER and top-1 of each fold."""
-        noisy = [self.vectors(number, level) for number in range(len(self.folds))]
-        return [fold.verifier.rates(vectors, vectors) for fold, vectors in zip(self.folds, noisy, strict=True)]
+    def released(self, level: float) -> list[Embeddings]:
+        """Return the attacked people of each fold, protected together."""
+        return [fold.with_vectors(pair[0]) for fold, pair in zip(self.folds, self.vectors(level), strict=True)]
+
+    def rates(self, level: float) -> FloatArray:
+        """Return the mean EER and top-1 of vectors protected together, and apart."""
+        pairs = zip(self.folds, self.vectors(level), strict=True)
+        rates = [[fold.verifier.rates(vectors, vectors) for vectors in pair] for fold, pair in pairs]
+        return np.asarray(np.mean(rates, axis=0).reshape(-1))
 
     def eer(self, level: float) -> float:
-        """Return the mean EER."""
-        return float(np.mean([eer for eer, _ in self.rates(level)]))
-
-    def attacked(self, number: int, level: float, *counts: int | None) -> tuple[float, ...]:
-        """Return the D_ECE of the strongest attackers in one fold, who have so many vectors of a person (None: all)."""
-        sides = self.folds[number].sides(self.vectors(number, level))
-        attacks = attacks_by_count(*sides, self.attribute, counts=counts)
-        return tuple(max(attacks[count].values()) for count in counts)
-
-    def d_ece(self, level: float) -> float:
-        """Return the mean D_ECE of attackers of single vectors."""
-        return float(np.mean([self.attacked(number, level, 1) for number in range(len(self.folds))]))
+        """Return the larger mean EER, of vectors protected together or apart."""
+        rates = self.rates(level)
+        return float(max(rates[0], rates[2]))
 
     def kept(self, level: float, name: str) -> float:
         """Return the mean D_ECE of logistic regression about another attribute."""
-        sides = [fold.sides(self.vectors(number, level)) for number, fold in enumerate(self.folds)]
-        return float(np.mean([quick_attacks(*pair, name, ["logistic"])["logistic"] for pair in sides]))
+        return float(np.mean([held_out_attacks(each, name, ["logistic"]).d_ece for each in self.released(level)]))
+
+
+def _learning_curve(attribute: str, data: Embeddings) -> list[Disclosure]:
+    """Return what attackers learn from more and more people."""
+    return [held_out_attacks(data, attribute, share=share) for share in _SHARES]
+
+
+def expected_disclosure(
+    curves: Sequence[Sequence[Disclosure]], people: int, level: float
+) -> tuple[float, float, float, float]:
+    """Return the D_ECE of vectors and its upper limit, and of people and its, for attackers who learn from `people`.
+
+    What attackers learn grows about in proportion to the logarithm of that number. In each fold a straight line over it
+    gives the growth, which counts from what was learned from the most people and is never negative. The limit is that
+    of the mean over folds (Student's t).
+
+    Examples
+    --------
+    >>> folds = [[Disclosure(8, 0.1, 0.2 + x), Disclosure(16, 0.2, 0.3 + x)] for x in (0.0, 0.02)]
+    >>> [round(value, 3) for value in expected_disclosure(folds, 32, 0.95)]
+    [0.3, 0.3, 0.41, 0.473]
+    """
+    from scipy.special import stdtrit
+
+    values = []
+    for curve in curves:
+        logs = np.log([point.people for point in curve])
+        d_eces = np.array([(point.d_ece, point.person_d_ece) for point in curve])
+        away = logs - logs.mean()
+        slopes = np.maximum(away @ d_eces / max(float(away @ away), np.finfo(float).tiny), 0.0)
+        values.append(d_eces[logs.argmax()] + slopes * (np.log(people) - logs.max()))
+    mean, count = np.mean(values, axis=0), len(values)
+    above = stdtrit(count - 1, level) * np.std(values, axis=0, ddof=1) / np.sqrt(count)
+    pairs = np.clip(np.stack([mean, mean + above], axis=1), 0.0, D_ECE_MAX)
+    return tuple(map(float, pairs.reshape(-1)))  # type: ignore[return-value]
 
 
 def search(
@@ -206,6 +249,7 @@ def search(
     candidates: Mapping[str, Mapping[str, Any]] | None = None,
     *,
     nearest: bool = False,
+    attacker_people: int = ATTACKER_PEOPLE,
     run: Run = Run(),
 ) -> Choice:
     """Return the protector and the noise that leave least within a limit, by cross-validation over people.
@@ -221,14 +265,16 @@ def search(
     attribute
         What to conceal; every label is a class.
     limit
-        A budget of verification, or a target of attackers of single vectors.
+        A budget of verification, or a target of attackers.
     candidates
         Parameters of protectors, by kind; those of `quick_protectors` with their defaults unless given.
     nearest
         Return the nearest where no protector keeps to the limit, which is an InputError otherwise.
+    attacker_people
+        Number of people that an attacker learns from: what was learned from the people here is extrapolated to it.
     run
-        Seed of the splits, of noise, and of training; workers; the folder where what is done is kept, and the progress
-        in steps.
+        Seed of the splits, of noise, and of training; level of limits; workers; the folder where what is done is kept,
+        and the progress in steps.
 
     Examples
     --------
@@ -237,7 +283,7 @@ def search(
     >>> vectors = np.repeat(3.0 * rng.normal(size=(24, 6)), 4, axis=0) + rng.normal(size=(96, 6))
     >>> data = Embeddings(vectors + 2.0 * (sex == "f")[:, None], None, people, {"sex": sex})
     >>> choice = search(data, "sex", Limit.parse("eer=+5%"), {"linear": {}, "leace": {}})
-    >>> choice.within, choice.chosen.d_ece < choice.unprotected.d_ece
+    >>> choice.within, choice.chosen.eer_apart <= choice.unprotected.eer + 0.05
     (True, True)
     """
     kinds = {kind: {} for kind in quick_protectors()} if candidates is None else dict(candidates)
@@ -245,28 +291,34 @@ def search(
     folds = split_people(data, attribute, seed=run.seed)
     steps = StepCounter(run.progress("choosing", "steps"), PARTS * (1 + 2 * len(kinds)))
     plain = _System(folds, attribute)
-    unprotected = _tradeoffs({UNPROTECTED: plain}, {UNPROTECTED: 0.0}, steps)[0]
-    vectors = _protect_folds(kinds, folds, attribute, steps, run)
+    measure = partial(_tradeoff, steps=steps, people=attacker_people, run=run)
+    unprotected = measure(UNPROTECTED, plain, 0.0)
+    people, dimension = len(np.unique(require_speakers(data))), data.vectors.shape[1]
+    sized = {kind: {**each, **make_protector(kind, each).sizes(people, dimension)} for kind, each in kinds.items()}
+    vectors = _protect_folds(sized, folds, attribute, steps, run)
     systems = {kind: _System(folds, attribute, protected) for kind, protected in vectors.items()}
-    levels, within = _levels(systems, limit, limit.bound(unprotected))
-    points = _tradeoffs(systems, levels, steps)
-    steps.add(steps.total - steps.count)  # attacks on protectors that were dropped, or cannot keep to the limit
-    # within a budget, what attackers of one vector and attackers of all vectors of a person learn counts alike
-    budget = limit.measure == "eer"
-    best = min(points, key=lambda point: (point.d_ece + point.person_d_ece) / 2.0 if budget else point.eer)
+    if limit.measure == "eer":
+        levels, within = _levels(systems, LEVELS, _System.eer, limit.bound(unprotected))
+    else:
+        reached = partial(_worse_d_ece, people=attacker_people, run=run)
+        levels, within = _levels(systems, LEVELS[::-1], reached, limit.bound(unprotected))
+    points = [measure(kind, systems[kind], level) for kind, level in levels.items()]
+    # noise of people in directions where they hardly differ marks them: their EER falls
+    points = [point for point in points if point.eer >= unprotected.eer / 2.0] or points
+    steps.add(steps.total - steps.count)  # attacks on protectors that cannot keep to the limit
+    best = min(points, key=lambda point: point.worse_d_ece if limit.measure == "eer" else point.worse_eer)
     if not within and not nearest:
         raise InputError(
             f"no protector stays within {limit}; the nearest is {best.protector} at strength {best.strength:g}, with "
-            f"EER {100 * best.eer:.1f} % and D_ECE {best.d_ece:.2f}"
+            f"EER {100 * best.worse_eer:.1f} % and D_ECE {best.worse_d_ece:.2f}"
         )
     kept = tuple(
         KeptAttribute(name, plain.kept(0.0, name), systems[best.protector].kept(best.strength, name), boundaries)
         for name, boundaries in others.items()
         if all(fold.has_all_classes(name) for fold in folds)
     )
-    people = len(np.unique(require_speakers(data)))
     searched = round(float(np.mean([len(np.unique(require_speakers(fold.others))) for fold in folds])))
-    return Choice(limit, unprotected, best, within, people, searched, kept)
+    return Choice(limit, unprotected, best, within, people, searched, attacker_people, kept)
 
 
 def _protect_folds(
@@ -290,7 +342,7 @@ def _protect_folds(
 
 
 def _protect_fold(attribute: str, cache: Path | None, pair: tuple[EmbeddingProtector, Fold]) -> FloatArray:
-    """Fit a protector, and return the vectors of the other half without noise, and with noise of level one."""
+    """Fit a protector, and return the releases of the other half without noise, and with noise of level one."""
     protector, fold = pair
     labels, settings = attribute_labels(fold.train, attribute), sorted(protector.get_params().items())
     data = labels, require_speakers(fold.train), fold.train.vectors, fold.others.vectors
@@ -298,15 +350,18 @@ def _protect_fold(attribute: str, cache: Path | None, pair: tuple[EmbeddingProte
 
     def compute() -> FloatArray:
         fitted = fit_protector(protector, fold.train, labels)
-        return np.stack([protect(fold.others, set_strength(fitted, level)).vectors for level in (0.0, 1.0)])
+        return np.stack([fold.release(set_strength(fitted, level)) for level in (0.0, 1.0)])
 
     return compute() if cache is None else Store(cache, CANDIDATES).array(key, compute)
 
 
-def _levels(systems: Mapping[str, _System], limit: Limit, most: float) -> tuple[dict[str, float], bool]:
-    """Return the level of noise of each protector that can keep to a limit, and True; else the nearest and False."""
-    # ordered from the level that is likeliest to keep to the limit; the last that does is the best
-    ordered, measure = (LEVELS, _System.eer) if limit.measure == "eer" else (LEVELS[::-1], _System.d_ece)
+def _levels(
+    systems: Mapping[str, _System], ordered: Sequence[float], measure: Callable[[_System, float], float], most: float
+) -> tuple[dict[str, float], bool]:
+    """Return the level of noise of each protector that can keep to a limit, and True; else the nearest and False.
+
+    Levels are ordered from the one that is likeliest to keep to the limit; the last that does is the best.
+    """
     lasts = {
         kind: _last(ordered, lambda level, system=system: measure(system, level) <= most)  # type: ignore[misc]
         for kind, system in systems.items()
@@ -328,20 +383,18 @@ def _last(levels: Sequence[float], holds: Callable[[float], bool]) -> float | No
     return levels[low]
 
 
-def _tradeoffs(systems: Mapping[str, _System], levels: Mapping[str, float], steps: StepCounter) -> list[Tradeoff]:
-    """Return the tradeoffs of protectors at their levels; those that left more in each of two folds are dropped."""
-    left: dict[str, list[tuple[float, ...]]] = {kind: [] for kind in levels}
-    for place in range(PARTS):
-        for kind, values in left.items():
-            values.append(systems[kind].attacked(place, levels[kind], 1, None))
-            steps.add()
-        if place + 1 >= _TRIED:
-            best = min(left.values(), key=np.sum)
-            left = {
-                kind: values for kind, values in left.items() if np.any(np.sum(values, axis=1) <= np.sum(best, axis=1))
-            }
-    points = []
-    for kind, values in left.items():
-        measured = (np.mean(values, axis=0), np.mean(systems[kind].rates(levels[kind]), axis=0))
-        points.append(Tradeoff(kind, levels[kind], *map(float, np.concatenate(measured))))
-    return points
+def _expected(system: _System, level: float, people: int, run: Run) -> tuple[float, float, float, float]:
+    """Return what attackers of a system are expected to learn, with limits."""
+    curves = compute_each(partial(_learning_curve, system.attribute), system.released(level), run, little=True)
+    return expected_disclosure(list(curves), people, run.level)
+
+
+def _worse_d_ece(system: _System, level: float, people: int, run: Run) -> float:
+    return max(_expected(system, level, people, run)[::2])
+
+
+def _tradeoff(kind: str, system: _System, level: float, steps: StepCounter, people: int, run: Run) -> Tradeoff:
+    """Return what is left by a system, and what is kept."""
+    disclosed = _expected(system, level, people, run)
+    steps.add(PARTS)
+    return Tradeoff(kind, level, *disclosed, *map(float, system.rates(level)))

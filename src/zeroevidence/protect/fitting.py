@@ -18,7 +18,7 @@ from zeroevidence.errors import InputError, UsageError
 from zeroevidence.protect.assessment.labels import Roles, attribute_labels, cut_number, is_number, quantile_boundaries
 from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS, fit_protector, seeded_protector
 from zeroevidence.protect.attributes.protector import EmbeddingProtector, LabelledTransformer
-from zeroevidence.protect.choice import PARTS, search
+from zeroevidence.protect.choice import ATTACKER_PEOPLE, PARTS, search
 from zeroevidence.protect.models import ProtectorModel, check_dimension, new_model
 from zeroevidence.protect.strengths import Limit, quick_protectors
 from zeroevidence.run import Run, no_step
@@ -57,6 +57,8 @@ class FitOptions:
         A limit on EER or D_ECE, as in ``eer=+1%``: protector and noise are chosen by cross-validation over the people
         of the embeddings, with attackers trained on protected vectors (see `search`). Where no protector is named it
         is one point of EER above that of unprotected vectors.
+    attacker_people
+        Number of people that an attacker learns from, whom the D_ECE of a choice is for.
 
     Examples
     --------
@@ -73,6 +75,7 @@ class FitOptions:
     keep: str | None = None
     classes: int | None = None
     limit: Limit | str | None = None
+    attacker_people: int = ATTACKER_PEOPLE
 
     def __post_init__(self) -> None:
         """Refuse what does not go together."""
@@ -121,7 +124,10 @@ def fit(data: Embeddings, attribute: str, options: FitOptions = FitOptions(), ru
     if options.limit is not None or (options.plain and why_not_verified(data, attribute) is None):
         candidates = default_candidates(data, attribute) if kind is None else {kind: dict(parameters)}
         limit = Limit.parse(options.limit) if isinstance(options.limit, str) else options.limit
-        choice = search(data, attribute, limit or DEFAULT_LIMIT, candidates, nearest=limit is None, run=run)
+        nearest, most = limit is None, options.attacker_people
+        choice = search(
+            data, attribute, limit or DEFAULT_LIMIT, candidates, nearest=nearest, attacker_people=most, run=run
+        )
         kind = choice.chosen.protector
         parameters = {**candidates[kind], "noise": choice.chosen.strength}
     elif kind is None:
@@ -281,10 +287,10 @@ class DefaultProtector(LabelledTransformer):
         self.classes_ = np.unique(labels)
         return self
 
-    def transform(self, X: Any) -> FloatArray:
-        """Return protected vectors."""
+    def transform(self, X: Any, *, speakers: Any = None) -> FloatArray:
+        """Return protected vectors; with `speakers`, people are protected as a whole."""
         check_is_fitted(self, "protector_")
-        return self.protector_.transform(self._validated(X, reset=False))
+        return self.protector_.transform(self._validated(X, reset=False), speakers=speakers)
 
     def llr(self, X: Any) -> FloatArray:
         """Return the evidence that the chosen protector sees."""

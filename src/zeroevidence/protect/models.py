@@ -292,7 +292,7 @@ def protect_embeddings(
     if llr is None:
         if noise_seed is not None:
             protector = copy.copy(protector).set_params(noise_seed=noise_seed)
-        protected = protector.transform(vectors)
+        protected = protector.transform(vectors, speakers=data.speakers)
     elif hasattr(protector, "set_evidence") and len(protector.classes_) == 2:
         protected = protector.set_evidence(vectors, llr)
     else:

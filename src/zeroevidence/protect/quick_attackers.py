@@ -1,31 +1,31 @@
-"""Quick attackers that choose a protector and its strength, on single vectors or on several of one person."""
+"""Quick attackers that choose a protector and its strength, on single vectors or on all vectors of a person."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from zeroevidence._typing import FloatArray, IntArray
-from zeroevidence.data.embeddings import Embeddings
+from zeroevidence._typing import BoolArray, FloatArray, IntArray
+from zeroevidence.data.embeddings import Embeddings, require_speakers
 from zeroevidence.protect.assessment.class_attacks import attacked_samples
 from zeroevidence.protect.assessment.class_learning import ClassSample, class_d_ece, evaluated_classes, fitted
-from zeroevidence.protect.assessment.classifiers import CLASSIFIERS, Classifier, training_environment
+from zeroevidence.protect.assessment.classifiers import CLASSIFIERS, training_environment
+from zeroevidence.protect.assessment.labels import attribute_labels, stratified_parts
 from zeroevidence.protect.attributes.moments import group_means
 
 ATTACKERS = ("logistic", "qda", "kernel", "neighbours")  # of `CLASSIFIERS`, with their usual settings
 _OF_DIFFERENCES = ("qda", "kernel")
-_SEED = 0  # of the groups of vectors
+_GROUPS = 4  # of people, each held out in turn
 
 
 def quick_attacks(
-    attack: Embeddings, test: Embeddings, attribute: str, names: Sequence[str] = ATTACKERS, *, vectors: int | None = 1
+    attack: Embeddings, test: Embeddings, attribute: str, names: Sequence[str] = ATTACKERS, *, pooled: bool = False
 ) -> dict[str, float]:
     """Return the D_ECE on test people by the name of the attacker; the largest over classes.
 
-    Attackers with several vectors of a person classify the mean of these, average the log-posteriors of single vectors,
-    or classify the differences between vectors. Reported results come from `assessment`, which has more attackers, and
-    stronger ones.
+    Reported results come from `assessment`, which has more attackers, and stronger ones.
 
     Parameters
     ----------
@@ -37,9 +37,9 @@ def quick_attacks(
         The attribute in question.
     names
         Classifiers.
-    vectors
-        How many vectors of a person an attacker has at once, None for all; with several of them there are further
-        attackers, who pool log-posteriors or use differences.
+    pooled
+        Whether an attacker has all vectors of a person: it classifies their mean, averages the log-posteriors of
+        single vectors, or classifies the differences between vectors.
 
     Examples
     --------
@@ -51,64 +51,103 @@ def quick_attacks(
     >>> d_eces = quick_attacks(data.take(odd), data.take(~odd), "sex", ["logistic", "qda"])
     >>> sorted(d_eces), min(d_eces.values()) > 0.5
     (['logistic', 'qda'], True)
-    >>> sorted(quick_attacks(data.take(odd), data.take(~odd), "sex", ["qda"], vectors=None))
+    >>> sorted(quick_attacks(data.take(odd), data.take(~odd), "sex", ["qda"], pooled=True))
     ['qda', 'qda of differences', 'qda, pooled']
     """
-    return attacks_by_count(attack, test, attribute, names, [vectors])[vectors]
-
-
-def attacks_by_count(
-    attack: Embeddings,
-    test: Embeddings,
-    attribute: str,
-    names: Sequence[str] = ATTACKERS,
-    counts: Sequence[int | None] = (1, None),
-) -> dict[int | None, dict[str, float]]:
-    """Return what `quick_attacks` does for several numbers of vectors; classifiers of vectors are trained once."""
-    classes, learned, tested = attacked_samples(attack, test, attribute)
-
-    def disclosed(log_posteriors: FloatArray, truth: IntArray) -> float:
-        return max(class_d_ece(log_posteriors, truth, k) for k in evaluated_classes(len(classes)))
-
-    def by_several(count: int | None) -> dict[str, float]:
-        rows, groups = _groups(learned.people, count)
-        tested_rows, tested_groups = _groups(tested.people, count)
-        means, tested_means = _grouped(learned, rows, groups), _grouped(tested, tested_rows, tested_groups)
-        d_eces = {}
-        for name in names:
-            d_eces[name] = disclosed(_trained(name, means).log_posteriors(tested_means.x), tested_means.y)
-            pooled = group_means(log_posteriors[name][tested_rows], tested_groups)
-            d_eces[f"{name}, pooled"] = disclosed(pooled, tested_means.y)
-        for name in (name for name in names if name in _OF_DIFFERENCES):
-            differences = learned.x[rows] - means.x[groups]
-            attacker = _trained(name, ClassSample(differences, learned.y[rows], learned.people[rows]))
-            logs = attacker.log_posteriors(tested.x[tested_rows] - tested_means.x[tested_groups])
-            d_eces[f"{name} of differences"] = disclosed(group_means(logs, tested_groups), tested_means.y)
-        return d_eces
-
+    _, learned, tested = attacked_samples(attack, test, attribute)
     with training_environment():
-        log_posteriors = {name: _trained(name, learned).log_posteriors(tested.x) for name in names}
-        single = {name: disclosed(logs, tested.y) for name, logs in log_posteriors.items()}
-        return {count: single if count == 1 else by_several(count) for count in counts}
+        logs = _predictions(learned, tested, names)
+        if not pooled:
+            return {name: _largest_d_ece(log_posteriors, tested.y) for name, log_posteriors in logs.items()}
+        of_people = _person_predictions(learned, tested, logs)
+    return {name: _largest_d_ece(log_posteriors, tested.means().y) for name, log_posteriors in of_people.items()}
 
 
-def _trained(name: str, sample: ClassSample) -> Classifier:
-    return fitted(CLASSIFIERS.find(name).candidates(0)[0], sample)
+@dataclass(frozen=True, slots=True)
+class Disclosure:
+    """What the strongest quick attackers learned.
+
+    Parameters
+    ----------
+    people
+        How many people they learned from.
+    d_ece
+        D_ECE of the strongest attacker of single vectors.
+    person_d_ece
+        D_ECE of the strongest attacker who has all vectors of a person.
+    """
+
+    people: float
+    d_ece: float
+    person_d_ece: float
 
 
-def _groups(people: IntArray, size: int | None) -> tuple[IntArray, IntArray]:
-    """Return rows in groups of this many of one person (all of those who have fewer), and the group of each row."""
-    rng = np.random.default_rng(_SEED)
-    groups: list[IntArray] = []
-    for person in range(int(people.max()) + 1):
-        rows = rng.permutation(np.flatnonzero(people == person))
-        per_group = len(rows) if size is None else min(size, len(rows))
-        count = len(rows) // per_group
-        groups += np.split(rows[: count * per_group], count)
-    return np.concatenate(groups), np.repeat(np.arange(len(groups)), [len(group) for group in groups])
+def held_out_attacks(
+    data: Embeddings, attribute: str, names: Sequence[str] = ATTACKERS, *, share: float = 1.0
+) -> Disclosure:
+    """Return what attackers learn about people who are held out in turn, from a share of the others of each class.
+
+    Examples
+    --------
+    >>> sex = np.repeat(["f", "m"], 40)
+    >>> vectors = np.random.default_rng(0).normal(size=(80, 3)) + 3.0 * (sex == "m")[:, None]
+    >>> data = Embeddings(vectors, None, np.repeat([f"p{i}" for i in range(20)], 4), {"sex": sex})
+    >>> learned = held_out_attacks(data, "sex", ["logistic"])
+    >>> learned.people, learned.d_ece > 0.5, learned.person_d_ece > 0.5
+    (15.0, True, True)
+    >>> held_out_attacks(data, "sex", ["logistic"], share=0.5).people
+    8.0
+    """
+    classes, y = np.unique(attribute_labels(data, attribute), return_inverse=True)
+    person = np.unique(require_speakers(data), return_inverse=True)[1]
+    sample = ClassSample(np.asarray(data.vectors, dtype=np.float64), y, person)
+    label = sample.means().y
+    part = stratified_parts(data, attribute, min(_GROUPS, int(np.bincount(label).min())), 0)
+    rng, groups, learners = np.random.default_rng(0), [], []
+    with training_environment():
+        for group in range(int(part.max()) + 1):
+            others = np.setdiff1d(np.arange(len(label)), person[part == group])
+            by_class = [rng.permutation(others[label[others] == k]) for k in range(len(classes))]
+            chosen = np.concatenate([some[: max(1, round(share * len(some)))] for some in by_class])
+            learned, tested = _rows(sample, np.isin(person, chosen)), _rows(sample, part == group)
+            logs = _predictions(learned, tested, names)
+            groups.append(((logs, tested.y), (_person_predictions(learned, tested, logs), tested.means().y)))
+            learners.append(len(chosen))
+    return Disclosure(float(np.mean(learners)), *map(_strongest, zip(*groups, strict=True)))
 
 
-def _grouped(sample: ClassSample, rows: IntArray, groups: IntArray) -> ClassSample:
-    """Return the mean of each group, with its class and person."""
-    first = np.unique(groups, return_index=True)[1]
-    return ClassSample(group_means(sample.x[rows], groups), sample.y[rows[first]], sample.people[rows[first]])
+def _strongest(groups: Sequence[tuple[Mapping[str, FloatArray], IntArray]]) -> float:
+    """Return the largest D_ECE of an attacker, given log-posteriors by attacker, and truth, of groups of people."""
+    truth = np.concatenate([each for _, each in groups])
+    names = groups[0][0]
+    return max(_largest_d_ece(np.concatenate([logs[name] for logs, _ in groups]), truth) for name in names)
+
+
+def _rows(sample: ClassSample, rows: BoolArray) -> ClassSample:
+    """Return some of the rows, with people numbered from zero."""
+    some = sample.take(rows)
+    return ClassSample(some.x, some.y, np.unique(some.people, return_inverse=True)[1])
+
+
+def _largest_d_ece(log_posteriors: FloatArray, truth: IntArray) -> float:
+    return max(class_d_ece(log_posteriors, truth, k) for k in evaluated_classes(log_posteriors.shape[1]))
+
+
+def _predictions(learned: ClassSample, tested: ClassSample, names: Iterable[str]) -> dict[str, FloatArray]:
+    """Return the log-posteriors of attackers of single rows."""
+    attackers = {name: fitted(CLASSIFIERS.find(name).candidates(0)[0], learned) for name in names}
+    return {name: attacker.log_posteriors(tested.x) for name, attacker in attackers.items()}
+
+
+def _person_predictions(
+    learned: ClassSample, tested: ClassSample, logs: Mapping[str, FloatArray]
+) -> dict[str, FloatArray]:
+    """Return the log-posteriors of attackers who have all vectors of a person, given those of single vectors."""
+    means, tested_means = learned.means(), tested.means()
+    differences = ClassSample(learned.x - means.x[learned.people], learned.y, learned.people)
+    tested_differences = ClassSample(tested.x - tested_means.x[tested.people], tested.y, tested.people)
+    of_differences = _predictions(differences, tested_differences, [name for name in logs if name in _OF_DIFFERENCES])
+    averaged = {f"{name}, pooled": log_posteriors for name, log_posteriors in logs.items()}
+    averaged |= {f"{name} of differences": log_posteriors for name, log_posteriors in of_differences.items()}
+    averaged = {name: group_means(log_posteriors, tested.people) for name, log_posteriors in averaged.items()}
+    return _predictions(means, tested_means, logs) | averaged

@@ -28,7 +28,8 @@ class Limit:
     Parameters
     ----------
     measure
-        What is limited; the other measure is minimised: D_ECE within a budget, EER within a target.
+        What is limited; the other measure is minimised: D_ECE within a budget, EER within a target. The EER is the
+        larger of vectors protected together and apart, the D_ECE that of single vectors and of people.
     most
         The largest value, a share for the EER.
     added
@@ -68,7 +69,7 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class Tradeoff:
-    """A protector at one strength: means over splits of the people.
+    """A protector at one strength, over splits of the people.
 
     Parameters
     ----------
@@ -77,21 +78,43 @@ class Tradeoff:
     strength
         The level of its noise.
     d_ece
-        D_ECE of the strongest quick attacker of single vectors.
+        D_ECE that the strongest quick attacker of single vectors is expected to reach.
+    d_ece_bound
+        Its upper limit.
     person_d_ece
-        D_ECE of the strongest quick attacker who has all vectors of a person.
+        D_ECE that the strongest quick attacker is expected to reach who has all vectors of a person.
+    person_d_ece_bound
+        Its upper limit.
     eer
-        EER of verification.
+        EER of verification among vectors that were protected together.
     top1
-        How often a search finds the right person.
+        How often a search among them finds the right person.
+    eer_apart
+        EER of verification where enrolment and trials were protected apart, as in two releases.
+    top1_apart
+        How often a search finds the right person then.
     """
 
     protector: str
     strength: float
     d_ece: float
+    d_ece_bound: float
     person_d_ece: float
+    person_d_ece_bound: float
     eer: float
     top1: float
+    eer_apart: float
+    top1_apart: float
+
+    @property
+    def worse_d_ece(self) -> float:
+        """What counts: the larger of what attackers of vectors and of people are expected to reach."""
+        return max(self.d_ece, self.person_d_ece)
+
+    @property
+    def worse_eer(self) -> float:
+        """What counts: the larger EER of vectors that were protected together and apart."""
+        return max(self.eer, self.eer_apart)
 
 
 def set_strength(protector: EmbeddingProtector, strength: float) -> EmbeddingProtector:

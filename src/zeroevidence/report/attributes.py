@@ -262,11 +262,33 @@ def render_pareto_front(
 def render_protector_choice(choice: Choice, attribute: str) -> str:
     """Return the table as text."""
     before, after = choice.unprotected, choice.chosen
+    attackers = f"attackers of {choice.attacker_people} people"
+
+    def disclosed(d_ece: float, bound: float) -> str:
+        return f"{d_ece:.2f} (at most {bound:.2f})"
+
+    def percent(rate: float) -> str:
+        return f"{100 * rate:.1f} %"
+
     lines = [
-        (f"D_ECE of {attribute}, one vector", f"{before.d_ece:.2f}", f"{after.d_ece:.2f}"),
-        (f"D_ECE of {attribute}, all of a person", f"{before.person_d_ece:.2f}", f"{after.person_d_ece:.2f}"),
-        ("kept: EER", f"{100 * before.eer:.1f} %", f"{100 * after.eer:.1f} %"),
-        (f"kept: top-1 of {choice.searched} people", f"{100 * before.top1:.1f} %", f"{100 * after.top1:.1f} %"),
+        (
+            f"D_ECE of {attribute}, one vector, {attackers}",
+            disclosed(before.d_ece, before.d_ece_bound),
+            disclosed(after.d_ece, after.d_ece_bound),
+        ),
+        (
+            f"D_ECE of {attribute}, all of a person, {attackers}",
+            disclosed(before.person_d_ece, before.person_d_ece_bound),
+            disclosed(after.person_d_ece, after.person_d_ece_bound),
+        ),
+        ("kept: EER in one release", percent(before.eer), percent(after.eer)),
+        ("kept: EER between two releases", percent(before.eer_apart), percent(after.eer_apart)),
+        (f"kept: top-1 of {choice.searched} people in one release", percent(before.top1), percent(after.top1)),
+        (
+            f"kept: top-1 of {choice.searched} people, two releases",
+            percent(before.top1_apart),
+            percent(after.top1_apart),
+        ),
     ]
     for kept in choice.kept:
         classes = f", {len(kept.boundaries) + 1} classes" if kept.boundaries else ""

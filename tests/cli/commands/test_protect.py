@@ -69,6 +69,26 @@ def test_a_fitted_model_is_replaced_only_with_overwrite(files, protect):
     assert protect(*asked, "--overwrite").exit_code == 2
 
 
+def test_what_a_release_says(files, protect):
+    data = arrays(files / "other.npz")
+    np.savez(files / "unnamed.npz", vectors=data["vectors"])
+    for noise in ("0", "1"):
+        model = f"noise{noise}"
+        assert (
+            protect("fit", "train.npz", *SEX, "--protector", "leace", "--set", f"noise={noise}", "-o", model).exit_code
+            == 0
+        )
+        named = protect("apply", model, "other.npz", "-o", f"named{noise}.npz").stderr
+        people = len(np.unique(data["speaker"]))
+        assert (f"noise was drawn once for each of {people} people" in named) == (noise == "1")
+        assert "tell more" not in named
+        unnamed = protect("apply", model, "unnamed.npz", "-o", f"unnamed{noise}.npz").stderr
+        assert (
+            "people are not named: each vector is protected by itself, and many vectors of one person tell more"
+            in unnamed
+        )
+
+
 def test_fit_apply_evaluate_plot_and_report(files, protect, run, without_figures):
     fitted = protect("fit", "train.npz", *SEX, "--protector", "flow", "--set", "epochs=2", "-o", "m")
     assert fitted.exit_code == 0
@@ -79,7 +99,8 @@ def test_fit_apply_evaluate_plot_and_report(files, protect, run, without_figures
     assert after["vectors"].shape == before["vectors"].shape
     assert after["vectors"].dtype == np.float32
     np.testing.assert_array_equal(after["utterance"], before["utterance"])
-    assert protect("apply", "m", "other.npz", "--llr", "2", "-o", "two.npz").exit_code == 0
+    set_to_two = protect("apply", "m", "other.npz", "--llr", "2", "-o", "two.npz")
+    assert "--llr sets single vectors: each vector is protected by itself" in set_to_two.stderr
     flow = load_model(files / "m").protector
     np.testing.assert_allclose(flow.llr(arrays(files / "two.npz")["vectors"]), 2.0, atol=1e-3)
     out = ("-f", "json", "-o", "r.json")

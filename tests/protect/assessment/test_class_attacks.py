@@ -13,7 +13,6 @@ from zeroevidence.protect import AttackOptions, LinearNuller, Roles, assess
 from zeroevidence.protect.assessment.class_attacks import attribute_scores
 from zeroevidence.protect.assessment.classifiers import CLASSIFIERS
 from zeroevidence.protect.assessment.rows import project_to_plane, zero_entry_flags
-from zeroevidence.protect.strengths import set_strength
 from zeroevidence.report.attributes import render_attribute_classes
 from zeroevidence.uncertainty.groups import find_clusters, find_owners
 from zeroevidence.uncertainty.null import PairNull
@@ -67,7 +66,7 @@ def test_protection_lowers_the_evidence_and_keeps_speakers_and_the_other_attribu
     assert strongest.low is None  # six tested people of each class are too few for an interval
     assert "no-intervals" in {one.code for one in after[0].flags}
     assert after[0].metrics["mutual_information"].value < before[0].metrics["mutual_information"].value
-    assert found(rows, system="linear", attribute="accent", split="test")[0].metrics["d_ece"].value > 0.5
+    assert found(rows, system="linear", attribute="accent", split="test")[0].metrics["d_ece"].value > 0.35
     plain, protected = (row for row in rows if row.about.role == "utility")
     assert (plain.labels["system"], protected.labels["system"]) == ("unprotected", "linear")
     assert protected.metrics["eer"].value < 0.2
@@ -115,8 +114,15 @@ class Marker:
         offsets = {name: size * draws.normal(size=data.vectors.shape[1]) for name in np.unique(data.speakers)}
         self.offsets = {x.tobytes(): offsets[name] for x, name in zip(data.vectors, data.speakers, strict=True)}
 
-    def transform(self, vectors):
+    def transform(self, vectors, speakers=None):
         return vectors + np.stack([self.offsets[x.tobytes()] for x in vectors])
+
+
+class Blur:
+    """Adds noise to every vector."""
+
+    def transform(self, vectors, speakers=None):
+        return vectors + 2.0 * np.random.default_rng(0).normal(size=vectors.shape)
 
 
 def rates_by_hand(roles, transform):
@@ -149,7 +155,7 @@ def test_protection_that_marks_people_is_flagged(size, marked):
     nuller = LinearNuller(noise_seed=0).fit(
         roles.train.vectors, roles.train.attributes["sex"], speakers=roles.train.speakers
     )
-    systems = {"marker": Marker(data, size), "linear": nuller, "noise": set_strength(nuller, 2.0)}
+    systems = {"marker": Marker(data, size), "linear": nuller, "noise": Blur()}
     rows = assess(systems, roles, "sex", AttackOptions(["logistic"], map_method="none"), OPTIONS)
     verified = {row.labels["system"]: row for row in rows if row.about.role == "utility"}
     flagged = {name: [flag for flag in row.flags if flag.code == "people-marked"] for name, row in verified.items()}

@@ -33,7 +33,7 @@ def protect(embeddings: Embeddings, protector: Any) -> Embeddings:
     """Return embeddings through a fitted protector; as they are if it is None."""
     vectors = np.asarray(embeddings.vectors, dtype=np.float64)
     if protector is not None:
-        vectors = np.asarray(protector.transform(vectors), dtype=np.float64)
+        vectors = np.asarray(protector.transform(vectors, speakers=embeddings.speakers), dtype=np.float64)
     return Embeddings(vectors, embeddings.ids, embeddings.speakers, embeddings.attributes)
 
 

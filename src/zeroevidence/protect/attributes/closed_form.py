@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
-from zeroevidence._typing import FloatArray
+from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.errors import InputError
 from zeroevidence.protect.attributes import discriminants, register_protector
 from zeroevidence.protect.attributes.moments import (
@@ -16,6 +16,7 @@ from zeroevidence.protect.attributes.moments import (
     barycentre,
     class_moments,
     evidence,
+    group_means,
     transport_map,
 )
 from zeroevidence.protect.attributes.protector import EmbeddingProtector
@@ -64,12 +65,16 @@ class LinearNuller(EmbeddingProtector):
     """
 
     kind = "linear"
-    record_types = (("discriminants", discriminants.LinearDiscriminants),)
+    record_types = (
+        ("discriminants", discriminants.LinearDiscriminants),
+        ("people", discriminants.LinearDiscriminants),
+    )
 
     shrinkage: Shrinkage = 0.0
 
     def _fit(self, data: LabelledVectors) -> None:
         self.discriminants_, self.shrinkage_ = discriminants.linear_discriminants(data, self.shrinkage)
+        self.people_, _ = discriminants.linear_discriminants(data.means(), self.shrinkage)
 
     @property
     def directions_(self) -> FloatArray:
@@ -80,9 +85,10 @@ class LinearNuller(EmbeddingProtector):
         return self.discriminants_.llr(x)
 
     def _transform(self, x: FloatArray) -> FloatArray:
-        w = self.directions_
-        step, *_ = np.linalg.lstsq(w.T @ w, (x @ w - self.discriminants_.offsets).T, rcond=None)
-        return x - (w @ step).T
+        return self.discriminants_.set_to_zero(x)
+
+    def _transform_means(self, means: FloatArray) -> FloatArray:
+        return self.people_.set_to_zero(means)
 
 
 @register_protector("Removes all correlation with the class by the smallest change (LEACE).")
@@ -120,24 +126,31 @@ class Leace(EmbeddingProtector):
     """
 
     kind = "leace"
-    record_types = (("eraser", discriminants.Eraser), ("discriminants", discriminants.LinearDiscriminants))
+    record_types = (
+        ("eraser", discriminants.Eraser),
+        ("people", discriminants.Eraser),
+        ("discriminants", discriminants.LinearDiscriminants),
+    )
 
     shrinkage: Shrinkage = "auto"
 
     def _fit(self, data: LabelledVectors) -> None:
         self.eraser_ = discriminants.fit_eraser(data, self.shrinkage)
+        self.people_ = discriminants.fit_eraser(data.means(), self.shrinkage)
         self.discriminants_, _ = discriminants.linear_discriminants(data, self.shrinkage)
 
     def _transform(self, x: FloatArray) -> FloatArray:
         return self.eraser_(x)
+
+    def _transform_means(self, means: FloatArray) -> FloatArray:
+        return self.people_(means)
 
     def _llr(self, x: FloatArray) -> FloatArray:
         """Return the evidence of Gaussian classes with one covariance."""
         return self.discriminants_.llr(x)
 
 
-_LONG = 256  # entries; of longer vectors, logistic regressions for all directions would take a minute
-_PER_PERSON = 3  # components that one more person to learn from makes worth keeping
+_PER_PERSON = 2  # components that one more person to learn from makes worth keeping
 _FEWEST = 16
 _FLOOR = 1e-9  # of the largest variance: a direction with less counts as having none
 
@@ -153,24 +166,22 @@ class Transport(EmbeddingProtector):
     .. math:: A_c = C_c^{-1/2} (C_c^{1/2} M C_c^{1/2})^{1/2} C_c^{-1/2} .
 
     The class of a vector is not known when it is protected, so the maps of all classes are mixed by the posterior
-    probability of each class. With few people their covariances are estimated badly, so the directions that linear
-    classifiers use are removed first, and only the leading principal components of the rest are kept. What remains of
-    the differences between class means is erased in any case (see `Eraser`): a mixture of maps by posterior
-    probabilities can be inverted, and so cannot remove the evidence of means by itself.
+    probability of each class, which is that of a person where people are named. With few people their covariances are
+    estimated badly, so the directions that linear classifiers use are removed first, and only the leading principal
+    components of the rest are kept. What remains of the differences between class means is erased in any case (see
+    `Eraser`): a mixture of maps by posterior probabilities can be inverted, and so cannot remove the evidence of means
+    by itself.
 
     The parameters of noise are those of `EmbeddingProtector`.
 
     Parameters
     ----------
     directions
-        How many directions that linear classifiers use are removed first, those of logistic regressions and for more
-        than 256 entries of least squares; ``auto`` is d^2 / 3(d + S) for d dimensions and S people: a third of them for
-        few people, none for very many.
+        How many directions of least-squares classifiers are removed first; ``auto`` is d^2 / 8(d + S) for d dimensions
+        and S people: an eighth of them for few people, none for very many.
     components
         Principal components (of people and their vectors within classes) that are kept. The covariance of a class
-        cannot be learned in many more directions than there are people: ``auto`` is three for each person.
-    complement
-        Factor of what lies outside these components: 0 removes it, 1 leaves it as it is.
+        cannot be learned in many more directions than there are people: ``auto`` is two for each person.
     shrinkage
         Share of each class's covariance that is taken from all classes together; ``auto`` is r / (r + 2 S) for r
         components and S people.
@@ -180,7 +191,7 @@ class Transport(EmbeddingProtector):
     removed_
         The directions that are removed, d x m.
     basis_
-        The components that are kept, d x r; noise stays within them unless there is a complement.
+        The components that are kept, d x r; noise stays within them.
     entry_
         The map that removes the directions and what linear classifiers could still use, d x d.
     offset_
@@ -197,9 +208,10 @@ class Transport(EmbeddingProtector):
     >>> rng = np.random.default_rng(0)
     >>> sex = np.repeat([0, 1], 500)
     >>> x = rng.normal(size=(1000, 5)) * np.where(sex, 3.0, 1.0)[:, None]
-    >>> protected = Transport().fit(x, sex).transform(x, labels=sex)
+    >>> people = np.arange(1000) // 10  # of whom ten vectors tell the class
+    >>> protected = Transport().fit(x, sex).transform(x, speakers=people)
     >>> [round(float(protected[sex == label].std()), 1) for label in (0, 1)]
-    [1.8, 1.8]
+    [1.7, 1.8]
     """
 
     kind = "transport"
@@ -208,50 +220,27 @@ class Transport(EmbeddingProtector):
 
     directions: int | Literal["auto"] = "auto"
     components: int | Literal["auto"] = "auto"
-    complement: float = 0.0
     shrinkage: Shrinkage = "auto"
 
-    def transform(self, X: Any, *, labels: Any = None) -> FloatArray:
-        """Return vectors of the same dimension without the evidence that the model sees, with noise if there is any.
-
-        Parameters
-        ----------
-        X
-            Vectors, n x d.
-        labels
-            The class of each vector, where it is known; its probability is estimated from the vector otherwise.
-        """
-        x = self._checked(X)
-        probabilities = None if labels is None else self._one_hot(labels, len(x))
-        return self._noisy(self._finite("protected vectors", lambda rows: self._transform(rows, probabilities), x))
-
-    def _one_hot(self, labels: Any, rows: int) -> FloatArray:
-        names = np.asarray(labels)
-        if names.shape != (rows,):
-            raise InputError(f"labels: expected {rows}, one per row, got shape {names.shape}")
-        one_hot = names[:, None] == self.classes_
-        if not one_hot.any(axis=1).all():
-            unknown = names[~one_hot.any(axis=1)][0]
-            raise InputError(f"labels: {str(unknown)!r} is none of {', '.join(map(str, self.classes_))}")
-        return np.asarray(one_hot, dtype=np.float64)
+    def sizes(self, people: int, dimension: int) -> dict[str, int]:
+        """Return the numbers of directions and components."""
+        few = round(dimension**2 / (8 * (dimension + people))) if self.directions == "auto" else self.directions
+        many = max(_FEWEST, _PER_PERSON * people) if self.components == "auto" else self.components
+        return {"directions": few, "components": many}
 
     def _fit(self, data: LabelledVectors) -> None:
-        self._check_shares("complement", "shrinkage")
+        self._check_shares("shrinkage")
         self._check_at_least(directions=0, components=1)
         people, dimension = len(np.unique(data.people)), data.x.shape[1]
-        few = round(dimension**2 / (3 * (dimension + people))) if self.directions == "auto" else int(self.directions)
-        find_directions = discriminants.classifier_directions
-        if dimension > _LONG:
-            find_directions = discriminants.regression_directions
-        self.removed_, self.mean_ = find_directions(data, min(few, dimension - 1))
+        sizes = self.sizes(people, dimension)
+        self.removed_, self.mean_ = discriminants.regression_directions(data, min(sizes["directions"], dimension - 1))
         centred = data.x - self.mean_
         rest = centred - (centred @ self.removed_) @ self.removed_.T
         # Mixed by probabilities, the maps can be inverted: means must be removed by one that cannot.
-        erase = discriminants.fit_eraser(replace(data, x=rest), "auto")
+        erase = discriminants.fit_eraser(replace(data, x=rest).means(), "auto")
         moments = class_moments(replace(data, x=erase(rest)))
         values, axes = np.linalg.eigh(moments.all())
-        width = max(_FEWEST, _PER_PERSON * people) if self.components == "auto" else self.components
-        width = min(width, int(np.sum(values > _FLOOR * max(values[-1], 0.0))))
+        width = min(sizes["components"], int(np.sum(values > _FLOOR * max(values[-1], 0.0))))
         if width < 1:
             raise InputError("vectors do not vary beside what is removed; nothing would be left")
         self.basis_: FloatArray = axes[:, ::-1][:, :width]  # the leading principal components
@@ -264,22 +253,25 @@ class Transport(EmbeddingProtector):
         self.maps_ = np.stack([transport_map(covariance, common) for covariance in covariances])
         self.starts_ = moments.means @ self.basis_
         self.quadratic_ = discriminants.quadratic_discriminants(data)
-        kept = outside if self.complement > 0.0 else self.basis_ @ self.basis_.T
-        self.noise_root_ = self.noise_root_ @ kept
+        self.noise_root_ = self.noise_root_ @ self.basis_ @ self.basis_.T
 
-    def _transform(self, x: FloatArray, probabilities: FloatArray | None = None) -> FloatArray:
-        if probabilities is None:
-            probabilities = self.quadratic_.posteriors(x)
-        centred = x - self.mean_
-        rest = centred @ self.entry_ + self.offset_
-        z = rest @ self.basis_
+    def _transform_people(self, x: FloatArray, person: IntArray) -> FloatArray:
+        return self._moved(x, group_means(self.quadratic_.log_likelihoods(x), person)[person])
+
+    def _transform(self, x: FloatArray) -> FloatArray:
+        return self._moved(x, self.quadratic_.log_likelihoods(x))
+
+    def _moved(self, x: FloatArray, log_likelihoods: FloatArray) -> FloatArray:
+        """Return vectors that moved by the maps of all classes, mixed by their likelihoods."""
+        from scipy.special import softmax
+
+        z = ((x - self.mean_) @ self.entry_ + self.offset_) @ self.basis_
         moved = np.zeros_like(z)
-        for probability, start, matrix in zip(probabilities.T, self.starts_, self.maps_, strict=True):
+        for probability, start, matrix in zip(
+            softmax(log_likelihoods, axis=1).T, self.starts_, self.maps_, strict=True
+        ):
             moved += probability[:, None] * ((z - start) @ matrix)
-        protected: FloatArray = self.mean_ + moved @ self.basis_.T
-        if self.complement > 0.0:
-            protected = protected + self.complement * (rest - z @ self.basis_.T)
-        return protected
+        return np.asarray(self.mean_ + moved @ self.basis_.T)
 
     def _llr(self, x: FloatArray) -> FloatArray:
         """Return the evidence of Gaussian classes whose covariances are mixed with the shared one."""

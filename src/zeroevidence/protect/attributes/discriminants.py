@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -34,6 +33,12 @@ class LinearDiscriminants(StoredArrays):
         """Return the LLR of the second of two classes, or of each of more classes against the others."""
         return evidence(np.column_stack([np.zeros(len(x)), x @ self.directions - self.offsets]))
 
+    def set_to_zero(self, x: FloatArray) -> FloatArray:
+        """Return vectors that moved along the directions to where all classes are equally likely."""
+        w = self.directions
+        step, *_ = np.linalg.lstsq(w.T @ w, (x @ w - self.offsets).T, rcond=None)
+        return x - (w @ step).T
+
 
 def class_means(data: LabelledVectors) -> FloatArray:
     """Return the weighted means of the classes of the first attribute, K x d."""
@@ -57,8 +62,6 @@ def linear_discriminants(data: LabelledVectors, shrinkage: Shrinkage) -> tuple[L
 class QuadraticDiscriminants(StoredArrays):
     """Gaussian classes, each with its own covariance: means (K x d), inverse covariances, and log-determinants."""
 
-    prefix: ClassVar[str] = "classes."
-
     means: FloatArray
     inverses: FloatArray
     log_determinants: FloatArray
@@ -70,11 +73,6 @@ class QuadraticDiscriminants(StoredArrays):
             away = x - mean
             logs.append(-0.5 * (np.einsum("nd,nd->n", away @ inverse, away) + log_determinant))
         return np.stack(logs, axis=1)
-
-    def posteriors(self, x: FloatArray) -> FloatArray:
-        """Return the posterior probability of each class for equal priors, n x K."""
-        logs = self.log_likelihoods(x)
-        return np.exp(logs - np.logaddexp.reduce(logs, axis=1, keepdims=True))
 
 
 def quadratic_discriminants(data: LabelledVectors) -> QuadraticDiscriminants:
@@ -193,35 +191,15 @@ def fit_eraser(data: LabelledVectors, shrinkage: Shrinkage) -> Eraser:
     return Eraser(mean, whiten @ axes.T, axes @ colour)
 
 
-_LOSS = 1000.0  # weight of the mean loss beside the penalty, however many vectors there are
 _RANK = 1e-9  # of a direction's length, after what was removed before
-
-
-def classifier_directions(data: LabelledVectors, most: int) -> tuple[FloatArray, FloatArray]:
-    """Return at most `most` orthonormal directions (d x m) of logistic regressions, and the centre of the classes.
-
-    This is iterative null-space projection [Ravfogel et al. 2020].
-    """
-    centre = class_means(data).mean(axis=0)
-    spread = float(np.sqrt(np.average(((data.x - centre) ** 2).mean(axis=1), weights=data.weights)))
-    scale = spread if spread > 0.0 else 1.0
-    left = (data.x - centre) / scale
-    directions: list[FloatArray] = []
-    while len(directions) < most:
-        slopes = _classifier(left, data.labels[:, 0], data.weights)
-        new = _orthonormal(slopes - slopes.mean(axis=0), directions)[: most - len(directions)]
-        if not new:
-            break
-        directions += new
-        left = left - sum(np.outer(left @ direction, direction) for direction in new)
-    return _basis(directions, data.x.shape[1]), centre
 
 
 def regression_directions(data: LabelledVectors, most: int) -> tuple[FloatArray, FloatArray]:
     r"""Return at most `most` orthonormal directions (d x m) of least-squares classifiers, and the classes' centre.
 
     The slopes of regression of the classes on vectors of covariance C are :math:`C^{-1} \delta`, with C shrunk and the
-    differences :math:`\delta` of the class means. Without the direction q, the inverse is that of before less
+    differences :math:`\delta` of the class means. Each is removed before the next is found, as in iterative null-space
+    projection [Ravfogel et al. 2020]. Without the direction q, the inverse is that of before less
     :math:`C^{-1} q q' C^{-1} / q' C^{-1} q`, so that no regression has to be solved anew.
     """
     means = class_means(data)
@@ -240,21 +218,7 @@ def regression_directions(data: LabelledVectors, most: int) -> tuple[FloatArray,
             column = inverse @ direction
             inverse = inverse - np.outer(column, column) / (direction @ column)
         directions += new
-    return _basis(directions, data.x.shape[1]), centre
-
-
-def _basis(directions: list[FloatArray], dimension: int) -> FloatArray:
-    """Return directions as columns."""
-    return np.stack(directions, axis=1) if directions else np.zeros((dimension, 0))
-
-
-def _classifier(x: FloatArray, labels: IntArray, weights: FloatArray) -> FloatArray:
-    """Return the slopes of logistic regression (K x d)."""
-    from sklearn.linear_model import LogisticRegression
-
-    model = LogisticRegression(C=_LOSS, max_iter=1000).fit(x, labels, sample_weight=weights / weights.sum())
-    slopes: FloatArray = model.coef_
-    return slopes if len(slopes) > 1 else np.concatenate([-slopes, slopes]) / 2.0
+    return np.stack(directions, axis=1) if directions else np.zeros((data.x.shape[1], 0)), centre
 
 
 def _orthonormal(rows: FloatArray, basis: list[FloatArray]) -> list[FloatArray]:

@@ -55,8 +55,9 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
     """Map vectors so that the evidence about an attribute becomes one coordinate, and set it.
 
     The defaults depend on the size of the data. With few vectors the flow works on the leading principal components and
-    starts from linear discriminant analysis. With many people it keeps the state that held-out people find most likely;
-    with few it trains briefly on everybody. `ZeroEvidenceFlow.paper()` is the published configuration.
+    starts from linear discriminant analysis. It learns from vectors and from the means of people. With many people it
+    keeps the state that held-out people find most likely; with few it trains briefly on everybody.
+    `ZeroEvidenceFlow.paper()` is the published configuration.
 
     The parameters of noise are those of `EmbeddingProtector`.
 
@@ -183,8 +184,8 @@ class ZeroEvidenceFlow(OnDevice, EmbeddingProtector):
     def _fit(self, data: LabelledVectors, progress: Step = no_step) -> None:
         self._choose_device()
         check_settings(self.get_params(deep=False))
-        if self.weights == "none":
-            data = dataclasses.replace(data, weights=np.ones(len(data.x)))
+        equal = self.weights == "none"  # as published, without means of people
+        data = dataclasses.replace(data, weights=np.ones(len(data.x))) if equal else data.with_means()
         densities = self._start(data)
         small = self.device_.type == "cpu" and len(data.x) < MANY
         # small products gain little from more threads, and sums keep their order

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import ClassVar, Literal, Self, TypeAlias
+from typing import Literal, Self, TypeAlias
 
 import numpy as np
 
@@ -32,6 +32,22 @@ class LabelledVectors:
     labels: IntArray
     weights: FloatArray
     people: IntArray
+
+    def means(self) -> LabelledVectors:
+        """Return the mean of each person's vectors; where a person has several labels, of those with each."""
+        cells = np.column_stack([self.people, self.labels])
+        _, first, cell = np.unique(cells, axis=0, return_index=True, return_inverse=True)
+        labels, people = self.labels[first], self.people[first]
+        return LabelledVectors(group_means(self.x, cell.reshape(-1)), labels, balanced_weights(labels, people), people)
+
+    def with_means(self) -> LabelledVectors:
+        """Return the vectors and, where people have several, behind them their means, which weigh as much."""
+        means = self.means()
+        if len(means.x) == len(self.x):
+            return self
+        weights = np.concatenate([self.weights, means.weights * (self.weights.sum() / means.weights.sum())])
+        rows = (np.concatenate(pair) for pair in ((self.x, means.x), (self.labels, means.labels)))
+        return LabelledVectors(*rows, weights / weights.mean(), np.concatenate([self.people, means.people]))
 
 
 def balanced_weights(labels: IntArray, people: IntArray) -> FloatArray:
@@ -62,20 +78,18 @@ def held_out_rows(data: LabelledVectors, share: float, seed: int) -> BoolArray:
 class StoredArrays:
     """Mixin of dataclasses whose fields are arrays: turns them into arrays by name, and back."""
 
-    prefix: ClassVar[str] = ""  # of the names
-
     @classmethod
     def _names(cls) -> list[str]:
         return [field.name for field in fields(cls)]  # type: ignore[arg-type]
 
-    def arrays(self) -> dict[str, FloatArray]:
-        """Return the arrays by name."""
-        return {f"{self.prefix}{name}": getattr(self, name) for name in self._names()}
+    def arrays(self, prefix: str) -> dict[str, FloatArray]:
+        """Return the arrays by name, below a prefix."""
+        return {f"{prefix}.{name}": getattr(self, name) for name in self._names()}
 
     @classmethod
-    def of(cls, arrays: Mapping[str, FloatArray]) -> Self:
-        """Return the object whose arrays these are; other arrays are ignored."""
-        return cls(*(arrays[f"{cls.prefix}{name}"] for name in cls._names()))
+    def of(cls, arrays: Mapping[str, FloatArray], prefix: str) -> Self:
+        """Return the object whose arrays have this prefix; other arrays are ignored."""
+        return cls(*(arrays[f"{prefix}.{name}"] for name in cls._names()))
 
 
 def evidence(log_likelihoods: FloatArray) -> FloatArray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Self, TypeAlias, get_args
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
@@ -14,33 +14,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from zeroevidence._typing import FloatArray, IntArray, StrArray
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.protect.attributes import moments
-
-# within: like the differences between vectors of one person; isotropic: as large, the same in all directions;
-# total: like the differences between any two vectors
-NoiseShape: TypeAlias = Literal["within", "isotropic", "total"]
-
-
-def check_noise(shape: str, level: float) -> None:
-    """Refuse an invalid shape or level."""
-    if not (np.isfinite(level) and level >= 0.0):
-        raise UsageError(f"noise: expected a number from 0 on, got {level!r}")
-    if shape not in get_args(NoiseShape):
-        raise UsageError(f"noise_shape: expected one of {', '.join(get_args(NoiseShape))}, got {shape!r}")
-
-
-def noise_root(data: moments.LabelledVectors, shape: NoiseShape, within: FloatArray) -> FloatArray:
-    """Return the root (d x d) of the covariance of noise of level one, given the root of that within people.
-
-    Noise is drawn for each vector, and averages out over the vectors of a person. Its level is relative to the variance
-    within people, so that a level means the same for any encoder.
-    """
-    if shape == "total":
-        share = data.weights / data.weights.sum()
-        centred = data.x - share @ data.x
-        return moments.symmetric_roots((centred * share[:, None]).T @ centred)[0]
-    if shape == "isotropic":
-        return np.eye(len(within)) * float(np.sqrt(np.mean(within**2) * len(within)))
-    return within
 
 
 def number_people(speakers: Any, rows: int) -> IntArray:
@@ -95,10 +68,7 @@ class EmbeddingProtector(LabelledTransformer, ABC):
     ----------
     noise
         Level of the noise on protected vectors, relative to how much vectors of one speaker differ (vectors of a class,
-        where speakers are not given); it can be changed after fitting.
-    noise_shape
-        ``within``: shaped like the differences between vectors of one speaker; ``isotropic``: as large, and the same in
-        all directions; ``total``: shaped like the differences between any vectors.
+        where speakers are not given), and shaped like these differences; it can be changed after fitting.
     noise_seed
         Draws the same noise in each call, for experiments: whoever knows it can subtract the noise. Without it the
         noise is drawn anew.
@@ -110,17 +80,36 @@ class EmbeddingProtector(LabelledTransformer, ABC):
     record_types: ClassVar[tuple[tuple[str, type[moments.StoredArrays]], ...]] = ()
 
     noise: float = 0.0
-    noise_shape: NoiseShape = "within"
     noise_seed: int | None = None
+
+    def sizes(self, people: int, dimension: int) -> dict[str, int]:  # noqa: ARG002
+        """Return the parameters that depend on the number of people, as they are for so many.
+
+        A choice fits with half of the people, and so asks for the sizes that all of them give.
+        """
+        return {}
 
     def fit(self, X: Any, y: Any, *, speakers: Any = None) -> Self:
         """Fit to vectors (n x d) and their labels."""
         self._fit(self._training(X, y, speakers))
         return self._learned()
 
-    def transform(self, X: Any) -> FloatArray:
-        """Return vectors (n x d) without the evidence that the model sees, with noise if there is any."""
-        return self._noisy(self._finite("protected vectors", self._transform, self._checked(X)))
+    def transform(self, X: Any, *, speakers: Any = None) -> FloatArray:
+        """Return vectors of the same dimension without the evidence that the model sees, with noise if there is any.
+
+        Parameters
+        ----------
+        X
+            Vectors, n x d.
+        speakers
+            The speaker of each vector. With them people are protected as a whole: the mean of a person's vectors by
+            what was learned from means, the difference of each vector from it by what was learned from vectors, and
+            noise is drawn for each person and for each vector, so that it does not average out. Without them each
+            vector is protected by itself, and many vectors of a person tell more than one.
+        """
+        x = self._checked(X)
+        person = None if speakers is None else number_people(speakers, len(x))
+        return self._released(x, person, self._transform if person is None else self._transform_people)
 
     def llr(self, X: Any) -> FloatArray:
         """Return the evidence that the model sees, as natural logarithms of likelihood ratios.
@@ -138,6 +127,16 @@ class EmbeddingProtector(LabelledTransformer, ABC):
     def _transform(self, x: FloatArray) -> FloatArray:
         """Return protected vectors."""
 
+    def _transform_means(self, means: FloatArray) -> FloatArray:
+        """Return protected means of people."""
+        return self._transform(means)
+
+    def _transform_people(self, x: FloatArray, person: IntArray) -> FloatArray:
+        """Return protected vectors of people, given the number of the person of each."""
+        protected = self._transform(x)
+        means = self._transform_means(moments.group_means(x, person))
+        return protected + (means - moments.group_means(protected, person))[person]
+
     @abstractmethod
     def _llr(self, x: FloatArray) -> FloatArray:
         """Return the evidence."""
@@ -146,7 +145,7 @@ class EmbeddingProtector(LabelledTransformer, ABC):
         """Return the arrays of the fitted model by name; see `models`."""
         arrays = {name: getattr(self, f"{name}_") for name in self.array_names}
         for name, _ in self.record_types:
-            arrays |= getattr(self, f"{name}_").arrays()
+            arrays |= getattr(self, f"{name}_").arrays(name)
         return arrays
 
     def _restore(self, arrays: dict[str, FloatArray]) -> None:
@@ -154,7 +153,7 @@ class EmbeddingProtector(LabelledTransformer, ABC):
         for name in self.array_names:
             setattr(self, f"{name}_", arrays[name])
         for name, record_type in self.record_types:
-            setattr(self, f"{name}_", record_type.of(arrays))
+            setattr(self, f"{name}_", record_type.of(arrays, name))
 
     def numbers(self) -> dict[str, FloatArray]:
         """Return all arrays of the fitted protector by name, those of its noise included."""
@@ -169,17 +168,22 @@ class EmbeddingProtector(LabelledTransformer, ABC):
         self.noise_root_ = numbers.get(_NOISE, np.zeros((self.n_features_in_, self.n_features_in_)))
         self._restore({name: array for name, array in numbers.items() if name != _NOISE})
 
-    def _noisy(self, x: FloatArray) -> FloatArray:
-        """Return vectors with noise."""
-        check_noise(self.noise_shape, self.noise)
+    def _released(self, x: FloatArray, person: IntArray | None, protect: Callable[..., FloatArray]) -> FloatArray:
+        """Return what a function makes of vectors, and of their people where these are named, with noise."""
+        self._check_noise()
+        people = () if person is None else (person,)
+        protected = self._finite("protected vectors", lambda rows: protect(rows, *people), x)
         if self.noise == 0.0:
-            return x
-        noise = np.random.default_rng(self.noise_seed).standard_normal((len(x), len(self.noise_root_)))
-        return x + self.noise * (noise @ self.noise_root_)
+            return protected
+        rng, size = np.random.default_rng(self.noise_seed), len(self.noise_root_)
+        noise = rng.standard_normal((len(x), size))
+        if person is not None:
+            noise += rng.standard_normal((int(person.max()) + 1, size))[person]
+        return protected + self.noise * (noise @ self.noise_root_)
 
     def _training(self, X: Any, y: Any, speakers: Any, keep: Any = None) -> moments.LabelledVectors:
         """Check training data, and compute the shape of the noise."""
-        check_noise(self.noise_shape, self.noise)
+        self._check_noise()
         X, y = self._labelled(X, y, ensure_min_samples=2, ensure_min_features=2)
         largest = float(np.abs(X).max())
         if largest > _LARGEST:
@@ -192,8 +196,8 @@ class EmbeddingProtector(LabelledTransformer, ABC):
             columns.append(kept_labels)
         stacked = np.stack(columns, axis=1)
         data = moments.LabelledVectors(X, stacked, moments.balanced_weights(stacked, people), people)
-        root = moments.symmetric_roots(moments.within_covariance(data))[0]
-        self.noise_root_ = noise_root(data, self.noise_shape, root)
+        # a level means the same for any encoder: it is relative to the variance within people
+        self.noise_root_ = moments.symmetric_roots(moments.within_covariance(data))[0]
         return data
 
     def _learned(self) -> Self:
@@ -208,6 +212,10 @@ class EmbeddingProtector(LabelledTransformer, ABC):
         if rate is None:
             return InputError(f"fitting failed: {reason}; scale the vectors")
         return InputError(f"training diverged: {reason}; lower learning_rate (it is {rate!r}), or scale the vectors")
+
+    def _check_noise(self) -> None:
+        if not (np.isfinite(self.noise) and self.noise >= 0.0):
+            raise UsageError(f"noise: expected a number from 0 on, got {self.noise!r}")
 
     def _check_at_least(self, **least: int) -> None:
         """Refuse parameters below these numbers; ``auto`` is accepted."""

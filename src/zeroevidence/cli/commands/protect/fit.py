@@ -19,6 +19,7 @@ from zeroevidence.errors import InputError, UsageError
 from zeroevidence.protect import fitting
 from zeroevidence.protect.assessment.labels import DEFAULT_CLASSES, MOST_LABELS, attribute_labels, is_number
 from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS, CANDIDATES
+from zeroevidence.protect.choice import ATTACKER_PEOPLE
 from zeroevidence.protect.strengths import quick_protectors
 from zeroevidence.run import Run, setting
 
@@ -127,6 +128,12 @@ class _Choice:
     target: str | None = setting(
         None, "Choose the mildest protection that leaves attackers a D_ECE of at most this.", metavar="d_ece=0.1"
     )
+    attacker_people: int = setting(
+        ATTACKER_PEOPLE,
+        "Number of people whose protected vectors an attacker can learn from, for a choice by --budget or --target.",
+        metavar="NUMBER",
+        least=2,
+    )
     training: Training
     folder: str = shared("--output", "a folder for the model", default=MISSING, metavar="FOLDER")
     overwrite: bool = shared("--overwrite")
@@ -177,8 +184,9 @@ def command(inputs: LabelledInputs, choice: _Choice, run: Run) -> None:
         searched = limit is not None or (choice.is_open and reason is None)
         if searched:
             echo(f"choosing the strongest protection within {limit or fitting.DEFAULT_LIMIT}", err=True)
+        training, people = choice.training, choice.attacker_people
         options = fitting.FitOptions(
-            choice.kind, choice.training.parameters, choice.training.preset, choice.keep, inputs.classes, limit
+            choice.kind, training.parameters, training.preset, choice.keep, inputs.classes, limit, people
         )
         try:
             model = fitting.fit(data, inputs.attribute, options, replace(run, cache=Path(folder)))

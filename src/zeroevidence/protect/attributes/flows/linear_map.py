@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -27,8 +27,6 @@ class LinearMap(StoredArrays):
     works on the leading coordinates; the others, the complement, are left as they are. If classes have different
     covariances, the map makes these diagonal, and the identity then equals quadratic discriminant analysis.
     """
-
-    prefix: ClassVar[str] = "linear_map."
 
     mean: FloatArray
     scale: FloatArray
