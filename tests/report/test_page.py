@@ -117,7 +117,10 @@ def test_signatures_command_and_environment(audit_rows, text):
 
 
 def test_flags_are_told_once_with_their_rows(audit_rows, text, without_figures):
-    assert "None of the checks raised a warning." in text
+    silent = "None of the checks raised a warning."
+    assert silent in to_html(ReportInputs([replace(row, flags=()) for row in audit_rows]))
+    assert silent not in text  # the calibration of the noise has a weight just below 0
+    assert text.count("<code>negative-weight</code>") == 1
     few, failed = flag("few-speakers", speakers=4), flag("control-failed")
     page = to_html(
         ReportInputs([audit_rows[0].with_flags(few, failed), *audit_rows[1:3], audit_rows[3].with_flags(few)])
