@@ -46,8 +46,12 @@ class LabelledVectors:
         if len(means.x) == len(self.x):
             return self
         weights = np.concatenate([self.weights, means.weights * (self.weights.sum() / means.weights.sum())])
-        rows = (np.concatenate(pair) for pair in ((self.x, means.x), (self.labels, means.labels)))
-        return LabelledVectors(*rows, weights / weights.mean(), np.concatenate([self.people, means.people]))
+        return LabelledVectors(
+            np.concatenate([self.x, means.x]),
+            np.concatenate([self.labels, means.labels]),
+            weights / weights.mean(),
+            np.concatenate([self.people, means.people]),
+        )
 
 
 def balanced_weights(labels: IntArray, people: IntArray) -> FloatArray:
