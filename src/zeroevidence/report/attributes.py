@@ -11,6 +11,7 @@ from zeroevidence.evaluation.finding.beside import changes_by_protection, front_
 from zeroevidence.evaluation.rows.measure_result import Column
 from zeroevidence.protect.assessment.classifiers import CLASSIFIERS
 from zeroevidence.protect.choice import Choice
+from zeroevidence.protect.strengths import Tradeoff
 from zeroevidence.report import check_format, render
 from zeroevidence.report.layout import raised_flags, row_numbers
 from zeroevidence.report.table import (
@@ -261,40 +262,28 @@ def render_pareto_front(
 
 def render_protector_choice(choice: Choice, attribute: str) -> str:
     """Return the table as text."""
-    before, after = choice.unprotected, choice.chosen
-    attackers = f"attackers of {choice.attacker_people} people"
 
-    def disclosed(d_ece: float, bound: float) -> str:
-        return f"{d_ece:.2f} (at most {bound:.2f})"
+    def cells(point: Tradeoff) -> list[str]:
+        single = f"{point.d_ece:.2f} (at most {point.d_ece_bound:.2f})"
+        of_person = f"{point.person_d_ece:.2f} (at most {point.person_d_ece_bound:.2f})"
+        rates = (point.eer, point.eer_apart, point.top1, point.top1_apart)
+        return [single, of_person, *(f"{100 * rate:.1f} %" for rate in rates)]
 
-    def percent(rate: float) -> str:
-        return f"{100 * rate:.1f} %"
-
-    lines = [
-        (
-            f"D_ECE of {attribute}, one vector, {attackers}",
-            disclosed(before.d_ece, before.d_ece_bound),
-            disclosed(after.d_ece, after.d_ece_bound),
-        ),
-        (
-            f"D_ECE of {attribute}, all of a person, {attackers}",
-            disclosed(before.person_d_ece, before.person_d_ece_bound),
-            disclosed(after.person_d_ece, after.person_d_ece_bound),
-        ),
-        ("kept: EER in one release", percent(before.eer), percent(after.eer)),
-        ("kept: EER between two releases", percent(before.eer_apart), percent(after.eer_apart)),
-        (f"kept: top-1 of {choice.searched} people in one release", percent(before.top1), percent(after.top1)),
-        (
-            f"kept: top-1 of {choice.searched} people, two releases",
-            percent(before.top1_apart),
-            percent(after.top1_apart),
-        ),
-    ]
+    names = (
+        f"D_ECE of {attribute}, one vector",
+        f"D_ECE of {attribute}, all of a person",
+        "kept: EER",
+        "kept: EER, two releases",
+        f"kept: top-1 of {choice.searched} people",
+        "kept: top-1, two releases",
+    )
+    lines = list(zip(names, cells(choice.unprotected), cells(choice.chosen), strict=True))
     for kept in choice.kept:
         classes = f", {len(kept.boundaries) + 1} classes" if kept.boundaries else ""
         lines.append((f"kept: D_ECE of {kept.name}{classes}", f"{kept.unprotected:.2f}", f"{kept.protected:.2f}"))
     columns = names_column(""), numbers_column("unprotected"), numbers_column("protected")
-    return write_tables(Tables([Table(columns, tuple(lines), "Chosen by cross-validation over people")]), "text")
+    title = f"Chosen by cross-validation over people; attackers learn from {choice.attacker_people}"
+    return write_tables(Tables([Table(columns, tuple(lines), title)]), "text")
 
 
 def choice_sentence(choice: Choice) -> str:
