@@ -306,7 +306,8 @@ def search(
     # noise of people in directions where they hardly differ marks them: their EER falls
     points = [point for point in points if point.eer >= unprotected.eer / 2.0] or points
     steps.add(steps.total - steps.count)  # attacks on protectors that cannot keep to the limit
-    best = min(points, key=lambda point: point.worse_d_ece if limit.measure == "eer" else point.worse_eer)
+    budget = limit.measure == "eer"
+    best = min(points, key=lambda point: (point.worse_d_ece, point.d_ece) if budget else (point.worse_eer,))
     if not within and not nearest:
         raise InputError(
             f"no protector stays within {limit}; the nearest is {best.protector} at strength {best.strength:g}, with "

@@ -287,6 +287,7 @@ def test_what_is_kept_and_what_is_dropped():
         np.testing.assert_allclose(protector.basis_.T @ protector.removed_, 0.0, atol=1e-9)
         assert np.linalg.matrix_rank(protector.transform(x) - protector.mean_, tol=1e-8) == rank
     assert Transport().fit(x, y, speakers=speakers).removed_.shape[1] == 2  # 30 * 30 / (8 * (30 + 20))
+    assert [Transport().sizes(people, 192)["components"] for people in (5, 20, 35, 71)] == [16, 40, 70, 70]
 
 
 @pytest.mark.parametrize("settings", [{"shrinkage": -1.0}, {"components": 0}, {"directions": -1}])

@@ -151,7 +151,7 @@ class Leace(EmbeddingProtector):
 
 
 _PER_PERSON = 2  # components that one more person to learn from makes worth keeping
-_FEWEST = 16
+_FEWEST, _MOST = 16, 70
 _FLOOR = 1e-9  # of the largest variance: a direction with less counts as having none
 
 
@@ -181,7 +181,8 @@ class Transport(EmbeddingProtector):
         and S people: an eighth of them for few people, none for very many.
     components
         Principal components (of people and their vectors within classes) that are kept. The covariance of a class
-        cannot be learned in many more directions than there are people: ``auto`` is two for each person.
+        cannot be learned in many more directions than there are people: ``auto`` is two for each person, at most 70,
+        because the noise of people in directions where they hardly differ would mark them.
     shrinkage
         Share of each class's covariance that is taken from all classes together; ``auto`` is r / (r + 2 S) for r
         components and S people.
@@ -225,7 +226,8 @@ class Transport(EmbeddingProtector):
     def sizes(self, people: int, dimension: int) -> dict[str, int]:
         """Return the numbers of directions and components."""
         few = round(dimension**2 / (8 * (dimension + people))) if self.directions == "auto" else self.directions
-        many = max(_FEWEST, _PER_PERSON * people) if self.components == "auto" else self.components
+        usual = min(max(_FEWEST, _PER_PERSON * people), _MOST)
+        many = usual if self.components == "auto" else self.components
         return {"directions": few, "components": many}
 
     def _fit(self, data: LabelledVectors) -> None:
