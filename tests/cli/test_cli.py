@@ -245,9 +245,12 @@ def test_compare_ranks_systems_on_the_same_trials(run, tmp_path):
     ranking = by_measure["d_ece"]["ranking"]
     assert [(system["system"], system["group"]) for system in ranking] == [("aa", 1), ("oa", 2), ("oo", 3)]
     for form in ("text", "csv"):
-        code, out, _ = run(*arguments, "-f", form, "--measure", "eer", "--signatures")
+        code, out, _ = run(
+            *arguments, "-f", form, "--measure", "eer", "--measure", "top1", "--family", "all", "--signatures"
+        )
         assert code == 0
         assert "compare:eer|holm" in out
+        assert "|together:6" in out
 
 
 @pytest.mark.parametrize(

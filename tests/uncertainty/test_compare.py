@@ -100,10 +100,10 @@ def test_values_that_are_missing_tell_nothing():
 
 
 def test_groups_end_where_the_first_is_left_behind():
-    # 2 differs from 0; 1 differs from neither
-    assert tie_groups([0, 1, 2], {frozenset((0, 2))}) == [1, 1, 2]
-    assert tie_groups([2, 0, 1], set()) == [1, 1, 1]
-    assert tie_groups([0], set()) == [1]
+    # c differs from a; b differs from neither
+    assert tie_groups("abc", {frozenset("ac")}) == [1, 1, 2]
+    assert tie_groups("cab", set()) == [1, 1, 1]
+    assert tie_groups("a", set()) == [1]
 
 
 def systems(separations, seed=0, n_speakers=30, per_speaker=10):
@@ -119,20 +119,26 @@ def systems(separations, seed=0, n_speakers=30, per_speaker=10):
     return found
 
 
-def test_ranking_and_ties():
+@pytest.mark.parametrize("family", ["measure", "all"])
+def test_ranking_and_ties(family):
     options = ze.Options(null=0)
     names = ("weak", "alike", "strong")
     rows = [
         ze.evaluate(data, labels={"system": name}, options=options)
         for name, data in zip(names, systems((0.5, 0.52, 2.5)), strict=True)
     ]
-    for comparison in compare(rows, ("eer", "d_ece", "alid")):
+    comparisons = compare(rows, ("eer", "d_ece", "alid"), family=family)
+    together = sorted(pair.difference.p_value for comparison in comparisons for pair in comparison.pairs)
+    for comparison in comparisons:
         assert [one.system for one in comparison.ranking][-1] == "strong"
         assert [one.group for one in comparison.ranking] == [1, 1, 2], comparison.measure
         by_pair = {(one.first, one.second): one for one in comparison.pairs}
         assert by_pair["weak", "strong"].p_holm < 0.05
         assert by_pair["weak", "alike"].p_holm > 0.05
         assert comparison.signature.startswith("ZE|rows:3|")
+        tested = together if family == "all" else sorted(pair.difference.p_value for pair in comparison.pairs)
+        assert (comparison.tests, comparison.together) == ((9, 9) if family == "all" else (3, None))
+        assert comparison.signature.endswith("|together:9") == (family == "all")
         # What is shown adds up: the ranking has the values, the differences are theirs, and their intervals hold them.
         values = {one.system: one.value for one in comparison.ranking}
         assert values == {row.labels["system"]: row[comparison.measure].value for row in rows}
@@ -143,6 +149,9 @@ def test_ranking_and_ties():
             assert comparison.tells_apart(one.second, one.first) == (one.p_holm < 0.05)
             assert one.difference.level > 0.95 or one.p_holm == max(pair.p_holm for pair in comparison.pairs)
             assert one.difference.detectable > 0
+            place = tested.index(one.difference.p_value)
+            stepped = [p * (len(tested) - before) for before, p in enumerate(tested[: place + 1])]
+            assert one.p_holm == pytest.approx(min(1.0, max(stepped)))
         assert not comparison.is_first_told_apart
 
 
@@ -172,6 +181,8 @@ def test_measures_that_cannot_be_compared():
         compare(rows, ("deid",))
     with pytest.raises(ze.UsageError, match="at least two systems"):
         compare(rows[:1], ("eer",))
+    with pytest.raises(ze.UsageError, match="family: expected one of measure, all, got 'none'"):
+        compare(rows, ("eer",), family="none")
     without = [replace(row, replicates=None) for row in rows]
     with pytest.raises(ze.UsageError, match="eer has no interval in these results"):
         compare(without, ("eer",))

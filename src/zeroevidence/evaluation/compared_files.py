@@ -17,7 +17,7 @@ from zeroevidence.data.loaded_scores import LoadedScores
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import comparison
 from zeroevidence.evaluation.comparable import ComparedGroup, check_same_trials, matched
-from zeroevidence.evaluation.comparison import Comparison, PairwiseDifference, RankedSystem, Sources, compare
+from zeroevidence.evaluation.comparison import Comparison, Family, PairwiseDifference, RankedSystem, Sources, compare
 from zeroevidence.evaluation.finding.facts import SystemAttackers
 from zeroevidence.evaluation.finding.finding import findings
 from zeroevidence.evaluation.results import read_results, read_search
@@ -35,7 +35,11 @@ AUDIT_MEASURES = ("alid", "top1", "eer")
 
 
 def compare_runs(
-    results: Sequence[Evaluation], systems: Sequence[str], measures: Sequence[str] | None = None
+    results: Sequence[Evaluation],
+    systems: Sequence[str],
+    measures: Sequence[str] | None = None,
+    *,
+    family: Family = "measure",
 ) -> list[Comparison]:
     """Compare systems that were trained several times, by the means over their trainings.
 
@@ -49,6 +53,8 @@ def compare_runs(
     systems
         The system that each is a training of.
     measures
+        As in `compare`.
+    family
         As in `compare`.
 
     Examples
@@ -76,7 +82,7 @@ def compare_runs(
         if few is not None:
             raise UsageError(f"{few} has {len(trained[few])} training(s); expected at least two of every system")
         comparisons += _within(trained, group.labels, measures)
-    return comparisons
+    return comparison.correct(comparisons, family)
 
 
 def runs_systems(scores: Sequence[str], sizes: Sequence[int], systems: Sequence[str] = ()) -> dict[str, str]:

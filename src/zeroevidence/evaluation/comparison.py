@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import combinations
+from itertools import accumulate, combinations
+from typing import Literal, TypeAlias, get_args
 
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.data.scores import Scores
@@ -32,6 +33,10 @@ from zeroevidence.uncertainty.level import alpha
 USUAL = ("eer", "d_ece", "linkability", "alid", "top1", "link_probability")
 _MOST_USUAL = 4
 COUNTING = "the attacker that counts"  # label of a comparison of audits, in place of the name of an attacker
+# Which differences are corrected for their number together: those of one measure (on one data set, against one
+# attacker), or those of all measures.
+Family: TypeAlias = Literal["measure", "all"]
+FAMILIES: tuple[Family, ...] = get_args(Family)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +70,7 @@ class RankedSystem:
 
 @dataclass(frozen=True, slots=True)
 class PairwiseDifference:
-    """One pair of systems; `p_holm` and the interval of the difference are corrected for the number of pairs.
+    """One pair of systems; `p_holm` and the interval of the difference are corrected for the number of differences.
 
     The interval is of the level at which Holm's procedure tests the pair, so it excludes 0 exactly where `p_holm` is
     below one minus the level of the comparison.
@@ -101,6 +106,8 @@ class Comparison:
         together.
     power
         Probability with which a difference of the size `detectable` of a pair would be seen.
+    together
+        Number of differences of all measures that were corrected together; None where those of this one alone were.
 
     Examples
     --------
@@ -117,6 +124,12 @@ class Comparison:
     paired: bool = True
     level: float = LEVEL
     power: float = POWER
+    together: int | None = None
+
+    @property
+    def tests(self) -> int:
+        """Number of differences that p-values, intervals and groups are corrected for."""
+        return len(self.pairs) if self.together is None else self.together
 
     def tells_apart(self, one: str, other: str) -> bool:
         """Whether the difference of two systems is more than chance explains."""
@@ -139,6 +152,7 @@ def compare(
     measures: Sequence[str] | None = None,
     *,
     sources: Sequence[str] = (),
+    family: Family = "measure",
 ) -> list[Comparison]:
     """Compare systems on the same data; rows about several data sets, groups of people or attackers group by group.
 
@@ -155,6 +169,10 @@ def compare(
         Names of the measures; the usual ones that all results have unless given.
     sources
         Where each result came from, which names systems with one label.
+    family
+        What is corrected for its number by Holm's procedure: the pairs of systems of each ``measure`` (on one data set,
+        against one attacker), or ``all`` pairs in all measures together. P-values, intervals of differences and groups
+        follow it.
 
     Examples
     --------
@@ -176,11 +194,12 @@ def compare(
     rows = [row if isinstance(row, Evaluation) else evaluate(row, options=Options(null=0)) for row in results]
     origins = list(sources) or [""] * len(rows)
     groups = matched([row.labels for row in rows], [row.about for row in rows], origins)
-    return [
+    comparisons = [
         comparison
         for group in groups
         for comparison in compare_group(group, [rows[place] for place in group.places], measures)
     ]
+    return correct(comparisons, family)
 
 
 def compare_group(
@@ -294,27 +313,53 @@ def ranked(
     level: float,
     paired: bool = True,
 ) -> Comparison:
-    """Systems in the order of what they disclose, the least first, in groups that are told apart.
-
-    P-values and intervals of differences are corrected for the number of pairs by Holm.
-    """
-    p_values = [pair.difference.p_value for pair in pairs]
-    adjusted = holm(p_values)
+    """Systems in the order of what they disclose, the least first, in groups that are told apart."""
     sign = -1.0 if MEASURES.find(name).discloses == "down" else 1.0
-    order = sorted(range(len(placed)), key=lambda i: sign * placed[i].value)
-    places = {entry.system: place for place, entry in enumerate(placed)}
-    significant = {
-        frozenset((places[pair.first], places[pair.second]))
-        for pair, p in zip(pairs, adjusted, strict=True)
-        if p < alpha(level)
-    }
-    groups = tie_groups(order, significant)
-    ranking = tuple(replace(placed[i], group=group) for i, group in zip(order, groups, strict=True))
-    corrected = tuple(
-        replace(pair, p_holm=p, difference=pair.difference.at_level(tested))
-        for pair, p, tested in zip(pairs, adjusted, holm_levels(p_values, level), strict=True)
+    ranking = tuple(sorted(placed, key=lambda system: sign * system.value))
+    return _corrected(Comparison(name, ranking, tuple(pairs), signature, labels, paired, level), pairs)
+
+
+def correct(comparisons: Sequence[Comparison], family: Family = "measure") -> list[Comparison]:
+    """Return comparisons, each corrected for its own differences, corrected for those of a family.
+
+    Examples
+    --------
+    >>> from zeroevidence.uncertainty.compare import Difference
+    >>> pair = PairwiseDifference("a", "b", Difference(-0.1, -0.2, 0.0, 0.04), 0.04)
+    >>> ranking = RankedSystem("a", 0.1, None, None, 1), RankedSystem("b", 0.2, None, None, 2)
+    >>> by_two_measures = [Comparison(name, ranking, (pair,), "ZE") for name in ("d_ece", "alid")]
+    >>> [comparison.pairs[0].p_holm for comparison in correct(by_two_measures, "all")]
+    [0.08, 0.08]
+    """
+    if family not in FAMILIES:
+        raise UsageError(f"family: expected one of {', '.join(FAMILIES)}, got {family!r}")
+    if family == "measure":
+        return list(comparisons)
+    tested = [pair for comparison in comparisons for pair in comparison.pairs]
+    starts = accumulate((len(comparison.pairs) for comparison in comparisons), initial=0)
+    return [
+        replace(
+            _corrected(comparison, tested, start),
+            together=len(tested),
+            signature=f"{comparison.signature}|together:{len(tested)}",
+        )
+        for comparison, start in zip(comparisons, starts, strict=False)
+    ]
+
+
+def _corrected(comparison: Comparison, tested: Sequence[PairwiseDifference], start: int = 0) -> Comparison:
+    """A comparison corrected by Holm for all that is tested with it; its own pairs begin at `start`."""
+    p_values = [pair.difference.p_value for pair in tested]
+    places, level = slice(start, start + len(comparison.pairs)), comparison.level
+    adjusted, levels = holm(p_values)[places], holm_levels(p_values, level)[places]
+    pairs = tuple(
+        replace(pair, p_holm=p, difference=pair.difference.at_level(tested_at))
+        for pair, p, tested_at in zip(comparison.pairs, adjusted, levels, strict=True)
     )
-    return Comparison(name, ranking, corrected, signature, labels, paired, level)
+    apart = {frozenset((pair.first, pair.second)) for pair in pairs if pair.p_holm < alpha(level)}
+    groups = tie_groups([system.system for system in comparison.ranking], apart)
+    ranking = (replace(system, group=group) for system, group in zip(comparison.ranking, groups, strict=True))
+    return replace(comparison, ranking=tuple(ranking), pairs=pairs)
 
 
 def _paired(

@@ -17,7 +17,7 @@ from zeroevidence.measure.measures import MEASURES
 from zeroevidence.report import check_format
 from zeroevidence.report.layout import heading, interval, interval_title, number
 from zeroevidence.report.table import Cell, Content, Table, Tables, label_columns, names_column, numbers_column, p_cell
-from zeroevidence.report.verdict.others import comparison_sentence
+from zeroevidence.report.verdict.others import comparison_sentence, correction
 from zeroevidence.report.verdict.phrases import unbroken
 from zeroevidence.report.writers import to_csv, write_tables
 from zeroevidence.uncertainty.level import alpha, percent
@@ -68,17 +68,26 @@ def comparison_notes(comparisons: Sequence[Comparison], *, groups: bool = True) 
     trained = any(map(_several_trainings, comparisons))
     unpaired = not all(comparison.paired for comparison in comparisons)
     counting = any(comparison.labels.get("attacker") == COUNTING for comparison in comparisons)
-    levels = {comparison.level for comparison in comparisons}
-    error = f"below {percent(alpha(levels.pop()))}" if len(levels) == 1 else "small enough"
-    corrected = ""
-    if any(len(comparison.pairs) > 1 for comparison in comparisons):
-        corrected = (
-            f"p and intervals of differences are Holm-corrected: an interval excludes 0 exactly where p is {error}. "
-        )
     seen = 'A true difference as large as in the column "seen" would be found so often.'
-    differences = f"{_GROUPS if groups else ''} {corrected}{seen}".lstrip()
+    differences = f"{_GROUPS if groups else ''} {_correction(comparisons)}{seen}".lstrip()
     notes = {_TRAININGS: trained, _UNPAIRED: unpaired, _COUNTING: counting}
     return [differences, *(note for note, applies in notes.items() if applies)]
+
+
+def _correction(comparisons: Sequence[Comparison]) -> str:
+    """What p-values and intervals of differences are corrected for, and what they are not."""
+    sentence, together = "", any(comparison.together is not None for comparison in comparisons)
+    if any(comparison.tests > 1 for comparison in comparisons):
+        levels = {comparison.level for comparison in comparisons}
+        error = f"below {percent(alpha(levels.pop()))}" if len(levels) == 1 else "small enough"
+        family = "over all measures" if together else "within a measure"
+        sentence = (
+            f"p and intervals of differences are Holm-corrected {family}: an interval excludes 0 exactly where p is "
+            f"{error}. "
+        )
+    if len(comparisons) > 1 and not together:
+        sentence += "Each measure is tested by itself; compare --family all corrects over all of them together. "
+    return sentence
 
 
 def comparison_title(comparison: Comparison) -> str:
@@ -101,7 +110,8 @@ def _two_systems_table(comparisons: Sequence[Comparison]) -> Table:
         for comparison, (_, unit) in zip(comparisons, pairs, strict=True)
     ]
     differences = [(pair.difference, unit) for pair, unit in pairs]
-    between = f"{first} - {second}, {interval_title(comparisons[0].level)}"
+    columns = _columns(comparisons[0])
+    between = replace(columns["A - B"], title=f"{first} - {second}, {columns['ends'].title}")
     return Table.of(
         *label_columns({name: [comparison.labels.get(name, "") for comparison in comparisons] for name in labels}),
         (names_column("measure"), [heading(comparison.measure) for comparison in comparisons]),
@@ -109,9 +119,9 @@ def _two_systems_table(comparisons: Sequence[Comparison]) -> Table:
             (numbers_column(system), [Cell(value[system], unit) for value, unit in values])
             for system in (first, second)
         ),
-        (numbers_column(between), [Cell(each.value, unit, each.low, each.high) for each, unit in differences]),
-        (numbers_column("p"), [p_cell(pair.p_holm) for pair, _ in pairs]),
-        (_columns(comparisons[0])["seen"], [Cell(each.detectable, unit) for each, unit in differences]),
+        (between, [Cell(each.value, unit, each.low, each.high) for each, unit in differences]),
+        (columns["p"], [p_cell(pair.p_holm) for pair, _ in pairs]),
+        (columns["seen"], [Cell(each.detectable, unit) for each, unit in differences]),
     )
 
 
@@ -126,15 +136,15 @@ def _tables(comparison: Comparison) -> tuple[Table, Table]:
     )
     pair_columns = (*names[2:], *(columns[name] for name in ("A - B", "ends", "p", "seen")), *errors)
     pairs = Table.of_records(_pair_records(comparison), pair_columns)
-    return replace(ranking, title=title), replace(pairs, title=f"{title}: differences")
+    return replace(ranking, title=title), replace(pairs, title=f"{title}: differences{correction(comparison)}")
 
 
 def _columns(comparison: Comparison) -> dict[str, Column]:
     """The columns of numbers, by the names of their contents."""
-    corrected = "Holm-corrected for the number of pairs"
+    corrected = f"Holm{correction(comparison)}" if comparison.tests > 1 else ""
     level, seen = interval_title(comparison.level), f"seen in {percent(comparison.power)}"
     ends = Column("ends", level)
-    if len(comparison.pairs) > 1:  # each is of the level at which Holm's procedure tests it
+    if comparison.tests > 1:  # each is of the level at which Holm's procedure tests it
         ends = Column("ends", "interval", description=f"{corrected}: excludes 0 where p is small enough")
     columns = (
         numbers_column("value", MEASURES[comparison.measure].meaning),

@@ -241,7 +241,7 @@ def holm_levels(p_values: Sequence[float], level: float = LEVEL) -> list[float]:
     return levels
 
 
-def tie_groups(order: Sequence[int], significant: set[frozenset[int]]) -> list[int]:
+def tie_groups(order: Sequence[str], significant: set[frozenset[str]]) -> list[int]:
     """Group number of each system in a ranking, from 1: a group ends where a system differs from the group's first."""
     groups: list[int] = []
     first = 0

@@ -211,7 +211,12 @@ TOLD, CLOSE = comparison([0.003, 0.02, 0.5]), comparison([0.003, 0.2, 0.5])
         ("with these people and trainings", TRAININGS, two(0.2)),
         ("a difference of 5.1 percentage points", two(0.2, 0.4, 0.3, measure="eer", detectable=0.051), two(0.2)),
         ("than B by 10 percentage points", two(0.01, 0.4, 0.3, measure="eer"), two(0.01)),
-        ("A gives away least of 3 systems, more than chance explains (p = 0.02)", TOLD, CLOSE),
+        (
+            "A gives away least of 3 systems, more than chance explains (p = 0.02, corrected for 3 pairs of systems)",
+            TOLD,
+            CLOSE,
+        ),
+        ("(p = 0.02, corrected for 4 pairs in all measures)", two(0.02, together=4), two(0.02)),
         ("least of 3 systems, but is not told apart from B;", comparison([0.2, 0.02, 0.3]), TOLD),
         ("is not told apart from B and C;", comparison([0.2, 0.3, 0.01]), comparison([0.2, 0.02, 0.3])),
         ("By D_ECE (f), A", two(0.2, labels={"sex": "f"}), two(0.2)),
@@ -242,6 +247,26 @@ def test_corrected_intervals_are_said_to_be_corrected():
     assert rule not in comparison_notes([two(0.2)])[0]
     assert "95 % interval" in render_comparisons([two(0.2)], "md")
     assert "95 % interval" not in render_comparisons([TOLD], "md").split("differences")[1]
+    assert "95 % interval" not in render_comparisons([two(0.2, together=2), two(0.1, together=2)], "md")
+
+
+def test_which_family_is_corrected_is_said():
+    within, over, alone = (
+        "corrected within a measure",
+        "corrected over all measures",
+        "Each measure is tested by itself",
+    )
+    together = replace(TOLD, together=9)
+    for said, comparisons, others in (
+        (within, [TOLD], [together]),
+        (over, [together], [TOLD]),
+        (alone, [TOLD, TOLD], [TOLD]),
+        (alone, [two(0.2), two(0.1)], [together, together]),
+    ):
+        assert said in comparison_notes(comparisons)[0]
+        assert said not in comparison_notes(others)[0]
+    assert "differences, corrected for 3 pairs of systems" in render_comparisons([TOLD], "text")
+    assert "differences, corrected for 9 pairs in all measures" in render_comparisons([together], "text")
 
 
 ONLY = "though it is told apart only by EER"

@@ -12,7 +12,7 @@ from zeroevidence.cli.output import Output, output_options
 from zeroevidence.cli.score_files import RequiredInputs, ScoreInputs, files_abreast
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Options
-from zeroevidence.evaluation.comparison import USUAL
+from zeroevidence.evaluation.comparison import FAMILIES, USUAL, Family, correct
 from zeroevidence.run import Run
 
 _RUNS = "--runs"
@@ -42,6 +42,14 @@ class _RunsCommand(click.Command):
     metavar="SCORES...",
     help="Scores of several trainings of one system; once for each system, instead of SCORES.",
 )
+@click.option(
+    "--family",
+    type=click.Choice(FAMILIES),
+    default=FAMILIES[0],
+    show_default=True,
+    help="Differences that are corrected for their number together (Holm): those between the systems by one measure, "
+    "on one data set and against one attacker, or all that are shown.",
+)
 @options_of(Options, "options", "row_scaling", "intervals", fixed={"null": 0})
 @run_options("level", "seed", "cores")
 @output_options(
@@ -49,11 +57,15 @@ class _RunsCommand(click.Command):
     "signatures",
     measures=f"systems are compared by it [default: the first few of {', '.join(USUAL)} that all systems have]",
 )
-def command(inputs: ScoreInputs, runs: tuple[int, ...], options: Options, run: Run, output: Output) -> None:
+def command(
+    inputs: ScoreInputs, runs: tuple[int, ...], family: Family, options: Options, run: Run, output: Output
+) -> None:
     """Rank systems that were scored on the same trials, and report which differences are more than chance.
 
     The same speakers are left out of all systems in turn, so that variation which the systems share cancels. Systems
-    with different trials are refused.
+    with different trials are refused. The more systems, the sooner two differ by chance: p-values and intervals of
+    differences are corrected for the number of pairs, of each measure by itself. To conclude from any of several
+    measures, take --family all.
 
     SCORES are score files, result folders of a VoicePrivacy challenge, folders that `audit` or `link` wrote, or other
     finished results. Rows of folders are compared where data set, sex and attacker agree. Systems of audits are
@@ -84,6 +96,7 @@ def command(inputs: ScoreInputs, runs: tuple[int, ...], options: Options, run: R
         systems = runs_systems(inputs.paths.scores, runs, inputs.paths.systems) if runs else None
         each = files_abreast(files, run)
         comparisons = compare_files(files, inputs.reading, systems=systems, **settings, each=each)
+    comparisons = correct(comparisons, family)
     output.emit(render_comparisons(comparisons, output.format, signatures=output.signatures))
 
 

@@ -170,7 +170,16 @@ def comparison_sentence(comparison: Comparison) -> str:
         return f"{by}, {_not_told(comparison, first, close)}."
     pairs = [comparison.pair_of(first, other) for other in others]
     largest = max(pair.p_holm for pair in pairs if pair is not None)
-    return f"{by}, {_told(comparison, first, others)}, more than chance explains ({p_text(largest)})."
+    chance = f"{p_text(largest)}{correction(comparison)}"
+    return f"{by}, {_told(comparison, first, others)}, more than chance explains ({chance})."
+
+
+def correction(comparison: Comparison) -> str:
+    """What p-values are corrected for, to be read after a comma; nothing where a single difference is tested."""
+    if comparison.tests < 2:
+        return ""
+    family = "of systems" if comparison.together is None else "in all measures"
+    return f", corrected for {comparison.tests} pairs {family}"
 
 
 def _told(comparison: Comparison, first: str, others: Sequence[str]) -> str:
