@@ -16,7 +16,7 @@ from zeroevidence.data.matrix import FoldedScores, closed_set_search
 from zeroevidence.data.preparing import sort_by_name
 from zeroevidence.data.scores import Pairs
 from zeroevidence.errors import InputError
-from zeroevidence.evaluation import Options
+from zeroevidence.evaluation import Options, search_task
 from zeroevidence.evaluation.results import from_json, to_json
 from zeroevidence.evaluation.searches import FoldedSearch, MatrixSearch
 from zeroevidence.measure.search.rank import join_names
@@ -329,33 +329,95 @@ def test_every_disclosure_measure_finds_unprotected_speech(shared):
     assert 0.5 < row["lid_max"].null.mean < row["lid_max"].null.quantile < 2.5
 
 
-@pytest.mark.parametrize("with_dev", [True, False])
-def test_limits_of_weight_and_bias(with_dev):
-    """Leave one person out, as an identity and as a speaker, fit again in plain NumPy, and take the jackknife."""
-    data = sort_by_name(simulated(12, 4, 1.0))  # folds follow the order of names
-    dev = simulated(11, 5, 1.0, seed=1, prefix="d") if with_dev else None
-    row = evaluate(data, ze.Options(intervals=200, null=0), dev=dev)
-    fitted = data if dev is None else dev
-    folds = [np.arange(len(dev.mated))] if with_dev else speaker_folds(data.mated)
-    lines, n = [], fitted.scores.shape[1]
-    for left_out in (-1, *range(n)):
-        line = np.zeros(2)
-        for fold in folds:
-            rows = fold if with_dev else np.setdiff1d(np.arange(len(data.mated)), fold)
-            rows = rows[fitted.mated[rows] != left_out]
-            kept = np.flatnonzero(np.arange(n) != left_out)
-            line += fit_slowly(
-                standardised(fitted.scores[np.ix_(rows, kept)]), np.searchsorted(kept, fitted.mated[rows])
-            ) * len(fold)
-        lines.append(line / sum(map(len, folds)))
-    lines = np.array(lines)
-    for name, whole, without in zip(("weight", "bias"), lines[0], lines[1:].T, strict=True):
-        assert row[name].value == pytest.approx(whole, abs=1e-6)
-        error = np.sqrt((n - 1) / n * ((without - without.mean()) ** 2).sum())
-        assert row[name].spread.error == pytest.approx(error, rel=1e-5)
+def measured_slowly(data, folds, lines):
+    """Measures of a search in plain NumPy, given which rows share a line, and weight and bias of each."""
+    z, n = standardised(data.scores), data.scores.shape[1]
+    at = np.arange(len(data.mated)), data.mated
+    slope, bias = np.empty(len(z)), np.empty(len(z))
+    for rows, line in zip(folds, lines, strict=True):
+        slope[rows], bias[rows] = line
+    likelihood = np.exp(slope[:, None] * z)
+    lid = np.log2(likelihood[at] / likelihood.mean(axis=1))
+    ratio = likelihood[at] * (n - 1) / (likelihood.sum(axis=1) - likelihood[at])
+    return {
+        "alid": lid.mean(),
+        "pdr": (lid > 0).mean(),
+        "lid_pos": lid[lid > 0].sum() / max(1, (lid > 0).sum()),
+        "lid_neg": lid[lid <= 0].sum() / max(1, (lid <= 0).sum()),
+        "lid_prior_free": ((1 - np.log(ratio) / (ratio - 1)) / np.log(2)).mean(),
+        "top1": (data.scores[at] == data.scores.max(axis=1)).mean(),
+        "weight": slope.mean(),
+        "bias": bias.mean(),
+    }
+
+
+def without(data, person):
+    """The matrix without one person, and which of its rows are left."""
+    rows, columns = data.mated != person, np.arange(data.scores.shape[1]) != person
+    mated = data.mated[rows] - (data.mated[rows] > person)
+    return ze.ScoreMatrix(data.scores[np.ix_(rows, columns)], mated), np.flatnonzero(rows)
+
+
+def fit_matrix_slowly(data, rows=slice(None)):
+    return fit_slowly(standardised(data.scores[rows]), data.mated[rows])
+
+
+def folds_fitted_slowly(data, folds):
+    return [fit_matrix_slowly(data, np.setdiff1d(np.arange(len(data.mated)), rows)) for rows in folds]
+
+
+def jackknife(values):
+    return (len(values) - 1) / len(values) * ((values - values.mean()) ** 2).sum()
+
+
+def check_replicates(row, without_each, developed=()):
+    """Values without each person, and the standard errors that follow."""
+    replicates = row.replicates
+    for name in without_each[0]:
+        sources = [np.array([fewer[name] for fewer in side]) for side in (without_each, developed) if side]
+        np.testing.assert_allclose(replicates.left_out[name], sources[0], rtol=1e-6, atol=1e-9, err_msg=name)
+        if developed:
+            np.testing.assert_allclose(replicates.developed[name], sources[1], rtol=1e-6, atol=1e-9, err_msg=name)
+        assert row[name].spread.error == pytest.approx(np.sqrt(sum(map(jackknife, sources))), rel=1e-5), name
         assert row[name].low < row[name].value < row[name].high
+
+
+def test_a_cross_fitted_search_without_each_person():
+    """Everybody leaves the trials, the identities, and the people whom the other folds were fitted on."""
+    data = sort_by_name(simulated(12, 4, 1.0))  # folds follow the order of names
+    row = evaluate(data, ze.Options(intervals=200, null=0))
+    folds, without_each = speaker_folds(data.mated), []
+    for person in range(12):
+        fewer, rows = without(data, person)
+        parts = [np.flatnonzero(np.isin(rows, fold)) for fold in folds]
+        without_each.append(measured_slowly(fewer, parts, folds_fitted_slowly(fewer, parts)))
+    check_replicates(row, without_each)
+    whole = measured_slowly(data, folds, folds_fitted_slowly(data, folds))
+    assert {name: row[name].value for name in whole} == pytest.approx(whole, abs=1e-6)
     few = evaluate(simulated(9, 4, 1.0), ze.Options(intervals=200, null=0))
     assert few["weight"].low is None
+
+
+def test_a_calibrated_search_without_each_person():
+    """Searched people leave the search alone; development people leave the calibration alone, a second source."""
+    data, dev = (sort_by_name(simulated(n, 5, 1.0, seed, prefix)) for n, seed, prefix in ((12, 0, "s"), (11, 1, "d")))
+    row = evaluate(data, ze.Options(intervals=200, null=0), dev=dev)
+    line = fit_matrix_slowly(dev)
+    without_each = [measured_slowly(without(data, person)[0], [slice(None)], [line]) for person in range(12)]
+    developed = [
+        measured_slowly(data, [slice(None)], [fit_matrix_slowly(without(dev, person)[0])]) for person in range(11)
+    ]
+    check_replicates(row, without_each, developed)
+    few = evaluate(data, ze.Options(intervals=200, null=0), dev=simulated(9, 4, 1.0, 1, "d"))
+    assert few["alid"].low is not None
+    assert few["weight"].low is few["lid_pos"].low is few["lid_neg"].low is None
+
+
+def test_no_interval_of_what_a_fixed_calibration_moves(monkeypatch):
+    monkeypatch.setattr(search_task, "_REFITTED", 1000)
+    row = evaluate(simulated(), ze.Options(intervals=200, null=0))
+    assert row["alid"].low < row["alid"].value
+    assert {row[name].low for name in ("lid_pos", "lid_neg", "weight", "bias")} == {None}
 
 
 def test_weight_of_folds_is_the_mean_over_trials():
@@ -364,6 +426,29 @@ def test_weight_of_folds_is_the_mean_over_trials():
     lines = [fit_slowly(standardised(dev.scores), dev.mated) for dev in data.dev]
     expected = np.average(lines, axis=0, weights=[len(part.mated) for part in data.parts])
     assert (row["weight"].value, row["bias"].value) == pytest.approx(expected, abs=1e-6)
+
+
+def test_folds_without_each_person():
+    """Whoever is searched in one fold and developed another on leaves both; identities stay."""
+    names = [[f"f{f}p{i}" for i in range(4)] for f in range(3)]
+    parts = [fold(people, 1, 0.0, trials=8) for people in names]
+    data = FoldedScores(tuple(parts), tuple(parts[1:] + parts[:1]))
+    row = ze.evaluate(data, options=Options(intervals=200, null=0, linkability="pav"))
+    expected = []
+    for left_out in np.concatenate(names):
+        total, trials = np.zeros(2), 0
+        for part, dev in zip(data.parts, data.dev, strict=True):
+            place = np.flatnonzero(dev.enrolment_speakers == left_out)
+            line = fit_matrix_slowly(without(dev, place[0])[0] if len(place) else dev)
+            rows = part.trial_speakers != left_out
+            fewer = ze.ScoreMatrix(part.scores[rows], part.mated[rows])
+            found = measured_slowly(fewer, [slice(None)], [line])
+            total += len(fewer.mated) * np.array([found["alid"], found["weight"]])
+            trials += len(fewer.mated)
+        expected.append(total / trials)
+    found = np.column_stack([row.replicates.left_out[name] for name in ("alid", "weight")])
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+    assert row.replicates.developed == {}  # nobody was developed on alone
 
 
 def test_some_folds_with_a_negative_weight_are_counted():

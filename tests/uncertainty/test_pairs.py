@@ -265,8 +265,6 @@ def expected_of(lid, greater, equal, identities, singled):
         "alid": lid.mean(),
         "pdr": positive.mean(),
         "ndr": 1.0 - positive.mean(),
-        "lid_pos": lid[positive].mean() if positive.any() else np.nan,
-        "lid_neg": np.nan if positive.all() else lid[~positive].mean(),
         "lid_max": lid.max(),
         "top1": np.mean((greater == 0) / (equal + 1.0)),
         "mean_rank_disclosure": ranks.mean,

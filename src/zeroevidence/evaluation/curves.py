@@ -17,7 +17,7 @@ from zeroevidence.evaluation.rows.curves import POINTS, Curve, Surface, as_curve
 from zeroevidence.evaluation.rows.evaluation import Evaluation
 from zeroevidence.evaluation.rows.measure_result import MeasureResult, results_by_unit
 from zeroevidence.evaluation.rows.setup import Setup
-from zeroevidence.evaluation.search_task import SearchedFold, SearchResult, SearchTask, mean_over_folds
+from zeroevidence.evaluation.search_task import SearchResult, SearchTask, mean_over_folds
 from zeroevidence.measure.measures import compute_family
 from zeroevidence.measure.pairs import zebra
 from zeroevidence.measure.pairs.linkability import ScoreView, local_linkability_of
@@ -25,7 +25,7 @@ from zeroevidence.measure.pairs.verification import roc
 from zeroevidence.measure.search.disclosure import RowEvidence, ccdf, check_prior, log_ratio_from_lid, total_lid_at
 from zeroevidence.measure.search.longitudinal import SizeCurve, link_curve, singling_out_curve
 from zeroevidence.measure.search.rank import cmc, rank_disclosure
-from zeroevidence.measure.search.sizes import MATRIX_LIMIT, alid_curve
+from zeroevidence.measure.search.sizes import MATRIX_LIMIT, SearchedFold, alid_curve
 from zeroevidence.measure.similarity import similarity_matrix
 from zeroevidence.measure.tandem.cost import adcf_min
 from zeroevidence.measure.tandem.tdcf import constrained_rates, tdcf_curve, tdcf_min, tdcf_surface, view_rates

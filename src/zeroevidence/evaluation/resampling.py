@@ -8,8 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from zeroevidence._typing import BoolArray, FloatArray, IntArray, StrArray
-from zeroevidence.calibrate.rows import AffineCalibration, Fold, RowCalibration, fit_rows
+from zeroevidence._typing import FloatArray, IntArray, StrArray
 from zeroevidence.data.scores import Scores
 from zeroevidence.evaluation.rows.curves import Recordings
 from zeroevidence.evaluation.rows.measure_result import (
@@ -17,29 +16,24 @@ from zeroevidence.evaluation.rows.measure_result import (
     Replicates,
     SampledPeople,
     SearchedTrials,
-    with_limits,
 )
 from zeroevidence.evaluation.rows.setup import Options, Resampling
 from zeroevidence.evaluation.search_task import SearchResult, SearchTask, search_metrics
 from zeroevidence.measure.measures import MEASURES
 from zeroevidence.measure.pairs.linkability import ScoreView
-from zeroevidence.measure.search.disclosure import RowEvidence, mean_line
+from zeroevidence.measure.search.disclosure import RowEvidence
 from zeroevidence.measure.search.longitudinal import FusedEvidence, make_nondecreasing
-from zeroevidence.measure.views import Line
 from zeroevidence.parallel import compute_each
 from zeroevidence.run import Run, Step
 from zeroevidence.uncertainty import null
-from zeroevidence.uncertainty.groups import BATCH, Groups, batches, draw_groups
-from zeroevidence.uncertainty.level import LEAST_PEOPLE
+from zeroevidence.uncertainty.groups import BATCH, Groups, batches
 from zeroevidence.uncertainty.lists import PreparedScores
 from zeroevidence.uncertainty.null import ListNull, MatrixParts, Null, PairNull, permutation_p_value
 from zeroevidence.uncertainty.pairs import PairResampler
 from zeroevidence.uncertainty.search import SearchNull, SearchResampler
-from zeroevidence.uncertainty.spread import effective_number, estimate_spread
 
 _SHOWN = "measuring", "replicates"  # as progress
 _HALVES = 16  # and their complements
-_REFITTED = 10_000_000  # scores that calibrations are fitted to without some people, all together
 # Simulated lists, whose mean and quantile are shown; the p-value does not come from them. Fewer are enough, but never
 # fewer than a quantile needs, where chance moves their mean by less than a share of the interval. A maximum is not
 # waited for: chance decides what it is.
@@ -90,7 +84,7 @@ def replicate(
         trials = task.resampler(result)
         most_bits = trials.most_bits if result.prior is None else np.inf
         parts.append(_values_on_fewer(trials, trials, most_bits=most_bits))
-    names = ("rules", "people", "left_out", "halves", "unseen")
+    names = ("rules", "people", "left_out", "halves", "unseen", "developed")
     joined: dict[str, Any] = {
         name: dict(item for part in parts for item in getattr(part, name).items()) for name in names
     }
@@ -120,7 +114,9 @@ def _values_on_fewer(
     """The values of one kind of measures."""
     left_out = _gathered(resampler.left_out, groups.number, run)
     people = dict.fromkeys(left_out, SampledPeople(groups.clusters, groups.people, groups.shares, most_bits))
-    return Replicates("speaker", resampler.rules, people, left_out, resampler.halves(_HALVES), resampler.unseen())
+    values = resampler.rules, people, left_out, resampler.halves(_HALVES), resampler.unseen()
+    developed = resampler.developed() if isinstance(resampler, SearchResampler) else {}
+    return Replicates("speaker", *values, developed=developed)
 
 
 def _gathered(draw: Callable[[int, int], dict[str, FloatArray]], total: int, run: Run = Run()) -> dict[str, FloatArray]:
@@ -143,50 +139,6 @@ def with_intervals(
         name: replicates.with_interval(result, name, level) if name in resampled else result
         for name, result in metrics.items()
     }
-
-
-def with_line_limits(
-    metrics: Mapping[str, MeasureResult], task: SearchTask, result: SearchResult
-) -> dict[str, MeasureResult]:
-    """The measures, with limits of weight and bias: people whom these were fitted on are left out, and a new fit made.
-
-    Where there are so many scores that this would take long, there are no such limits.
-    """
-    lines = [name for name in ("weight", "bias") if name in metrics]
-    folds, people = result.folds, task.fitted_people(result.folds)
-    size = sum(len(fold.mated_elsewhere) * fold.scores.shape[1] for fold in folds)
-    spoken = np.concatenate([of_columns[fold.mated_elsewhere] for fold, of_columns in zip(folds, people, strict=True)])
-    trials = np.bincount(spoken, minlength=max(int(of_columns.max()) for of_columns in people) + 1)
-    most = min(task.options.intervals, _REFITTED // size)
-    if not lines or min(most, np.count_nonzero(trials)) < LEAST_PEOPLE:
-        return dict(metrics)
-    group = draw_groups(len(trials), most, task.run.seed)
-    fewer = [_line_without(folds, people, group == number) for number in range(int(group.max()) + 1)]
-    shares = np.bincount(group, trials) / trials.sum()
-    effective = effective_number(trials[trials > 0].astype(np.float64))
-    limited = {}
-    for name in lines:
-        values = np.array([np.nan if line is None else getattr(line, name) for line in fewer])
-        spread = estimate_spread(float(metrics[name]), values, shares, effective)
-        limited[name] = with_limits(metrics[name], name, spread, task.run.level)
-    return {**metrics, **limited}
-
-
-def _line_without(folds: Sequence[Fold], people: Sequence[IntArray], left_out: BoolArray) -> Line | None:
-    """Weight and bias without some people, who are columns and speakers of trials; None where nothing can be fitted."""
-    calibrations: list[RowCalibration] = []
-    for fold, of_columns in zip(folds, people, strict=True):
-        kept = ~left_out[of_columns]
-        rows = np.flatnonzero(kept[fold.mated_elsewhere])
-        fit, calibration = fold.calibration.fit, fold.calibration
-        if fit is None or np.count_nonzero(kept) < 2 or len(rows) == 0:
-            return None
-        if not kept.all():
-            start = (calibration.weight, calibration.bias) if isinstance(calibration, AffineCalibration) else None
-            mated = (np.cumsum(kept) - 1)[fold.mated_elsewhere[rows]]
-            calibration = fit_rows(fold.threshold_scores[rows][:, kept], mated, fit, start=start)
-        calibrations.append(calibration)
-    return mean_line(calibrations, [len(fold.rows) for fold in folds])
 
 
 StartedNull: TypeAlias = tuple[PairNull | ListNull, list[dict[str, FloatArray]]]  # with what the first lists gave

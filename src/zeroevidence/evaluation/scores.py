@@ -219,7 +219,6 @@ class _Task:
             metrics = resampling.with_intervals(metrics, replicates, run.level)
             if search is not None:
                 metrics = with_named_limits(metrics, search[1].names, run.level)
-                metrics = resampling.with_line_limits(metrics, *search)
         if begun is not None:
             metrics, null = resampling.with_nulls(metrics, begun, search, options, run)
         return metrics, replicates, null

@@ -22,9 +22,14 @@ from zeroevidence.evaluation.rows.setup import Options, SearchSetup
 from zeroevidence.measure.measures import measures_of
 from zeroevidence.measure.search.disclosure import RowEvidence, mean_line, search_view
 from zeroevidence.measure.search.longitudinal import FusedEvidence, SizeCurve
+from zeroevidence.measure.search.sizes import RefittedSearch, SearchedFold
 from zeroevidence.measure.views import Line, NameCounts
 from zeroevidence.run import Run
+from zeroevidence.uncertainty.level import LEAST_PEOPLE
 from zeroevidence.uncertainty.search import HypotheticalRanks, SearchResampler
+
+_REFITTED = 10_000_000  # scores that calibrations are fitted to without some people, all together
+_GROUPS = 20  # of people, fewer of which would tell the spread too badly
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,25 +71,6 @@ class SearchResult:
         affine = ((fold.calibration, len(fold.rows)) for fold in self.folds)
         weights = [np.full(n, fit.weight) for fit, n in affine if isinstance(fit, AffineCalibration)]
         return weight_flags(np.concatenate(weights)) if weights else []
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class SearchedFold:
-    """Trials that share one calibration, with their scores.
-
-    Parameters
-    ----------
-    scores
-        Scores of the trials against the identities that they are searched among.
-    mated
-        The column of each trial's true identity.
-    fold
-        Their calibration, and the scores of the people whom it was fitted on.
-    """
-
-    scores: FloatArray
-    mated: IntArray
-    fold: Fold
 
 
 class SearchTask(Protocol):
@@ -129,11 +115,22 @@ class SearchTask(Protocol):
     def resampler(self, result: SearchResult) -> SearchResampler:
         """The search on fewer people."""
 
+    def refitted(self, result: SearchResult) -> tuple[RefittedSearch | None, int]:
+        """The search to be fitted again without each group of people, and the largest number of groups.
+
+        It is None where there are so many scores that this would take long, or too few development people.
+        """
+        most, folds = self.options.intervals, result.folds
+        cost = len(result.evidence.lid) * result.evidence.identities
+        cost += sum(len(fold.mated_elsewhere) * fold.scores.shape[1] for fold in folds)
+        groups = min(most, _REFITTED // cost)
+        if groups < min(_GROUPS, most):
+            return None, most
+        search = RefittedSearch(list(self.searched_folds(result)), result.prior)
+        return (search, groups) if len(search.fitted) >= LEAST_PEOPLE else (None, most)
+
     def hypothetical(self, folds: Sequence[Fold]) -> list[HypotheticalRanks]:
         """The rank of everybody else as the speaker of each trial, by fold of people."""
-
-    def fitted_people(self, folds: Sequence[Fold]) -> list[IntArray]:
-        """The person of each column that the calibration of each fold was fitted on, as numbers from 0."""
 
     def fuse_recordings(self, result: SearchResult) -> list[FusedEvidence]:
         """What an attacker learns who holds 2, 3, ... recordings, for each number that enough people have."""

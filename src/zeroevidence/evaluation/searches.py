@@ -17,10 +17,11 @@ from zeroevidence.evaluation.rows.curves import Trials
 from zeroevidence.evaluation.rows.flags import Flag, flag
 from zeroevidence.evaluation.rows.setup import Options, SearchSetup
 from zeroevidence.evaluation.score_checks import development_flags
-from zeroevidence.evaluation.search_task import SearchedFold, SearchResult, SearchTask
+from zeroevidence.evaluation.search_task import SearchResult, SearchTask
 from zeroevidence.measure.search import longitudinal
 from zeroevidence.measure.search.disclosure import RowEvidence, join_evidence, row_evidence
 from zeroevidence.measure.search.longitudinal import FusedEvidence
+from zeroevidence.measure.search.sizes import SearchedFold
 from zeroevidence.measure.softplus import LN2
 from zeroevidence.measure.views import NameCounts
 from zeroevidence.run import Run
@@ -83,7 +84,7 @@ class MatrixSearch(SearchTask):
             part = scores if len(folds) == 1 else scores[fold.rows]
             evidence = row_evidence(part, mated[fold.rows], fold.calibration, prior=prior)
             lid[fold.rows], greater[fold.rows], equal[fold.rows] = evidence.lid, evidence.greater, evidence.equal
-            singled[fold.rows] = _singled_out(part, fold)
+            singled[fold.rows] = longitudinal.singled_out(part, fold.threshold_scores)
         evidence = RowEvidence(lid, greater, equal, scores.shape[1])
         setup = SearchSetup.fitted(
             [fold.calibration for fold in folds], self.options, cross_fitted=self.dev is None, prior=prior is not None
@@ -96,13 +97,17 @@ class MatrixSearch(SearchTask):
 
     def searched_folds(self, result: SearchResult) -> Iterator[SearchedFold]:
         """The trials of each fold."""
+        people = np.arange(self.matrix.scores.shape[1])
+        fitted = people if self.dev is None else len(people) + np.arange(self.dev.scores.shape[1])
         for fold in result.folds:
-            yield SearchedFold(self.matrix.scores[fold.rows], self.matrix.mated[fold.rows], fold)
+            mated = self.matrix.mated[fold.rows]
+            yield SearchedFold(self.matrix.scores[fold.rows], mated, fold, mated, people, fitted)
 
     def resampler(self, result: SearchResult) -> SearchResampler:
-        """The search on fewer people; beyond a size the enrolled identities stay as they are."""
+        """The search on fewer people; beyond a size the calibration stays as it is, and then the identities too."""
         scores, identities = self.matrix.scores, None
-        if scores.size <= ROWS_LIMIT:
+        refitted, most = self.refitted(result)
+        if refitted is None and scores.size <= ROWS_LIMIT:
             n = scores.shape[1]
             fires = np.empty(scores.shape, dtype=bool)
             for fold in result.folds:
@@ -110,16 +115,19 @@ class MatrixSearch(SearchTask):
             prior = np.full(n, 1.0 / n) if self.prior is None else self.prior
             lid = self._lid_of_every_identity(result.folds)
             identities = IdentityEvidence(scores, self.matrix.mated, lid, prior, fires)
-        most, seed, mated = self.options.intervals, self.run.seed, self.matrix.mated
-        return SearchResampler(result.evidence, result.singled, mated, seed=seed, most=most, everyone=identities)
+        return SearchResampler(
+            result.evidence,
+            result.singled,
+            self.matrix.mated,
+            seed=self.run.seed,
+            most=most,
+            everyone=identities,
+            refitted=refitted,
+        )
 
     def hypothetical(self, folds: Sequence[Fold]) -> list[HypotheticalRanks]:
         """The rank of everybody else as the speaker of each trial."""
         return [HypotheticalRanks.among_all(self.matrix, folds, self.prior)]
-
-    def fitted_people(self, folds: Sequence[Fold]) -> list[IntArray]:
-        """The columns of the only matrix that was fitted on."""
-        return [np.arange(fold.scores.shape[1]) for fold in folds]
 
     def fuse_recordings(self, result: SearchResult) -> list[FusedEvidence]:
         """What an attacker learns who holds 2, 3, ... recordings, for each number that enough people have."""
@@ -232,7 +240,9 @@ class FoldedSearch(SearchTask):
                 for rows, fold in zip(searched, folds, strict=True)
             ]
         )
-        singled = np.concatenate([_singled_out(rows, fold) for rows, fold in zip(searched, folds, strict=True)])
+        singled = np.concatenate(
+            [longitudinal.singled_out(rows, fold.threshold_scores) for rows, fold in zip(searched, folds, strict=True)]
+        )
         calibrations = [fold.calibration for fold in folds]
         fitted = SearchSetup.fitted(calibrations, self.options, cross_fitted=False, prior=False)
         setup = replace(fitted, folds=self.scores.sizes)
@@ -244,16 +254,26 @@ class FoldedSearch(SearchTask):
 
     def searched_folds(self, result: SearchResult) -> Iterator[SearchedFold]:
         """The trials of each fold, whose true identity comes first."""
-        for rows, fold in zip(self._searched_rows(), result.folds, strict=True):
-            yield SearchedFold(rows, np.zeros(len(rows), dtype=np.int64), fold)
+        names = np.unique(np.concatenate([column_speakers(part) for part in (*self.parts, *self.development)]))
+        for part, dev, rows, fold in zip(
+            self.parts, self.development, self._searched_rows(), result.folds, strict=True
+        ):
+            speakers, fitted = (np.searchsorted(names, whose) for whose in (part.mated_names, column_speakers(dev)))
+            yield SearchedFold(rows, np.zeros(len(rows), dtype=np.int64), fold, speakers, None, fitted)
 
     def resampler(self, result: SearchResult) -> SearchResampler:
         """The search on fewer people, with the enrolled identities as they are.
 
         A fold that loses one of few identities is another search than the folds that do not.
         """
+        refitted, most = self.refitted(result)
         return SearchResampler(
-            result.evidence, result.singled, result.trials.speaker, seed=self.run.seed, most=self.options.intervals
+            result.evidence,
+            result.singled,
+            result.trials.speaker if refitted is None else np.concatenate([fold.speakers for fold in refitted.folds]),
+            seed=self.run.seed,
+            most=most,
+            refitted=refitted,
         )
 
     def hypothetical(self, folds: Sequence[Fold]) -> list[HypotheticalRanks]:
@@ -266,11 +286,6 @@ class FoldedSearch(SearchTask):
             else:
                 parts.append(HypotheticalRanks.among(part, of_part, self.scores.candidates(number)))
         return parts
-
-    def fitted_people(self, folds: Sequence[Fold]) -> list[IntArray]:
-        """The development people of each fold, of whom some belong to several."""
-        codes = search_task.name_codes(np.concatenate([column_speakers(dev) for dev in self.development]))
-        return np.split(codes, np.cumsum([fold.scores.shape[1] for fold in folds])[:-1])
 
     def _names(self, trials: Trials, searched: Sequence[FloatArray]) -> NameCounts:
         """How often each name came first; it can only do so in searches that it is part of."""
@@ -317,12 +332,6 @@ class FoldedSearch(SearchTask):
             np.take_along_axis(part.scores, self.scores.candidates(fold)[part.mated], axis=1)
             for fold, part in enumerate(self.parts)
         ]
-
-
-def _singled_out(rows: FloatArray, fold: Fold) -> IntArray:
-    fires = longitudinal.firing_counts(rows, longitudinal.firing_threshold(fold.threshold_scores, rows.shape[1]))
-    singled: IntArray = (fires == 1).astype(np.int64)
-    return singled
 
 
 def _trials_of_distinct_people(mated: IntArray, size: int) -> list[IntArray]:

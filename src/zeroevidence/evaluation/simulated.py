@@ -273,10 +273,11 @@ def _of_search(design: Design, shift: float) -> dict[str, float]:
 def _is_planned(measure: Measure, view: ScoreView | None) -> bool:
     """Whether the truth is one number that follows from the order of scores, and an interval shrinks to it.
 
-    The entropy of a histogram would take too many rows to know.
+    The entropy of a histogram would take too many rows to know. Parameters of a calibration are no measures of people.
     """
     return (
         measure.interval_of(view) not in (None, "extreme", "entropy")
+        and measure.unit != "nat"
         and measure.discloses != "none"
         and measure.per_score is None
     )

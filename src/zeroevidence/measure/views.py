@@ -150,6 +150,8 @@ class SearchView:
         How often each person's name came first, of one replicate; None where these were not counted.
     line
         Weight and bias of the calibration, of one replicate; None where it is no straight line.
+    refitted
+        Whether the calibration was fitted again without the people who are left out.
     """
 
     identities: int
@@ -165,6 +167,7 @@ class SearchView:
     singled: FloatArray | None = None
     names: NameCounts | None = None
     line: Line | None = None
+    refitted: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

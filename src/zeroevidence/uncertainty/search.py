@@ -19,6 +19,7 @@ from zeroevidence.measure.search import disclosure
 from zeroevidence.measure.search.disclosure import RowEvidence, mean_line, search_view
 from zeroevidence.measure.search.longitudinal import singling_out_by_chance
 from zeroevidence.measure.search.rank import count_names, first_identity, join_names, rank_distribution
+from zeroevidence.measure.search.sizes import RefittedSearch
 from zeroevidence.measure.softplus import LN2
 from zeroevidence.measure.views import NameCounts, SearchView
 from zeroevidence.uncertainty.groups import BATCH, batches, draw_groups, draw_halves, generator
@@ -77,9 +78,9 @@ class SearchResampler:
     """Sums over each group's trials, from which values on fewer people follow.
 
     Leaving a person out takes away the person's trials and, where the scores of all identities are at hand, the person
-    as one of the identities that are searched. The calibration stays as it is. Halves, and people who are enrolled only
-    in number, leave the enrolled identities as they are: then a value is made of sums over the people whose trials they
-    are.
+    as one of the identities that are searched. The calibration is fitted again where that does not take too long. Where
+    it stays as it is, measures that it moves have no values. Halves, and people who are enrolled only in number, leave
+    the enrolled identities as they are: then a value is made of sums over the people whose trials they are.
 
     Parameters
     ----------
@@ -95,6 +96,8 @@ class SearchResampler:
         Largest number of groups that are left out one by one.
     everyone
         Evidence about every identity; without it the enrolled identities stay as they are.
+    refitted
+        The search to be fitted again without each group; speakers are people of it.
     """
 
     def __init__(
@@ -106,21 +109,22 @@ class SearchResampler:
         seed: int = 0,
         most: int = 200,
         everyone: IdentityEvidence | None = None,
+        refitted: RefittedSearch | None = None,
     ) -> None:
-        self.seed, self.everyone = seed, everyone
+        self.seed, self.most, self.everyone, self.refitted = seed, most, everyone, refitted
         self.evidence, self.singled = evidence, singled
         names, speaker = rank_names(speakers)
         trials = np.bincount(speaker).astype(np.float64)
         self.clusters, self.people = len(names), effective_number(trials)
-        identity_group = None
-        if everyone is None:
-            group = draw_groups(len(names), most, seed)
-        else:
-            identity_group = draw_groups(everyone.scores.shape[1], most, seed)
-            group = identity_group[names.astype(np.int64)]
-        self.identity_group = identity_group
-        self.number = int((group if identity_group is None else identity_group).max()) + 1
-        self.group = group[speaker]
+        self.members: Any = names  # the people who are left out, with trials or without
+        identities = everyone.scores.shape[1] if everyone is not None else 0
+        if refitted is not None and refitted.folds[0].identities is not None:
+            identities = len(refitted.folds[0].identities)
+        if identities:
+            self.members = np.arange(identities)
+        self.member_group = draw_groups(len(self.members), most, seed)
+        self.number = int(self.member_group.max()) + 1
+        self.group = self.member_group[np.searchsorted(self.members, names)][speaker]
         self.shares = np.bincount(self.group, minlength=self.number) / len(speaker)
         columns = disclosure.trial_columns(evidence, singled)
         sums = [np.bincount(self.group, weights=column, minlength=self.number) for column in columns.values()]
@@ -157,15 +161,29 @@ class SearchResampler:
     def left_out(self, batch: int, size: int) -> dict[str, FloatArray]:
         """Values without each group of one batch."""
         groups = range(batch * BATCH, batch * BATCH + size)
-        if self.everyone is None or self.identity_group is None:
+        if self.refitted is not None:
+            return _joined([self._refitted(self.refitted, self.members[self.member_group == g]) for g in groups])
+        if self.everyone is None:
             return self.of(np.arange(self.number) != np.array(groups)[:, None])
-        return _joined([self._without(g, self.everyone, self.identity_group) for g in groups])
+        return _joined([self._without(g, self.everyone) for g in groups])
 
-    def _without(self, group: int, everyone: IdentityEvidence, identity_group: IntArray) -> dict[str, FloatArray]:
-        rows = np.flatnonzero(self.group != group)
-        if len(rows) == 0 or np.count_nonzero(identity_group != group) < 2:
+    def developed(self) -> dict[str, FloatArray]:
+        """Values without each group of the people whom calibrations were fitted on, and who are not searched."""
+        if self.refitted is None:
             return {}
-        evidence, singled = everyone.without(np.flatnonzero(identity_group == group), rows, self.evidence)
+        others = np.setdiff1d(np.concatenate([fold.fitted for fold in self.refitted.folds]), self.members)
+        group = draw_groups(len(others), self.most, self.seed)
+        return _joined([self._refitted(self.refitted, others[group == g]) for g in np.unique(group)])
+
+    def _refitted(self, search: RefittedSearch, people: IntArray) -> dict[str, FloatArray]:
+        view = search.without(np.isin(np.arange(search.people), people))
+        return {} if view is None else _compute(view)
+
+    def _without(self, group: int, everyone: IdentityEvidence) -> dict[str, FloatArray]:
+        rows = np.flatnonzero(self.group != group)
+        if len(rows) == 0 or np.count_nonzero(self.member_group != group) < 2:
+            return {}
+        evidence, singled = everyone.without(np.flatnonzero(self.member_group == group), rows, self.evidence)
         return _compute(search_view(evidence, None if self.singled is None else singled))
 
     def halves(self, pairs: int) -> dict[str, FloatArray]:
@@ -191,7 +209,7 @@ class SearchResampler:
         people and in no sample.
         """
         share = unseen_share(self.people)
-        whole = search_view(self.evidence, self.singled)
+        whole = replace(search_view(self.evidence, self.singled), refitted=self.refitted is not None)
         if self.ranks is None:
             whole = replace(whole, ranks=None)
         n = whole.identities

@@ -323,6 +323,8 @@ class Replicates:
         What was measured: two systems are paired only where it was the same trials.
     search
         The same for a search that started from embeddings.
+    developed
+        By measure: values without each group of the development people.
     """
 
     unit: str
@@ -333,6 +335,7 @@ class Replicates:
     unseen: Mapping[str, tuple[float, ...]]
     scores: Scores | None = None
     search: SearchedTrials | None = None
+    developed: Mapping[str, FloatArray] = field(default_factory=dict)
 
     @property
     def speakers(self) -> tuple[str | int, ...] | None:
@@ -378,6 +381,11 @@ class Replicates:
             # What is left of the bias of a density is of the order of the correction.
             model_error = float(np.hypot(self._refitted(name), value - centre))
         spread = estimate_spread(value, left_out, people.shares, people.effective, unseen, model_error=model_error)
+        others = self.developed.get(name)
+        if spread is not None and others is not None:
+            equal = np.full(len(others), 1.0 / len(others))
+            calibrated = estimate_spread(value, others, equal, len(others))
+            spread = spread if calibrated is None else spread.combine(calibrated)
         return with_limits(result, name, spread, level, centre=centre, most_bits=people.most_bits)
 
 

@@ -24,7 +24,7 @@ from zeroevidence.calibrate.rows import (
 )
 from zeroevidence.data.embeddings import rank_names
 from zeroevidence.errors import InputError
-from zeroevidence.measure.measures import search_measure
+from zeroevidence.measure.measures import IntervalRule, search_measure
 from zeroevidence.measure.search.rank import rank_distribution
 from zeroevidence.measure.softplus import LN2, by_exp2, powers_by_numpy
 from zeroevidence.measure.views import Line, NameCounts, SearchView
@@ -227,13 +227,26 @@ def _ndr(view: SearchView) -> FloatArray:
     return 1.0 - view.positive / view.trials
 
 
-@_lid_measure("lid_pos", "LID+", place=40)
+def _where_refitted(view: SearchView | None) -> IntervalRule | None:
+    """The rule of measures that a calibration moves as much as the people do who are judged by it."""
+    return "smooth" if view is None or view.refitted else None
+
+
+@_lid_measure("lid_pos", "LID+", place=40, interval=_where_refitted)
 def _lid_pos(view: SearchView) -> FloatArray:
     """Mean disclosure of the utterances that reveal something."""
     return np.where(view.positive > 0, view.lid_positive / np.maximum(view.positive, 1.0), nan)
 
 
-@search_measure("lid_neg", "LID-", unit="bit", limits=(-np.inf, 0.0), place=50, references=("sterns2026",))
+@search_measure(
+    "lid_neg",
+    "LID-",
+    unit="bit",
+    limits=(-np.inf, 0.0),
+    place=50,
+    interval=_where_refitted,
+    references=("sterns2026",),
+)
 def _lid_neg(view: SearchView) -> FloatArray:
     """Mean disclosure of the utterances that mislead the attacker."""
     negative = view.trials - view.positive
@@ -343,7 +356,12 @@ def _lid_prior_free(view: SearchView) -> FloatArray | None:
 
 
 _calibration_measure = partial(
-    search_measure, unit="nat", limits=(-np.inf, np.inf), interval=None, null=True, references=("sterns2026",)
+    search_measure,
+    unit="nat",
+    limits=(-np.inf, np.inf),
+    interval=_where_refitted,
+    null=True,
+    references=("sterns2026",),
 )
 
 

@@ -63,6 +63,13 @@ def firing_threshold(scores: FloatArray, size: int) -> float:
     return _nth_largest(scores, firing + 1)
 
 
+def singled_out(rows: FloatArray, development: FloatArray) -> IntArray:
+    """1 for each row on which a predicate with a threshold from other scores fires exactly once, else 0."""
+    fires = firing_counts(rows, firing_threshold(development, rows.shape[1]))
+    singled: IntArray = (fires == 1).astype(np.int64)
+    return singled
+
+
 def _nth_largest(scores: FloatArray, n: int) -> float:
     """The n-th largest entry, without a sorted copy: a sample bounds it from below, few candidates are left to sort."""
     flat = scores.reshape(-1) if scores.flags.c_contiguous else None

@@ -1,4 +1,4 @@
-"""ALID over the number of enrolled identities: searches through random subsets that hold the true identity.
+"""Smaller searches: without some people, and through random subsets of identities that hold the true one.
 
 A smaller search is another search: its rows are scaled anew, and its calibration is fitted to rows of that size. Pairs
 are few enough to take all of them. Of the sum in the posterior of larger searches there is no expectation over subsets
@@ -8,12 +8,15 @@ in closed form, so these are drawn, several times over: how far the draws differ
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from zeroevidence._typing import FloatArray, IntArray
-from zeroevidence.calibrate.rows import FitFunction, RowCalibration, row_llrs
-from zeroevidence.measure.search.longitudinal import SizeCurve, check_sizes, lid_of_llrs
+from zeroevidence._typing import BoolArray, FloatArray, IntArray
+from zeroevidence.calibrate.rows import AffineCalibration, FitFunction, Fold, RowCalibration, fit_rows, row_llrs
+from zeroevidence.measure.search.disclosure import join_evidence, mean_line, row_evidence, search_view
+from zeroevidence.measure.search.longitudinal import SizeCurve, check_sizes, lid_of_llrs, singled_out
+from zeroevidence.measure.views import SearchView
 
 MATRIX_LIMIT = 2_000_000  # scores; beyond, drawing subsets of every row takes too long
 DRAWS = 8
@@ -21,6 +24,102 @@ _DEALT = 1 << 18  # scores of the rows whose identities are dealt into subsets i
 _SCORES = 1 << 14  # scores of the subsets of each size and draw: of few rows, several subsets of each
 _FITTED = (128, 1024)  # subsets of each size and draw that a calibration is fitted on, at least and at most
 _PAIRS = 1 << 16  # at most that the calibration of pairs is fitted on
+
+
+def fit_without(fold: Fold, left_out: BoolArray) -> Fold | None:
+    """Fit again without some people, given by column: as identities and as speakers; None where nothing is left."""
+    if not left_out.any():
+        return fold
+    columns = np.flatnonzero(~left_out)
+    rows = np.flatnonzero(~left_out[fold.mated_elsewhere])
+    if len(columns) < 2 or len(rows) == 0:
+        return None
+    scores = fold.threshold_scores[np.ix_(rows, columns)]
+    mated = np.searchsorted(columns, fold.mated_elsewhere[rows])
+    calibration = fold.calibration
+    if calibration.fit is not None:
+        start = (calibration.weight, calibration.bias) if isinstance(calibration, AffineCalibration) else None
+        calibration = fit_rows(scores, mated, calibration.fit, start=start)
+    return Fold(fold.rows, calibration, scores, mated)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SearchedFold:
+    """Trials that share one calibration, with their scores; people are numbers that all folds share.
+
+    Parameters
+    ----------
+    scores
+        Scores of the trials against the identities that they are searched among.
+    mated
+        The column of each trial's true identity.
+    fold
+        Their calibration, and the scores of the people whom it was fitted on.
+    speakers
+        The person of each trial.
+    identities
+        The person of each column; None where the same number of identities stays whoever is left out.
+    fitted
+        The person of each column that the calibration was fitted on.
+    """
+
+    scores: FloatArray
+    mated: IntArray
+    fold: Fold
+    speakers: IntArray
+    identities: IntArray | None
+    fitted: IntArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RefittedSearch:
+    """A search that is measured again without some people, its calibrations fitted without them.
+
+    Parameters
+    ----------
+    folds
+        The trials of each calibration.
+    prior
+        Probability of each identity beforehand; equal unless given.
+    """
+
+    folds: Sequence[SearchedFold]
+    prior: FloatArray | None = None
+
+    @property
+    def people(self) -> int:
+        """Number of all people, those whom calibrations were fitted on among them."""
+        return 1 + max(int(max(fold.speakers.max(), fold.fitted.max())) for fold in self.folds)
+
+    @property
+    def fitted(self) -> IntArray:
+        """The people of the trials that calibrations were fitted on."""
+        return np.unique(np.concatenate([part.fitted[part.fold.mated_elsewhere] for part in self.folds]))
+
+    def without(self, left_out: BoolArray) -> SearchView | None:
+        """Return the search without some people; None where nothing is left to be fitted or searched."""
+        evidence, singled, calibrations = [], [], []
+        for searched in self.folds:
+            rows = np.flatnonzero(~left_out[searched.speakers])
+            if len(rows) == 0:
+                continue
+            fold = fit_without(searched.fold, left_out[searched.fitted])
+            columns = np.arange(searched.scores.shape[1])
+            if searched.identities is not None:
+                columns = np.flatnonzero(~left_out[searched.identities])
+            if fold is None or len(columns) < 2 or fold.threshold_scores.size < len(columns):
+                return None
+            scores = searched.scores[np.ix_(rows, columns)]
+            prior = None if self.prior is None else self.prior[columns] / self.prior[columns].sum()
+            mated = np.searchsorted(columns, searched.mated[rows])
+            evidence.append(row_evidence(scores, mated, fold.calibration, prior=prior))
+            singled.append(singled_out(scores, fold.threshold_scores))
+            calibrations.append(fold.calibration)
+        if not evidence:
+            return None
+        line = mean_line(calibrations, [len(part.lid) for part in evidence])
+        view = search_view(join_evidence(evidence), np.concatenate(singled), line=line)
+        return replace(view, refitted=True)
 
 
 def alid_curve(
