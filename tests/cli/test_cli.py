@@ -31,7 +31,8 @@ def test_evaluate_prints_one_json_object(run, files):
     assert document["schema"] == "zeroevidence/evaluation/3"
     row = document["rows"][0]
     assert row["labels"] == {"system": "a"}
-    assert row["counts"] == {"target": 2, "nontarget": 2, "speakers": 2, "trials": 2, "identities": 2}
+    counts = {"target": 2, "nontarget": 2, "speakers": 2, "trials": 2, "identities": 2, "most_trials": 1}
+    assert row["counts"] == counts
     assert row["metrics"]["eer"]["value"] == 0.0
     assert row["metrics"]["d_ece"]["value"] == pytest.approx(0.7213475204)
     for form in ("text", "md", "latex", "csv"):

@@ -314,7 +314,7 @@ def test_people_must_be_others():
 
 def test_scores_that_point_the_wrong_way_calibrate_nothing():
     dev = drawn(0)
-    with pytest.raises(InputError, match="higher scores do not speak for targets"):
+    with pytest.raises(InputError, match="scores of the same speaker are no higher"):
         ze.evaluate(drawn(1), calibrate=Scores(dev.nontarget, dev.target), options=QUICK)
 
 
@@ -399,7 +399,7 @@ def test_impossible_costs_are_refused(wrong):
 
 
 def test_scores_that_point_the_wrong_way_are_refused():
-    with pytest.raises(ze.InputError, match="higher scores do not speak for targets"):
+    with pytest.raises(ze.InputError, match="scores of the same speaker are no higher"):
         threshold(NONTARGET, TARGET)
     with pytest.raises(ze.UsageError, match="expected Scores"):
         threshold(TARGET)

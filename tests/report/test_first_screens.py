@@ -34,7 +34,7 @@ def test_numbers_are_those_of_the_result_file(shift, level, search, against, aud
         best["metrics"]["people_named"],
         verdict_text(to_html(ReportInputs(rows))),
     )
-    ends = ("low", "high") if level == "recognised" else ("bound",)
+    ends = ("low", "high", "bound") if level == "not-found" else ("low", "high")
     for share in (top["value"], *(top[end] for end in ends), plain["metrics"]["top1"]["value"], named["null"]["mean"]):
         assert f"{100 * share:.3g} %" in text
     identities, trials = best["counts"]["identities"], best["counts"]["trials"]

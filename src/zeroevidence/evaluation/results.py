@@ -341,6 +341,7 @@ class LinkedSearch(LinkResult):
             "speakers": len(table.by_speaker.speaker),
             "trials": len(self),
             "identities": self.identities,
+            "most_trials": int(table.by_speaker.trials.max()),
             **({"not_enrolled": self.not_enrolled} if self.not_enrolled else {}),
         }
         level, replicates, intervals = run.level, None, None

@@ -188,7 +188,9 @@ def calibrate_pairs(
 def check_increasing(weight: float) -> None:
     """Refuse a calibration by which higher scores do not speak for targets."""
     if weight <= 0.0:
-        raise InputError("calibration: higher scores do not speak for targets there; expected scores that tell people")
+        raise InputError(
+            "calibration: scores of the same speaker are no higher than those of different ones; expected higher"
+        )
 
 
 def threshold(

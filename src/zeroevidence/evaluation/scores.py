@@ -227,8 +227,10 @@ class _Task:
         counts = {"target": len(self.scores.target), "nontarget": len(self.scores.nontarget)}
         if self.scores.speakers is not None:
             counts["speakers"] = len(self.scores.speakers)
-        if result is not None:
-            counts |= {"trials": len(result.evidence.lid), "identities": result.evidence.identities, **self.left_out}
+        if result is not None and self.search is not None:
+            counts |= {"trials": len(result.evidence.lid), "identities": result.evidence.identities}
+            counts |= {"most_trials": sum(int(np.bincount(part.mated).max()) for part in self.search.parts)}
+            counts |= self.left_out
         return counts
 
     def _setup(self, result: SearchResult | None, replicates: Replicates | None, null: Resampling | None) -> Setup:

@@ -108,7 +108,7 @@ class Measure:
         measure does when people change. Its own values without each person do not tell how far it varies: the
         threshold jumps from score to score.
     chance
-        The value of guessing in a search, by the number of identities; None where that is not known beforehand.
+        The value of guessing in a search, by the counts of its row; None where that is not known beforehand.
     better
         For measures of utility, the direction in which speech is more useful.
     categories
@@ -141,7 +141,7 @@ class Measure:
     meaning_of_attribute: str | None = None
     per_score: ScoreCost | None = None
     atom_costs: AtomCosts | None = None
-    chance: Callable[[int], float] | None = None
+    chance: Callable[[Mapping[str, int]], float] | None = None
     better: Direction = "none"
     categories: Mapping[str, str] | None = None
     parts: tuple[str, ...] = ()

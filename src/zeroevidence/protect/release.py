@@ -23,7 +23,7 @@ from zeroevidence.data.writing import write_atomically
 from zeroevidence.errors import InputError
 from zeroevidence.protect.voices import ProtectorPart, find_voice_protectors, protector_parts
 
-_DEFENCE = "Prevent that an utterance is linked to its speaker."
+_DEFENCE = "Keep recordings from being linked to the people who speak in them."
 _OPPORTUNITY = (
     "Full control of the recordings before anybody else has them: every one is changed before it is released.",
     "Knowledge that attackers compare voices with speaker encoders.",

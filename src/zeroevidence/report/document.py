@@ -13,6 +13,7 @@ from zeroevidence.evaluation.finding.chance import strongest_row
 from zeroevidence.evaluation.finding.facts import SystemAttackers
 from zeroevidence.evaluation.results import to_json
 from zeroevidence.evaluation.rows.measure_result import NO_VALUE
+from zeroevidence.measure.search.rank import guessing_rate
 from zeroevidence.report import render
 from zeroevidence.report.comparisons import render_comparisons
 from zeroevidence.report.evaluations import evaluations_to_text
@@ -191,7 +192,7 @@ def overview_text(audits: Sequence[Audit], following: Sequence[str]) -> str:
 
 def _line(audit: Audit) -> tuple[Content, ...]:
     system, rows = audit.finding.systems[0], audit.rows
-    guess = 100.0 / rows[system.counting].counts["identities"]
+    guess = 100.0 * guessing_rate(rows[system.counting].counts)
     name = rows[system.counting].labels.get("system", "")
     places = (_best(audit, system, trained=False), _best(audit, system, trained=True), system.control)
     results = [None if place is None else rows[place].metrics.get("top1") for place in places]

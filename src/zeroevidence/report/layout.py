@@ -85,7 +85,7 @@ def common_level(rows: Sequence[Evaluation]) -> float | None:
 def chance_value(row: Evaluation, name: str) -> float | None:
     """The value that guessing gives in this search; None where that is not known beforehand."""
     chance = MEASURES[name].chance if name in MEASURES else None
-    return None if chance is None or not row.is_search else chance(row.counts["identities"])
+    return None if chance is None or not row.is_search else chance(row.counts)
 
 
 def p_text(p_value: float) -> str:

@@ -19,7 +19,7 @@ from zeroevidence.uncertainty.null import Null
 
 QUICK = ze.Options(intervals=0, null=39, linkability="pav")
 ATTACKERS = ("ignorant", "lazy-informed", "semi-informed")
-TESTED = ("alid", "d_ece")
+TESTED = ("alid", "d_ece", "top1")
 FOUND = ("leaks", "recognised")
 
 
@@ -128,7 +128,7 @@ def test_rows_without_draws_are_corrected_by_holm():
     rows = [without_draws(row) for row in attacked(7, 1.0)]
     assert all(row[name].null.draws == () for row in rows for name in TESTED)
     corrected = holm([row[name].p_value for row in rows for name in row.metrics if name in TESTED])
-    expected = [min(corrected[2 * i : 2 * i + 2]) for i in range(len(rows))]
+    expected = [min(corrected[3 * i : 3 * i + 3]) for i in range(len(rows))]
     told = chances(rows)
     assert [one.p_value for one in told] == expected
     assert [one.beaten is True for one in told] == [p <= alpha(LEVEL) for p in expected]

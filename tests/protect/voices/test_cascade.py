@@ -82,7 +82,11 @@ def test_transcripts_take_the_place_of_the_recogniser(parts, voice):
     ("recognised", "seconds", "reason"),
     [
         (Transcript("We call it bear.", -1.0), 2.0, ""),
-        (Transcript("We call it bear.", -1.01), 2.0, "not understood: confidence -1.01, expected at least -1, "),
+        (
+            Transcript("We call it bear.", -1.01),
+            2.0,
+            "not understood: the recogniser is not sure of the words (mean log-probability -1.01;",
+        ),
         (Transcript("", 0.0), 2.0, "no words were recognised"),
         (Transcript("You.", -0.1), 1.0, "only 'You.' was recognised, as where nobody speaks"),
         (Transcript("Yes, no.", -0.1), 6.0, ""),

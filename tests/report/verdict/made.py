@@ -34,7 +34,7 @@ def search_row(top1=0.3, alid=0.5, chance="beaten", *, people=None, about=None, 
     """A search through twenty identities; `limits` are those of top-1 and of ALID."""
     top_limits, bit_limits = limits or ({}, {})
     metrics = {
-        "top1": MeasureResult(top1, "rate", **top_limits),
+        "top1": tested(top1, "rate", chance, **top_limits),
         "alid": tested(alid, "bit", chance, **bit_limits),
     }
     if people is not None and people.named is not None:
@@ -45,7 +45,7 @@ def search_row(top1=0.3, alid=0.5, chance="beaten", *, people=None, about=None, 
 
 def pairs_row(d_ece=0.1, eer=0.3, chance="beaten", *, about=None, limits=None, **labels):
     """Single comparisons; `limits` are those of D_ECE and of the EER."""
-    evidence_limits, error_limits = limits or ({}, {})
+    evidence_limits, error_limits = limits or ({"low": 0.5 * d_ece, "high": 1.01 * d_ece}, {})
     metrics = {"d_ece": tested(d_ece, "bit", chance, **evidence_limits)}
     if eer is not None:
         metrics["eer"] = MeasureResult(eer, "rate", **error_limits)
@@ -57,7 +57,7 @@ def attribute_row(system, value, chance="beaten", *, role="attack", attacker="lo
     """Evidence that a classifier finds of an attribute."""
     labels = {"system": system, "split": "test", "attacker": attacker}
     described = ze.About("attribute", role, attribute=name, **about)
-    metrics, counts = {"d_ece": tested(value, "bit", chance)}, {"target": 9, "nontarget": 9}
+    metrics, counts = {"d_ece": tested(value, "bit", chance, low=0.0, high=value)}, {"target": 9, "nontarget": 9}
     return ze.Evaluation(metrics, counts, SETUP, labels, described)
 
 
@@ -74,7 +74,7 @@ def control(chance="beaten", **labels):
 def too_coarse():
     """Two rows, each beyond chance by itself, whose joint test cannot say."""
     rows = [search_row(system=system) for system in "st"]
-    return [row.with_metrics({"alid": replace(row["alid"], p_value=0.03)}) for row in rows]
+    return [row.with_metrics({name: replace(row[name], p_value=0.03) for name in ("top1", "alid")}) for row in rows]
 
 
 def headline(*rows):

@@ -27,6 +27,7 @@ from zeroevidence.uncertainty.compare import Difference
 PLAIN = attribute_row("unprotected", 0.7, role="control")
 FLOW, LINEAR = attribute_row("flow", 0.1), attribute_row("linear", 0.3)
 SILENT = attribute_row("flow", 0.0, "at-chance")
+UNLIMITED = FLOW.with_metrics({"d_ece": replace(FLOW["d_ece"], low=None, high=None)})
 CHOSEN = developed(SILENT, 0.2)
 FINDER = developed(attribute_row("flow", 0.1, attacker="boosting"), 0.1)
 TRAINED = attribute_row("flow", 0.7, role="training", attacker="svm")
@@ -59,9 +60,9 @@ def test_every_level_has_its_headline():
         (text, "; without protection it is 97 %.", [[PLAIN, FLOW]], [[FLOW]]),
         (
             text,
-            "at most 27.7 % (95 % confidence",
-            [[FLOW.with_metrics({"d_ece": replace(FLOW["d_ece"], bound=0.2)})]],
-            [[FLOW]],
+            "it is at most 27.7 % (95 % confidence).",
+            [[SILENT.with_metrics({"d_ece": replace(SILENT["d_ece"], bound=0.2)})]],
+            [[SILENT], [FLOW.with_metrics({"d_ece": replace(FLOW["d_ece"], bound=0.2)})]],
         ),
         (
             text,
@@ -77,7 +78,7 @@ def test_every_level_has_its_headline():
         ),
         (
             text,
-            "From all recordings of one person together it is 55.5 %.",
+            "From all recordings of one person together, 55.5 % (95 % interval 0 % to 55.5 %) of it is removed.",
             [[FLOW, attribute_row("flow", 0.4, attacker="person", pooled=True)]],
             [[FLOW]],
         ),
@@ -94,7 +95,8 @@ def test_every_level_has_its_headline():
             [[FLOW, utility("flow", 0.04)]],
         ),
         (text, "nothing yet about a protection", [[PLAIN]], [[PLAIN, FLOW]]),
-        (text, "the least that is given away", [[PLAIN, FLOW]], [[PLAIN]]),
+        (text, "others may learn more.", [[PLAIN, FLOW]], [[PLAIN]]),
+        (text, "a share of the uncertainty about sex that is not given", [[UNLIMITED]], [[FLOW]]),
         (short, "the doubt about sex; without protection it is 97 %.", [[PLAIN, FLOW]], [[FLOW]]),
         (short, "of other people that were protected in the same way.", [[FLOW]], [[PLAIN]]),
     ],
@@ -112,9 +114,15 @@ def test_other_protections_and_attributes_have_a_sentence_each():
     check_own_rows(
         others,
         {
-            "linear: the attacker that counts (logistic) removes 41.6 % of the uncertainty about sex.": [FLOW, LINEAR],
+            "(logistic) removes 41.6 % (95 % interval 0 % to 41.6 %) of the uncertainty about sex.": [
+                FLOW,
+                LINEAR,
+            ],
             "on average not told apart from guessing.": [FLOW, attribute_row("linear", 0.3, "at-chance")],
-            "accent, with flow: the attacker removes 41.6 % of the uncertainty.": [FLOW, accent],
+            "accent, with flow: the attacker removes 41.6 % (95 % interval 0 % to 41.6 %) of the uncertainty.": [
+                FLOW,
+                accent,
+            ],
             "the uncertainty; without protection it is 83.2 %.": [
                 *(FLOW, accent, attribute_row("unprotected", 0.6, name="accent", role="control"))
             ],

@@ -46,8 +46,9 @@ def test_nothing_leaks(search):
     assert found.level == "not-found"
     assert "which of 20 known people speaks in each of 80 protected recordings" in tried
     assert "knows the protection" in whom
-    assert f"at most {100 * top.bound:.3g} %" in learned
-    assert f"{100 * top.value:.3g} % of those measured" in learned
+    assert f"it is at most {100 * top.bound:.3g} % (95 % confidence)." in sure
+    interval = f"(95 % interval {100 * top.low:.3g} % to {100 * top.high:.3g} %)"
+    assert f"{100 * top.value:.3g} % {interval} of the recordings" in learned
     assert "guessing does so for 5 %, and without protection it is 100 %" in learned
     assert people.startswith("None of 20 people is named")
     assert "the same attempt does work without protection" in sure
@@ -85,7 +86,7 @@ def test_no_case_uses_jargon(search, pairs, hub, audit_rows):
 
 
 def test_an_attacker_who_was_still_learning_has_no_limit():
-    row = search_row(limits=({"bound": 0.5}, {}))
+    row = search_row(chance="at-chance", limits=({"bound": 0.5}, {}))
     curve = Curve((15.0, 30.0, 60.0), (0.2, 0.5, 1.0))
     rising = replace(row, curves={"alid_over_training_people": curve}).with_flags(flag("still-rising", gain=0.5))
     check_sides(short, "at most 50 %", [[row]], [[rising]])
@@ -114,7 +115,7 @@ def test_how_sure_it_is_follows_from_the_test():
             "People are too few to test whether chance shows": [search_row(chance="at-chance", speakers=5)],
             "Whether chance alone could show as much was not tested.": [search_row(chance="untested")],
             "the test is too coarse to say.": too_coarse(),
-            "Chance does not explain this (p = 0.001, 999 permutations).": [search_row()],
+            "Chance does not explain so many right names (p = 0.002, 999 permutations).": [search_row()],
             "guessing, but nobody showed that this attempt works even without protection.": [SILENT],
             "guessing, while the same attempt does work without protection.": [control(backend="a"), SILENT],
             "guessing, while another attempt does work without protection.": [control(backend="b"), SILENT],
@@ -173,17 +174,22 @@ def test_the_short_sentence_is_that_of_the_result_file(audit_rows):
     found = verdict(audit_rows).finding
     document = json.loads(to_json(audit_rows))["rows"]
     best, plain = document[found.strongest], document[found.control]
+    top = best["metrics"]["top1"]
+    shares = {name: f"{100 * top[name]:.3g} %" for name in ("value", "low", "high")}
     assert short_sentence(found).replace("\u00a0", " ") == (
-        f"The right one of 20 people is named in {100 * best['metrics']['top1']['value']:.3g} % of recordings; "
-        f"guessing 5 %, unprotected {100 * plain['metrics']['top1']['value']:.3g} %."
+        f"The attacker that counts puts the right name to {shares['value']} (95 % interval {shares['low']} to "
+        f"{shares['high']}) of the recordings; guessing does so for 5 %, and without protection it is "
+        f"{100 * plain['metrics']['top1']['value']:.3g} %."
     )
 
 
 def test_the_short_sentence_of_single_comparisons(pairs):
     rows = [pairs(1.5, system="s")]
     text = short_sentence(verdict(rows).finding).replace("\u00a0", " ")
-    share = 100 * rows[0].number("d_ece") / 0.7213475
-    assert text == (f"The doubt whether two recordings are of one person shrinks by {share:.3g} %; guessing 0 %.")
+    result = rows[0].metrics["d_ece"]
+    value, low, high = (f"{100 * bits / 0.7213475:.3g} %" for bits in (result.value, result.low, result.high))
+    doubt = "the doubt whether two recordings are of one person"
+    assert text == f"The attacker that counts removes {value} (95 % interval {low} to {high}) of {doubt}."
 
 
 def test_what_was_not_tested_is_said(against):

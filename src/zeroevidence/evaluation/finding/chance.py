@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from math import log2
+from dataclasses import dataclass, field
+from math import inf, log2
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -32,16 +32,24 @@ class Chance:
     Parameters
     ----------
     beaten
-        None where nothing tells, or too coarsely.
-    p_value
-        Where it was tested.
+        Whether some measure is; None where nothing tells, or too coarsely.
+    p_values
+        Of each measure that was tested, corrected for all measures of all rows.
     too_few
         Whether people are so few that the test would have missed what is there; `beaten` is then True or None.
+    measures
+        The measures that are more than chance, by their p-values or their intervals, the most telling first.
     """
 
     beaten: bool | None
-    p_value: float | None = None
+    p_values: Mapping[str, float] = field(default_factory=dict)
     too_few: bool = False
+    measures: tuple[str, ...] = ()
+
+    @property
+    def p_value(self) -> float | None:
+        """The smallest p-value; None where nothing was tested."""
+        return min(self.p_values.values(), default=None)
 
 
 def chances(rows: Sequence[Evaluation]) -> tuple[Chance, ...]:
@@ -55,48 +63,63 @@ def chances(rows: Sequence[Evaluation]) -> tuple[Chance, ...]:
     """
     names = {name for name, measure in MEASURES.items() if measure.tested}
     results = [{name: row.metrics[name] for name in row.metrics if name in names} for row in rows]
-    families: dict[tuple[str, str], list[tuple[int, MeasureResult]]] = {}
+    families: dict[tuple[str, str], list[_Test]] = {}
     for i, row in enumerate(rows):
-        tests = _distinct([result for result in results[i].values() if result.null])
-        families.setdefault((row.about.question, row.about.role), []).extend((i, result) for result in tests)
+        tests = _distinct({name: result for name, result in results[i].items() if result.null})
+        families.setdefault((row.about.question, row.about.role), []).extend((i, *test) for test in tests.items())
     tested: dict[int, Chance] = {}
     for family in filter(None, families.values()):
         tested |= _adjusted(rows, family)
-    return tuple(tested[i] if i in tested else _by_interval(results[i]) for i in range(len(rows)))
+    return tuple(tested[i] if i in tested else _by_interval(row, results[i]) for i, row in enumerate(rows))
 
 
-def _adjusted(rows: Sequence[Evaluation], tests: Sequence[tuple[int, MeasureResult]]) -> dict[int, Chance]:
-    """For each row the p-value of its most telling measure, corrected for all measures of all rows."""
-    drawn = [result for _, result in tests if result.null is not None and result.null.draws]
-    not_drawn = [result for _, result in tests if result.null is not None and not result.null.draws]
+_Test: TypeAlias = tuple[int, str, MeasureResult]  # number of the row, and the measure
+
+
+def _adjusted(rows: Sequence[Evaluation], tests: Sequence[_Test]) -> dict[int, Chance]:
+    """For each row the p-values of its measures, corrected for all measures of all rows."""
+    drawn = [result for *_, result in tests if result.null is not None and result.null.draws]
+    not_drawn = [result for *_, result in tests if result.null is not None and not result.null.draws]
     kinds = (len(drawn) > 0) + (len(not_drawn) > 0)
     draws = min((len(result.null.draws) for result in drawn if result.null is not None), default=0)
     corrected = dict(zip(map(id, drawn), _max_t(drawn, draws), strict=True))
     corrected |= dict(zip(map(id, not_drawn), holm([result.p_value or 0.0 for result in not_drawn]), strict=True))
-    smallest: dict[int, tuple[float, float, bool]] = {}
-    for i, result in tests:
-        p, unadjusted = min(1.0, kinds * corrected[id(result)]), result.p_value or 0.0
-        least, least_unadjusted, coarse = smallest.get(i, (1.0, 1.0, False))
-        smallest[i] = min(p, least), min(unadjusted, least_unadjusted), coarse or _is_coarse(result)
-    return {i: _judged(rows[i], *values) for i, values in smallest.items()}
+    of_row: dict[int, dict[str, MeasureResult]] = {}
+    for i, name, result in tests:
+        of_row.setdefault(i, {})[name] = result
+    adjusted = {
+        i: {name: min(1.0, kinds * corrected[id(result)]) for name, result in results.items()}
+        for i, results in of_row.items()
+    }
+    return {i: _judged(rows[i], adjusted[i], list(results.values())) for i, results in of_row.items()}
 
 
-def _judged(row: Evaluation, p_value: float, unadjusted: float, coarse: bool) -> Chance:
-    """What follows from the p-value of a row among all, and by itself.
+def _judged(row: Evaluation, p_values: Mapping[str, float], results: Sequence[MeasureResult]) -> Chance:
+    """What follows from the p-values of a row among all, and by themselves.
 
     A p-value of few permutations, multiplied by many tests, is large whatever leaks, and so is one of few people: that
-    is no sign of privacy.
+    is no sign of privacy. Nor is a share of right names that is no more than guessing a leak, however rare it is.
     """
     too_few = row.counts.get("speakers", LEAST_PEOPLE) < LEAST_PEOPLE
-    beaten = p_value <= alpha(row.setup.level)
-    unclear = not beaten and (too_few or (coarse and unadjusted <= alpha(row.setup.level)))
-    return Chance(None if unclear else beaten, p_value, too_few)
+    most = alpha(row.setup.level)
+    by_p_value = sorted(
+        (p, name) for name, p in p_values.items() if p <= most and float(row[name]) > (_guessing(row, name) or -inf)
+    )
+    coarse = any(map(_is_coarse, results)) and min(result.p_value or 0.0 for result in results) <= most
+    unclear = not by_p_value and (too_few or coarse)
+    return Chance(None if unclear else bool(by_p_value), p_values, too_few, tuple(name for _, name in by_p_value))
 
 
-def _distinct(results: Sequence[MeasureResult]) -> list[MeasureResult]:
+def _guessing(row: Evaluation, name: str) -> float | None:
+    """What guessing gives by a measure; None where that is not known beforehand."""
+    guessing = MEASURES[name].chance
+    return None if guessing is None or not row.is_search else guessing(row.counts)
+
+
+def _distinct(results: Mapping[str, MeasureResult]) -> dict[str, MeasureResult]:
     """Tests of one row; measures of a list share one."""
-    shared = [result for result in results if result.null is not None and result.null.tested_by == "area"]
-    return [result for result in results if result not in shared[1:]]
+    shared = [name for name, result in results.items() if result.null is not None and result.null.tested_by == "area"]
+    return {name: result for name, result in results.items() if name not in shared[1:]}
 
 
 def _is_coarse(result: MeasureResult) -> bool:
@@ -122,14 +145,16 @@ def _max_t(tests: Sequence[MeasureResult], draws: int) -> list[float]:
     return [float((1 + np.count_nonzero(largest >= t - 1e-9)) / (1 + draws)) for t in observed]
 
 
-def _by_interval(results: Mapping[str, MeasureResult]) -> Chance:
+def _by_interval(row: Evaluation, results: Mapping[str, MeasureResult]) -> Chance:
     # D_ECE is never below 0, and neither are its replicates: its interval says something only where it was corrected.
-    lows = [
-        result.low
+    lows = {
+        name: result.low - (_guessing(row, name) or 0.0)
         for name, result in results.items()
-        if result.low is not None and (MEASURES[name].low < 0.0 or result.estimate is not None)
-    ]
-    return Chance(max(lows) > 0.0) if lows else Chance(None)
+        if result.low is not None
+        and (MEASURES[name].low < 0.0 or result.estimate is not None or _guessing(row, name) is not None)
+    }
+    beaten = tuple(name for name, low in lows.items() if low > 0.0)
+    return Chance(bool(beaten), measures=beaten) if lows else Chance(None)
 
 
 @dataclass(frozen=True, slots=True)

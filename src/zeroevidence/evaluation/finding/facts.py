@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from functools import cached_property
-from math import log2
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -24,9 +23,7 @@ from zeroevidence.evaluation.finding.chance import (
 from zeroevidence.evaluation.people import hubs, most_people_above
 from zeroevidence.evaluation.rows.about import Question
 from zeroevidence.evaluation.rows.evaluation import Evaluation
-from zeroevidence.measure.measures import MEASURES
-from zeroevidence.measure.pairs.zebra import D_ECE_MAX
-from zeroevidence.measure.search.rank import LEAST_RECORDINGS
+from zeroevidence.measure.search.rank import LEAST_RECORDINGS, guessing_rate
 from zeroevidence.uncertainty.level import LEAST_PEOPLE, alpha
 
 # recognised, leaks: more than chance; untested: chance was not tested; too-few: people are too few for a test to find
@@ -35,7 +32,6 @@ from zeroevidence.uncertainty.level import LEAST_PEOPLE, alpha
 Level: TypeAlias = Literal["recognised", "leaks", "untested", "too-few", "not-found", "inconclusive", "described"]
 EXPOSED_BITS = 1.0  # bit
 _FEW_ROWS = 8
-_ROUNDING = 1e-6
 # the curve of a row, its abscissa, and the flag that it has not levelled off
 LEARNING_CURVES = (
     ("alid_over_training_people", "training people", "still-rising"),
@@ -43,37 +39,6 @@ LEARNING_CURVES = (
     ("alid_over_draws", "runs of the anonymiser", "draws-pay"),
     ("alid_over_enrolment", "enrolled recordings of each person", "enrolment-pays"),
 )
-
-
-@dataclass(frozen=True, slots=True)
-class LimitedValue:
-    """A measure of a row, and the limit of all attempts on the same system and people.
-
-    Parameters
-    ----------
-    row
-        The row.
-    measure
-        Name of the measure.
-    value
-        Its value in the row.
-    bound
-        The limit; None where there is none.
-    vacuous
-        Whether the limit rules nothing out.
-    people
-        How many people would bring the limit half-way to the value; None where not known.
-    attempts
-        Number of attempts whose limits it is the largest of.
-    """
-
-    row: Evaluation
-    measure: str
-    value: float
-    bound: float | None = None
-    vacuous: bool = False
-    people: int | None = None
-    attempts: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,30 +199,26 @@ class Finding:
         return None if self.floor is None else self.rows[self.floor]
 
     @cached_property
-    def limited(self) -> Mapping[str, LimitedValue]:
-        """Top-1, ALID, D_ECE and the EER of the row, each with its limit where the row has the measure."""
-        most = {"top1": 1.0, "alid": log2(self.row.counts.get("identities", 1)), "d_ece": D_ECE_MAX, "eer": 0.0}
-        return {name: self._limited(name, end) for name, end in most.items() if self.row.number(name) is not None}
+    def quoted(self) -> str:
+        """The measure that the verdict rests on: of those that are more than chance, the one that is easiest to grasp.
 
-    def _limited(self, name: str, most: float) -> LimitedValue:
-        """The value and its limit on a scale whose end, where the attacker learns everything, is `most`."""
-        result = self.row.metrics[name]
-        value = float(result)
-        if result.bound is None or self.rising:  # of an attacker who was still learning: the limit of a weaker one
-            return LimitedValue(self.row, name, value)
-        attempts = [self.rows[i].metrics[name] for i in self.attempts if name in self.rows[i].metrics] or [result]
-        bounds = [attempt.bound for attempt in attempts if attempt.bound is not None]
-        worst = min(bounds) if MEASURES[name].discloses == "down" else max(bounds)
-        vacuous = abs(worst - most) <= _ROUNDING * max(1.0, most) < abs(value - most)
-        spread, half = result.spread, abs(worst - value) / 2.0
-        people = None if spread is None else spread.people_for(half, self.row.setup.level)
-        return LimitedValue(self.row, name, value, worst, vacuous, people, len(bounds))
+        Where none is, it is top-1 of a search, and D_ECE of single comparisons.
+        """
+        usual = "top1" if self.row.is_search else "d_ece"
+        return usual if usual in self.tested.measures else next(iter(self.tested.measures), usual)
+
+    @cached_property
+    def guessing(self) -> float:
+        """Top-1 of guessing in the search of the row."""
+        return guessing_rate(self.row.counts)
 
     @cached_property
     def wanted_people(self) -> int | None:
         """How many people bring the limit half-way to what was measured; None where that is not known."""
-        limited = self.limited.get("top1" if self.row.is_search else "d_ece")
-        return None if limited is None else limited.people
+        result = self.row.metrics.get("top1" if self.row.is_search else "d_ece")
+        if result is None or result.bound is None or result.spread is None or self.rising:
+            return None
+        return result.spread.people_for(abs(result.bound - float(result)) / 2.0, self.row.setup.level)
 
     @cached_property
     def curves(self) -> tuple[TrainingCurve, ...]:
@@ -278,15 +239,6 @@ class Finding:
     def named(self) -> NamedPeople:
         """Who is named in nearly all recordings."""
         return NamedPeople.of(self.row)
-
-    @cached_property
-    def most_exposed(self) -> int | None:
-        """Place of the person whose name comes up most often beyond false ones; None where nobody's does."""
-        people, counted = self.row.people, self.named.counted
-        if people is None or not any(people.linked[place] for place in counted):
-            return None
-        falsely = people.falsely or (0.0,) * len(people.speaker)
-        return max(counted, key=lambda place: (people.linked[place] - falsely[place], people.alid[place]))
 
     @cached_property
     def hubs(self) -> list[int]:
@@ -323,9 +275,9 @@ class Finding:
 
     @cached_property
     def rooms_beyond_chance(self) -> list[int]:
-        """Those of these attacks that find people beyond chance, after protection first."""
+        """Those of these attacks that name people beyond chance, after protection first."""
         tests = [(i, self.chance[i]) for i in reversed(self.rooms) if i is not None]
-        return [i for i, test in tests if test.beaten and test.p_value is not None]
+        return [i for i, test in tests if "top1" in test.measures and "top1" in test.p_values]
 
     @cached_property
     def other_protocol(self) -> Evaluation | None:

@@ -21,6 +21,7 @@ from zeroevidence.evaluation.finding.chance import (
 from zeroevidence.evaluation.finding.facts import Finding, Level
 from zeroevidence.evaluation.rows.about import Question
 from zeroevidence.evaluation.rows.evaluation import Evaluation
+from zeroevidence.measure.search.rank import guessing_rate
 
 
 def findings(rows: Sequence[Evaluation]) -> list[Finding]:
@@ -160,9 +161,11 @@ def _level(row: Evaluation, chance: Chance, control: Chance | None) -> Level:
 def _is_recognised(row: Evaluation, chance: Chance) -> bool:
     """Whether the attacker is nearer to always being right than to guessing, by top-1 and by ALID."""
     if row.is_search:
-        top, alid, people = row.number("top1") or 0.0, row.number("alid"), row.counts["identities"]
-        enough = alid is None or alid >= 0.5 * log2(people)
-        return top >= 0.5 * (1.0 + 1.0 / people) and (enough or chance.beaten is True)
+        top, alid = row.number("top1") or 0.0, row.number("alid")
+        enough = alid is None or alid >= 0.5 * log2(row.counts["identities"])
+        return top >= 0.5 * (1.0 + guessing_rate(row.counts)) and (
+            enough if chance.beaten is None else "top1" in chance.measures
+        )
     eer = row.number("eer")
     return eer is not None and eer <= 0.1
 

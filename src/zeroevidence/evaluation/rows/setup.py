@@ -23,7 +23,7 @@ from zeroevidence.run import LEVEL, check_whole, setting
 _DIGITS = 16  # of a digest that a signature shows
 _COUNTED = ("target", "nontarget", "spoof")
 _PUBLISHED = "standardise"  # the row scaling of the definition, which goes without saying
-_ELSEWHERE = ("speakers", "trials", "identities", "incomplete", "not_enrolled", "same_session")
+_ELSEWHERE = ("speakers", "trials", "identities", "most_trials", "incomplete", "not_enrolled", "same_session")
 
 
 @dataclass(frozen=True, slots=True)

@@ -165,7 +165,7 @@ def _link_probability(view: SearchView) -> FloatArray:
     unit="rate",
     place=120,
     method=lambda view: f"chance {singling_out_by_chance(view.identities):.4g}",
-    chance=singling_out_by_chance,
+    chance=lambda counts: singling_out_by_chance(counts["identities"]),
     references=("vauquier2025",),
 )
 def _singling_out(view: SearchView) -> FloatArray | None:

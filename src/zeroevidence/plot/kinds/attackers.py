@@ -13,6 +13,7 @@ from zeroevidence.attack.attackers import ATTACKERS
 from zeroevidence.evaluation import Evaluation, findings
 from zeroevidence.evaluation.finding.facts import SystemAttackers
 from zeroevidence.measure.pairs.zebra import D_ECE_MAX
+from zeroevidence.measure.search.rank import guessing_rate
 from zeroevidence.plot import canvas
 from zeroevidence.plot.kind import figure
 from zeroevidence.plot.marks import curve_arrays, draw_chance, has_curves, named_looks
@@ -71,16 +72,17 @@ def _height(rows: Sequence[Evaluation]) -> float:
     "What each attacker achieves",
     place=5,
     needs="attackers on people's identity",
-    caption="Each bar is the best attacker of a kind, from least to most knowledge; of several systems, the one that "
-    "counts of each. The thin line is the interval for people like these. At the dotted line an attacker only guesses; "
-    "at a solid line the protection changes nothing.",
+    caption="Each bar is one attacker of a kind, from least to most knowledge: the one that did best on other people, "
+    "or on these where no others were tried. Of many systems it is the attacker that counts. The thin line is the "
+    "interval for people like these. At the dotted line an attacker only guesses; at a solid line the protection "
+    "changes nothing.",
     has=_drawable,
     most=None,
     from_scores=True,
     height_of=_height,
 )
 def attackers(rows: Sequence[Evaluation], ax: Axes) -> None:
-    """A bar for the best attacker of each kind, with its interval, and lines for guessing and unprotected speech.
+    """A bar for one attacker of each kind, with its interval, and lines for guessing and unprotected speech.
 
     Examples
     --------
@@ -131,7 +133,7 @@ def _lines(
 ) -> None:
     """Guessing, and the same people without protection."""
     scale = _scale(rows)
-    guess = 100.0 / rows[system.counting].counts["identities"] if scale is _NAMES else 0.0
+    guess = 100.0 * guessing_rate(rows[system.counting].counts) if scale is _NAMES else 0.0
     plain = None if system.control is None else scale.share(rows[system.control].number(scale.measure))
     for share, style, colour, label in (
         (guess, ":", canvas.GREY, "guessing"),

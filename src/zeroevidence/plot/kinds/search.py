@@ -279,7 +279,7 @@ def over_utterances(
         if low is not None and high is not None and len(rows) <= _MOST_BANDS:
             ax.fill_between(curves.held, low, high, color=look.colour, alpha=0.15, lw=0.0)
         chance = MEASURES[y].chance
-        guessed = None if chance is None else chance(row.counts["identities"])
+        guessed = None if chance is None else chance(row.counts)
         if guessed is not None and guessed not in drawn:
             ax.axhline(guessed, color=GREY, ls=":", lw=0.9, label=None if drawn else "chance")
             drawn.add(guessed)

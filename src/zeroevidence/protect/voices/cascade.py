@@ -171,8 +171,8 @@ def unclear_reason(recognised: Transcript, seconds: float, least_confidence: flo
         return f"letters of another language ({foreign[0]}) were recognised; expected English"
     if recognised.confidence < least_confidence:
         return (
-            f"not understood: confidence {recognised.confidence:.2f}, expected at least {least_confidence:g}, "
-            "as where nobody speaks clear English"
+            f"not understood: the recogniser is not sure of the words (mean log-probability "
+            f"{recognised.confidence:.2f}; at least {least_confidence:g} is needed)"
         )
     if not recognised.ended:
         return "the recogniser wrote more than anybody says in that time, as when it loops"

@@ -1,7 +1,7 @@
 """The verdict on how well people are recognised, with what an average does not say: single people, rooms, protocols.
 
-Four rules keep it honest. It rests on the attacker who did best on other people, and its limits on all attackers that
-were tried. An attacker who fails proves no privacy: without a control on unprotected speech nothing follows from the
+Four rules keep it honest. Every number is of the attacker who did best on other people, and a p-value is of the number
+before it. An attacker who fails proves no privacy: without a control on unprotected speech nothing follows from the
 failure, and with one no more than that this attacker failed. Nothing is claimed that was not computed (a null, an
 interval, a search). And single people who are named are counted, whatever the average says.
 
@@ -11,26 +11,26 @@ trials were known to be of different sessions. Where an attacker who hears no vo
 
 from __future__ import annotations
 
-from math import inf, log2
+from math import log2
 
 from zeroevidence.attack.attackers import ATTACKERS
 from zeroevidence.evaluation import Evaluation, Finding
 from zeroevidence.evaluation.finding.facts import Level, NamedPeople
 from zeroevidence.evaluation.resampling import SHOWN
 from zeroevidence.evaluation.rows.about import Protocol
-from zeroevidence.measure.pairs.zebra import tag_odds, tag_of
 from zeroevidence.report.verdict import phrases
-from zeroevidence.report.verdict.summary import ON_AVERAGE, assessment, named_people, next_commands, summary
+from zeroevidence.report.verdict.summary import (
+    ON_AVERAGE,
+    assessment,
+    named_people,
+    next_commands,
+    room_sentences,
+    summary,
+)
 from zeroevidence.uncertainty.level import percent as level_text
-from zeroevidence.uncertainty.spread import upper_share_limit
 
 _MOST_LISTED = 5  # people
 _SEX = {"told": "told", "heard": "heard by a classifier"}
-_VOICE_NOT_TESTED = "Whether it is the voice or the room and the microphone that gives people away was not tested."
-_ROOM_NOT_FOUND = (
-    "Pauses and channel of the recordings, without any voice, are not told apart from guessing; that rooms or devices "
-    "give nobody away does not follow."
-)
 _UNPROTECTED: dict[Level, str] = {
     "recognised": "Unprotected recordings are recognised; no protection was measured",
     "leaks": "Unprotected recordings give something away; no protection was measured",
@@ -61,11 +61,11 @@ _ANY: dict[Level, str] = {
 def identity_verdict(finding: Finding) -> phrases.Verdict:
     """Return the verdict on how well people are recognised."""
     row = finding.row
-    learned, *rest = _searched(finding) if row.is_search else _compared(finding)
     sentences = [
-        f"{_who(finding)} {learned}",
-        *rest,
-        phrases.chance_sentence(finding, "these results" if row.is_search else "this"),
+        f"{_who(finding)} {phrases.learned(finding)}.",
+        phrases.chance_sentence(finding),
+        *phrases.allowance(finding),
+        *(_searched(finding) if row.is_search else _compared(finding)),
         *_several_recordings(finding),
         *protocol_sentences(finding),
         *(most_exposed(finding) if row.is_search else ()),
@@ -131,66 +131,28 @@ def _attacker(row: Evaluation, *, several: bool) -> tuple[str, list[str]]:
 
 
 def _searched(finding: Finding) -> list[str]:
-    """A search: how often it finds the right person, and whom."""
-    people, plain = finding.row.counts["identities"], finding.unprotected
-    against = [f"guessing would do so for {phrases.percent(1.0 / people)}"]
-    if plain is not None and (top := plain.number("top1")) is not None:
-        against.append(f"without protection it is {phrases.percent(top)}")
-    named = f"puts the right name to {phrases.named_share(finding)}, choosing among {people} known people"
-    return [
-        f"{named}; {', and '.join(against)}.",
-        named_people(finding.named),
-        *(phrases.vacuous_limit(finding.limited["top1"]) if finding.level != "recognised" else ()),
-        *([f"On average a recording {_disclosed(finding)}."] if "alid" in finding.limited else []),
-        *exposed_share(finding),
-    ]
-
-
-def _two_digits(bits: float) -> str:
-    return f"{max(bits, 0.0) if bits > -0.005 else bits:.2f}"
-
-
-def _disclosed(finding: Finding) -> str:
-    """What a recording discloses on average."""
-    limited, people = finding.limited["alid"], finding.row.counts["identities"]
-    alid, bound = limited.value, phrases.said_bound(limited, _two_digits)
-    if alid <= -0.005:
-        misled = "misleads: at least once the attacker ruled out the right person"
-        misled = misled if alid == -inf else f"misleads the attacker, by {-alid:.2f} bits"
-        little = f"at most {max(bound or 0.0, 0.0):.2f} bits ({phrases.confidence(limited)})"
-        return misled if bound is None else f"{misled}; for people like these it gives away {little}"
-    of_all = f"of the {log2(people):.2f} that single out one of {people}"
-    if bound is None:
-        least = "at least " if finding.rising else ""
-        disclosed, most = f"gives away {least}{_two_digits(alid)} bits {of_all}", alid
-    else:
-        measured = f"({phrases.confidence(limited)}; {_two_digits(alid)} measured)"
-        disclosed, most = f"gives away at most {bound:.2f} bits {measured} {of_all}", bound
-    if most < log2(1.05):
-        return f"{disclosed}, next to nothing"
-    upto, likely = "up to " if most > alid else "", phrases.rounded_power(2.0, most)
-    likely = likely if likely.startswith("more") else f"about {likely}"
-    return f"{disclosed}: it makes the right person {upto}{likely} times as likely as before"
+    """A search: whom it finds, and what a recording gives away on average."""
+    row, alid = finding.row, finding.row.metrics.get("alid")
+    bits = []
+    # Below 0 the calibration misleads the attacker, which is no sign of privacy beside other measures.
+    if alid is not None and float(alid) >= 0.005 and finding.quoted != "alid" and finding.tested.beaten is not False:
+        given = phrases.with_interval(alid, row.setup.level, "{:.2f}".format)
+        people = row.counts["identities"]
+        bits.append(
+            f"Of the {log2(people):.2f} bits that single out one of {people} people, a recording gives away "
+            f"{given} on average."
+        )
+    return [named_people(finding.named), *bits, *exposed_share(finding)]
 
 
 def _compared(finding: Finding) -> list[str]:
-    """One comparison at a time: how much of an attacker's uncertainty it removes."""
-    eer, worst, supported = (finding.row.number(name) for name in ("eer", "worst_case", "worst_case_supported"))
-    about = "the uncertainty about whether two recordings share a speaker, averaged over all prior beliefs"
-    sentences = [f"removes {phrases.removed_share(finding)} of {about}{phrases.removed_before(finding)}."]
-    sentences += phrases.vacuous_limit(finding.limited["d_ece"]) if finding.level != "recognised" else []
+    """One comparison at a time: how often the attacker errs."""
+    eer, sentences = finding.row.metrics.get("eer"), []
     if eer is not None:
         sentences.append(
-            f"Deciding whether two recordings share a speaker, the attacker errs in {phrases.percent(eer)} of the "
-            "cases, where guessing errs in 50 %."
+            "Deciding whether two recordings share a speaker, the attacker errs in "
+            f"{phrases.with_interval(eer, finding.row.setup.level)} of the cases, where guessing errs in 50 %."
         )
-    if worst is not None:
-        times = phrases.rounded_power(10.0, worst)
-        many = ""
-        if supported is not None:
-            many = f"; so many comparisons support up to {phrases.rounded_power(10.0, supported)}"
-        odds = tag_odds()[tag_of(worst)]
-        sentences.append(f"The most telling single comparison changes the odds by a factor of {times} ({odds}){many}.")
     return [*sentences, "How well one person is found among many was not measured."]
 
 
@@ -219,58 +181,32 @@ def _short(finding: Finding, number: int) -> str:
     system = phrases.system_text(row.labels.get("system", "unnamed"))
     attacker = f"{system}{phrases.group_text(finding, row)}: the attacker that counts{by}"
     weak = ", on average not told apart from guessing" if beaten is False else ""
-    if row.is_search:
-        named = NamedPeople.of(row)
-        top = phrases.percent(row.number("top1") or 0.0)
-        of_all = f"names the right person of {row.counts['identities']} for {top} of the recordings"
-        people = f" {named_people(named)}" if named.beyond_chance else ""
-        alid, bits = row.number("alid"), ""
-        if alid is not None:
-            bits = " and is misled on average" if alid <= -0.005 else f" and learns {_two_digits(alid)} bits on average"
-        return f"{attacker} {of_all}{bits}{weak}.{people}"
-    return f"{attacker} removes {phrases.evidence_share(row.number('d_ece'))} of the uncertainty{weak}."
+    if not row.is_search:
+        return f"{attacker} removes {phrases.removed(row, 'the doubt')}{weak}."
+    named = NamedPeople.of(row)
+    of_all = f"names the right person of {row.counts['identities']} for {phrases.named_share(row, few=False)}"
+    people = f" {named_people(named)}" if named.beyond_chance else ""
+    return f"{attacker} {of_all}{weak}.{people}"
 
 
 def exposed_share(finding: Finding) -> list[str]:
-    """Limits on how many people like these are exposed, and on how many have a recording worse than any here."""
-    row, share, highest = finding.row, finding.exposed_share, finding.row.number("lid_max")
-    if share is None:
+    """The limit on how many people like these are exposed."""
+    share = finding.exposed_share
+    if share is None or share >= 1.0 or finding.is_exposure_missed:
         return []
-    sentences, sure = [], f"with {level_text(row.setup.level)} confidence at most"
-    if share < 1.0 and not finding.is_exposure_missed:
-        sentences.append(
-            f"{phrases.capitalise(sure)} {phrases.percent(share)} of people like these give away more than one bit on "
-            "average, which makes them more than twice as likely as before."
-        )
-    if highest is not None and 0.0 < highest < log2(row.counts["identities"]) - 0.005:
-        search, rest = row.setup.search, ""
-        # Calibrations that differ by fold do not order the recordings of all people.
-        if search is not None and not (search.cross_fitted or search.folds):
-            few = upper_share_limit(0, row.counts["speakers"], row.setup.level)
-            rest = f"; {sure} {phrases.percent(float(few))} of people have one that gives away more"
-        sentences.append(f"The most telling recording gives away {highest:.2f} bits{rest}.")
-    return sentences
+    return [
+        f"With {level_text(finding.row.setup.level)} confidence at most {phrases.percent(share)} of people like these "
+        "give away more than one bit on average, which makes them more than twice as likely as before."
+    ]
 
 
 def most_exposed(finding: Finding) -> list[str]:
-    """Who is named; where nobody is, who is named most often, unless the attacker is not told apart from chance."""
-    people, names, worst = finding.row.people, finding.named.names or (), finding.most_exposed
-    if names and not finding.named.may_be_chance:
-        more = "" if len(names) <= _MOST_LISTED else f" and {len(names) - _MOST_LISTED} more"
-        return [f"Those who are named: {', '.join(names[:_MOST_LISTED])}{more}."]
-    # By chance somebody always is; and that nobody has recordings enough is said of those who are named.
-    if people is None or finding.tested.beaten is False or not finding.named.counted:
+    """Who is named."""
+    names = finding.named.names or ()
+    if not names or finding.named.may_be_chance:
         return []
-    if worst is None:
-        return ["Nobody is named outright."]
-    falsely = 0.0 if people.falsely is None else people.falsely[worst]
-    if people.linked[worst] <= falsely:
-        return ["Nobody is named more often in their own recordings than in those of others."]
-    others = f", and falsely in {phrases.percent(falsely)} of those of others" if people.falsely is not None else ""
-    return [
-        f"The most exposed person, {people.speaker[worst]}, is named in {phrases.percent(people.linked[worst])} of "
-        f"{people.trials[worst]} recordings{others}."
-    ]
+    more = "" if len(names) <= _MOST_LISTED else f" and {len(names) - _MOST_LISTED} more"
+    return [f"Those who are named: {', '.join(names[:_MOST_LISTED])}{more}."]
 
 
 def named_for_everybody(finding: Finding) -> list[str]:
@@ -290,27 +226,6 @@ def named_for_everybody(finding: Finding) -> list[str]:
         f"{first} is put to {phrases.percent(falsely[worst])} of other people's recordings, which accuses the wrong "
         f"person, and to {rightly}."
     ]
-
-
-def room_sentences(finding: Finding) -> list[str]:
-    """What pauses and channel give away without a voice, in bits; a control that finds nobody says so of a leak."""
-    (before, after), rows, chance = finding.rooms, finding.rows, finding.chance
-    tried = [i for i in (after, before) if i is not None]
-    if not finding.rooms_beyond_chance:
-        leaks = finding.level in ("recognised", "leaks") or finding.named.beyond_chance > 0
-        at_chance = bool(tried) and all(chance[i].beaten is False for i in tried)
-        return [_ROOM_NOT_FOUND if at_chance else _VOICE_NOT_TESTED] if leaks else []
-    number, when, also = finding.rooms_beyond_chance[0], "", "; so this is about recordings, and not about voices alone"
-    bits = {i: f"{max(rows[i].number('alid') or 0.0, 0.0):.2f}" for i in tried}
-    if number == after:
-        when = " after protection"
-        also = f"{'' if before is None else f'; before protection it is {bits[before]}'}{also}"
-    elif after is not None:  # then the attack hears other recordings than this one
-        hidden = chance[after].beaten is False
-        when, also = " before protection", "; after protection they are not told apart from guessing" if hidden else ""
-    tested = phrases.p_value_text(rows[number], chance[number].p_value or 0.0)
-    most = f"{log2(rows[number].counts['identities']):.2f} bits{when} ({tested}){also}"
-    return [f"Without any voice, pauses and channel of the recordings give away {bits[number]} of {most}."]
 
 
 def protocol_sentences(finding: Finding) -> list[str]:

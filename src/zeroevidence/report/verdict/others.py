@@ -27,18 +27,18 @@ def attribute_verdict(finding: Finding, further: Sequence[Finding] = ()) -> phra
     row, rows, pooled = finding.row, finding.rows, finding.pooled
     of_class = row.about.of_class
     about = f"{finding.attribute} ({of_class} or not)" if of_class else finding.attribute
-    share = f"removes {phrases.removed_share(finding)} of the uncertainty about {about}"
-    together = "" if pooled is None else phrases.evidence_share(rows[pooled].number("d_ece"))
+    share = f"removes {phrases.removed(row, f'the uncertainty about {about}')}"
+    together = "" if pooled is None else phrases.removed(rows[pooled], "it")
     others_found = []
     if finding.level == "leaks" and finding.tested.beaten is False:
         others_found = [f"But other attackers found more than chance: {' and '.join(finding.others_beyond_chance)}."]
     sentences = [
         f"{_subject(finding)} {share}, averaged over all prior beliefs{phrases.removed_before(finding)}.",
-        *phrases.vacuous_limit(finding.limited["d_ece"]),
-        "Nothing removed would be perfect privacy.",
         phrases.chance_sentence(finding),
+        *phrases.allowance(finding),
+        "Nothing removed would be perfect privacy.",
         *others_found,
-        *([f"From all recordings of one person together it is {together}."] if together else []),
+        *([f"From all recordings of one person together, {together} is removed."] if together else []),
         *_utility(finding),
         phrases.caution_sentence(finding),
     ]
@@ -88,10 +88,11 @@ def _utility(finding: Finding) -> list[str]:
 
 
 def _short(finding: Finding, number: int) -> str:
-    labels, share = finding.rows[number].labels, phrases.evidence_share(finding.rows[number].number("d_ece"))
+    labels = finding.rows[number].labels
     weak = ", on average not told apart from guessing" if finding.chance[number].beaten is False else ""
     by = f" ({labels['attacker']})" if labels.get("attacker") else ""
-    removed = f"removes {share} of the uncertainty about {finding.attribute}{weak}"
+    doubt = f"the uncertainty about {finding.attribute}"
+    removed = f"removes {phrases.removed(finding.rows[number], doubt)}{weak}"
     return f"{labels.get('system', 'unnamed')}: the attacker that counts{by} {removed}."
 
 
@@ -102,7 +103,7 @@ def _other_attribute(row: Evaluation, finding: Finding) -> str:
     same = next((other for other in rows if other.labels.get("system", "") == system), None)
     if same is None:
         return f"{finding.attribute}: see the table."
-    share = f"{phrases.evidence_share(same.number('d_ece'))} of the uncertainty{phrases.removed_before(finding)}"
+    share = f"{phrases.removed(same, 'the uncertainty')}{phrases.removed_before(finding)}"
     return f"{finding.attribute}, with {system}: the attacker removes {share}."
 
 

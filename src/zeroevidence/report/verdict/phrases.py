@@ -5,18 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import log10
+from math import log2
 
 from zeroevidence.evaluation import Evaluation, Finding
 from zeroevidence.evaluation.finding.chance import Choice
-from zeroevidence.evaluation.finding.facts import Level, LimitedValue, TrainingCurve
+from zeroevidence.evaluation.finding.facts import Level, TrainingCurve
+from zeroevidence.evaluation.rows.measure_result import MeasureResult
 from zeroevidence.measure.pairs.zebra import D_ECE_MAX
 from zeroevidence.report.layout import interval_title, p_text
 from zeroevidence.uncertainty.level import LEAST_PEOPLE
 from zeroevidence.uncertainty.level import percent as level_text
 
 _P_VALUE = re.compile(r"\bp ([=<]) ")
-_BESIDE_CHANCE = ", leaving out those that are not told apart from guessing"
+_BESIDE_CHANCE = " among those that are not just guessing"
 _FUSES = "fuses several and that none clearly beat on other people"
 _CHOSEN: dict[Choice, str] = {
     "development": "that did best on other people",
@@ -65,9 +66,8 @@ class Verdict:
 def paragraph(sentences: Sequence[str], level: float) -> str:
     """The sentences as one text; several limits hold each by itself and not all at once."""
     text = " ".join(sentences)
-    if text.count(f"{level_text(level)} confidence") > 1:
-        text += f" Each limit holds with {level_text(level)} confidence by itself, not all of them together."
-    return text
+    limits = text.count(f"{level_text(level)} interval") + text.count(f"{level_text(level)} confidence")
+    return f"{text} Each interval or limit holds by itself, not all of them together." if limits > 1 else text
 
 
 def percent(share: float) -> str:
@@ -88,23 +88,6 @@ def unbroken(text: str) -> str:
 def capitalise(text: str) -> str:
     """The text with its first letter in upper case."""
     return text[:1].upper() + text[1:]
-
-
-def rounded_power(base: float, exponent: float) -> str:
-    """A power with two digits, and a limit in its place where it has more than fifteen before the point.
-
-    Examples
-    --------
-    >>> rounded_power(2.0, 5.0), rounded_power(2.0, 1e20)
-    ('32', 'more than 10^15')
-    """
-    if exponent * log10(base) >= 15.0:
-        return "more than 10^15"
-    factor = base**exponent
-    if factor < 10.0:
-        return f"{factor:.2g}"
-    digits = 10 ** max(0, len(str(int(factor))) - 2)
-    return f"{round(factor / digits) * digits:,}".replace(",", "\u202f")
 
 
 def p_value_text(row: Evaluation, p_value: float) -> str:
@@ -145,63 +128,67 @@ def curve_sentence(curve: TrainingCurve) -> str:
     return f"With {last} {curve.over} instead of {before} it learned {change}; {level}."
 
 
-def confidence(limited: LimitedValue) -> str:
-    """The level of a limit, and how many attempts it is for."""
-    text = f"{level_text(limited.row.setup.level)} confidence"
-    if limited.attempts < 2:
-        return text
-    end = "smallest" if limited.bound is not None and limited.bound < limited.value else "largest"
-    return f"{text}, the {end} limit of {limited.attempts} attempts"
+_TESTED = {"top1": "so many right names", "d_ece": "so little doubt", "alid": "so much knowledge"}
 
 
-def said_bound(limited: LimitedValue, text: Callable[[float], str]) -> float | None:
-    """The limit where sentences give it: it rules something out, and differs from the value as that is written."""
-    bound = None if limited.vacuous else limited.bound
-    return None if bound is None or text(bound) == text(limited.value) else bound
+def with_interval(result: MeasureResult, level: float, text: Callable[[float], str] = percent) -> str:
+    """A value and its interval, where it has one and that is no point as it is written.
 
-
-def vacuous_limit(limited: LimitedValue) -> list[str]:
-    """The sentence on a limit that rules nothing out."""
-    people = limited.people
-    needed = f"; about {people} people would bring the limit half-way to what was measured" if people else ""
-    nothing = f"So few people rule nothing out: others like them may give everything away{needed}."
-    return [nothing] if limited.vacuous else []
-
-
-def named_share(finding: Finding) -> str:
-    """The share of recordings with the right name: a limit, the value, or a count where people are few."""
-    row, top = finding.row, finding.limited["top1"]
-    if finding.level == "too-few":
-        trials = row.counts.get("trials", 0)
-        return f"{round(top.value * trials)} of {trials} recordings"
-    low, high = row.metrics["top1"].low, row.metrics["top1"].high
-    if finding.level == "recognised" and low is not None and high is not None and percent(low) != percent(high):
-        # People are recognised, so the lower end matters more than an upper limit.
-        between = f"{percent(low)} to {percent(high)}"
-        if top.bound is not None and top.attempts > 1 and top.bound > high and percent(top.bound) != percent(high):
-            between += f", and up to {percent(top.bound)} in the largest limit of {top.attempts} attempts"
-        level = level_text(row.setup.level)
-        return f"{percent(top.value)} of the recordings ({level} confidence, for people like these: {between})"
-    bound = said_bound(top, percent)
-    if bound is None:
-        return f"{percent(top.value)} of the recordings"
-    measured = f"({confidence(top)}; {percent(top.value)} of those measured)"
-    return f"at most {percent(bound)} of the recordings of people like these {measured}"
-
-
-def removed_share(finding: Finding) -> str:
-    """The share of an uncertainty that is removed: at most, where there is a limit."""
-    d_ece = finding.limited["d_ece"]
-    value, bound = evidence_share(d_ece.value), said_bound(d_ece, evidence_share)
-    if bound is None:
+    Examples
+    --------
+    >>> with_interval(MeasureResult(0.3, "rate", low=0.2, high=0.4), 0.95)
+    '30 % (95 % interval 20 % to 40 %)'
+    """
+    value = text(float(result))
+    if result.low is None or result.high is None or text(result.low) == text(result.high):
         return value
-    return f"at most {evidence_share(bound)} ({confidence(d_ece)}, for people like these; {value} measured)"
+    return f"{value} ({interval_title(level)} {text(result.low)} to {text(result.high)})"
+
+
+def named_share(row: Evaluation, *, few: bool) -> str:
+    """The share of recordings with the right name; a count where people are few."""
+    trials, top = row.counts.get("trials", 0), row.metrics["top1"]
+    if few:
+        return f"{round(float(top) * trials)} of {trials} recordings"
+    return f"{with_interval(top, row.setup.level)} of the recordings"
+
+
+def removed(row: Evaluation, doubt: str) -> str:
+    """The share of a doubt that is removed; a share without limits is not given."""
+    result = row.metrics.get("d_ece")
+    if result is None or result.low is None or result.high is None:
+        return f"a share of {doubt} that is not given, because it has no limits"
+    return f"{with_interval(result, row.setup.level, evidence_share)} of {doubt}"
 
 
 def removed_before(finding: Finding) -> str:
     """The share that is removed without protection, where that was measured."""
-    share = None if finding.unprotected is None else finding.unprotected.number("d_ece")
-    return "" if share is None else f"; without protection it is {evidence_share(share)}"
+    plain = None if finding.unprotected is None else finding.unprotected.metrics.get("d_ece")
+    return "" if plain is None or plain.low is None else f"; without protection it is {evidence_share(float(plain))}"
+
+
+def learned(finding: Finding) -> str:
+    """What the attacker learned, by the measure that the verdict rests on, beside guessing and unprotected speech."""
+    row, people = finding.row, finding.row.counts.get("identities", 0)
+    if finding.quoted == "d_ece":
+        return f"removes {removed(row, 'the doubt whether two recordings are of one person')}{removed_before(finding)}"
+    if finding.quoted == "alid":
+        share = with_interval(row.metrics["alid"], row.setup.level, lambda bits: percent(bits / log2(people)))
+        return f"learns, on average, {share} of what singles out one of {people} people"
+    top = None if finding.unprotected is None else finding.unprotected.number("top1")
+    before = "" if top is None else f", and without protection it is {percent(top)}"
+    named = named_share(row, few=finding.level == "too-few")
+    return f"puts the right name to {named}; guessing does so for {percent(finding.guessing)}{before}"
+
+
+def allowance(finding: Finding) -> list[str]:
+    """The limit that allows for kinds of people who were not seen, where no leak was found."""
+    row, result = finding.row, finding.row.metrics.get(finding.quoted)
+    if result is None or result.bound is None or finding.rising or finding.tested.beaten is not False:
+        return []
+    most = percent(result.bound) if finding.quoted == "top1" else evidence_share(result.bound)
+    sure = f"{level_text(row.setup.level)} confidence"
+    return [f"Allowing for kinds of people who were not seen, it is at most {most} ({sure})."]
 
 
 def how_chosen(finding: Finding) -> str:
@@ -230,8 +217,8 @@ def most_given_away(finding: Finding) -> str:
     return f"Of {len(rows)} results, {name} gives most away{share}{_beside_chance(finding, finding.by_system)}"
 
 
-def chance_sentence(finding: Finding, tested: str = "this") -> str:
-    """Whether chance explains the result, by its test or, without one, by its interval."""
+def chance_sentence(finding: Finding) -> str:
+    """Whether chance explains what `learned` says, by its test or, without one, by its interval."""
     row, chance = finding.row, finding.tested
     if chance.beaten is None and chance.too_few:
         return f"People are too few to test whether chance shows as much; that takes at least {LEAST_PEOPLE}."
@@ -241,9 +228,10 @@ def chance_sentence(finding: Finding, tested: str = "this") -> str:
         return "Tested alone this is more than chance; for all these results together the test is too coarse to say."
     if not chance.beaten:
         return "On average this is not told apart from guessing."
-    if chance.p_value is None:
+    if finding.quoted not in chance.p_values:
         return f"By its {interval_title(row.setup.level)} this is more than chance."
-    return f"Chance does not explain {tested} ({p_value_text(row, chance.p_value)})."
+    tested = p_value_text(row, chance.p_values[finding.quoted])
+    return f"Chance does not explain {_TESTED[finding.quoted]} ({tested})."
 
 
 def caution_sentence(finding: Finding) -> str:
@@ -256,10 +244,7 @@ def caution_sentence(finding: Finding) -> str:
     if chance.beaten is None:
         return "What was measured may be chance, and attackers that were not tried may learn more."
     if chance.beaten:
-        return (
-            "Limits are for the attackers that were tried; others may learn more, so what was measured is the least "
-            "that is given away."
-        )
+        return "This is about the attackers that were tried; others may learn more."
     if works is None:
         return "Nobody showed that the attack works without protection, and a weak attack is not evidence of privacy."
     if works:

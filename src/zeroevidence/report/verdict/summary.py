@@ -14,8 +14,7 @@ from zeroevidence.attack.attackers import ATTACKERS, usual_attackers
 from zeroevidence.data.folds import FEW_PEOPLE, FOLDS
 from zeroevidence.evaluation import Evaluation, Finding
 from zeroevidence.evaluation.finding.facts import Level, NamedPeople
-from zeroevidence.evaluation.rows.evaluation import number_or_none
-from zeroevidence.measure.search.rank import NAMED_SHARE, named_by_guessing
+from zeroevidence.measure.search.rank import NAMED_SHARE, guessing_rate, named_by_guessing
 from zeroevidence.report.layout import one_line
 from zeroevidence.report.verdict import phrases
 from zeroevidence.uncertainty.level import percent as level_text
@@ -30,6 +29,11 @@ _NEXT: dict[Level, str] = {
     "strongly.",
     "inconclusive": "First show that the attack works on unprotected speech; without that its failure means nothing.",
 }
+_VOICE_NOT_TESTED = "Whether it is the voice or the room and the microphone that gives people away was not tested."
+_ROOM_NOT_FOUND = (
+    "Pauses and channel of the recordings, without any voice, are not told apart from guessing; that rooms or devices "
+    "give nobody away does not follow."
+)
 _AUDIT = "zeroevidence audit ORIGINAL --anonymised ANONYMISED -o OUT"
 
 
@@ -37,21 +41,17 @@ def summary(finding: Finding) -> tuple[str, ...]:
     """Return the sentences on a finding about people or an attribute; people who are named are counted."""
     identity = finding.question == "identity"
     people = [named_people(finding.named)] if identity and finding.row.is_search else []
-    beside = [*_room_sentence(finding), *_people_used(finding.row)] if identity else []
+    beside = (
+        [*(room_sentences(finding) if finding.rooms_beyond_chance else ()), *_people_used(finding.row)]
+        if identity
+        else []
+    )
     return (_tried(finding), _by_whom(finding), _learned(finding), *people, _sure(finding), *beside, _next(finding))
 
 
 def short_sentence(finding: Finding) -> str:
-    """Return what the attacker that counts learns, beside guessing and unprotected speech, as it was measured."""
-    row = finding.row
-    measure, share = ("top1", phrases.percent) if row.is_search else ("d_ece", phrases.evidence_share)
-    measured, before = share(row.number(measure) or 0.0), number_or_none(finding.unprotected, measure)
-    learned, guess = f"The doubt whether two recordings are of one person shrinks by {measured}", 0.0
-    if row.is_search:
-        people = row.counts["identities"]
-        learned, guess = f"The right one of {people} people is named in {measured} of recordings", 1.0 / people
-    without = "" if before is None else f", unprotected {share(before)}"
-    return phrases.unbroken(f"{learned}; guessing {phrases.percent(guess)}{without}.")
+    """Return what the attacker that counts learns, beside guessing and unprotected speech."""
+    return phrases.unbroken(f"The attacker that counts {phrases.learned(finding)}.")
 
 
 def assessment(finding: Finding, sentences: Sequence[str]) -> str:
@@ -104,8 +104,8 @@ def _people_used(row: Evaluation) -> list[str]:
         return []
     if spent.folds > 1:
         return [
-            f"All {evaluated} people were evaluated, in {spent.folds} folds: those of each by attackers who learned "
-            "from the others."
+            f"All {evaluated} people were evaluated, each by attackers who learned from other people only "
+            f"({spent.folds} folds)."
         ]
     given = evaluated + spent.people + spent.development_people
     return [
@@ -128,7 +128,7 @@ def named_people(named: NamedPeople) -> str:
         linked = sum(people.linked[place] >= NAMED_SHARE for place in counted)
         are = f"{linked} of {len(counted)} people {'is' if linked == 1 else 'are'}" if linked else "Nobody is"
         return f"{are} {often}; whether their names come up for everybody was not counted."
-    count = len(named.names)
+    count, often = len(named.names), f"{often}, and seldom in those of others"
     people_counted = "people" if len(counted) == len(people.trials) else "people with two recordings or more"
     who = f"{count or 'None'} of {len(counted)} {people_counted} {'are' if count > 1 else 'is'}"
     if len(people.speaker) < row.counts.get("speakers", 0):  # only the most exposed are listed
@@ -149,17 +149,24 @@ def named_people(named: NamedPeople) -> str:
     return f"{who} {often}{limit}{chance}."
 
 
-def _room_sentence(finding: Finding) -> list[str]:
-    """What is found in the attacked recordings without any voice; nothing where that is not beyond chance."""
-    before, attacked = finding.rooms
-    recordings = "protected recordings"
-    if attacked is None:
-        attacked, recordings = before, "unprotected recordings"
-    if attacked is None or attacked not in finding.rooms_beyond_chance:
-        return []
+def room_sentences(finding: Finding) -> list[str]:
+    """How often pauses and channel name people without a voice; a control that finds nobody says so of a leak."""
+    (before, after), chance = finding.rooms, finding.chance
+    tried = [i for i in (after, before) if i is not None]
+    if not finding.rooms_beyond_chance:
+        leaks = finding.level in ("recognised", "leaks") or finding.named.beyond_chance > 0
+        at_chance = bool(tried) and all(chance[i].beaten is False for i in tried)
+        return [_ROOM_NOT_FOUND if at_chance else _VOICE_NOT_TESTED] if leaks else []
+    number = finding.rooms_beyond_chance[0]
+    row, recordings = finding.rows[number], "protected" if number == after else "unprotected"
+    also = "; so this is about recordings, and not about voices alone"
+    if number != after and after is not None:  # then the attack hears other recordings than this one
+        also = "; after protection they are not told apart from guessing" if chance[after].beaten is False else ""
+    tested = phrases.p_value_text(row, chance[number].p_values["top1"])
+    named = f"{phrases.percent(row.number('top1') or 0.0)} of the {recordings} recordings"
+    guessing = phrases.percent(guessing_rate(row.counts))
     return [
-        "This is about recordings, and not about voices alone: from pauses and channel, without any voice, the right "
-        f"name follows for {phrases.percent(finding.rows[attacked].number('top1') or 0.0)} of the {recordings}."
+        f"Without any voice, pauses and channel put the right name to {named} (guessing {guessing}; {tested}){also}."
     ]
 
 
@@ -218,38 +225,26 @@ def _attacker(finding: Finding) -> str:
 
 
 def _learned(finding: Finding) -> str:
-    row, plain = finding.row, finding.unprotected
     if finding.question == "attribute":
-        doubt = f"the doubt about {finding.attribute}{phrases.removed_before(finding)}"
-        return f"This removes {phrases.removed_share(finding)} of {doubt}."
-    if row.is_search:
-        guess, top = phrases.percent(1.0 / row.counts["identities"]), number_or_none(plain, "top1")
-        before = "" if top is None else f", and without protection it is {phrases.percent(top)}"
-        return f"It puts the right name to {phrases.named_share(finding)}; guessing does so for {guess}{before}."
-    if "eer" not in finding.limited:
-        return f"This removes {phrases.removed_share(finding)} of the doubt."
-    error, plain_error = finding.limited["eer"], number_or_none(plain, "eer")
-    before = "" if plain_error is None else f", and without protection it is in {phrases.percent(plain_error)}"
-    wrong = phrases.percent(error.value)
-    if error.bound is not None and phrases.percent(error.bound) != wrong:
-        sure = f"{phrases.confidence(error)}, for people like these"
-        wrong = f"at least {phrases.percent(error.bound)} ({sure}; {wrong} measured)"
-    return f"It is wrong in {wrong} of the cases, where guessing is in 50 %{before}."
+        doubt = f"the doubt about {finding.attribute}"
+        return f"This removes {phrases.removed(finding.row, doubt)}{phrases.removed_before(finding)}."
+    return f"It {phrases.learned(finding)}."
 
 
 def _sure(finding: Finding) -> str:
     sentence, works = phrases.chance_sentence(finding), finding.control_works
+    limit = "".join(f" {sentence}" for sentence in phrases.allowance(finding))
     if finding.tested.beaten is not False or finding.row.about.is_bound:
-        return sentence
+        return sentence + limit
     alike = sentence.rstrip(".")
     if finding.level == "leaks":
-        return f"{alike}, but other attempts found more than chance."
+        return f"{alike}, but other attempts found more than chance.{limit}"
     if works is None:
-        return f"{alike}, but nobody showed that this attempt works even without protection."
+        return f"{alike}, but nobody showed that this attempt works even without protection.{limit}"
     if works:
         attempt = "the same" if finding.same_control else "another"
-        return f"{alike}, while {attempt} attempt does work without protection."
-    return f"{alike}, but the attempt fails even without protection, so nothing follows from that."
+        return f"{alike}, while {attempt} attempt does work without protection.{limit}"
+    return f"{alike}, but the attempt fails even without protection, so nothing follows from that.{limit}"
 
 
 def _next(finding: Finding) -> str:
