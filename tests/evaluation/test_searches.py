@@ -205,13 +205,26 @@ def test_several_recordings_of_one_person():
         for name in ("alid", "top1", "lid_max", "link_probability", "singling_out"):
             values = getattr(found, name)
             assert values[0] == result[name].value
-            assert list(values) == sorted(values)
         for name in ("alid", "top1"):
             low, high = getattr(found, f"{name}_low"), getattr(found, f"{name}_high")
             assert (low[0], high[0]) == (result[name].low, result[name].high)
             assert all(a <= b <= c for a, b, c in zip(low, getattr(found, name), high, strict=True))
         assert found.alid[-1] > found.alid[0] + 0.3
     assert evaluate(matrix).recordings.alid_low is None
+
+
+def test_more_recordings_of_noise_name_nobody_more_often():
+    """Values stand as they were measured: where nothing leaks they fall as often as they rise."""
+    mated, rates = np.repeat(np.arange(8), 4), []
+    for seed in range(40):
+        scores = np.random.default_rng((31, seed)).normal(size=(32, 8))
+        row = evaluate(ze.ScoreMatrix(scores, mated), replace(QUICK, linkability="pav"))
+        rates.append(np.array(row.recordings.top1)[[0, row.recordings.held.index(3)]])
+    one, three = np.transpose(rates)
+    error = three.std(ddof=1) / np.sqrt(len(three))
+    assert abs(three.mean() - 1 / 8) < 3.0 * error
+    assert (three < one).any()
+    assert (three > one).any()
 
 
 def test_names_that_come_up_for_everybody_are_counted():

@@ -16,22 +16,24 @@ from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.data.scores import Scores
 from zeroevidence.evaluation.rows.curves import Curve, People, Trials, as_curve, thinned
 from zeroevidence.evaluation.rows.evaluation import Evaluation
-from zeroevidence.evaluation.rows.measure_result import MeasureResult, with_share_limits
+from zeroevidence.evaluation.rows.measure_result import MeasureResult
 from zeroevidence.measure.measures import compute_family
 from zeroevidence.measure.pairs.linkability import ScoreView
 from zeroevidence.measure.pairs.verification import eer
 from zeroevidence.measure.pairs.zebra import strength_of, tag_of
-from zeroevidence.measure.search.rank import count_names, countable_people, first_identity, named_people
+from zeroevidence.measure.search.rank import NAMED_SHARE, count_names, countable_people, first_identity, named_people
 from zeroevidence.measure.views import NameCounts
 from zeroevidence.run import LEVEL
 from zeroevidence.uncertainty.compare import VariationBetweenPeople, variation_between_people
 from zeroevidence.uncertainty.groups import Clusters, find_clusters
-from zeroevidence.uncertainty.spread import exposure_shares
+from zeroevidence.uncertainty.shares import mean_share_limits, rate_share_limits
 
 _SEARCHED = ("trials", "lid_mean", "lid_low", "lid_high", "lid_max", "share_positive")
 _COMPARED = ("targets", "nontargets", "eer", "eer_low", "eer_high", "worst_case", "tag")
 
+EXPOSED_BITS = 1.0
 _MOST_PEOPLE = 1000
+_LIMITED = 7  # levels of exposure with a limit, beside `EXPOSED_BITS`
 _HUB_SHARE = 0.1
 _HUB_TIMES = 3.0
 
@@ -331,17 +333,38 @@ def exposure_by_person(trials: Trials, names: NameCounts | None = None) -> Peopl
 def with_named_limits(
     metrics: Mapping[str, MeasureResult], names: NameCounts, level: float
 ) -> dict[str, MeasureResult]:
-    """The measures, with limits of the share of people who are named."""
-    if "people_named" not in metrics:
+    """The measures, with limits of the share of people like these who are named in the long run.
+
+    They are for a long-run rate of at least 80 %, of which few recordings tell little, and are widened to reach the
+    share that was counted.
+    """
+    counted = countable_people(names)
+    if "people_named" not in metrics or not counted.any():
         return dict(metrics)
-    people = int(np.count_nonzero(countable_people(names)))
-    return {**metrics, "people_named": with_share_limits(metrics["people_named"], people, level)}
+    result, side = metrics["people_named"], (1.0 + level) / 2.0
+    limits = rate_share_limits(names.named[counted], names.trials[counted], NAMED_SHARE, (side, level)).tolist()
+    value, (high, bound, rest, _) = float(result), limits
+    low, high, bound = min(1.0 - rest, value), max(high, value), max(bound, value)
+    return {**metrics, "people_named": replace(result, low=low, high=high, bound=bound, level=level)}
 
 
-def exposed_curves(trials: Trials, level: float) -> dict[str, Curve]:
-    """Share of people about whom a recording tells more than each level of bits on average: seen, and at most."""
-    bits, share, bound = exposure_shares(trials.by_speaker.mean, choose=thinned, confidence=level)
-    return {"people_above": as_curve(bits, share), "people_above_bound": as_curve(bits, bound)}
+def exposed_curves(trials: Trials, level: float | None) -> dict[str, Curve]:
+    """Share of people about whom a recording tells more than each number of bits on average: seen, and at most.
+
+    The limits are for the means of many recordings, at this confidence level; there are none without a level, or where
+    nobody has two recordings.
+    """
+    risk = trials.by_speaker
+    bits, counts = np.unique(risk.mean, return_counts=True)
+    share, at = (len(risk.mean) - np.cumsum(counts)) / len(risk.mean), thinned(len(bits))
+    curves = {"people_above": as_curve(bits[at], share[at])}
+    limited = np.unique(np.append(bits[thinned(len(bits), _LIMITED)], EXPOSED_BITS))
+    bound = None if level is None else mean_share_limits(trials.lid, risk.whose, limited, level)
+    if bound is not None:
+        seen = np.count_nonzero(risk.mean > limited[:, None], axis=1) / len(risk.mean)
+        highest = np.maximum.accumulate(np.maximum(bound, seen)[::-1])[::-1]
+        curves["people_above_bound"] = as_curve(limited, highest)
+    return curves
 
 
 def most_people_above(row: Evaluation, level: float) -> float | None:

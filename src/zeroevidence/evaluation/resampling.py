@@ -22,7 +22,7 @@ from zeroevidence.evaluation.search_task import SearchResult, SearchTask, search
 from zeroevidence.measure.measures import MEASURES
 from zeroevidence.measure.pairs.linkability import ScoreView
 from zeroevidence.measure.search.disclosure import RowEvidence
-from zeroevidence.measure.search.longitudinal import FusedEvidence, make_nondecreasing
+from zeroevidence.measure.search.longitudinal import FusedEvidence
 from zeroevidence.parallel import compute_each
 from zeroevidence.run import Run, Step
 from zeroevidence.uncertainty import null
@@ -241,10 +241,7 @@ def several_recordings(
         return None
     fused, speakers = task.fuse_recordings(search), task.speaker_codes
     with_more = [search_metrics(_evidence(part, search), part.singled, search.setup) for part in fused]
-    values = {
-        name: make_nondecreasing(np.array([results[name].number for results in (metrics, *with_more)], float))
-        for name in MEASURED
-    }
+    values = {name: np.array([results[name].number for results in (metrics, *with_more)], float) for name in MEASURED}
     numbers = [1, *(evidence.k for evidence in fused)]
     available = np.bincount(speakers)
     columns: dict[str, Any] = {name: tuple(value.tolist()) for name, value in values.items()}
@@ -267,7 +264,7 @@ def _intervals(
     values: Mapping[str, FloatArray],
     metrics: Mapping[str, MeasureResult],
 ) -> dict[str, tuple[Any, ...]]:
-    """Return interval ends by measure; replicates do not fall with the number of recordings either."""
+    """Return interval ends by measure."""
     bounds: dict[str, tuple[Any, ...]] = {}
     if not task.options.intervals or any(metrics[name].low is None for name in _WITH_INTERVALS):
         return bounds
@@ -278,24 +275,11 @@ def _intervals(
         for evidence, singled in numbers
     ]
     for name in _WITH_INTERVALS:
-        together = _rising_replicates(drawn, name)
         results = [
             replicates.with_interval(MeasureResult.of(name, float(value)), name, task.run.level)
-            for replicates, value in zip(together, values[name], strict=True)
+            for replicates, value in zip(drawn, values[name], strict=True)
         ]
         ends = [(result.low, result.high) for result in (metrics[name], *results[1:])]
         if all(low is not None and high is not None for low, high in ends):
             bounds[f"{name}_low"], bounds[f"{name}_high"] = (tuple(side) for side in zip(*ends, strict=True))
     return bounds
-
-
-def _rising_replicates(drawn: Sequence[Replicates], name: str) -> list[Replicates]:
-    """Return the replicates with values of a measure that do not fall from one number of recordings to the next."""
-    rising = list(drawn)
-    for side in ("left_out", "halves"):
-        values = [getattr(replicates, side).get(name) for replicates in drawn]
-        if all(of_number is not None for of_number in values):
-            columns = make_nondecreasing(np.stack(values, axis=-1)).T
-            changes: list[dict[str, Any]] = [{side: {name: column}} for column in columns]
-            rising = [replace(part, **change) for part, change in zip(rising, changes, strict=True)]
-    return rising

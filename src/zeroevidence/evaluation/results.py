@@ -357,7 +357,7 @@ class LinkedSearch(LinkResult):
             setup=Setup(("search",), search=setup, intervals=intervals, level=level, seed=run.seed, data=self.digest),
             labels=labels or {},
             flags=tuple(flags),
-            curves=evidence_curves(evidence) | exposed_curves(table, level),
+            curves=evidence_curves(evidence) | exposed_curves(table, level if options.intervals else None),
             trials=table,
             people=exposure_by_person(table, names),
             replicates=replicates,

@@ -175,7 +175,9 @@ class _Task:
         curves = one_to_one_curves(view)
         people = recordings = None
         if self.search is not None and result is not None:
-            curves |= search_curves(self.search, result) | exposed_curves(result.trials, self.run.level)
+            curves |= search_curves(self.search, result) | exposed_curves(
+                result.trials, self.run.level if self.options.intervals else None
+            )
             people = with_worst_cases(exposure_by_person(result.trials, result.names), self.scores, view)
             recordings = resampling.several_recordings(self.search, result, metrics)
         row = Evaluation(

@@ -57,7 +57,7 @@ _RECORDING_COLUMNS = (
 _RECORDINGS_TITLE = "Several recordings of one person"
 RECORDINGS_NOTE = (
     "Recordings of one person have much in common, so the scores of several are added with less weight; how much less "
-    "was fitted on other people. With more recordings an attacker never learns less, since some can be left out."
+    "was fitted on other people, and so was how many of them are used. By chance a value may be below the one before."
 )
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import betaincinv, stdtr, stdtrit
+from scipy.special import stdtr, stdtrit
 
-from zeroevidence._typing import FloatArray, IntArray
+from zeroevidence._typing import FloatArray
 from zeroevidence.measure.measures import IntervalRule
 from zeroevidence.run import LEVEL
 
@@ -257,43 +257,3 @@ def estimate_bias(value: float, halves: FloatArray, rule: IntervalRule) -> float
         return 0.0
     growth: float = 2.0 ** _RATES[rule] - 1.0
     return float(finite.mean() - value) / growth
-
-
-def upper_share_limit(observed: FloatArray | int, people: int, level: float = LEVEL) -> FloatArray:
-    """Return the upper limit of the share of people of a kind, given how many of a sample are.
-
-    Examples
-    --------
-    >>> round(float(upper_share_limit(0, 30)), 3)
-    0.095
-    >>> float(upper_share_limit(30, 30))
-    1.0
-    """
-    count = np.asarray(observed, dtype=np.float64)
-    rest = np.maximum(people - count, 1.0)
-    return np.asarray(np.where(count >= people, 1.0, betaincinv(count + 1.0, rest, level)))
-
-
-def exposure_shares(
-    exposure: FloatArray, choose: Callable[[int], IntArray] | None = None, *, confidence: float = LEVEL
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the levels, the shares of these people above each, and upper limits of such shares for people like these.
-
-    Nothing is assumed about how exposure is distributed: each person is above a level or not, so the limit is that of
-    Clopper and Pearson for a rate, over people and not over recordings.
-
-    `choose` selects among so many levels; all are kept without it.
-
-    Examples
-    --------
-    >>> level, share, bound = exposure_shares(np.array([0.1, 0.2, 0.2, 3.0]))
-    >>> level.tolist(), share.tolist(), bound.round(2).tolist()
-    ([0.1, 0.2, 3.0], [0.75, 0.25, 0.0], [0.99, 0.75, 0.53])
-    """
-    level, counts = np.unique(exposure, return_counts=True)
-    above = len(exposure) - np.cumsum(counts)
-    if choose is not None:
-        selected = choose(len(level))
-        level, above = level[selected], above[selected]
-    bound = upper_share_limit(above.astype(np.float64), len(exposure), confidence)
-    return level, above / len(exposure), bound

@@ -14,7 +14,6 @@ from zeroevidence.measure.search.longitudinal import (
     lid_of_llrs,
     link_curve,
     link_probability,
-    make_nondecreasing,
     recording_counts,
     shrinkage,
     singling_out,
@@ -326,16 +325,6 @@ def test_names_and_singling_out_follow_the_sums():
     assert many.singled.mean() > one.singled.mean()
     assert (many.greater == 0).mean() > 0.95 > (one.greater == 0).mean()
     assert not many.equal.any()
-
-
-def test_rising_keeps_the_first_and_pools_what_falls():
-    np.testing.assert_allclose(make_nondecreasing(np.array([1.0, 3.0, 2.0, 2.5, 4.0])), [1.0, 2.5, 2.5, 2.5, 4.0])
-    np.testing.assert_allclose(make_nondecreasing(np.array([2.0, 1.0])), [2.0, 2.0])
-    np.testing.assert_allclose(make_nondecreasing(np.array([2.0])), [2.0])
-    many = np.random.default_rng(0).normal(size=(50, 6))
-    assert (np.diff(make_nondecreasing(many), axis=1) >= 0.0).all()
-    np.testing.assert_array_equal(make_nondecreasing(many)[:, 0], many[:, 0])
-    np.testing.assert_allclose(make_nondecreasing(many)[7], make_nondecreasing(many[7]))
 
 
 def test_errors_are_clear():

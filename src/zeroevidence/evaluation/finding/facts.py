@@ -20,7 +20,7 @@ from zeroevidence.evaluation.finding.chance import (
     same_setting,
     strongest_row,
 )
-from zeroevidence.evaluation.people import hubs, most_people_above
+from zeroevidence.evaluation.people import EXPOSED_BITS, hubs, most_people_above
 from zeroevidence.evaluation.rows.about import Question
 from zeroevidence.evaluation.rows.evaluation import Evaluation
 from zeroevidence.measure.search.rank import LEAST_RECORDINGS, guessing_rate
@@ -30,7 +30,6 @@ from zeroevidence.uncertainty.level import LEAST_PEOPLE, alpha
 # anything; not-found: not told apart from chance, though the attack works without protection; inconclusive: that it
 # would was not shown; described: not about privacy
 Level: TypeAlias = Literal["recognised", "leaks", "untested", "too-few", "not-found", "inconclusive", "described"]
-EXPOSED_BITS = 1.0  # bit
 _FEW_ROWS = 8
 # the curve of a row, its abscissa, and the flag that it has not levelled off
 LEARNING_CURVES = (

@@ -175,7 +175,8 @@ class People:
 class Recordings:
     """What an attacker learns who holds several recordings of the person, an entry for each number of them.
 
-    An attacker may use fewer than they hold, so no value is below the one before.
+    An attacker may use fewer than they hold: as many as told most about other people. Values stand as they were
+    measured, so that one may by chance be below the one before.
 
     Parameters
     ----------

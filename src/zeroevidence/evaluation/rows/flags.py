@@ -11,7 +11,7 @@ from zeroevidence.errors import UsageError
 from zeroevidence.evaluation.rows.measure_result import MeasureResult
 from zeroevidence.run import LEVEL
 from zeroevidence.uncertainty.level import LEAST_PEOPLE
-from zeroevidence.uncertainty.spread import upper_share_limit
+from zeroevidence.uncertainty.shares import upper_share_limit
 
 # fault: the number does not mean what it seems to; warning: read it with care; note: good to know
 Severity: TypeAlias = Literal["fault", "warning", "note"]

@@ -14,7 +14,7 @@ from zeroevidence.data.scores import Scores
 from zeroevidence.measure.measures import MEASURES, Direction, IntervalRule
 from zeroevidence.uncertainty.level import LEAST_PEOPLE
 from zeroevidence.uncertainty.null import Null
-from zeroevidence.uncertainty.spread import Spread, estimate_bias, estimate_spread, is_biased, upper_share_limit
+from zeroevidence.uncertainty.spread import Spread, estimate_bias, estimate_spread, is_biased
 
 # number: in the unit of the measure and within its range; share: a probability or level; text: as it is
 ColumnFormat: TypeAlias = Literal["number", "share", "text"]
@@ -243,21 +243,6 @@ def results_by_unit(
         name: with_limits(MeasureResult.of(name, value), name, spreads.get(name), level, method=method)
         for name, value in values.items()
     }
-
-
-def with_share_limits(result: MeasureResult, people: int, level: float) -> MeasureResult:
-    """Return a share of people with the limits of Clopper and Pearson.
-
-    Examples
-    --------
-    >>> result = with_share_limits(MeasureResult(0.0, "rate"), 30, 0.95)
-    >>> [round(x, 3) for x in (result.low, result.high, result.bound)]
-    [0.0, 0.116, 0.095]
-    """
-    count, side = float(result) * people, (1.0 + level) / 2.0
-    low = 1.0 - float(upper_share_limit(round(people - count), people, side))
-    high, bound = (float(upper_share_limit(round(count), people, confidence)) for confidence in (side, level))
-    return replace(result, low=low, high=high, bound=bound, level=level)
 
 
 def one_sided_limit(

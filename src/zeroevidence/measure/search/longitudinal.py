@@ -370,26 +370,3 @@ def _using_fewer(
         for name, column in columns.items():
             column[rows] = getattr(best, name)[rows]
     return FusedEvidence(last.k, **columns)
-
-
-def make_nondecreasing(values: FloatArray) -> FloatArray:
-    """Return values over the number of recordings (last axis) that do not fall, since an attacker may use fewer.
-
-    More recordings cannot reveal less, so where estimates fall they are noise around one value: they are replaced by
-    their mean (isotonic regression). The first, of one recording, stays as it is, and none is below it.
-
-    Examples
-    --------
-    >>> make_nondecreasing(np.array([1.0, 2.0, 1.5, 3.0]))
-    array([1.  , 1.75, 1.75, 3.  ])
-    >>> make_nondecreasing(np.array([1.0, 0.5, 0.8]))
-    array([1., 1., 1.])
-    """
-    n = values.shape[-1]
-    with np.errstate(invalid="ignore"):
-        means = {(i, j): values[..., i : j + 1].mean(axis=-1) for i in range(1, n) for j in range(i, n)}
-        pooled = [
-            np.max([np.min([means[i, j] for j in range(at, n)], axis=0) for i in range(1, at + 1)], axis=0)
-            for at in range(1, n)
-        ]
-        return np.stack([values[..., 0], *(np.maximum(values[..., 0], pool) for pool in pooled)], axis=-1)

@@ -348,7 +348,7 @@ def people(
     place=235,
     caption="What share of the measured people is exposed to more than a number of bits on average (thin), and what "
     "share of people like them may be at most, at the confidence level of the results (thick).",
-    has=has_curves("people_above", "people_above_bound"),
+    has=has_curves("people_above"),
 )
 def exposed(rows: Sequence[Evaluation], ax: Axes) -> None:
     """Share of people whose mean LID exceeds each level, seen and at most.
@@ -370,6 +370,8 @@ def exposed(rows: Sequence[Evaluation], ax: Axes) -> None:
     span = left - space, right + space
     for row, name, look in named_looks(rows):
         for curve, label, width in (("people_above_bound", "at most", 1.8), ("people_above", "measured", 0.8)):
+            if curve not in row.curves:
+                continue
             level, share = curve_arrays(row.curves[curve])
             level = np.maximum(level, span[0])
             draw_exceedance(ax, level, share, span, look, lw=width, label=join_parts(name, label))

@@ -162,8 +162,15 @@ def _several_recordings(finding: Finding) -> list[str]:
     held = [] if recordings is None else [k for k in SHOWN if k in recordings.held and k > 1]
     if recordings is None or not held or finding.tested.beaten is False:
         return []
-    top = phrases.percent(recordings.top1[recordings.held.index(held[-1])])
-    return [f"From {held[-1]} recordings of the same person together, the right name follows in {top} of cases."]
+    place, sure = recordings.held.index(held[-1]), ""
+    if recordings.top1_low is not None and recordings.top1_high is not None:
+        low, high = (phrases.percent(ends[place]) for ends in (recordings.top1_low, recordings.top1_high))
+        sure = f" ({level_text(finding.row.setup.level)} confidence: {low} to {high})"
+    top, guess = (phrases.percent(rate) for rate in (recordings.top1[place], 1.0 / finding.row.counts["identities"]))
+    return [
+        f"From {held[-1]} recordings of the same person together, the right name follows in {top} of cases{sure}; "
+        f"guessing does so in {guess}."
+    ]
 
 
 def _cautions(finding: Finding) -> list[str]:
