@@ -49,12 +49,12 @@ def test_the_base_of_the_logarithm_is_suspected_and_named(run, tmp_path):
     path.write_text("\n".join(["score,label", *lines]) + "\n")
     rows = [
         json.loads(run("evaluate", path, *FEW, "-f", "json", *more)[1])["rows"][0]
-        for more in ((), ("--llr-base", "10"), ("--llr-base", "2"))
+        for more in ((), ("--llr", "log10"), ("--llr", "log2"))
     ]
     codes = [{flag["code"]: flag["sentence"] for flag in row["flags"]} for row in rows]
-    assert "say --llr-base 10." in codes[0]["llr-base-suspected"]
+    assert "say --llr log10." in codes[0]["llr-base-suspected"]
     assert "llr-base-suspected" not in codes[1]
-    assert "to base 10" in codes[1]["llr-base"]
+    assert codes[1]["llr-unit"] == "800 scores were read as log10 likelihood ratios, as asked."
     costs = [row["metrics"]["cllr"]["value"] for row in rows]
     assert costs[1] == min(costs)
     assert costs[1] < costs[0] - 0.1

@@ -1,11 +1,13 @@
 """Warnings where development people were searched in another way than the evaluated ones, and where not."""
 
 import json
+import re
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import ndtri
 
 import zeroevidence as ze
 from tests.effort import repetitions
@@ -184,7 +186,7 @@ def test_folds_are_calibrated_one_by_one():
     assert len(row.setup.llr.weights) == 2
     assert "|llr:logistic:dev|" in row.signature
     with pytest.raises(ze.UsageError, match="one by one"):
-        threshold(row.scores, calibrate=row.setup.llr)
+        threshold(row)
 
 
 def test_development_people_who_are_told_apart_the_wrong_way_turn_the_llrs():
@@ -334,7 +336,7 @@ def decided_search(people=20, each=5):
 @pytest.mark.parametrize(("prior", "c_miss", "c_fa"), [(0.5, 1.0, 1.0), (0.1, 1.0, 1.0), (0.5, 10.0, 1.0)])
 def test_of_llrs_it_is_that_of_bayes(prior, c_miss, c_fa):
     expected = np.log((1.0 - prior) * c_fa / (prior * c_miss))
-    given = threshold(ze.Scores(TARGET, NONTARGET), prior=prior, c_miss=c_miss, c_fa=c_fa, are_llrs=True)
+    given = threshold(ze.Scores(TARGET, NONTARGET), prior=prior, c_miss=c_miss, c_fa=c_fa, llr="ln")
     assert given.score == given.llr == pytest.approx(expected)
     fitted = threshold(TARGET, NONTARGET, prior=prior, c_miss=c_miss, c_fa=c_fa)
     assert fitted.score == pytest.approx(expected, abs=0.15)
@@ -350,34 +352,134 @@ def test_other_scores_may_calibrate():
     shifted = ze.Scores(TARGET + 1.0, NONTARGET + 1.0)
     given = threshold(TARGET, NONTARGET, calibrate=shifted)
     assert given.score == pytest.approx(threshold(TARGET, NONTARGET).score + 1.0)
-    assert given.calibrated_elsewhere
+    assert given.fitted_on == "other people"
     assert "calibrated on other people" in threshold_sentence(given)
     assert "calibrated on these scores themselves" in threshold_sentence(threshold(TARGET, NONTARGET))
 
 
-@pytest.mark.parametrize("given", ["dev", "calibrate"])
-def test_the_threshold_of_a_row_is_a_score_and_decides_as_the_actual_dcf_does(given, tmp_path, capsys):
-    for name, data in (("case", drawn(1)), ("other", drawn(0))):
-        lines = [
-            f"{score!r} {label}" for side, label in ((data.target, 1), (data.nontarget, 0)) for score in side.tolist()
-        ]
-        (tmp_path / name).write_text("\n".join(lines))
-    command = [
-        "evaluate",
-        str(tmp_path / "case"),
-        f"--{given}",
-        str(tmp_path / "other"),
-        "--threshold",
-        "--intervals",
-        "0",
-    ]
-    with pytest.raises(SystemExit):
-        main([*command, "--null", "0", "-f", "json"])
-    (row,) = from_json(capsys.readouterr().out)
-    assert drawn(1).nontarget.min() < row.threshold.score < drawn(1).target.max()
+WRITTEN = {  # how scores are written in a file: name of the column, number, options
+    "plain": ("score", lambda x: x, ()),
+    "negated": ("score", lambda x: -x, ("--negate",)),
+    "log10": ("log10_lr", lambda x: x / np.log(10.0), ()),
+    "ratios": ("LR", np.exp, ()),
+    "named ratios": ("x_score", np.exp, ("--llr", "lr")),
+}
+
+
+def written(path, data, way):
+    """Write scores as a table, and return what it has of targets and of non-targets."""
+    column, number, _ = WRITTEN[way]
+    target, nontarget = (number(side).tolist() for side in (data.target, data.nontarget))
+    rows = [*(f"{score!r},SS" for score in target), *(f"{score!r},DS" for score in nontarget)]
+    path.write_text("\n".join([f"{column},label", *rows]))
+    return np.array(target), np.array(nontarget)
+
+
+@pytest.mark.parametrize("other", [None, "--dev", "--calibrate"])
+@pytest.mark.parametrize("way", WRITTEN)
+def test_the_printed_threshold_applied_to_the_file_gives_the_printed_rates(way, other, tmp_path, capsys):
+    target, nontarget = written(tmp_path / "case.csv", drawn(1, 0.2), way)
+    written(tmp_path / "other.csv", drawn(0, 0.2), way)
+    arguments = [str(tmp_path / "case.csv"), *([other, str(tmp_path / "other.csv")] if other else []), *WRITTEN[way][2]]
+    shown = []
+    for form in ("text", "json"):
+        with pytest.raises(SystemExit):
+            main(["evaluate", *arguments, "--threshold", "--intervals", "0", "--null", "0", "-f", form])
+        shown.append(capsys.readouterr().out)
+    (row,) = from_json(shown[1])
+    sentence = " ".join(shown[0].split())
+    at = float(re.search(r"accept scores (?:from|up to) (\S+?)(?: on)?,", sentence)[1])
+    assert ("accept scores up to" in sentence) == row.threshold.up_to == (way == "negated")
+    sign = -1.0 if row.threshold.up_to else 1.0
+    miss, alarm = np.mean(sign * target < sign * at), np.mean(sign * nontarget >= sign * at)
+    assert f"misses {100 * miss:.3g} %, false alarms {100 * alarm:.3g} %" in sentence
+    assert (row.threshold.miss.value, row.threshold.false_alarm.value) == (miss, alarm)
+    assert row.threshold.score == pytest.approx(at, rel=1e-5)
     assert row.threshold.llr == pytest.approx(np.log(19.0))
-    assert row.threshold.dcf == pytest.approx(float(row["dcf_act"]))
-    assert row.threshold.calibrated_elsewhere
+    ratios = way not in ("plain", "negated")
+    given = ratios and other != "--calibrate"
+    assert row.threshold.fitted_on == ("nothing" if given else "these scores" if other is None else "other people")
+    if given:
+        assert row.threshold.score == pytest.approx(WRITTEN[way][1](np.log(19.0)))
+    if given or other is not None:
+        assert row.threshold.dcf == pytest.approx(float(row["dcf_act"]))
+    assert ("devpav" in row) == (given or other is not None)
+
+
+def test_a_threshold_needs_scores(tmp_path):
+    row = ze.evaluate(drawn(1), options=QUICK)
+    row.save(tmp_path / "row.json")
+    with pytest.raises(ze.UsageError, match="not kept"):
+        threshold(read_result(tmp_path / "row.json"))
+
+
+LLRS = [mean + np.sqrt(2.0) * ndtri((np.arange(300) + 0.5) / 300) for mean in (1.0, -1.0)]  # calibrated by construction
+
+
+def test_ratios_that_nobody_calls_so_are_suspected():
+    """Cllr by an integral over the normal densities of the LLRs, and of the ratios taken as LLRs."""
+
+    def cost(scale):
+        x = np.linspace(-16.0, 16.0, 200_001)
+        softplus = lambda y: np.logaddexp(0.0, y) / np.log(2.0)  # noqa: E731
+        density = lambda mean: np.exp(-((x - mean) ** 2) / 4.0) / np.sqrt(4.0 * np.pi)  # noqa: E731
+        loss = density(1.0) * softplus(-scale(x)) + density(-1.0) * softplus(scale(x))
+        return float(0.5 * loss.sum() * (x[1] - x[0]))
+
+    llrs = [mean + np.sqrt(2.0) * ndtri((np.arange(9000) + 0.5) / 9000) for mean in (1.0, -1.0)]
+    ratios = ze.evaluate(*np.exp(llrs), options=QUICK)
+    (suspicion,) = [flag.sentence for flag in ratios.flags if flag.code == "lrs-suspected"]
+    assert NO_LLRS not in {flag.code for flag in ratios.flags}
+    assert float(ratios["cllr"]) == pytest.approx(cost(np.exp), abs=0.005)
+    read = ze.evaluate(*np.exp(llrs), llr="lr", options=QUICK)
+    assert float(read["cllr"]) == pytest.approx(cost(lambda x: x), abs=0.0005)
+    assert f"they would cost {float(read['cllr']):.2f} bits instead of {float(ratios['cllr']):.2f} (Cllr)" in suspicion
+    low, middle, high = np.quantile(np.exp(llrs[1]), (0.25, 0.5, 0.75))
+    assert f"skewness between quartiles {(high + low - 2.0 * middle) / (high - low):.2f}," in suspicion
+
+
+@pytest.mark.parametrize(
+    ("scores", "suspected"),
+    [
+        (np.exp(LLRS), True),
+        (np.exp([llrs / 1.8 for llrs in LLRS]), True),
+        (np.exp([llrs / 2.0 for llrs in LLRS]), False),  # hardly lean to one side
+        (np.add(LLRS, 7.0), False),  # positive, but symmetric
+        (LLRS, False),
+        (np.exp(LLRS) / np.exp(LLRS).max(), False),  # none above 1
+        (np.exp([llrs[:9] for llrs in LLRS]), False),  # too few to tell
+        (np.exp([-llrs for llrs in LLRS]), False),  # of the other hypothesis: worse than no evidence
+    ],
+)
+def test_other_scores_are_not_taken_for_ratios(scores, suspected):
+    assert ("lrs-suspected" in {flag.code for flag in ze.evaluate(*scores, options=QUICK).flags}) == suspected
+
+
+@pytest.mark.parametrize("unit", ["ln", "log10", "log2", "lr"])
+def test_llrs_of_every_unit_are_measured_alike(unit):
+    base = {"ln": 1.0, "log10": np.log(10.0), "log2": np.log(2.0)}
+    scores = np.exp(LLRS) if unit == "lr" else np.divide(LLRS, base[unit])
+    row, natural = (ze.evaluate(*given, llr=name, options=QUICK) for given, name in ((scores, unit), (LLRS, "ln")))
+    for name in ("cllr", "devpav", "elub_low", "elub_high", "invariance_low", "invariance_high", "llr_overestimation"):
+        assert float(row[name]) == pytest.approx(float(natural[name]), abs=1e-9), name
+    assert row["cllr"].method == "LLRs as given"
+    assert not {"scores-not-llrs", "llr-base-suspected", "lrs-suspected"} & {flag.code for flag in row.flags}
+    assert f"|llr-unit:{unit}:600|" in row.signature
+    assert "devpav" not in ze.evaluate(*LLRS, options=QUICK)
+
+
+def test_units_belong_together(tmp_path):
+    written(tmp_path / "a.csv", drawn(1), "ratios")
+    written(tmp_path / "b.csv", drawn(0), "plain")
+    ratios, plain = read_scores(tmp_path / "a.csv"), read_scores(tmp_path / "b.csv")
+    with pytest.raises(InputError, match="some of these scores are likelihood ratios"):
+        ze.evaluate(ratios, calibrate=plain, options=QUICK)
+    with pytest.raises(ze.UsageError, match="read as likelihood ratios already"):
+        ze.evaluate(ratios, llr="log10", options=QUICK)
+    with pytest.raises(InputError, match=r"likelihood ratio -1; expected a likelihood ratio from 0 on"):
+        ze.evaluate([2.0, 3.0], [0.5, -1.0], llr="lr", options=QUICK)
+    calibrated = ze.evaluate(ratios, calibrate=ratios, options=QUICK)
+    assert calibrated["cllr"].method == "logistic on other people"
 
 
 def test_rates_have_intervals_where_ten_people_are_known():
@@ -420,7 +522,7 @@ def test_the_command_prints_and_keeps_it(tmp_path, capsys):
 
     shown = " ".join(run(*options).split())
     assert "Threshold (prior 0.2, cost of a miss 2, of a false alarm 1): accept scores from " in shown
-    assert f"accept scores from {expected.score:.4g} on" in shown
+    assert f"accept scores from {expected.score:.6g} on" in shown
     document = run(*options, "-f", "json")
     assert json.loads(document)["rows"][0]["threshold"]["score"] == pytest.approx(expected.score)
     (row,) = from_json(document)

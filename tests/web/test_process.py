@@ -64,7 +64,7 @@ def test_every_option_in_messages_about_scores_has_a_place_on_the_page():
     }
     assert {"--key", "--negate", "--speakers"} <= said
     for option in said:
-        reworded = on_the_page(f"say {option} 10." if option == "--llr-base" else f"say {option}.")
+        reworded = on_the_page(f"say {option}.")
         assert "--" not in reworded
         assert ("of the command line" in reworded) == (option in NOT_ON_THE_PAGE), option
 

@@ -318,7 +318,7 @@ def evaluate_fused(
     }
     about = files[0].about if all(file.about == files[0].about for file in files) else About()
     names = [file.labels.get("system", file.scores) for file in files]
-    relaxed = tuple(dict.fromkeys(rule for scores in loaded for rule in scores.relaxed))
+    relaxed = tuple(replace(rule, side=name) for name, part in zip(names, loaded, strict=True) for rule in part.relaxed)
     first, labels = loaded[0], {**shared, "system": " + ".join(names)}
     scores = LoadedScores(fused.scores, first.format, first.key_format, relaxed, first.same_session)
     row = evaluate(

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import log
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
-from zeroevidence._typing import StrArray
+from zeroevidence._typing import FloatArray, StrArray
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.data.scores import KINDS, Pairs, Scores, TandemScores
 from zeroevidence.errors import InputError
 
-Rule: TypeAlias = Literal["duplicates", "missing", "no-attack", "negated", "llr-base", "pooled", "infinite"]
+Rule: TypeAlias = Literal[
+    "duplicates", "missing", "no-attack", "negated", "llr-unit", "llr-column", "pooled", "infinite"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,14 +28,14 @@ class RelaxedRule:
     rule
         "duplicates" (trials that are scored more than once), "missing" (trials that one of two files lacks),
         "no-attack" (bona fide speech with a name where others write a dash), "negated" (higher scores spoke against
-        the target), "llr-base" (logarithms to another base than e), "pooled" (groups of people taken together),
-        "infinite" (scores that are).
+        the target), "llr-unit" (likelihood ratios in a unit that was named), "llr-column" (in the unit that their
+        column is called by), "pooled" (groups of people taken together), "infinite" (scores that are).
     count
         How many scores were left out, counted again or changed; how many trials were left out, or groups pooled.
     how
-        What was done with duplicates, the base, or the label that groups differ by.
+        What was done with duplicates, the unit, or the label that groups differ by.
     side
-        Whose trials they are where there are several systems: "cm", "asv" or "sasv" of a tandem.
+        Whose trials they are where there are several systems: "cm", "asv" or "sasv" of a tandem, or a fused one.
 
     Examples
     --------
@@ -112,56 +114,98 @@ class LoadedScores:
     same_session: SameSession | None = None
 
 
-Base: TypeAlias = Literal["e", "2", "10"]
-BASES: dict[Base, float] = {"e": 1.0, "2": log(2.0), "10": log(10.0)}  # factors to natural logarithms
+LlrUnit: TypeAlias = Literal["ln", "log10", "log2", "lr"]  # logarithms of likelihood ratios, or the ratios themselves
+FACTORS: dict[LlrUnit, float] = {"ln": 1.0, "log10": log(10.0), "log2": log(2.0)}  # to natural logarithms
+UNIT_NAMES: dict[LlrUnit, str] = {
+    "ln": "natural-log likelihood ratios",
+    "log10": "log10 likelihood ratios",
+    "log2": "log2 likelihood ratios",
+    "lr": "likelihood ratios",
+}
+POSITIVE_RATIO = "expected a likelihood ratio from 0 on, or --llr log10 where these are logarithms"
+
+
+def natural_llrs(values: FloatArray, unit: LlrUnit) -> FloatArray:
+    """Return likelihood ratios of a unit as natural-log LLRs; a ratio of 0 is minus infinity, a negative one NaN.
+
+    Examples
+    --------
+    >>> natural_llrs(np.array([1.0, 0.0]), "log10").round(3), natural_llrs(np.array([1.0, 0.0, -1.0]), "lr")
+    (array([2.303, 0.   ]), array([  0., -inf,  nan]))
+    """
+    if unit != "lr":
+        return values * FACTORS[unit]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.log(values)
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """A change of the scale of scores after reading.
+    """How scores were written, where that is not as measures take them: natural-log LLRs that are higher for targets.
 
     Parameters
     ----------
     negate
         Whether higher scores spoke against the target.
-    llr_base
-        The base of the logarithm, for scores that are log-likelihood ratios.
+    llr
+        The unit, where the scores are likelihood ratios.
 
     Examples
     --------
-    >>> Scale(negate=True, llr_base="10").apply(LoadedScores(Scores([-1.0], [2.0]), "arrays", None, ())).data.target
+    >>> scale = Scale(negate=True, llr="log10")
+    >>> scale.apply(LoadedScores(Scores([-1.0], [2.0]), "arrays", None, ())).data.target
     array([2.30258509])
+    >>> round(scale.written(2.30258509), 6), Scale(llr="lr").written(0.0)
+    (-1.0, 1.0)
     """
 
     negate: bool = False
-    llr_base: Base = "e"
+    llr: LlrUnit | None = None
 
-    @property
-    def factor(self) -> float:
-        """What scores are multiplied by."""
-        return (-1.0 if self.negate else 1.0) * BASES[self.llr_base]
+    @classmethod
+    def of(cls, relaxed: Sequence[RelaxedRule]) -> Scale:
+        """Return how scores were written that were read by these rules."""
+        rules = [rule for rule in relaxed if rule.side is None]
+        written = {rule.how for rule in rules if rule.rule in ("llr-unit", "llr-column")}
+        units = [unit for unit in get_args(LlrUnit) if unit in written]
+        negated = any(rule.rule == "negated" for rule in rules)
+        return cls(negated, units[0] if len(units) == 1 else "ln" if units else None)
+
+    def measured(self, scores: FloatArray) -> FloatArray:
+        """Return written scores as measures take them."""
+        natural = scores if self.llr is None else natural_llrs(scores, self.llr)
+        if np.isnan(natural).any():
+            raise InputError(f"likelihood ratio {scores[np.isnan(natural)][0]:g}; {POSITIVE_RATIO}")
+        return -natural if self.negate else natural
+
+    def written(self, score: float) -> float:
+        """Return a score as it would be written."""
+        natural = -score if self.negate else score
+        if self.llr is None:
+            return natural
+        return float(np.exp(natural)) if self.llr == "lr" else natural / FACTORS[self.llr]
 
     def apply(self, loaded: LoadedScores) -> LoadedScores:
-        """Return the same scores on the usual scale."""
+        """Return written scores as measures take them, with the rules that say so."""
         data = loaded.data
-        if self.factor == 1.0:
+        if self == Scale():
             return loaded
-        count = len(data) if isinstance(data, Scores) else data.scores.size
         if isinstance(data, Scores):
-            data = replace(data, target=data.target * self.factor, nontarget=data.nontarget * self.factor)
+            data = replace(data, target=self.measured(data.target), nontarget=self.measured(data.nontarget))
         else:
-            data = replace(data, scores=data.scores * self.factor)
+            data = replace(data, scores=self.measured(data.scores))
+        count = len(data) if isinstance(data, Scores) else data.scores.size
         return replace(loaded, data=data, relaxed=(*loaded.relaxed, *self.relaxed(count)))
 
     def relaxed(self, count: int, side: str | None = None) -> tuple[RelaxedRule, ...]:
         """Return the rules that were relaxed for `count` scores of a side."""
         negated = (RelaxedRule("negated", count, side=side),) if self.negate else ()
-        base = (RelaxedRule("llr-base", count, how=self.llr_base, side=side),) if self.llr_base != "e" else ()
-        return negated + base
+        unit = (RelaxedRule("llr-unit", count, how=self.llr, side=side),) if self.llr is not None else ()
+        return negated + unit
 
 
 def scale_tandem(
-    data: TandemScores, negate: Collection[str] = (), llr_base: Base = "e"
+    data: TandemScores, negate: Collection[str] = (), llr: LlrUnit | None = None
 ) -> tuple[TandemScores, tuple[RelaxedRule, ...]]:
     """Return the scores of a tandem on the usual scale, and the rules that were relaxed.
 
@@ -171,22 +215,31 @@ def scale_tandem(
         The scores.
     negate
         The sides whose higher scores speak against acceptance.
-    llr_base
-        The base of scores that are log-likelihood ratios.
+    llr
+        The unit of scores that are likelihood ratios.
     """
     classes = data.classes()
     rules: list[RelaxedRule] = []
     for side, kinds in KINDS.items():
-        scale = Scale(side in negate, llr_base)
+        scale = Scale(side in negate, llr)
         names = [f"{side}_{kind}" for kind in kinds if f"{side}_{kind}" in classes]
-        if scale.factor == 1.0 or not names:
+        if scale == Scale() or not names:
             continue
         rules += scale.relaxed(sum(len(classes[name]) for name in names), side)
-        classes |= {name: replace(classes[name], scores=classes[name].scores * scale.factor) for name in names}
+        classes |= {name: replace(classes[name], scores=scale.measured(classes[name].scores)) for name in names}
     return TandemScores(**classes), tuple(rules)
 
 
 Side = Literal["enrolment", "trial"]
+
+
+def check_units(*parts: LoadedScores) -> None:
+    """Refuse scores that belong together where only some are known to be likelihood ratios."""
+    known = {Scale.of(part.relaxed).llr is not None for part in parts}
+    if len(known) > 1:
+        raise InputError(
+            "some of these scores are likelihood ratios by the name of their column; expected --llr for all"
+        )
 
 
 def pool_groups(parts: Sequence[LoadedScores], label: str) -> LoadedScores:
@@ -207,6 +260,7 @@ def pool_groups(parts: Sequence[LoadedScores], label: str) -> LoadedScores:
     >>> both.data.target, str(both.relaxed[0])
     (array([2., 1.]), 'pooled:sex:2')
     """
+    check_units(*parts)
     scores = [part.data.to_scores() for part in parts]
     target = np.concatenate([group.target for group in scores])
     nontarget = np.concatenate([group.nontarget for group in scores])

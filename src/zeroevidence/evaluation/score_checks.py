@@ -9,14 +9,15 @@ from numpy.typing import ArrayLike
 
 from zeroevidence._typing import BoolArray, FloatArray
 from zeroevidence.calibrate.logistic import fit_logistic
-from zeroevidence.data.loaded_scores import BASES
+from zeroevidence.data.loaded_scores import FACTORS, LlrUnit, Scale, natural_llrs
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.data.scores import Pairs, Scores
 from zeroevidence.errors import InputError, UsageError
-from zeroevidence.evaluation.rows.curves import ErrorRate, Threshold
+from zeroevidence.evaluation.rows.curves import ErrorRate, FittedOn, Threshold
+from zeroevidence.evaluation.rows.evaluation import Evaluation
 from zeroevidence.evaluation.rows.flags import Flag, flag
 from zeroevidence.evaluation.rows.measure_result import MeasureResult
-from zeroevidence.evaluation.rows.setup import LlrSetup, Options
+from zeroevidence.evaluation.rows.setup import GIVEN, LlrSetup, Options
 from zeroevidence.measure.pairs.linkability import ScoreView
 from zeroevidence.measure.pairs.verification import bayes_threshold, cllr, dcf_of_rates
 from zeroevidence.measure.views import Llrs
@@ -33,6 +34,7 @@ _LEAST_NONTARGETS = 10  # of which LLRs have some below 0
 _LARGE = 10.0  # natural-log LLR
 _NO_EVIDENCE = 0.9  # bits of min Cllr; LLRs half of which are that large leave less than about a half
 _LEAST = 0.01  # bits that calibration must cost before anybody looks for the reason
+_SKEWED = 0.25  # between quartiles; that of ratios whose logarithms are normal with a deviation of 0.76
 _LEFT = 0.25  # share of that cost which may be left when the base is right
 PRIOR, C_MISS, C_FA = 0.05, 1.0, 1.0
 
@@ -91,6 +93,40 @@ def repetition_flags(target: FloatArray, nontarget: FloatArray) -> list[Flag]:
     return [flag("equal-scores", count=total - single, scores=total)]
 
 
+def unit_flags(view: ScoreView, metrics: Mapping[str, MeasureResult]) -> list[Flag]:
+    """Return a warning where scores that nobody named a unit of seem to be likelihood ratios, or plainly are no LLRs.
+
+    Scores look like likelihood ratios where none is negative, some lie on either side of 1, those of ten non-targets or
+    more lean to one side and their logarithms not half as much, and as likelihood ratios they cost less than as LLRs,
+    and less than no evidence.
+
+    Examples
+    --------
+    >>> from zeroevidence.calibrate.pav import rank
+    >>> llrs = np.linspace(-2.0, 4.0, 50), np.linspace(-4.0, 2.0, 50)
+    >>> for scores in (np.exp(llrs), np.add(llrs, 5.0)):
+    ...     print([warning.code for warning in unit_flags(ScoreView(rank(*scores)), {})])
+    ['lrs-suspected']
+    ['scores-not-llrs']
+    """
+    target, nontarget = view.actual
+    lowest, highest = min(target.min(), nontarget.min()), max(target.max(), nontarget.max())
+    if 0.0 <= lowest < 1.0 < highest < np.inf and len(nontarget) >= _LEAST_NONTARGETS:
+        llrs = natural_llrs(target, "lr"), natural_llrs(nontarget, "lr")
+        skewness, of_logs = _quartile_skewness(nontarget), _quartile_skewness(llrs[1])
+        taken, other = cllr(target, nontarget), cllr(*llrs)
+        if skewness > _SKEWED and abs(of_logs) < skewness / 2.0 and other < min(taken, 1.0):
+            return [flag("lrs-suspected", skewness=skewness, of_logs=of_logs, cllr=taken, other=other)]
+    return llr_flags(view, metrics) or base_flags(target, nontarget, metrics)
+
+
+def _quartile_skewness(values: FloatArray) -> float:
+    """How far the median lies from the middle between the quartiles, from -1 to 1; NaN where these are equal."""
+    low, middle, high = np.quantile(values, (0.25, 0.5, 0.75))
+    with np.errstate(invalid="ignore"):
+        return float((high + low - 2.0 * middle) / (high - low)) if high > low else float("nan")
+
+
 def llr_flags(view: ScoreView, metrics: Mapping[str, MeasureResult]) -> list[Flag]:
     """Return a warning where scores that are taken as LLRs are plainly none.
 
@@ -146,11 +182,11 @@ def base_flags(target: FloatArray, nontarget: FloatArray, metrics: Mapping[str, 
     if not lost > _LEAST:
         return []
     with np.errstate(over="ignore"):  # an infinite score is evidence too
-        costs = {base: cllr(factor * target, factor * nontarget) for base, factor in BASES.items() if base != "e"}
-    base = min(costs, key=lambda base: costs[base])
-    if costs[base] - float(least) > _LEFT * lost:
+        costs = {unit: cllr(factor * target, factor * nontarget) for unit, factor in FACTORS.items() if unit != "ln"}
+    unit = min(costs, key=lambda unit: costs[unit])
+    if costs[unit] - float(least) > _LEFT * lost:
         return []
-    return [flag("llr-base-suspected", base=base, cllr=float(actual), other=costs[base])]
+    return [flag("llr-base-suspected", unit=unit, cllr=float(actual), other=costs[unit])]
 
 
 def calibrate_pairs(
@@ -194,14 +230,14 @@ def check_increasing(weight: float) -> None:
 
 
 def threshold(
-    scores: Scores | ScoreMatrix | ArrayLike,
+    scores: Evaluation | Scores | ScoreMatrix | ArrayLike,
     nontarget: ArrayLike | None = None,
     *,
     prior: float = PRIOR,
     c_miss: float = C_MISS,
     c_fa: float = C_FA,
-    calibrate: Scores | ScoreMatrix | LlrSetup | None = None,
-    are_llrs: bool = False,
+    calibrate: Scores | ScoreMatrix | None = None,
+    llr: LlrUnit | None = None,
     run: Run = Run(),
 ) -> Threshold:
     """Return the threshold of the cheapest decision, with its error rates on these scores.
@@ -212,7 +248,8 @@ def threshold(
     Parameters
     ----------
     scores
-        Scores with their pairs, a search, or target scores beside `nontarget`.
+        Scores with their pairs, a search, or target scores beside `nontarget`; or a row of `evaluate`, whose LLRs are
+        then as they were there, and the threshold in the units of its file.
     nontarget
         Non-target scores.
     prior
@@ -222,9 +259,9 @@ def threshold(
     c_fa
         Cost of a false alarm.
     calibrate
-        Scores of other people to calibrate on, or how the scores of a row became LLRs (``row.setup.llr``).
-    are_llrs
-        Whether the scores are natural log-likelihood ratios already.
+        Scores of other people to calibrate on.
+    llr
+        The unit, where scores are likelihood ratios already: ``ln``, ``log10`` or ``log2`` of them, or ``lr``.
     run
         Level of the intervals, which leave people out where they are known.
 
@@ -236,27 +273,33 @@ def threshold(
     """
     if not 0.0 < prior < 1.0 or c_miss <= 0.0 or c_fa <= 0.0:
         raise UsageError(f"expected a prior between 0 and 1 and positive costs, got {prior:g}, {c_miss:g} and {c_fa:g}")
-    data = _pairs(scores, nontarget)
-    llr = bayes_threshold(prior, c_miss, c_fa)
-    score = llr if are_llrs else _score_of_llr(llr, data if calibrate is None else calibrate)
+    if isinstance(scores, Evaluation):
+        if scores.scores is None:
+            raise UsageError("the scores of finished results are not kept; expected a row that was just evaluated")
+        data, scale, setup = scores.scores, Scale.of(scores.setup.relaxed), scores.setup.llr
+    else:
+        data, scale = _pairs(scores, nontarget), Scale(llr=llr)
+        data = Scores(scale.measured(data.target), scale.measured(data.nontarget)) if llr is not None else data
+        setup = None if llr is None else GIVEN
+    fitted_on: FittedOn = "these scores" if setup is None else "nothing" if setup.is_given else "other people"
+    if calibrate is not None:
+        fitted_on, (_, setup) = "other people", calibrate_pairs([(data, _pairs(calibrate, None))], Options())
+    elif setup is None:
+        _, setup = calibrate_pairs([(data, data)], Options())
+    level = bayes_threshold(prior, c_miss, c_fa)
+    score = _score_of_llr(level, setup)
     wrong = data.target < score, data.nontarget >= score
     miss, false_alarm = (_rate(data, errors, target=side == 0, level=run.level) for side, errors in enumerate(wrong))
     dcf = float(dcf_of_rates(miss.value, false_alarm.value, prior, c_miss, c_fa))
-    elsewhere = are_llrs or calibrate is not None
-    return Threshold(score, llr, prior, c_miss, c_fa, miss, false_alarm, dcf, elsewhere, run.level)
+    costs = prior, c_miss, c_fa
+    return Threshold(scale.written(score), level, *costs, miss, false_alarm, dcf, fitted_on, run.level, scale.negate)
 
 
-def _score_of_llr(llr: float, calibrate: Scores | ScoreMatrix | LlrSetup) -> float:
-    if isinstance(calibrate, LlrSetup):
-        if len(calibrate.weights) != 1:
-            raise UsageError("folds of people were calibrated one by one, so there is no threshold of all")
-        weight, bias = calibrate.weights[0], calibrate.biases[0]
-    else:
-        pairs = _pairs(calibrate, None)
-        fit = fit_logistic(pairs.target, pairs.nontarget)
-        weight, bias = fit.weight, fit.bias - fit.prior_log_odds
-    check_increasing(weight)
-    return (llr - bias) / weight
+def _score_of_llr(llr: float, setup: LlrSetup) -> float:
+    if len(setup.weights) != 1:
+        raise UsageError("folds of people were calibrated one by one, so there is no threshold of all")
+    check_increasing(setup.weights[0])
+    return (llr - setup.biases[0]) / setup.weights[0]
 
 
 def _pairs(scores: Scores | ScoreMatrix | ArrayLike, nontarget: ArrayLike | None) -> Scores:

@@ -13,11 +13,11 @@ from numpy.typing import ArrayLike
 from zeroevidence._typing import FloatArray
 from zeroevidence.calibrate.pav import count, rank
 from zeroevidence.data.embeddings import row_numbers
-from zeroevidence.data.loaded_scores import LoadedScores, RelaxedRule, SameSession
+from zeroevidence.data.loaded_scores import LlrUnit, LoadedScores, RelaxedRule, SameSession, Scale, check_units
 from zeroevidence.data.matrix import FoldedScores, ScoreMatrix, closed_set_search
 from zeroevidence.data.preparing import sort_by_name
 from zeroevidence.data.scores import Scores
-from zeroevidence.errors import InputError
+from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import resampling
 from zeroevidence.evaluation.curves import one_to_one_curves, search_curves
 from zeroevidence.evaluation.finding.beside import flag_row
@@ -27,13 +27,13 @@ from zeroevidence.evaluation.rows.curves import Trials
 from zeroevidence.evaluation.rows.evaluation import Evaluation
 from zeroevidence.evaluation.rows.flags import Flag, flag, relaxed_flags, resampling_flags, session_flags
 from zeroevidence.evaluation.rows.measure_result import MeasureResult, Replicates
-from zeroevidence.evaluation.rows.setup import LlrSetup, Options, Resampling, Setup, digest, score_digest
+from zeroevidence.evaluation.rows.setup import GIVEN, LlrSetup, Options, Resampling, Setup, digest, score_digest
 from zeroevidence.evaluation.score_checks import (
-    base_flags,
     calibrate_pairs,
     check_increasing,
     llr_flags,
     repetition_flags,
+    unit_flags,
 )
 from zeroevidence.evaluation.search_task import SearchResult, SearchTask, check_disjoint
 from zeroevidence.evaluation.searches import FoldedSearch, MatrixSearch
@@ -55,6 +55,7 @@ def evaluate(
     dev: Scores | ScoreMatrix | LoadedScores | None = None,
     calibrate: Scores | ScoreMatrix | LoadedScores | None = None,
     prior: Mapping[str, float] | None = None,
+    llr: LlrUnit | None = None,
     labels: Mapping[str, str] | None = None,
     about: About | None = None,
     options: Options = Options(),
@@ -85,6 +86,9 @@ def evaluate(
         Scores of other speakers to fit the calibration of single scores on, in the place of `dev`.
     prior
         Probability of each enrolled identity before the trial is heard; uniform unless given.
+    llr
+        The unit, where scores are likelihood ratios: ``ln``, ``log10`` or ``log2`` of them, or ``lr``. They are then
+        not calibrated by `dev`, and all actual measures, ELUB, invariance bounds and devPAV are of these LLRs.
     labels
         What the scores are of: system, dataset, split, sex.
     about
@@ -105,11 +109,14 @@ def evaluate(
     (0.4809, 'A')
     """
     if isinstance(scores, FoldedScores):
-        if any(part is not None for part in (nontarget, dev, calibrate, prior)):
+        if any(part is not None for part in (nontarget, dev, calibrate, prior, llr)):
             raise InputError("folds of people have development scores of their own; expected nothing beside them")
         task = _folded_task(scores, options, run, relaxed)
     else:
         loaded = _loaded(scores, nontarget, relaxed)
+        if llr is not None:
+            loaded = _in_unit(loaded, llr)
+            dev, calibrate = (None if other is None else _in_unit(other, llr) for other in (dev, calibrate))
         task = _task(loaded, dev, calibrate, prior, options, run)
     row = task.evaluate(labels or {}, about or About(), resampled)
     data = scores.data if isinstance(scores, LoadedScores) else scores
@@ -278,12 +285,12 @@ class _Task:
 
     def _llr_flags(self, metrics: Mapping[str, MeasureResult]) -> list[Flag]:
         """Warnings on LLRs that fall with the score, and on scores that are no LLRs, or of a base that nobody named."""
-        if self.llr is not None:
-            turned = [weight for weight in self.llr.weights if weight < 0.0]
-            return [flag("llrs-turned", weight=min(turned))] if turned else []
-        if any(rule.rule == "llr-base" for rule in self.relaxed):
+        if self.llr is None:
+            return unit_flags(self.view, metrics)
+        if self.llr.is_given:
             return llr_flags(self.view, metrics)
-        return llr_flags(self.view, metrics) or base_flags(*self.view.actual, metrics)
+        turned = [weight for weight in self.llr.weights if weight < 0.0]
+        return [flag("llrs-turned", weight=min(turned))] if turned else []
 
 
 def _folded_task(scores: FoldedScores, options: Options, run: Run, relaxed: Sequence[RelaxedRule]) -> _Task:
@@ -331,10 +338,12 @@ def _task(
     if pairs.target_pairs is None:  # nobody is named, so that only the scores themselves can put them in order
         pairs = Scores(ranked.target, ranked.nontarget)
     calibration = None if calibrate is None else _calibration_scores(calibrate, pairs)
-    llrs, llr = _calibrated(pairs, development, calibration, options)
+    check_units(loaded, *(other for other in (dev, calibrate) if isinstance(other, LoadedScores)))
+    given = Scale.of(loaded.relaxed).llr is not None
+    llrs, llr = _calibrated(pairs, development, calibration, options, given=given)
     others = [other for other in (development, calibration) if other is not None]
     counts = None if closed_set is None else count(closed_set.target, closed_set.nontarget)
-    view = ScoreView(ranked, options.pairs(run.seed), counts, llrs)
+    view = ScoreView(ranked, options.pairs(run.seed), counts, llrs, given=llr is not None and llr.is_given)
     return _Task(
         scores=pairs,
         view=view,
@@ -365,6 +374,14 @@ def _loaded(
     if nontarget is None:
         raise InputError("expected nontarget scores beside the target scores, or a Scores or ScoreMatrix")
     return LoadedScores(Scores(scores, nontarget), "arrays", None, tuple(relaxed))  # type: ignore[arg-type]
+
+
+def _in_unit(scores: Scores | ScoreMatrix | LoadedScores, llr: LlrUnit) -> LoadedScores:
+    """Return scores that are likelihood ratios of a unit as natural-log LLRs."""
+    loaded = scores if isinstance(scores, LoadedScores) else LoadedScores(scores, "arrays", None, ())
+    if Scale.of(loaded.relaxed).llr is not None:
+        raise UsageError("llr: these scores were read as likelihood ratios already; expected no unit")
+    return Scale(llr=llr).apply(loaded)
 
 
 def _in_order_of(trials: Trials, names: Any) -> Trials:
@@ -398,18 +415,21 @@ def _calibration_scores(calibrate: Scores | ScoreMatrix | LoadedScores, pairs: S
 
 
 def _calibrated(
-    pairs: Scores, development: Scores | None, calibration: Scores | None, options: Options
+    pairs: Scores, development: Scores | None, calibration: Scores | None, options: Options, *, given: bool
 ) -> tuple[Llrs | None, LlrSetup | None]:
     """Return the LLRs that actual measures are of; none without other people, where scores are taken as LLRs.
 
     A row with development scores may not have one measure of scores and another of LLRs, so these calibrate both the
-    search and single scores; scores that were named for single scores alone come first.
+    search and single scores; scores that were named for single scores alone come first. Scores that are LLRs are only
+    calibrated by the latter.
     """
     if calibration is not None:
         data = digest([np.sort(calibration.target), np.sort(calibration.nontarget)])
         llrs, setup = calibrate_pairs([(pairs, calibration)], options, data=data)
         check_increasing(setup.weights[0])
         return llrs, setup
+    if given:
+        return (pairs.target, pairs.nontarget), GIVEN
     return (None, None) if development is None else calibrate_pairs([(pairs, development)], options)
 
 

@@ -55,7 +55,10 @@ class PairView(ABC):
         The same of the pairs of a closed-set search, where it leaves out some of these.
     """
 
-    llrs: Llrs | None = None  # by a calibration on other people, in any order; scores are taken as LLRs without
+    llrs: Llrs | None = (
+        None  # in any order: given, or by a calibration on other people; scores are taken as LLRs without
+    )
+    given: bool = False  # whether the LLRs are the scores themselves
 
     def __init__(self, counts: Counts, settings: PairSettings, closed_set: Counts | None = None) -> None:
         self.counts, self.settings, self.closed_set = counts, settings, closed_set
@@ -85,7 +88,9 @@ class PairView(ABC):
 
 def describe_llrs(view: PairView) -> str:
     """Say of which LLRs an actual measure is."""
-    return "scores as LLRs" if view.llrs is None else "logistic on other people"
+    if view.llrs is None:
+        return "scores as LLRs"
+    return "LLRs as given" if view.given else "logistic on other people"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from zeroevidence.evaluation import Evaluation, Finding, joint_signature
-from zeroevidence.evaluation.rows.curves import ErrorRate, Threshold
+from zeroevidence.evaluation.rows.curves import ErrorRate, FittedOn, Threshold
 from zeroevidence.evaluation.rows.evaluation import records
 from zeroevidence.measure.measures import MEASURES
+from zeroevidence.measure.pairs.zebra import LN10
 from zeroevidence.report import layout
 from zeroevidence.report.people import RECORDINGS_NOTE, several_recordings_table, untried_numbers
 from zeroevidence.report.table import (
@@ -276,6 +277,13 @@ def _several_blocks(section: layout.Section, estimate: bool) -> list[Block]:
     return [labels.shared, *paragraphs, "", table, *left_out, *threats]
 
 
+_FITTED: Mapping[FittedOn, str] = {
+    "these scores": "calibrated on these scores themselves",
+    "other people": "calibrated on other people",
+    "nothing": "the scores are likelihood ratios",
+}
+
+
 def threshold_sentence(threshold: Threshold) -> str:
     """Return from which score on to accept, at which prior and costs, and how often that is wrong."""
     costs = f"prior {threshold.prior:g}, cost of a miss {threshold.c_miss:g}, of a false alarm {threshold.c_fa:g}"
@@ -283,10 +291,11 @@ def threshold_sentence(threshold: Threshold) -> str:
     level = ", whose intervals need ten known speakers"
     if threshold.miss.low is not None:
         level = f" with {percent(threshold.level)} intervals"
-    fitted = "calibrated on other people" if threshold.calibrated_elsewhere else "calibrated on these scores themselves"
+    score, log10_lr = f"{threshold.score:.6g}", threshold.llr / LN10
+    accepted = f"up to {score}" if threshold.up_to else f"from {score} on"
     return (
-        f"Threshold ({costs}): accept scores from {threshold.score:.4g} on, where the LLR is {threshold.llr:.3g}; "
-        f"{rates}{level}; DCF {threshold.dcf:.3g}; {fitted}."
+        f"Threshold ({costs}): accept scores {accepted}, where the log10 LR is {log10_lr:.3g}; "
+        f"{rates}{level}; DCF {threshold.dcf:.3g}; {_FITTED[threshold.fitted_on]}."
     )
 
 

@@ -29,8 +29,10 @@ FIELDS = {
     "--negate": "the box for scores that point the other way, under “More about the data”,",
     "--infinite accept": "the box for infinite scores, under “More about the data”,",
     "--infinite": "the box for infinite scores, under “More about the data”,",
-    "--llr-base 10": "so with the box for log10 likelihood ratios, under “More about the data”",
-    "--llr-base 2": "so by multiplying them with ln 2",
+    "--llr log10": "so with the box for log10 likelihood ratios, under “More about the data”,",
+    "--llr log2": "so by multiplying them with ln 2",
+    "--llr lr": "so with the box for likelihood ratios, under “More about the data”",
+    "--llr": "the boxes for likelihood ratios, under “More about the data”,",
     "--effort standard": "the effort “standard” of `zeroevidence audit`",
     "--effort full": "the effort “full” of `zeroevidence audit`",
 }
@@ -127,6 +129,8 @@ class JobRequest:
         Whether higher scores speak against the same person.
     log10
         Whether scores are log10 likelihood ratios.
+    ratios
+        Whether scores are likelihood ratios.
     infinite
         Whether infinite scores are taken.
     most_bytes
@@ -148,6 +152,7 @@ class JobRequest:
     keep_last: bool = False
     negate: bool = False
     log10: bool = False
+    ratios: bool = False
     infinite: bool = False
     most_bytes: int = MAX_BYTES
 

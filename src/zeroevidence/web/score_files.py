@@ -102,6 +102,6 @@ def _reading(request: JobRequest) -> ReadingOptions:
         duplicates="keep-last" if request.keep_last else "error",
         allow_missing=request.allow_missing,
         negate=request.negate,
-        llr_base="10" if request.log10 else "e",
+        llr="log10" if request.log10 else "lr" if request.ratios else None,
         infinite="accept" if request.infinite else "refuse",
     )

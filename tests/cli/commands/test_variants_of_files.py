@@ -45,8 +45,7 @@ def test_a_first_line_like_others_is_a_bad_line_and_no_header(put, refused):
             '"score" "same"\n"1" 2.5 TRUE\n"2" 0.5 FALSE\n',
             "columns as write.table of R writes them; expected write.csv(",
         ),
-        ("2,5\n0,75\n", "decimal commas; expected points, as in 2.5"),
-        ('"";"x"\n"1";2,5\n', "decimal commas; expected points, as in 2.5"),
+        ("2,5\n0,75\n", "one number a line, without labels; expected labels, or one file of target and one of"),
         ("[2.5, 0.5]\n", "begins like JSON; expected one trial per line, in columns"),
         ("E_1 0.5\nE_2 -1.5\n", "a name and a number a line; expected both names of a pair; `zeroevidence tandem eval"),
         (
@@ -68,10 +67,20 @@ def test_whole_scores_with_labels_between_commas_are_read(put, eer):
     assert eer(put("f", text)) == pytest.approx(reference_eer([3, 2, -1], [1, -3, -2, -4]))
 
 
-@pytest.mark.parametrize("numbered", ['"";"x"\n"1";{}\n"2";{}\n', "\tx\n0\t{}\n1\t{}\n", ",0\n0,{}\n1,{}\n"])
-def test_numbered_lists_with_other_separators(put, eer, numbered):
-    mated, nonmated = put("mated", numbered.format(2.5, 0.5)), put("nonmated", numbered.format(1.0, -1.0))
-    assert eer("--targets", mated, "--nontargets", nonmated) == pytest.approx(reference_eer([2.5, 0.5], [1.0, -1.0]))
+NUMBERED = ['"";"x"\n"1";{}\n"2";{}\n', "\tx\n0\t{}\n1\t{}\n", ",0\n0,{}\n1,{}\n"]
+
+
+@pytest.mark.parametrize(
+    ("numbered", "mark"),
+    [*((text, ".") for text in NUMBERED), (NUMBERED[0], ","), ("x\n{}\n{}\n", ","), ("{}\n{}\n", ",")],
+)
+def test_lists_with_other_separators_and_decimal_commas(put, eer, numbered, mark):
+    mated, nonmated = (
+        put(name, numbered.format(*(str(score).replace(".", mark) for score in scores)))
+        for name, scores in (("mated", (2.5, 0.5)), ("nonmated", (1.25, -1.75)))
+    )
+    expected = reference_eer([2.5, 0.5], [1.25, -1.75])
+    assert eer("--targets", mated, "--nontargets", nonmated) == pytest.approx(expected)
 
 
 def test_a_name_of_pandas_is_not_taken_for_a_score(put, run, eer):
@@ -133,3 +142,71 @@ def test_doctor_reads_results(put, run):
     code, out, _ = run("doctor", put("a.json", '{"scores": [1, 2]}'))
     assert (code, out.startswith("a.json: expected a result with schema")) == (3, True)
     assert "or scores in columns, one trial per line" in out
+
+
+SOURCES = {
+    "log10LR": ("same-source", "different-source"),
+    "log10(LR)": ("SS", "DS"),
+    "LR": ("H1", "H2"),
+    "likelihood_ratio": ("Hp", "Hd"),
+}
+
+
+@pytest.mark.parametrize(("separator", "mark"), [(",", "."), (";", ","), ("\t", ","), (";", "."), ('","', ",")])
+@pytest.mark.parametrize("column", SOURCES)
+def test_forensic_tables(put, run, separator, mark, column):
+    """Known and questioned recordings, a column that names its unit, and labels of hypotheses."""
+    quote = '"' if len(separator) > 1 else ""
+    rows = [("known", "questioned", column, "hypothesis")]
+    for place, score in enumerate((*TARGET, *NONTARGET)):
+        number = score if column.startswith("log10") else 10.0**score
+        rows.append(
+            (f"k{place}", f"q{place}", f"{number:.9f}".replace(".", mark), SOURCES[column][place >= len(TARGET)])
+        )
+    path = put("table.csv", "".join(f"{quote}{separator.join(row)}{quote}\n" for row in rows))
+    code, out, err = run("evaluate", path, *QUICK, "-f", "json")
+    assert (code, err) == (0, "")
+    row = json.loads(out)["rows"][0]
+    llrs = [np.log(10.0) * np.array(scores) for scores in (TARGET, NONTARGET)]
+    expected = (
+        0.5 * sum(np.logaddexp(0.0, sign * side).mean() for sign, side in zip((-1, 1), llrs, strict=True)) / np.log(2.0)
+    )
+    assert row["metrics"]["cllr"]["value"] == pytest.approx(expected, abs=1e-6)
+    assert {"devpav", "elub_low", "elub_high", "invariance_low", "invariance_high"} <= set(row["metrics"])
+    unit = "log10 likelihood ratios" if column.startswith("log10") else "likelihood ratios"
+    (note,) = (flag["sentence"] for flag in row["flags"] if flag["code"] == "llr-column")
+    assert note == f"{len(rows) - 1} scores were read as {unit}, as their column is called."
+    assert json.loads(run("evaluate", path, *QUICK, "-f", "json", "--llr", "ln")[1])["rows"][0]["metrics"]["cllr"][
+        "value"
+    ] != pytest.approx(expected, abs=1e-6)  # what was said overrules the name
+
+
+@pytest.mark.parametrize(
+    ("cell", "more", "message"),
+    [
+        ("-0.5", (), ":3: likelihood ratio '-0.5' is negative; expected a likelihood ratio from 0 on, or --llr log10"),
+        ("0", (), ":3: likelihood ratio '0.0' is infinite evidence; expected a finite positive one (--infinite accept"),
+        ("inf", (), ":3: likelihood ratio 'inf' is infinite evidence; expected a finite positive one (--infinite acc"),
+        ("0", ("--infinite", "accept"), None),
+        ("-0.5", ("--llr", "log10"), None),
+        ("nan", (), ":3: score 'nan' is not finite; expected a finite number"),
+        ("2;5", (), ":3: score '2;5' is not a number"),
+    ],
+)
+def test_ratios_that_are_none(put, run, cell, more, message):
+    path = put("a.csv", f"LR,label\n4,H1\n{cell},H2\n0.25,H2\n")
+    code, _, err = run("evaluate", path, *QUICK, *more)
+    assert (code, err.startswith(f"a.csv{message}")) == ((0, False) if message is None else (3, True))
+
+
+def test_points_among_decimal_commas_are_asked_about(put, refused):
+    path = put("a.csv", "score;label\n2,5;1\n1.250;0\n0,5;0\n")
+    assert refused(path).startswith("a.csv:3: score '1.250' has a point where others have a decimal comma")
+    assert refused(put("b.csv", "score;label\n2.5;1\n1,5;0\n0.5;0\n")).startswith("b.csv:3: score '1,5' is not a num")
+
+
+def test_lists_of_two_units_are_refused(put, run):
+    code, _, err = run("evaluate", "--targets", put("a", "LR\n4\n"), "--nontargets", put("b", "log10LR\n-1\n"))
+    assert (code, err.split(";")[0]) == (3, "b: log10 by the name of the column, but lr in a")
+    row = run("evaluate", "--targets", "a", "--nontargets", put("c", "LR\n0.5\n"), *QUICK, "-f", "json")[1]
+    assert json.loads(row)["rows"][0]["metrics"]["cllr"]["value"] == pytest.approx((np.log2(1.25) + np.log2(1.5)) / 2.0)

@@ -296,7 +296,7 @@ def test_bona_fide_lines_may_name_no_attack_by_a_number(tmp_path):
 def test_sides_are_turned_round_and_rescaled(tmp_path):
     path = tmp_path / "cm"
     path.write_text("u1 - bonafide -2.5\nu2 A07 spoof 1.5\n")
-    loaded = read_tandem(TandemFiles(path, negated=("cm",), reading=ReadingOptions(llr_base="10")))
+    loaded = read_tandem(TandemFiles(path, negated=("cm",), reading=ReadingOptions(llr="log10")))
     assert loaded.data.cm_bonafide.scores[0] == pytest.approx(2.5 * np.log(10.0))
-    assert [str(one) for one in loaded.relaxed] == ["cm-negated:2", "cm-llr-base:10:2"]
+    assert [str(one) for one in loaded.relaxed] == ["cm-negated:2", "cm-llr-unit:log10:2"]
     assert read_tandem(TandemFiles(path, negated=("asv",))).relaxed == ()

@@ -139,7 +139,7 @@ def test_perfect_protection_is_hardly_ever_called_a_fault(intervals):
     assert sum("eer-above-half" in codes(row) for row in rows) <= 1  # of 40: 2.5 %
 
 
-RELAXED = ("pooled", "negated", "llr-base", "no-attack", "duplicates", "missing", "infinite")
+RELAXED = ("pooled", "negated", "llr-unit", "llr-column", "no-attack", "duplicates", "missing", "infinite")
 
 
 @pytest.mark.parametrize("rule", RELAXED)

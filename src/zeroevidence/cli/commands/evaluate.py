@@ -70,8 +70,7 @@ def command(inputs: ScoreInputs, options: Options, run: Run, extras: _Extras, ga
         costs: dict[str, Any] = {"prior": options.dcf_prior, "c_miss": extras.c_miss, "c_fa": extras.c_fa}
         for place, row in enumerate(rows):
             if row.scores is not None:  # those of finished results are not kept
-                chosen = threshold_of(row.scores, **costs, calibrate=row.setup.llr, run=run)
-                rows[place] = replace(row, threshold=chosen)
+                rows[place] = replace(row, threshold=threshold_of(row, **costs, run=run))
     if extras.per_speaker is not None:
         rows = list(map(with_speaker_eer, rows))
     text = output.render(rows)

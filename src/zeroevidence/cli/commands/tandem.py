@@ -25,7 +25,7 @@ _FILES = ("cm", "asv", "sasv", "key", "asv_key", "phase", "by", "negated")
 _inputs = options_of(
     TandemFiles,
     "files",
-    *(*_FILES, "format", "duplicates", "allow_missing", "llr_base"),
+    *(*_FILES, "format", "duplicates", "allow_missing", "llr"),
     format={"type": click.Choice(TANDEM_FORMATS)},
     duplicates={"type": click.Choice(get_args(Duplicates))},
 )

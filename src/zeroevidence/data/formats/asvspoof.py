@@ -127,7 +127,7 @@ def read_tandem(files: TandemFiles) -> LoadedTandem:
     loaded, problems = _attempt(files)
     if loaded is None:
         raise InputError.of(problems, "zeroevidence tandem check")
-    scale = files.negated, files.reading.llr_base
+    scale = files.negated, files.reading.llr
     data, rules = scale_tandem(loaded.data, *scale)
     parts = {value: scale_tandem(part, *scale)[0] for value, part in loaded.parts.items()}
     return replace(loaded, data=data, parts=parts, relaxed=(*loaded.relaxed, *rules))

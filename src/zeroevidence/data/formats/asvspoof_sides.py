@@ -15,7 +15,7 @@ from zeroevidence.data.formats import text
 from zeroevidence.data.formats.input_file import InputFile, refuse_pickle
 from zeroevidence.data.formats.scores.detect import detect, first_lines
 from zeroevidence.data.formats.scores.join import join, label_conflicts, repeated_rows
-from zeroevidence.data.formats.scores.layout import Role, Table, label_text, labels_differ, with_infinite_problems
+from zeroevidence.data.formats.scores.layout import Role, Table, label_text, labels_differ, with_measured_scores
 from zeroevidence.data.formats.scores.score_format import AUTO, ReadingOptions
 from zeroevidence.data.formats.scores.text_formats import ASVSPOOF5
 from zeroevidence.data.formats.scores.text_reader import read_text
@@ -129,7 +129,7 @@ def read_side(file: InputFile, role: Role, files: TandemFiles) -> Table:
         titles = zip(layout.columns, layout.titles, strict=True)
         columns = (column or (files.by if title.lower() == files.by else "") for column, title in titles)
         layout = replace(layout, columns=tuple(columns))
-    table = with_infinite_problems(read_text(file, layout), "")
+    table = with_measured_scores(read_text(file, layout), None, "")
     return replace(table, frame=table.frame.cast({pl.Categorical: pl.String}))
 
 

@@ -88,10 +88,11 @@ def collecting(problems: list[Problem]) -> Iterator[None]:
         problems.append(error.problem)
 
 
-LABELS = {
-    **dict.fromkeys(("target", "1", "1.0", "True", "TRUE", "true"), True),
-    **dict.fromkeys(("nontarget", "0", "0.0", "False", "FALSE", "false"), False),
+_LABELS = {  # same-source and different-source, H1 and H2, prosecution and defence as forensic tables have them
+    True: "target same-source same_source SS ss H1 Hp 1 1.0 True TRUE true",
+    False: "nontarget different-source different_source DS ds H2 Hd 0 0.0 False FALSE false",
 }
+LABELS = {word: target for target, words in _LABELS.items() for word in words.split()}
 LABELS_EXPECTED = "expected target or nontarget (or 1 / 0)"
 
 LONGEST_LINE = 1 << 20  # bytes: no line of a list or a table has as many
@@ -121,8 +122,26 @@ def is_number(token: str) -> bool:
     return _NUMBER.fullmatch(token) is not None or _NOT_FINITE.fullmatch(token) is not None
 
 
-def parse_score(token: str, *, infinite: bool = False) -> float | str:
-    """Return the finite number that a token writes, or the reason why it is none; `infinite` allows infinities."""
+def is_decimal(token: str) -> bool:
+    """Return whether a cell looks like a score with a decimal point or a decimal comma."""
+    return is_number(token.replace(",", ".", 1))
+
+
+def parse_score(token: str, *, infinite: bool = False, commas: bool = False) -> float | str:
+    """Return the finite number that a token writes, or the reason why it is none.
+
+    Parameters
+    ----------
+    token
+        The cell.
+    infinite
+        Whether infinite numbers are allowed.
+    commas
+        Whether numbers have decimal commas; points may then separate thousands, and are refused.
+    """
+    if commas and "." in token:
+        return f"score {token!r} has a point where others have a decimal comma; expected one of them in all lines"
+    token = token.replace(",", ".", 1) if commas else token
     if infinite and _INFINITE.fullmatch(token):
         return float(token)
     if _NUMBER.fullmatch(token):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -259,6 +260,9 @@ class ErrorRate:
     high: float | None = None
 
 
+FittedOn: TypeAlias = Literal["these scores", "other people", "nothing"]
+
+
 @dataclass(frozen=True, slots=True)
 class Threshold:
     """The threshold of the cheapest decision at a prior and costs, and what it costs.
@@ -266,7 +270,8 @@ class Threshold:
     Parameters
     ----------
     score
-        Scores from this one on are accepted; infinite where accepting never pays.
+        Scores from this one on are accepted, or up to it where the file has lower scores for targets; in the units of
+        the file, infinite where accepting never pays.
     llr
         The natural log-likelihood ratio that it stands for.
     prior
@@ -276,15 +281,17 @@ class Threshold:
     c_fa
         Cost of a false alarm.
     miss
-        Rate of targets below the threshold.
+        Rate of targets that are not accepted.
     false_alarm
-        Rate of non-targets from the threshold on.
+        Rate of non-targets that are.
     dcf
         Detection cost, divided by that of the better blind decision.
-    calibrated_elsewhere
-        Whether scores became likelihood ratios on other data; otherwise on these scores themselves.
+    fitted_on
+        What scores became likelihood ratios on; nothing where they are likelihood ratios.
     level
         Confidence level of the intervals.
+    up_to
+        Whether scores up to the threshold are accepted, and not those from it on.
     """
 
     score: float
@@ -295,5 +302,6 @@ class Threshold:
     miss: ErrorRate
     false_alarm: ErrorRate
     dcf: float
-    calibrated_elsewhere: bool
+    fitted_on: FittedOn
     level: float
+    up_to: bool = False

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
-from zeroevidence.data.loaded_scores import RelaxedRule, SameSession
+from zeroevidence.data.loaded_scores import UNIT_NAMES, RelaxedRule, SameSession
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation.rows.measure_result import MeasureResult
 from zeroevidence.run import LEVEL
@@ -62,9 +62,14 @@ _WARNINGS = {
         "actual D_ECE are of an attacker who prefers low scores, and the EER is of one who prefers high ones; do not "
         "read them as one attacker."
     ),
+    "lrs-suspected": (
+        "no score is negative, and those of non-targets lean to one side as likelihood ratios do (skewness between "
+        "quartiles {skewness:.2f}, that of their logarithms {of_logs:.2f}); taken as such they would cost {other:.2f} "
+        "bits instead of {cllr:.2f} (Cllr); if they are that, say --llr lr."
+    ),
     "llr-base-suspected": (
-        "as logarithms to base {base} these scores would be nearly calibrated (Cllr {other:.2f} instead of {cllr:.2f} "
-        "bits); if they are that, say --llr-base {base}."
+        "as {unit} likelihood ratios these scores would be nearly calibrated (Cllr {other:.2f} instead of {cllr:.2f} "
+        "bits); if they are that, say --llr {unit}."
     ),
     "recogniser-weak": (
         "the recogniser errs in {share:.0%} of the words of the original speech, so its errors say little about what "
@@ -220,7 +225,8 @@ _NOTES = {
         "{total} original recordings; its own errors are not counted, and this is no word error rate of the original."
     ),
     "negated": "{count} scores were negated, as asked.",
-    "llr-base": "{count} scores were read as log-likelihood ratios to base {how}, as asked.",
+    "llr-unit": "{count} scores were read as {unit}, as asked.",
+    "llr-column": "{count} scores were read as {unit}, as their column is called.",
     "no-attack": "{count} lines of bona fide speech name the attack A00, which was taken for none.",
     "not-enrolled": (
         "{trials} trials are of people who are not enrolled: one-to-one measures such as the EER count their "
@@ -323,4 +329,6 @@ def session_flags(same: SameSession | None) -> list[Flag]:
 
 def relaxed_flags(relaxed: Sequence[RelaxedRule]) -> list[Flag]:
     """What is to be said about rules of reading that were relaxed."""
-    return [flag(rule.rule, how=rule.how, count=rule.count) for rule in relaxed]
+    names = dict[str | None, str](UNIT_NAMES)
+    flags = (flag(rule.rule, how=rule.how, unit=names.get(rule.how), count=rule.count) for rule in relaxed)
+    return list(dict.fromkeys(flags))

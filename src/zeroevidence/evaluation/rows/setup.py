@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import get_args
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -167,12 +167,12 @@ class SearchSetup:
 
 @dataclass(frozen=True, slots=True)
 class LlrSetup:
-    """How scores became LLRs, by a calibration on other people.
+    """How scores became LLRs: by a calibration on other people, or because they are LLRs.
 
     Parameters
     ----------
     calibration
-        The method that was fitted.
+        The method that was fitted, or ``given`` for scores that are LLRs.
     data
         SHA-256 of the scores that it was fitted on; None where these are the development scores.
     l2
@@ -185,12 +185,20 @@ class LlrSetup:
         The bias, or the biases.
     """
 
-    calibration: str
+    calibration: Literal["logistic", "given"]
     data: str | None = None
     l2: float = 0.0
     balanced: bool = False
     weights: tuple[float, ...] = ()
     biases: tuple[float, ...] = ()
+
+    @property
+    def is_given(self) -> bool:
+        """Whether the scores are LLRs themselves."""
+        return self.calibration == "given"
+
+
+GIVEN = LlrSetup("given", weights=(1.0,), biases=(0.0,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +244,7 @@ class Setup:
     tandem
         Costs of a tandem.
     llr
-        How the scores became LLRs, where they were calibrated on other people; scores are taken as LLRs otherwise.
+        How the scores became LLRs; None where scores that nobody said to be LLRs are taken for them.
     intervals
         What intervals rest on; None where there are none.
     level
@@ -299,7 +307,7 @@ def signature(setup: Setup, counts: Mapping[str, int]) -> str:
         parts += ["cal:pav", "ties:pooled", f"linkability:{setup.linkability}"]
         parts += [] if setup.dcf_prior is None else [f"dcf:{exact_number(setup.dcf_prior)}"]
         parts += [] if setup.omega is None else [f"omega:{exact_number(setup.omega)}"]
-    if setup.llr is not None:
+    if setup.llr is not None and not setup.llr.is_given:  # the rules of reading name the unit of others
         parts += _llr_parts(setup.llr)
     if setup.search is not None:
         parts += _search_parts(setup.search)

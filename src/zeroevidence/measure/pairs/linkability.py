@@ -364,9 +364,11 @@ class ScoreView(PairView):
         settings: PairSettings | None = None,
         closed_set: Counts | None = None,
         llrs: Llrs | None = None,
+        *,
+        given: bool = False,
     ) -> None:
         super().__init__(ranked.counts, settings or PairSettings(), closed_set)
-        self.ranked, self.llrs = ranked, llrs
+        self.ranked, self.llrs, self.given = ranked, llrs, given
 
     @property
     def actual(self) -> Llrs:

@@ -6,6 +6,7 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import TypeAlias
 
 import polars as pl
@@ -34,10 +35,9 @@ ONE_NUMBER = (
     "one number a line, without labels; expected labels, or one file of target and one of non-target scores: "
     "--targets FILE --nontargets FILE"
 )
-DECIMAL_COMMAS = "decimal commas; expected points, as in 2.5"
 WRITTEN_BY_R = "columns as write.table of R writes them; expected write.csv(x, FILE, row.names = FALSE)"
 _POSTERIORS = "of two log-posteriors, write the second less the first, and the label"
-_DECIMAL_COMMA = re.compile(r'(?:"?[^";,]*"?;)?[+-]?[0-9]+,[0-9]+')
+_DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
 _SPOOFING = frozenset({"bonafide", "spoof"})
 _CORPUS = frozenset({"audio", "audio_filepath", "file", "path", "wav"})
 
@@ -58,18 +58,9 @@ def other_kind(data: bytes, name: str, sample: Lines) -> str | None:
         return _json_reason(sample[0][1], name)
     if list_layout(sample) is not None:
         return ONE_NUMBER
-    if has_decimal_commas(sample):
-        return DECIMAL_COMMAS
     if is_written_by_r(sample):
         return WRITTEN_BY_R
     return _tandem_reason(data, name, sample) or _numbers_reason(name, sample)
-
-
-def has_decimal_commas(sample: Lines) -> bool:
-    """Return whether all lines, below a name perhaps, hold one number with a decimal comma, and not a label."""
-    lines = [line.strip(" \t") for _, line in sample[1:] or sample]
-    labels = sum(line.rpartition(",")[2] in text.LABELS for line in lines)
-    return all(map(_DECIMAL_COMMA.fullmatch, lines)) and 2 * labels < len(lines)
 
 
 def is_written_by_r(sample: Lines) -> bool:
@@ -85,17 +76,24 @@ def list_layout(sample: Lines) -> Layout | None:
     for separator in (",", ";", "\t"):
         cells = text.split(line, separator)
         if isinstance(cells, list) and len(cells) == 2 and not cells[0] and rest:  # as in `"","x"`
-            return Layout(LIST, ("", "score"), separator, first) if _most_numbers(rest, 2, separator) else None
-    if not _most_numbers(rest or [line], 1, ","):
+            layout = Layout(LIST, ("", "score"), separator, first, tuple(cells))
+            return with_commas(layout, sample) if _most_numbers(rest, 2, separator) else None
+    numbers = [line.strip(" \t") for line in rest or [line]]
+    # A number with a decimal comma may be a score and its label, too.
+    labels = sum(number.rpartition(",")[2] in text.LABELS for number in numbers)
+    commas = all(map(_DECIMAL_COMMA.fullmatch, numbers)) and 2 * labels < len(numbers)
+    separator = ";" if commas else ","
+    if not _most_numbers(rest or [line], 1, separator):
         return None
-    header = None if text.is_number(line.strip(" \t")) else first
-    return Layout(LIST, ("score",), ",", header)
+    title = line.strip(' \t"')
+    named = not text.is_decimal(title)
+    return Layout(LIST, ("score",), separator, first if named else None, (title,) if named else (), commas)
 
 
 def _most_numbers(lines: list[str], width: int, separator: str) -> bool:
     """Return whether at least half of the lines have so many cells, of which the last is a number."""
     rows = [text.split(line, separator) for line in lines]
-    return 2 * sum(len(cells) == width and text.is_number(cells[-1]) for cells in rows) >= len(rows)
+    return 2 * sum(len(cells) == width and text.is_decimal(cells[-1]) for cells in rows) >= len(rows)
 
 
 def _json_reason(line: str, name: str) -> str:
@@ -305,7 +303,7 @@ def _by_content(
 def _most_hold(meaning: str, cells: Iterable[str], role: Role) -> bool:
     """Return whether at least half of the cells of a column are what such a column holds."""
     kinds = KINDS[role.removesuffix("_key")] if meaning == "key" else ()
-    holds = {"score": text.is_number, "label": text.LABELS.__contains__, "key": kinds.__contains__}.get(meaning)
+    holds = {"score": text.is_decimal, "label": text.LABELS.__contains__, "key": kinds.__contains__}.get(meaning)
     column = list(cells)
     return holds is None or 2 * sum(map(holds, column)) >= len(column)
 
@@ -377,9 +375,21 @@ def _layout(file: InputFile, role: Role, asked: str, names: ColumnNames, key: Ta
         pairs = pairs.cast({column: key.frame[column].dtype for column in pairs.columns}, strict=False)
         return not pairs.join(key.frame, on=["enrol", "trial"], how="semi").is_empty()
 
+    head = first_lines(file)
+    sample = sample_lines(head, file.name)
     if names.given:
-        return named_layout(sample_lines(first_lines(file), file.name), file.name, names)
-    return detect(first_lines(file), file.name, role, forced=asked, matches=matches)
+        return with_commas(named_layout(sample, file.name, names), sample)
+    return with_commas(detect(head, file.name, role, forced=asked, matches=matches), sample)
+
+
+def with_commas(layout: Layout, sample: Lines) -> Layout:
+    """Return the layout, with decimal commas where more scores have these than points."""
+    if "score" not in layout.columns:
+        return layout
+    rows = [text.split(line, layout.separator) for number, line in sample if number != layout.header]
+    at = layout.columns.index("score")
+    cells = [row[at] for row in rows if len(row) == len(layout.columns) and text.is_decimal(row[at])]
+    return replace(layout, commas=sum("," in cell for cell in cells) > sum("." in cell for cell in cells))
 
 
 def first_lines(file: InputFile) -> bytes:

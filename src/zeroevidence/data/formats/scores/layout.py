@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Literal, TypeAlias
@@ -12,6 +13,7 @@ import polars as pl
 from zeroevidence._typing import BoolArray, IntArray
 from zeroevidence.data.formats import text
 from zeroevidence.data.formats.text import FileProblems
+from zeroevidence.data.loaded_scores import POSITIVE_RATIO, LlrUnit, natural_llrs
 from zeroevidence.errors import InputError, Problem
 
 SAMPLE = 1000
@@ -21,6 +23,23 @@ HEAD = text.LONGEST_LINE  # bytes that lines are sampled from
 Role = Literal["scores", "key", "cm", "asv", "cm_key", "asv_key"]
 TANDEM_ROLES: tuple[Role, ...] = ("cm", "asv", "cm_key", "asv_key")
 Lines: TypeAlias = list[tuple[int, str]]
+_UNITS: dict[str, LlrUnit] = {
+    **dict.fromkeys(("lr", "likelihoodratio"), "lr"),
+    "lnlr": "ln",
+    "log10lr": "log10",
+    "log2lr": "log2",
+}
+
+
+def column_unit(title: str) -> LlrUnit | None:
+    """Return the unit of likelihood ratios that a column is called by; None for other names.
+
+    Examples
+    --------
+    >>> [column_unit(title) for title in ("LR", "log10_LR", "log10(LR)", "score", "llr")]
+    ['lr', 'log10', 'log10', None, None]
+    """
+    return _UNITS.get(re.sub(r"[\W_]", "", title.lower()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +85,8 @@ class Layout:
         The line of the header, None where there is none.
     titles
         What the header calls the columns, where it is that of a table.
+    commas
+        Whether numbers have decimal commas.
     """
 
     format: str
@@ -73,11 +94,19 @@ class Layout:
     separator: str = " "
     header: int | None = None
     titles: tuple[str, ...] = ()
+    commas: bool = False
 
     @property
     def expected(self) -> str:
         """The columns as messages show them."""
         return " ".join(column or "..." for column in self.columns)
+
+    @property
+    def unit(self) -> LlrUnit | None:
+        """The unit of likelihood ratios that the column of scores is called by."""
+        return (
+            column_unit(self.titles[self.columns.index("score")]) if self.titles and "score" in self.columns else None
+        )
 
 
 def sample_lines(data: bytes, name: str) -> Lines:
@@ -129,6 +158,8 @@ class Table:
         What is wrong with the file.
     titles
         What the columns are called in the file, where they have names.
+    unit
+        The unit of likelihood ratios that the column of scores is called by.
     """
 
     name: str
@@ -137,6 +168,7 @@ class Table:
     lines: IntArray | range | None
     problems: tuple[Problem, ...] = ()
     titles: tuple[str, ...] = ()
+    unit: LlrUnit | None = None
 
     def has(self, column: str) -> bool:
         """Return whether the file has this column."""
@@ -186,22 +218,39 @@ def label_text(labels: pl.DataFrame, row: int) -> str:
     return " ".join(filter(None, labels.row(row)))
 
 
-def with_infinite_problems(table: Table, advice: str) -> Table:
-    """Return the table with a problem for each infinite score; `advice` ends its message."""
+def with_measured_scores(table: Table, unit: LlrUnit | None, advice: str | None) -> Table:
+    """Return the table with scores as measures take them, and a problem for each that is none.
+
+    Parameters
+    ----------
+    table
+        The table.
+    unit
+        The unit of scores that are likelihood ratios.
+    advice
+        The end of messages about infinite scores, or about ratios of 0; None where these are allowed.
+    """
     if not table.has("score"):
         return table
-    scores = table.frame["score"].to_numpy()
-    rows = np.flatnonzero(np.isinf(scores))
-    if not len(rows):
-        return table
+    written = table.frame["score"].to_numpy()
+    scores = written if unit is None else natural_llrs(written, unit)
+    wrong = np.isnan(scores) & ~np.isnan(written)  # a score that is no number is a problem already
+    rows = np.flatnonzero(wrong | np.isinf(scores) if advice is not None else wrong)
     problems = FileProblems(table.name)
 
     def reason(at: int) -> str:
         row = int(rows[at])
         unlined = f" of '{table.pair(row)}'" if table.has("enrol") else f" at position {row}"
         where = unlined if table.lines is None else ""
-        return f"score '{scores[row]}'{where} is not finite; expected a finite number{advice}"
+        if wrong[row]:
+            return f"likelihood ratio '{written[row]}'{where} is negative; {POSITIVE_RATIO}"
+        if unit == "lr":
+            return (
+                f"likelihood ratio '{written[row]}'{where} is infinite evidence; expected a finite positive one{advice}"
+            )
+        return f"score '{written[row]}'{where} is not finite; expected a finite number{advice}"
 
     problems.add_rows(table, rows, reason)
     ordered = sorted((*table.problems, *problems.all()), key=lambda item: (item.line is None, item.line or 0))
-    return replace(table, problems=tuple(ordered))
+    frame = table.frame if unit is None else table.frame.with_columns(score=scores)
+    return replace(table, frame=frame, problems=tuple(ordered) if len(rows) else table.problems)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
 from zeroevidence._typing import FloatArray
-from zeroevidence.data.files import is_folder
+from zeroevidence.data.files import is_folder, naming_file
 from zeroevidence.data.formats.input_file import EXPORT, NPY, NPZ, TEXT, InputFile, open_input, refuse_pickle
 from zeroevidence.data.formats.lists import SpeakerList, read_speakers
 from zeroevidence.data.formats.scores import detect
 from zeroevidence.data.formats.scores.join import build_scores, join, one_class_problem
-from zeroevidence.data.formats.scores.layout import HEAD, Table, sample_lines, with_infinite_problems
+from zeroevidence.data.formats.scores.layout import HEAD, Table, sample_lines, with_measured_scores
 from zeroevidence.data.formats.scores.matrices import load_arrays, not_finite
 from zeroevidence.data.formats.scores.score_format import (
     AUTO,
@@ -25,7 +26,7 @@ from zeroevidence.data.formats.scores.score_format import (
 )
 from zeroevidence.data.formats.scores.text_reader import read_text
 from zeroevidence.data.formats.text import FileProblems, collecting, refuse_binary
-from zeroevidence.data.loaded_scores import LoadedScores, RelaxedRule
+from zeroevidence.data.loaded_scores import LlrUnit, LoadedScores, RelaxedRule, Scale
 from zeroevidence.data.scores import Scores
 from zeroevidence.errors import InputError, Problem, UsageError
 
@@ -140,19 +141,23 @@ def _read_matrix(
     if options.format not in (AUTO, format.name):
         reason = f"is a {format.files} {format.kind(scores)} file; expected {options.format}"
         return None, [Problem(scores.name, None, reason)]
+    scale = Scale(llr=options.llr)
     try:
         matrix = format.matrix.read(scores, key, speakers)
+        with naming_file(scores.name):
+            measured = matrix.scores if options.llr is None else scale.measured(matrix.scores)
     except InputError as error:
         return None, [error.problem]
     # two columns that nothing names may be two classes as well as two identities
     two = matrix.scores.shape[1] == 2 and matrix.enrolments is None and (matrix.mated >= 0).all()
     if two and options.format == AUTO and key is not None and key.kind == NPY.name:
         return None, [Problem(scores.name, None, _TWO_READINGS.format(rows=len(matrix.scores)))]
-    infinite = np.isinf(matrix.scores)
+    key_format = None if key is None else format.name
+    infinite = np.isinf(measured)
     if infinite.any() and options.infinite == "refuse":
         return None, [Problem(scores.name, None, f"{not_finite(matrix.scores, infinite)}{ACCEPT}")]
-    key_format = None if key is None else format.name
-    return LoadedScores(matrix, format.name, key_format, infinite_rule(matrix.scores)), []
+    relaxed = (*scale.relaxed(measured.size), *infinite_rule(measured))
+    return LoadedScores(replace(matrix, scores=measured), format.name, key_format, relaxed), []
 
 
 def _read_trials(
@@ -165,8 +170,8 @@ def _read_trials(
         key_table = detect.read_table(key, "key", AUTO, options.names.of("key", with_key=True), problems)
     names = options.names.of("scores", with_key=key is not None)
     score_table = detect.read_table(scores, "scores", options.format, names, problems, key=key_table)
-    if score_table is not None and options.infinite == "refuse":
-        score_table = with_infinite_problems(score_table, ACCEPT)
+    if score_table is not None:
+        score_table = _measured(score_table, options)
     listed = [problem for table in (score_table, key_table) if table is not None for problem in table.problems]
     if score_table is None or (key is not None and key_table is None):
         return None, problems + listed
@@ -190,15 +195,29 @@ def _combine(
         problem = one_class_problem(scores.name, label)
         if problem:
             return None, [problem]
-        return LoadedScores(Scores(score[label], score[~label]), scores.format, None, infinite_rule(score)), []
+        relaxed = (*_unit_rule(options.llr, scores.unit, len(score)), *infinite_rule(score))
+        return LoadedScores(Scores(score[label], score[~label]), scores.format, None, relaxed), []
     joined, problems = join(scores, key, options)
     if joined is None or scores.problems or (key is not None and key.problems):
         return None, problems
     data, problems = build_scores(joined, scores, key, speakers)
     if data is None:
         return None, problems
-    relaxed = (*joined.relaxed, *infinite_rule(data.target, data.nontarget))
+    unit = _unit_rule(options.llr, scores.unit, len(data))
+    relaxed = (*joined.relaxed, *unit, *infinite_rule(data.target, data.nontarget))
     return LoadedScores(data, scores.format, None if key is None else key.format, relaxed), problems
+
+
+def _measured(table: Table, options: ReadingOptions) -> Table:
+    """Return a table with scores as measures take them; their unit is the one named, or what their column is called."""
+    return with_measured_scores(table, options.llr or table.unit, ACCEPT if options.infinite == "refuse" else None)
+
+
+def _unit_rule(asked: LlrUnit | None, column: LlrUnit | None, count: int) -> tuple[RelaxedRule, ...]:
+    """Return the rule that says in which unit scores are likelihood ratios, and who said so."""
+    if asked is not None:
+        return Scale(llr=asked).relaxed(count)
+    return () if column is None else (RelaxedRule("llr-column", count, how=column),)
 
 
 def infinite_rule(*scores: FloatArray) -> tuple[RelaxedRule, ...]:
@@ -265,8 +284,11 @@ def read_score_lists(
     problems = diagnose_lists(targets, nontargets, options)
     if problems:
         raise InputError.of(problems)
-    target, nontarget = (_list_table(open_input(path)).frame["score"].to_numpy() for path in (targets, nontargets))
-    return options.applied(LoadedScores(Scores(target, nontarget), detect.LIST, None, infinite_rule(target, nontarget)))
+    tables = [_list_table(open_input(path)) for path in (targets, nontargets)]
+    target, nontarget = (_measured(table, options).frame["score"].to_numpy() for table in tables)
+    relaxed = _unit_rule(options.llr, tables[0].unit, len(target) + len(nontarget))
+    relaxed += infinite_rule(target, nontarget)
+    return options.applied(LoadedScores(Scores(target, nontarget), detect.LIST, None, relaxed))
 
 
 def diagnose_lists(
@@ -276,10 +298,16 @@ def diagnose_lists(
     if "-" in (str(targets), str(nontargets)):
         raise UsageError("lists of scores are read twice, so standard input cannot be one; expected two files")
     problems: list[Problem] = []
+    units = []
     for path in (targets, nontargets):
         with collecting(problems):
-            table = _list_table(open_input(path))
-            problems += (with_infinite_problems(table, ACCEPT) if options.infinite == "refuse" else table).problems
+            table = _measured(_list_table(open_input(path)), options)
+            problems += table.problems
+            units.append(table.unit)
+    if options.llr is None and len(set(units)) > 1:
+        names = [unit or "scores" for unit in units]
+        reason = f"{names[1]} by the name of the column, but {names[0]} in {targets}; expected one unit, or --llr"
+        problems.append(Problem(str(nontargets), None, reason))
     return problems
 
 
@@ -308,8 +336,6 @@ def _list_table(file: InputFile) -> Table:
     reason = "more than one number a line, or none; expected a list of scores, one number a line"
     if layout is not None:  # its first number may be a name
         reason = "0 above decimals, as pandas names a column; expected header=False, or 0.0 if it is a score"
-    elif detect.has_decimal_commas(sample):
-        reason = detect.DECIMAL_COMMAS
     elif detect.is_written_by_r(sample):
         reason = detect.WRITTEN_BY_R
     raise InputError(reason, path=file.name, line=sample[0][0])

@@ -16,7 +16,7 @@ from zeroevidence.data.files import naming_file
 from zeroevidence.data.formats.input_file import Container, InputFile
 from zeroevidence.data.formats.lists import SpeakerList, read_sessions
 from zeroevidence.data.formats.scores.layout import ColumnNames, Layout, Lines, Role, Table
-from zeroevidence.data.loaded_scores import Base, LoadedScores, Scale
+from zeroevidence.data.loaded_scores import LlrUnit, LoadedScores, Scale
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.data.preparing import leave_out_same_session
 from zeroevidence.errors import UsageError
@@ -206,8 +206,8 @@ class ReadingOptions:
         "accept" takes infinite scores, which LLRs may be.
     negate
         Whether higher scores speak against the target.
-    llr_base
-        The base of the logarithm, for scores that are log-likelihood ratios.
+    llr
+        The unit of scores that are likelihood ratios; as their column is called unless given.
     speakers
         A Kaldi ``utt2spk`` file, or a folder that holds one.
     sessions
@@ -233,7 +233,9 @@ class ReadingOptions:
     )
     infinite: Infinite = setting("refuse", "What to do with infinite scores, which LLRs may be.")
     negate: bool = setting(False, "Negate the scores, where lower scores support the target.")
-    llr_base: Base = setting("e", "Base of the logarithm, for scores that are log-likelihood ratios.")
+    llr: LlrUnit | None = setting(
+        None, "The scores are likelihood ratios in this unit; those of a column called LR or log10LR are anyway."
+    )
     speakers: str | Path | None = None
     sessions: str | None = setting(
         None,
@@ -259,8 +261,8 @@ class ReadingOptions:
         return ColumnNames(self.score_column, self.label_column)
 
     def applied(self, loaded: LoadedScores) -> LoadedScores:
-        """Return scores on the usual scale, without pairs of one session."""
-        scaled = Scale(self.negate, self.llr_base).apply(loaded)
+        """Return scores that are higher for targets, without pairs of one session."""
+        scaled = Scale(self.negate).apply(loaded)
         if self.sessions is None:
             return scaled
         with naming_file(self.sessions):

@@ -19,6 +19,7 @@ from zeroevidence.data.formats.scores.layout import (
     Lines,
     Role,
     Table,
+    column_unit,
     sample_lines,
 )
 from zeroevidence.data.formats.scores.score_format import SCORE_FORMATS, Binary, Columns, FirstLines, ScoreFormat
@@ -120,12 +121,14 @@ for _place, (_name, _roles) in enumerate(_ASVSPOOF_COLUMNS.items(), 200):
 _TABLE = "table"
 _TABLE_COLUMNS = {
     **dict.fromkeys(("enrol", "enroll", "enrolment", "enrollment", "enrol_id", "enroll_id"), "enrol"),
-    **dict.fromkeys(("enrolment_id", "enrollment_id", "model"), "enrol"),
-    **dict.fromkeys(("trial", "trial_id", "test", "utterance", "utterance_id"), "trial"),
+    **dict.fromkeys(("enrolment_id", "enrollment_id", "model", "known", "known_id"), "enrol"),
+    **dict.fromkeys(("trial", "trial_id", "test", "utterance", "utterance_id", "questioned", "questioned_id"), "trial"),
     **dict.fromkeys(("enrol_speaker", "enroll_speaker", "enrolment_speaker", "enrollment_speaker"), "enrol_speaker"),
-    "trial_speaker": "trial_speaker",
+    "known_speaker": "enrol_speaker",
+    **dict.fromkeys(("trial_speaker", "questioned_speaker"), "trial_speaker"),
     **dict.fromkeys(("score", "scores", "llr"), "score"),
     **dict.fromkeys(("label", "labels", "target", "is_target"), "label"),
+    **dict.fromkeys(("hypothesis", "same-source", "same_source", "same source"), "label"),
 }
 _SEPARATORS = (",", ";", "\t")
 _ENDINGS = ("score", "label")  # of the names of columns that may hold them, such as sasv_label
@@ -137,11 +140,16 @@ def header_layout(lines: Lines, name: str) -> Layout | None:
     for separator, cells in _splits(line):
         # Between blanks `target` is rather the label of a trial than the name of a column.
         lower = [cell.lower() for cell in cells]
-        meanings = {_TABLE_COLUMNS.get(cell, "") for cell in lower if separator != " " or cell not in text.LABELS}
+        meanings = {_known_meaning(cell) for cell in lower if separator != " " or cell not in text.LABELS}
         like = {ending for ending in _ENDINGS for cell in lower if cell.endswith(ending)}
         if len((meanings | like) - {""}) >= 2 and not any(map(text.is_number, cells)):
             return Layout(_TABLE, column_meanings(cells, name, number), separator, number, tuple(cells))
     return None
+
+
+def _known_meaning(title: str) -> str:
+    """Return what a column of a known name in lower case holds, "" for others."""
+    return _TABLE_COLUMNS.get(title) or ("" if column_unit(title) is None else "score")
 
 
 def unknown_layout(lines: Lines, name: str) -> Layout | None:
@@ -156,7 +164,7 @@ def unknown_layout(lines: Lines, name: str) -> Layout | None:
             continue
         rows = [row for _, line in lines[1:] if isinstance(row := text.split(line, separator), list)]
         columns = list(zip(*(row for row in rows if len(row) == len(cells)), strict=True))
-        numeric = any(2 * sum(map(text.is_number, column)) >= len(lines) - 1 > 0 for column in columns)
+        numeric = any(2 * sum(map(text.is_decimal, column)) >= len(lines) - 1 > 0 for column in columns)
         if numeric and not any(cell in column for cell, column in zip(cells, columns, strict=True)):
             return Layout(_TABLE, column_meanings(cells, name, number), separator, number, tuple(cells))
     return None
@@ -195,7 +203,7 @@ def column_meanings(
     if missing := [column for column in given.values() if column not in cells]:
         raise InputError(_lacking(ColumnNames(missing[0]), cells), path=name, line=line)
     lower = [cell.strip().lower() for cell in cells]
-    meaning = [_TABLE_COLUMNS.get(cell, "") for cell in lower]
+    meaning = list(map(_known_meaning, lower))
     for ending in _ENDINGS:
         if ending not in meaning:
             likely = [ending if cell.endswith(ending) else "" for cell in lower]
@@ -254,7 +262,8 @@ def read_parquet(file: InputFile, _role: Role, names: ColumnNames | None = None)
     problems = FileProblems(file.name)
     frame = frame.with_columns(_convert(frame[column], file.name, problems) for column in frame.columns)
     rows = np.arange(1, len(frame) + 1)
-    return Table(file.name, _TABLE, frame, rows, tuple(problems.all()), tuple(raw.columns))
+    unit = Layout(_TABLE, meaning, titles=tuple(raw.columns)).unit
+    return Table(file.name, _TABLE, frame, rows, tuple(problems.all()), tuple(raw.columns), unit)
 
 
 def _convert(column: pl.Series, name: str, problems: FileProblems) -> pl.Series:

@@ -37,7 +37,7 @@ def column_types(layout: Layout) -> list[pl.DataType]:
 def parse_lines(data: bytes, layout: Layout, types: Sequence[pl.DataType]) -> pl.DataFrame | None:
     """Return a row for each of these whole lines below the header; None where the line reader might differ."""
     separator = layout.separator.encode()
-    if (separator != b" " and b'"' in data) or without_mark(data) is not data or not is_utf8(data):
+    if layout.commas or (separator != b" " and b'"' in data) or without_mark(data) is not data or not is_utf8(data):
         return None
     rows, marks = count_lines(data), _count_marks(data, separator)
     if marks != rows * len(types):
@@ -136,7 +136,7 @@ def read_text(file: InputFile, layout: Layout, blocks: Sequence[int] = BLOCKS) -
     if not len(lines) and not problems:
         problems.add(None, "empty below its header; expected one trial per line")
     frame = pl.concat([frame for frame, _ in parts]) if parts else _line_rows(b"", layout, types, problems, 1)[0]
-    return Table(file.name, layout.format, frame, lines, tuple(problems.all()), layout.titles)
+    return Table(file.name, layout.format, frame, lines, tuple(problems.all()), layout.titles, layout.unit)
 
 
 def _below_header(blocks: Iterator[bytes], layout: Layout) -> Iterator[bytes]:
@@ -185,16 +185,16 @@ def _line_rows(
         lines.append(number)
         for i, column in columns:
             cell = cells[i]
-            values[column].append(_value(cell, column, number, problems) if column in CONVERTED else cell)
+            values[column].append(_value(cell, column, number, problems, layout) if column in CONVERTED else cell)
     kinds = {column: pl.Boolean() if column == "label" else types[i] for i, column in columns}
     frame = pl.DataFrame({column: pl.Series(cells, dtype=kinds[column]) for column, cells in values.items()})
     return frame, np.array(lines, dtype=np.int64)
 
 
-def _value(cell: str, column: str, number: int, problems: FileProblems) -> float | bool | None:
+def _value(cell: str, column: str, number: int, problems: FileProblems, layout: Layout) -> float | bool | None:
     """Return a score, perhaps infinite, or whether a label is that of a target; None for neither."""
     if column == "score":
-        score = text.parse_score(cell, infinite=True)
+        score = text.parse_score(cell, infinite=True, commas=layout.commas)
         if isinstance(score, str):
             problems.add(number, score)
             return None
