@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import zeroevidence as ze
 from zeroevidence.measure.pairs.zebra import tag_of
 from zeroevidence.report.inputs import ReportInputs
 from zeroevidence.report.page import to_html
@@ -38,6 +39,19 @@ def test_people_whose_names_come_up_for_everybody_are_marked(hub):
     assert float(notes["p000"].text) > 40
     assert not any(cell.note for name, cell in notes.items() if name != "p000")
     assert table.cells[0][0].text != "p000"
+
+
+def test_people_with_few_recordings_are_not_listed(hub):
+    people = replace(hub.people, trials=(4, *hub.people.trials[1:]))
+    table, _ = people_table(verdict([replace(hub, people=people)]).finding)
+    full, _ = people_table(verdict([hub]).finding)
+    first = hub.people.speaker[0]
+    assert first in {line[0].text for line in full.cells}
+    assert first not in {line[0].text for line in table.cells}
+    nobody = replace(hub, people=replace(people, trials=(4,) * len(people.trials)))
+    assert people_table(verdict([nobody]).finding) == (None, 0)
+    labels = [label.get_text() for label in ze.plot.people(replace(hub, people=people)).get_yticklabels()]
+    assert labels[:2] == ["person 1", hub.people.speaker[1]]
 
 
 def test_people_have_their_worst_case_and_tag(hub):

@@ -20,6 +20,7 @@ from zeroevidence.data.printable import printable
 from zeroevidence.errors import MissingExtra, UsageError
 from zeroevidence.evaluation import Evaluation, Finding
 from zeroevidence.evaluation.rows.curves import Surface
+from zeroevidence.measure.search.rank import LISTED_RECORDINGS
 from zeroevidence.optional import optional
 from zeroevidence.plot.canvas import prepare_drawing
 from zeroevidence.plot.rows import row_names
@@ -160,6 +161,7 @@ def _results(finding: Finding | None, measures: Sequence[str], options: ReportOp
         "flags": raised_flags(rows),
         "people": people,
         "people_left": people_left,
+        "listed_recordings": LISTED_RECORDINGS,
         "recordings": recordings_table(finding),
         "recordings_note": f"{RECORDINGS_NOTE} {untried_numbers(rows)}".strip(),
         "effort": effort_table(rows, finding.further),

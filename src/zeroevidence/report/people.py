@@ -18,6 +18,7 @@ from zeroevidence.evaluation.resampling import SHOWN
 from zeroevidence.evaluation.rows.evaluation import used_labels
 from zeroevidence.measure.measures import MEASURES
 from zeroevidence.measure.pairs.zebra import tag_of
+from zeroevidence.measure.search.rank import LISTED_RECORDINGS
 from zeroevidence.plot.rows import row_names
 from zeroevidence.report.layout import p_text, row_labels, row_numbers
 from zeroevidence.report.table import Cell, Content, Table, label_columns, measure_column, names_column, numbers_column
@@ -128,6 +129,7 @@ def differing_lines(rows: Sequence[Evaluation]) -> list[str]:
 def people_table(finding: Finding) -> tuple[Table | None, int]:
     """The people most at risk from the strongest attacker on each system, and how many are not shown.
 
+    People with few recordings, of whom these tell too little, are neither.
     Where an attribute is to be concealed, speaker recognition is meant to go on working and is no risk.
     """
     rows = finding.rows
@@ -151,6 +153,8 @@ def _person_records(row: Evaluation, *, named: bool) -> Iterator[tuple[tuple[flo
     assert people is not None
     is_hub = hubs(people, row.counts.get("identities", len(people.speaker)))
     for place, speaker in enumerate(people.speaker):
+        if people.trials[place] < LISTED_RECORDINGS:
+            continue
         linked, mean, largest = people.linked[place], people.alid[place], people.lid_max[place]
         falsely = nan if people.falsely is None else people.falsely[place]
         record: dict[str, Content] = {"person": speaker, "recordings": people.trials[place]}

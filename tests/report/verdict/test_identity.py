@@ -81,9 +81,9 @@ def others(*rows):
     return " ".join(verdict(rows).others).replace("\u00a0", " ")
 
 
-def held(row, numbers, top1):
+def held(row, numbers, top1, **limits):
     filled = (0.5,) * len(numbers)
-    return replace(row, recordings=Recordings(numbers, (20,) * len(numbers), filled, top1, *[filled] * 3))
+    return replace(row, recordings=Recordings(numbers, (20,) * len(numbers), filled, top1, *[filled] * 3, **limits))
 
 
 @pytest.mark.parametrize(
@@ -130,9 +130,15 @@ def held(row, numbers, top1):
         ),
         (
             text,
-            "From 3 recordings of the same person together, the right name follows in 60 %",
+            "From 3 recordings of the same person together, the right name follows in 60 % of cases; guessing does so",
             [[held(search_row(), (1, 3), (0.3, 0.6))]],
             [[held(search_row(chance="at-chance"), (1, 3), (0.3, 0.6))], [held(search_row(), (1,), (0.3,))]],
+        ),
+        (
+            text,
+            "follows in 60 % of cases (95 % confidence: 50 % to 70 %); guessing does so in 5 %.",
+            [[held(search_row(), (1, 3), (0.3, 0.6), top1_low=(0.2, 0.5), top1_high=(0.4, 0.7))]],
+            [[held(search_row(), (1, 3), (0.3, 0.6))]],
         ),
         (text, "no test on unprotected speech", [[LEAK]], [[control(), LEAK], [SILENT]]),
         (text, "nothing yet about a protection", [[control()]], [[control(), LEAK]]),
@@ -291,6 +297,16 @@ def changed(**fields):
         ("confidence", [ROW], changed(low=None, bound=None)),
         ("10 % of people are named", [replace(ROW, counts={**ROW.counts, "speakers": 2000})], [ROW]),
         (
+            "of their recordings, in 4 recordings each, and seldom",
+            [search_row(people=replace(TWO_NAMED, trials=(4,) * 20))],
+            [ROW, search_row(people=replace(TWO_NAMED, trials=(4,) * 19 + (5,)))],
+        ),
+        (
+            "of their recordings, in 2 to 9 recordings each, and seldom",
+            [search_row(people=replace(TWO_NAMED, trials=(1, 2, *(5,) * 17, 9)))],
+            [search_row(people=replace(TWO_NAMED, trials=(5,) * 19 + (9,)))],
+        ),
+        (
             "none of 19 people with two recordings or more is",
             [search_row(people=replace(NOBODY, trials=(1,) + (5,) * 19))],
             [search_row(people=NOBODY)],
@@ -323,7 +339,21 @@ def test_limits_on_exposed_people(search):
         replace(row, people=replace(row.people, named=(True,) * 20, alid=(bits,) * 20)) for bits in (0.1, 1.1)
     )
     few = search(1.0, seed=2, people=9, system="s")
-    check_sides(exposed, "more than one bit", [[row], [shown]], [[missed], [few], [search_row()]])
+    named = missed.with_metrics({"people_named": MeasureResult(1.0, "rate", p_value=0.001)})
+    check_sides(exposed, "more than one bit", [[row], [shown], [missed]], [[named], [few], [search_row()]])
+
+
+@pytest.mark.parametrize("chance", ["at-chance", "beaten"])
+def test_bits_that_hide_who_is_named_give_way_to_ranks(chance):
+    """A calibration on other people, of whom nothing leaks, takes no notice of the one who stands out."""
+    hidden, shown, two = (
+        search_row(people=people, chance=chance) for people in (ONE, replace(ONE, alid=(1.1,) * 20), TWO_NAMED)
+    )
+    by_chance = hidden.with_metrics({"people_named": replace(hidden["people_named"], p_value=0.2)})
+    others = [[shown], [by_chance], [search_row(people=NOBODY, chance=chance)]]
+    check_sides(text, "This person comes first in 5 of 5 recordings, among 20 people", [[hidden]], [[two], *others])
+    check_sides(text, "One of them comes first in 5 of 5 recordings", [[two]], [[hidden], *others])
+    check_sides(text, "a recording gives away", others if chance == "beaten" else [], [[hidden], [two]])
 
 
 def exposed_text(people, chance="beaten"):
@@ -337,8 +367,12 @@ def test_who_is_named():
         {
             "Those who are named: p00, p01.": [TWO_NAMED],
             "p04 and 2 more.": [listed_people([1.0] * 7, named=(True,) * 7)],
+            "Those who are named, of people with 5 recordings or more: p01.": [
+                replace(TWO_NAMED, trials=(4,) + (5,) * 19)
+            ],
         },
     )
+    assert exposed_text(replace(TWO_NAMED, trials=(4,) * 20)) == ""  # so few recordings accuse nobody
     assert exposed_text(TWO_NAMED, "at-chance") == exposed_text(TWO_NAMED)
     assert exposed_text(NOBODY) == exposed_text(SOME) == ""  # nobody is called the most exposed
 

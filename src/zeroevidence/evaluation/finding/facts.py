@@ -23,7 +23,7 @@ from zeroevidence.evaluation.finding.chance import (
 from zeroevidence.evaluation.people import EXPOSED_BITS, hubs, most_people_above
 from zeroevidence.evaluation.rows.about import Question
 from zeroevidence.evaluation.rows.evaluation import Evaluation
-from zeroevidence.measure.search.rank import LEAST_RECORDINGS, guessing_rate
+from zeroevidence.measure.search.rank import LEAST_RECORDINGS, LISTED_RECORDINGS, guessing_rate
 from zeroevidence.uncertainty.level import LEAST_PEOPLE, alpha
 
 # recognised, leaks: more than chance; untested: chance was not tested; too-few: people are too few for a test to find
@@ -72,8 +72,8 @@ class NamedPeople:
         The row.
     counted
         Places of the people who have recordings enough to count.
-    names
-        Names of those who count as named; None where that is not known.
+    places
+        Places of those who count as named; None where that is not known.
     may_be_chance
         Whether as many are named where names are exchanged at random, more often than one minus the level.
     beyond_chance
@@ -82,7 +82,7 @@ class NamedPeople:
 
     row: Evaluation
     counted: tuple[int, ...]
-    names: tuple[str, ...] | None
+    places: tuple[int, ...] | None
     may_be_chance: bool
     beyond_chance: int = 0
 
@@ -95,8 +95,24 @@ class NamedPeople:
         counted = tuple(place for place, trials in enumerate(recordings) if trials >= LEAST_RECORDINGS)
         if people is None or people.named is None:
             return cls(row, counted, None, chance)
-        names = tuple(name for name, counts in zip(people.speaker, people.named, strict=False) if counts)
-        return cls(row, counted, names, chance, 0 if chance else len(names))
+        places = tuple(place for place, named in enumerate(people.named) if named)
+        return cls(row, counted, places, chance, 0 if chance else len(places))
+
+    @property
+    def listed(self) -> tuple[str, ...]:
+        """Names of those who have recordings enough to be listed by name."""
+        people = self.row.people
+        if people is None or self.may_be_chance:
+            return ()
+        return tuple(people.speaker[i] for i in self.places or () if people.trials[i] >= LISTED_RECORDINGS)
+
+    @property
+    def hidden(self) -> tuple[int, ...]:
+        """Places of those whose mean disclosure does not show it, as a calibration on other people may not."""
+        people = self.row.people
+        if people is None or not self.beyond_chance:
+            return ()
+        return tuple(place for place in self.places or () if people.alid[place] <= EXPOSED_BITS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,14 +268,6 @@ class Finding:
         """Limit of the share of people like these who give away more than `EXPOSED_BITS`; None for few people."""
         few = self.row.counts.get("speakers", 0) < LEAST_PEOPLE
         return None if few else most_people_above(self.row, EXPOSED_BITS)
-
-    @cached_property
-    def is_exposure_missed(self) -> bool:
-        """Whether somebody is named whose mean disclosure does not show it, as a calibration on others may not."""
-        people = self.row.people
-        if people is None or people.named is None:
-            return False
-        return any(named and bits <= EXPOSED_BITS for named, bits in zip(people.named, people.alid, strict=True))
 
     @cached_property
     def rooms(self) -> tuple[int | None, int | None]:

@@ -18,6 +18,7 @@ from zeroevidence.measure.views import NameCounts, SearchView
 RankMethod = Literal["histogram", "beta-binomial"]
 NAMED_SHARE = 0.8  # of a person's recordings
 LEAST_RECORDINGS = 2
+LISTED_RECORDINGS = 5  # of people who are listed by name; fewer tell too little of one person
 _SIGNIFICANCE = 0.01
 _HAIR = 1e-9
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from zeroevidence.evaluation import Evaluation
 from zeroevidence.measure.measures import MEASURES
+from zeroevidence.measure.search.rank import LISTED_RECORDINGS
 from zeroevidence.plot.canvas import BLUE, GREY, VERMILION, legend, legend_below, percent_ticks, plain_ticks
 from zeroevidence.plot.kind import figure
 from zeroevidence.plot.marks import (
@@ -301,7 +302,7 @@ def over_utterances(
     "Risk per person",
     place=280,
     caption="How much the recordings of each person disclose, on average (dot) and at most (end of the line): the "
-    "people at the top are the most exposed.",
+    f"people at the top are the most exposed. People with fewer than {LISTED_RECORDINGS} recordings have no name.",
     has=lambda row: row.people is not None and bool(row.people.speaker),
     together=False,
     height=3.6,
@@ -326,7 +327,10 @@ def people(
     risk = row.people
     count = min(len(risk.speaker), _MOST_PEOPLE)
     place = np.arange(count)
-    names = [f"person {number + 1}" for number in place] if hide else list(risk.speaker[:count])
+    names = [
+        f"person {number + 1}" if hide or risk.trials[number] < LISTED_RECORDINGS else risk.speaker[number]
+        for number in range(count)
+    ]
     mean, most, linked = (np.array(values[:count]) for values in (risk.alid, risk.lid_max, risk.linked))
     ax.hlines(place, mean, most, color=GREY, lw=0.8)
     ax.plot(most, place, "|", color=GREY, ms=5.0, label="largest")

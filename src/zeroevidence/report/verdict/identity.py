@@ -18,6 +18,7 @@ from zeroevidence.evaluation import Evaluation, Finding
 from zeroevidence.evaluation.finding.facts import Level, NamedPeople
 from zeroevidence.evaluation.resampling import SHOWN
 from zeroevidence.evaluation.rows.about import Protocol
+from zeroevidence.measure.search.rank import LISTED_RECORDINGS
 from zeroevidence.report.verdict import phrases
 from zeroevidence.report.verdict.summary import (
     ON_AVERAGE,
@@ -133,9 +134,10 @@ def _attacker(row: Evaluation, *, several: bool) -> tuple[str, list[str]]:
 def _searched(finding: Finding) -> list[str]:
     """A search: whom it finds, and what a recording gives away on average."""
     row, alid = finding.row, finding.row.metrics.get("alid")
-    bits = []
+    bits = _hidden_by_bits(finding.named)
     # Below 0 the calibration misleads the attacker, which is no sign of privacy beside other measures.
-    if alid is not None and float(alid) >= 0.005 and finding.quoted != "alid" and finding.tested.beaten is not False:
+    shown = alid is not None and float(alid) >= 0.005 and finding.quoted != "alid"
+    if alid is not None and shown and not bits and finding.tested.beaten is not False:
         given = phrases.with_interval(alid, row.setup.level, "{:.2f}".format)
         people = row.counts["identities"]
         bits.append(
@@ -143,6 +145,20 @@ def _searched(finding: Finding) -> list[str]:
             f"{given} on average."
         )
     return [named_people(finding.named), *bits, *exposed_share(finding)]
+
+
+def _hidden_by_bits(named: NamedPeople) -> list[str]:
+    """How often somebody comes first whose mean in bits does not show it: the one with most recordings."""
+    people = named.row.people
+    if people is None or not named.hidden:
+        return []
+    place = max(named.hidden, key=lambda place: people.trials[place])
+    first, trials = round(people.linked[place] * people.trials[place]), people.trials[place]
+    who = "This person" if named.beyond_chance == 1 else "One of them"
+    return [
+        f"{who} comes first in {first} of {trials} recordings, among {named.row.counts['identities']} people: the mean "
+        "in bits, whose calibration was fitted on other people, does not show that."
+    ]
 
 
 def _compared(finding: Finding) -> list[str]:
@@ -199,7 +215,7 @@ def _short(finding: Finding, number: int) -> str:
 def exposed_share(finding: Finding) -> list[str]:
     """The limit on how many people like these are exposed."""
     share = finding.exposed_share
-    if share is None or share >= 1.0 or finding.is_exposure_missed:
+    if share is None or share >= 1.0 or finding.named.hidden:
         return []
     return [
         f"With {level_text(finding.row.setup.level)} confidence at most {phrases.percent(share)} of people like these "
@@ -208,12 +224,13 @@ def exposed_share(finding: Finding) -> list[str]:
 
 
 def most_exposed(finding: Finding) -> list[str]:
-    """Who is named."""
-    names = finding.named.names or ()
-    if not names or finding.named.may_be_chance:
+    """Who is named, of those who have recordings enough to be listed."""
+    names, places = finding.named.listed, finding.named.places or ()
+    if not names:
         return []
+    enough = "" if len(names) == len(places) else f", of people with {LISTED_RECORDINGS} recordings or more"
     more = "" if len(names) <= _MOST_LISTED else f" and {len(names) - _MOST_LISTED} more"
-    return [f"Those who are named: {', '.join(names[:_MOST_LISTED])}{more}."]
+    return [f"Those who are named{enough}: {', '.join(names[:_MOST_LISTED])}{more}."]
 
 
 def named_for_everybody(finding: Finding) -> list[str]:

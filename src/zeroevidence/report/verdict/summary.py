@@ -14,7 +14,7 @@ from zeroevidence.attack.attackers import ATTACKERS, usual_attackers
 from zeroevidence.data.folds import FEW_PEOPLE, FOLDS
 from zeroevidence.evaluation import Evaluation, Finding
 from zeroevidence.evaluation.finding.facts import Level, NamedPeople
-from zeroevidence.measure.search.rank import NAMED_SHARE, guessing_rate, named_by_guessing
+from zeroevidence.measure.search.rank import LISTED_RECORDINGS, NAMED_SHARE, guessing_rate, named_by_guessing
 from zeroevidence.report.layout import one_line
 from zeroevidence.report.verdict import phrases
 from zeroevidence.uncertainty.level import percent as level_text
@@ -116,6 +116,17 @@ def _people_used(row: Evaluation) -> list[str]:
     ]
 
 
+def _few_each(named: NamedPeople) -> str:
+    """How many recordings people have, where some have too few to be listed by name."""
+    people = named.row.people
+    if people is None or len(people.speaker) < named.row.counts.get("speakers", 0):  # not all are known
+        return ""
+    recordings = [people.trials[place] for place in named.counted]
+    least, most = min(recordings), max(recordings)
+    each = f"{least}" if least == most else f"{least} to {most}"
+    return f", in {each} recordings each" if least < LISTED_RECORDINGS else ""
+
+
 def named_people(named: NamedPeople) -> str:
     """How many people are named in nearly all of their recordings, at most how many like them, and by chance."""
     row, counted, people, result = named.row, named.counted, named.row.people, named.row.metrics.get("people_named")
@@ -124,11 +135,11 @@ def named_people(named: NamedPeople) -> str:
         return "Whether single people are named in nearly all of their recordings was not counted."
     if not counted:
         return "Nobody has two recordings, so nobody can be counted as named in nearly all of them."
-    if result is None or named.names is None:
+    if result is None or named.places is None:
         linked = sum(people.linked[place] >= NAMED_SHARE for place in counted)
         are = f"{linked} of {len(counted)} people {'is' if linked == 1 else 'are'}" if linked else "Nobody is"
         return f"{are} {often}; whether their names come up for everybody was not counted."
-    count, often = len(named.names), f"{often}, and seldom in those of others"
+    count, often = len(named.places), f"{often}{_few_each(named)}, and seldom in those of others"
     people_counted = "people" if len(counted) == len(people.trials) else "people with two recordings or more"
     who = f"{count or 'None'} of {len(counted)} {people_counted} {'are' if count > 1 else 'is'}"
     if len(people.speaker) < row.counts.get("speakers", 0):  # only the most exposed are listed
