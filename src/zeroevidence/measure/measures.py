@@ -21,8 +21,7 @@ Family: TypeAlias = Literal["one-to-one", "search", "speakers", "tandem", "attri
 Direction: TypeAlias = Literal["up", "down", "none"]
 # smooth: no bias to correct. oracle: calibrated on the scores it is judged on, which flatters the attacker on few
 # people. kernel: the same with a density. entropy: of a histogram, which few people fill unevenly. extreme: a maximum.
-# tangent: no bias to correct either; values on fewer people come from `atom_costs` alone, without a new fit.
-IntervalRule: TypeAlias = Literal["smooth", "oracle", "kernel", "entropy", "extreme", "tangent"]
+IntervalRule: TypeAlias = Literal["smooth", "oracle", "kernel", "entropy", "extreme"]
 Unit: TypeAlias = Literal[
     "rate", "bit", "relative cost", "log10 LR", "category", "count", "fraction", "dB", "bit per dimension", "nat"
 ]

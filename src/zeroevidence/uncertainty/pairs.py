@@ -203,10 +203,6 @@ class _Subset(PairView):
             return 0.0  # too few mated scores for a bin, where the tools return 0
         return linkability.histogram_linkability(target.bins, nontarget.bins, self.settings.omega)[0]
 
-    def nonmated_linkability(self) -> float:
-        """Linkability of non-mated pairs, the model fitted again."""
-        return linkability.nonmated_linkability_of_counts(self.counts, self.settings)
-
 
 def _with_rules(view: ScoreView) -> list[tuple[Measure, IntervalRule]]:
     """Return the measures that have an interval, and how it is made."""
@@ -304,8 +300,7 @@ class PairResampler:
             return {}
         halves = draw_halves(self.groups.number, pairs, self.settings.seed)[::2]
         within = zip(self.target.within(halves), self.nontarget.within(halves), strict=True)
-        measures = [measure for measure, rule in self.measures if rule != "tangent"]
-        return self._values(within, 2 * pairs, measures, refit=True)
+        return self._values(within, 2 * pairs, [measure for measure, _ in self.measures], refit=True)
 
     def _values(
         self, parts: Iterable[tuple[_Sums, _Sums]], n: int, measures: Sequence[Measure], *, refit: bool = False
@@ -370,11 +365,3 @@ class _Mixture(_Subset):
     def linkability(self) -> float:
         """Linkability of either kind of targets by their shares."""
         return (1.0 - self.share) * self.whole.linkability() + self.share * self.linked
-
-    def nonmated_linkability(self) -> float:
-        """Linkability of non-mated pairs as it was, and by how much PAV says that it changes."""
-        omega = self.settings.omega
-        mixed, whole = (
-            linkability.nonmated_linkability_of_blocks(view.blocks, omega=omega) for view in (self, self.whole)
-        )
-        return self.whole.nonmated_linkability() + mixed - whole

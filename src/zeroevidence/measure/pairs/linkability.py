@@ -109,38 +109,9 @@ def nonmated_linkability_of_counts(counts: Counts, settings: PairSettings) -> fl
     return linkability_of_counts(_exchanged(counts), replace(settings, omega=1.0 / settings.omega))
 
 
-def nonmated_linkability_of_blocks(blocks: Blocks, *, omega: float = 1.0) -> float:
-    """The ``pav`` estimate from PAV blocks."""
-    return float(blocks.nontarget @ _local(-blocks.llr, 1.0 / omega) / blocks.nontarget.sum())
-
-
 def _exchanged(counts: Counts) -> Counts:
     """Return the counts of negated scores with the classes exchanged."""
     return Counts(counts.nontarget[::-1], counts.target[::-1])
-
-
-def nonmated_atom_costs(counts: Counts, settings: PairSettings) -> tuple[FloatArray, FloatArray]:
-    """Costs of targets and non-targets in each atom whose class means move as the linkability of non-mated pairs does.
-
-    They are tangents as in ``density``, at the shares of its model or of PAV blocks.
-
-    Examples
-    --------
-    >>> settings = PairSettings(linkability="pav")
-    >>> counts = rank(np.array([1.0, 1.0]), np.array([0.0, 1.0])).counts
-    >>> [costs.tolist() for costs in nonmated_atom_costs(counts, settings)]
-    [[-2.0, -0.0], [1.0, 0.0]]
-    """
-    exchanged, omega = _exchanged(counts), 1.0 / settings.omega
-    blocks = pool(exchanged)
-    if settings.linkability == "density" and not _are_separated(blocks):
-        nonmated, mated = linkability_terms(exchanged, omega, settings.seed)
-    else:
-        ends = np.cumsum(exchanged.target + exchanged.nontarget)
-        block = np.searchsorted(np.cumsum(blocks.target + blocks.nontarget), ends)
-        gain, loss = _gain_and_loss(0.5 + 0.5 * np.tanh((blocks.llr[block] + np.log(omega)) / 2.0))
-        nonmated, mated = gain, -loss / omega
-    return mated[::-1], nonmated[::-1]
 
 
 @takes_scores
@@ -346,8 +317,6 @@ def _linkability(view: PairView) -> float:
     "linkability_nonmated",
     "non-mated linkability",
     place=122,
-    interval=lambda view: None if view.settings.linkability == "histogram" else "tangent",
-    atom_costs=lambda counts, settings, _: nonmated_atom_costs(counts, settings),
     meaning_of_attribute="How reliably the other class can be recognised; 0 means that both classes look alike.",
 )
 def _linkability_nonmated(view: PairView) -> float | None:

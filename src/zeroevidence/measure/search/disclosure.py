@@ -359,19 +359,18 @@ _calibration_measure = partial(
     search_measure,
     unit="nat",
     limits=(-np.inf, np.inf),
-    interval=_where_refitted,
     null=True,
     references=("sterns2026",),
 )
 
 
-@_calibration_measure("weight", "weight w", place=150)
+@_calibration_measure("weight", "weight w", place=150, interval=_where_refitted)
 def _weight(view: SearchView) -> FloatArray | None:
     """Log-likelihood ratio that one unit of a scaled score is worth to the attacker: the power of the scores."""
     return None if view.line is None else np.array([view.line.weight])
 
 
-@_calibration_measure("bias", "bias b", discloses="down", place=160)
+@_calibration_measure("bias", "bias b", discloses="down", place=160, interval=None)
 def _bias(view: SearchView) -> FloatArray | None:
     """Log-odds of a pair whose scaled score is 0, fitted together with the weight; it cancels in LID."""
     return None if view.line is None or view.line.bias is None else np.array([view.line.bias])
