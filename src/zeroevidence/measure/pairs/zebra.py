@@ -13,7 +13,7 @@ import numpy as np
 from zeroevidence._typing import FloatArray
 from zeroevidence.calibrate.pav import Blocks, RankedScores, block_lows, count, pool, pool_laplace
 from zeroevidence.errors import UsageError
-from zeroevidence.measure.measures import ScoreCost, pair_measure
+from zeroevidence.measure.measures import IntervalRule, ScoreCost, pair_measure
 from zeroevidence.measure.softplus import LN2, mean_softplus_shifted, softplus
 from zeroevidence.measure.views import PairView, describe_llrs, takes_scores
 
@@ -257,8 +257,8 @@ def _d_ece(view: PairView) -> float:
     return d_ece_of(view.blocks)
 
 
-def _few_enough(view: PairView) -> bool:
-    return view.counts.n_target + view.counts.n_nontarget <= LLRS_LIMIT
+def _where_computed(view: PairView) -> IntervalRule | None:
+    return "smooth" if view.counts.n_target + view.counts.n_nontarget <= LLRS_LIMIT else None
 
 
 @_zebra_measure(
@@ -267,7 +267,7 @@ def _few_enough(view: PairView) -> bool:
     unit="bit",
     limits=(-np.inf, D_ECE_MAX),
     place=82,
-    interval=lambda view: "smooth" if _few_enough(view) else None,
+    interval=_where_computed,
     method=describe_llrs,
     per_score=ScoreCost(
         lambda llrs, _: evidence_gain(llrs),
@@ -288,7 +288,6 @@ def _d_ece_actual(view: PairView) -> float | None:
     limits=(-D_ECE_MAX, np.inf),
     discloses="none",
     place=84,
-    interval=lambda view: "oracle" if _few_enough(view) else None,
     method=describe_llrs,
 )
 def _d_ece_loss(view: PairView) -> float | None:
