@@ -39,7 +39,7 @@ from zeroevidence.measure.measures import measures_of
 from zeroevidence.measure.pairs.linkability import ScoreView
 from zeroevidence.report.verdict import verdict
 from zeroevidence.uncertainty.lists import PreparedScores
-from zeroevidence.uncertainty.null import pair_null
+from zeroevidence.uncertainty.null import pair_null, permutation_p_value
 
 EXPOSED = ("exposed_one", "exposed_half")
 MEASURES = ("eer", "cllr_min", "d_ece", "linkability", "alid", "top1", "mean_rank_disclosure")
@@ -209,7 +209,8 @@ def _null(cell, seed):
         key = (4 + number, cell.people, seed)
         if cell.leak == "list":
             data = trial_list(DESIGNS[cell.design], shift, cell.people, key, enrolments=cell.more)
-            found.append([pair_null(PreparedScores(data), None).p_value])
+            test = pair_null(PreparedScores(data), None).test(199)
+            found.append([permutation_p_value(test.statistic, test.draws)])
         elif cell.leak == "complete list":
             data = complete_list(DESIGNS[cell.design], shift, cell.people, key)
             found.append(

@@ -1,5 +1,6 @@
 """Long lists are counted in cells: nothing that anybody prints may notice."""
 
+import itertools
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
+from scipy.stats import norm
 
 import zeroevidence as ze
 from zeroevidence.calibrate.pav import Counts, count, pool, rank
@@ -25,7 +27,7 @@ from zeroevidence.uncertainty.lists import (
     certain_runs,
     people_test,
 )
-from zeroevidence.uncertainty.null import ListNull, PairNull, pair_null
+from zeroevidence.uncertainty.null import ListNull, PairNull, pair_null, permutation_p_value
 from zeroevidence.uncertainty.pairs import PairResampler
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
@@ -157,27 +159,82 @@ def null_of(scores):
     return pair_null(PreparedScores(scores), None)
 
 
-def test_the_area_without_each_person_by_brute_force():
-    """With two persons' worth of independent pairs, the test is a t test of what each person adds to the area."""
-    scores = trial_list(DESIGNS["equal"], 0.5, 12, 3)
-    clusters = find_clusters(scores)
-    found = people_test(placed(scores), clusters)
-    below = (scores.target[:, None] > scores.nontarget).mean()
-    assert found.area == pytest.approx(below, abs=1e-12)
-    assert 0.0 < found.p_value < 1.0
+def all_signs(people):
+    return np.array(list(itertools.product((1.0, -1.0), repeat=people)))
+
+
+def test_the_test_of_a_list_by_brute_force(monkeypatch):
+    """Effects of people by least squares with a penalty, the excess of each person's targets, and all sign flips."""
+    scores = trial_list(DESIGNS["zipf"], 0.5, 9, 3)
+    few_rounds = people_test(placed(scores), find_clusters(scores), all_signs)
+    monkeypatch.setattr(lists, "_ROUNDS", 300)
+    found = people_test(placed(scores), find_clusters(scores), all_signs)
+    assert few_rounds.draws == pytest.approx(found.draws, abs=0.01)
+    pooled = np.concatenate((scores.target, scores.nontarget))
+    # neighbours of one class share their rank
+    order, is_target = np.argsort(pooled), np.arange(len(pooled)) < len(scores.target)
+    run = np.cumsum(np.diff(is_target[order], prepend=False) != 0)
+    ranks = np.empty(len(pooled))
+    ranks[order] = [np.flatnonzero(run == of_score).mean() for of_score in run]
+    normal = norm.ppf((ranks + 0.5) / len(pooled))
+    mated, others = normal[: len(scores.target)], normal[len(scores.target) :]
+    person = {name: number for number, name in enumerate(sorted(set(scores.enrolment_speakers)))}
+    first, second = (
+        np.array([person[names[i]] for i in side])
+        for names, side in (
+            (scores.enrolment_speakers, scores.nontarget_pairs.enrolment),
+            (scores.trial_speakers, scores.nontarget_pairs.trial),
+        )
+    )
+    n, pairs = len(person), sorted(set(zip(first.tolist(), second.tolist(), strict=True)))
+    design, means, weights = np.zeros((len(pairs), 2 * n + 1)), np.empty(len(pairs)), np.empty(len(pairs))
+    for k, (i, j) in enumerate(pairs):
+        values = others[(first == i) & (second == j)]
+        design[k, [i, n + j, 2 * n]] = 1.0
+        means[k], weights[k] = values.mean(), len(values) / (1 + len(values))
+    penalty = np.diag([*np.ones(2 * n), 0.0])
+    effects = np.linalg.solve(design.T @ (weights[:, None] * design) + penalty, design.T @ (weights * means))
+    whose = np.array([person[scores.enrolment_speakers[i]] for i in scores.target_pairs.enrolment])
+    excess = mated - effects[whose] - effects[n + whose] - effects[-1]
+    of_people = [excess[whose == i] for i in range(n)]
+    within = sum(((values - values.mean()) ** 2).sum() for values in of_people) / (len(excess) - n)
+    mean, number = (np.array([function(values) for values in of_people]) for function in (np.mean, len))
+    between = max(0.0, np.mean(mean**2 - within / number))
+    weighted = mean / (between + within / number)
+    expected = all_signs(n) @ weighted / np.linalg.norm(weighted)
+    assert found.draws == pytest.approx(expected, abs=1e-9)
+    assert found.statistic == pytest.approx(expected[0], abs=1e-9)
     # the other way round the same evidence speaks against targets
     turned = replace(scores, target=-scores.target, nontarget=-scores.nontarget)
-    assert people_test(placed(turned), clusters).p_value == pytest.approx(1.0 - found.p_value)
+    assert people_test(placed(turned), find_clusters(scores), all_signs).statistic == pytest.approx(-found.statistic)
 
 
-@pytest.mark.parametrize("design", ["equal", "zipf", "heavy"])
-def test_lists_that_tell_nothing_are_seldom_called_a_leak(design):
+@pytest.mark.parametrize(
+    ("design", "people", "enrolments"), [("equal", 10, 3), ("zipf", 30, 1), ("heavy", 10, 1), ("heavy", 30, 3)]
+)
+def test_lists_that_tell_nothing_are_seldom_called_a_leak(design, people, enrolments):
+    signs = np.random.default_rng(0).choice([-1.0, 1.0], (199, people))
     p_values = []
-    for seed in range(100):
-        scores = trial_list(DESIGNS[design], 0.0, 20, (1, seed))
-        p_values.append(people_test(placed(scores), find_clusters(scores)).p_value)
-    assert np.mean(np.array(p_values) <= 0.05) < 0.1
+    for seed in range(150):
+        scores = trial_list(DESIGNS[design], 0.0, people, (1, seed), enrolments=enrolments)
+        test = people_test(placed(scores), find_clusters(scores), lambda _: signs)
+        p_values.append(permutation_p_value(test.statistic, test.draws))
+    assert 0.005 < np.mean(np.array(p_values) <= 0.05) < 0.1
     assert 0.35 < np.mean(np.array(p_values) <= 0.5) < 0.65
+
+
+def test_a_weak_leak_is_found_as_often_as_by_one_who_knows_what_chance_does():
+    """The other one goes by the area under the ROC, and knows its distribution where nothing leaks."""
+    signs = np.random.default_rng(0).choice([-1.0, 1.0], (199, 30))
+    areas, found = {0.0: [], 0.35: []}, []
+    for shift, of_shift in areas.items():
+        for seed in range(100):
+            scores = trial_list(DESIGNS["zipf"], shift, 30, (2, seed))
+            of_shift.append((scores.target[:, None] > scores.nontarget).mean())
+            if shift:
+                test = people_test(placed(scores), find_clusters(scores), lambda _: signs)
+                found.append(permutation_p_value(test.statistic, test.draws) <= 0.05)
+    assert np.mean(found) >= np.mean(np.array(areas[0.35]) > np.quantile(areas[0.0], 0.95))
 
 
 def test_effects_are_recovered():
@@ -223,33 +280,31 @@ def test_which_null_suits_which_scores():
 
 def test_a_list_says_what_its_p_value_is_of():
     weak, strong = (
-        ze.evaluate(trial_list(DESIGNS["equal"], shift, 20, 0), options=ze.Options(null=20)) for shift in (0.0, 3.0)
+        ze.evaluate(trial_list(DESIGNS["equal"], shift, 20, 0), options=ze.Options(null=40)) for shift in (0.0, 3.0)
     )
     assert "|null:list20|" in strong.signature
-    assert strong["d_ece"].null.tested_by == "area"
-    assert strong["d_ece"].p_value == strong["linkability"].p_value < 0.001
-    assert strong["d_ece"].null.draws == ()
+    assert strong["d_ece"].null.tested_by == "list"
+    assert strong["d_ece"].p_value == strong["linkability"].p_value == 1 / 41
+    assert len(strong["d_ece"].null.draws) == 40
+    assert strong["linkability"].null.draws == ()
     assert strong["d_ece"].null.mean < strong["d_ece"].value
     (read,) = from_json(to_json([strong]))
     assert read["d_ece"] == strong["d_ece"]
     # one test for the row, however many measures share it
     assert chances([strong])[0].p_value == strong["d_ece"].p_value
-    assert chances([weak, strong])[1].p_value == pytest.approx(2 * strong["d_ece"].p_value)
+    assert chances([weak, strong])[1].p_value == strong["d_ece"].p_value
+    assert chances([weak, strong])[0].p_value > weak["d_ece"].p_value
 
 
-def test_no_measure_of_a_list_is_significant_below_the_quantile_of_its_null():
-    """Where the area under the ROC is significant and a measure is within its null, that measure is not."""
+def test_beside_the_test_of_a_list_no_measure_is_significant_below_the_quantile_of_its_null():
     rows = [
-        ze.evaluate(trial_list(DESIGNS["zipf"], 0.7, 14, seed), options=ze.Options(null=20, intervals=0))
+        ze.evaluate(trial_list(DESIGNS["zipf"], 0.7, 14, seed), options=ze.Options(null=40, intervals=0))
         for seed in range(8)
     ]
-    results = [result for row in rows for result in row.metrics.values() if result.null is not None]
-    for result in results:
+    others = [row[name] for row in rows for name in ("worst_case", "linkability")]
+    for result in others:
         assert result.p_value > 0.05 or result.value >= result.null.quantile
-    within = [result for result in results if result.value < result.null.quantile]
-    assert within
-    assert any(row["d_ece"].p_value <= 0.05 for row in rows)
-    assert any(row["worst_case"].p_value > row["d_ece"].p_value for row in rows)
+    assert any(row["d_ece"].p_value <= 0.05 < row["worst_case"].p_value for row in rows)
 
 
 def test_recordings_without_names_are_joined_by_the_key():

@@ -15,15 +15,17 @@ from zeroevidence.calibrate.rows import METHODS, ROW_SCALINGS, speaker_folds
 from zeroevidence.data.scores import Pairs
 from zeroevidence.evaluation.resampling import _permutation_nulls
 from zeroevidence.evaluation.searches import MatrixSearch
+from zeroevidence.measure.measures import MEASURES
 from zeroevidence.measure.pairs.verification import eer_of
 from zeroevidence.measure.views import PairSettings
 from zeroevidence.uncertainty.level import alpha
-from zeroevidence.uncertainty.lists import PreparedScores
+from zeroevidence.uncertainty.lists import PeopleTest, PreparedScores
 from zeroevidence.uncertainty.null import (
     ListNull,
     Null,
     PairNull,
     PooledLabels,
+    adjusted_p_values,
     list_null,
     pair_null,
     permutation_p_value,
@@ -210,16 +212,65 @@ def test_a_list_of_everybody_against_everybody_once_is_exchangeable():
     values=st.lists(st.integers(0, 30), min_size=20, max_size=60),
     value=st.integers(0, 40),
     level=st.sampled_from((0.8, 0.9, 0.95, 0.99)),
-    area=st.floats(1e-6, 1.0),
+    statistic=st.floats(-3.0, 3.0),
 )
-def test_what_is_significant_is_not_below_the_quantile_of_its_null(values, value, level, area):
-    """Whether people were exchanged or lists were simulated: p and quantile are on the scale of the value."""
+def test_what_is_significant_is_not_below_the_quantile_of_its_null(values, value, level, statistic):
+    """Whether people were exchanged or lists were simulated; D_ECE stands for the test of the list itself."""
     draws, observed = np.array(values, dtype=float), float(value)
     if permutation_p_value(observed, draws) <= alpha(level):
         assert observed >= Null.from_draws(draws, level).quantile
-    null, p_value = list_null(observed, draws, area, level)
-    assert p_value >= area
+    test = PeopleTest(statistic, np.linspace(-2.0, 2.0, 99))
+    of_list = permutation_p_value(statistic, test.draws)
+    null, p_value = list_null(MEASURES["worst_case"], observed, draws, test, level)
+    assert p_value >= of_list
     if p_value <= alpha(level):
         assert observed >= null.quantile
     if observed >= null.quantile:
-        assert p_value == area
+        assert p_value == of_list
+    assert list_null(MEASURES["d_ece"], observed, draws, test, level)[1] == of_list
+
+
+def max_t(tests):
+    """Adjusted p-values as they are defined, one value at a time."""
+    distances = []
+    for observed, draws in tests:
+        values = [*draws, observed]
+        steps = np.diff(sorted(set(values)))
+        least = np.median(steps) / np.sqrt(len(values)) if len(steps) else 1.0
+        rest = [[*values[:i], *values[i + 1 :]] for i in range(len(values))]
+        pairs = zip(values, rest, strict=True)
+        distances.append([(value - np.mean(others)) / max(np.std(others), least) for value, others in pairs])
+    largest = np.max(distances, axis=0)
+    return [np.mean(largest >= of_test[-1] - 1e-9) for of_test in distances]
+
+
+@given(values=st.lists(st.lists(st.integers(-5, 5), min_size=12, max_size=12), min_size=1, max_size=5))
+def test_adjusted_p_values_by_brute_force(values):
+    tests = [(float(of_test[0]), [float(x) for x in of_test[1:]]) for of_test in values]
+    adjusted = adjusted_p_values(tests)
+    assert adjusted == pytest.approx(max_t(tests))
+    plain = [permutation_p_value(observed, np.array(draws)) for observed, draws in tests]
+    assert all(p >= before - 1e-12 for p, before in zip(adjusted, plain, strict=True))
+    assert adjusted_p_values(tests[:1]) == pytest.approx(plain[:1])
+
+
+def test_adjusted_p_values_hold_for_the_whole_set():
+    """Six measures that depend on each other, one of them a small count: any of them is unusual once in twenty."""
+    rng = np.random.default_rng(0)
+    smallest, plain = [], []
+    for _ in range(400):
+        common = rng.normal(size=(1, 100))
+        values = 0.7 * common + rng.normal(size=(5, 100))
+        values = np.vstack((values, rng.poisson(0.03, (1, 100)) + 0.0))
+        tests = [(float(of_test[-1]), of_test[:-1].tolist()) for of_test in values]
+        smallest.append(min(adjusted_p_values(tests)))
+        plain.append(min(permutation_p_value(observed, np.array(draws)) for observed, draws in tests))
+    assert 0.02 < np.mean(np.array(smallest) <= 0.05) < 0.08
+    assert np.mean(np.array(plain) <= 0.05) > 0.12
+
+
+def test_what_is_not_defined_is_no_leak():
+    nan = float("nan")
+    assert adjusted_p_values([(nan, [0.0] * 19), (3.0, [0.0] * 19)]) == [1.0, 0.05]
+    assert adjusted_p_values([(3.0, [nan] * 19)]) == [1.0]
+    assert adjusted_p_values([]) == []

@@ -163,8 +163,9 @@ def with_nulls(
     pairs, lists = begun
     if isinstance(pairs, ListNull):
         draws = _lists(pairs, lists, metrics, min(options.null, _LISTS), run.progress(*_SHOWN))
+        test = pairs.test(options.null)
         nulls = {
-            name: null.list_null(observed[name], values, pairs.p_value, run.level)
+            name: null.list_null(MEASURES[name], observed[name], values, test, run.level)
             for name, values in draws.items()
             if name in observed
         }
@@ -183,12 +184,12 @@ def with_nulls(
 def _permutation_nulls(
     observed: Mapping[str, float], draws: Mapping[str, FloatArray], level: float
 ) -> dict[str, tuple[Null, float]]:
-    """Null and p-value of each measure; those that enter the test against chance keep their permuted values."""
+    """Null and p-value of each measure."""
     nulls = {}
     for name, values in draws.items():
         if name in observed:
             measure, value = MEASURES[name], observed[name]
-            null = Null.from_draws(values, level, keep=measure.tested, falling=measure.discloses == "down")
+            null = Null.from_draws(values, level, falling=measure.discloses == "down")
             turned = -1.0 if measure.discloses == "down" else 1.0
             nulls[name] = null, permutation_p_value(turned * value, turned * values)
     return nulls

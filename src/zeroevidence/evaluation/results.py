@@ -17,6 +17,7 @@ from zeroevidence.data.json_values import read_json, shortened, shown, typed
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation.curves import evidence_curves
 from zeroevidence.evaluation.finding.beside import flag_rows
+from zeroevidence.evaluation.finding.chance import with_adjusted
 from zeroevidence.evaluation.people import exposed_curves, exposure_by_person, with_named_limits
 from zeroevidence.evaluation.resampling import search_replicates, with_intervals
 from zeroevidence.evaluation.rows.about import About
@@ -191,7 +192,10 @@ def from_json(text: str, *, path: str = "<json>") -> list[Evaluation]:
     if len(rows) > MOST_ROWS:
         raise InputError(f"has {len(rows)} rows; expected at most {MOST_ROWS}, so divide it", path=path)
     with reading_file(path, "a result"):
-        return [_row(record, f"row {number}") for number, record in enumerate(rows, 1)]
+        results = [_row(record, f"row {number}") for number, record in enumerate(rows, 1)]
+    # earlier versions did not adjust
+    measures = [result for row in results for result in row.metrics.values() if result.p_value is not None]
+    return with_adjusted(results) if any(result.p_adjusted is None for result in measures) else results
 
 
 def _row(record: Any, where: str) -> Evaluation:
@@ -286,7 +290,7 @@ def _check_measure(name: str, result: MeasureResult, where: str) -> None:
         raise InputError(f"{where}: has {beside[0]!r}, but its value is no single number")
     if result.low is not None and result.high is not None and result.low > result.high:
         raise InputError(f"{where}: its interval from {result.low:g} to {result.high:g} is turned round")
-    for key in ("level", "p_value"):
+    for key in ("level", "p_value", "p_adjusted"):
         share = getattr(result, key)
         if share is not None and not 0.0 <= share <= 1.0:
             raise InputError(f"{where}.{key}: expected a number from 0 to 1, got {share:g}")

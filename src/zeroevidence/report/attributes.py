@@ -15,6 +15,8 @@ from zeroevidence.protect.strengths import Tradeoff
 from zeroevidence.report import check_format, render
 from zeroevidence.report.layout import raised_flags, row_numbers
 from zeroevidence.report.table import (
+    ADJUSTED,
+    ADJUSTED_NOTE,
     Block,
     Cell,
     Table,
@@ -37,7 +39,7 @@ _INFORMATION = ("mutual_information", "attribute_bits")  # the second of more th
 _CLASSES_NOTE = (
     "The strongest classifiers of attackers are shown, who judge one vector or all vectors of a person; they were "
     "trained on vectors protected in the same way, of other people. D_ECE under the null is its value when the "
-    "attribute is assigned to people at random."
+    f"attribute is assigned to people at random. {ADJUSTED_NOTE}"
 )
 _ONE_VECTOR_NOTE = "No attacker had all vectors of a person, which tell more than one; the classifiers {} have."
 _CHANGE_NOTE = (
@@ -138,7 +140,7 @@ def _classification(
     for title, name in measures.items() if estimate else ():
         columns.append((f"{title} estimate, test", [estimate_cell(row.metrics[name]) for row in strongest]))
     columns.append(("D_ECE under the null", [null_cell(row, "d_ece") for row in strongest]))
-    columns.append(("p", [p_cell(row.metrics["d_ece"].p_value) for row in strongest]))
+    columns.append((ADJUSTED, [p_cell(row.metrics["d_ece"].p_adjusted) for row in strongest]))
     attributes = {row.about.attribute for row in strongest}
     return Table.of(
         *_names(strongest, (*_differing(strongest), "attacker")),

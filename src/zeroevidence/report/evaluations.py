@@ -13,6 +13,8 @@ from zeroevidence.measure.pairs.zebra import LN10
 from zeroevidence.report import layout
 from zeroevidence.report.people import RECORDINGS_NOTE, several_recordings_table, untried_numbers
 from zeroevidence.report.table import (
+    ADJUSTED,
+    ADJUSTED_NOTE,
     Block,
     Cell,
     Content,
@@ -234,7 +236,7 @@ def _single_blocks(section: layout.Section, estimate: bool) -> list[Block]:
     (row,) = section.rows
     names = list(row.metrics) if section.measures is None else layout.chosen_measures([row], section.measures)
     counts = ", ".join(f"{count} {name}" for name, count in row.counts.items())
-    titles = ("value", "estimate", layout.interval_title(row.setup.level), "if nothing leaked", "p")
+    titles = ("value", "estimate", layout.interval_title(row.setup.level), "if nothing leaked", ADJUSTED)
     measures: list[Cell] = []
     contents: list[tuple[Cell, ...]] = []
     for name in names:
@@ -249,7 +251,7 @@ def _single_blocks(section: layout.Section, estimate: bool) -> list[Block]:
                 estimate_cell(result) if estimate else Cell(),
                 Cell(cell.below),
                 null_cell(row, name),
-                p_cell(None if result is None else result.p_value),
+                p_cell(None if result is None else result.p_adjusted),
             )
         )
     columns = zip(titles, zip(*contents, strict=True), strict=True)
@@ -258,7 +260,8 @@ def _single_blocks(section: layout.Section, estimate: bool) -> list[Block]:
         for title, cells in columns
         if title == "value" or any(cell.text for cell in cells)
     ]
-    return [row.labels, counts, "", Table.of((names_column("measure"), measures), *shown)]
+    note = [ADJUSTED_NOTE] if any(column.title == ADJUSTED for column, _ in shown) else []
+    return [row.labels, counts, "", Table.of((names_column("measure"), measures), *shown), *note]
 
 
 def _several_blocks(section: layout.Section, estimate: bool) -> list[Block]:

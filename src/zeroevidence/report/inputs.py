@@ -13,6 +13,7 @@ from zeroevidence.data.formats.voiceprivacy_tables import summaries
 from zeroevidence.data.json_values import load_json, read_json, typed
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation import Comparison, Evaluation
+from zeroevidence.evaluation.finding.chance import with_adjusted
 from zeroevidence.evaluation.results import from_json, read_published, result_text
 from zeroevidence.protect.release import read_card
 from zeroevidence.report.comparisons import SCHEMA, comparisons_from_json
@@ -59,6 +60,7 @@ class ReportInputs:
             if row not in self.rows:  # audits of the same data have their bounds in common
                 self.rows.append(row)
                 self.cards.append(card)
+        self.rows = with_adjusted(self.rows)
 
     def add_audit(self, audit: Audit) -> None:
         """Add the results of an audit; bounds that audits of the same data have in common come once."""
@@ -72,7 +74,7 @@ class ReportInputs:
 
     def add_rows(self, rows: Sequence[Evaluation]) -> None:
         """Add rows without cards."""
-        self.rows += rows
+        self.rows = with_adjusted([*self.rows, *rows])
         self.cards += [None] * len(rows)
 
     def _add_protector(self, card: Card | None) -> None:

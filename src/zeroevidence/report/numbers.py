@@ -46,7 +46,7 @@ def headline_number(name: str, finding: Finding) -> dict[str, Any]:
         "unit": unit_sign(result.unit),
         "bounds": cell.below,
         "null": null_cell(row, name).flat,
-        "p_value": "" if result.p_value is None else unbroken(p_text(result.p_value)),
+        "p_adjusted": "" if result.p_adjusted is None else unbroken(p_text(result.p_adjusted)),
         "plain": _value(finding.unprotected, name),
         "noise": _value(finding.noise, name),
         "meaning": meaning(row, name),
@@ -137,10 +137,9 @@ _SPOOFING = (
 )
 _NULL = (  # with the level and how often a test may be wrong
     "The value if nothing leaked (the null) is that of the same measure after permuting the identities of speakers, "
-    "many times: its mean, the value that {level} of these repetitions stay below, and p, the share that reach the "
-    "observed value. "
-    "The verdict tests all attackers together, so the chance that it calls anything a leak where nothing leaks is "
-    "at most {alpha}."
+    "many times: its mean, and the value that {level} of these repetitions stay below. p is adjusted over the table: "
+    "the share of repetitions in which any measure of any attacker is as unusual as the observed value. So the chance "
+    "that anything is called a leak where nothing leaks is at most {alpha}."
 )
 _BOUNDS = {
     "control": "unprotected speech shows that the attack works at all",

@@ -219,6 +219,12 @@ def null_cell(row: Evaluation, name: str) -> Cell:
     return Cell(result.null.mean, result.unit, note=quantile)
 
 
+ADJUSTED = "adjusted p"  # heading
+ADJUSTED_NOTE = (
+    "p is adjusted over the table: how often chance alone shows as much in any measure of any row, by permutation."
+)
+
+
 def p_cell(p_value: float | None) -> Cell:
     """A p-value with two digits."""
     return Cell(p_value, format=".2g")

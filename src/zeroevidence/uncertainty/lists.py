@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri, stdtr
+from scipy.special import ndtri
 
 from zeroevidence._typing import CountArray, FloatArray, IntArray
 from zeroevidence.calibrate.logistic import from_cosines, to_cosines
@@ -18,7 +18,6 @@ from zeroevidence.calibrate.pav import Blocks, Counts, RankedScores, block_lows,
 from zeroevidence.data.scores import Pairs, Scores
 from zeroevidence.measure.views import Llrs
 from zeroevidence.uncertainty.groups import Clusters, compact_codes, find_clusters, number_codes
-from zeroevidence.uncertainty.spread import effective_number
 
 CellArray: TypeAlias = NDArray[np.uint16]
 CELLS = 1 << 15
@@ -26,7 +25,8 @@ _BUCKETS = 1 << 20  # of which few have a cell begin in them
 _BUCKETED_FROM = 1 << 18  # scores that are worth the buckets
 _BLOCK = 1 << 16  # scores that stay in the cache together
 _END = 1 / 8  # share of the cells at either end that hold one atom each
-_LEAST_P = 1e-12  # no smaller tail of a t distribution is credible
+_ROUNDS = 8  # in which effects of people settle
+_SHRUNK = 1.0  # variance of a pair's mean, over that of an effect
 _MOMENTS = 1 << 18  # scores that deviations are estimated from
 _EXACT = 1 << 16  # scores of a simulated list that are sorted; those of longer ones are counted in cells
 _SPARSE = 16  # times as many cells as there are numbers to be counted: more are sorted instead
@@ -160,58 +160,57 @@ def _places(lows: FloatArray, scores: FloatArray) -> CellArray:
     return places
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class PeopleTest:
-    """Area under the ROC, and how often chance alone gives as much."""
+    """How far targets score above what the people on both sides explain, and the same under exchanges."""
 
-    area: float
-    p_value: float
+    statistic: float
+    draws: FloatArray
 
 
-def people_test(placed: ScoreCells, clusters: Clusters) -> PeopleTest:
+def people_test(placed: ScoreCells, clusters: Clusters, signs: Callable[[int], FloatArray]) -> PeopleTest:
     """Test whether targets score higher than non-targets by more than the people on both sides explain.
 
-    Labels of such a list cannot be exchanged: trials of one person are alike, and most pairs were never compared. So
-    the test takes the area under the ROC less one half, leaves one person out at a time on both sides, and refers the
-    quotient to a t distribution for the effective number of people. The null of a measure comes from simulated scores
-    of the same people: effects of people, pairs of people, recordings and chance, as large as in the list, and none of
-    being the same person.
+    Labels of such a list cannot be exchanged: most pairs of people were never compared. So non-targets say how high
+    each person scores on either side, and targets how far above that they lie, in normal scores. Where nothing leaks,
+    this excess of a person is as likely to be above 0 as below. The test exchanges the signs of people: all targets of
+    a person together, which keeps what they have in common. The sum over people weighs each by the precision of the
+    mean of their targets, and is divided by the root of the sum of squares, which no exchange changes.
+
+    Parameters
+    ----------
+    placed
+        The cells of the scores.
+    clusters
+        The people on both sides.
+    signs
+        Signs of so many people under each exchange, shape (exchanges, people).
     """
-    n = len(clusters.names)
-    target, nontarget = placed.counts.target, placed.counts.nontarget
-    below = _share_below(nontarget)
-    area = float(target @ below / target.sum())
-    parts = [
-        _PairSums.of(clusters.target, (below - area)[placed.target], n),
-        _PairSums.of(clusters.nontarget, (1.0 - area - _share_below(target))[placed.nontarget], n),
-    ]
-    sizes = [part.by_cluster(part.numbers) for part in parts]
-    # what is left of the area without each person
-    change = np.zeros(n)
-    for part, size in zip(parts, sizes, strict=True):
-        rest = part.total - size
-        change -= np.divide(part.by_cluster(part.sums), rest, out=np.zeros(n), where=rest > 0.0)
-    people = min(effective_number(size) for size in sizes)
-    involved = change[sizes[0] + sizes[1] > 0.0]
-    variance = float(((involved - involved.mean()) ** 2).sum())
-    # A pair of people is left out with either of them and so counts twice. Taking off all of that rejects too often
-    # with ten people, taking off nothing too seldom; half holds the level (benchmarks/validity.py).
-    variance -= min(_of_pairs(parts, n), variance) / 2.0
-    error = np.sqrt((len(involved) - 1.0) / len(involved) * variance)
-    if people < 2.0 or error == 0.0:
-        return PeopleTest(area, 1.0 if area <= 0.5 or people < 2.0 else _LEAST_P)
-    return PeopleTest(area, max(_LEAST_P, float(stdtr(people - 1.0, (0.5 - area) / error))))
+    counts, n = placed.counts, len(clusters.names)
+    normal_score = ndtri(_share_below(counts.target + counts.nontarget))
+    by_pair = _PairSums.of(clusters.nontarget, normal_score[placed.nontarget], n)
+    mean, as_enrolled, as_heard = by_pair.fit_sides()
+    person = clusters.target.enrolment
+    excess = normal_score[placed.target] - mean - as_enrolled[person] - as_heard[clusters.target.trial]
+    number = np.bincount(person, minlength=n)
+    of_person = np.bincount(person, excess, n) / np.maximum(number, 1)
+    within = float(((excess - of_person[person]) ** 2).sum()) / max(1, len(excess) - np.count_nonzero(number))
+    of_person, number = of_person[number > 0], number[number > 0]
+    between = max(0.0, float((of_person**2).mean() - within * (1.0 / number).mean()))
+    variance = between + within / number
+    weighted = np.divide(of_person, variance, out=np.zeros_like(of_person), where=variance > 0.0)
+    scale = float(np.sqrt((weighted**2).sum())) or 1.0
+    return PeopleTest(float(weighted.sum()) / scale, signs(len(weighted)) @ weighted / scale)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _PairSums:
-    """Number of scores of one class, and sum of their values, for each pair of clusters."""
+    """Number of scores, and sum of their values, for each pair of clusters."""
 
     first: IntArray
     second: IntArray
     numbers: FloatArray
     sums: FloatArray
-    total: float
     clusters: int
 
     @classmethod
@@ -222,21 +221,24 @@ class _PairSums:
         sums = np.bincount(index, values, len(used)).astype(np.float64)
         occurring = np.flatnonzero(numbers)
         first, second = np.divmod(used[occurring], n)
-        return cls(first, second, numbers[occurring], sums[occurring], float(len(values)), n)
+        return cls(first, second, numbers[occurring], sums[occurring], n)
 
-    def by_cluster(self, of_pairs: FloatArray) -> FloatArray:
-        """Return sums over the pairs that each cluster is in, once where it is on both sides."""
-        apart = np.where(self.first != self.second, of_pairs, 0.0)
-        sums = np.bincount(self.first, of_pairs, self.clusters) + np.bincount(self.second, apart, self.clusters)
-        return sums.astype(np.float64)
+    def fit_sides(self) -> tuple[float, FloatArray, FloatArray]:
+        """Return the mean, and the effects of clusters as enrolled and as heard, that explain the sums best.
 
-
-def _of_pairs(parts: Sequence[_PairSums], n: int) -> float:
-    """Return the sum of squares of what each pair of two people adds to the area."""
-    codes = np.concatenate([_pair_codes(part.first, part.second, n) for part in parts])
-    terms = [np.where(part.first != part.second, part.sums / part.total, 0.0) for part in parts]
-    sums = np.bincount(number_codes(codes, n * n)[1], weights=np.concatenate(terms))
-    return float((sums**2).sum())
+        What a pair has in common varies about as much as single scores, and effects about as much as either, which
+        says how pairs are weighted and effects shrunk.
+        """
+        weights, values = self.numbers / (1.0 + self.numbers), self.sums / self.numbers
+        total, n = float(weights.sum()), self.clusters
+        first, second = (np.bincount(side, weights, n) + _SHRUNK for side in (self.first, self.second))
+        mean, enrolled, heard = float(weights @ values) / total, np.zeros(n), np.zeros(n)
+        for _ in range(_ROUNDS):
+            enrolled = np.bincount(self.first, weights * (values - mean - heard[self.second]), n) / first
+            rest = values - enrolled[self.first]
+            heard = np.bincount(self.second, weights * (rest - mean), n) / second
+            mean = float(weights @ (rest - heard[self.second])) / total
+        return mean, enrolled, heard
 
 
 def _pair_codes(first: IntArray, second: IntArray, n: int) -> IntArray:

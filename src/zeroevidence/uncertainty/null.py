@@ -12,7 +12,8 @@ value among the permuted ones.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Literal, Protocol, TypeAlias
 
 import numpy as np
@@ -23,14 +24,15 @@ from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.measure.measures import Family, Measure, measures_of
 from zeroevidence.measure.pairs.linkability import linkability_of, linkability_of_counts
 from zeroevidence.measure.views import PairSettings, PairView
-from zeroevidence.uncertainty.groups import Clusters, find_owners, generator
-from zeroevidence.uncertainty.lists import ListSimulator, PreparedScores, people_test
+from zeroevidence.uncertainty.groups import Clusters, batches, find_owners, generator
+from zeroevidence.uncertainty.lists import ListSimulator, PeopleTest, PreparedScores, people_test
 
-# exchanged: the p-value counts permutations of this measure; area: it is that of the area under the ROC of a list, or
-# the share of simulated lists where these often reach the value
-TestedBy: TypeAlias = Literal["exchanged", "area"]
+# exchanged: the p-value counts permutations of this measure; list: it is that of the list as a whole, or the share of
+# simulated lists where these often reach the value; area: the same by the area under the ROC, in files of earlier times
+TestedBy: TypeAlias = Literal["exchanged", "list", "area"]
 # speaker: people were exchanged; label: labels of single scores were; list: scores were simulated
 NullUnit: TypeAlias = Literal["speaker", "label", "list"]
+_HAIR = 1e-9
 ROWS_LIMIT = 20_000_000  # scores; beyond, the evidence of every identity would not fit beside the matrix
 
 
@@ -53,15 +55,18 @@ class Null:
     quantile
         Quantile of the permuted values at the confidence level of the evaluation, on the side of the attacker.
     draws
-        The permuted values in the order of their seeds, kept where the measure enters the test against chance.
+        The permuted values in the order of their seeds, to six digits: what p-values are adjusted with.
     tested_by
         What the p-value is of.
+    statistic
+        What was observed in the place of the value, where the permuted values are of another statistic: that of a list.
     """
 
     mean: float
     quantile: float
     draws: tuple[float, ...] = ()
     tested_by: TestedBy = "exchanged"
+    statistic: float | None = None
 
     @classmethod
     def from_draws(
@@ -69,20 +74,14 @@ class Null:
         draws: FloatArray,
         level: float,
         *,
-        keep: bool = False,
-        tested_by: TestedBy = "exchanged",
         falling: bool = False,
     ) -> Null:
-        """The null of a measure from its values on permuted or simulated data.
+        """The null of a measure from its values under permutation.
 
-        `keep` stores these; a `falling` measure falls as the attacker learns more, so that its quantile is a low one.
+        A `falling` measure falls as the attacker learns more, so that its quantile is a low one.
         """
-        quantile = (
-            float(np.quantile(draws, 1.0 - level, method="lower"))
-            if falling
-            else (float(np.quantile(draws, level, method="higher")))
-        )
-        return cls(float(draws.mean()), quantile, tuple(draws.tolist()) if keep else (), tested_by)
+        side = {"q": 1.0 - level, "method": "lower"} if falling else {"q": level, "method": "higher"}
+        return cls(float(draws.mean()), float(np.quantile(draws, **side)), tuple(map(_rounded, draws.tolist())))
 
 
 def permutation_p_value(value: float, draws: FloatArray) -> float:
@@ -92,20 +91,71 @@ def permutation_p_value(value: float, draws: FloatArray) -> float:
     return float((1.0 + at_least) / (1.0 + len(draws)))
 
 
-def list_null(value: float, draws: FloatArray, area: float, level: float) -> tuple[Null, float]:
+def list_null(measure: Measure, value: float, lists: FloatArray, test: PeopleTest, level: float) -> tuple[Null, float]:
     """The null of a measure from simulated lists, and its p-value.
 
-    The p-value is that of the area under the ROC, `area`. Where simulated lists reach the value too often for this
-    level, it is at least their share: a measure below its own quantile is not significant.
+    That is the p-value of the list, `test`. It stands for the measure that enters the test against chance whatever its
+    simulated values. Where simulated lists reach the value of another measure too often for this level, it is at least
+    their share: evidence of other scores is none of the strongest one.
+    """
+    null, p_value = Null.from_draws(lists, level), permutation_p_value(test.statistic, test.draws)
+    if measure.tested:
+        draws = tuple(map(_rounded, test.draws.tolist()))
+        return replace(null, draws=draws, tested_by="list", statistic=_rounded(test.statistic)), p_value
+    if value < null.quantile:
+        p_value = max(p_value, permutation_p_value(value, lists))
+    return replace(null, draws=(), tested_by="list"), p_value
+
+
+def adjusted_p_values(tests: Sequence[tuple[float, Sequence[float]]]) -> list[float]:
+    """P-values of several tests, adjusted for all of them: how often any of them shows as much by chance.
+
+    Values are measured in standard deviations of the others, the observed one being one of the permutations, and each
+    is compared with the largest of all tests under each permutation (max-T of Westfall and Young 1993). Ranks in the
+    place of deviations (min-P) would find a leak of all people a little more often, and a single exposed person half as
+    often. Permutations of the same number exchange the same people in all tests, which keeps the dependence between
+    them.
+
+    Parameters
+    ----------
+    tests
+        The observed value of each and the permuted ones, of which more tell more; permutations beyond the shortest are
+        left out.
 
     Examples
     --------
-    >>> draws = np.arange(20) / 20
-    >>> [round(list_null(value, draws, 0.001, 0.95)[1], 3) for value in (0.5, 1.5)]
-    [0.524, 0.001]
+    >>> adjusted_p_values([(9.0, [1.0, 2.0, 3.0, 4.0]), (2.0, [3.0, 2.5, 1.0, 0.0])])
+    [0.2, 0.8]
     """
-    null = Null.from_draws(draws, level, tested_by="area")
-    return null, area if value >= null.quantile else max(area, permutation_p_value(value, draws))
+    number = min((len(draws) for _, draws in tests), default=0)
+    values = np.array([[*draws[:number], _rounded(observed)] for observed, draws in tests])
+    values = values.reshape(len(tests), number + 1)
+    # what is not defined is no sign of a leak where it was observed, and none of its absence elsewhere
+    values = np.where(np.isnan(values), np.where(np.arange(number + 1) < number, np.inf, -np.inf), values)
+    distances = np.array([_distances(of_test) for of_test in values]).reshape(values.shape)
+    largest = distances.max(axis=0, initial=-np.inf)
+    return [float(np.mean(largest >= of_test[-1] - _HAIR)) for of_test in distances]
+
+
+def _distances(values: FloatArray) -> FloatArray:
+    """How many standard deviations of the others each value is above their mean.
+
+    Counts vary by whole steps, so that others may all be equal: the least deviation is that of one step of one value.
+    """
+    finite = np.isfinite(values)
+    centred = np.where(finite, values, 0.0)
+    centred -= np.where(finite, np.median(values[finite]) if finite.any() else 0.0, 0.0)
+    others = max(1, np.count_nonzero(finite) - 1)
+    mean = (centred.sum() - centred) / others
+    variance = np.maximum(0.0, ((centred**2).sum() - centred**2) / others - mean**2)
+    steps = np.diff(np.unique(values[finite]))
+    least = float(np.median(steps)) / np.sqrt(len(values)) if len(steps) else 1.0
+    return np.where(finite, (centred - mean) / np.maximum(np.sqrt(variance), least), values)
+
+
+def _rounded(value: float) -> float:
+    """To six digits: equal values stay equal, and files short."""
+    return float(f"{value:.6g}")
 
 
 class PooledLabels:
@@ -258,7 +308,18 @@ class ListNull:
         assert prepared.clusters is not None
         self.settings = settings or PairSettings()
         self.simulator = ListSimulator(prepared.scores, prepared.clusters, prepared.cells)
-        self.p_value = people_test(prepared.cells, prepared.clusters).p_value
+        self.prepared, self.clusters = prepared, prepared.clusters
+
+    def test(self, times: int) -> PeopleTest:
+        """Test the list by so many exchanges, the same ones in every list of these people."""
+
+        def signs(people: int) -> FloatArray:
+            drawn = [
+                generator(self.settings.seed, 1, batch).integers(0, 2, (size, people)) for batch, size in batches(times)
+            ]
+            return 1.0 - 2.0 * np.concatenate(drawn)
+
+        return people_test(self.prepared.cells, self.clusters, signs)
 
     def draw(self, batch: int, size: int) -> dict[str, FloatArray]:
         """Measures of the lists of one batch."""

@@ -126,12 +126,32 @@ def test_the_correction_is_for_all_rows_together():
 
 def test_rows_without_draws_are_corrected_by_holm():
     rows = [without_draws(row) for row in attacked(7, 1.0)]
-    assert all(row[name].null.draws == () for row in rows for name in TESTED)
-    corrected = holm([row[name].p_value for row in rows for name in row.metrics if name in TESTED])
-    expected = [min(corrected[3 * i : 3 * i + 3]) for i in range(len(rows))]
+    tested = [(i, name) for i, row in enumerate(rows) for name, result in row.metrics.items() if result.null]
+    corrected = dict(zip(tested, holm([rows[i][name].p_value for i, name in tested]), strict=True))
+    expected = [{name: corrected[i, name] for name in row if name in TESTED} for i, row in enumerate(rows)]
     told = chances(rows)
-    assert [one.p_value for one in told] == expected
-    assert [one.beaten is True for one in told] == [p <= alpha(LEVEL) for p in expected]
+    assert [one.p_values for one in told] == expected
+    assert [one.beaten is True for one in told] == [min(of_row.values()) <= alpha(LEVEL) for of_row in expected]
+
+
+def test_every_measure_with_a_null_is_adjusted_over_the_table():
+    """Each at least as large as alone; the verdict rests on the main ones; files hold them."""
+    alone, together = attacked(5, 0.5), flag_rows(attacked(5, 0.5))
+    for row, other, test in zip(alone, together, chances(together), strict=True):
+        adjusted = {name: result.p_adjusted for name, result in other.metrics.items() if result.null is not None}
+        assert {"linkability", "worst_case", "people_named", *TESTED} <= adjusted.keys()
+        assert all(p >= row[name].p_adjusted >= row[name].p_value for name, p in adjusted.items())
+        assert test.p_values == {name: adjusted[name] for name in other if name in TESTED}
+    read = from_json(to_json(together))
+    for name in read[0]:
+        assert [row[name].p_adjusted for row in read] == [row[name].p_adjusted for row in together], name
+
+
+@pytest.mark.parametrize(("reaching", "beaten"), [(1, True), (2, False)])
+def test_a_row_beats_chance_up_to_alpha(reaching, beaten):
+    draws = [1.0] * reaching + [0.0] * (39 - reaching)
+    (test,) = chances([row_of(d_ece=measured(1.0, (1 + reaching) / 40, draws))])
+    assert (test.beaten, test.p_values) == (beaten, {"d_ece": (1 + reaching) / 40})
 
 
 def test_a_row_without_draws_is_corrected_beside_the_others():

@@ -53,7 +53,7 @@ def test_single_comparisons_are_told_as_uncertainty(pairs):
 
 def test_a_row_that_beats_chance_goes_before_one_that_does_not(search):
     weak, strong = search(0.0, seed=6, system="a"), search(1.0, seed=5, system="b")
-    null = Null.from_draws(np.full(19, 9.5), 0.95, keep=True)
+    null = Null.from_draws(np.full(19, 9.5), 0.95)
     usual = {name: replace(weak[name], value=9.0, null=null, p_value=1.0) for name in TESTED}
     flattered = weak.with_metrics(usual)
     found = verdict([flattered, strong])

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from zeroevidence.data.threat import UNPROTECTED
-from zeroevidence.evaluation.finding.chance import Chance, chances, same_people, same_setting
+from zeroevidence.evaluation.finding.chance import Chance, chances, same_people, same_setting, with_adjusted
 from zeroevidence.evaluation.rows.evaluation import Evaluation
 from zeroevidence.evaluation.rows.flags import Flag, flag, is_above_half
 from zeroevidence.evaluation.rows.measure_result import MeasureResult
@@ -28,6 +28,7 @@ def flag_row(row: Evaluation) -> Evaluation:
     if eer is not None and row.about.role != "floor" and is_above_half(eer, _independent_comparisons(row)):
         kind = "the class" if row.about.question == "attribute" else "the same speaker"
         flags.insert(0, flag("eer-above-half", measure="EER", kind=kind))
+    (row,) = with_adjusted([row])
     return replace(row, flags=(*flags, *_chance_flags(row, chances([row])[0])))
 
 
@@ -38,8 +39,8 @@ def _independent_comparisons(row: Evaluation) -> int:
 
 
 def flag_rows(rows: Sequence[Evaluation]) -> list[Evaluation]:
-    """Return rows with the flags that need all of them: chance, a positive control, attackers by what they know."""
-    chance = chances(rows)
+    """Return rows with what needs all of them: adjusted p-values, and flags of chance, controls and weak attackers."""
+    rows, chance = with_adjusted(rows), chances(rows)
     return [
         replace(
             row,

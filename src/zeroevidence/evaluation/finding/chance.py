@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf, log2
 from typing import Literal, TypeAlias
-
-import numpy as np
 
 from zeroevidence.evaluation.rows.evaluation import Evaluation
 from zeroevidence.evaluation.rows.measure_result import MeasureResult
 from zeroevidence.measure.measures import MEASURES, ordering_measures
 from zeroevidence.uncertainty.compare import holm
 from zeroevidence.uncertainty.level import LEAST_PEOPLE, alpha
+from zeroevidence.uncertainty.null import adjusted_p_values
 
 # only: there is no other attempt; development: it did best on other people; fused: it fuses several, and none
 # did clearly better on other people; development-beyond-chance, fused-beyond-chance: the same, of those that are more
@@ -34,7 +33,7 @@ class Chance:
     beaten
         Whether some measure is; None where nothing tells, or too coarsely.
     p_values
-        Of each measure that was tested, corrected for all measures of all rows.
+        Of each main measure that was tested, adjusted for all measures of all rows.
     too_few
         Whether people are so few that the test would have missed what is there; `beaten` is then True or None.
     measures
@@ -53,45 +52,91 @@ class Chance:
 
 
 def chances(rows: Sequence[Evaluation]) -> tuple[Chance, ...]:
-    """Whether each row is more than chance, tested once for all attackers together.
+    """Whether each row is more than chance: by the adjusted p-values of its main measures, or else by its intervals.
 
-    The measures of all rows that attack something are standardised by their nulls, and the largest is compared with the
-    largest under each permutation (max-T, Westfall and Young 1993). So where nothing leaks, the probability that
-    anything is called a leak is at most one minus the confidence level for the whole set of rows. Permutations with the
-    same seed exchange the same people in every row, which keeps the dependence between attackers. Rows without stored
-    permutations, and lists, are corrected by Holm's rule. Each kind of bound is tested by itself.
+    Where nothing leaks, the probability that anything is called a leak, or anybody named, is so at most one minus the
+    confidence level for the whole set of rows.
     """
     names = {name for name, measure in MEASURES.items() if measure.tested}
     results = [{name: row.metrics[name] for name in row.metrics if name in names} for row in rows]
+    adjusted = [{name: p for name, p in of_row.items() if name in names} for of_row in adjust(rows)]
+    return tuple(
+        _judged(row, p_values, [measured[name] for name in p_values]) if p_values else _by_interval(row, measured)
+        for row, p_values, measured in zip(rows, adjusted, results, strict=True)
+    )
+
+
+def with_adjusted(rows: Sequence[Evaluation]) -> list[Evaluation]:
+    """Return the rows of one table with p-values adjusted over it."""
+    return [
+        row.with_metrics({name: replace(row.metrics[name], p_adjusted=p) for name, p in adjusted.items()})
+        for row, adjusted in zip(rows, adjust(rows), strict=True)
+    ]
+
+
+def adjust(rows: Sequence[Evaluation]) -> list[dict[str, float]]:
+    """P-values by measure of each row, adjusted for all measures of all rows that have a null.
+
+    Permutations with the same seed exchange the same people in every row, which keeps the dependence between attackers
+    (`adjusted_p_values`). Results whose permutations were not stored are corrected by Holm's rule. Each kind of bound
+    is a set by itself.
+    """
     families: dict[tuple[str, str], list[_Test]] = {}
     for i, row in enumerate(rows):
-        tests = _distinct({name: result for name, result in results[i].items() if result.null})
-        families.setdefault((row.about.question, row.about.role), []).extend((i, *test) for test in tests.items())
-    tested: dict[int, Chance] = {}
-    for family in filter(None, families.values()):
-        tested |= _adjusted(rows, family)
-    return tuple(tested[i] if i in tested else _by_interval(row, results[i]) for i, row in enumerate(rows))
+        family = families.setdefault((row.about.question, row.about.role), [])
+        family.extend(_Test(i, name, result) for name, result in row.metrics.items() if result.null is not None)
+    adjusted: list[dict[str, float]] = [{} for _ in rows]
+    for tests in families.values():
+        for test, p in zip(tests, _adjusted(tests), strict=True):
+            adjusted[test.row][test.name] = p
+    return adjusted
 
 
-_Test: TypeAlias = tuple[int, str, MeasureResult]  # number of the row, and the measure
+@dataclass(frozen=True, slots=True)
+class _Test:
+    """A measure of a row that has a null."""
+
+    row: int
+    name: str
+    result: MeasureResult
+
+    @property
+    def p_value(self) -> float:
+        return 1.0 if self.result.p_value is None else self.result.p_value
+
+    @property
+    def draws(self) -> tuple[float, ...]:
+        return () if self.result.null is None else self.result.null.draws
+
+    @property
+    def is_of_list(self) -> bool:
+        """Whether its p-value is that of the list, which all measures of the row share."""
+        return self.result.null is not None and self.result.null.tested_by != "exchanged"
+
+    @property
+    def values(self) -> tuple[float, tuple[float, ...]]:
+        """What was observed, and the permuted values, of which more tell more."""
+        null = self.result.null
+        if null is not None and null.statistic is not None:
+            return null.statistic, self.draws
+        measure = MEASURES.get(self.name)
+        if measure is None or measure.discloses != "down":
+            return float(self.result), self.draws
+        return -float(self.result), tuple(-value for value in self.draws)
 
 
-def _adjusted(rows: Sequence[Evaluation], tests: Sequence[_Test]) -> dict[int, Chance]:
-    """For each row the p-values of its measures, corrected for all measures of all rows."""
-    drawn = [result for *_, result in tests if result.null is not None and result.null.draws]
-    not_drawn = [result for *_, result in tests if result.null is not None and not result.null.draws]
-    kinds = (len(drawn) > 0) + (len(not_drawn) > 0)
-    draws = min((len(result.null.draws) for result in drawn if result.null is not None), default=0)
-    corrected = dict(zip(map(id, drawn), _max_t(drawn, draws), strict=True))
-    corrected |= dict(zip(map(id, not_drawn), holm([result.p_value or 0.0 for result in not_drawn]), strict=True))
-    of_row: dict[int, dict[str, MeasureResult]] = {}
-    for i, name, result in tests:
-        of_row.setdefault(i, {})[name] = result
-    adjusted = {
-        i: {name: min(1.0, kinds * corrected[id(result)]) for name, result in results.items()}
-        for i, results in of_row.items()
-    }
-    return {i: _judged(rows[i], adjusted[i], list(results.values())) for i, results in of_row.items()}
+def _adjusted(tests: Sequence[_Test]) -> list[float]:
+    """The p-value of each test among all; no smaller than its own."""
+    numbers = range(len(tests))
+    # the test of a list stands for all measures of its row
+    of_list = sorted((k for k in numbers if tests[k].is_of_list), key=lambda k: (not tests[k].draws, tests[k].p_value))
+    by_row = {tests[k].row: k for k in reversed(of_list)}
+    standing = [by_row[tests[k].row] if tests[k].is_of_list else k for k in numbers]
+    drawn, others = ([k for k in sorted(set(standing)) if bool(tests[k].draws) is kept] for kept in (True, False))
+    corrected = dict(zip(drawn, adjusted_p_values([tests[k].values for k in drawn]), strict=True))
+    corrected |= dict(zip(others, holm([tests[k].p_value for k in others]), strict=True))
+    kinds = (len(drawn) > 0) + (len(others) > 0)
+    return [max(tests[k].p_value, min(1.0, kinds * corrected[standing[k]])) for k in numbers]
 
 
 def _judged(row: Evaluation, p_values: Mapping[str, float], results: Sequence[MeasureResult]) -> Chance:
@@ -116,33 +161,9 @@ def _guessing(row: Evaluation, name: str) -> float | None:
     return None if guessing is None or not row.is_search else guessing(row.counts)
 
 
-def _distinct(results: Mapping[str, MeasureResult]) -> dict[str, MeasureResult]:
-    """Tests of one row; measures of a list share one."""
-    shared = [name for name, result in results.items() if result.null is not None and result.null.tested_by == "area"]
-    return {name: result for name, result in results.items() if name not in shared[1:]}
-
-
 def _is_coarse(result: MeasureResult) -> bool:
     """Whether the p-value counts permutations that were not kept."""
     return result.null is not None and not result.null.draws and result.null.tested_by == "exchanged"
-
-
-def _max_t(tests: Sequence[MeasureResult], draws: int) -> list[float]:
-    """P-values of standardised measures against the largest of all under each permutation."""
-    if not tests:
-        return []
-    observed, permuted = np.empty(len(tests)), np.empty((len(tests), draws))
-    for k, result in enumerate(tests):
-        assert result.null is not None
-        values = np.array(result.null.draws[:draws])
-        together = np.append(values, float(result))  # the observed value is one of the permutations
-        finite = together[np.isfinite(together)]
-        mean, spread = (float(finite.mean()), float(finite.std())) if len(finite) else (0.0, 0.0)
-        scale = spread if spread > 1e-12 * max(1.0, float(np.abs(finite).max(initial=0.0))) else 1.0
-        observed[k], permuted[k] = (float(result) - mean) / scale, (values - mean) / scale
-    largest = np.nan_to_num(permuted, nan=np.inf, posinf=np.inf, neginf=-np.inf).max(axis=0)
-    # A hair of tolerance: the identity permutation must count as equal after other roundings.
-    return [float((1 + np.count_nonzero(largest >= t - 1e-9)) / (1 + draws)) for t in observed]
 
 
 def _by_interval(row: Evaluation, results: Mapping[str, MeasureResult]) -> Chance:

@@ -90,7 +90,7 @@ class NamedPeople:
     def of(cls, row: Evaluation) -> NamedPeople:
         """The people of a row."""
         people, result = row.people, row.metrics.get("people_named")
-        chance = result is not None and result.p_value is not None and result.p_value > alpha(row.setup.level)
+        chance = result is not None and result.p_adjusted is not None and result.p_adjusted > alpha(row.setup.level)
         recordings = () if people is None else people.trials
         counted = tuple(place for place, trials in enumerate(recordings) if trials >= LEAST_RECORDINGS)
         if people is None or people.named is None:

@@ -17,6 +17,7 @@ from zeroevidence.evaluation.finding.chance import (
     row_learning_most,
     same_attempt,
     strongest_row,
+    with_adjusted,
 )
 from zeroevidence.evaluation.finding.facts import Finding, Level
 from zeroevidence.evaluation.rows.about import Question
@@ -35,7 +36,7 @@ def findings(rows: Sequence[Evaluation]) -> list[Finding]:
     >>> findings([evaluate([2.0, 3.0], [0.0, 1.0], options=Options(intervals=0, null=0))])[0].level
     'recognised'
     """
-    rows = tuple(rows)
+    rows = tuple(with_adjusted(rows))
     chance = chances(rows)
     findings = []
     people = _numbered(rows, "identity")

@@ -133,7 +133,7 @@ def to_html_table(row: Evaluation) -> str:
         if isinstance(result.value, Mapping):
             continue
         title, meaning = (MEASURES[name].title, MEASURES[name].meaning) if name in MEASURES else (name, "")
-        value, p = result.number, "" if result.p_value is None else f"{result.p_value:.2g}"
+        value, p = result.number, "" if result.p_adjusted is None else f"{result.p_adjusted:.2g}"
         text = str(result.value) if value is None else NO_VALUE if isnan(value) else f"{value:.4g}"
         ends = "" if result.low is None or result.high is None else f"{result.low:.4g} to {result.high:.4g}"
         cells = "".join(f"<td>{escape(cell)}</td>" for cell in (text, ends, p, result.unit))
@@ -142,7 +142,7 @@ def to_html_table(row: Evaluation) -> str:
     interval = f"{percent(levels[0])} interval" if len(levels) == 1 else "interval"
     labels = escape(", ".join(f"{name}: {value}" for name, value in row.labels.items()))
     flags = "".join(f"<li><b>{escape(flag.code)}</b>: {escape(flag.sentence)}</li>" for flag in row.flags)
-    head = "".join(f"<th>{name}</th>" for name in ("measure", "value", interval, "p", "unit"))
+    head = "".join(f"<th>{name}</th>" for name in ("measure", "value", interval, "adjusted p", "unit"))
     caption = f"<caption>{labels}</caption>" if labels else ""
     return (
         f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table>"

@@ -99,6 +99,8 @@ class MeasureResult:
         Confidence level of interval and bound.
     p_value
         How often chance alone shows as much; None where no null was computed.
+    p_adjusted
+        How often chance alone shows as much in any measure of any row of the table that the row was part of.
     null
         The measure where nothing leaks.
     spread
@@ -130,6 +132,7 @@ class MeasureResult:
     )
     level: float | None = field(default=None, metadata=column("level", "share"))
     p_value: float | None = field(default=None, metadata=column("p", "share"))
+    p_adjusted: float | None = field(default=None, compare=False, metadata=column("adjusted p", "share"))
     null: Null | None = None
     spread: Spread | None = None
 

@@ -152,8 +152,8 @@ def named_people(named: NamedPeople) -> str:
         limit = f" ({level_text(row.setup.level)} confidence: {end} of people like these)"
     if result.null is not None:
         chance = f"; with names exchanged at random it would be {phrases.percent(result.null.mean)} of them"
-        if count and result.p_value is not None and named.may_be_chance:
-            chance += f", so this may be chance ({phrases.p_value_text(row, result.p_value)})"
+        if count and result.p_adjusted is not None and named.may_be_chance:
+            chance += f", so this may be chance ({phrases.p_value_text(row, result.p_adjusted)})"
     else:
         guessing = named_by_guessing(np.array(people.trials), row.counts["identities"])
         chance = f"; guessing would do so to {phrases.percent(guessing)} of them"
