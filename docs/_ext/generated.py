@@ -64,6 +64,7 @@ _CALLS_OF_MEASURES = {
     "eer_rocch": 'ze.eer(target, nontarget, method="rocch")',
     "elub_*": "ze.elub(target, nontarget)",
     "invariance_*": "ze.invariance_bounds(target, nontarget)",
+    "misleading_*": "ze.misleading_evidence(target, nontarget)",
 }
 _RESULTS = {
     "one-to-one": "ze.evaluate(...)",

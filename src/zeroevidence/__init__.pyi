@@ -112,6 +112,7 @@ from zeroevidence.measure.pairs.llrs import devpav as devpav
 from zeroevidence.measure.pairs.llrs import elub as elub
 from zeroevidence.measure.pairs.llrs import invariance_bounds as invariance_bounds
 from zeroevidence.measure.pairs.llrs import llr_overestimation as llr_overestimation
+from zeroevidence.measure.pairs.llrs import misleading_evidence as misleading_evidence
 from zeroevidence.measure.pairs.verification import (
     cllr as cllr,
 )

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy.special import expit, ndtri
 
+import zeroevidence as ze
 from tests.effort import spread
 from zeroevidence import plot
 from zeroevidence.attack.attackers import find_attacker
@@ -172,6 +173,34 @@ def test_tippett_begins_and_ends_at_what_is_finite(bare):
     drawn = line(plot.tippett(row), "a")
     assert drawn.get_ydata().tolist() == [0.9, 0.3, 0.3]
     assert np.isfinite(drawn.get_xdata()).all()
+
+
+def test_likelihood_ratios_are_powers_of_ten_in_every_figure():
+    """Cllr and rates of misleading evidence by hand, of ratios that are given, and of scores that were calibrated."""
+    target, nontarget = np.array([8.0, 2.0, 4.0, 0.5]), np.array([0.25, 0.125, 2.0, 0.1, 0.3])
+    options = ze.Options(intervals=0, null=0)
+    row = ze.evaluate(target, nontarget, llr="lr", labels={"system": "a"}, options=options)
+    cllr = 0.5 * (np.log2(1.0 + 1.0 / target).mean() + np.log2(1.0 + nontarget).mean())
+    ax = plot.tippett(row)
+    assert ax.get_xlabel() == "log10 LR"
+    classes = ["same-source (25 % misleading)", "different-source (20 % misleading)"]
+    assert legend_of(ax) == [f"a: Cllr {cllr:.3g} bit", *classes]
+    above = dict(zip(row.curves["tippett_target"].x, row.curves["tippett_target"].y, strict=True))
+    assert above[np.log(2.0) / np.log(10.0)] == 0.5  # of 8, 4, 2 and 0.5
+    names = [" ".join(name.split()) for name in legend_of(plot.tippett([row, replace(row, labels={"system": "b"})]))]
+    assert names[0] == f"a: Cllr {cllr:.3g} bit, misleading 25 % of same-source and 20 % of different-source"
+    assert names[2:] == ["same-source", "different-source"]
+    assert plot.ece(row).get_xlabel() == "log10 of the prior odds of the same source"
+    for kind in (plot.pav, plot.histogram, plot.linkability):
+        ax = kind(row)
+        assert ax.get_xlabel() == "log10 LR"
+        low, high = ax.get_xlim()
+        assert low < -0.99  # log10 of 0.1
+        assert 0.9 < high < np.log(8.0)
+    histogram = next(patch.get_data() for patch in plot.histogram(row).patches if "same" in str(patch.get_label()))
+    assert np.sum(histogram.values * np.diff(histogram.edges)) == pytest.approx(1.0)
+    scores = ze.evaluate(target, nontarget, options=options)
+    assert plot.pav(scores).get_xlabel() == plot.histogram(scores).get_xlabel() == "score"
 
 
 def test_pav_marks_infinite_ends(rows):
@@ -388,8 +417,8 @@ def test_recordings_are_drawn_with_intervals_and_chance(rows):
 def test_classes_of_an_attribute_are_no_pairs(rows):
     row = replace(rows[0], labels={"system": "flow", "attribute": "accent", "class": "north"})
     assert [text.split(" (")[0] for text in legend_of(plot.histogram(row))[:2]] == ["other classes", "north"]
-    assert plot.ece(row).get_xlabel() == "prior log-odds of north (natural log)"
-    assert legend_of(plot.tippett(rows[0]))[-2:] == ["mated", "non-mated"]
+    assert plot.ece(row).get_xlabel() == "log10 of the prior odds of north"
+    assert legend_of(plot.tippett(rows[0]))[-2:] == ["same-source", "different-source"]
     two = replace(row, labels={"attribute": "sex"})
     assert legend_of(plot.tippett(two))[-2:] == ["one class", "other class"]
     named = replace(row, about=About(question="attribute", attribute="sex", target_class="f", other_class="m"),

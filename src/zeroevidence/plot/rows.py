@@ -122,10 +122,15 @@ def _join_labels(rows: Sequence[Evaluation], labels: Sequence[str]) -> list[str]
     return [", ".join(filter(None, part)) or label_of(row, "system") for part, row in zip(parts, rows, strict=True)]
 
 
-def class_names(rows: Sequence[Evaluation]) -> tuple[str, str]:
-    """Names of target and non-target scores: mated and non-mated pairs, or classes of an attribute."""
+def are_ratios(rows: Sequence[Evaluation]) -> bool:
+    """Whether the scores of all rows are likelihood ratios themselves, so that figures have them in powers of ten."""
+    return all(row.setup.llr is not None and row.setup.llr.is_given for row in rows)
+
+
+def class_names(rows: Sequence[Evaluation], *, evidence: bool = False) -> tuple[str, str]:
+    """Names of target and non-target scores: classes of an attribute, or pairs, of evidence in forensic words."""
     if not all("attribute" in row.labels for row in rows):
-        return "mated", "non-mated"
+        return ("same-source", "different-source") if evidence or are_ratios(rows) else ("mated", "non-mated")
     named = {(row.labels.get("class") or row.about.target_class, row.about.other_class) for row in rows}
     target, other = named.pop() if len(named) == 1 else (None, None)
     if target is None:

@@ -125,10 +125,10 @@ _PAIRS = (
     "beliefs; the worst case and its tag are about the comparison with the strongest evidence."
 )
 _LLRS = (
-    "Likelihood ratios: scores were turned into them by a logistic calibration that was fitted on other people. Cllr, "
-    "the actual DCF and D_ECE, devPAV and the bounds within which they are supported by the data (ELUB) are about "
-    "these; Tippett curves show them as they are."
+    "Likelihood ratios: {how}. Cllr, the actual DCF and D_ECE, devPAV, rates of misleading evidence and the bounds "
+    "within which they are supported by the data (ELUB) are about these; Tippett curves show them as they are."
 )
+_CALIBRATED = "scores were turned into them by a logistic calibration that was fitted on other people"
 _SPOOFING = (
     "Spoofing: a countermeasure decides first which speech is real, a verifier then who speaks. The tandem cost "
     "(t-DCF) weighs the errors of both by their priors and costs. In the constrained form 1 is the cost of a fixed "
@@ -167,8 +167,10 @@ def describe_methods(rows: Sequence[Evaluation], names: Sequence[str]) -> Iterat
     paired = {name for row in rows for name in row.metrics if row.about.question == "identity"} if rows else set(names)
     if any(MEASURES[name].family == "one-to-one" for name in paired if name in MEASURES):
         yield _PAIRS
-    if any(row.setup.llr is not None for row in rows):
-        yield _LLRS
+    given = {row.setup.llr.is_given for row in rows if row.setup.llr is not None}
+    if given:
+        how = (_CALIBRATED, "scores are these already")
+        yield _LLRS.format(how="; elsewhere ".join(how[is_given] for is_given in sorted(given)))
     if any(MEASURES[name].family == "search" for name in names if name in MEASURES):
         yield _search(rows)
     if "tdcf_min" in names:

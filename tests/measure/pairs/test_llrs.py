@@ -89,7 +89,7 @@ def test_voxsrc_bounds(llrs):
     lir = pytest.importorskip("lir.algorithms.bayeserror")
     values, labels = together([one[:4000] for one in llrs])  # it compares every score with every point of its grid
     cut = [one[:4000] for one in llrs]
-    assert np.array(elub(*cut, step=0.01)) / LN10 == pytest.approx(lir.elub(values.copy(), labels), abs=1e-6)
+    assert elub(*cut, step=0.01) == pytest.approx(lir.elub(values.copy(), labels), abs=1e-6)
     assert np.array(elub(*cut)) == pytest.approx(elub(*cut, step=1e-4), abs=3e-4)
 
 
@@ -100,8 +100,7 @@ def test_voxsrc_cllr_of_calibrated_llrs(halves, llrs):
     row = ze.evaluate(*halves[1], calibrate=ze.Scores(*halves[0]), options=ze.Options(intervals=0, null=0))
     assert float(row["cllr"]) == pytest.approx(expected, abs=1e-6)
     assert float(row["devpav"]) == pytest.approx(devpav(*llrs), abs=1e-9)
-    bounds = [float(row["elub_low"]) * LN10, float(row["elub_high"]) * LN10]
-    assert bounds == pytest.approx(elub(*llrs), abs=1e-9)
+    assert [float(row["elub_low"]), float(row["elub_high"])] == pytest.approx(elub(*llrs), abs=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -111,8 +110,9 @@ def test_bounds_on_a_grid_come_from_the_same_walk(seed):
     target, nontarget = rng.normal(seed - 1.0, 2.0, 30), rng.normal(1.0 - seed, 2.0, 70)
     values, labels = together((target, nontarget))
     for step in (0.01, 0.1):
-        found = np.array(elub(target, nontarget, step=step)) / LN10
-        assert found == pytest.approx(lir.elub(values.copy(), labels, step_size=step), abs=1e-9)
+        assert elub(target, nontarget, step=step) == pytest.approx(
+            lir.elub(values.copy(), labels, step_size=step), abs=1e-9
+        )
 
 
 def calibrated(n, seed=0):
@@ -191,7 +191,7 @@ def by_walking(target, nontarget):
             alarms = (np.count_nonzero(nontarget > threshold) + 1) / (len(nontarget) + 1)
             without = 1.0 if threshold >= 0.0 else np.exp(threshold)
             if misses + np.exp(threshold) * alarms > without + 1e-12:
-                bounds.append(threshold)
+                bounds.append(threshold / LN10)
                 break
             threshold += side * STEP
     return bounds
@@ -216,7 +216,7 @@ def on_a_grid(target, nontarget, step):
             if misses + 10.0**level * alarms > (10.0**level if level < 0.0 else 1.0):
                 bounds.append(side * max(multiple - 1, 0) * step)
                 break
-    return np.array(bounds) * np.log(10.0)
+    return bounds
 
 
 @pytest.mark.parametrize("step", [0.01, 0.3, 2.0])
@@ -246,8 +246,8 @@ def test_a_grid_needs_a_positive_step():
 def test_ends_elub():
     """Separated classes support what their number does, useless and wrong scores nothing."""
     low, high = elub(np.full(99, 40.0), np.full(999, -40.0))
-    assert low == pytest.approx(-np.log(100 * 999 / 1000))
-    assert high == pytest.approx(np.log(1000 * 99 / 100))
+    assert low == pytest.approx(-np.log10(100 * 999 / 1000))
+    assert high == pytest.approx(np.log10(1000 * 99 / 100))
     assert elub([0.0, 0.0], [0.0, 0.0]) == (0.0, 0.0)
     assert elub([-3.0, -2.0], [2.0, 3.0]) == (0.0, 0.0)
 
@@ -284,7 +284,7 @@ def walk_to_invariance(target, nontarget):
     fails_above, fails_below = grid[np.array(above) < grid], grid[np.array(below) > grid]
     high = fails_above[0] if len(fails_above) else target.max()
     low = fails_below[-1] if len(fails_below) else nontarget.min()
-    return min(low, 0.0), max(high, 0.0)
+    return min(low, 0.0) / LN10, max(high, 0.0) / LN10
 
 
 @pytest.mark.parametrize("centres", [(1.0, -1.0), (3.0, -3.0), (0.0, 0.0), (-1.0, 1.0), (3.0, 2.0), (-2.0, -3.0)])
@@ -300,8 +300,8 @@ def test_bounds_are_those_of_a_walk_invariance(centres):
 def test_separated_classes_are_bounded_by_their_number():
     low, high = invariance_bounds(np.full(9, 40.0), np.full(99, -40.0))
     # all nine targets and no other above 0, all others and no target below
-    assert high == pytest.approx(np.log((9.5 / 10.0) / (0.5 / 100.0)))
-    assert low == pytest.approx(np.log((0.5 / 10.0) / (99.5 / 100.0)))
+    assert high == pytest.approx(np.log10((9.5 / 10.0) / (0.5 / 100.0)))
+    assert low == pytest.approx(np.log10((0.5 / 10.0) / (99.5 / 100.0)))
 
 
 def test_useless_and_wrong_scores_are_bounded_by_nothing():
@@ -328,7 +328,7 @@ def test_agrees_with_lir_invariance(seed):
     target, nontarget = rng.normal(1.0 + seed / 3, 1.5, 24 + 40 * seed), rng.normal(-1.0, 1.5, 34 + 80 * seed)
     labels = np.concatenate((np.ones(len(target)), np.zeros(len(nontarget))))
     expected = np.log10(lir.calculate_invariance_bounds(np.exp(np.concatenate((target, nontarget))), labels)[:2])
-    assert np.array(invariance_bounds(target, nontarget)) / LN10 == pytest.approx(expected, abs=1.01e-3)  # its grid
+    assert invariance_bounds(target, nontarget) == pytest.approx(expected, abs=1.01e-3)  # its grid
 
 
 def test_overestimation_where_neither_class_comes_near():
@@ -354,10 +354,13 @@ def test_overestimation_where_neither_class_comes_near():
 def test_the_measures_are_of_llrs_alone():
     rng = np.random.default_rng(1)
     dev, case = ((rng.normal(1.0, 1.0, 40), rng.normal(-1.0, 1.0, 60)) for _ in range(2))
-    names = ("invariance_low", "invariance_high", "llr_overestimation")
+    names = ("misleading_target", "misleading_nontarget", "elub_low", "elub_high", "invariance_low", "invariance_high")
+    names += ("llr_overestimation", "devpav")
     assert not any(name in ze.evaluate(*case, options=ze.Options(intervals=0, null=0)) for name in names)
     row = ze.evaluate(*case, calibrate=ze.Scores(*dev), options=ze.Options(intervals=0, null=0))
     llrs = [row.setup.llr.weights[0] * scores + row.setup.llr.biases[0] for scores in case]
-    low, high = invariance_bounds(*llrs)
-    assert [float(row[name]) for name in names[:2]] == pytest.approx([low / LN10, high / LN10])
-    assert float(row[names[2]]) == pytest.approx(ze.llr_overestimation(*llrs))
+    shares = [np.sum(llrs[0] < 0.0) / 40, np.sum(llrs[1] > 0.0) / 60]
+    assert ze.misleading_evidence(*llrs) == tuple(shares)
+    expected = [*shares, *elub(*llrs), *invariance_bounds(*llrs), ze.llr_overestimation(*llrs), devpav(*llrs)]
+    assert [float(row[name]) for name in names] == pytest.approx(expected)  # functions and rows have one unit
+    assert ze.misleading_evidence([0.0, -1.0], [0.0, 0.0]) == (0.5, 0.0)  # 0 misleads nobody

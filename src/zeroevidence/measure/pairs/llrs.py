@@ -1,4 +1,7 @@
-"""How far log-likelihood ratios can be believed: devPAV, overestimation, and bounds of their size."""
+"""How far log-likelihood ratios can be believed: misleading ones, devPAV, overestimation, and bounds of their size.
+
+LLRs are natural logarithms, as everywhere; distances and bounds are in powers of ten, as forensic tables have them.
+"""
 
 from __future__ import annotations
 
@@ -25,6 +28,43 @@ _AT_ONCE = 1 << 14
 _ADDED = 0.5  # scores above and below a threshold, for invariance bounds
 
 _llr_measure = partial(pair_measure, unit="log10 LR", discloses="none")
+_misleading_measure = partial(pair_measure, unit="rate", discloses="none", references=("vergeer2021",))
+
+
+@takes_scores
+def misleading_evidence(target: FloatArray, nontarget: FloatArray) -> tuple[float, float]:
+    """Share of targets whose LLR is below 0, and share of non-targets whose LLR is above 0.
+
+    An LLR of exactly 0 says nothing and misleads nobody.
+
+    Examples
+    --------
+    >>> misleading_evidence([2.0, 3.0, 0.0, -0.5], [-4.0, -3.0])
+    (0.25, 0.0)
+    """
+    return float(np.mean(target < 0.0)), float(np.mean(nontarget > 0.0))
+
+
+@_misleading_measure(
+    "misleading_target",
+    "misleading, same source",
+    place=104,
+    meaning_of_attribute="Share of the class whose LLR speaks against it; for LLRs only.",
+)
+def _misleading_target(view: PairView) -> float | None:
+    """Share of pairs of the same source whose LR is below 1; for LLRs only."""
+    return None if view.llrs is None else misleading_evidence(*view.llrs)[0]
+
+
+@_misleading_measure(
+    "misleading_nontarget",
+    "misleading, different source",
+    place=105,
+    meaning_of_attribute="Share of the other class whose LLR speaks for the class; for LLRs only.",
+)
+def _misleading_nontarget(view: PairView) -> float | None:
+    """Share of pairs of different sources whose LR is above 1; for LLRs only."""
+    return None if view.llrs is None else misleading_evidence(*view.llrs)[1]
 
 
 @takes_scores
@@ -143,7 +183,7 @@ def _llr_overestimation(view: PairView) -> float | None:
 
 @takes_scores
 def elub(target: FloatArray, nontarget: FloatArray, *, step: float | None = None) -> tuple[float, float]:
-    """Empirical lower and upper bound of LLRs (natural logarithm), exact unless a grid is asked for.
+    """Empirical lower and upper bound of LLRs (natural logarithm) in powers of ten, exact unless a grid is asked for.
 
     A likelihood ratio beyond what was seen is extrapolated. With one misleading score added to either class, deciding
     by a threshold may cost no more than deciding without evidence; the bounds are the thresholds next to 0 at which it
@@ -158,8 +198,8 @@ def elub(target: FloatArray, nontarget: FloatArray, *, step: float | None = None
     Examples
     --------
     >>> low, high = elub([2.0, 3.0, 4.0], [-4.0, -3.0, 0.5])
-    >>> round(low, 3), round(high, 3)
-    (-0.693, 0.405)
+    >>> round(10.0**low, 3), round(10.0**high, 3)
+    (0.5, 1.5)
     """
     if step is not None:
         return _on_grid(np.sort(target) / LN10, np.sort(nontarget) / LN10, step)
@@ -174,7 +214,7 @@ def elub_of(blocks: Blocks) -> tuple[float, float]:
 
 
 def _bounds(levels: FloatArray, missed: FloatArray, rejected: FloatArray) -> tuple[float, float]:
-    """From the distinct LLRs and how many scores of each class are not above them.
+    """Return powers of ten, from the distinct LLRs and how many scores of each class are not above them.
 
     Between two levels the rates are constant, and the cost goes one way in the threshold t: deciding without evidence
     costs 1 for t >= 0 and exp(t) below.
@@ -188,7 +228,8 @@ def _bounds(levels: FloatArray, missed: FloatArray, rejected: FloatArray) -> tup
     above = np.maximum(np.maximum(start, dear_from), 0.0)
     below = np.minimum(np.minimum(end, dear_until), 0.0)
     # Above the last level everything is rejected, and below the first everything accepted, which never pays.
-    return float(below[(below > start) | (start == -np.inf)].max()), float(above[(above < end) | (end == np.inf)].min())
+    low, high = below[(below > start) | (start == -np.inf)].max(), above[(above < end) | (end == np.inf)].min()
+    return float(low) / LN10, float(high) / LN10
 
 
 def _on_grid(target: FloatArray, nontarget: FloatArray, step: float) -> tuple[float, float]:
@@ -205,7 +246,7 @@ def _on_grid(target: FloatArray, nontarget: FloatArray, step: float) -> tuple[fl
     dear = miss + 10.0**grid * alarm > np.where(grid < 0.0, 10.0**grid, 1.0)
     low = np.max(grid[dear & (grid <= 0.0)] + step, initial=grid[0])
     high = np.min(grid[dear & (grid >= 0.0)] - step, initial=grid[-1])
-    return min(float(low), 0.0) * LN10, max(float(high), 0.0) * LN10
+    return min(float(low), 0.0), max(float(high), 0.0)
 
 
 @pair_measure(
@@ -221,12 +262,12 @@ def _on_grid(target: FloatArray, nontarget: FloatArray, step: float) -> tuple[fl
 def _worst_case_supported(view: PairView) -> float:
     """The strongest evidence that this number of comparisons supports, as a power of ten."""
     low, high = elub_of(view.blocks)
-    return max(-low, high) / LN10
+    return max(-low, high)
 
 
 def _bound(view: PairView, bounds: Callable[..., tuple[float, float]], which: int) -> float | None:
     """A bound of LLRs, in powers of ten."""
-    return None if view.llrs is None else float(bounds(*view.llrs)[which]) / LN10
+    return None if view.llrs is None else float(bounds(*view.llrs)[which])
 
 
 @_llr_measure("elub_low", "ELUB, lower", limits=(-np.inf, 0.0), place=98, references=("vergeer2016",))
@@ -243,7 +284,7 @@ def _elub_high(view: PairView) -> float | None:
 
 @takes_scores
 def invariance_bounds(target: FloatArray, nontarget: FloatArray) -> tuple[float, float]:
-    """Lower and upper invariance bound of LLRs (natural logarithm), exact [Alberink et al. 2025].
+    """Lower and upper invariance bound of LLRs (natural logarithm) in powers of ten, exact [Alberink et al. 2025].
 
     The likelihood ratio of "the LLR is at least t" is at least exp(t) for calibrated LLRs, and that of "it is below t"
     at most exp(t). With half a score added to each side of t in either class (Jeffreys' prior), the bounds are where
@@ -252,8 +293,8 @@ def invariance_bounds(target: FloatArray, nontarget: FloatArray) -> tuple[float,
     Examples
     --------
     >>> low, high = invariance_bounds([2.0, 3.0, 4.0], [-4.0, -3.0, 0.5])
-    >>> round(low, 3), round(high, 3)
-    (-1.609, 1.946)
+    >>> round(10.0**low, 3), round(10.0**high, 3)
+    (0.2, 7.0)
     """
     levels = np.unique(np.concatenate((target, nontarget, [0.0])))
     # of each stretch from one level (not included) to the next (included)
@@ -270,7 +311,7 @@ def invariance_bounds(target: FloatArray, nontarget: FloatArray) -> tuple[float,
     first, last = fails_above[fails_above < levels], fails_below[fails_below > start]
     high = float(first.min()) if len(first) else float(target.max())
     low = float(last.max()) if len(last) else float(nontarget.min())
-    return min(low, 0.0), max(high, 0.0)
+    return min(low, 0.0) / LN10, max(high, 0.0) / LN10
 
 
 @_llr_measure(

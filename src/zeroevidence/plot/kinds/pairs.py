@@ -10,12 +10,12 @@ import numpy as np
 from scipy.special import expit, ndtri
 
 from zeroevidence._typing import FloatArray
-from zeroevidence.evaluation import Evaluation
-from zeroevidence.measure.pairs.zebra import tag_odds
+from zeroevidence.evaluation import Curve, Evaluation
+from zeroevidence.measure.pairs.zebra import LN10, tag_odds
 from zeroevidence.plot.canvas import BLACK, GREY, MATED, NONMATED, VERMILION, colour_bar, legend, percent_ticks
 from zeroevidence.plot.kind import figure
 from zeroevidence.plot.marks import bin_edges, curve_arrays, draw_density, finite_curve, has_curves, named_looks
-from zeroevidence.plot.rows import class_names, join_parts, measure_text, measure_value, shortened
+from zeroevidence.plot.rows import are_ratios, class_names, join_parts, measure_text, measure_value, shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -63,7 +63,7 @@ def ece(
 
     def across(values: Sequence[float]) -> FloatArray:
         if x == "log-odds":
-            return np.array(values)
+            return np.array(values) / LN10
         return np.asarray(expit(np.array(values)))
 
     first = rows[0].curves["ece"]
@@ -78,10 +78,10 @@ def ece(
         if actual or (len(rows) == 1 and (row.number("d_ece_actual") or 0.0) >= 0.0):
             _actual(row, ax, across, look.colour if len(rows) > 1 else GREY, f"{name}, " if len(rows) > 1 else "")
     target, _ = class_names(rows)
-    event = "a mated pair" if target == "mated" else target
-    ax.set_xlabel(f"prior probability of {event}" if x == "prior" else f"prior log-odds of {event} (natural log)")
+    event = {"mated": "a mated pair", "same-source": "the same source"}.get(target, target)
+    ax.set_xlabel(f"prior probability of {event}" if x == "prior" else f"log10 of the prior odds of {event}")
     ax.set_ylabel("empirical cross-entropy (bits)")
-    ax.set_xlim((0.0, 1.0) if x == "prior" else (first.x[0], first.x[-1]))
+    ax.set_xlim((0.0, 1.0) if x == "prior" else (first.x[0] / LN10, first.x[-1] / LN10))
     worst = [max(row.curves["ece_actual"].y) for row in rows if actual and "ece_actual" in row.curves]
     ax.set_ylim(0.0, min(1.05 * max(1.0, *worst, 0.0), _MOST_BITS))
     odds, tags = tag_odds(), {str(row.metrics["tag"].value) for row in rows if "tag" in row.metrics}
@@ -95,7 +95,10 @@ def _actual(row: Evaluation, ax: Axes, across: Callable[[Sequence[float]], Float
     if "ece_actual" not in row.curves:
         return
     curve = row.curves["ece_actual"]
-    method = "scores taken as LLRs" if row.setup.llr is None else "calibrated on other people"
+    llr = row.setup.llr
+    method = (
+        "scores taken as LLRs" if llr is None else "LLRs as given" if llr.is_given else "calibrated on other people"
+    )
     ax.plot(across(curve.x), curve.y, color=colour, ls=":", label=name + method)
 
 
@@ -122,6 +125,19 @@ def histogram(row: Evaluation, ax: Axes) -> None:
     legend(ax, inside="upper right")
 
 
+def _score_scale(rows: Sequence[Evaluation]) -> float:
+    """What scores are divided by on their axis: likelihood ratios are powers of ten there."""
+    return LN10 if are_ratios(rows) else 1.0
+
+
+def _score_title(rows: Sequence[Evaluation]) -> str:
+    return "log10 LR" if are_ratios(rows) else "score"
+
+
+def _divided(values: Sequence[float], by: float) -> tuple[float, ...]:
+    return tuple(value / by for value in values)
+
+
 def _densities(row: Evaluation, ax: Axes, *, room: float) -> None:
     """Draw the densities of both classes, with `room` times their height for the legend."""
     target, nontarget = class_names([row])
@@ -129,8 +145,10 @@ def _densities(row: Evaluation, ax: Axes, *, room: float) -> None:
     for name, title, colour, line, hatch in looks:
         count = row.counts.get(name)
         label = title if count is None else f"{title} ({count:,})".replace(",", "\u2009")
-        draw_density(ax, row.curves[f"histogram_{name}"], colour, line, hatch, label)
-    ax.set(xlabel="score", ylabel="density")
+        curve = row.curves[f"histogram_{name}"]
+        scale = _score_scale([row])
+        draw_density(ax, Curve(_divided(curve.x, scale), _divided(curve.y, 1.0 / scale)), colour, line, hatch, label)
+    ax.set(xlabel=_score_title([row]), ylabel="density")
     ax.set_ylim(0.0, room * ax.get_ylim()[1])
 
 
@@ -189,7 +207,7 @@ def _reach(curves: Sequence[Sequence[float]], room: float) -> float:
     has=has_curves("tippett_target", "tippett_nontarget"),
 )
 def tippett(rows: Sequence[Evaluation], ax: Axes) -> None:
-    """Share of LRs above each strength, oracle-calibrated unless scores are LLRs: mated pairs solid, others dashed.
+    """Share of LRs above each strength, oracle-calibrated unless scores are LLRs: same source solid, others dashed.
 
     Examples
     --------
@@ -199,7 +217,12 @@ def tippett(rows: Sequence[Evaluation], ax: Axes) -> None:
     'log10 LR after PAV'
     """
     reach = _reach([row.curves["tippett_target"].x for row in rows], 1.15)
-    for row, label, look in named_looks(rows, "cllr_min"):
+    llrs = all(row.setup.llr is not None for row in rows)
+    names = class_names(rows, evidence=True)
+    for row, label, look in named_looks(rows, "cllr" if llrs else "cllr_min"):
+        misleading = [f"{rate} of {name}" for rate, name in zip(_misleading_rates(row), names, strict=False)]
+        if misleading and len(rows) > 1:
+            label = f"{label}, misleading {' and '.join(misleading)}"
         for kind, line in (("target", "-"), ("nontarget", "--")):
             curve = row.curves[f"tippett_{kind}"]
             # A block of infinite LLR lies beyond the axis: the line begins or ends at the share without it.
@@ -209,12 +232,18 @@ def tippett(rows: Sequence[Evaluation], ax: Axes) -> None:
             named = label if kind == "target" else None
             ax.step(x, np.append(y, y[-1]), where="post", color=look.colour, ls=line, label=named)
     ax.axvline(0.0, color=GREY, lw=0.6, ls=":")
-    xlabel = "log10 LR" if all(row.setup.llr is not None for row in rows) else "log10 LR after PAV"
+    xlabel = "log10 LR" if llrs else "log10 LR after PAV"
     ax.set(xlabel=xlabel, ylabel="share above (%)", xlim=(-reach, reach), ylim=(-0.02, 1.02))
     percent_ticks(ax.yaxis)
-    for line, label in zip(("-", "--"), class_names(rows), strict=True):
-        ax.plot([], [], color=GREY, ls=line, label=label)
+    for line, label, rate in zip(("-", "--"), names, _misleading_rates(rows[0]) or ("", ""), strict=True):
+        ax.plot([], [], color=GREY, ls=line, label=f"{label} ({rate} misleading)" if rate and len(rows) == 1 else label)
     legend(ax, most_inside=0)
+
+
+def _misleading_rates(row: Evaluation) -> tuple[str, ...]:
+    """The rates of misleading evidence of both classes of LLRs; nothing for other scores."""
+    rates = [measure_value(row, f"misleading_{kind}") for kind in ("target", "nontarget")]
+    return tuple(f"{100.0 * rate:.3g} %" for rate in rates if rate is not None)
 
 
 @_pair_figure(
@@ -225,24 +254,27 @@ def tippett(rows: Sequence[Evaluation], ax: Axes) -> None:
     has=has_curves("pav"),
 )
 def pav(rows: Sequence[Evaluation], ax: Axes) -> None:
-    """Oracle-calibrated LLR over the score; carets mark ends that go to infinity.
+    """Oracle-calibrated LR over the score, as a power of ten; carets mark ends that go to infinity.
 
     Examples
     --------
     >>> import zeroevidence as ze
     >>> ax = ze.plot.pav([2.1, 1.7, 0.4], [0.9, 0.2, -0.3, -1.1])
     >>> ax.get_ylabel()
-    'LLR after PAV (natural log)'
+    'log10 LR after PAV'
     """
-    reach = _reach([row.curves["pav"].y for row in rows], 1.25)
+    reach = _reach([np.array(row.curves["pav"].y) / LN10 for row in rows], 1.25)
     for row, label, look in named_looks(rows, "cllr_min"):
         score, llr = finite_curve(row.curves["pav"])
+        score, llr = score / _score_scale(rows), llr / LN10
         ax.step(score, np.clip(llr, -reach, reach), where="post", **look.curve, label=label)
         for end, at, marker in ((-np.inf, 0, "v"), (np.inf, -1, "^")):
             if len(llr) and llr[at] == end:
                 ax.plot([score[at]], [np.clip(end, -reach, reach)], marker, color=look.colour, ms=4, clip_on=False)
     ax.axhline(0.0, color=GREY, lw=0.6, ls=":")
-    ax.set(xlabel="score", ylabel="LLR after PAV (natural log)", ylim=(-reach, reach))
+    ax.set(xlabel=_score_title(rows), ylabel="log10 LR after PAV", ylim=(-reach, reach))
+    if are_ratios(rows):  # calibrated ones stay as they are
+        ax.axline((0.0, 0.0), slope=1.0, color=GREY, lw=0.6, ls=":", label="calibrated")
     legend(ax, most_inside=1, inside="upper left")  # several systems may fill every corner
 
 
@@ -292,7 +324,8 @@ def linkability(row: Evaluation, ax: Axes) -> None:
     """
     _densities(row, ax, room=1.45)
     score, local = finite_curve(row.curves["local_linkability"])
-    ends = bin_edges(np.array(row.curves["histogram_target"].x))[[0, -1]]
+    score = score / _score_scale([row])
+    ends = bin_edges(np.array(row.curves["histogram_target"].x) / _score_scale([row]))[[0, -1]]
     right = ax.twinx()
     right.set_zorder(ax.get_zorder() + 1)
     right.patch.set_visible(False)
