@@ -162,6 +162,7 @@ from zeroevidence.measure.similarity import (
 from zeroevidence.protect.anonymise import Anonymised as Anonymised
 from zeroevidence.protect.anonymise import AnonymiseOptions as AnonymiseOptions
 from zeroevidence.protect.anonymise import anonymise as anonymise
+from zeroevidence.protect.models import load as load
 from zeroevidence.run import Run as Run
 
 __version__: str

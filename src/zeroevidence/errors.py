@@ -24,7 +24,7 @@ class ZeroEvidenceError(Exception):
         return BaseException.__new__, (type(self), *self.args), self.__dict__
 
 
-class UsageError(ZeroEvidenceError):
+class UsageError(ZeroEvidenceError, ValueError):
     """A request that cannot be met: options that exclude each other, an output that exists."""
 
     exit_code = 2

@@ -30,7 +30,7 @@ def test_the_row_that_is_not_finite_is_named(value, monkeypatch):
     monkeypatch.setattr(module, "_BLOCK_BYTES", 64)
     vectors = np.zeros((20, 3))
     vectors[17, 2] = value
-    with pytest.raises(InputError, match=rf"row 17 \('u17'\): entry 2 is {value}"):
+    with pytest.raises(InputError, match=rf"row 17 \('u17'\): entry 2 is {'NaN' if np.isnan(value) else value}"):
         Embeddings(vectors, [f"u{i}" for i in range(20)])
 
 

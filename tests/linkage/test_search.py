@@ -169,10 +169,10 @@ def test_the_row_with_a_wrong_vector_is_named(engine, side, value, words):
         ({"mated": np.full(20, -1)}, InputError, "trial 0 names identity -1"),
         ({"mated": np.zeros(19, int)}, InputError, "expected 20 whole numbers"),
         ({"mated": np.zeros(20)}, InputError, "expected 20 whole numbers"),
-        ({"enrol_vectors": np.zeros((30, 47))}, InputError, "48 entries, enrolment vectors 47"),
-        ({"enrol_vectors": np.zeros((1, 48))}, InputError, "at least two enrolled"),
-        ({"trial_vectors": np.zeros(48)}, InputError, "expected numbers, one vector per row"),
-        ({"trial_vectors": np.full((20, 48), "a")}, InputError, "expected numbers"),
+        ({"enrol": np.zeros((30, 47))}, InputError, "48 entries, enrolment vectors 47"),
+        ({"enrol": np.zeros((1, 48))}, InputError, "at least two enrolled"),
+        ({"trial": np.zeros(48)}, InputError, "expected numbers, one vector per row"),
+        ({"trial": np.full((20, 48), "a")}, InputError, "expected numbers"),
         ({"calibration": SearchCalibration(np.nan)}, InputError, "weight: expected finite"),
         ({"calibration": SearchCalibration(np.ones(3))}, InputError, "weight: expected one number, or 20"),
         ({"calibration": SearchCalibration(1.0, threshold=np.nan)}, InputError, "threshold: expected finite"),
@@ -182,7 +182,9 @@ def test_the_row_with_a_wrong_vector_is_named(engine, side, value, words):
         ({"row_scaling": "auto"}, UsageError, "row_scaling: expected one of standardise, centre, none, got 'auto'"),
         ({"precision": 16}, UsageError, "need the engine triton"),
         ({"precision": 8}, UsageError, "precision: expected one of None, 16, 32, 64, got 8"),
-        ({"weight": None}, UsageError, "needs a weight, or a calibration"),
+        ({"weight": None, "mated": np.zeros(20, int)}, InputError, "cross-fitting needs trials of at least two"),
+        ({"weight": None, "mated": np.repeat([98, 99], 10)}, InputError, "trial 0 names identity 98"),
+        ({"mated": None}, InputError, "trial: expected Embeddings, such as .* got ndarray"),
         ({"precision": 32, "engine": "rows"}, UsageError, "float32 inputs need the engine dask or numpy"),
         ({"scoring": cosine, "engine": "torch"}, UsageError, "scoring function works with"),
         ({"scoring": lambda a, b: np.zeros(3)}, InputError, "gave shape"),
@@ -195,7 +197,7 @@ def test_the_row_with_a_wrong_vector_is_named(engine, side, value, words):
 )
 def test_what_cannot_be_searched_is_refused(change, error, words):
     x, y, mated = draw(trials=20, identities=30)
-    names = ("trial_vectors", "enrol_vectors", "mated", "calibration")
+    names = ("trial", "enrol", "mated", "calibration")
     inputs = dict(zip(names, (x, y, mated, None), strict=True))
     inputs |= {name: value for name, value in change.items() if name in names}
     options = {"scoring": "dot", "weight": 1.0, "engine": "numpy"}

@@ -17,7 +17,7 @@ from zeroevidence.attack.attackers import find_attacker
 from zeroevidence.data.threat import ThreatModel
 from zeroevidence.errors import MissingExtra, UsageError
 from zeroevidence.evaluation import About, Curve, Evaluation, MeasureResult, People, Points
-from zeroevidence.plot.canvas import look
+from zeroevidence.plot.canvas import legend, look, new_axes
 from zeroevidence.plot.rows import row_names, shortened
 
 mpl = pytest.importorskip("matplotlib")
@@ -144,16 +144,52 @@ def test_ece_draws_profiles_area_and_tag(rows):
     assert tuple(line(plot.ece(rows, x="prior"), "weak").get_xdata()) == tuple(expit(np.array(curve.x)))
 
 
-def test_det_is_on_normal_deviates_and_marks_the_eer(rows):
+def test_det_is_on_normal_deviates_and_ends_where_the_data_do(rows):
     ax = plot.det(rows)
-    drawn = line(ax, "strong")
-    false_alarm = np.array(rows[0].curves["det"].x)
-    inside = (false_alarm > 0.05) & (false_alarm < 0.9)
-    assert drawn.get_xdata()[inside] == pytest.approx(ndtri(false_alarm[inside]))
+    rates = [np.array([row.curves["det"].x, row.curves["det"].y]) for row in rows]
+    for number, name in enumerate(("strong", "weak")):
+        seen = ((rates[number] > 0.0) & (rates[number] < 1.0)).all(axis=0)
+        drawn = line(ax, name)
+        assert np.array([drawn.get_xdata(), drawn.get_ydata()]) == pytest.approx(ndtri(rates[number][:, seen]))
+    both = np.concatenate(rates, axis=1)
+    for side, limits in zip(both, (ax.get_xlim(), ax.get_ylim()), strict=True):
+        inside = side[(side > 0.0) & (side < 1.0)]
+        assert limits == pytest.approx(ndtri((min(inside.min(), 0.2), max(inside.max(), 0.6))))
+    assert ax.get_ylim()[0] == pytest.approx(ndtri(1 / 48))  # one of 48 targets, where 528 non-targets go further
+    assert ax.get_xlim()[0] == pytest.approx(ndtri(1 / 528))
     eers = [ndtri(row.metrics["eer"].value) for row in rows]
     marked = [one.get_xdata()[0] for one in ax.get_lines() if len(one.get_xdata()) == 1]
     assert marked == pytest.approx(eers)
     assert "50" in [tick.get_text() for tick in ax.get_xticklabels()]
+    apart = plot.det([3.0, 4.0], [1.0, 2.0])  # no error is seen: nothing to draw but guessing
+    assert [len(one.get_xdata()) for one in apart.get_lines()] == [2, 0]
+
+
+def test_ranks_are_whole_numbers(rows):
+    for ax in (plot.cmc(rows), plot.rank_disclosure(rows)):
+        assert ax.get_xticks().tolist() == [1, 3, 5, 7, 9, 11]
+    few = plot.cmc(
+        ze.evaluate(ze.ScoreMatrix(3 * np.eye(4) + np.arange(4), [0, 1, 2, 3]), options=ze.Options(intervals=0, null=0))
+    )
+    assert few.get_xticks().tolist() == [1, 2, 3, 4]
+
+
+def test_legends_do_not_repeat(rows):
+    assert legend_of(plot.exposed(rows)) == ["strong", "weak", "at most", "measured"]
+    with plot.style():
+        ax = new_axes(None)
+        ax.plot([0, 1], label="same")
+        ax.plot([1, 0], label="same")
+        ax.plot([1, 1], label="other")
+        legend(ax)
+    assert legend_of(ax) == ["same", "other"]
+    first, second = plot.draw("histogram", rows).axes
+    eers = [f"EER {100 * row['eer'].value:.3g} %" for row in rows]
+    assert legend_of(first) == ["non-mated (528)", "mated (48)", eers[0]]
+    assert legend_of(second) == [eers[1]]  # both classes look as in the first panel
+    fewer = replace(rows[1], counts={**rows[1].counts, "target": 40})
+    assert legend_of(plot.draw("histogram", [rows[0], fewer]).axes[1]) == ["mated (40)", eers[1]]
+    assert [panel.get_legend() is None for panel in plot.draw("people", [rows[0], rows[0]]).axes] == [False, True]
 
 
 def test_densities_and_local_linkability(rows):

@@ -37,8 +37,32 @@ def test_markdown_and_latex_leave_out_sentences_on_rows():
     ]
     latex = write_tables(Tables([TABLE, "A note."]), "latex")
     assert latex.startswith("% A note.\n")
-    assert r"a\_b & 25.00 [20.00, 30.00] & 0.032 \\ % row 1" in latex
+    assert r"a\_b & $25$ $[20, 30]$ & $0.032$ \\ % row 1" in latex
     assert "What a is" not in latex
+
+
+@pytest.mark.parametrize(
+    ("cell", "text"),
+    [
+        (Cell(0.16634, "rate", 0.12131, 0.21022), "$16.6$ $[12.1, 21.0]$"),
+        (Cell(0.16634, "rate", 0.16612, 0.16661), "$16.63$ $[16.61, 16.66]$"),  # no more digits than elsewhere
+        (Cell(-0.0312, "bit", -0.0512, 0.0211), "$-0.031$ $[-0.051, 0.021]$"),
+        (Cell(-0.03, "bit", -0.1, 0.95), "$0.0$ $[-0.1, 0.9]$"),  # no minus before 0
+        (Cell(123.4, "bit", 100.0, 150.0), "$123$ $[100, 150]$"),
+        (Cell(float("inf"), "bit", 3.0, float("inf")), r"$\infty$ $[3.0000, \infty]$"),
+        (Cell(2e-6, format=".2g"), r"$2 \times 10^{-6}$"),
+        (Cell(0.25, "rate"), "$25.00$"),
+        (Cell(0.5, "bit", 0.5, 0.5), "$0.5000$ $[0.5000, 0.5000]$"),
+        (Cell("A_1", "category"), r"A\_1"),
+        (Cell(float("nan"), "bit"), "–"),
+        (Cell(None), ""),
+    ],
+)
+def test_latex_writes_numbers_in_mathematics_with_the_digits_of_the_interval(cell, text):
+    table = Table.of((names_column("system"), ["x"]), (numbers_column("D_ECE [log10 LR]"), [cell]))
+    lines = write_tables(Tables([table]), "latex").splitlines()
+    assert r"system & $D_{\mathrm{ECE}}$ [$\log_{10}$ LR] \\" in lines
+    assert rf"x & {text} \\" in lines
 
 
 def test_text_has_each_sentence_once(monkeypatch):

@@ -64,7 +64,8 @@ def width_of(body, points):
         if ("&" not in line and r"\\" not in line) or "multicolumn" in line:
             continue
         cells = line.split(r"\\")[0].split("&")
-        plain = [re.sub(r"\{\\scriptsize (.*)\}", r"\1", cell.strip()).replace("\\", "") for cell in cells]
+        plain = [re.sub(r"\{\\scriptsize (.*)\}", r"\1", cell.strip()) for cell in cells]
+        plain = [re.sub(r"mathrm|[$\\{}]", "", cell) for cell in plain]
         small = [0.8 if "scriptsize" in cell else 1.0 for cell in cells]  # cmr7 is wider than cmr10 made smaller
         columns.append([points(text) * factor for text, factor in zip(plain, small, strict=True)])
     return sum(max(column) for column in zip(*columns, strict=True)) + 12.0 * (len(columns[0]) - 1)

@@ -12,7 +12,7 @@ import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray, StrArray
 from zeroevidence.data.corpus import Corpus, Utterance
-from zeroevidence.data.embeddings import Embeddings, rank_names, require_speakers
+from zeroevidence.data.embeddings import Embeddings, rank_names, require_embeddings, require_speakers
 from zeroevidence.data.folds import LEAST_PEOPLE, default_folds, draw_folds
 from zeroevidence.data.preparing import sort_by_name
 from zeroevidence.data.threat import Material, ThreatModel, Training
@@ -55,9 +55,9 @@ class EmbeddingSets:
     draws: tuple[FurtherDraw, ...] = ()
 
     def __post_init__(self) -> None:
-        dimension = self.train.vectors.shape[1]
+        dimension = require_embeddings(self.train, "train").vectors.shape[1]
         for name, part in self.parts().items():
-            if part.speakers is None:
+            if require_embeddings(part, name).speakers is None:
                 raise InputError(f"{name}: speakers are not known; an audit needs the speaker of every embedding")
             if part.vectors.shape[1] != dimension:
                 raise InputError(f"{name}: {part.vectors.shape[1]} dimensions, but train has {dimension}")
@@ -95,6 +95,7 @@ class EmbeddingSets:
     @classmethod
     def from_roles(cls, embeddings: Embeddings, split: StrArray, role: StrArray) -> EmbeddingSets:
         """Return the sets of a table with a split (train, dev, eval) and, where not train, a role (enrol, trial)."""
+        embeddings = require_embeddings(embeddings)
         splits, roles = np.asarray(split, dtype=np.str_), np.asarray(role, dtype=np.str_)
 
         def part(field: str) -> Embeddings:
@@ -225,7 +226,7 @@ def draw_sets(
     original: Embeddings, anonymised: Embeddings, folds: int | None, seed: int
 ) -> list[tuple[EmbeddingSets, EmbeddingSets]]:
     """Return both kinds of speech in each fold of people; each embedding counts as a recording of its own."""
-    only_one = np.setxor1d(original.ids, anonymised.ids)
+    only_one = np.setxor1d(require_embeddings(original).ids, require_embeddings(anonymised).ids)
     if len(only_one):
         raise InputError(f"utterance {str(only_one[0])!r} is in only one of original and protected speech")
     attributes = [

@@ -145,8 +145,9 @@ class Gate:
                 "'bound(d_ece)>0.5'"
             )
         value_of, bound_of, comparison, number = match.groups()
+        name = MEASURES.find(value_of or bound_of).name
         try:
-            return cls(MEASURES.find(value_of or bound_of).name, comparison, float(number), bound_of is not None)
+            return cls(name, comparison, float(number), bound_of is not None)
         except ValueError:
             raise UsageError(f"--fail-if {text!r}: {number!r} is not a number") from None
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from zeroevidence.data.corpus import SEGMENT_RATE, UNDECODED, Utterance
 from zeroevidence.data.files import check_size, error_reason, unreadable_reason
 from zeroevidence.data.waves import SILENCE, FilePart, Mixer, Wave, repaired_stream, sample_bytes
-from zeroevidence.errors import InputError, MissingExtra
+from zeroevidence.errors import InputError, MissingExtra, ZeroEvidenceError
 
 _BEYOND = 8.0
 _FULL = 0.999
@@ -294,7 +294,7 @@ def _open_audio(path: Path) -> Iterator[Any]:
             if file.frames < _UNKNOWN:
                 check_size(4 * int(file.frames) * int(file.channels), path)
             yield file
-    except InputError:  # a ValueError too, but with a message of its own
+    except ZeroEvidenceError:  # a ValueError too, but with a message of its own
         raise
     except (OSError, RuntimeError, TypeError, ValueError, OverflowError) as error:
         raise InputError(conversion_advice(path) or f"cannot be read as audio: {_message(error)}", path=path) from None

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from zeroevidence._typing import BoolArray, FloatArray, IntArray, StrArray
-from zeroevidence.data.scores import read_only
+from zeroevidence.data.scores import as_array, read_only
 from zeroevidence.errors import InputError
 
 _FEW = 1 << 12  # up to so many names, NumPy's sort of text is as fast
@@ -122,7 +122,7 @@ class Embeddings:
     attributes: Mapping[str, StrArray] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        vectors = np.asanyarray(self.vectors)
+        vectors = as_array(self.vectors, "vectors")
         if vectors.ndim != 2 or 0 in vectors.shape:
             raise InputError(f"vectors: expected one vector per row, got shape {vectors.shape}")
         if vectors.dtype.kind in "iub":
@@ -203,7 +203,8 @@ def check_finite(vectors: FloatArray, ids: StrArray | None = None) -> None:
             at, column = np.argwhere(~finite)[0]
             row = rows.start + int(at)
             name = "" if ids is None else f" ({str(ids[row])!r})"
-            raise InputError(f"row {row}{name}: entry {column} is {block[at, column]}; expected finite numbers")
+            entry = "NaN" if np.isnan(block[at, column]) else block[at, column]
+            raise InputError(f"row {row}{name}: entry {column} is {entry}; expected finite numbers")
 
 
 def _blocks(vectors: FloatArray) -> Any:
@@ -225,9 +226,18 @@ def _text_array(name: str, values: Any, count: int) -> StrArray:
     return array
 
 
+def require_embeddings(data: Any, name: str = "data") -> Embeddings:
+    """Return embeddings; an array is refused, because it does not say whose vectors they are and of which classes."""
+    if not isinstance(data, Embeddings):
+        expected = "Embeddings(vectors, speakers=..., attributes={'sex': ...})"
+        raise InputError(f"{name}: expected Embeddings, such as {expected}, got {type(data).__name__}")
+    return data
+
+
 def require_speakers(embeddings: Embeddings, name: str = "embeddings") -> StrArray:
     """Return the speakers; unknown ones are an error, which calls the embeddings `name`."""
-    if embeddings.speakers is None:
+    speakers = require_embeddings(embeddings, name).speakers
+    if speakers is None:
         expected = f"them, so that nobody is in two groups: {NAMING_SPEAKERS}"
         raise InputError(f"{name}: speakers are not known; expected {expected}")
-    return embeddings.speakers
+    return speakers

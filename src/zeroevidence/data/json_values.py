@@ -17,7 +17,7 @@ from types import UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints, overload
 
 from zeroevidence.data.files import error_reason
-from zeroevidence.errors import InputError, UsageError
+from zeroevidence.errors import InputError, UsageError, ZeroEvidenceError
 
 _LARGEST = 2**63
 _LONGEST = 40  # characters of a value in a message
@@ -127,9 +127,9 @@ def typed(kind: Any, value: Any, where: str) -> Any:
     except msgspec.ValidationError as error:
         reason, _, place = str(error).partition(" - at `$")
         place = place.rstrip("`")
-        raise InputError(f"{where}{place}: {_reason(reason, value, place)}") from None
-    except UsageError as error:
-        raise InputError(f"{where}: {error}") from None
+        if not isinstance(error.__cause__, ZeroEvidenceError):  # whose message is ready
+            reason = _reason(reason, value, place)
+        raise InputError(f"{where}{place}: {reason}") from None
     _check_unconverted(value, msgspec.to_builtins(result), where)
     return result
 

@@ -17,6 +17,7 @@ from zeroevidence.data.scores import Pairs, Scores
 from zeroevidence.errors import InputError
 
 FEWEST = 10  # of either class; fewer can be reversed by chance
+_CLEARLY = 0.75  # the share of either class from which on scores are taken for distances
 
 
 def are_distances(data: Scores | ScoreMatrix) -> bool:
@@ -33,7 +34,12 @@ def are_distances(data: Scores | ScoreMatrix) -> bool:
     scores = data.to_scores()
     if min(len(scores.target), len(scores.nontarget)) < FEWEST:
         return False
-    return bool(_quantile(scores.target, 0.75) < _quantile(scores.nontarget, 0.25))
+    return are_reversed(scores.target, scores.nontarget, _CLEARLY)
+
+
+def are_reversed(target: FloatArray, nontarget: FloatArray, share: float) -> bool:
+    """Return whether this share of the targets scores below this share of the non-targets: about, an EER above it."""
+    return _quantile(target, share) < _quantile(nontarget, 1.0 - share)
 
 
 def _quantile(values: FloatArray, share: float) -> float:

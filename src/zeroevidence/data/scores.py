@@ -14,13 +14,15 @@ from zeroevidence._typing import BoolArray, FloatArray, IntArray, StrArray
 from zeroevidence.errors import InputError
 
 T = TypeVar("T", bound=np.generic)
+_MANY = 10  # scores, of which not all are 0 or 1 by accident
 
 
 def read_only_scores(values: ArrayLike, name: str, ndim: int = 1) -> FloatArray:
     """Return scores as a read-only float32 or float64 array; NaN is refused, infinities are evidence."""
-    array = _as_array(values, name)
-    if array.dtype.kind not in "fiub" and array.size:
-        raise InputError(f"{name}: expected numbers, got {'text' if array.dtype.kind in 'US' else array.dtype}")
+    array = as_array(values, name)
+    if array.dtype.kind not in "fiu" and array.size:
+        kinds = {"U": "text", "S": "text", "b": "True and False, which are labels or decisions"}
+        raise InputError(f"{name}: expected numbers, got {kinds.get(array.dtype.kind, array.dtype)}")
     if array.dtype not in (np.float32, np.float64):
         array = array.astype(np.float64)
     if array.ndim != ndim:
@@ -36,17 +38,40 @@ def read_only_scores(values: ArrayLike, name: str, ndim: int = 1) -> FloatArray:
     return read_only(array)
 
 
-def _as_array(values: ArrayLike, name: str) -> NDArray[Any]:
+def as_array(values: ArrayLike, name: str) -> NDArray[Any]:
     """Return lists, arrays, series of polars and pandas, and tensors of torch as an array."""
     if hasattr(values, "detach"):
-        values = values.detach().cpu()
+        tensor: Any = values.detach().cpu()
+        # NumPy has no bfloat16 and no float8; single precision holds all of their numbers
+        values = tensor.float() if tensor.dtype.is_floating_point and tensor.dtype.itemsize < 4 else tensor
     try:
-        array = np.asarray(values)
+        array = np.asanyarray(values)
     except ValueError:
         raise InputError(f"{name}: expected one number per score, got lists of different lengths") from None
     if array.dtype == object and all(value is None or isinstance(value, Real) for value in array.flat):
         array = array.astype(np.float64)  # a column with missing values, which become NaN
     return array
+
+
+def are_decisions(*classes: FloatArray) -> bool:
+    """Return whether all scores are 0 or 1, and not just a few that differ between the classes.
+
+    Examples
+    --------
+    >>> are_decisions(np.array([1.0, 0.0]), np.array([0.0])), are_decisions(np.array([1.0]), np.array([0.0]))
+    (True, False)
+    """
+    mixed = any(values.min() < values.max() for values in classes)
+    return (mixed or sum(map(len, classes)) >= _MANY) and all(np.isin(values, (0.0, 1.0)).all() for values in classes)
+
+
+def check_classes(target: FloatArray, nontarget: FloatArray) -> None:
+    """Refuse labels in the place of scores: 0 and 1 alone, as many as there are scores, of which not all are whole."""
+    for name, values, others in (("target", target, nontarget), ("nontarget", nontarget, target)):
+        alone = len(values) == len(others) and values.min() < values.max() and are_decisions(values)
+        if alone and (others != np.rint(others)).any():
+            expected = "target scores and non-target scores, such as scores[labels == 1] and scores[labels == 0]"
+            raise InputError(f"{name}: 0 and 1 alone, one for each score, as labels are; expected {expected}")
 
 
 def read_only(array: NDArray[T]) -> NDArray[T]:
@@ -190,7 +215,7 @@ class Scores:
 
 def is_target(labels: ArrayLike) -> BoolArray:
     """Return which labels mean target: 1, True or ``target``; others than 0, False and ``nontarget`` are refused."""
-    array = _as_array(labels, "labels")
+    array = as_array(labels, "labels")
     if array.dtype.kind in "biuf":
         wrong = (array != 0) & (array != 1)
     else:

@@ -23,7 +23,7 @@ from zeroevidence.evaluation.resampling import search_replicates, with_intervals
 from zeroevidence.evaluation.rows.about import About
 from zeroevidence.evaluation.rows.curves import Trials
 from zeroevidence.evaluation.rows.evaluation import SCHEMA, Evaluation, results_text, write_text
-from zeroevidence.evaluation.rows.flags import resampling_flags
+from zeroevidence.evaluation.rows.flags import flag, resampling_flags
 from zeroevidence.evaluation.rows.measure_result import RESULT_COLUMNS, MeasureResult
 from zeroevidence.evaluation.rows.setup import Options, Resampling, SearchSetup, Setup
 from zeroevidence.evaluation.search_task import search_metrics, trial_table, weight_flags
@@ -349,7 +349,8 @@ class LinkedSearch(LinkResult):
             **({"not_enrolled": self.not_enrolled} if self.not_enrolled else {}),
         }
         level, replicates, intervals = run.level, None, None
-        flags = weight_flags(np.broadcast_to(fit.weight, len(self)))
+        flags = [flag("cross-fitted")] if fit.cross_fitted else []
+        flags += weight_flags(np.broadcast_to(fit.weight, len(self)))
         if options.intervals:
             replicates = search_replicates(evidence, singled, self.speaker, self.trial, options, run.seed)
             intervals = Resampling(replicates.unit, replicates.groups)

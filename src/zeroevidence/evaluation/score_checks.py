@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from zeroevidence._typing import BoolArray, FloatArray
 from zeroevidence.calibrate.logistic import fit_logistic
-from zeroevidence.data.loaded_scores import FACTORS, LlrUnit, Scale, natural_llrs
+from zeroevidence.data.loaded_scores import FACTORS, LlrUnit, LoadedScores, RelaxedRule, Scale, natural_llrs
 from zeroevidence.data.matrix import ScoreMatrix
-from zeroevidence.data.scores import Pairs, Scores
+from zeroevidence.data.scores import Pairs, Scores, check_classes
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation.rows.curves import ErrorRate, FittedOn, Threshold
 from zeroevidence.evaluation.rows.evaluation import Evaluation
@@ -37,6 +39,40 @@ _LEAST = 0.01  # bits that calibration must cost before anybody looks for the re
 _SKEWED = 0.25  # between quartiles; that of ratios whose logarithms are normal with a deviation of 0.76
 _LEFT = 0.25  # share of that cost which may be left when the base is right
 PRIOR, C_MISS, C_FA = 0.05, 1.0, 1.0
+
+
+def as_loaded(
+    scores: Scores | ScoreMatrix | LoadedScores | ArrayLike, nontarget: ArrayLike | None, relaxed: Sequence[RelaxedRule]
+) -> LoadedScores:
+    """Return the arguments as validated scores, with the rules that were relaxed to read them."""
+    if isinstance(scores, (Scores, ScoreMatrix, LoadedScores)):
+        if nontarget is not None:
+            raise InputError("expected scores, or target and nontarget scores, not both")
+        if isinstance(scores, LoadedScores):
+            return replace(scores, relaxed=(*scores.relaxed, *relaxed))
+        return LoadedScores(scores, "arrays", None, tuple(relaxed))
+    if nontarget is None:
+        raise InputError("expected nontarget scores beside the target scores, a label for each score, or a data frame")
+    pairs = Scores(scores, nontarget)  # type: ignore[arg-type]
+    check_classes(pairs.target, pairs.nontarget)
+    return LoadedScores(pairs, "arrays", None, tuple(relaxed))
+
+
+def read_frame(scores: Any) -> Any:
+    """Return the scores of a data frame; all else as it is."""
+    if not hasattr(type(scores), "columns"):
+        return scores
+    from zeroevidence.data.formats.scores.read import read_scores  # imports polars, which takes a while
+
+    return read_scores(scores)
+
+
+def in_unit(scores: Scores | ScoreMatrix | LoadedScores, llr: LlrUnit) -> LoadedScores:
+    """Return scores that are likelihood ratios of a unit as natural-log LLRs."""
+    loaded = scores if isinstance(scores, LoadedScores) else LoadedScores(scores, "arrays", None, ())
+    if Scale.of(loaded.relaxed).llr is not None:
+        raise UsageError("llr: these scores were read as likelihood ratios already; expected no unit")
+    return Scale(llr=llr).apply(loaded)
 
 
 def development_flags(evaluated: ScoreMatrix, dev: ScoreMatrix) -> list[Flag]:
@@ -122,8 +158,8 @@ def unit_flags(view: ScoreView, metrics: Mapping[str, MeasureResult]) -> list[Fl
 
 def _quartile_skewness(values: FloatArray) -> float:
     """How far the median lies from the middle between the quartiles, from -1 to 1; NaN where these are equal."""
-    low, middle, high = np.quantile(values, (0.25, 0.5, 0.75))
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore"):  # the logarithm of 0 is infinite
+        low, middle, high = np.quantile(values, (0.25, 0.5, 0.75))
         return float((high + low - 2.0 * middle) / (high - low)) if high > low else float("nan")
 
 

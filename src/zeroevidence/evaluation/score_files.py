@@ -350,6 +350,25 @@ def pool_files(files: Sequence[ScoreFile], label: str) -> list[ScoreFile]:
     ]
 
 
+def by_sex(files: Sequence[ScoreFile]) -> list[ScoreFile]:
+    """Return files as tables of a challenge list them: by data set, women before men, then in their order.
+
+    The sex is that of a file's labels, or what the name of its scores or key ends in, as in ``trials_f``.
+
+    Examples
+    --------
+    >>> files = [ScoreFile("oo_m.scores"), ScoreFile("oo.scores", "trials_f")]
+    >>> [(file.scores, file.labels) for file in by_sex(files)]
+    [('oo.scores', {'sex': 'f'}), ('oo_m.scores', {'sex': 'm'})]
+    """
+    labelled = []
+    for file in files:
+        names = (Path(path).with_suffix("").name for path in (file.scores, file.key) if path is not None)
+        sexes = [name[-1] for name in names if name[-2:] in ("_f", "_m")]
+        labelled.append(replace(file, labels={**({"sex": sexes[0]} if sexes else {}), **file.labels}))
+    return sorted(labelled, key=lambda file: (file.labels.get("dataset", ""), file.labels.get("sex", "")))
+
+
 def _pooled_file(files: Sequence[ScoreFile], label: str) -> ScoreFile:
     if any(file.dev is not None for file in files):
         raise UsageError("development scores calibrate a search, and pooled groups have none; leave them out")

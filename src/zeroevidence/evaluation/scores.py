@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,8 +16,8 @@ from zeroevidence.data.embeddings import row_numbers
 from zeroevidence.data.loaded_scores import LlrUnit, LoadedScores, RelaxedRule, SameSession, Scale, check_units
 from zeroevidence.data.matrix import FoldedScores, ScoreMatrix, closed_set_search
 from zeroevidence.data.preparing import sort_by_name
-from zeroevidence.data.scores import Scores
-from zeroevidence.errors import InputError, UsageError
+from zeroevidence.data.scores import Scores, are_decisions
+from zeroevidence.errors import InputError
 from zeroevidence.evaluation import resampling
 from zeroevidence.evaluation.curves import one_to_one_curves, search_curves
 from zeroevidence.evaluation.finding.beside import flag_row
@@ -29,9 +29,12 @@ from zeroevidence.evaluation.rows.flags import Flag, flag, relaxed_flags, resamp
 from zeroevidence.evaluation.rows.measure_result import MeasureResult, Replicates
 from zeroevidence.evaluation.rows.setup import GIVEN, LlrSetup, Options, Resampling, Setup, digest, score_digest
 from zeroevidence.evaluation.score_checks import (
+    as_loaded,
     calibrate_pairs,
     check_increasing,
+    in_unit,
     llr_flags,
+    read_frame,
     repetition_flags,
     unit_flags,
 )
@@ -45,18 +48,21 @@ from zeroevidence.run import Run
 from zeroevidence.uncertainty.lists import PreparedScores
 from zeroevidence.uncertainty.null import MatrixParts
 
+if TYPE_CHECKING:
+    from narwhals.typing import IntoDataFrame
+
 _ABREAST = 1 << 24  # scores up to which the null begins while intervals are computed; more take too much memory at once
 
 
 def evaluate(
-    scores: Scores | ScoreMatrix | FoldedScores | LoadedScores | ArrayLike,
+    scores: Scores | ScoreMatrix | FoldedScores | LoadedScores | IntoDataFrame | ArrayLike,
     nontarget: ArrayLike | None = None,
     *,
-    dev: Scores | ScoreMatrix | LoadedScores | None = None,
-    calibrate: Scores | ScoreMatrix | LoadedScores | None = None,
+    dev: Scores | ScoreMatrix | LoadedScores | IntoDataFrame | None = None,
+    calibrate: Scores | ScoreMatrix | LoadedScores | IntoDataFrame | None = None,
     prior: Mapping[str, float] | None = None,
     llr: LlrUnit | None = None,
-    labels: Mapping[str, str] | None = None,
+    labels: Mapping[str, str] | ArrayLike | None = None,
     about: About | None = None,
     options: Options = Options(),
     run: Run = Run(),
@@ -71,10 +77,11 @@ def evaluate(
     Parameters
     ----------
     scores
-        Two classes of scores, a matrix of trials against identities, or what `read_scores` returned; or the target
-        scores, with `nontarget` beside them. Scores form rows when they say who was compared with whom and most trials
-        were compared with every enrolment. `FoldedScores` are searches of a cross-validation over people, with their
-        development scores.
+        Two classes of scores, a matrix of trials against identities, or what `read_scores` returned; a data frame of
+        polars or pandas with columns as in files (score and label, and perhaps enrol, trial and their speakers); the
+        target scores, with `nontarget` beside them; or all scores, with a label for each. Scores form rows when they
+        say who was compared with whom and most trials were compared with every enrolment. `FoldedScores` are searches
+        of a cross-validation over people, with their development scores.
     nontarget
         Non-target scores, where `scores` are target scores.
     dev
@@ -90,7 +97,8 @@ def evaluate(
         The unit, where scores are likelihood ratios: ``ln``, ``log10`` or ``log2`` of them, or ``lr``. They are then
         not calibrated by `dev`, and all actual measures, ELUB, invariance bounds and devPAV are of these LLRs.
     labels
-        What the scores are of: system, dataset, split, sex.
+        What the scores are of, as a mapping: system, dataset, split, sex. Or the label of each score: 1, True or
+        ``target``, and 0, False or ``nontarget``.
     about
         What kind of row it is, and the attacker.
     options
@@ -107,19 +115,29 @@ def evaluate(
     >>> result = evaluate([2.0, 3.0, 1.5], [0.0, 1.0, 1.7], options=Options(intervals=0, null=0))
     >>> round(float(result["d_ece"]), 4), result["tag"].value
     (0.4809, 'A')
+    >>> evaluate([2.0, 0.0, 3.0, 1.0], labels=[1, 0, 1, 0], options=Options(intervals=0, null=0)).counts["target"]
+    2
     """
-    if isinstance(scores, FoldedScores):
+    given: Any = scores
+    if labels is not None and not isinstance(labels, Mapping):
+        if nontarget is not None or isinstance(given, (Scores, ScoreMatrix, FoldedScores, LoadedScores)):
+            raise InputError("labels beside scores whose classes are known; expected a mapping, or one array of scores")
+        given, labels = Scores.from_labels(given, labels), None
+    if isinstance(given, FoldedScores):
         if any(part is not None for part in (nontarget, dev, calibrate, prior, llr)):
             raise InputError("folds of people have development scores of their own; expected nothing beside them")
-        task = _folded_task(scores, options, run, relaxed)
+        task = _folded_task(given, options, run, relaxed)
     else:
-        loaded = _loaded(scores, nontarget, relaxed)
+        given, dev_scores, calibration = map(read_frame, (given, dev, calibrate))
+        loaded = as_loaded(given, nontarget, relaxed)
         if llr is not None:
-            loaded = _in_unit(loaded, llr)
-            dev, calibrate = (None if other is None else _in_unit(other, llr) for other in (dev, calibrate))
-        task = _task(loaded, dev, calibrate, prior, options, run)
+            loaded = in_unit(loaded, llr)
+            dev_scores, calibration = (
+                None if other is None else in_unit(other, llr) for other in (dev_scores, calibration)
+            )
+        task = _task(loaded, dev_scores, calibration, prior, options, run)
     row = task.evaluate(labels or {}, about or About(), resampled)
-    data = scores.data if isinstance(scores, LoadedScores) else scores
+    data = given.data if isinstance(given, LoadedScores) else given
     if row.trials is None or not isinstance(data, (Scores, ScoreMatrix)) or data.trials is None:
         return row
     return replace(row, trials=_in_order_of(row.trials, data.trials))
@@ -268,7 +286,7 @@ class _Task:
 
     def _flags(self, replicates: Replicates | None) -> list[Flag]:
         """Warnings that follow from how the row was computed."""
-        flags = []
+        flags = [flag("scores-decisions")] if are_decisions(self.scores.target, self.scores.nontarget) else []
         if replicates is not None:
             fewest = replicates.fewest
             flags += resampling_flags(replicates.unit, fewest.clusters, fewest.effective)
@@ -359,29 +377,6 @@ def _task(
         closed_set=closed_set,
         same_session=loaded.same_session,
     )
-
-
-def _loaded(
-    scores: Scores | ScoreMatrix | LoadedScores | ArrayLike, nontarget: ArrayLike | None, relaxed: Sequence[RelaxedRule]
-) -> LoadedScores:
-    """Return the arguments as validated scores, with the rules that were relaxed to read them."""
-    if isinstance(scores, (Scores, ScoreMatrix, LoadedScores)):
-        if nontarget is not None:
-            raise InputError("expected scores, or target and nontarget scores, not both")
-        if isinstance(scores, LoadedScores):
-            return replace(scores, relaxed=(*scores.relaxed, *relaxed))
-        return LoadedScores(scores, "arrays", None, tuple(relaxed))
-    if nontarget is None:
-        raise InputError("expected nontarget scores beside the target scores, or a Scores or ScoreMatrix")
-    return LoadedScores(Scores(scores, nontarget), "arrays", None, tuple(relaxed))  # type: ignore[arg-type]
-
-
-def _in_unit(scores: Scores | ScoreMatrix | LoadedScores, llr: LlrUnit) -> LoadedScores:
-    """Return scores that are likelihood ratios of a unit as natural-log LLRs."""
-    loaded = scores if isinstance(scores, LoadedScores) else LoadedScores(scores, "arrays", None, ())
-    if Scale.of(loaded.relaxed).llr is not None:
-        raise UsageError("llr: these scores were read as likelihood ratios already; expected no unit")
-    return Scale(llr=llr).apply(loaded)
 
 
 def _in_order_of(trials: Trials, names: Any) -> Trials:

@@ -225,7 +225,8 @@ def calibrate_search(
     if options.weight is not None:
         return SearchCalibration(options.weight)
     if development is None:
-        return _cross_fit(search, options, run.seed)
+        people = rank_names(search.people)[1][search.mated]
+        return cross_fit(search.trial, search.enrol, search.mated, people, options, run)
     check_other_people(search, development)
     # one fit for all; one pair in N exceeds the threshold, N being the identities of the search
     above = len(development.trial) * len(development.enrol) // len(search.enrol)
@@ -236,12 +237,17 @@ def calibrate_search(
     return SearchCalibration(fit.weight, fit.bias - prior, threshold, "logistic", prior_log_odds=prior)
 
 
-def _cross_fit(search: Pairing, options: LinkOptions, seed: int) -> SearchCalibration:
-    """Return, for each fold of speakers, the fit and the threshold of the other folds."""
-    trials, prior = len(search.trial), 0.0
+def cross_fit(
+    trial_vectors: Any, enrol_vectors: Any, mated: Any, people: IntArray, options: LinkOptions, run: Run
+) -> SearchCalibration:
+    """Return, for each fold of people, the fit and the threshold of the other folds.
+
+    `people` has the number of each trial's speaker, in the order of names.
+    """
+    trials, prior = len(people), 0.0
     weight, bias, threshold = (np.empty(trials) for _ in range(3))
-    folds = speaker_folds(rank_names(search.people)[1][search.mated], seed=seed)
-    parts = pair_statistics(search.trial, search.enrol, search.mated, options, folds=folds, top=trials + 1)
+    folds = speaker_folds(people, seed=run.seed)
+    parts = pair_statistics(trial_vectors, enrol_vectors, mated, options, folds=folds, top=trials + 1)
     for index, rows in enumerate(folds):
         above = trials - len(rows)
         rest = PairStatistics.merge(parts[:index] + parts[index + 1 :], top=above + 1)

@@ -11,8 +11,9 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray, StrArray
-from zeroevidence.data.embeddings import Embeddings, mated_rows
+from zeroevidence.data.embeddings import Embeddings, mated_rows, require_embeddings
 from zeroevidence.data.files import naming_file, reading_file, unreadable_reason
+from zeroevidence.data.scores import as_array
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.optional import optional
 
@@ -154,7 +155,7 @@ class VectorSet:
         if isinstance(source, str | Path):
             source = Address(str(source))
         if not isinstance(source, Address):
-            source = np.asanyarray(source)
+            source = as_array(source, f"{name} vectors")
         result = cls(source, name, cosine)
         vectors = result.vectors
         if vectors.ndim != 2 or 0 in vectors.shape or vectors.dtype.kind not in "fiub":
@@ -261,6 +262,7 @@ def pair(trial: Embeddings, enrol: Embeddings, *, scoring: Scoring = "cosine") -
     >>> search.trial.ids.tolist(), search.mated.tolist(), search.enrol.vectors.tolist(), search.not_enrolled
     (['u1'], [1], [[1.0, 0.0], [0.0, 2.0]], 1)
     """
+    trial, enrol = require_embeddings(trial, "trial"), require_embeddings(enrol, "enrol")
     if trial.speakers is None:
         raise InputError("trials without speakers; expected the speaker of each, in the file, beside it or in a list")
     enrol = one_per_person(enrol, scoring=scoring)

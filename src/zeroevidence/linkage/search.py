@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zeroevidence._typing import IntArray, StrArray
-from zeroevidence.data.embeddings import Embeddings
-from zeroevidence.errors import UsageError
+from zeroevidence.data.embeddings import Embeddings, rank_names
+from zeroevidence.linkage.calibration import cross_fit
 from zeroevidence.linkage.engines import Engine, Requirements, choose
 from zeroevidence.linkage.evidence import ARRAYS, TrialEvidence
-from zeroevidence.linkage.inputs import vector_sets
+from zeroevidence.linkage.inputs import pair, vector_sets
 from zeroevidence.linkage.plan import LinkOptions, SearchCalibration, SearchPlan, plan_search
 from zeroevidence.run import Run
 
@@ -112,9 +112,9 @@ class LinkResult(TrialEvidence):
 
 
 def link(
-    trial_vectors: Any,
-    enrol_vectors: Any,
-    mated: Any,
+    trial: Any,
+    enrol: Any,
+    mated: Any = None,
     options: LinkOptions = LinkOptions(),
     calibration: SearchCalibration | None = None,
     run: Run = Run(),
@@ -126,19 +126,21 @@ def link(
 
     Parameters
     ----------
-    trial_vectors
+    trial
         T x d: an array of floats (memory-mapped is fine, also beyond the memory of the machine), `Embeddings`, or the
         address of a file, which ``dask`` opens where its workers are.
-    enrol_vectors
+    enrol
         N x d, likewise.
     mated
-        For each trial the row of its true identity in `enrol_vectors`.
+        For each trial the row of its true identity in `enrol`. Embeddings with speakers need none: several vectors of
+        an enrolled person are averaged, and trials of people who are not enrolled are left out.
     options
         Scoring, calibration weight, scaling of rows, engine and precision.
     calibration
-        Weight, bias and threshold, such as `calibrate_search` fits, in place of the weight of the options.
+        Weight, bias and threshold, such as `calibrate_search` fits, in place of the weight of the options. Without
+        either, the trials of each person are calibrated on those of other people, by a second pass over all pairs.
     run
-        Cores, device and scheduler of the engine, and the progress in trials.
+        Seed of the folds of people, cores, device and scheduler of the engine, and the progress in trials.
 
     Examples
     --------
@@ -147,20 +149,31 @@ def link(
     >>> result.lid.round(2).tolist(), result.top.tolist()
     ([1.51, 1.58], [0, 1])
     """
+    not_enrolled = 0
+    if mated is None:
+        search = pair(trial, enrol, scoring=options.scoring)
+        trial, enrol, mated, not_enrolled = search.trial, search.enrol, search.mated, search.not_enrolled
     if calibration is None:
-        if options.weight is None:
-            raise UsageError("a search needs a weight, or a calibration such as calibrate_search fits")
-        calibration = SearchCalibration(options.weight)
-    job = prepare_search(trial_vectors, enrol_vectors, mated, calibration, options, run)
+        weight, people = options.weight, _people(enrol, np.asarray(mated))
+        given = None if weight is None else SearchCalibration(weight)
+        calibration = given or cross_fit(trial, enrol, mated, people, options, run)
+    job = prepare_search(trial, enrol, mated, calibration, options, run)
     parts, done, step = dict[int, TrialEvidence](), 0, run.progress("linking", "trials")
     runs = job.runs()
     for index, part in job.engine.compute(job.plan, runs, run):
         parts[index] = part
         done += len(part)
         step(done, job.plan.trials)
-    names = Identities.of(trial_vectors, enrol_vectors, job.plan.mated)
+    names = Identities.of(trial, enrol, job.plan.mated)
     evidence = TrialEvidence.join([parts[index] for index in range(len(runs))])
-    return job.result(evidence, names, partial(search_digest, job.plan, names))
+    return job.result(evidence, names, partial(search_digest, job.plan, names), not_enrolled=not_enrolled)
+
+
+def _people(enrol: Any, mated: Any) -> IntArray:
+    """Return the number of each trial's speaker, in the order of names where there are names."""
+    if mated.dtype.kind not in "iu" or not isinstance(enrol, Embeddings) or (mated >= len(enrol)).any():
+        return np.asarray(mated)  # which a plan of the search checks
+    return np.asarray(rank_names(enrol.ids if enrol.speakers is None else enrol.speakers)[1][mated])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, wraps
+from math import ceil
 from typing import Concatenate, Literal, ParamSpec, TypeAlias, TypeVar
 
 from numpy.typing import ArrayLike
+from scipy.special import bdtrik
 
 from zeroevidence._typing import FloatArray, IntArray, StrArray
 from zeroevidence.calibrate.pav import Blocks, Counts, pool, pool_laplace
-from zeroevidence.data.scores import read_only_scores
+from zeroevidence.data.preparing import are_reversed
+from zeroevidence.data.scores import are_decisions, check_classes, read_only_scores
+from zeroevidence.run import LEVEL
 
 Llrs: TypeAlias = tuple[FloatArray, FloatArray]  # natural-log LLRs of targets and of non-targets
 LinkabilityMethod: TypeAlias = Literal["density", "pav", "histogram"]  # see `linkability`
@@ -193,21 +199,55 @@ class SimilarityView:
     enrolment: str  # of the compared ones: original or anonymised
 
 
+def least_above_half(trials: int, level: float = LEVEL) -> float:
+    """Return the lowest rate of so many independent trials whose interval is above one half (Clopper and Pearson).
+
+    Examples
+    --------
+    >>> [round(least_above_half(trials), 2) for trials in (5, 6, 30, 1000)]
+    [1.2, 1.0, 0.7, 0.53]
+    """
+    most = float(bdtrik((1.0 + level) / 2.0, trials, 0.5))  # errors that half of the trials explains
+    return (ceil(most) + 1) / trials
+
+
+def _are_swapped(target: FloatArray, nontarget: FloatArray) -> bool:
+    """Return whether the EER is above one half beyond the interval of independent scores."""
+    rate = least_above_half(min(len(target), len(nontarget)))
+    return rate <= 1.0 and are_reversed(target, nontarget, rate)
+
+
+_DECISIONS = (
+    "all scores are 0 or 1: decisions, or labels; expected scores, since decisions have one error rate of each kind"
+)
+_SWAPPED = (
+    "the EER exceeds 50 % by more than chance explains for independent scores: are targets and non-targets swapped, or "
+    "lower scores those of targets?"
+)
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
 def takes_scores(
-    function: Callable[Concatenate[FloatArray, FloatArray, P], T],
+    function: Callable[Concatenate[FloatArray, FloatArray, P], T], *, directed: bool = True
 ) -> Callable[Concatenate[ArrayLike, ArrayLike, P], T]:
     """Let a measure of target and non-target arrays take lists, arrays, series and tensors.
 
-    NaN, strings, empty arrays and more than one dimension are refused; infinite scores are accepted.
+    NaN, text, booleans, labels, empty arrays and more than one dimension are refused; infinite scores are accepted.
+    Where scores are decisions, or the classes seem to be swapped, a `UserWarning` says so, except to callers within the
+    package, which have flags for it, and for measures that are not `directed`: to these, low scores may speak for
+    targets.
     """
 
     @wraps(function)
     def checked(target: ArrayLike, nontarget: ArrayLike, *args: P.args, **options: P.kwargs) -> T:
         tar, non = read_only_scores(target, "target"), read_only_scores(nontarget, "nontarget")
+        if not sys._getframe(1).f_globals["__name__"].startswith("zeroevidence."):
+            check_classes(tar, non)
+            swapped = directed and _are_swapped(tar, non)
+            doubt = _DECISIONS if are_decisions(tar, non) else _SWAPPED if swapped else None
+            if doubt is not None:
+                warnings.warn(doubt, stacklevel=2)
         return function(tar, non, *args, **options)
 
     return checked  # type: ignore[return-value]  # a wrapper is a callable of the same arguments

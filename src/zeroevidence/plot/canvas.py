@@ -12,7 +12,7 @@ import logging
 import re
 import textwrap
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -261,12 +261,18 @@ def colour_bar(ax: Axes, drawn: Any, label: str) -> Any:
 
 def legend(ax: Axes, *, inside: Any = "best", most_inside: int = 4, title: str | None = None) -> None:
     """A legend in the axes, or below them where it has many lines or long ones."""
-    handles, labels = ax.get_legend_handles_labels()
-    longest = max(map(text_width, labels), default=0)
-    if handles and len(handles) <= most_inside and longest <= _LONGEST_INSIDE:
-        ax.legend(loc=inside, title=title)
-    elif handles:
+    entries = _entries(ax)
+    longest = max(map(text_width, entries), default=0)
+    if entries and len(entries) <= most_inside and longest <= _LONGEST_INSIDE:
+        ax.legend(list(entries.values()), list(entries), loc=inside, title=title)
+    elif entries:
         legend_below(ax, columns=1 if longest > _LONGEST_OF_TWO else 2, title=title)
+
+
+def _entries(ax: Axes) -> dict[str, Any]:
+    """What a legend explains, by label: of several things with the same label, the first."""
+    handles, labels = ax.get_legend_handles_labels()
+    return {label: handles[labels.index(label)] for label in labels}
 
 
 def legend_below(ax: Axes, *, columns: int, title: str | None = None) -> None:
@@ -279,9 +285,40 @@ def legend_below(ax: Axes, *, columns: int, title: str | None = None) -> None:
         line.set_text(textwrap.fill(label, room, subsequent_indent="  "))
 
 
+def drop_repeated(ax: Axes, before: Sequence[Axes], *, several: bool) -> None:
+    """Leave out of a legend what those of earlier panels explain: the same label with the same look.
+
+    Where panels have `several` rows, which have their colours by number, only grey lines stand for the same in all.
+    """
+    drawn = ax.get_legend()
+    known = {(label, _appearance(handle)) for panel in before for label, handle in _entries(panel).items()}
+    repeated = [
+        handle
+        for label, handle in _entries(ax).items()
+        if (label, _appearance(handle)) in known and (not several or GREY in _appearance(handle))
+    ]
+    if drawn is None or not repeated:
+        return
+    title, below, columns = drawn.get_title().get_text() or None, is_below(ax), legend_columns(ax)
+    loc = getattr(drawn, "_loc", 0)
+    drawn.remove()
+    for handle in repeated:
+        handle.set_label("_repeated")  # matplotlib leaves out labels that begin so
+    if below and _entries(ax):
+        legend_below(ax, columns=columns, title=title)
+    elif _entries(ax):
+        ax.legend(loc=loc, title=title)
+
+
+def _appearance(handle: Any) -> tuple[str, ...]:
+    """How a handle of a legend looks, as far as it has these properties."""
+    names = ("color", "edgecolor", "linestyle", "marker", "linewidth")
+    return tuple(str(getattr(handle, f"get_{name}", str)()) for name in names)
+
+
 def legend_above(ax: Axes) -> None:
     """A legend over the axes, in as many columns as fit."""
-    longest = max(map(text_width, ax.get_legend_handles_labels()[1]))
+    longest = max(map(text_width, _entries(ax)))
     _legend_at_edge(ax, columns=1 if longest > _LONGEST_OF_TWO else 2 if longest > _LONGEST_OF_THREE else 3)
 
 
@@ -308,7 +345,10 @@ def _legend_at_edge(ax: Axes, *, columns: int, below: float | None = None, title
     transform: Any = blended_transform_factory(across, ax.transAxes)
     if below is not None:
         transform = transform + ScaledTranslation(0.0, -below, figure.dpi_scale_trans)
+    entries = _entries(ax)
     return ax.legend(
+        list(entries.values()),
+        list(entries),
         loc="lower left" if below is None else "upper left",
         bbox_to_anchor=(left, 1.0 if below is None else 0.0),
         bbox_transform=transform,

@@ -148,7 +148,9 @@ def _draw_panels(kind: FigureKind, panels: Sequence[_Panel], width: float | None
         for number, panel in enumerate(panels):
             at = divmod(number, columns)
             ax = figure.add_subplot(grid[at])
+            before = list(figure.axes[:-1])
             kind.function(panel.rows, ax=ax, **panel.options)
+            canvas.drop_repeated(ax, before, several=kind.together)
             canvas.panel_title(ax, panel.title, width / columns)
             canvas.fit_legend(ax, width / columns)
             if kind.together:

@@ -31,8 +31,8 @@ from zeroevidence.protect.assessment.labels import (
 )
 from zeroevidence.protect.assessment.rows import protect
 from zeroevidence.protect.assessment.verification import Verifier
-from zeroevidence.protect.attributes import CANDIDATES, fit_protector, make_protector, seeded_protector
-from zeroevidence.protect.attributes.protector import EmbeddingProtector
+from zeroevidence.protect.attributes import fit_protector, make_protector, seeded_protector
+from zeroevidence.protect.attributes.protector import CANDIDATES, EmbeddingProtector
 from zeroevidence.protect.quick_attackers import Disclosure, held_out_attacks
 from zeroevidence.protect.strengths import Limit, Tradeoff, quick_protectors, set_strength
 from zeroevidence.run import Run, StepCounter

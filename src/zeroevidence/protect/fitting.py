@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from zeroevidence._typing import FloatArray
-from zeroevidence.data.embeddings import Embeddings, require_speakers
+from zeroevidence.data.embeddings import Embeddings, require_embeddings, require_speakers
 from zeroevidence.data.preparing import sort_by_name
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.protect.assessment.labels import Roles, attribute_labels, cut_number, is_number, quantile_boundaries
@@ -119,7 +119,7 @@ def fit(data: Embeddings, attribute: str, options: FitOptions = FitOptions(), ru
     >>> bool(np.allclose(model.protector.llr(model.protector.transform(vectors)), 0.0))
     True
     """
-    data, boundaries = cut_into_classes(sort_by_name(data), attribute, options.classes)
+    data, boundaries = cut_into_classes(sort_by_name(require_embeddings(data)), attribute, options.classes)
     kind, parameters, keep, choice = options.kind, options.parameters, options.keep, None
     if options.limit is not None or (options.plain and why_not_verified(data, attribute) is None):
         candidates = default_candidates(data, attribute) if kind is None else {kind: dict(parameters)}
@@ -291,6 +291,11 @@ class DefaultProtector(LabelledTransformer):
         """Return protected vectors; with `speakers`, people are protected as a whole."""
         check_is_fitted(self, "protector_")
         return self.protector_.transform(self._validated(X, reset=False), speakers=speakers)
+
+    def save(self, folder: str | Path, *, attribute: str = "", overwrite: bool = False) -> None:
+        """Write the chosen protector into a folder, from which `zeroevidence.load` reads it."""
+        check_is_fitted(self, "protector_")
+        self.protector_.save(folder, attribute=attribute, overwrite=overwrite)
 
     def llr(self, X: Any) -> FloatArray:
         """Return the evidence that the chosen protector sees."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import hashlib
-import json
 import warnings
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -13,23 +12,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
-from zeroevidence import __version__
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.files import error_reason, reading_file
 from zeroevidence.data.json_values import read_json, typed
-from zeroevidence.data.writing import refuse_used_folder, write_atomically
 from zeroevidence.errors import InputError, MissingExtra, UsageError
-from zeroevidence.optional import optional
-from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS, CANDIDATES, make_protector
-from zeroevidence.protect.attributes.protector import EmbeddingProtector
+from zeroevidence.protect.attributes import make_protector
+from zeroevidence.protect.attributes.protector import (
+    DESCRIPTION,
+    NUMBERS,
+    SCHEMA,
+    EmbeddingProtector,
+    check_numbers,
+    safetensors,
+    write_model,
+)
 
 if TYPE_CHECKING:
     from zeroevidence.protect.choice import Choice
-
-SCHEMA = "zeroevidence/protector/1"
-_DESCRIPTION, _NUMBERS = "model.json", "model.safetensors"
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,48 +118,33 @@ def save_model(model: ProtectorModel, folder: str | Path, *, overwrite: bool = F
     ...     sorted(path.name for path in Path(folder).iterdir())
     ['model.json', 'model.safetensors']
     """
-    tensors = _safetensors()
-    path = check_new(folder, overwrite=overwrite)
-    protector = model.protector
-    check_is_fitted(protector, "classes_")
-    if ATTRIBUTE_PROTECTORS.find(protector.kind).cls is not type(protector):
-        raise UsageError(f"{type(protector).__name__}: the protector called {protector.kind!r} is another class")
-    arrays = {name: np.ascontiguousarray(array) for name, array in protector.numbers().items()}
-    _check_numbers(arrays)
-    numbers = tensors.save(arrays)
-    description = {
-        "schema": SCHEMA,
-        "version": __version__,
-        "protector": protector.kind,
-        "parameters": protector.get_params(),
+    about = {
         "attribute": model.attribute,
-        "classes": protector.classes_.tolist(),
         "boundaries": list(model.boundaries),
         "keep": model.keep,
-        "kept_classes": getattr(protector, "kept_classes_", np.array([])).tolist(),
-        "dimension": int(protector.n_features_in_),
         "trained_on": model.trained_on,
         "speakers": sorted(model.speakers),
-        "sha256": hashlib.sha256(numbers).hexdigest(),
         "choice": None if model.choice is None else model.choice.to_dict(),
     }
-    path.mkdir(parents=True, exist_ok=True)
-    (path / _DESCRIPTION).unlink(missing_ok=True)
-    _write(path / _NUMBERS, numbers)
-    # last, so that a folder without it is seen to be incomplete
-    _write(path / _DESCRIPTION, (json.dumps(description, indent=1, ensure_ascii=False) + "\n").encode())
+    write_model(model.protector, about, folder, overwrite=overwrite)
 
 
-def check_new(folder: str | Path, *, overwrite: bool = False) -> Path:
-    """Return the folder of a model to be written, which is refused unless it is new, empty or holds part of a model.
+def load(folder: str | Path) -> EmbeddingProtector:
+    """Return a protector that its method `save`, or `save_model`, wrote.
 
-    With `overwrite` it may hold a whole model.
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> import zeroevidence as ze
+    >>> x, sex = np.random.default_rng(0).normal(size=(40, 4)), np.repeat(["f", "m"], 20)
+    >>> protector = ze.protect.Leace().fit(x, sex)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     protector.save(folder, attribute="sex")
+    ...     bool(np.allclose(ze.load(folder).transform(x), protector.transform(x)))
+    True
     """
-    path = Path(folder)
-    if (path / _DESCRIPTION).exists() and not overwrite:
-        raise UsageError(f"{folder}: exists and holds a model; --overwrite replaces it")
-    refuse_used_folder(path, unfinished=(_NUMBERS, _DESCRIPTION, CANDIDATES))
-    return path
+    return load_model(folder).protector
 
 
 def load_model(folder: str | Path) -> ProtectorModel:
@@ -178,23 +163,23 @@ def load_model(folder: str | Path) -> ProtectorModel:
     """
     path = Path(folder)
     try:
-        text = (path / _DESCRIPTION).read_text(encoding="utf-8")
-        numbers = (path / _NUMBERS).read_bytes()
+        text = (path / DESCRIPTION).read_text(encoding="utf-8")
+        numbers = (path / NUMBERS).read_bytes()
     except OSError as error:
         raise InputError(f"no model: {error.strerror} ({Path(str(error.filename)).name})", path=path) from None
     except ValueError as error:
-        raise InputError(f"not text: {error}", path=path / _DESCRIPTION) from None
-    content = read_json(text, path / _DESCRIPTION)
+        raise InputError(f"not text: {error}", path=path / DESCRIPTION) from None
+    content = read_json(text, path / DESCRIPTION)
     schema = content.get("schema") if isinstance(content, dict) else None
     if schema != SCHEMA:
-        raise InputError(f"expected a model with schema {SCHEMA!r}, got {str(schema)[:40]!r}", path=path / _DESCRIPTION)
-    with reading_file(path / _DESCRIPTION, "a model"):
+        raise InputError(f"expected a model with schema {SCHEMA!r}, got {str(schema)[:40]!r}", path=path / DESCRIPTION)
+    with reading_file(path / DESCRIPTION, "a model"):
         description = typed(_Description, content, "model")
     if hashlib.sha256(numbers).hexdigest() != description.sha256:
-        raise InputError("does not belong to the model.json beside it (another digest)", path=path / _NUMBERS)
-    with reading_file(path / _NUMBERS, "safetensors"):
-        arrays = _safetensors().load(numbers)
-        _check_numbers(arrays)
+        raise InputError("does not belong to the model.json beside it (another digest)", path=path / NUMBERS)
+    with reading_file(path / NUMBERS, "safetensors"):
+        arrays = safetensors().load(numbers)
+        check_numbers(arrays)
     protector = _restored(description, arrays, path)
     counts, digests = dict(description.trained_on), frozenset(description.speakers)
     return ProtectorModel(protector, description.attribute, description.keep, counts, digests, description.boundaries)
@@ -231,13 +216,6 @@ class _Description:
             raise UsageError("parameters: expected numbers and strings")
 
 
-def _check_numbers(arrays: Mapping[str, Any]) -> None:
-    """Refuse arrays that hold anything but finite numbers."""
-    for name, array in arrays.items():
-        if array.dtype.kind not in "fiub" or not np.isfinite(array).all():
-            raise InputError(f"{name} has entries that are not finite numbers")
-
-
 def _restored(description: _Description, arrays: Mapping[str, Any], path: Path) -> EmbeddingProtector:
     """Return the protector, after a test on a vector that its arrays fit together."""
     try:
@@ -262,14 +240,6 @@ def _digest(name: str) -> str:
     return hashlib.sha256(f"zeroevidence speaker {name}".encode()).hexdigest()[:16]
 
 
-def _safetensors() -> Any:
-    return optional("safetensors.numpy", "flow", "a saved protector")
-
-
-def _write(path: Path, data: bytes) -> None:
-    write_atomically(path, lambda temporary: temporary.write_bytes(data))
-
-
 def protect_embeddings(
     model: ProtectorModel, data: Embeddings, *, llr: float | None = None, noise_seed: int | None = None
 ) -> Embeddings:
@@ -287,6 +257,8 @@ def protect_embeddings(
         Seed of the noise, for experiments; drawn anew otherwise.
     """
     check_dimension(model, data, None)
+    if data.attributes and not model.attribute:
+        raise UsageError("the model does not say what it conceals, so that its labels would stay; save it with a name")
     vectors = np.asarray(data.vectors, dtype=np.float64)
     protector = model.protector
     if llr is None:

@@ -66,9 +66,9 @@ def number(value: str | float, unit: str = "", format: str = "") -> str:
     return f"{value:{format or ('.4f' if abs(value) < 1000 else '.4g')}}"
 
 
-def interval(low: float | None, high: float | None, unit: str) -> str:
+def interval(low: float | None, high: float | None, unit: str, format: str = "") -> str:
     """Both ends in brackets; empty where there is no interval."""
-    return "" if low is None or high is None else f"[{number(low, unit)}, {number(high, unit)}]"
+    return "" if low is None or high is None else f"[{number(low, unit, format)}, {number(high, unit, format)}]"
 
 
 def interval_title(level: float | None) -> str:

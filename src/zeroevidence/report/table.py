@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import isnan
+from math import floor, inf, isnan, log10
 from typing import TypeAlias
 
 from zeroevidence.evaluation import Evaluation, MeasureResult
@@ -62,7 +62,21 @@ class Cell:
     @property
     def below(self) -> str:
         """The interval, or the note in its place."""
-        return interval(self.low, self.high, self.unit) or self.note
+        return interval(self.low, self.high, self.unit, self.format) or self.note
+
+    def fitted(self) -> Cell:
+        """Return the cell with as many digits as its interval supports: two of those that the ends differ by.
+
+        Examples
+        --------
+        >>> Cell(0.1663, "rate", 0.1213, 0.2102).fitted().flat, Cell(1.23456, "bit", 1.2, 1.25).fitted().flat
+        ('16.6 [12.1, 21.0]', '1.235 [1.200, 1.250]')
+        """
+        if self.format or self.low is None or self.high is None or not 0.0 < self.high - self.low < inf:
+            return self
+        most, scale = (2, 100.0) if self.unit == "rate" else (4, 1.0)
+        digits = 1 - floor(log10(scale * (self.high - self.low)) + 1e-9)  # 0.3 - 0.2 is a little less than 0.1
+        return replace(self, format=f"z.{min(max(digits, 0), most)}f")  # z: no minus before 0
 
     @property
     def flat(self) -> str:
@@ -243,14 +257,11 @@ class Sheet:
     turned: bool = False
 
     @classmethod
-    def of(cls, table: Table) -> Sheet:
-        """Make the sheet of a table, without the numbers of its rows."""
+    def of(cls, table: Table, write: Callable[[Cell], str] = lambda cell: f"{cell.text}\n{cell.below}") -> Sheet:
+        """Make the sheet of a table, without the numbers of its rows; `write` writes cells that are no names."""
         names = table.n_names
         body = (
-            tuple(
-                one_line(cell.text) if place < names else f"{cell.text}\n{cell.below}".rstrip("\n")
-                for place, cell in enumerate(row)
-            )
+            tuple(one_line(cell.text) if place < names else write(cell).rstrip("\n") for place, cell in enumerate(row))
             for row in table.cells
         )
         return cls((tuple(one_line(column.heading) for column in table.columns), *body), 1, names)

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Sequence
 from dataclasses import replace
+from math import isnan
 
 from zeroevidence.data.printable import escape_cell, printable
 from zeroevidence.report.layout import one_line
@@ -19,7 +21,7 @@ from zeroevidence.report.table import Cell, Sheet, Table, Tables
 TEXT_WIDTH = 345.0  # points: the text of an article in ten points, the narrowest of the usual pages
 _GAP = 12.0  # points between two columns
 _SMALL = 0.8  # width of the second line's letters
-_NARROW, _WIDE = "ijlftrI.,:;'|!()[] -", "mwMW"
+_NARROW, _WIDE, _INVISIBLE = "ijlftrI.,:;'|!()[] -", "mwMW", "$\\{}"
 
 
 def write_tables(content: Tables, format: str, *, signatures: bool = False) -> str:
@@ -79,13 +81,16 @@ def tables_to_latex(content: Tables) -> str:
 
 def text_width(text: str, *, small: bool = False) -> float:
     """The width of a text in points, estimated without LaTeX."""
-    width = sum(3.2 if c in _NARROW else 8.5 if c in _WIDE else 7.3 if c.isupper() else 5.1 for c in text)
+    width = sum(
+        0.0 if c in _INVISIBLE else 3.2 if c in _NARROW else 8.5 if c in _WIDE else 7.3 if c.isupper() else 5.1
+        for c in text
+    )
     return width * (_SMALL if small else 1.0)
 
 
 def fitting_sheets(table: Table) -> list[Sheet]:
     """The table, or several with the same names that fit the page; only names themselves may be too wide for it."""
-    sheet = Sheet.of(table)
+    sheet = Sheet.of(table, _mathematics)
     if sum(_widths(sheet.flat())) - _GAP <= TEXT_WIDTH:
         return [sheet.flat()]
     headings, *body = sheet.rows
@@ -117,7 +122,7 @@ def _tabular(table: Table, sheet: Sheet) -> list[str]:
     headings, *rows = sheet.rows
     width, body = len(headings), []
     for place, cells in enumerate(rows):
-        first, *rest = _lines(cells)
+        first, *rest = _lines([*map(_latex_escape, cells[: sheet.n_names]), *cells[sheet.n_names :]])
         if place in table.parts:
             body += [r"\midrule"] * (place > 0) + [_across(width, table.parts[place])]
         body += [first + (f" % row {table.numbers[place]}" if table.numbers else ""), *rest]
@@ -127,7 +132,7 @@ def _tabular(table: Table, sheet: Sheet) -> list[str]:
         rf"\begin{{tabular}}{{@{{}}{'l' * sheet.n_names + 'r' * (width - sheet.n_names)}@{{}}}}",
         *title,
         r"\toprule",
-        *_lines(headings),
+        *_lines(list(map(_heading, headings))),
         r"\midrule",
         *body,
         r"\bottomrule",
@@ -142,11 +147,44 @@ def _across(width: int, text: str) -> str:
 
 def _lines(cells: Sequence[str]) -> list[str]:
     """The lines of one row, those behind the first in a smaller size."""
-    parts = [_latex_escape(cell).split("\n") for cell in cells]
+    parts = [cell.split("\n") for cell in cells]
     height = max(map(len, parts))
     first = [part[0] for part in parts]
     rest = [[rf"{{\scriptsize {part[i]}}}" if i < len(part) else "" for part in parts] for i in range(1, height)]
     return [" & ".join(line) + r" \\" for line in (first, *rest)]
+
+
+def _mathematics(cell: Cell) -> str:
+    r"""Return a number and its interval in mathematics, where a hyphen is a minus; text as it is.
+
+    Examples
+    --------
+    >>> _mathematics(Cell(-0.0312, "bit", -0.0512, 0.0211)), _mathematics(Cell(2e-6, format=".2g"))
+    ('$-0.031$\n$[-0.051, 0.021]$', '$2 \\times 10^{-6}$\n')
+    """
+    cell = cell.fitted()
+    value = cell.value
+    single = isinstance(value, (int, float)) and not isnan(value)
+    below = f"${_symbols(cell.below)}$" if cell.low is not None and cell.high is not None else _latex_escape(cell.below)
+    return f"{f'${_symbols(cell.text)}$' if single else _latex_escape(cell.text)}\n{below}"
+
+
+def _heading(text: str) -> str:
+    r"""Return a heading with its indices in mathematics.
+
+    Examples
+    --------
+    >>> print(_heading("actual D_ECE [bit]"), _heading("worst case [log10 LR]"), _heading("a_b"))
+    actual $D_{\mathrm{ECE}}$ [bit] worst case [$\log_{10}$ LR] a\_b
+    """
+    escaped = re.sub(r"\b([A-Z])\\_([A-Z]+)\b", r"$\1_{\\mathrm{\2}}$", _latex_escape(text))
+    return re.sub(r"\blog10\b", r"$\\log_{10}$", escaped)
+
+
+def _symbols(numbers: str) -> str:
+    """Return numbers with the signs of mathematics for infinity and powers of ten."""
+    powers = re.sub(r"e([+-]?)0*([0-9]+)", lambda power: rf" \times 10^{{{power[1].strip('+')}{power[2]}}}", numbers)
+    return powers.replace("inf", r"\infty")
 
 
 _LATEX = {

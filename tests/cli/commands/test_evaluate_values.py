@@ -58,6 +58,46 @@ def test_the_papers_numbers_through_every_channel(run, zebra, options, monkeypat
     assert "estimate" not in lines["d_ece"]
 
 
+def test_the_challenges_tables(run, shared):
+    home = shared / "scores" / "vpc2020"
+    with (home / "reference_metrics.tsv").open() as file:
+        published = list(csv.DictReader(file, delimiter="\t"))
+    wanted = [row for sex in "fm" for row in published if (row["condition"], row["sex"]) == ("samegender_f0orig", sex)]
+    files = [home / "samegender_f0orig" / f"{row['enrol_trial']}_{row['sex']}.scores" for row in reversed(wanted)]
+    keys = [word for row in reversed(wanted) for word in ("--key", home / f"trials_{row['sex']}")]
+    options = ("--voiceprivacy", "--intervals", "0", "--null", "0")
+    code, text, _ = run("evaluate", *files, *keys, *options, "-f", "json")
+    assert code == 0
+    found = {(row["labels"]["system"], row["labels"]["sex"]): row for row in json.loads(text)["rows"]}
+    assert [sex for _, sex in found] == ["f"] * (len(wanted) // 2) + ["m"] * (len(wanted) // 2)
+    for row in wanted:
+        metrics = found[f"{row['enrol_trial']}_{row['sex']}", row["sex"]]["metrics"]
+        assert metrics["linkability"]["value"] == pytest.approx(float(row["ref_linkability_Dsys"]), abs=1e-6)
+        assert metrics["cllr_min"]["value"] == pytest.approx(float(row["ref_Cllr_min"]), abs=1e-3)
+        assert 100 * metrics["eer_rocch"]["value"] == pytest.approx(float(row["ref_ROCCH_EER_pct"]), abs=1e-3)
+
+
+def test_the_challenges_preset(run, tmp_path):
+    rng = np.random.default_rng(0)
+    target, nontarget = rng.normal(1.0, size=40), rng.normal(size=40)
+    for sex in "mf":
+        lines = [f"{score} {label}" for label, side in ((1, target), (0, nontarget)) for score in side]
+        (tmp_path / f"mine_{sex}.txt").write_text("\n".join(lines))
+    files = [tmp_path / f"mine_{sex}.txt" for sex in "mf"]
+    code, text, _ = run("evaluate", *files, "--voiceprivacy", *QUICK, "-f", "md")
+    assert code == 0
+    heading, _, *rows = [line for line in text.splitlines() if line.startswith("|")]
+    titles = ("EER", "ROCCH-EER", "min Cllr", "Cllr", "linkability", "D\\_ECE", "worst case", "tag")
+    assert [cell.split(" [")[0].strip() for cell in heading.split("|")[4:-1]] == list(titles)
+    assert [row.split("|")[1:3] for row in rows] == [[f" mine\\_{sex} ", f" {sex} "] for sex in "fm"]
+    linked = ze.linkability(target, nontarget, method="histogram")
+    assert f"| {linked:.4f} " in rows[0]
+    code, text, _ = run("evaluate", *files, "--voiceprivacy", *QUICK, "-f", "csv", "--measure", "eer")
+    assert {line["measure"] for line in csv.DictReader(io.StringIO(text))} == {"eer"}
+    code, _, error = run("evaluate", *files, "--voiceprivacy", "--pool", "sex")
+    assert (code, "expected no --pool" in error) == (2, True)
+
+
 @pytest.fixture(scope="module")
 def scores(tmp_path_factory):
     """Score files of twelve and of nine people, whose value is well above its estimate."""

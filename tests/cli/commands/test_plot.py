@@ -44,6 +44,27 @@ def test_draws_each_format(run, result, tmp_path, ending, start):
     assert target.read_bytes().startswith(start)
 
 
+def test_score_files_are_drawn_directly(run, result, tmp_path):
+    rng = np.random.default_rng(0)
+    lines = [f"e{e} t{t} {rng.normal() + 2 * (e == t % 4):.3f}" for t in range(24) for e in range(4)]
+    (tmp_path / "mine.scores").write_text("\n".join(lines))
+    kinds = ("target" if e == t % 4 else "nontarget" for t in range(24) for e in range(4))
+    pairs = (line.rsplit(" ", 1)[0] for line in lines)
+    (tmp_path / "trials").write_text("\n".join(map(" ".join, zip(pairs, kinds, strict=True))))
+    files = tmp_path / "mine.scores", "--key", tmp_path / "trials"
+    kinds = [line.split()[0] for line in run("plot", "--list", *files)[1].splitlines()]
+    assert {"det", "cmc", "people"} <= set(kinds)
+    quick = ("--intervals", 0, "--null", 0, "--system", "mine", "-f", "json", "-o", tmp_path / "mine.json")
+    assert run("evaluate", *files, *quick)[0] == 0
+    for kind in ("det", "cmc"):
+        for name, source in (("direct", files), ("finished", [tmp_path / "mine.json"])):
+            assert run("plot", kind, *source, "-o", tmp_path / f"{name}.svg", "--overwrite")[0] == 0
+        assert (tmp_path / "direct.svg").read_text() == (tmp_path / "finished.svg").read_text()
+    assert run("plot", "det", result, *files, "-o", tmp_path / "both.svg")[0] == 0
+    drawn = (tmp_path / "both.svg").read_text()
+    assert all(f"{name}: EER" in drawn for name in ("a", "b", "mine"))
+
+
 def test_bars_of_plain_score_files_are_sorted_by_a_label(run, tmp_path):
     rng, files = np.random.default_rng(0), []
     for system, gaps in (("b1", (3.0, 0.2, 1.0)), ("b2", (2.0, 2.5, 1.0))):
@@ -128,7 +149,7 @@ def test_mistakes_get_one_line_and_a_code(run, result, tmp_path):
     for arguments, code, words in (
         ((), 2, "expected a KIND"),
         (("pie", result, "-o", target), 2, "unknown kind of figure 'pie'"),
-        (("ece",), 2, "expected a RESULT"),
+        (("ece",), 2, "expected SCORES"),
         (("ece", result), 2, "expected -o FILE"),
         (("ece", result, "-o", "f.gif"), 2, "ends in .pdf, .svg, .png"),
         (("ece", result, "-o", there), 2, "--overwrite"),
@@ -138,8 +159,8 @@ def test_mistakes_get_one_line_and_a_code(run, result, tmp_path):
         (("ece", result, "-o", target, "--y", "eer"), 2, "the figure 'ece' has no option 'y'; it takes x, actual"),
         (("ece", result, "-o", target, "--x", "eer"), 2, "x: expected one of log-odds, prior, got 'eer'"),
         (("people", result, "-o", target), 2, "figures that can be drawn: attackers, ece"),
-        (("ece", tmp_path / "no.json", "-o", target), 3, "no such file or folder"),
-        (("ece", scores, "-o", target), 3, "is not a finished result"),
+        (("ece", tmp_path / "no.json", "-o", target), 3, "no such file"),
+        (("ece", scores, "-o", target), 3, "no labels; expected a key"),
         (("ece", empty, "-o", target), 3, "has no rows"),
         (("ece", broken, "-o", target), 3, "not JSON"),
     ):

@@ -19,6 +19,8 @@ from zeroevidence.measure.pairs.verification import cllr_min
 from zeroevidence.measure.pairs.zebra import LLRS_LIMIT
 from zeroevidence.measure.views import PairSettings
 
+pytestmark = pytest.mark.filterwarnings("ignore:the EER exceeds", "ignore:all scores are 0 or 1")  # on purpose
+
 METHODS = ("density", "pav", "histogram")
 few_values = st.lists(st.integers(-4, 4).map(float), min_size=1, max_size=40).map(np.array)
 

@@ -19,6 +19,8 @@ from zeroevidence.measure.pairs.llrs import (
     overestimation_curve,
 )
 
+pytestmark = pytest.mark.filterwarnings("ignore:the EER exceeds", "ignore:all scores are 0 or 1")  # on purpose
+
 LN10 = np.log(10.0)
 VOXSRC = Path(__file__).resolve().parents[4] / "shared" / "data" / "scores" / "voxsrc2021_dev"
 

@@ -17,6 +17,8 @@ from zeroevidence.measure.pairs.verification import (
     tpr_at_fpr,
 )
 
+pytestmark = pytest.mark.filterwarnings("ignore:the EER exceeds", "ignore:all scores are 0 or 1")  # on purpose
+
 few_values = st.lists(st.integers(-4, 4).map(float), min_size=1, max_size=25).map(np.array)
 
 MATRIX = np.array([[0.9, 0.8, 0.8, 0.8], [0.7, 0.6, 0.6, 0.6], [0.4, 0.5, 0.4, 0.4], [0.2, 0.2, 0.3, 0.2]])

@@ -28,6 +28,8 @@ from zeroevidence.measure.pairs.zebra import (
     worst_case,
 )
 
+pytestmark = pytest.mark.filterwarnings("ignore:the EER exceeds", "ignore:all scores are 0 or 1")  # on purpose
+
 few_values = st.lists(st.integers(-4, 4).map(float), min_size=1, max_size=25).map(np.array)
 
 

@@ -11,11 +11,17 @@ from zeroevidence.cli.declare import options_of, run_options
 from zeroevidence.cli.output import Gates, Output, output_options, write_frame
 from zeroevidence.cli.printing import echo
 from zeroevidence.cli.score_files import RequiredInputs, ScoreInputs, files_abreast
+from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Evaluation, Options
 from zeroevidence.evaluation.people import with_speaker_eer
 from zeroevidence.evaluation.score_checks import C_FA, C_MISS
 from zeroevidence.evaluation.score_checks import threshold as threshold_of
 from zeroevidence.run import Run, setting
+
+_CHALLENGE = (
+    *("eer", "eer_rocch", "cllr_min", "cllr", "linkability", "d_ece", "worst_case", "tag"),
+    *("deid", "voice_distinctiveness_gain", "wer", "uar", "pitch_correlation"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +44,9 @@ class _Extras:
     )
     c_miss: float = setting(C_MISS, "Cost of a miss.")
     c_fa: float = setting(C_FA, "Cost of a false alarm.")
+    voiceprivacy: bool = setting(
+        False, "As in the tables of the VoicePrivacy challenge: linkability by histograms, its measures, rows by sex."
+    )
 
 
 @click.command("evaluate")
@@ -62,9 +71,14 @@ def command(inputs: ScoreInputs, options: Options, run: Run, extras: _Extras, ga
     zeroevidence evaluate a.scores b.scores --key trials -f md
     zeroevidence evaluate --fuse voice.scores rhythm.scores --key trials --dev v.dev --dev r.dev --dev-key dev_trials
     zeroevidence evaluate exp/ -f json -o result.json
+    zeroevidence evaluate exp/ --voiceprivacy
     zeroevidence evaluate exp_a/ exp_b/ -f latex --measure eer --measure alid --measure d_ece --measure wer
     """  # noqa: D301 (\b is a control character here)
     output.reserve(extras.per_trial, extras.per_speaker)
+    if extras.voiceprivacy:
+        if inputs.pool is not None:
+            raise UsageError("--voiceprivacy has rows by sex; expected no --pool")
+        options = replace(options, linkability="histogram")
     rows = _evaluate(inputs, options, extras, run)
     if extras.threshold:
         costs: dict[str, Any] = {"prior": options.dcf_prior, "c_miss": extras.c_miss, "c_fa": extras.c_fa}
@@ -73,6 +87,8 @@ def command(inputs: ScoreInputs, options: Options, run: Run, extras: _Extras, ga
                 rows[place] = replace(row, threshold=threshold_of(row, **costs, run=run))
     if extras.per_speaker is not None:
         rows = list(map(with_speaker_eer, rows))
+    if extras.voiceprivacy and output.measures is None:
+        output = replace(output, measures=tuple(name for name in _CHALLENGE if any(name in row for row in rows)))
     text = output.render(rows)
     _write_tables(rows, extras)
     output.emit(text)
@@ -98,13 +114,15 @@ def _evaluate(inputs: ScoreInputs, options: Options, extras: _Extras, run: Run) 
     from zeroevidence.data.formats.lists import read_prior
     from zeroevidence.evaluation import read_results
     from zeroevidence.evaluation.finding.beside import flag_rows
-    from zeroevidence.evaluation.score_files import evaluate_files
+    from zeroevidence.evaluation.score_files import by_sex, evaluate_files
     from zeroevidence.evaluation.utility import without_copies
 
     finished = [row for path in inputs.finished for row in read_results(path)]
     if inputs.all_finished:
         return finished
     files = without_copies(inputs.files())
+    if extras.voiceprivacy:
+        files = by_sex(files)
     prior = None if extras.prior is None else read_prior(extras.prior)
     each = files_abreast(files, run)
     rows = evaluate_files(files, inputs.reading, options=options, run=run, prior=prior, each=each)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, fields
 
 import click
@@ -19,11 +20,10 @@ from zeroevidence.run import Run, setting
 def _parse_value(option: str, text: str) -> tuple[str, float]:
     """Return measure and value of ``measure=value``."""
     name, equals, value = text.rpartition("=")
-    try:
-        if equals and name:
-            return MEASURES.find(name.strip()).name, float(value)
-    except ValueError:
-        pass
+    if equals and name:
+        measure = MEASURES.find(name.strip()).name
+        with suppress(ValueError):
+            return measure, float(value)
     raise UsageError(f"{option} {text!r}: expected a measure and a number, as d_ece=0.1")
 
 

@@ -1,9 +1,9 @@
-"""Draw a figure of finished results, for a paper."""
+"""Draw a figure of finished results or score files, for a paper."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +12,10 @@ import click
 from zeroevidence.cli.declare import Decorator, option_group, options_of, shared
 from zeroevidence.cli.output import write_atomically
 from zeroevidence.cli.printing import echo
+from zeroevidence.cli.score_files import ScoreInputs
 from zeroevidence.data.files import naming_file
 from zeroevidence.data.writing import refuse_existing
-from zeroevidence.errors import InputError, UsageError
+from zeroevidence.errors import UsageError
 from zeroevidence.evaluation.finding.finding import first_look
 from zeroevidence.plot.canvas import FORMATS, need_matplotlib
 from zeroevidence.plot.figures import needs_panels, to_bytes
@@ -89,36 +90,39 @@ def _kind_options() -> Iterator[Decorator]:
 
 @click.command("plot")
 @click.argument("kind", required=False)
-@click.argument("results", nargs=-1, metavar="RESULT...")
+@options_of(ScoreInputs, "inputs")
 @options_of(_Figure, "figure")
 @option_group("given", lambda **values: {n: v for n, v in values.items() if v is not None}, *_kind_options())
-def command(kind: str | None, results: tuple[str, ...], figure: _Figure, given: dict[str, Any]) -> None:
-    """Draw a figure of one KIND from finished results.
+def command(kind: str | None, inputs: ScoreInputs, figure: _Figure, given: dict[str, Any]) -> None:
+    """Draw a figure of one KIND from finished results or from score files.
 
-    A RESULT is a JSON file that `evaluate`, `tandem evaluate` or `demo` wrote, a folder of `audit` or `link`, or the
-    word demo for the bundled data. Rows are drawn into one pair of axes where possible; otherwise each gets a panel.
-    Of more than eight rows that need panels the best attackers of each kind are drawn, unless --row or --where chooses.
+    SCORES are score files and folders as `evaluate` reads them, which are measured without intervals; or finished
+    results: a JSON file that `evaluate`, `tandem evaluate` or `demo` wrote, a folder of `audit` or `link`, or the word
+    demo for the bundled data. Rows are drawn into one pair of axes where possible; otherwise each gets a panel. Of
+    more than eight rows that need panels the best attackers of each kind are drawn, unless --row or --where chooses.
 
     \b
     zeroevidence plot --list
     zeroevidence plot ece demo -o profile.pdf
+    zeroevidence plot det a.scores b.scores --key trials -o det.pdf
     zeroevidence plot lid-ccdf a.json b.json -o ccdf.svg
     zeroevidence plot people out/ --where attacker=semi-informed --hide-ids -o people.png
     zeroevidence plot scatter results.json --x eer --y lid_max -o scatter.pdf
     """  # noqa: D301 (\b is a control character here)
     if figure.list_kinds:
-        _list([path for path in (kind, *results) if path is not None])
+        listed = [path for path in (kind, *inputs.paths.scores) if path is not None]
+        _list(replace(inputs, paths=replace(inputs.paths, scores=listed)))
         return
     if kind is None:
-        raise UsageError("expected a KIND of figure and a RESULT; `zeroevidence plot --list` lists the kinds")
+        raise UsageError("expected a KIND of figure and SCORES; `zeroevidence plot --list` lists the kinds")
     KINDS.find(kind).check(given)
-    if not results:
-        raise UsageError("expected a RESULT: a JSON file, a folder of `audit` or `link`, or demo")
+    if not inputs.paths.scores and not inputs.paths.targets:
+        raise UsageError("expected SCORES: score files, a result (a JSON file, a folder of `audit` or `link`), or demo")
     file_format = figure.format
     refuse_existing(figure.output, figure.overwrite)
     need_matplotlib()
-    rows = figure.choose(_rows(results), kind, given.get("name"))
-    with naming_file(" and ".join(results)):
+    rows = figure.choose(_rows(inputs), kind, given.get("name"))
+    with naming_file(" and ".join(inputs.paths.scores)):
         content = to_bytes(kind, rows, format=file_format, hide=figure.hide_ids, width=figure.width, **given)
     write_atomically(Path(str(figure.output)), lambda temporary: temporary.write_bytes(content))
 
@@ -130,32 +134,26 @@ def _parse_condition(text: str) -> tuple[str, str]:
     return label, value
 
 
-def _list(paths: Sequence[str]) -> None:
+def _list(inputs: ScoreInputs) -> None:
     """Print the kinds of figures with title and needed data; with results, the kinds that they have data for."""
-    names = available(_rows(paths)) if paths else list(KINDS)
+    names = available(_rows(inputs)) if inputs.paths.scores else list(KINDS)
     wide = max(map(len, names), default=0)
     for name in names:
         echo(f"{name:{wide}}  {KINDS[name].title}; needs {KINDS[name].needs}")
 
 
-def _rows(paths: Sequence[str]) -> list[Evaluation]:
-    return [row for path in paths for row in _read(path)]
-
-
-def _read(path: str) -> list[Evaluation]:
-    """Return the rows of one RESULT."""
+def _rows(inputs: ScoreInputs) -> list[Evaluation]:
+    """Return the rows of the bundled data, of finished results and of score files."""
     from zeroevidence.evaluation import Options, read_results
-    from zeroevidence.evaluation.results import is_result
+    from zeroevidence.evaluation.score_files import evaluate_files
 
-    if path == _DEMO and not Path(path).exists():
+    quick = Options(intervals=0, null=0)  # figures need neither
+    rows: list[Evaluation] = []
+    paths = [path for path in inputs.paths.scores if path != _DEMO or Path(path).exists()]
+    if len(paths) < len(inputs.paths.scores):
         from zeroevidence.sample import sample_audit  # imports attackers, which takes longer than a figure
 
-        return list(sample_audit(options=Options(intervals=0, null=0)).rows)  # figures need neither
-    if not Path(path).exists():
-        raise InputError("no such file or folder; expected a result", path=path)
-    if not is_result(path):
-        raise InputError(
-            "is not a finished result; make one with `zeroevidence evaluate SCORES --key KEY -f json -o result.json`",
-            path=path,
-        )
-    return read_results(path)
+        rows += sample_audit(options=quick).rows
+    inputs = replace(inputs, paths=replace(inputs.paths, scores=paths))
+    rows += [row for path in inputs.finished for row in read_results(path)]
+    return rows if inputs.all_finished else [*rows, *evaluate_files(inputs.files(), inputs.reading, options=quick)]

@@ -181,6 +181,31 @@ def open_input(path: str | Path) -> InputFile:
     return _unpack(InputFile(str(path), start, file, held))
 
 
+def open_frame(frame: Any, name: str) -> InputFile:
+    """Return a data frame of polars, pandas or another library that narwhals knows, as a Parquet file of that name."""
+    import narwhals
+    import polars as pl
+
+    try:
+        table = narwhals.from_native(frame, eager_only=True)
+    except TypeError:
+        raise InputError(
+            f"is a {type(frame).__name__}; expected a file, or a data frame in memory", path=name
+        ) from None
+    columns = {}
+    for column in table.iter_columns():
+        cells: Any = column.to_numpy() if column.dtype.is_numeric() else column.to_list()
+        if table.implementation.is_polars():
+            cells = column.to_native()
+        elif column.is_null().any():
+            nulls = column.is_null().to_list()
+            cells = [None if null else cell for cell, null in zip(column.to_list(), nulls, strict=True)]
+        columns[str(column.name)] = pl.Series(cells, strict=False)
+    content = BytesIO()
+    pl.DataFrame(columns).write_parquet(content, compression="uncompressed")
+    return InputFile.holding(name, content.getvalue())
+
+
 def refuse_pickle(file: InputFile, export: str) -> None:
     """Refuse a pickle, which runs code when it is read; `export` is Python that writes its content in another way."""
     if file.is_in(PICKLE):

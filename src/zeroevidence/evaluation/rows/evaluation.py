@@ -8,7 +8,7 @@ from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
 from html import escape
 from math import isfinite, isnan
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar, overload
 
 from zeroevidence.data.scores import Scores
 from zeroevidence.data.writing import refuse_existing, write_atomically
@@ -28,6 +28,15 @@ LABELS = (
     *("system", "dataset", "attribute", "class", "split", "sex"),
     *("enrolment", "trial", "attacker", "encoder", "backend", "protocol"),
 )
+
+# The measures whose value is a category or several numbers; type checkers see that of others as a number.
+NotSingleNumber: TypeAlias = Literal["tag", "tag_counts", "tpr_at_fpr", "tdcf_errors"]
+if TYPE_CHECKING:
+
+    class SingleNumber(MeasureResult):
+        """A measure whose value is one number."""
+
+        value: float
 
 
 def to_record(value: Any) -> Any:
@@ -251,6 +260,12 @@ class Evaluation:
     def is_search(self) -> bool:
         """Whether a search through several identities was measured."""
         return "top1" in self.metrics and self.counts.get("identities", 0) > 1
+
+    @overload
+    def __getitem__(self, name: NotSingleNumber) -> MeasureResult: ...  # type: ignore[overload-overlap]
+
+    @overload
+    def __getitem__(self, name: str) -> SingleNumber: ...
 
     def __getitem__(self, name: str) -> MeasureResult:
         try:

@@ -9,9 +9,8 @@ from typing import Literal, TypeAlias, get_args
 from zeroevidence.data.loaded_scores import UNIT_NAMES, RelaxedRule, SameSession
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation.rows.measure_result import MeasureResult
-from zeroevidence.run import LEVEL
+from zeroevidence.measure.views import least_above_half
 from zeroevidence.uncertainty.level import LEAST_PEOPLE
-from zeroevidence.uncertainty.shares import upper_share_limit
 
 # fault: the number does not mean what it seems to; warning: read it with care; note: good to know
 Severity: TypeAlias = Literal["fault", "warning", "note"]
@@ -90,6 +89,10 @@ _WARNINGS = {
     "scores-independent": (
         "nobody said who was compared with whom, so intervals treat scores as independent and are too narrow; give "
         "identifiers and speakers."
+    ),
+    "scores-decisions": (
+        "all scores are 0 or 1, which are decisions, or labels, and no scores: they have one error rate of each kind, "
+        "and nothing is measured at other thresholds; give the scores that were decided on."
     ),
     "equal-scores": (
         "{count} of {scores} scores equal another one of their class, and no identifiers tell comparisons apart; if "
@@ -208,6 +211,10 @@ _WARNINGS = {
     ),
 }
 _NOTES = {
+    "cross-fitted": (
+        "no weight and no development people were given, so the trials of each person are calibrated on those of the "
+        "other people of the same search."
+    ),
     "negative-weight": (
         "for {trials} of {total} trials the weight of the calibration is negative ({weight:.3g} on average over all): "
         "there the attacker of LID prefers the lowest score, while top-1, ranks and links take the highest; do not "
@@ -296,10 +303,7 @@ def is_above_half(eer: MeasureResult, independent: int) -> bool:
         return False
     if eer.low is not None:
         return eer.low > 0.5
-    if independent < 1:
-        return False
-    right = round((1.0 - value) * independent)
-    return 1.0 - float(upper_share_limit(right, independent, (1.0 + LEVEL) / 2.0)) > 0.5
+    return independent > 0 and round(value * independent) / independent >= least_above_half(independent)
 
 
 def resampling_flags(unit: str | None, clusters: int, effective: float) -> list[Flag]:

@@ -29,7 +29,7 @@ class LocalLinkability:
     value: FloatArray
 
 
-@takes_scores
+@partial(takes_scores, directed=False)
 def linkability(
     target: FloatArray,
     nontarget: FloatArray,
@@ -114,7 +114,7 @@ def _exchanged(counts: Counts) -> Counts:
     return Counts(counts.nontarget[::-1], counts.target[::-1])
 
 
-@takes_scores
+@partial(takes_scores, directed=False)
 def local_linkability(
     target: FloatArray,
     nontarget: FloatArray,

@@ -24,6 +24,7 @@ _pair_figure = partial(figure, needs="target and non-target scores", from_scores
 _MOST_BITS = 3.0  # of a profile that misleads
 _ORDER_TICKS = (1.0, 2.0, 4.0, 10.0, np.inf)
 _DET_TICKS = (0.0001, 0.001, 0.01, 0.05, 0.2, 0.5, 0.8, 0.95, 0.99)
+_DET_MIDDLE = 0.2, 0.6  # rates that axes have in any case
 
 
 def _zebra(row: Evaluation) -> str:
@@ -163,6 +164,8 @@ def _densities(row: Evaluation, ax: Axes, *, room: float) -> None:
 def det(rows: Sequence[Evaluation], ax: Axes) -> None:
     """Miss rate over false-alarm rate on normal deviate axes; the marker is the equal error rate.
 
+    Lines and axes end at the lowest rates that are not zero: nothing is known of rarer errors.
+
     Examples
     --------
     >>> import zeroevidence as ze
@@ -170,26 +173,28 @@ def det(rows: Sequence[Evaluation], ax: Axes) -> None:
     >>> ax.get_xlabel()
     'false-alarm rate (%)'
     """
-    lowest = 0.5
-    for row in rows:
-        rates = np.concatenate(curve_arrays(row.curves["det"]))
-        inside = rates[(rates > 0.0) & (rates < 1.0)]
-        lowest = min(lowest, *np.minimum(inside, 1.0 - inside)) if len(inside) else lowest
-    lowest = max(1e-5, min(0.02, lowest / 2.0))
-    low, high = ndtri((lowest, 1.0 - lowest))
-    ax.plot([low, high], [high, low], color=GREY, ls=":", lw=0.8, label="guessing")
-    for row, label, look in named_looks(rows, "eer"):
-        x, y = (ndtri(np.clip(rate, lowest, 1.0 - lowest)) for rate in curve_arrays(row.curves["det"]))
-        ax.plot(x, y, **look.curve, label=label)
+    curves = [curve_arrays(row.curves["det"]) for row in rows]
+    spans = [_det_span(np.concatenate(rates)) for rates in zip(*curves, strict=True)]
+    ends = ndtri((min(low for low, _ in spans), max(high for _, high in spans)))
+    ax.plot(ends, -ends, color=GREY, ls=":", lw=0.8, label="guessing")
+    for (row, label, look), (x, y) in zip(named_looks(rows, "eer"), curves, strict=True):
+        seen = (x > 0.0) & (x < 1.0) & (y > 0.0) & (y < 1.0)
+        ax.plot(ndtri(x[seen]), ndtri(y[seen]), **look.curve, label=label)
         error = measure_value(row, "eer")
-        if error is not None:
-            at = ndtri(np.clip([error], lowest, 1.0 - lowest))
-            ax.plot(at, at, look.marker, color=look.colour, mec="white", mew=0.5)
-    ticks = [rate for rate in _DET_TICKS if lowest <= rate <= 1.0 - lowest]
-    for axis in (ax.xaxis, ax.yaxis):
+        if error is not None and 0.0 < error < 1.0:
+            ax.plot(*[[ndtri(error)]] * 2, look.marker, color=look.colour, mec="white", mew=0.5)
+    for axis, (low, high) in zip((ax.xaxis, ax.yaxis), spans, strict=True):
+        ticks = [rate for rate in _DET_TICKS if low <= rate <= high]
         axis.set_ticks(ndtri(ticks), labels=[f"{100 * rate:g}" for rate in ticks])
-    ax.set(xlim=(low, high), ylim=(low, high), xlabel="false-alarm rate (%)", ylabel="miss rate (%)", aspect="equal")
+    limits = [tuple(ndtri(span)) for span in spans]
+    ax.set(xlim=limits[0], ylim=limits[1], xlabel="false-alarm rate (%)", ylabel="miss rate (%)", aspect="equal")
     legend(ax, most_inside=3, inside="upper right")
+
+
+def _det_span(rates: FloatArray) -> tuple[float, float]:
+    """The lowest and the highest rate between 0 and 1; some of the middle where there is none."""
+    seen = rates[(rates > 0.0) & (rates < 1.0)]
+    return float(seen.min(initial=_DET_MIDDLE[0])), float(seen.max(initial=_DET_MIDDLE[1]))
 
 
 def _reach(curves: Sequence[Sequence[float]], room: float) -> float:

@@ -22,7 +22,7 @@ from zeroevidence.plot.marks import (
     has_curves,
     named_looks,
 )
-from zeroevidence.plot.rows import join_parts, measure_text, measure_value, shortened
+from zeroevidence.plot.rows import measure_text, measure_value, shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -103,6 +103,8 @@ def _rank_axis(ax: Axes, most: float) -> None:
     if most > 30:
         ax.set_xscale("log")
         plain_ticks(ax.xaxis)
+    else:
+        ax.set_xticks(range(1, int(most) + 1, -(-int(most) // 10)))  # ranks are whole numbers
     ax.set_xlim(0.9 if most > 30 else 0.5, most + 0.5)
 
 
@@ -372,11 +374,16 @@ def exposed(rows: Sequence[Evaluation], ax: Axes) -> None:
     left, right = min(left, 0.0), max(right, 0.0)
     space = 0.04 * max(right - left, 0.1)
     span = left - space, right + space
+    lines = {"people_above_bound": ("at most", 1.8), "people_above": ("measured", 0.8)}
     for row, name, look in named_looks(rows):
-        for curve, label, width in (("people_above_bound", "at most", 1.8), ("people_above", "measured", 0.8)):
+        for curve, (_, width) in lines.items():
             if curve not in row.curves:
                 continue
             level, share = curve_arrays(row.curves[curve])
             level = np.maximum(level, span[0])
-            draw_exceedance(ax, level, share, span, look, lw=width, label=join_parts(name, label))
+            label = name if curve == "people_above" else None
+            draw_exceedance(ax, level, share, span, look, lw=width, label=label)
+    for curve, (text, width) in lines.items():
+        if any(curve in row.curves for row in rows):
+            ax.plot([], [], color=GREY, lw=width, label=text)
     exceedance_axes(ax, span, xlabel="mean LID of a person (bits)", ylabel="people above (%)")

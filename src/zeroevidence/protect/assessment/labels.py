@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray, StrArray
-from zeroevidence.data.embeddings import Embeddings, require_speakers
+from zeroevidence.data.embeddings import Embeddings, require_embeddings, require_speakers
 from zeroevidence.data.preparing import sort_by_name
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation import Flag
@@ -185,6 +185,7 @@ class Roles:
         seed
             Seed of the split.
         """
+        embeddings = require_embeddings(embeddings)
         if boundaries:
             embeddings = cut_number(embeddings, attribute, boundaries)
         elif classes is not None and is_number(attribute_labels(embeddings, attribute)):

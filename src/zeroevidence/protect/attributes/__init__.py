@@ -64,7 +64,6 @@ class AttributeProtectorKind:
         return "random_state" in self.parameters
 
 
-CANDIDATES = "candidates"  # in the folder of a model that is being chosen: a kind of entries of a store
 # those without optional dependencies first
 ATTRIBUTE_PROTECTORS: Registry[AttributeProtectorKind] = Registry(
     "protector", package=__name__, order=lambda kind: (kind.extra is not None, kind.name)
@@ -86,6 +85,7 @@ def register_protector(
             if registered is not None and _path(registered.cls) == _path(cls):
                 ATTRIBUTE_PROTECTORS.remove(cls.kind)
         ATTRIBUTE_PROTECTORS.add(AttributeProtectorKind(cls.kind, description, cls, extra, presets or {}))
+        cls.registered = cls
         return cls
 
     return register

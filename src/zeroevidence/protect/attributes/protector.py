@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from zeroevidence import __version__
 from zeroevidence._typing import FloatArray, IntArray, StrArray
+from zeroevidence.data.embeddings import Embeddings, check_finite
+from zeroevidence.data.scores import as_array
+from zeroevidence.data.writing import refuse_used_folder, write_atomically
 from zeroevidence.errors import InputError, UsageError
+from zeroevidence.optional import optional
 from zeroevidence.protect.attributes import moments
 
 
@@ -24,6 +32,9 @@ def number_people(speakers: Any, rows: int) -> IntArray:
     return np.unique(names, return_inverse=True)[1]
 
 
+SCHEMA = "zeroevidence/protector/1"
+DESCRIPTION, NUMBERS = "model.json", "model.safetensors"
+CANDIDATES = "candidates"  # in the folder of a model that is being chosen: a kind of entries of a store
 _LARGEST = 1e100  # squares of larger entries, and sums of them, may overflow
 _NOISE, _ROTATED = "noise.root", "rotation.centre"  # the latter in models of earlier versions
 
@@ -41,10 +52,15 @@ class LabelledTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator)
         return self._validated(X, y, **options)
 
     def _validated(self, *data: Any, **options: Any) -> Any:
+        X, *labels = data
+        if isinstance(X, Embeddings) or hasattr(X, "detach"):
+            X = X.vectors if isinstance(X, Embeddings) else as_array(X, "X")
         try:
-            return validate_data(self, *data, dtype=np.float64, **options)
+            checked = validate_data(self, X, *labels, dtype=np.float64, ensure_all_finite=False, **options)
         except ValueError as error:
             raise InputError(str(error)) from None
+        check_finite(checked[0] if labels else checked)
+        return checked
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -75,6 +91,7 @@ class EmbeddingProtector(LabelledTransformer, ABC):
     """
 
     kind: ClassVar[str]  # its name
+    registered: ClassVar[type[EmbeddingProtector] | None] = None  # the class that this name stands for
     array_names: ClassVar[tuple[str, ...]] = ()  # fitted arrays, stored in attributes of these names and an underscore
     # dataclasses of fitted arrays, likewise
     record_types: ClassVar[tuple[tuple[str, type[moments.StoredArrays]], ...]] = ()
@@ -154,6 +171,22 @@ class EmbeddingProtector(LabelledTransformer, ABC):
             setattr(self, f"{name}_", arrays[name])
         for name, record_type in self.record_types:
             setattr(self, f"{name}_", record_type.of(arrays, name))
+
+    def save(self, folder: str | Path, *, attribute: str = "", overwrite: bool = False) -> None:
+        """Write the fitted protector into a folder, from which `zeroevidence.load` reads it.
+
+        The folder does not say whom the protector was fitted to; `save_model` writes that, too.
+
+        Parameters
+        ----------
+        folder
+            A new or empty folder, or with `overwrite` one that holds an earlier model.
+        attribute
+            What it conceals; without it, only vectors without labels can be protected on the command line.
+        overwrite
+            Whether to replace a model.
+        """
+        write_model(self, {"attribute": attribute, "trained_on": {}, "speakers": []}, folder, overwrite=overwrite)
 
     def numbers(self) -> dict[str, FloatArray]:
         """Return all arrays of the fitted protector by name, those of its noise included."""
@@ -248,10 +281,68 @@ class EmbeddingProtector(LabelledTransformer, ABC):
         return result
 
 
+def write_model(
+    protector: EmbeddingProtector, about: Mapping[str, Any], folder: str | Path, *, overwrite: bool = False
+) -> None:
+    """Write a fitted protector, and what is known about it, into a folder."""
+    tensors = safetensors()
+    path = check_new(folder, overwrite=overwrite)
+    check_is_fitted(protector, "classes_")
+    if protector.registered is not type(protector):
+        raise UsageError(f"{type(protector).__name__}: the protector called {protector.kind!r} is another class")
+    arrays = {name: np.ascontiguousarray(array) for name, array in protector.numbers().items()}
+    check_numbers(arrays)
+    numbers = tensors.save(arrays)
+    description = {
+        "schema": SCHEMA,
+        "version": __version__,
+        "protector": protector.kind,
+        "parameters": protector.get_params(),
+        "classes": protector.classes_.tolist(),
+        "kept_classes": getattr(protector, "kept_classes_", np.array([])).tolist(),
+        "dimension": int(protector.n_features_in_),
+        "sha256": hashlib.sha256(numbers).hexdigest(),
+        **about,
+    }
+    path.mkdir(parents=True, exist_ok=True)
+    (path / DESCRIPTION).unlink(missing_ok=True)
+    write_atomically(path / NUMBERS, lambda temporary: temporary.write_bytes(numbers))
+    # last, so that a folder without it is seen to be incomplete
+    text = json.dumps(description, indent=1, ensure_ascii=False) + "\n"
+    write_atomically(path / DESCRIPTION, lambda temporary: temporary.write_bytes(text.encode()))
+
+
+def check_new(folder: str | Path, *, overwrite: bool = False) -> Path:
+    """Return the folder of a model to be written, which is refused unless it is new, empty or holds part of a model.
+
+    With `overwrite` it may hold a whole model.
+    """
+    path = Path(folder)
+    if (path / DESCRIPTION).exists() and not overwrite:
+        raise UsageError(f"{folder}: exists and holds a model; --overwrite replaces it")
+    refuse_used_folder(path, unfinished=(NUMBERS, DESCRIPTION, CANDIDATES))
+    return path
+
+
+def check_numbers(arrays: Mapping[str, Any]) -> None:
+    """Refuse arrays that hold anything but finite numbers."""
+    for name, array in arrays.items():
+        if array.dtype.kind not in "fiub" or not np.isfinite(array).all():
+            raise InputError(f"{name} has entries that are not finite numbers")
+
+
+def safetensors() -> Any:
+    """Return the module that writes and reads arrays, without running code."""
+    return optional("safetensors.numpy", "flow", "a saved protector")
+
+
 def _labels(name: str, values: Any, rows: int) -> tuple[StrArray, IntArray]:
-    labels = np.asarray(values)
+    labels = as_array(values, name)
     if labels.shape != (rows,):
         raise InputError(f"{name}: expected {rows} labels, one per row, got shape {labels.shape}")
+    if labels.dtype.kind == "f" and (fractions := labels[labels != np.rint(labels)]).size:
+        expected = "the class of each row (a number is cut into classes first, such as np.digitize(age, [30, 50]))"
+        raise InputError(f"{name}: {fractions[0]:g} is a number and no class; expected {expected}")
     classes, numbers = np.unique(labels, return_inverse=True)
     if len(classes) < 2:
         raise InputError(f"{name}: every label is {str(classes[0])!r}; expected at least two classes")

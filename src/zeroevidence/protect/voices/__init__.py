@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, Protocol, TypeAlias, TypeVar, get_arg
 from numpy.typing import NDArray
 
 from zeroevidence._typing import FloatArray
-from zeroevidence.errors import InputError, UsageError
+from zeroevidence.errors import UsageError, ZeroEvidenceError
 from zeroevidence.protect.voices.processing import UtteranceInfo, Wave, apply_change, check_wave
 from zeroevidence.registry import Registry
 
@@ -296,7 +296,7 @@ def load_protector(text: str, *, seed: int = 0) -> VoiceProtector:
     (kind,) = find_voice_protectors(text)
     try:
         return kind.make(text.strip().partition(":")[2], seed)
-    except InputError:  # a ValueError too, but with a message of its own
+    except ZeroEvidenceError:  # a ValueError too, but with a message of its own
         raise
     except ValueError:
         raise _unknown(text) from None

@@ -65,7 +65,7 @@ def test_parquet(tmp_path, kind):
         ({"embedding": [[1.0, 2.0], [1.0]]}, "row 1: 1 entries, the first row has 2"),
         ({"embedding": [[1.0, 2.0], [1.0, None]]}, "row 1: a null entry"),
         ({"embedding": [[1.0], None]}, "row 1: null"),
-        ({"embedding": [[1.0], [np.nan]]}, "row 1 .*entry 0 is nan"),
+        ({"embedding": [[1.0], [np.nan]]}, "row 1 .*entry 0 is NaN"),
         ({"embedding": [[1.0], [2.0]], "utterance_id": ["a", None]}, "row 1: no utterance_id"),
         ({"embedding": [[1.0], [2.0]], "utterance_id": ["a", "a"]}, "identifier 'a' is already"),
     ],
@@ -106,7 +106,7 @@ def test_kaldi_text_and_binary(tmp_path):
         (binary("u1", VECTORS[0])[:-2], "it is cut off"),
         (binary("u1", VECTORS[0])[:9], "damaged or cut off"),
         (binary("u1", VECTORS[0], b"FM "), "binary type"),
-        (b"u1 [ 1 nan ]\n", "row 0 .*entry 1 is nan"),
+        (b"u1 [ 1 nan ]\n", "row 0 .*entry 1 is NaN"),
     ],
 )
 def test_an_archive_that_is_wrong(tmp_path, data, words):

@@ -18,7 +18,7 @@ from zeroevidence.data.printable import file_name_text
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.protect import fitting
 from zeroevidence.protect.assessment.labels import DEFAULT_CLASSES, MOST_LABELS, attribute_labels, is_number
-from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS, CANDIDATES
+from zeroevidence.protect.attributes import ATTRIBUTE_PROTECTORS
 from zeroevidence.protect.choice import ATTACKER_PEOPLE
 from zeroevidence.protect.strengths import quick_protectors
 from zeroevidence.run import Run, setting
@@ -171,7 +171,8 @@ def command(inputs: LabelledInputs, choice: _Choice, run: Run) -> None:
     """
     from zeroevidence.data.store import Store
     from zeroevidence.data.writing import lock_folder
-    from zeroevidence.protect.models import check_new, save_model
+    from zeroevidence.protect.attributes.protector import CANDIDATES, check_new
+    from zeroevidence.protect.models import save_model
 
     limit, folder = choice.limit, choice.folder
     check_new(folder, overwrite=choice.overwrite)

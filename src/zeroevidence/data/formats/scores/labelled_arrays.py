@@ -69,7 +69,7 @@ def read_labelled(file: InputFile, _role: Role) -> Table:
     """
     arrays = _arrays(file)
     scores, labels = arrays["scores"], arrays["labels"]
-    if scores.ndim != 1 or scores.dtype.kind not in "biuf" or not scores.size:
+    if scores.ndim != 1 or scores.dtype.kind not in "iuf" or not scores.size:
         advice = " (of two log-posteriors: x[:, 1] - x[:, 0])" if scores.shape[1:] == (2,) else ""
         reason = f"scores: {scores.dtype} of shape {scores.shape}; expected numbers, one per trial{advice}"
         raise InputError(reason, path=file.name)

@@ -4,13 +4,23 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from zeroevidence._typing import FloatArray
 from zeroevidence.data.files import is_folder, naming_file
-from zeroevidence.data.formats.input_file import EXPORT, NPY, NPZ, TEXT, InputFile, open_input, refuse_pickle
+from zeroevidence.data.formats.input_file import (
+    EXPORT,
+    NPY,
+    NPZ,
+    TEXT,
+    InputFile,
+    open_frame,
+    open_input,
+    refuse_pickle,
+)
 from zeroevidence.data.formats.lists import SpeakerList, read_speakers
 from zeroevidence.data.formats.scores import detect
 from zeroevidence.data.formats.scores.join import build_scores, join, one_class_problem
@@ -30,6 +40,9 @@ from zeroevidence.data.loaded_scores import LlrUnit, LoadedScores, RelaxedRule, 
 from zeroevidence.data.scores import Scores
 from zeroevidence.errors import InputError, Problem, UsageError
 
+if TYPE_CHECKING:
+    from narwhals.typing import IntoDataFrame
+
 ACCEPT = " (--infinite accept takes infinite ones)"
 _TWO_READINGS = (
     "{rows} x 2 scores with a key of 0 and 1: a search through two identities (--input-format matrix reads it), or two "
@@ -38,16 +51,18 @@ _TWO_READINGS = (
 
 
 def read_scores(
-    path: str | Path, key: str | Path | None = None, options: ReadingOptions = ReadingOptions()
+    path: str | Path | IntoDataFrame,
+    key: str | Path | IntoDataFrame | None = None,
+    options: ReadingOptions = ReadingOptions(),
 ) -> LoadedScores:
-    r"""Return the scores of a file, joined with their key on (enrolment, trial).
+    r"""Return the scores of a file or data frame, joined with their key on (enrolment, trial).
 
     Parameters
     ----------
     path
-        The score file; "-" is standard input.
+        The score file; "-" is standard input. Or a data frame of polars or pandas, with columns as in files.
     key
-        Labels of the trials: a file, or a Kaldi data folder with ``trials`` and perhaps ``utt2spk``.
+        Labels of the trials: a file, a Kaldi data folder with ``trials`` and perhaps ``utt2spk``, or a data frame.
     options
         How to read them.
 
@@ -84,11 +99,11 @@ def diagnose(
 
 
 def _attempt(
-    path: str | Path, key_path: str | Path | None, options: ReadingOptions
+    path: str | Path | IntoDataFrame, key_path: str | Path | IntoDataFrame | None, options: ReadingOptions
 ) -> tuple[LoadedScores | None, list[Problem]]:
     """Return the scores, or every reason why there are none."""
     options.check(format_names(), ("error", "keep-last"))
-    if [str(name) for name in (path, key_path, options.speakers)].count("-") > 1:
+    if [str(name) for name in (path, key_path, options.speakers) if isinstance(name, (str, Path))].count("-") > 1:
         raise UsageError("standard input can be only one of scores, key and speakers")
     scores, key, speaker_file, problems = _open_files(path, key_path, options.speakers)
     if scores is None or problems:
@@ -109,12 +124,12 @@ def _attempt(
 
 
 def _open_files(
-    path: str | Path, key: str | Path | None, speakers: str | Path | None
+    path: str | Path | IntoDataFrame, key: str | Path | IntoDataFrame | None, speakers: str | Path | None
 ) -> tuple[InputFile | None, InputFile | None, InputFile | None, list[Problem]]:
     """Open scores, key and speakers, those of a Kaldi data folder by their names in it; list those that are missing."""
     if speakers is not None and is_folder(speakers):
         speakers = Path(speakers) / "utt2spk"
-    if key is not None and is_folder(key):
+    if isinstance(key, (str, Path)) and is_folder(key):
         folder = Path(key)
         key = folder / "trials"
         if speakers is None and (folder / "utt2spk").is_file():
@@ -125,7 +140,7 @@ def _open_files(
         file = None
         with collecting(problems):
             if name is not None:
-                file = open_input(name)
+                file = open_input(name) if isinstance(name, (str, Path)) else open_frame(name, f"<{expected}>")
                 refuse_pickle(file, EXPORT)
                 if binary_format(file, AUTO) is None:
                     refuse_binary(file, expected)
@@ -345,7 +360,7 @@ def _array_table(file: InputFile) -> Table:
     scores = load_arrays(file, "scores", ("scores",)).get("scores")
     if scores is not None and scores.ndim == 2 and scores.shape[1] == 1:
         scores = scores[:, 0]
-    if scores is None or scores.ndim != 1 or scores.dtype.kind not in "biuf" or not scores.size:
+    if scores is None or scores.ndim != 1 or scores.dtype.kind not in "iuf" or not scores.size:
         content = "no array named scores" if scores is None else f"{scores.dtype} of shape {scores.shape}"
         raise InputError(f"{content}; expected numbers, one per trial", path=file.name)
     problems = FileProblems(file.name)

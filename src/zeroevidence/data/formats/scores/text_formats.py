@@ -280,6 +280,8 @@ def _convert(column: pl.Series, name: str, problems: FileProblems) -> pl.Series:
     if column.name == "label":
         if column.dtype == pl.Boolean:
             cells = column.replace_strict({True: "target", False: "nontarget"}, default=None, return_dtype=pl.String)
+        elif column.dtype.is_float():  # which whole numbers become beside missing ones
+            cells = cells.str.strip_suffix(".0")
         labels = cells.replace_strict(text.LABELS, default=None, return_dtype=pl.Boolean)
         for row in labels.is_null().arg_true():
             problems.add(row + 1, f"unknown label {cells[row]!r}; {text.LABELS_EXPECTED}")
