@@ -149,7 +149,7 @@ def named_people(named: NamedPeople) -> str:
         # Of most people, or where the limit rules nothing out, the lower end says more.
         lower = float(result) > 0.5 or phrases.percent(result.bound) == phrases.percent(1.0)
         end = f"at least {phrases.percent(result.low)}" if lower else f"at most {phrases.percent(result.bound)}"
-        limit = f" ({level_text(row.setup.level)} confidence: {end} of people like these)"
+        limit = f" ({level_text(row.setup.level)} confidence: in the long run {end} of people like these)"
     if result.null is not None:
         chance = f"; with names exchanged at random it would be {phrases.percent(result.null.mean)} of them"
         if count and result.p_adjusted is not None and named.may_be_chance:
