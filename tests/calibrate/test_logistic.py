@@ -9,6 +9,7 @@ import pytest
 from scipy.fft import dct, idct
 
 from zeroevidence.calibrate.logistic import (
+    LogisticFit,
     PooledLogistic,
     atom_cells,
     best_width,
@@ -212,10 +213,23 @@ def test_fits_from_the_mean_of_targets_are_those_of_single_scores():
         target, others = pooled[places], np.delete(pooled, places)
         expected = fit_logistic(target, others)
         assert expected.separable == (places is lowest or places is highest)
-        for fit in (PooledLogistic(pooled, 7).fit(target.mean()), fit_logistic(target, others, start=(1.0, 3.0))):
+        near = fit_logistic(target, others, start=LogisticFit(1.0, 3.0, 0.0))
+        for fit in (PooledLogistic(pooled, 7).fit(target.mean()), near):
             assert fit.separable == expected.separable
             assert (fit.weight, fit.bias) == pytest.approx((expected.weight, expected.bias), abs=1e-7)
     assert PooledLogistic(np.ones(5), 2).fit(1.0) == fit_logistic(np.ones(2), np.ones(3))
+
+
+def test_labels_stay_soft_near_a_fit_of_soft_labels():
+    """Where classes begin to overlap, the weight would else jump: the gradient of soft labels vanishes."""
+    target, others = np.array([1.0, 2.0, 3.0, 4.0]), np.array([-1.0, 0.0, 1.0001, -2.0, 0.5])
+    jump = fit_logistic(target, others)
+    fit = fit_logistic(target, others, start=LogisticFit(2.0, -1.0, 0.0, separable=True))
+    assert fit.separable
+    assert 5.0 * fit.weight < jump.weight
+    x, labels = np.concatenate((target, others)), np.repeat((5.0 / 6.0, 1.0 / 7.0), (4, 5))
+    rest = 1.0 / (1.0 + np.exp(-fit.weight * x - fit.bias)) - labels
+    assert (rest.sum(), rest @ x) == pytest.approx((0.0, 0.0), abs=1e-8)
 
 
 @pytest.mark.parametrize(("function", "smooth"), [(np.tanh, True), (np.abs, False)])

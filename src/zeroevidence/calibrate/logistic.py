@@ -50,7 +50,7 @@ def fit_logistic(
     *,
     l2: float = 0.0,
     balanced: bool = False,
-    start: tuple[float, float] | None = None,
+    start: LogisticFit | None = None,
 ) -> LogisticFit:
     """Maximum-likelihood weight and bias [Brümmer & du Preez 2006; Platt 1999].
 
@@ -72,7 +72,7 @@ def fit_logistic(
     balanced
         Weigh the classes so that both count half; the prior log-odds of the result are then 0.
     start
-        Weight and bias of a similar fit, to begin with.
+        A similar fit, to begin with; where its labels were softened, so are these.
     """
     for name, scores in (("target", target), ("nontarget", nontarget)):
         if not np.isfinite([scores.min(), scores.max()]).all():
@@ -81,14 +81,17 @@ def fit_logistic(
     if low == high:
         prior_log_odds = 0.0 if balanced else float(np.log(len(target) / len(nontarget)))
         return LogisticFit(0.0, prior_log_odds, prior_log_odds)
-    separable = l2 == 0.0 and bool(target.min() >= nontarget.max() or target.max() <= nontarget.min())
+    apart = bool(target.min() >= nontarget.max() or target.max() <= nontarget.min())
+    separable = l2 == 0.0 and (apart or (start is not None and start.separable))
 
     # Newton's method is done on standardised scores, where both parameters are of the same size.
     n = len(target) + len(nontarget)
     centre = float(target.sum(dtype=np.float64) + nontarget.sum(dtype=np.float64)) / n
     spread = float(np.sqrt(sum(_sum_squares(scores, centre) for scores in (target, nontarget)) / n))
     points = [_points(scores, centre, spread) for scores in (target, nontarget)]
-    near = None if start is None or separable else np.array([start[0] * spread, start[1] + start[0] * centre])
+    near = None
+    if start is not None and start.separable == separable:
+        near = np.array([start.weight * spread, start.bias + start.weight * centre])
     fit = fit_points(*points, l2=l2 / spread**2, balanced=balanced, separable=separable, start=near)
     return replace(fit, weight=fit.weight / spread, bias=fit.bias - fit.weight * centre / spread)
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from zeroevidence._typing import BoolArray, FloatArray, IntArray
-from zeroevidence.calibrate.rows import AffineCalibration, FitFunction, Fold, RowCalibration, fit_rows, row_llrs
+from zeroevidence.calibrate.rows import FitFunction, Fold, RowCalibration, fit_rows, row_llrs
 from zeroevidence.measure.search.disclosure import join_evidence, mean_line, row_evidence, search_view
 from zeroevidence.measure.search.longitudinal import SizeCurve, check_sizes, lid_of_llrs, singled_out
 from zeroevidence.measure.views import SearchView
@@ -38,8 +38,7 @@ def fit_without(fold: Fold, left_out: BoolArray) -> Fold | None:
     mated = np.searchsorted(columns, fold.mated_elsewhere[rows])
     calibration = fold.calibration
     if calibration.fit is not None:
-        start = (calibration.weight, calibration.bias) if isinstance(calibration, AffineCalibration) else None
-        calibration = fit_rows(scores, mated, calibration.fit, start=start)
+        calibration = fit_rows(scores, mated, calibration.fit, near=calibration)
     return Fold(fold.rows, calibration, scores, mated)
 
 
