@@ -10,12 +10,14 @@ from pathlib import Path
 import numpy as np
 
 from zeroevidence.auditing import Audit, AuditOptions, EmbeddingSets, EncodedSpeech, FineTuningHistory, audit
+from zeroevidence.calibrate.logistic import fit_logistic
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.formats.vectors.read import write_embeddings
 from zeroevidence.data.threat import Material, threat_from_sides
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import About, Options
 from zeroevidence.evaluation.score_files import ScoreFile
+from zeroevidence.measure.pairs.zebra import LN10
 from zeroevidence.protect.release import protector_card
 from zeroevidence.run import Run
 
@@ -135,6 +137,7 @@ def _audit(
 
 
 ORIGINAL = "original"
+_RATIOS = "likelihood_ratios.csv"
 
 
 def write_sample(folder: str | Path, *, overwrite: bool = False) -> list[str]:
@@ -149,6 +152,7 @@ def write_sample(folder: str | Path, *, overwrite: bool = False) -> list[str]:
         raise UsageError(f"{folder}: is not empty; --overwrite replaces the bundled files in it")
     try:
         _scores(home)
+        _likelihood_ratios(home)
         parts = _embeddings(home)
     except OSError as error:
         raise UsageError(f"{folder}: cannot be written: {error.strerror or error}") from None
@@ -157,6 +161,7 @@ def write_sample(folder: str | Path, *, overwrite: bool = False) -> list[str]:
     return [
         f"{home}/scores/{{{','.join(SPLITS)}}}: trials (the key) and the scores {conditions} "
         "(original or anonymised enrolment against original or anonymised trials)",
+        f"{home}/{_RATIOS}: likelihood ratios of the comparisons eval/oa, calibrated on dev/oa",
         f"{home}/embeddings/{{{kinds}}}: {', '.join(parts)} (.npz with vectors, utterance, speaker, sex)",
     ]
 
@@ -168,6 +173,24 @@ def _scores(home: Path) -> None:
         for row in sample_rows(split):
             for path in (row.scores, str(row.key)):
                 shutil.copyfile(path, target / Path(path).name)
+
+
+def _likelihood_ratios(home: Path) -> None:
+    """Write a table of likelihood ratios as laboratories keep them."""
+    dev, case = (sample_rows(split)[list(_CONDITIONS).index("oa")].read().data.to_scores() for split in SPLITS)
+    fit = fit_logistic(dev.target, dev.nontarget)
+    lines = ["known,questioned,hypothesis,log10LR"]
+    for label, scores, pairs in (
+        ("same-source", case.target, case.target_pairs),
+        ("different-source", case.nontarget, case.nontarget_pairs),
+    ):
+        assert pairs is not None
+        assert case.enrolments is not None
+        assert case.trials is not None
+        names = zip(case.enrolments[pairs.enrolment], case.trials[pairs.trial], strict=True)
+        ratios = (fit.llr(scores) / LN10).tolist()
+        lines += [f"{one},{other},{label},{ratio:.4f}" for (one, other), ratio in zip(names, ratios, strict=True)]
+    (home / _RATIOS).write_text("\n".join([*lines, ""]))
 
 
 def _embeddings(home: Path) -> list[str]:

@@ -1,7 +1,9 @@
 """`zeroevidence demo --files`: the bundled data as files that the other commands read."""
 
 import numpy as np
+import pytest
 
+import zeroevidence as ze
 from zeroevidence.data.formats.scores.read import read_scores
 from zeroevidence.data.formats.vectors.read import read_embeddings
 from zeroevidence.sample import sample_rows, sample_sets
@@ -19,6 +21,12 @@ def test_files_are_the_bundled_data(run, tmp_path):
         np.testing.assert_array_equal(found.vectors, part.vectors)
         np.testing.assert_array_equal(found.speakers, part.speakers)
         np.testing.assert_array_equal(found.attributes["sex"], part.attributes["sex"])
+    dev, case = (read_scores(rows[1].scores, rows[1].key).data for rows in map(sample_rows, ("dev", "eval")))
+    ratios, quick = read_scores(tmp_path / "data/likelihood_ratios.csv"), ze.Options(intervals=0, null=0)
+    values, expected = ze.evaluate(ratios, options=quick), ze.evaluate(case, calibrate=dev, options=quick)
+    for name in ("cllr", "elub_low", "elub_high", "misleading_target", "misleading_nontarget", "alid"):
+        assert float(values[name]) == pytest.approx(float(expected[name]), abs=2e-4), name
+    assert values.counts == expected.counts
 
 
 def test_a_folder_in_use_is_refused_unless_told(run, tmp_path):

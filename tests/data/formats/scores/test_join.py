@@ -94,6 +94,17 @@ def test_kaldi_speakers(tmp_path):
     assert require_speakers(data) == ({"a": "a", "b": "b"}, {"u1": "a", "u2": "b", "u3": "", "u4": ""})
 
 
+def test_known_recordings_with_a_questioned_one_in_common_are_of_one_person(tmp_path):
+    """Three people: two recordings of the first, three of the second that share trials in turn, one of the third."""
+    same = {"p": "x1 x2", "q": "x1 x2", "r": "y1 y2", "s": "y2 y3", "t": "y1 y3", "u": "z1"}
+    known = ("x1", "x2", "y1", "y2", "y3", "z1")
+    rows = [f"{one},{trial},{int(one in same[trial].split())},0" for trial in same for one in known]
+    table = put(tmp_path, "s", ["known,questioned,same_source,log10LR", *rows])
+    people, heard = require_speakers(read_scores(table).data)
+    assert people == {"x1": "x1", "x2": "x1", "y1": "y1", "y2": "y1", "y3": "y1", "z1": "z1"}
+    assert heard == {"p": "x1", "q": "x1", "r": "y1", "s": "y1", "t": "y1", "u": "z1"}
+
+
 @pytest.mark.parametrize(
     ("trials", "strangers"),
     [

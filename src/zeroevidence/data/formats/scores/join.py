@@ -284,17 +284,33 @@ def _speakers(
     problems = enrolment_problems + trial_problems
     if problems or not identities or enrolled is not None or tried is not None:
         return (enrolled, tried), problems
-    # the speaker of a trial is its only target enrolment
-    trial, enrolment = joined.trial[target], np.full(len(joined.trials), -1, np.int64)
-    enrolment[trial] = joined.enrol[target]
+    names, trial, enrolment = _strings(joined.enrolments), joined.trial[target], joined.enrol[target]
     targets = np.bincount(trial, minlength=len(joined.trials))
-    enrolment[targets != 1] = -1
-    names = _strings(joined.enrolments)
-    heard = np.append(names, "")[enrolment]
+    if 2 * np.count_nonzero(targets > 1) > np.count_nonzero(targets):  # then enrolments are recordings
+        names = names[_first_of_person(enrolment, trial, len(names), len(targets))]
+        heard = np.full(len(targets), "", names.dtype)
+        heard[trial] = names[enrolment]
+        return (names, heard), []
+    # the speaker of a trial is its only target enrolment
+    heard = np.full(len(targets), "", names.dtype)
+    alone = targets[trial] == 1
+    heard[trial[alone]] = names[enrolment[alone]]
     if (targets == 0).any() and targets.any():
         strangers = _prefixes(joined.trials.to_list(), heard.tolist())
         heard = np.where((targets == 0) & ~np.isin(strangers, names), strangers, heard)
     return (names, heard), []
+
+
+def _first_of_person(enrolment: IntArray, trial: IntArray, enrolments: int, trials: int) -> IntArray:
+    """The first enrolment of the person of each; enrolments with a target trial in common are of one person."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    size = enrolments + trials
+    links = coo_array((np.ones(len(trial)), (enrolment, trial + enrolments)), shape=(size, size))
+    people = connected_components(links, directed=False)[1][:enrolments]
+    _, first, person = np.unique(people, return_index=True, return_inverse=True)
+    return np.asarray(first[person])
 
 
 def _prefixes(trials: Sequence[str], speakers: Sequence[str]) -> StrArray:
