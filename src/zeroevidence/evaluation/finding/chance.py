@@ -59,7 +59,10 @@ def chances(rows: Sequence[Evaluation]) -> tuple[Chance, ...]:
     """
     names = {name for name, measure in MEASURES.items() if measure.tested}
     results = [{name: row.metrics[name] for name in row.metrics if name in names} for row in rows]
-    adjusted = [{name: p for name, p in of_row.items() if name in names} for of_row in adjust(rows)]
+    adjusted = [
+        {name: p for name, p in of_row.items() if name in names and measured[name].null is not None}
+        for of_row, measured in zip(adjust(rows), results, strict=True)
+    ]
     return tuple(
         _judged(row, p_values, [measured[name] for name in p_values]) if p_values else _by_interval(row, measured)
         for row, p_values, measured in zip(rows, adjusted, results, strict=True)
@@ -75,7 +78,7 @@ def with_adjusted(rows: Sequence[Evaluation]) -> list[Evaluation]:
 
 
 def adjust(rows: Sequence[Evaluation]) -> list[dict[str, float]]:
-    """P-values by measure of each row, adjusted for all measures of all rows that have a null.
+    """P-values by measure of each row, adjusted for all measures of all rows that have one.
 
     Permutations with the same seed exchange the same people in every row, which keeps the dependence between attackers
     (`adjusted_p_values`). Results whose permutations were not stored are corrected by Holm's rule. Each kind of bound
@@ -84,7 +87,7 @@ def adjust(rows: Sequence[Evaluation]) -> list[dict[str, float]]:
     families: dict[tuple[str, str], list[_Test]] = {}
     for i, row in enumerate(rows):
         family = families.setdefault((row.about.question, row.about.role), [])
-        family.extend(_Test(i, name, result) for name, result in row.metrics.items() if result.null is not None)
+        family.extend(_Test(i, name, result) for name, result in row.metrics.items() if result.p_value is not None)
     adjusted: list[dict[str, float]] = [{} for _ in rows]
     for tests in families.values():
         for test, p in zip(tests, _adjusted(tests), strict=True):
@@ -94,7 +97,7 @@ def adjust(rows: Sequence[Evaluation]) -> list[dict[str, float]]:
 
 @dataclass(frozen=True, slots=True)
 class _Test:
-    """A measure of a row that has a null."""
+    """A measure of a row that has a p-value."""
 
     row: int
     name: str
