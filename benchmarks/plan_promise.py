@@ -13,6 +13,7 @@ lognormal     numbers of recordings are lognormal: half of the people have 83 % 
 halves        half of the people are recognised four times as well as the others; effects of people are Laplacian
 families      three people of each family resemble each other; numbers of recordings from 3 to 17
 exposed       one person in fifty is recognised in every recording, whatever the others are
+talkative     numbers of recordings follow a Pareto law, and whoever speaks more is recognised better
 
 `halves`, `families` and `exposed` were never looked at to choose a constant of the planner.
 """
@@ -69,13 +70,14 @@ class Generator:
     """People whose scores are effects of people, pair, recording and chance, and a shift for mated pairs."""
 
     effects: Callable[[np.random.Generator, int], np.ndarray]
-    factors: Callable[[np.random.Generator, int], np.ndarray]
+    factors: Callable[[np.random.Generator, np.ndarray], np.ndarray]  # of people with so many recordings
     counts: Callable[[np.random.Generator, int], np.ndarray]
     family: int = 1
 
     def people(self, rng, n):
         """Effects of people as enrolled and as heard, the factor of each shift, and the number of recordings."""
-        return *(0.4 * self.effects(rng, n) for _ in range(2)), self.factors(rng, n), self.counts(rng, n)
+        counts = self.counts(rng, n)
+        return *(0.4 * self.effects(rng, n) for _ in range(2)), self.factors(rng, counts), counts
 
     def matrix(self, strength, n, seed):
         """Every recording against everybody."""
@@ -110,16 +112,24 @@ def _lognormal(rng, n):
     return np.maximum(1, np.round(UTTERANCES * np.exp(0.95 * rng.standard_normal(n) - 0.45))).astype(int)
 
 
-def _same(_, n):
-    return np.ones(n)
+def _pareto(rng, n):
+    return np.minimum(30 * UTTERANCES, np.floor(UTTERANCES / 3 * rng.random(n) ** (-1 / 1.5))).astype(int)
 
 
-def _halves(rng, n):
-    return np.where(rng.random(n) < 0.5, 1.6, 0.4)
+def _same(_, counts):
+    return np.ones(len(counts))
 
 
-def _exposed(rng, n):
-    return np.where(rng.random(n) < 0.02, 40.0, 1.0)
+def _halves(rng, counts):
+    return np.where(rng.random(len(counts)) < 0.5, 1.6, 0.4)
+
+
+def _exposed(rng, counts):
+    return np.where(rng.random(len(counts)) < 0.02, 40.0, 1.0)
+
+
+def _talkative(rng, counts):
+    return 0.3 + 0.8 * np.log(counts / 3.0) + 0.2 * rng.standard_normal(len(counts))
 
 
 def _normal(rng, n):
@@ -163,6 +173,7 @@ GENERATORS = {
     "halves": Generator(_laplacian, _halves, _equal),
     "families": Generator(_normal, _same, _some, family=3),
     "exposed": Generator(_normal, _exposed, _equal),
+    "talkative": Generator(_normal, _talkative, _pareto),
 }
 DESIGNS = ("own", *GENERATORS)
 

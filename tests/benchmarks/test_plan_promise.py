@@ -7,7 +7,7 @@ from zeroevidence.measure.measures import MEASURES
 from zeroevidence.measure.pairs.linkability import ScoreView
 
 
-@pytest.mark.parametrize("design", ["sessions", "lognormal", "halves", "exposed"])
+@pytest.mark.parametrize("design", ["sessions", "lognormal", "halves", "exposed", "talkative"])
 def test_generators_have_the_true_value(load_benchmark, monkeypatch, design):
     """Of another draw of the population, and near it in recordings of many people."""
     promise = load_benchmark("plan_promise")

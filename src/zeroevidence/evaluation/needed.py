@@ -253,10 +253,8 @@ def find_requirements(
     runner
         Runs the simulations.
     """
-    # The user's numbers of recordings stay where these are known to be uneven.
-    scenarios = [name for name in SCENARIOS if not (basis.design.uneven and name == "unequal")] if bounds else []
     searches: dict[Scenario, _Search] = {}
-    for scenario in scenarios:
+    for scenario in SCENARIOS if bounds else ():
         design = replace(basis.design, scenario=scenario)
         shift = shift_of(design, basis.measure, basis.leak)
         searches[scenario] = _Search(replace(basis, design=design, shift=shift), tuple(bounds), level, runner)

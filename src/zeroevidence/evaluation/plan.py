@@ -63,7 +63,7 @@ class PlanOptions:
     shared: float = setting(0.5, "Share of the variance of scores that two compared systems have in common.")
     utterances: int = setting(10, "Recordings of each person.")
     between: float = setting(0.5, "Share of the variance of scores that is between people.")
-    uneven: bool = setting(False, "Most recordings are of a few people (Zipf's law).")
+    uneven: bool = setting(False, "Most recordings are of a few people (a Pareto law).")
     simulations: int = setting(20, "Simulated data sets for each number of people.")
 
     def __post_init__(self) -> None:

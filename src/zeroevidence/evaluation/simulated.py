@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import ndtri
+from scipy.special import ndtr, ndtri
 from scipy.stats import t as student
 
 from zeroevidence._typing import FloatArray, IntArray
@@ -27,16 +27,21 @@ _MOST_ROWS = 20_000
 _SEARCH_ERROR = 0.005  # of a value from so many scores, as a share of the range of the measure
 _LARGEST_SHIFT = 12.0  # standard deviations: both classes are fully separated
 _PURPOSE = 7  # keeps what is drawn here apart from other draws of the seed
-_UNEQUAL_POWER = 1.25  # of exponential variables: people count as two fifths of their number
+_COUNTS = 9  # keeps numbers of recordings apart, which compared systems share
+_PARETO = 1.5  # exponent of the law of numbers of recordings
+_MOST_TIMES = 60.0  # as many recordings as those who have fewest: people count as a quarter of their number
+_MEAN_TIMES = 3.0 - 2.0 / float(np.sqrt(_MOST_TIMES))  # mean of that law
+_TALKATIVE = 2.0  # how much better people are recognised who have e times as many recordings, against those with fewest
 _TAILS = 4.0  # degrees of freedom of the effects of people where these have heavy tails
 _FACTOR_DEVIATION = 0.75  # standard deviation of the logarithm of how well each of them is recognised
 _TAILS_SCALE = float(np.sqrt(_TAILS / (_TAILS - 2.0)))
-_FACTORS = 400  # quantiles of these factors
+_FACTORS = 400  # quantiles of how well people are recognised
 _REACH, _STEP = 60.0, 0.01  # of the grid on which distributions with heavy tails are computed
 
-# alike: equally many recordings, Gaussian effects; unequal: numbers of recordings vary more than exponentially;
-# heavy-tailed: effects of people have heavy tails, and a few are recognised much better than most
-Scenario: TypeAlias = Literal["alike", "unequal", "heavy-tailed"]
+# alike: Gaussian effects, equally many recordings; talkative: numbers of recordings follow a Pareto law, and whoever
+# speaks more is recognised better; heavy-tailed: effects of people have heavy tails, and a few are recognised much
+# better than most
+Scenario: TypeAlias = Literal["alike", "talkative", "heavy-tailed"]
 SCENARIOS: tuple[Scenario, ...] = get_args(Scenario)
 
 
@@ -59,9 +64,9 @@ class Design:
         Share of the variance of scores that comes from who the people are: a third each from the enrolled person, the
         person heard and the pair. The rest is a third from the recording and two thirds from chance.
     uneven
-        Whether numbers of recordings follow Zipf's law, with `utterances` as their mean.
+        Whether numbers of recordings follow a Pareto law, with `utterances` as their mean.
     scenario
-        What people are like: ``alike``, ``unequal`` (in their numbers of recordings) or ``heavy-tailed``.
+        What people are like: ``alike``, ``talkative`` (whoever speaks more is recognised better) or ``heavy-tailed``.
     """
 
     people: int
@@ -96,25 +101,23 @@ class Design:
         """Standard deviation of what nothing explains."""
         return float(np.sqrt(2.0 * (1.0 - self.between) / 3.0))
 
-    def recordings(self) -> IntArray:
-        """Recordings of each person, the one who speaks most first.
+    def recordings(self, times: FloatArray) -> IntArray:
+        """Recordings of people who speak so many times as often as those who speak least.
 
         Examples
         --------
-        >>> Design(4, 10, uneven=True).recordings().tolist()
-        [19, 10, 6, 5]
-        >>> Design(4, 10, scenario="unequal").recordings().tolist()
-        [25, 10, 4, 1]
+        >>> Design(3, 10, uneven=True).recordings(np.array([1.0, 10.0, 60.0])).tolist()
+        [4, 36, 219]
         """
-        places = np.arange(1, self.people + 1)
-        if self.uneven:
-            shares = 1.0 / places
-        elif self.scenario == "unequal":
-            shares = (-np.log((places - 0.5) / self.people)) ** _UNEQUAL_POWER
-        else:
-            return np.full(self.people, self.utterances)
-        counts: IntArray = np.round(self.utterances * self.people * shares / shares.sum()).astype(np.int64)
+        if not (self.uneven or self.talkative):
+            return np.full(len(times), self.utterances)
+        counts: IntArray = np.round(self.utterances * times / _MEAN_TIMES).astype(np.int64)
         return np.maximum(1, counts)
+
+    @property
+    def talkative(self) -> bool:
+        """Whether people who speak more are recognised better."""
+        return self.scenario == "talkative"
 
     @property
     def heavy(self) -> bool:
@@ -126,25 +129,47 @@ class Design:
         drawn = rng.standard_t(_TAILS, size) / _TAILS_SCALE if self.heavy else rng.standard_normal(size)
         return self.of_person * drawn
 
-    def draw_factors(self, rng: np.random.Generator, size: int) -> FloatArray:
-        """How well each person is recognised, 1 on average."""
-        if not self.heavy:
-            return np.ones(size)
-        return np.exp(_FACTOR_DEVIATION * rng.standard_normal(size) - _FACTOR_DEVIATION**2 / 2.0)
+    def factors(self, gaussian: FloatArray, times: FloatArray) -> FloatArray:
+        """How well people are recognised, by a Gaussian variable of each and by how often they speak."""
+        if self.heavy:
+            return np.exp(_FACTOR_DEVIATION * gaussian - _FACTOR_DEVIATION**2 / 2.0)
+        return 1.0 + _TALKATIVE * np.log(times) if self.talkative else np.ones(len(times))
+
+    def recorded_factors(self) -> FloatArray:
+        """How well people are recognised, at quantiles of all recordings."""
+        quantiles, times = _middles(_FACTORS), _times(_middles(_GRID))
+        recorded = np.cumsum(self.recordings(times))
+        return self.factors(ndtri(quantiles), times[np.searchsorted(recorded, quantiles * recorded[-1])])
+
+
+def _middles(number: int) -> FloatArray:
+    """Middles of equal parts from 0 to 1."""
+    return (np.arange(number) + 0.5) / number
+
+
+def _times(quantiles: FloatArray) -> FloatArray:
+    """How many times as often people speak as those who speak least, by a Pareto law that ends."""
+    return np.minimum((1.0 - quantiles) ** (-1.0 / _PARETO), _MOST_TIMES)
 
 
 def simulated(design: Design, shift: float, seed: int, *number: int) -> ScoreMatrix:
-    """One simulated recording: every utterance against everybody; `number` tells the simulations of a seed apart."""
-    key = (_PURPOSE, design.people, *number)
-    rng = np.random.default_rng(np.random.SeedSequence(entropy=seed, spawn_key=key))
+    """One simulated recording: every utterance against everybody; `number` tells the simulations of a seed apart.
+
+    Simulations whose first number is the same have the same numbers of recordings.
+    """
     n = design.people
-    speaker = np.repeat(np.arange(n), design.recordings())
+    rng, of_counts = (
+        np.random.default_rng(np.random.SeedSequence(entropy=seed, spawn_key=key))
+        for key in ((_PURPOSE, n, *number), (_PURPOSE, _COUNTS, n, *number[:1]))
+    )
+    times = _times(of_counts.random(n))
+    speaker = np.repeat(np.arange(n), design.recordings(times))
     enrolled, heard = design.draw_effects(rng, (2, n))
     pair = design.of_person * rng.standard_normal((n, n))
     scores = enrolled + heard[speaker][:, None] + pair[speaker]
     scores += design.of_recording * rng.standard_normal((len(speaker), 1))
     scores += design.of_chance * rng.standard_normal(scores.shape)
-    scores[np.arange(len(speaker)), speaker] += shift * design.draw_factors(rng, n)[speaker]
+    scores[np.arange(len(speaker)), speaker] += shift * design.factors(rng.standard_normal(n), times)[speaker]
     names = np.char.add("s", np.arange(n).astype(str))
     return ScoreMatrix(scores, speaker, trial_speakers=names[speaker], enrolment_speakers=names)
 
@@ -204,7 +229,7 @@ def shift_of(design: Design, name: str, value: float) -> float:
 
 def _of_pairs(design: Design, shift: float) -> dict[str, float]:
     """One-to-one measures of targets and non-targets, from quantiles of both."""
-    target, nontarget = _quantiles(design.between, shift) if design.heavy else _gaussian_quantiles(shift)
+    target, nontarget = _gaussian_quantiles(shift) if design.scenario == "alike" else _quantiles(design, shift)
     view = ScoreView(rank(target, nontarget))
     values = {
         measure.name: measure.compute(view) for measure in measures_of("one-to-one") if _is_planned(measure, view)
@@ -214,23 +239,22 @@ def _of_pairs(design: Design, shift: float) -> dict[str, float]:
 
 def _gaussian_quantiles(shift: float) -> tuple[FloatArray, FloatArray]:
     """Quantiles of two Gaussians of variance 1."""
-    quantiles = ndtri((np.arange(_GRID) + 0.5) / _GRID)
+    quantiles = ndtri(_middles(_GRID))
     return quantiles + shift, quantiles
 
 
-def _quantiles(between: float, shift: float) -> tuple[FloatArray, FloatArray]:
-    """Quantiles of targets and of non-targets of people who differ with heavy tails."""
-    grid, cumulated = _heavy_distribution(between)
-    factors = np.exp(_FACTOR_DEVIATION * ndtri((np.arange(_FACTORS) + 0.5) / _FACTORS))
-    shifts = shift * factors / factors.mean()
+def _quantiles(design: Design, shift: float) -> tuple[FloatArray, FloatArray]:
+    """Quantiles of targets and of non-targets of people who are not all recognised as well."""
+    grid = np.arange(-_REACH, _REACH + _STEP / 2.0, _STEP)
+    cumulated = _heavy_distribution(design.between) if design.heavy else ndtr(grid)
+    shifts = shift * design.recorded_factors()
     of_targets = np.mean([np.interp(grid - moved, grid, cumulated) for moved in shifts], axis=0)
-    wanted = (np.arange(_GRID) + 0.5) / _GRID
-    return np.interp(wanted, of_targets, grid), np.interp(wanted, cumulated, grid)
+    return np.interp(_middles(_GRID), of_targets, grid), np.interp(_middles(_GRID), cumulated, grid)
 
 
 @lru_cache(maxsize=4)
-def _heavy_distribution(between: float) -> tuple[FloatArray, FloatArray]:
-    """Distribution function, on a grid, of scores of other people whose effects have heavy tails."""
+def _heavy_distribution(between: float) -> FloatArray:
+    """Distribution function, on the grid, of scores of other people whose effects have heavy tails."""
     grid = np.arange(-_REACH, _REACH + _STEP / 2.0, _STEP)
     rest = np.sqrt(1.0 - 2.0 * between / 3.0)
     parts = [np.exp(-0.5 * (grid / rest) ** 2)]
@@ -243,13 +267,12 @@ def _heavy_distribution(between: float) -> tuple[FloatArray, FloatArray]:
     spectrum = np.prod([np.fft.rfft(np.fft.ifftshift(part)) for part in parts], axis=0)
     density = np.maximum(np.fft.fftshift(np.fft.irfft(spectrum, len(grid))), 0.0)
     cumulated = np.cumsum(density) - density / 2.0
-    return grid, cumulated / density.sum()
+    return cumulated / density.sum()
 
 
 def _searched(design: Design) -> Design:
     """Return the design reduced to what matters to a search, so that its measures are computed once."""
-    scenario: Scenario = "heavy-tailed" if design.heavy else "alike"
-    return Design(design.people, 1, design.between, scenario=scenario)
+    return Design(design.people, design.utterances if design.talkative else 1, design.between, scenario=design.scenario)
 
 
 @lru_cache(maxsize=64)
@@ -263,7 +286,7 @@ def _of_search(design: Design, shift: float) -> dict[str, float]:
         size = (trials, design.people)
         # without the effects of the person heard and of the recording, which all scores of a trial share
         scores = design.draw_effects(rng, size) + rest * rng.standard_normal(size)
-        scores[:, 0] += shift * design.draw_factors(rng, trials)
+        scores[:, 0] += shift * rng.choice(design.recorded_factors(), trials)
         halves.append(ScoreMatrix(scores, np.zeros(trials, dtype=np.int64)))
     # calibrated on other people, as by an attacker who has many to learn from
     metrics = MatrixSearch(halves[0], halves[1]).measure().metrics

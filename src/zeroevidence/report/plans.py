@@ -24,7 +24,7 @@ from zeroevidence.uncertainty.planning import MOST_PEOPLE, PeopleNeeded
 SCHEMA = "zeroevidence/plan/3"
 _WHERE: dict[Scenario, str] = {
     "alike": "where all people are alike",
-    "unequal": "where some are recorded much more often than others",
+    "talkative": "where those who are recorded more often are recognised better",
     "heavy-tailed": "where a few are recognised much better than most",
 }
 
@@ -142,8 +142,6 @@ def _people_needed(plan: Plan, target: Requirement) -> str:
         many = f"about {needed.people} people{where}, which is extrapolated from simulations of fewer"
         return f"{begin} {many}.{others}"
     shown = f"{_share(needed.shown)} ± {_share(needed.shown_error)} of {needed.times} simulated recordings"
-    if needed.people is None:
-        return f"{begin} more than {needed.low} people{where}: so many show it in only {shown}.{others}"
     least = f" Fewer than {LEAST_PEOPLE} give no interval." if needed.people == LEAST_PEOPLE else ""
     return f"{begin} about {needed.people} people: so many show it in {shown}{where}.{others}{least}"
 

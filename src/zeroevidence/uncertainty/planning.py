@@ -29,8 +29,8 @@ _LEAST_REACH = 0.01
 _FAR = 1.5  # guesses beyond this multiple of what can be simulated are not confirmed
 _STEP = 1.1  # least ratio of two numbers of people that are simulated to confirm one
 
-# never: the truth itself is not below the bound; beyond: more than MOST_PEOPLE; unconfirmed: more than can be simulated
-Unreachable: TypeAlias = Literal["never", "beyond", "unconfirmed"]
+# never: the truth itself is not below the bound; beyond: more than MOST_PEOPLE
+Unreachable: TypeAlias = Literal["never", "beyond"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +48,8 @@ class PeopleNeeded:
     unreachable
         Why there is no number; None where there is one.
     shown
-        How often the limit lay below the bound in simulations of that number of people, or of `low` where there is no
-        number that was confirmed; None where it was not simulated.
+        How often the limit lay below the bound in simulations of that number of people; None where it was not
+        simulated.
     shown_error
         Standard error of `shown`.
     times
@@ -162,6 +162,11 @@ def guessed_people(excess: Callable[[int], FloatArray], power: float) -> PeopleN
     people = first.next_after(None)
     if people != _FIRST_SIZE and people <= MOST_PEOPLE:
         people = _Tried.of(people, excess(people), power).next_after(first)
+    return _extrapolated(people)
+
+
+def _extrapolated(people: int) -> PeopleNeeded:
+    """A number of people that was not simulated."""
     return PeopleNeeded(people, people, people) if people <= MOST_PEOPLE else PeopleNeeded(None, None, None, "beyond")
 
 
@@ -182,7 +187,8 @@ def confirmed_people(
     power
         The probability that is wanted.
     most
-        The largest number that can be simulated; a guess far beyond it is returned as it is.
+        The largest number that can be simulated. A guess far beyond it is returned as it is; where so many do not show
+        the bound, the number is extrapolated.
 
     Examples
     --------
@@ -191,7 +197,7 @@ def confirmed_people(
     (85, 0.93, 0.03)
     """
     if guess > _FAR * most:
-        return PeopleNeeded(guess, guess, guess)
+        return _extrapolated(guess)
     failed, passed, last, people = 0, None, None, min(guess, most)
     while True:
         tried = _Tried.of(people, excess(people), power)
@@ -199,7 +205,7 @@ def confirmed_people(
         if tried.is_enough(power):
             passed = tried
         elif people == most:
-            return replace(tried.needed, people=None, high=None, unreachable="unconfirmed")
+            return _extrapolated(max(following, int(np.ceil(_STEP * most))))
         else:
             failed = people
         least = max(LEAST_PEOPLE, int(np.ceil(_STEP * failed)))
