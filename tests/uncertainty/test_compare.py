@@ -11,7 +11,15 @@ from scipy import stats
 import zeroevidence as ze
 from zeroevidence.evaluation.comparable import check_same_trials
 from zeroevidence.evaluation.comparison import compare
-from zeroevidence.uncertainty.compare import POWER, Difference, difference, holm, holm_levels, tie_groups
+from zeroevidence.uncertainty.compare import (
+    POWER,
+    Difference,
+    MeasuredSystem,
+    difference,
+    holm,
+    holm_levels,
+    tie_groups,
+)
 from zeroevidence.uncertainty.spread import Spread
 
 
@@ -62,7 +70,8 @@ def test_a_detectable_difference_is_seen_as_often_as_said(level):
 
     def found(values):
         without = (values.sum() - values) / 29
-        return difference(values.mean(), 0.0, (without, np.zeros(30)), SHARES, 30.0).at_level(level)
+        nothing = MeasuredSystem(0.0, np.zeros(30))
+        return difference(MeasuredSystem(values.mean(), without), nothing, SHARES, 30.0).at_level(level)
 
     size = np.mean([found(values).detectable for values in unshifted])
     seen = np.mean([found(values + size).low > 0.0 for values in unshifted])
@@ -76,8 +85,9 @@ SHARES = np.full(30, 1 / 30)
 
 def test_a_system_does_not_differ_from_itself():
     drawn = np.random.default_rng(0).normal(size=30)
-    same = difference(0.3, 0.3, (drawn, drawn), SHARES, 30.0)
-    assert (same.value, same.low, same.high, same.p_value) == (0.0, 0.0, 0.0, 1.0)
+    same = difference(MeasuredSystem(0.3, drawn), MeasuredSystem(0.3, drawn), SHARES, 30.0)
+    assert (same.value, same.p_value, same.detectable) == (0.0, 1.0, None)
+    assert np.isnan([same.low, same.high]).all()
 
 
 def test_common_noise_cancels():
@@ -85,16 +95,73 @@ def test_common_noise_cancels():
     rng = np.random.default_rng(0)
     common, own = rng.normal(size=30), 0.01 * rng.normal(size=30)
     first, second = common + own + 0.01, common
-    left_out = tuple((one.sum() - one) / 29 for one in (first, second))
-    found = difference(first.mean(), second.mean(), left_out, SHARES, 30.0)
+    found = difference(*(MeasuredSystem(one.mean(), (one.sum() - one) / 29) for one in (first, second)), SHARES, 30.0)
     paired = stats.ttest_rel(first, second)
-    assert 0 < found.low < paired.confidence_interval().low
-    assert paired.pvalue < found.p_value < 0.01
+    assert (found.low, found.high) == pytest.approx(paired.confidence_interval())
+    assert found.p_value == pytest.approx(paired.pvalue)
+
+
+def test_development_people_add_their_variance():
+    rng = np.random.default_rng(0)
+    people, others = rng.normal(size=30), rng.normal(size=20)
+    values = MeasuredSystem(people.mean(), (people.sum() - people) / 29, (others.sum() - others) / 19)
+    found = difference(values, MeasuredSystem(0.0, np.zeros(30), np.zeros(20)), SHARES, 30.0)
+    assert found.spread.error == pytest.approx(np.sqrt(people.var(ddof=1) / 30 + others.var(ddof=1) / 20))
+    fewer = difference(values, MeasuredSystem(0.0, np.zeros(30)), SHARES, 30.0)
+    assert fewer.spread.error == pytest.approx(np.sqrt(people.var(ddof=1) / 30))
+
+
+@pytest.mark.parametrize("people", [30, 12])
+def test_trials_lost_to_one_rival_are_counted_once(people):
+    """Chance alone decides, and each lost trial has one rival: the variance is that of independent trials.
+
+    With few people less freedom would make limits longer, so that the spread stays.
+    """
+    rng, trials, estimated, values = np.random.default_rng(0), 10, [], []
+    shares, speaker = np.full(people, 1 / people), np.repeat(np.arange(people), trials)
+    for _ in range(300):
+        systems = []
+        for _ in range(2):
+            rival = (speaker + rng.integers(1, people, len(speaker))) % people
+            lost = rng.random(len(speaker)) < 0.1
+            pairs = np.zeros((people, people))
+            np.add.at(pairs, (speaker[lost], rival[lost]), 1 / len(speaker))
+            won = people * trials * (1 - pairs.sum())
+            without = [
+                (won - (trials - pairs[g].sum() * len(speaker)) + pairs[:, g].sum() * len(speaker))
+                / (len(speaker) - trials)
+                for g in range(people)
+            ]
+            systems.append(MeasuredSystem(won / len(speaker), np.array(without), None, pairs))
+        once = difference(*systems, shares, people)
+        twice = difference(*(replace(system, rivalries=None) for system in systems), shares, people)
+        values.append(once.value)
+        estimated.append((once.spread.error**2, twice.spread.error**2))
+    true = 2 * 0.1 * 0.9 / (people * trials)
+    assert np.var(values) == pytest.approx(true, rel=0.25)
+    once, twice = np.mean(estimated, axis=0)
+    assert twice == pytest.approx((0.9 + 1.0) / 0.9 * true, rel=0.1)
+    assert once == pytest.approx(true if people == 30 else twice, rel=0.15)
+
+
+def test_what_single_rivals_take_is_what_their_absence_gives():
+    (data,) = systems((1.0,), n_speakers=12, per_speaker=4)
+    measured = ze.evaluate(data, options=ze.Options(null=0)).replicates
+    true, expected = data.scores[np.arange(48), data.mated][:, None], np.zeros((12, 12))
+    for rival in range(12):
+        others = np.delete(data.scores, rival, axis=1)
+        gained = (others <= true).all(axis=1) & (data.scores > true).any(axis=1) & (data.mated != rival)
+        expected[:, rival] = np.bincount(data.mated, gained, 12) / 48
+    # groups are people in another order
+    for name in ("top1", "link_probability"):
+        for sums in (np.ravel, lambda pairs: pairs.sum(axis=0), lambda pairs: pairs.sum(axis=1)):
+            assert np.sort(sums(measured.rivalries[name])) == pytest.approx(np.sort(sums(expected)))
+    assert measured.rivalries["top1"].sum() > 0.0
 
 
 def test_values_that_are_missing_tell_nothing():
     nothing = np.full(30, np.nan)
-    found = difference(0.3, 0.2, (nothing, nothing), SHARES, 30.0)
+    found = difference(MeasuredSystem(0.3, nothing), MeasuredSystem(0.2, nothing), SHARES, 30.0)
     assert (found.p_value, found.detectable) == (1.0, None)
     assert found.at_level(0.99).level == 0.99
 

@@ -156,8 +156,11 @@ def _runs(rows: Sequence[Evaluation], name: str, system: str) -> TrainingRuns:
     drawn = [row.replicates for row in rows if row.replicates is not None and name in row.replicates.left_out]
     if len(drawn) < len(rows):
         raise UsageError(f"{name} is not a measure that can be compared")
+    rivalries = [replicates.rivalries[name] for replicates in drawn if name in replicates.rivalries]
     return TrainingRuns(
-        np.array([float(result) for result in metrics]), np.stack([replicates.left_out[name] for replicates in drawn])
+        np.array([float(result) for result in metrics]),
+        np.stack([replicates.left_out[name] for replicates in drawn]),
+        np.mean(rivalries, axis=0) if len(rivalries) == len(drawn) else None,
     )
 
 

@@ -369,8 +369,8 @@ def _paired(
     if any(name not in drawn[place].left_out for place in (i, j)):
         raise UsageError(f"{name} is not a measure that can be compared")
     whose = drawn[0].people[name]
-    left_out = drawn[i].left_out[name], drawn[j].left_out[name]
-    return difference(float(metrics[i]), float(metrics[j]), left_out, whose.shares, whose.effective, level)
+    first, second = (drawn[place].measured(name, float(metrics[place])) for place in (i, j))
+    return difference(first, second, whose.shares, whose.effective, level)
 
 
 def _unpaired(metrics: Sequence[MeasureResult], name: str, i: int, j: int, level: float) -> Difference:

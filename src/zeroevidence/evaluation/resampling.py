@@ -84,7 +84,7 @@ def replicate(
         trials = task.resampler(result)
         most_bits = trials.most_bits if result.prior is None else np.inf
         parts.append(_values_on_fewer(trials, trials, most_bits=most_bits))
-    names = ("rules", "people", "left_out", "halves", "unseen", "developed")
+    names = ("rules", "people", "left_out", "halves", "unseen", "developed", "rivalries")
     joined: dict[str, Any] = {
         name: dict(item for part in parts for item in getattr(part, name).items()) for name in names
     }
@@ -115,8 +115,9 @@ def _values_on_fewer(
     left_out = _gathered(resampler.left_out, groups.number, run)
     people = dict.fromkeys(left_out, SampledPeople(groups.clusters, groups.people, groups.shares, most_bits))
     values = resampler.rules, people, left_out, resampler.halves(_HALVES), resampler.unseen()
-    developed = resampler.developed() if isinstance(resampler, SearchResampler) else {}
-    return Replicates("speaker", *values, developed=developed)
+    if not isinstance(resampler, SearchResampler):
+        return Replicates("speaker", *values)
+    return Replicates("speaker", *values, developed=resampler.developed(), rivalries=resampler.rivalries())
 
 
 def _gathered(draw: Callable[[int, int], dict[str, FloatArray]], total: int, run: Run = Run()) -> dict[str, FloatArray]:

@@ -123,7 +123,13 @@ class MatrixSearch(SearchTask):
             most=most,
             everyone=identities,
             refitted=refitted,
+            rivals=None if identities is None and refitted is None else self._rivals(result.evidence),
         )
+
+    def _rivals(self, evidence: RowEvidence) -> IntArray:
+        """For each trial, the only identity that scores higher than the true one; -1 where there is none or several."""
+        only = (evidence.greater == 1) & (evidence.equal == 0)
+        return np.where(only, self.matrix.scores.argmax(axis=1), -1)
 
     def hypothetical(self, folds: Sequence[Fold]) -> list[HypotheticalRanks]:
         """The rank of everybody else as the speaker of each trial."""

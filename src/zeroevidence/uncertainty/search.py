@@ -98,6 +98,9 @@ class SearchResampler:
         Evidence about every identity; without it the enrolled identities stay as they are.
     refitted
         The search to be fitted again without each group; speakers are people of it.
+    rivals
+        For each trial, the only identity that scores higher than the true one, -1 where there is none or several; None
+        where the enrolled identities stay as they are.
     """
 
     def __init__(
@@ -110,8 +113,9 @@ class SearchResampler:
         most: int = 200,
         everyone: IdentityEvidence | None = None,
         refitted: RefittedSearch | None = None,
+        rivals: IntArray | None = None,
     ) -> None:
-        self.seed, self.most, self.everyone, self.refitted = seed, most, everyone, refitted
+        self.seed, self.most, self.everyone, self.refitted, self.rivals = seed, most, everyone, refitted, rivals
         self.evidence, self.singled = evidence, singled
         names, speaker = rank_names(speakers)
         trials = np.bincount(speaker).astype(np.float64)
@@ -174,6 +178,15 @@ class SearchResampler:
         others = np.setdiff1d(np.concatenate([fold.fitted for fold in self.refitted.folds]), self.members)
         group = draw_groups(len(others), self.most, self.seed)
         return _joined([self._refitted(self.refitted, others[group == g]) for g in np.unique(group)])
+
+    def rivalries(self) -> dict[str, FloatArray]:
+        """By measure of names: what each group (column) as the only rival takes from the trials of each group (row)."""
+        if self.rivals is None:
+            return {}
+        lost = np.flatnonzero(self.rivals >= 0)
+        share = np.zeros((self.number, self.number))
+        np.add.at(share, (self.group[lost], self.member_group[self.rivals[lost]]), 1.0 / len(self.rivals))
+        return {"top1": share, "link_probability": share}
 
     def _refitted(self, search: RefittedSearch, people: IntArray) -> dict[str, FloatArray]:
         view = search.without(np.isin(np.arange(search.people), people))

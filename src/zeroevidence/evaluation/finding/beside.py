@@ -131,8 +131,8 @@ def _paired(row: Evaluation, other: Evaluation, name: str) -> Difference | None:
         return None
     if not np.array_equal(people.shares, second.people[name].shares):
         return None
-    left_out = first.left_out[name], second.left_out[name]
-    return difference(float(row[name]), float(other[name]), left_out, people.shares, people.effective, row.setup.level)
+    measured = first.measured(name, float(row[name])), second.measured(name, float(other[name]))
+    return difference(*measured, people.shares, people.effective, row.setup.level)
 
 
 def _unpaired(row: Evaluation, other: Evaluation, name: str) -> Difference | None:

@@ -12,6 +12,7 @@ import numpy as np
 from zeroevidence._typing import FloatArray, IntArray, StrArray
 from zeroevidence.data.scores import Scores
 from zeroevidence.measure.measures import MEASURES, Direction, IntervalRule
+from zeroevidence.uncertainty.compare import MeasuredSystem
 from zeroevidence.uncertainty.level import LEAST_PEOPLE
 from zeroevidence.uncertainty.null import Null
 from zeroevidence.uncertainty.spread import Spread, estimate_bias, estimate_spread, is_biased
@@ -313,6 +314,8 @@ class Replicates:
         The same for a search that started from embeddings.
     developed
         By measure: values without each group of the development people.
+    rivalries
+        By measure of names: what single rivals take, as `MeasuredSystem` holds it.
     """
 
     unit: str
@@ -324,6 +327,11 @@ class Replicates:
     scores: Scores | None = None
     search: SearchedTrials | None = None
     developed: Mapping[str, FloatArray] = field(default_factory=dict)
+    rivalries: Mapping[str, FloatArray] = field(default_factory=dict)
+
+    def measured(self, name: str, value: float) -> MeasuredSystem:
+        """A measure as differences between systems need it."""
+        return MeasuredSystem(value, self.left_out[name], self.developed.get(name), self.rivalries.get(name))
 
     @property
     def speakers(self) -> tuple[str | int, ...] | None:
