@@ -55,7 +55,7 @@ def test_a_missing_bound_is_refused_with_the_reason(row, reason):
 
 
 @pytest.mark.parametrize(
-    ("name", "reason"), [("worst_case", "is a maximum"), ("wer", "no side on which an attacker learns more")]
+    ("name", "reason"), [("worst_case", "as a maximum has none"), ("wer", "no side on which an attacker learns more")]
 )
 def test_some_measures_have_no_bound(name, reason):
     row = Evaluation({name: MeasureResult.of(name, 0.5)})

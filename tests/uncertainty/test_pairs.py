@@ -52,7 +52,6 @@ def directly(target, nontarget, method):
         "dcf_act": ze.dcf_act(target, nontarget, prior=0.05),
         "dcf_min": ze.dcf_min(target, nontarget, prior=0.05),
         "d_ece": ze.d_ece(target, nontarget),
-        "worst_case": ze.worst_case(target, nontarget),
     }
     return found | ({"linkability": ze.linkability(target, nontarget, method="pav")} if method == "pav" else {})
 
@@ -265,10 +264,8 @@ def expected_of(lid, greater, equal, identities, singled):
         "alid": lid.mean(),
         "pdr": positive.mean(),
         "ndr": 1.0 - positive.mean(),
-        "lid_max": lid.max(),
         "top1": np.mean((greater == 0) / (equal + 1.0)),
         "mean_rank_disclosure": ranks.mean,
-        "max_rank_disclosure": ranks.max,
         "identification_rate": ranks.identification_rate,
         "link_probability": link_probability(greater, equal),
         "singling_out": singled.mean(),

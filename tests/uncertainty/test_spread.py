@@ -5,76 +5,121 @@ import pytest
 from scipy import stats
 
 from zeroevidence.uncertainty.spread import (
+    RecordingNumbers,
     Spread,
     effective_number,
     estimate_bias,
     estimate_spread,
     is_biased,
+    skewed,
+    unskewed,
 )
 
 
-def of_mean(sample):
-    """The spread of a mean, by leaving values out."""
-    left_out = np.array([np.delete(sample, i).mean() for i in range(len(sample))])
-    return estimate_spread(sample.mean(), left_out, np.full(len(sample), 1 / len(sample)), float(len(sample)))
+def of_mean(sample, numbers=None, unseen=()):
+    """The spread of a mean over people, by leaving them out; skewness is corrected where numbers are given."""
+    people = len(sample)
+    left_out = (sample.sum() - sample) / (people - 1)
+    recordings = None if numbers is None else RecordingNumbers.of(np.asarray(numbers, float))
+    shares = np.full(people, 1 / people)
+    return estimate_spread(sample.mean(), left_out, shares, float(people), unseen, recordings=recordings)
 
 
-def test_the_standard_error_of_a_mean_is_the_usual_one():
-    sample = np.random.default_rng(0).normal(size=25)
-    found = of_mean(sample)
-    assert found.error == pytest.approx(stats.sem(sample))
-    assert found.freedom == 24
-
-
-def test_without_room_for_the_unseen_limits_are_those_of_a_t_test():
+def test_without_numbers_of_recordings_limits_are_those_of_a_t_test():
     sample = np.random.default_rng(0).normal(1.0, 1.0, size=25)
     found = of_mean(sample)
-    plain = Spread(found.error, found.people, found.freedom, 0.0, 0.0)
+    assert (found.error, found.freedom) == (pytest.approx(stats.sem(sample)), 24)
     expected = stats.ttest_1samp(sample, 0.0)
-    assert plain.limits(sample.mean()) == pytest.approx(tuple(expected.confidence_interval()))
-    assert plain.p_value(sample.mean()) == pytest.approx(expected.pvalue)
+    assert found.limits(sample.mean()) == pytest.approx(tuple(expected.confidence_interval()))
+    assert found.p_value(sample.mean()) == pytest.approx(expected.pvalue)
+    plain = Spread(found.error, found.people, found.freedom, 0.0, 0.0)
     one_sided = stats.ttest_1samp(sample, 0.0, alternative="less").confidence_interval()
     assert plain.at_most(sample.mean()) == pytest.approx(one_sided.high)
     assert plain.at_least(sample.mean()) == pytest.approx(2 * sample.mean() - one_sided.high)
+    assert found.at_most(sample.mean()) > one_sided.high  # people of another kind are allowed for
 
 
 def test_no_error_seen_is_clopper_and_pearson():
     found = estimate_spread(0.0, np.zeros(30), np.full(30, 1 / 30), 30.0, unseen=[1.0])
     exact = stats.binomtest(0, 30).proportion_ci(method="exact")
     assert found.limits(0.0) == pytest.approx((exact.low, exact.high))
+    reverse = found.reverse()
+    assert reverse.limits(0.0) == pytest.approx((-exact.high, 0.0))
+    assert reverse.p_value(exact.high) == pytest.approx(0.05)
 
 
-@pytest.mark.parametrize("errors", [1, 2, 3])
-def test_few_errors_are_near_clopper_and_pearson(errors):
-    sample = np.zeros(30)
-    sample[:errors] = 1.0
-    left_out = (sample.sum() - sample) / 29
-    found = estimate_spread(sample.mean(), left_out, np.full(30, 1 / 30), 30.0, unseen=[1.0 - sample.mean()])
-    exact = stats.binomtest(errors, 30).proportion_ci(method="exact")
-    assert found.limits(sample.mean())[1] == pytest.approx(exact.high, abs=0.03)
+@pytest.mark.parametrize("exposed", [1, 2, 3, 10])
+def test_a_few_exposed_people_are_a_rate_with_the_limits_of_a_binomial(exposed):
+    """Garwood's limits of a count, which Clopper and Pearson's are near while the share is small."""
+    sample = np.zeros(400)
+    sample[:exposed] = 5.0
+    low, high = of_mean(sample, np.full(400, 7)).limits(sample.mean())
+    exact = stats.binomtest(exposed, 400).proportion_ci(method="exact")
+    assert (low, high) == (pytest.approx(5.0 * exact.low, abs=0.003), pytest.approx(5.0 * exact.high, rel=0.04))
 
 
-def test_many_alike_leave_little_room_for_the_unseen():
-    sample = np.random.default_rng(1).normal(size=400)
-    found = of_mean(sample)
-    low, high = found.limits(sample.mean())
-    expected = stats.ttest_1samp(sample, 0.0).confidence_interval()
-    assert high - low == pytest.approx(expected.high - expected.low, rel=0.05)
-    assert low < expected.low
-
-
-def test_one_person_who_differs_widens_only_one_side():
-    sample = np.append(np.zeros(29), 1.0)
-    low, high = of_mean(sample).limits(sample.mean())
-    assert high - sample.mean() > 1.2 * (sample.mean() - low)
+@pytest.mark.parametrize("skewness", [-1.0, -0.3, 0.0, 1e-4, 0.2, 1.0])
+@pytest.mark.parametrize("quantile", [0.0, 1.6, 2.5])
+def test_quantiles_of_a_skewed_value_and_back(quantile, skewness):
+    away = skewed(quantile, skewness)
+    assert unskewed(away, skewness) == pytest.approx(quantile, abs=1e-9)
+    if skewness:
+        events = skewness**-2.0
+        tail = stats.norm.sf(quantile)
+        other = stats.gamma.isf(tail, events + 1.0) - events if skewness > 0 else events - stats.gamma.ppf(tail, events)
+        assert away == pytest.approx(other / np.sqrt(events), abs=1e-3)
 
 
 def test_the_p_value_is_the_level_at_which_the_limit_touches_zero():
-    found = Spread(error=0.1, people=20.0, freedom=19.0, below=0.5, above=0.2)
-    level = 1.0 - found.p_value(0.4)
-    assert found.limits(0.4, level)[0] == pytest.approx(0.0, abs=1e-9)
+    found = Spread(error=0.1, people=20.0, freedom=19.0, below=0.5, above=0.2, skewness=0.3)
+    for value in (0.25, -0.25):
+        limits = found.limits(value, 1.0 - found.p_value(value))
+        assert min(np.abs(limits)) == pytest.approx(0.0, abs=1e-9)
     assert found.p_value(0.0) == 1.0
-    assert found.p_value(-0.4) < found.p_value(0.4)
+    assert found.p_value(-0.25) > found.p_value(0.25)
+
+
+def test_people_who_were_not_seen_are_in_one_sided_limits_alone():
+    plain = Spread(error=0.1, people=20.0, freedom=19.0, below=0.0, above=0.0)
+    allowed = Spread(error=0.1, people=20.0, freedom=19.0, below=2.0, above=3.0, talkative_above=0.5, tail=0.4)
+    assert allowed.limits(0.4) == plain.limits(0.4)
+    share = 1.0 - 0.05 ** (1.0 / 20.0)
+    assert 0.4 - allowed.at_least(0.4) == pytest.approx(np.hypot(0.4 - plain.at_least(0.4), share * 2.0))
+    sampled = np.hypot(plain.at_most(0.4) - 0.4, share * 3.0)
+    assert allowed.at_most(0.4) - 0.4 == pytest.approx(np.hypot(sampled, share**0.4 * 0.5))
+
+
+def test_equal_numbers_of_recordings_leave_no_room_for_talkative_people():
+    found = of_mean(np.random.default_rng(1).normal(size=30), np.full(30, 10))
+    assert (found.talkative_below, found.talkative_above) == (0.0, 0.0)
+
+
+def test_numbers_of_recordings_by_a_law_of_pareto():
+    """The tail of a Pareto law with exponent 2 weighs a half, and a share q of people has q^(1/2) of the recordings."""
+    people = 2000
+    numbers = 3.0 * ((np.arange(people) + 0.5) / people) ** -0.5
+    found = RecordingNumbers.of(numbers)
+    assert found.weight / (1.0 + (people // 2) ** -0.5) == pytest.approx(0.5, abs=0.01)
+    assert found.upper == pytest.approx(0.5**0.5, abs=0.03)
+    assert found.largest == np.log(numbers.max())
+    grouped = RecordingNumbers.of(numbers, np.arange(people) % 200)
+    assert (grouped.weight, grouped.upper, grouped.largest) == (found.weight, found.upper, found.largest)
+    assert grouped.logs[3] == pytest.approx(np.average(np.log(numbers[3::200]), weights=numbers[3::200]))
+
+
+@pytest.mark.parametrize("slope", [-0.1, 0.0, 0.1])
+def test_the_exposure_of_talkative_people_is_on_a_line_by_hand(slope):
+    """Without noise the line is exact: so many bits for each factor of e, up to e^2 times the largest number."""
+    people = 40
+    numbers = np.round(3.0 * ((np.arange(people) + 0.5) / people) ** -1.0)
+    recordings, shares = RecordingNumbers.of(numbers), numbers / numbers.sum()
+    mean = shares @ np.log(numbers)
+    exposure = slope * (np.log(numbers) - mean)
+    ahead = np.log(numbers.max()) + min(recordings.weight / (1.0 - recordings.weight), 2.0) - mean
+    expected = max(0.0, slope * ahead) * recordings.upper * 2.0 ** (1.0 - recordings.weight)
+    assert recordings.change(shares * exposure, 10.0) == pytest.approx(expected, abs=1e-9)
+    most = 0.01 * recordings.upper * 2.0 ** (1.0 - recordings.weight)
+    assert recordings.change(shares * exposure, 0.01) == pytest.approx(min(expected, most), abs=1e-9)
 
 
 def test_two_sources_by_welch_and_satterthwaite():

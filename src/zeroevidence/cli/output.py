@@ -192,8 +192,8 @@ def _why_unbounded(row: Evaluation, name: str, result: MeasureResult) -> str:
     """Why a measure of a row has no bound."""
     if MEASURES[name].discloses == "none":
         return "the measure has no side on which an attacker learns more"
-    if MEASURES[name].interval == "extreme":
-        return "the measure is a maximum, which has no limit for other people"
+    if MEASURES[name].interval is None and result.low is None:
+        return "the measure has no limit for other people, as a maximum has none"
     few = next((flag for flag in row.flags if flag.code == "no-intervals"), None)
     if few is not None:
         return few.sentence.rstrip(".")

@@ -113,7 +113,8 @@ def _values_on_fewer(
 ) -> Replicates:
     """The values of one kind of measures."""
     left_out = _gathered(resampler.left_out, groups.number, run)
-    people = dict.fromkeys(left_out, SampledPeople(groups.clusters, groups.people, groups.shares, most_bits))
+    sampled = SampledPeople(groups.clusters, groups.people, groups.shares, groups.recordings, most_bits)
+    people = dict.fromkeys(left_out, sampled)
     values = resampler.rules, people, left_out, resampler.halves(_HALVES), resampler.unseen()
     if not isinstance(resampler, SearchResampler):
         return Replicates("speaker", *values)
@@ -211,15 +212,15 @@ def _lists(
         drawn = {name: np.concatenate((drawn.get(name, values[:0]), values)) for name, values in part.items()}
         done = len(next(iter(drawn.values())))
         step(done, most)
-        if done >= _LEAST_LISTS and all(_is_precise(values, metrics[name]) for name, values in drawn.items()):
+        if done >= _LEAST_LISTS and all(_is_precise(name, values, metrics[name]) for name, values in drawn.items()):
             break
     return drawn
 
 
-def _is_precise(values: FloatArray, measured: MeasureResult) -> bool:
-    """Whether the mean of the values is known much better than the measure itself."""
-    if measured.spread is None and measured.low is not None:
-        return True  # a maximum
+def _is_precise(name: str, values: FloatArray, measured: MeasureResult) -> bool:
+    """Whether the mean of the values is known much better than the measure itself; a maximum is not waited for."""
+    if MEASURES[name].interval is None:
+        return True
     if measured.low is None or measured.high is None:
         return False
     return bool(values.std(ddof=1) / np.sqrt(len(values)) <= _PRECISE * (measured.high - measured.low))

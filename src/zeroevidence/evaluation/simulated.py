@@ -299,7 +299,7 @@ def _is_planned(measure: Measure, view: ScoreView | None) -> bool:
     The entropy of a histogram would take too many rows to know. Parameters of a calibration are no measures of people.
     """
     return (
-        measure.interval_of(view) not in (None, "extreme", "entropy")
+        measure.interval_of(view) not in (None, "entropy")
         and measure.unit != "nat"
         and measure.discloses != "none"
         and measure.per_score is None

@@ -20,8 +20,8 @@ from zeroevidence.registry import Registry
 Family: TypeAlias = Literal["one-to-one", "search", "speakers", "tandem", "attribute", "similarity", "utility"]
 Direction: TypeAlias = Literal["up", "down", "none"]
 # smooth: no bias to correct. oracle: calibrated on the scores it is judged on, which flatters the attacker on few
-# people. kernel: the same with a density. entropy: of a histogram, which few people fill unevenly. extreme: a maximum.
-IntervalRule: TypeAlias = Literal["smooth", "oracle", "kernel", "entropy", "extreme"]
+# people. kernel: the same with a density. entropy: of a histogram, which few people fill unevenly.
+IntervalRule: TypeAlias = Literal["smooth", "oracle", "kernel", "entropy"]
 Unit: TypeAlias = Literal[
     "rate", "bit", "relative cost", "log10 LR", "category", "count", "fraction", "dB", "bit per dimension", "nat"
 ]

@@ -265,8 +265,7 @@ def unpaired_difference(
     >>> difference.value, round(difference.low, 2), round(difference.high, 2), round(difference.p_value, 4)
     (0.5, 0.22, 0.78, 0.0008)
     """
-    opposite = replace(second_spread, below=second_spread.above, above=second_spread.below)
-    return Difference.from_spread(first - second, first_spread.combine(opposite), level)
+    return Difference.from_spread(first - second, first_spread.combine(second_spread.reverse()), level)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from zeroevidence._typing import BoolArray, CountArray, FloatArray, IntArray, StrArray
 from zeroevidence.data.scores import Pairs, Scores
-from zeroevidence.uncertainty.spread import effective_number
+from zeroevidence.uncertainty.spread import RecordingNumbers, effective_number
 
 BATCH = 64
 _SPARSE = 16  # possible codes for each given one, beyond which sorting is quicker than a table
@@ -185,6 +185,8 @@ class Groups:
         Effective number of clusters: of how many of equal size they are worth.
     shares
         The share of the scores that each group contributes, of the class to which it contributes more.
+    recordings
+        Numbers of targets of these people.
     """
 
     unit: Unit
@@ -194,6 +196,7 @@ class Groups:
     clusters: int
     people: float
     shares: FloatArray
+    recordings: RecordingNumbers
 
 
 def find_groups(scores: Scores, most: int, seed: int, clusters: Clusters | None = None) -> Groups:
@@ -210,7 +213,16 @@ def find_groups(scores: Scores, most: int, seed: int, clusters: Clusters | None 
         target, nontarget = (Pairs(group[pairs.enrolment], group[pairs.trial]) for pairs in (target, nontarget))
     people = min(effective_number(size) for size in sizes)
     fewest = min(int(np.count_nonzero(size)) for size in sizes)
-    return Groups(clusters.unit, number, target, nontarget, fewest, people, np.maximum(*shares))
+    return Groups(
+        clusters.unit,
+        number,
+        target,
+        nontarget,
+        fewest,
+        people,
+        np.maximum(*shares),
+        RecordingNumbers.of(sizes[0], group),
+    )
 
 
 def _sizes(pairs: Pairs, n: int) -> FloatArray:
@@ -225,7 +237,8 @@ def _of_scores(n_target: int, n_nontarget: int, most: int, seed: int) -> Groups:
     groups = [rng.permutation(np.arange(n) % number) for n in (n_target, n_nontarget)]
     pairs = [Pairs(group, group) for group in groups]
     people = min(n_target, n_nontarget)
-    return Groups("score", number, pairs[0], pairs[1], people, float(people), np.full(number, 1.0 / number))
+    equal = RecordingNumbers.of(np.ones(number))
+    return Groups("score", number, pairs[0], pairs[1], people, float(people), equal.shares, equal)
 
 
 _LAST_HALVES = np.uint32((1 << _FIELDS) - 1)

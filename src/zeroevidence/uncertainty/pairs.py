@@ -247,6 +247,8 @@ class PairResampler:
         self.terms = linkability.linkability_terms(ranked.counts, omega, seed) if smoothed else None
         self.edges = linkability.histogram_edges(ranked.target, ranked.nontarget) if binned else None
         self.separated = bool(ranked.target[0] > ranked.nontarget[-1])
+        ends = {float(scores[place]) for scores in (ranked.target, ranked.nontarget) for place in (0, -1)}
+        self.constant = len(ends) == 1
         self.target, self.nontarget = self._class(prepared, "target"), self._class(prepared, "nontarget")
         # costs of targets that look like non-targets, and of such that score as high as any does
         classes = zip((scores.target, scores.nontarget), prepared.llrs, strict=True)
@@ -318,8 +320,11 @@ class PairResampler:
         """How each measure changes, per share of people, if some are not recognised at all, or in every recording.
 
         Targets of the former look like non-targets; those of the latter score above all of these, as high as any score
-        does. Either share is the largest that could be among all people and in no sample.
+        does. Either share is the largest that could be among all people and in no sample. Scores that are all equal do
+        not tell what another kind of person would look like.
         """
+        if self.constant:
+            return {}
         share = unseen_share(self.groups.people)
         # One more cell, above all scores, for targets that nobody else's are like.
         target, nontarget = (
@@ -334,8 +339,7 @@ class PairResampler:
         ]
         return {
             measure.name: tuple(float((measure.compute(view) - value) / share) for view in views)
-            for measure, rule in self.measures
-            if rule != "extreme"
+            for measure, _ in self.measures
             for value in [measure.compute(whole)]
         }
 

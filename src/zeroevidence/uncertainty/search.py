@@ -24,7 +24,7 @@ from zeroevidence.measure.softplus import LN2
 from zeroevidence.measure.views import NameCounts, SearchView
 from zeroevidence.uncertainty.groups import BATCH, batches, draw_groups, draw_halves, generator
 from zeroevidence.uncertainty.null import measures_with_null
-from zeroevidence.uncertainty.spread import effective_number, unseen_share
+from zeroevidence.uncertainty.spread import RecordingNumbers, effective_number, unseen_share
 
 _MOST_RANKS = 50_000_000  # groups times identities
 _COLUMNS = 33  # identities from which on a table over weights is quicker than every weight by itself
@@ -128,8 +128,10 @@ class SearchResampler:
             self.members = np.arange(identities)
         self.member_group = draw_groups(len(self.members), most, seed)
         self.number = int(self.member_group.max()) + 1
-        self.group = self.member_group[np.searchsorted(self.members, names)][speaker]
-        self.shares = np.bincount(self.group, minlength=self.number) / len(speaker)
+        group = self.member_group[np.searchsorted(self.members, names)]
+        self.group = group[speaker]
+        self.recordings = RecordingNumbers.of(trials, group, self.number)
+        self.shares = self.recordings.shares
         columns = disclosure.trial_columns(evidence, singled)
         sums = [np.bincount(self.group, weights=column, minlength=self.number) for column in columns.values()]
         self.columns, self.sums = tuple(columns), np.column_stack(sums)
@@ -219,8 +221,10 @@ class SearchResampler:
 
         The evidence about the former misleads as much as that of any trial did, but by no more than log2 N bits. The
         latter are named first, by evidence that leaves no doubt. Either share is the largest that could be among all
-        people and in no sample.
+        people and in no sample. Ranks that are all shared do not tell what another kind of person would look like.
         """
+        if (self.evidence.equal == self.evidence.identities - 1).all():
+            return {}
         share = unseen_share(self.people)
         whole = replace(search_view(self.evidence, self.singled), refitted=self.refitted is not None)
         if self.ranks is None:

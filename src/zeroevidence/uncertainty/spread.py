@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import stdtr, stdtrit
+from scipy.special import gammainc, gammaincc, gammainccinv, gammaincinv, ndtr, ndtri, stdtr, stdtrit
 
-from zeroevidence._typing import FloatArray
+from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.measure.measures import IntervalRule
 from zeroevidence.run import LEVEL
 
@@ -17,6 +17,11 @@ _LEAST_TAIL = 1e-12
 _KURTOSIS = 3.0  # of a Gaussian
 _MOST_PEOPLE = 1e6
 _UNSEEN_TAIL = 0.025
+_LEAST_SKEWNESS = 1e-3
+_ROUNDING = 1e-12
+_NEGLIGIBLE = 1e-3
+_HEAVIEST = 1.0 / 1.2  # weight of a tail
+_FARTHEST = 2.0  # how far beyond the largest number of recordings a line is drawn, as a logarithm
 _LARGE = 1e60  # fourth powers of more would not be numbers
 _RATES = {"oracle": 3.0 / 4.0, "kernel": 1.0 / 2.0, "entropy": 1.0}
 
@@ -25,12 +30,14 @@ _RATES = {"oracle": 3.0 / 4.0, "kernel": 1.0 / 2.0, "entropy": 1.0}
 class Spread:
     """Spread of a value, from which its limits follow.
 
-    Three things are combined. The standard error comes from values without one person at a time (both as enrolled and
-    as heard), with a t quantile for the number of people. That number is an effective one: a few people who speak most
-    of the time count as few. And people of a kind that nobody in the sample is are allowed for, as Clopper and Pearson
-    do for rates: if none of n people is of that kind, up to 1 - tail^(1/n) of all people may be. Such people are
-    recognised in every recording, or not at all. So where no error was seen, or nobody recognised, the interval is not
-    a point.
+    Two kinds of limits follow. The interval is for people like those seen: the standard error comes from values
+    without one person at a time (both as enrolled and as heard), with a t quantile for an effective number of people,
+    in which a few who speak most of the time count as few, and corrected for skewness, because exposure of people has
+    a long tail. One-sided limits allow in addition for people who were not seen. If none of n people is of a kind, up
+    to 1 - tail^(1/n) of all people may be, as Clopper and Pearson say of rates; such people are recognised in every
+    recording, or not at all. And where numbers of recordings have a heavy tail, the sample may lack the people who
+    speak most. The interval allows for people who are not recognised too, since one-sided limits are on the other side;
+    where people do not differ at all, it is all of the first of these allowances.
 
     Parameters
     ----------
@@ -44,6 +51,17 @@ class Spread:
         How much lower the value may be for people of a kind that is not in the sample.
     above
         How much higher it may be for such people.
+    skewness
+        Skewness of the value over samples of people.
+    talkative_below
+        How much lower the value may be for people who speak more than anybody in the sample.
+    talkative_above
+        How much higher it may be for such people.
+    hidden
+        How much the value changes for people who are not recognised at all.
+    tail
+        Power of the share of unseen people at which the share of their recordings grows: 1 where everybody speaks as
+        often, near 0 where a few make nearly all recordings.
 
     Examples
     --------
@@ -57,25 +75,35 @@ class Spread:
     freedom: float
     below: float
     above: float
+    skewness: float = 0.0
+    talkative_below: float = 0.0
+    talkative_above: float = 0.0
+    hidden: float = 0.0
+    tail: float = 1.0
 
     def limits(self, value: float, level: float = LEVEL) -> tuple[float, float]:
-        """Return two-sided limits of a value."""
+        """Return two-sided limits of a value, for people like those seen."""
         tail = (1.0 - level) / 2.0
-        return value - self._reach(self.below, tail), value + self._reach(self.above, tail)
+        if self.error == 0.0:
+            share = self._unseen_share(tail)
+            return value - share * self.below, value + share * self.above
+        hidden = self._unseen_share(tail**0.5) * self.hidden  # to lack such people and err in others is rare
+        below, above = self._sampled(tail, -self.skewness), self._sampled(tail, self.skewness)
+        return value - math.hypot(below, min(0.0, hidden)), value + math.hypot(above, max(0.0, hidden))
 
     def at_least(self, value: float, level: float = LEVEL) -> float:
-        """Return the one-sided lower limit of a value."""
-        return value - self._reach(self.below, 1.0 - level)
+        """Return the one-sided lower limit of a value, which allows for people who were not seen."""
+        return value - self._reach(self.below, self.talkative_below, 1.0 - level, -self.skewness)
 
     def at_most(self, value: float, level: float = LEVEL) -> float:
-        """Return the one-sided upper limit of a value."""
-        return value + self._reach(self.above, 1.0 - level)
+        """Return the one-sided upper limit of a value, which allows for people who were not seen."""
+        return value + self._reach(self.above, self.talkative_above, 1.0 - level, self.skewness)
 
     def of_people(self, people: float) -> Spread:
         """Return the spread for another number of people like these, recorded in the same way.
 
-        The standard error falls with the square root, and the quantiles follow the number of people. The
-        allowance for unseen kinds of people is kept, which is conservative: it falls a little too.
+        The standard error falls with the square root, and the quantiles follow the number of people. What unseen
+        people would change is kept, which is conservative: it falls a little too.
 
         Examples
         --------
@@ -83,8 +111,14 @@ class Spread:
         >>> more.error, more.people, more.freedom
         (0.01, 80.0, 79.0)
         """
-        error = self.error * float(np.sqrt(self.people / people))
-        return Spread(error, people, max(self.freedom + people - self.people, 1.0), self.below, self.above)
+        shrunk = float(np.sqrt(self.people / people))
+        return replace(
+            self,
+            error=self.error * shrunk,
+            people=people,
+            freedom=max(self.freedom + people - self.people, 1.0),
+            skewness=self.skewness * min(shrunk, 1.0),
+        )
 
     def people_for(self, reach: float, level: float = LEVEL) -> int | None:
         """Return how many people bring the upper limit within `reach` of the value; None where a million do not.
@@ -106,37 +140,92 @@ class Spread:
 
     def p_value(self, value: float) -> float:
         """Return the two-sided p-value of the hypothesis that the value is 0: the level at which a limit touches it."""
-        unseen = self.below if value > 0.0 else self.above
         if value == 0.0 or not np.isfinite(value):
             return 1.0
-        size = abs(value)
-        if self._reach(unseen, 0.5) >= size:  # the unseen people alone explain it at any level
-            return 1.0
-        if self._reach(unseen, _LEAST_TAIL) <= size:
-            return 2.0 * _LEAST_TAIL
-        from scipy.optimize import brentq  # slow to import, and needed for differences alone
-
-        def gap(quantile: float) -> float:
-            return self._combine_reaches(unseen, float(stdtr(self.freedom, -quantile)), quantile) - size
-
-        quantile = brentq(gap, 0.0, -float(stdtrit(self.freedom, _LEAST_TAIL)), xtol=1e-14)
-        return 2.0 * float(stdtr(self.freedom, -quantile))
+        if self.error == 0.0:
+            change = self.below if value > 0.0 else self.above
+            tail = max(0.0, 1.0 - abs(value) / change) ** self.people if change > 0.0 else 0.0
+        else:
+            quantile = unskewed(abs(value) / self.error, -math.copysign(1.0, value) * self.skewness)
+            tail = float(stdtr(self.freedom, -quantile))
+        return float(np.clip(2.0 * tail, 2.0 * _LEAST_TAIL, 1.0))
 
     def combine(self, other: Spread) -> Spread:
         """Return both sources of spread together, by Welch and Satterthwaite."""
         first, second = self.error**2, other.error**2
         both = first + second
         freedom = both**2 / (first**2 / self.freedom + second**2 / other.freedom) if both > 0.0 else self.freedom
-        unseen = float(np.hypot(self.below, other.below)), float(np.hypot(self.above, other.above))
-        return Spread(float(np.sqrt(both)), min(self.people, other.people), freedom, *unseen)
+        cubes = self.skewness * self.error**3 + other.skewness * other.error**3
+        return Spread(
+            float(np.sqrt(both)),
+            min(self.people, other.people),
+            freedom,
+            math.hypot(self.below, other.below),
+            math.hypot(self.above, other.above),
+            cubes / both**1.5 if both > 0.0 else 0.0,
+            math.hypot(self.talkative_below, other.talkative_below),
+            math.hypot(self.talkative_above, other.talkative_above),
+            self.hidden + other.hidden,
+            min(self.tail, other.tail),
+        )
 
-    def _reach(self, unseen: float, tail: float) -> float:
-        return self._combine_reaches(unseen, tail, -float(stdtrit(self.freedom, tail)))
+    def reverse(self) -> Spread:
+        """Return the spread of the value with the opposite sign."""
+        return replace(
+            self,
+            below=self.above,
+            above=self.below,
+            skewness=-self.skewness,
+            talkative_below=self.talkative_above,
+            talkative_above=self.talkative_below,
+            hidden=-self.hidden,
+        )
 
-    def _combine_reaches(self, unseen: float, tail: float, quantile: float) -> float:
-        """Return how far a limit lies from the value: by the standard error, and by kinds of people not seen."""
-        share = 1.0 - tail ** (1.0 / self.people)
-        return math.hypot(quantile * self.error, share * unseen)
+    def _unseen_share(self, tail: float) -> float:
+        """Return the largest share of people of one kind that a sample may lack."""
+        return float(1.0 - tail ** (1.0 / self.people))
+
+    def _sampled(self, tail: float, skewness: float) -> float:
+        """Return how far a limit lies from the value for people like those seen."""
+        return self.error * skewed(-float(stdtrit(self.freedom, tail)), skewness)
+
+    def _reach(self, unseen: float, talkative: float, tail: float, skewness: float) -> float:
+        """Return how far a limit lies from the value, people who were not seen allowed for."""
+        share = self._unseen_share(tail)
+        return math.hypot(self._sampled(tail, skewness), share * unseen, share**self.tail * talkative)
+
+
+def skewed(quantile: float, skewness: float) -> float:
+    """Return how many standard errors a limit lies away on the side of the long tail, given a symmetric quantile.
+
+    The limits are those of a Poisson number of events (Garwood) with this skewness, 1 / k^(1/2) for k events: exact
+    where k people of a rare kind make up the value, and near Hall's cubic transformation where many people differ a
+    little. On the side of the short tail the skewness is negative.
+
+    Examples
+    --------
+    >>> skewed(2.0, 0.0)
+    2.0
+    >>> one_event = 1.0 + skewed(1.959964, 1.0)
+    >>> round(one_event, 3)
+    5.572
+    """
+    if abs(skewness) < _LEAST_SKEWNESS:
+        return quantile
+    events = skewness**-2.0
+    if skewness > 0.0:
+        return float((gammainccinv(events + 1.0, ndtr(-quantile)) - events) / np.sqrt(events))
+    return float((events - gammaincinv(events, ndtr(-quantile))) / np.sqrt(events))
+
+
+def unskewed(distance: float, skewness: float) -> float:
+    """Return the symmetric quantile whose limit lies this many standard errors away; the inverse of `skewed`."""
+    if abs(skewness) < _LEAST_SKEWNESS:
+        return distance
+    events = skewness**-2.0
+    if skewness > 0.0:
+        return -float(ndtri(gammaincc(events + 1.0, events + distance * np.sqrt(events))))
+    return -float(ndtri(gammainc(events, max(0.0, events - distance * np.sqrt(events)))))
 
 
 def effective_number(sizes: FloatArray) -> float:
@@ -158,6 +247,95 @@ def unseen_share(people: float) -> float:
     return float(1.0 - _UNSEEN_TAIL ** (1.0 / max(people, 1.0)))
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class RecordingNumbers:
+    """How often people were recorded, and how heavy the tail of these numbers is.
+
+    Parameters
+    ----------
+    logs
+        The mean logarithm of the number of recordings, over the recordings of each group; NaN where it has none.
+    shares
+        The share of the recordings that each group contributes.
+    largest
+        The logarithm of the largest number.
+    people
+        Number of people who were recorded.
+    weight
+        Weight of the tail: the mean logarithm of numbers in the upper half of the people, less that of the median
+        (Hill), one standard error higher; 0 where all are equal, at most 1 / 1.2.
+    upper
+        The share of the recordings that the upper half of the people have.
+
+    Examples
+    --------
+    >>> alike, uneven = (RecordingNumbers.of(np.array(n)) for n in ([5.0] * 4, [1.0, 2.0, 4.0, 40.0]))
+    >>> alike.weight, round(uneven.weight, 2), round(uneven.upper, 2)
+    (0.0, 0.83, 0.94)
+    """
+
+    logs: FloatArray
+    shares: FloatArray
+    largest: float
+    people: int
+    weight: float
+    upper: float
+
+    @classmethod
+    def of(cls, numbers: FloatArray, group: IntArray | None = None, groups: int = 0) -> RecordingNumbers:
+        """The numbers of recordings of each person, who may be in so many groups."""
+        group = np.arange(len(numbers)) if group is None else group
+        recordings = np.bincount(group, numbers, groups)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logs = np.bincount(group, np.where(numbers > 0.0, numbers * np.log(numbers), 0.0), groups) / recordings
+        descending = np.sort(numbers[numbers > 0.0])[::-1]
+        half = len(descending) // 2
+        hill = float(np.log(descending[:half]).mean() - np.log(descending[half])) if half else 0.0
+        return cls(
+            logs,
+            recordings / recordings.sum(),
+            float(np.log(descending[0])),
+            len(descending),
+            min(hill * (1.0 + half**-0.5), _HEAVIEST) if half else 0.0,
+            float(descending[:half].sum() / descending.sum()),
+        )
+
+    def change(self, away: FloatArray, most: float) -> float:
+        """Return how much higher a value may be per share of people, raised to a power, who speak more than anybody.
+
+        The exposure of such people is predicted by a line over the logarithm of the number of recordings, with the
+        upper limit of its slope, and is at most `most`.
+
+        Parameters
+        ----------
+        away
+            What each group adds to the value.
+        most
+            What people who are recognised in every recording would add.
+        """
+        counted = np.isfinite(away) & (self.shares > 0.0)
+        if self.weight <= 0.0 or np.count_nonzero(counted) < 3:
+            return 0.0
+        x, y = self.logs[counted], away[counted] / self.shares[counted]
+        x, y = x - x.mean(), y - y.mean()
+        squares = float((x**2).sum())
+        if squares <= _LEAST_SKEWNESS:
+            return 0.0
+        slope = float((x * y).sum()) / squares
+        freedom = len(x) - 2.0
+        error = np.sqrt(len(x) / freedom * float(((x * (y - slope * x)) ** 2).sum())) / squares
+        slope += float(stdtrit(freedom, LEVEL)) * error
+        distance = self.largest + min(self.weight / (1.0 - self.weight), _FARTHEST) - np.nansum(self.shares * self.logs)
+        return (
+            float(np.clip(slope * distance, 0.0, most)) * self.upper * (self.people / (self.people // 2)) ** self.tail
+        )
+
+    @property
+    def tail(self) -> float:
+        """The power of the share of people above a number at which the share of their recordings grows."""
+        return 1.0 - self.weight
+
+
 def estimate_spread(
     value: float,
     left_out: FloatArray,
@@ -166,6 +344,7 @@ def estimate_spread(
     unseen: Sequence[float] = (),
     *,
     model_error: float = 0.0,
+    recordings: RecordingNumbers | None = None,
 ) -> Spread | None:
     """Return the spread of a value from its values without each person or group; None where these are too few.
 
@@ -180,9 +359,13 @@ def estimate_spread(
     people
         Effective number of people.
     unseen
-        Changes of the value, per share of people, if there were people of kinds that may not be in the sample.
+        Changes of the value, per share of people, if there were people of kinds that may not be in the sample; first
+        of those who are not recognised.
     model_error
         Standard error of a model that is not fitted again when people are left out.
+    recordings
+        Numbers of recordings of these people, where limits are corrected for skewness and allow for others who were
+        recorded more often.
     """
     finite = np.isfinite(left_out)
     groups = int(finite.sum())
@@ -191,18 +374,37 @@ def estimate_spread(
     values, shares = left_out[finite], shares[finite]
     with np.errstate(over="ignore"):
         jackknife = np.sqrt((groups - 1.0) / groups * ((values - values.mean()) ** 2).sum())
-    error = float(np.hypot(jackknife, model_error))
-    if not np.isfinite(error):
+    if not np.isfinite(jackknife):
         return None  # values so large that their squares are not numbers
+    away = values.mean() - values
     # The value of each group by itself, less that of all, as a group of usual size would show it.
-    deviations = (values.mean() - values) / np.maximum(shares, 1.0 / people)
+    deviations = away / np.maximum(shares, 1.0 / people)
     kinds = [float(deviations.min()), float(deviations.max()), *unseen]
     few = _concentration(values)
     changes = [max(0.0, -min(kinds)), max(0.0, max(kinds))]
+    # Next to what one person of another kind would change, nobody differs: everybody is recognised, or nobody.
+    if jackknife <= max(_ROUNDING * max(1.0, float(np.abs(values).max())), _NEGLIGIBLE * max(changes) / people):
+        jackknife = 0.0
+    error = float(np.hypot(jackknife, model_error))
     # One more person of a kind that moves the value by more than the standard error is a kind that was not seen.
-    weights = [max(few, min(1.0, change / people / error)) if error > 0.0 else 1.0 for change in changes]
-    below, above = (weight * change for weight, change in zip(weights, changes, strict=True))
-    return Spread(error, people, min(people, groups) - 1.0, below, above)
+    below, above, hidden = (
+        change * (max(few, min(1.0, abs(change) / people / error)) if error > 0.0 else 1.0)
+        for change in (*changes, unseen[0] if unseen else 0.0)
+    )
+    spread = Spread(error, people, min(people, groups) - 1.0, below, above)
+    if recordings is None or error == 0.0:
+        return spread
+    ratio = (people / recordings.people) ** recordings.tail
+    added = np.full(len(left_out), np.nan)
+    added[finite] = away
+    return replace(
+        spread,
+        skewness=float(np.clip(((away / error) ** 3).sum(), -1.0, 1.0)),
+        talkative_below=ratio * recordings.change(-added, changes[0]),
+        talkative_above=ratio * recordings.change(added, changes[1]),
+        hidden=hidden,
+        tail=recordings.tail,
+    )
 
 
 def estimate_spreads(

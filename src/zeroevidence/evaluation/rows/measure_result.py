@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from math import isnan, nan
+from math import isclose, isnan, nan
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -15,13 +15,14 @@ from zeroevidence.measure.measures import MEASURES, Direction, IntervalRule
 from zeroevidence.uncertainty.compare import MeasuredSystem
 from zeroevidence.uncertainty.level import LEAST_PEOPLE
 from zeroevidence.uncertainty.null import Null
-from zeroevidence.uncertainty.spread import Spread, estimate_bias, estimate_spread, is_biased
+from zeroevidence.uncertainty.spread import RecordingNumbers, Spread, estimate_bias, estimate_spread, is_biased
 
 # number: in the unit of the measure and within its range; share: a probability or level; text: as it is
 ColumnFormat: TypeAlias = Literal["number", "share", "text"]
 _KEY = "column"
 NOT_STORED: Mapping[str, Any] = {"stored": False}  # metadata of a field that files do not hold
 NO_VALUE = "–"  # what people read where there is no number
+_ROUNDING = 1e-12
 _NOT_FINITE = ("inf", "-inf", "nan")  # as files hold them
 
 
@@ -95,7 +96,7 @@ class MeasureResult:
     high
         Upper end of the interval for people like these.
     bound
-        One-sided limit on the side where an attacker learns more.
+        One-sided limit on the side where an attacker learns more, which allows for people who were not seen.
     level
         Confidence level of interval and bound.
     p_value
@@ -129,7 +130,11 @@ class MeasureResult:
     high: float | None = field(default=None, metadata=column("high"))
     bound: float | None = field(
         default=None,
-        metadata=column("bound", in_report=True, description="Limit on the side where an attacker learns more."),
+        metadata=column(
+            "bound",
+            in_report=True,
+            description="Limit on the side where an attacker learns more; it allows for people who were not seen.",
+        ),
     )
     level: float | None = field(default=None, metadata=column("level", "share"))
     p_value: float | None = field(default=None, metadata=column("p", "share"))
@@ -195,10 +200,10 @@ def with_limits(
     most_bits: float = np.inf,
     method: str | None = None,
 ) -> MeasureResult:
-    """Return the result of a measure with interval, bound and level.
+    """Return the result of a measure with interval, bound and level; as it is where an interval would be a point.
 
-    Interval and bound are for people like these: they lie around the value corrected for few people, are widened to
-    reach the value, and are cut at the ends of the measure's range.
+    The interval is for people like these, the bound allows for people who were not seen. Both lie around the value
+    corrected for few people, are widened to reach the value, and are cut at the ends of the measure's range.
 
     Parameters
     ----------
@@ -220,18 +225,24 @@ def with_limits(
     if spread is None:
         return result
     scale = measure_range(name, most_bits)
-    value = float(result)
+    value, discloses = float(result), MEASURES[name].discloses
     middle = value if centre is None else centre
-    low, high = np.clip(spread.limits(middle, level), *scale)
-    limit = one_sided_limit(spread, middle, level, MEASURES[name].discloses, scale) if method is None else None
+    limit = one_sided_limit(spread, middle, level, discloses, scale) if method is None else None
     if limit is not None:
-        limit = max(limit, value) if MEASURES[name].discloses == "up" else min(limit, value)
+        limit = max(limit, value) if discloses == "up" else min(limit, value)
+    ends = np.clip(spread.limits(middle, level), *scale)
+    low, high = min(float(ends[0]), value), max(float(ends[1]), value)
+    if spread.error == 0.0:  # nobody differs: people who are recognised all the same are left to the bound
+        low, high = (value if discloses == side else end for side, end in (("down", low), ("up", high)))
+    is_point = isclose(low, high, rel_tol=_ROUNDING, abs_tol=_ROUNDING)
+    if is_point and (limit is None or isclose(limit, value, rel_tol=_ROUNDING, abs_tol=_ROUNDING)):
+        return result
     return replace(
         result,
         method=method or result.method,
         estimate=centre if MEASURES[name].estimated else None,
-        low=min(float(low), value),
-        high=max(float(high), value),
+        low=None if is_point else low,
+        high=None if is_point else high,
         bound=limit,
         level=level,
         spread=spread,
@@ -271,6 +282,8 @@ class SampledPeople:
         Number of people of equal size who would count as much.
     shares
         The share of the data that each group of people brings.
+    recordings
+        How often they were recorded.
     most_bits
         What a search can tell at most.
     """
@@ -278,6 +291,7 @@ class SampledPeople:
     clusters: int
     effective: float
     shares: FloatArray
+    recordings: RecordingNumbers
     most_bits: float = np.inf
 
 
@@ -368,27 +382,24 @@ class Replicates:
         people, rule = self.people[name], self.rules[name]
         if people.clusters < LEAST_PEOPLE:
             return result
-        if rule == "extreme":
-            return _with_extreme_interval(result, self.halves.get(name), level)
         value = float(result)
         centre = self.corrected(name, value)
         left_out, unseen, model_error = self.left_out[name], self.unseen.get(name, ()), 0.0
         if centre is not None and rule == "kernel":
             # What is left of the bias of a density is of the order of the correction.
             model_error = float(np.hypot(self._refitted(name), value - centre))
-        spread = estimate_spread(value, left_out, people.shares, people.effective, unseen, model_error=model_error)
+        spread = estimate_spread(
+            value,
+            left_out,
+            people.shares,
+            people.effective,
+            unseen,
+            model_error=model_error,
+            recordings=people.recordings,
+        )
         others = self.developed.get(name)
         if spread is not None and others is not None:
             equal = np.full(len(others), 1.0 / len(others))
             calibrated = estimate_spread(value, others, equal, len(others))
             spread = spread if calibrated is None else spread.combine(calibrated)
         return with_limits(result, name, spread, level, centre=centre, most_bits=people.most_bits)
-
-
-def _with_extreme_interval(result: MeasureResult, halves: FloatArray | None, level: float) -> MeasureResult:
-    """Return the interval of a maximum: from what halves of the people show to what was seen."""
-    finite = np.empty(0) if halves is None else halves[~np.isnan(halves)]
-    if len(finite) == 0:
-        return result
-    low = float(np.quantile(finite, (1.0 - level) / 2.0, method="inverted_cdf"))
-    return replace(result, low=min(low, float(result)), high=float(result), level=level)

@@ -302,7 +302,6 @@ def _d_ece_loss(view: PairView) -> float | None:
     unit="log10 LR",
     place=90,
     headline=40,
-    interval="extreme",
     null=True,
     method="pav, laplace",
     meaning_of_attribute="The strongest evidence in any single recording, as a power of ten.",

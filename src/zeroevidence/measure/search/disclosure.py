@@ -253,7 +253,7 @@ def _lid_neg(view: SearchView) -> FloatArray:
     return np.where(negative > 0, (view.lid - view.lid_positive) / np.maximum(negative, 1.0), nan)
 
 
-@_lid_measure("lid_max", "LID_max", limits=(-np.inf, np.inf), place=60, headline=19, interval="extreme", null=True)
+@_lid_measure("lid_max", "LID_max", limits=(-np.inf, np.inf), place=60, headline=19, interval=None, null=True)
 def _lid_max(view: SearchView) -> FloatArray:
     """Disclosure of the worst utterance: each bit doubles the attacker's chance of naming its speaker."""
     return view.highest

@@ -151,7 +151,7 @@ def _mean_rank_disclosure(view: SearchView) -> FloatArray | None:
         return np.asarray(np.where(view.ranks > 0.0, view.ranks * bits, 0.0).sum(axis=1))
 
 
-@_rank_measure("max_rank_disclosure", "max rank disclosure", place=90, interval="extreme")
+@_rank_measure("max_rank_disclosure", "max rank disclosure", place=90, interval=None)
 def _max_rank_disclosure(view: SearchView) -> FloatArray | None:
     """What the most informative rank in the sorted list reveals."""
     bits = _bits(view)
