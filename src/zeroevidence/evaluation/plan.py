@@ -292,7 +292,7 @@ def plan_from_pilot(
     for name, bound in bounds.items():
         value, spread = measured[name]
         sign = needed.sign_of_leak(name)
-        turned = spread if sign > 0 else replace(spread, below=spread.above, above=spread.below)
+        turned = spread if sign > 0 else spread.reverse()
         people_needed = needed_from_spread(sign * value, turned, number, sign * bound, power, level)
         requirements.append(Requirement(name, bound, people_needed))
     effective = min(spread.people for _, spread in measured.values())
