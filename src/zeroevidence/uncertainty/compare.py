@@ -265,7 +265,8 @@ def unpaired_difference(
     >>> difference.value, round(difference.low, 2), round(difference.high, 2), round(difference.p_value, 4)
     (0.5, 0.22, 0.78, 0.0008)
     """
-    return Difference.from_spread(first - second, first_spread.combine(second_spread.reverse()), level)
+    both = first_spread.combine(second_spread.reverse())
+    return Difference.from_spread(first - second, replace(both, hidden=0.0), level)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
