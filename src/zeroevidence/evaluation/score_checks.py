@@ -339,13 +339,7 @@ def _score_of_llr(llr: float, setup: LlrSetup) -> float:
 
 
 def _pairs(scores: Scores | ScoreMatrix | ArrayLike, nontarget: ArrayLike | None) -> Scores:
-    if nontarget is not None:
-        return Scores(np.asarray(scores, dtype=np.float64), np.asarray(nontarget, dtype=np.float64))
-    if isinstance(scores, ScoreMatrix):
-        return scores.to_scores()
-    if not isinstance(scores, Scores):
-        raise UsageError("expected Scores, a ScoreMatrix, or target and non-target scores")
-    return scores
+    return as_loaded(read_frame(scores), nontarget, ()).data.to_scores()
 
 
 def _rate(scores: Scores, errors: BoolArray, *, target: bool, level: float) -> ErrorRate:

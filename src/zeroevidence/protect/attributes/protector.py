@@ -289,7 +289,8 @@ def write_model(
     path = check_new(folder, overwrite=overwrite)
     check_is_fitted(protector, "classes_")
     if protector.registered is not type(protector):
-        raise UsageError(f"{type(protector).__name__}: the protector called {protector.kind!r} is another class")
+        reason = "not registered" if protector.registered is None else "another class"
+        raise UsageError(f"{type(protector).__name__}: the protector called {protector.kind!r} is {reason}")
     arrays = {name: np.ascontiguousarray(array) for name, array in protector.numbers().items()}
     check_numbers(arrays)
     numbers = tensors.save(arrays)
