@@ -143,7 +143,15 @@ def _results(finding: Finding | None, measures: Sequence[str], options: ReportOp
     """The template's variables about the results, of which there are none where a page has comparisons alone."""
     if finding is None:
         empty: dict[str, Any] = dict.fromkeys(("rows", "people", "recordings", "effort", "utility", "picture"))
-        return empty | {"numbers": [], "flags": [], "figures": [], "people_left": 0, "shared_labels": "", "readoff": ""}
+        return empty | {
+            "numbers": [],
+            "flags": [],
+            "flags_of_strongest": [],
+            "figures": [],
+            "people_left": 0,
+            "shared_labels": "",
+            "readoff": "",
+        }
     rows = finding.rows
     numbers = [headline_number(name, finding) for name in measures if name in finding.row.metrics]
     people, people_left = people_table(finding)
@@ -159,6 +167,7 @@ def _results(finding: Finding | None, measures: Sequence[str], options: ReportOp
         "row_name": row_names(rows)[finding.strongest],
         **{f"has_{part}": any(n[part] for n in numbers) for part in ("bounds", "null", "plain", "noise")},
         "flags": raised_flags(rows),
+        "flags_of_strongest": raised_flags([finding.row]),
         "people": people,
         "people_left": people_left,
         "listed_recordings": LISTED_RECORDINGS,
