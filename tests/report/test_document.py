@@ -47,10 +47,23 @@ def test_results_are_kept_unless_told(audit, tmp_path):
             save_audit(audit, place)
 
 
-def test_the_text_starts_with_the_finding_and_has_the_strongest_attacker(audit):
-    text = " ".join(audit_text(audit).split())
-    assert text.startswith(" ".join(summary(audit).split()))
-    assert " ".join(audit.cards[audit.finding.strongest].to_text().split()) in text
+def test_an_audit_is_a_few_lines_and_all_of_it_where_asked_for(audit, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
+    short, text = audit_text(audit), " ".join(audit_text(audit, verbose=True).split())
+    assert len(short.splitlines()) <= 15
+    conclusion = verdict(audit.rows)
+    for line in (conclusion.headline, *conclusion.summary):
+        assert " ".join(line.split()) in " ".join(short.split())
+    assert summary(audit).splitlines()[0] == short.splitlines()[0] == conclusion.headline
+    card = " ".join(audit.cards[audit.finding.strongest].to_text().split())
+    assert (card in text, card in " ".join(short.split())) == (True, False)
+    assert "EER [%]" in text
+    for asked in ({"measures": ["eer"]}, {"signatures": True}, {"estimate": True}):
+        assert "EER [%]" in audit_text(audit, **asked)
+    assert "EER [%]" not in short
+    codes = {raised.code for row in audit.rows for raised in row.flags}
+    assert codes
+    assert all(code in short for code in codes)
 
 
 def test_bounds_that_audits_share_come_once(demo_audits):
@@ -73,7 +86,7 @@ def test_the_protector_has_a_card_beside_the_attackers(audit, tmp_path, without_
     save_audit(protected, tmp_path)
     card = json.loads((tmp_path / "protector.json").read_text())
     assert card == protected.protector.to_dict()
-    assert "protector      mcadams:0.7+pitch:2" in audit_text(protected)
+    assert "protector      mcadams:0.7+pitch:2" in audit_text(protected, verbose=True)
     inputs = inputs_of(protected)
     inputs.add_result(str(tmp_path))
     assert inputs.protectors == [card]
@@ -118,7 +131,7 @@ def test_faults_come_first(audit, without_figures):
     shown = replace(audit, rows=(*audit.rows[:2], faulty, *audit.rows[3:]))
     for text in (audit_text(shown), summary(shown)):
         assert text.splitlines()[2].startswith("Fault, control-failed (row 3): ")
-        assert text.count("control-failed") == 1  # not above the table again
+        assert text.count("control-failed") == 1
     assert render(shown.rows, "text").startswith("fault    control-failed (row 3): ")
     assert "Fault" not in summary(audit)
     assert "<strong>Fault:</strong>" in document(inputs_of(shown)).split('<div class="first')[0]

@@ -27,6 +27,8 @@ SHARED: dict[str, tuple[str, dict[str, Any]]] = {  # meanings, and what else the
     "--overwrite": ("Replace existing output", {"default": False}),
     "--report": ("Where to write the HTML report", _FILE),
     "--signatures": ("Print the signature of each row below text tables", {"default": False}),
+    "--verbose": ("Print all measures, and what flags say", {"default": False}),
+    "--explain": ("Print what each measure means", {"default": False}),
     "--estimate": (
         "Show the values corrected for few people beside the values; JSON holds them anyway",
         {"default": False},

@@ -58,6 +58,10 @@ class Output:
         Whether tables show the values corrected for few people.
     signatures
         Whether text tables end in the signatures of their rows.
+    verbose
+        Whether text holds everything.
+    explain
+        Whether text says what measures mean.
     """
 
     format: str = shared("--output-format", default=FORMATS[0])
@@ -68,6 +72,8 @@ class Output:
     )
     estimate: bool = shared("--estimate")
     signatures: bool = shared("--signatures")
+    verbose: bool = shared("--verbose")
+    explain: bool = shared("--explain")
 
     def __post_init__(self) -> None:
         self.reserve(self.path)
@@ -86,7 +92,15 @@ class Output:
 
     def render(self, rows: Sequence[Evaluation]) -> str:
         """Return results in the format."""
-        return render(rows, self.format, signatures=self.signatures, measures=self.measures, estimate=self.estimate)
+        return render(
+            rows,
+            self.format,
+            signatures=self.signatures,
+            measures=self.measures,
+            estimate=self.estimate,
+            verbose=self.verbose,
+            explain=self.explain,
+        )
 
 
 def output_options(*names: str, formats: Sequence[str] = FORMATS, **changes: Any) -> Decorator:

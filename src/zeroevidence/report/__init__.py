@@ -17,6 +17,8 @@ def render(
     *,
     measures: Sequence[str] | None = None,
     estimate: bool = False,
+    verbose: bool = False,
+    explain: bool = False,
 ) -> str:
     """Return all rows in one of the output formats, ending in a newline.
 
@@ -32,11 +34,15 @@ def render(
     signatures
         Whether text holds the signature of each of several rows; the other formats always do.
     measures
-        Names of the measures to show. By default CSV holds all, text all of a single row, the usual ones of up to eight
+        Names of the measures to show. By default CSV holds all, text ten of a single row, the usual ones of up to eight
         rows and the first six of them of more rows, Markdown the first six, LaTeX the first four. JSON always holds
         all.
     estimate
         Whether the values corrected for few people stand beside the values; JSON always holds them.
+    verbose
+        Whether text holds all measures of a single row, several recordings of one person, and what flags say.
+    explain
+        Whether text says what each measure of a single row means.
 
     Examples
     --------
@@ -56,7 +62,9 @@ def render(
     from zeroevidence.report import evaluations
 
     if format == "text":
-        return evaluations.evaluations_to_text(rows, signatures=signatures, measures=measures, estimate=estimate)
+        return evaluations.evaluations_to_text(
+            rows, signatures=signatures, measures=measures, estimate=estimate, verbose=verbose, explain=explain
+        )
     if format == "csv":
         return evaluations.evaluations_to_csv(rows, measures, estimate=estimate)
     return evaluations.evaluations_to_markup(rows, format, measures, estimate=estimate)

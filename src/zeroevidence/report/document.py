@@ -21,7 +21,7 @@ from zeroevidence.report.inputs import DOCUMENT_FORMATS, ReportInputs, ReportOpt
 from zeroevidence.report.layout import interval_title, raised_flags
 from zeroevidence.report.people import speaker_table, trial_table, write_table
 from zeroevidence.report.table import Block, Cell, Content, Table, Tables, names_column, numbers_column, result_cell
-from zeroevidence.report.verdict import verdict
+from zeroevidence.report.verdict import Verdict, verdict
 from zeroevidence.report.verdict.others import comparison_verdict
 from zeroevidence.report.verdict.summary import NEXT_COMMANDS, short_sentence
 from zeroevidence.report.writers import write_tables
@@ -121,42 +121,55 @@ def save_report(audit: Audit, path: str | Path, *, measures: Sequence[str] | Non
 
 
 def summary(audit: Audit) -> str:
-    """Return the verdict: a headline, faults, a few sentences for everybody, what to run next, and the details."""
-    return "\n\n".join(map("\n".join, _verdict_paragraphs(audit))) + "\n"
+    """Return the verdict: a headline, faults, three lines for everybody, what to run next, and the details."""
+    conclusion = verdict(audit.rows)
+    details = [f"{'In detail: ' if conclusion.summary else ''}{conclusion.paragraph}"]
+    return "\n\n".join(map("\n".join, [*_first_paragraphs(audit, conclusion), details])) + "\n"
 
 
-def _verdict_paragraphs(audit: Audit) -> list[list[str]]:
+def _first_paragraphs(audit: Audit, conclusion: Verdict) -> list[list[str]]:
     """The verdict in paragraphs of lines; a line that begins with a blank is to be copied and not broken."""
-    finding = verdict(audit.rows)
     flags = raised_flags((*audit.rows, *audit.utility))
     faults = [[f"Fault, {raised.name}: {raised.flag.sentence}"] for raised in flags if raised.flag.severity == "fault"]
-    short = [[" ".join(finding.summary)]] if finding.summary else []
-    following = [[NEXT_COMMANDS, *(f"  {command}" for command in finding.commands)]] if finding.commands else []
-    return [[finding.headline], *faults, *short, *following, [f"{'In detail: ' if short else ''}{finding.paragraph}"]]
+    following = [[NEXT_COMMANDS, *(f"  {command}" for command in conclusion.commands)]] if conclusion.commands else []
+    return [[conclusion.headline], *faults, *([list(conclusion.summary)] if conclusion.summary else []), *following]
 
 
 def audit_text(
-    audit: Audit, *, signatures: bool = False, measures: Sequence[str] | None = None, estimate: bool = False
+    audit: Audit,
+    *,
+    signatures: bool = False,
+    measures: Sequence[str] | None = None,
+    estimate: bool = False,
+    verbose: bool = False,
 ) -> str:
-    """Return the finding, the card of the attacker that counts and a table of all attackers, for a terminal.
+    """Return the finding in a few lines, for a terminal.
 
-    The other parameters are those of `render`.
+    With `verbose`, the details, the card of the attacker that counts and a table of all attackers follow; the table
+    alone where one of the other parameters, which are those of `render`, asks for it.
     """
     from zeroevidence.report.text import terminal_console, wrap  # brings rich
 
-    width = terminal_console().width
-    card = audit.cards[audit.finding.strongest].to_text(width)
-    if audit.protector is not None:
-        card += f"\n{audit.protector.to_text(width)}"
-    left_out = [f"Not tried: {attacker}" for attacker in audit.left_out]
-    lines = (*(line for paragraph in _verdict_paragraphs(audit) for line in (*paragraph, "")), *left_out)
-    finding = [part for line in lines for part in ([line] if line.startswith(" ") else wrap(line, width))]
-    tables = [
-        evaluations_to_text(rows, signatures=signatures, measures=measures, estimate=estimate, faults=False)
-        for rows in (audit.rows, audit.utility)
-        if rows
-    ]
-    return "\n".join(finding) + f"\n{card}\n" + "\n".join(tables)
+    width, conclusion = terminal_console().width, verdict(audit.rows)
+    paragraphs = _first_paragraphs(audit, conclusion)
+    paragraphs += [[conclusion.paragraph]] if verbose or not conclusion.summary else []
+    lines = [line for paragraph in paragraphs for line in (*paragraph, "")]
+    lines += [f"Not tried: {attacker}" for attacker in audit.left_out]
+    if not verbose:
+        flags = raised_flags((*audit.rows, *audit.utility))
+        codes = ", ".join(dict.fromkeys(raised.flag.code for raised in flags if raised.flag.severity != "fault"))
+        lines += [
+            f"Flags: {codes}." if codes else "",
+            "--verbose prints the details, all attackers and what flags say.",
+        ]
+    text = "\n".join(part for line in lines for part in ([line] if line.startswith(" ") else wrap(line, width))) + "\n"
+    if verbose:
+        text += f"{audit.cards[audit.finding.strongest].to_text(width)}\n"
+        text += "" if audit.protector is None else f"{audit.protector.to_text(width)}\n"
+    if not (verbose or signatures or estimate or measures is not None):
+        return text
+    options = {"signatures": signatures, "measures": measures, "estimate": estimate, "verbose": verbose}
+    return text + "\n".join(evaluations_to_text(rows, **options) for rows in (audit.rows, audit.utility) if rows)
 
 
 def _json(value: object) -> str:

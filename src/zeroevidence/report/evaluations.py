@@ -36,6 +36,7 @@ from zeroevidence.uncertainty.level import percent
 
 LONG = 8  # rows from which a text shows fewer measures, and a table for LaTeX has a part for each attacker
 _USUAL = {"text": 6, "md": 6, "latex": 4}  # measures unless some are named: what a page has room for
+_MOST_MEASURES = 10  # of a single row, on a screen
 _PAGE = 20  # rows of two lines that a page has room for
 _EFFORT = (
     names_column("attacker"),
@@ -194,28 +195,26 @@ def evaluations_to_text(
     signatures: bool = False,
     measures: Sequence[str] | None = None,
     estimate: bool = False,
-    faults: bool = True,
+    verbose: bool = False,
+    explain: bool = False,
 ) -> str:
     """Return the rows as they are shown on a terminal; plain characters when the output is not one.
 
-    The other parameters are those of `render`.
-
-    Parameters
-    ----------
-    faults
-        Whether faults stand above tables; not where they were said before.
+    The parameters are those of `render`.
     """
     blocks: list[Block] = []
     for place, section in enumerate(layout.sections(rows, measures)):
         several = len(section.rows) > 1
         flags = layout.raised_flags(section.rows)
         blocks += [""] if place else []
-        blocks += [raised for raised in flags if faults and raised.flag.severity == "fault"]
+        blocks += [raised for raised in flags if raised.flag.severity == "fault"]
         if several and is_utility_table(section.rows, section.measures):
             blocks.append(utility_table(section.rows, section.measures))
         else:
-            blocks += _several_blocks(section, estimate) if several else _single_blocks(section, estimate)
-        if measures is None:
+            blocks += (
+                _several_blocks(section, estimate) if several else _single_blocks(section, estimate, verbose, explain)
+            )
+        if measures is None and verbose:
             recordings = several_recordings_table(section.rows)
             blocks += [] if recordings is None else [*([""] if several else []), recordings, RECORDINGS_NOTE]
             blocks += filter(None, [untried_numbers(section.rows)])
@@ -223,18 +222,22 @@ def evaluations_to_text(
             name = f"{row.labels.get('system', 'these scores')}: " if several else ""
             blocks += [] if row.threshold is None else [f"{name}{threshold_sentence(row.threshold)}"]
         blocks += utility_notes(section.rows) if measures is None else []
-        blocks += [raised for raised in flags if raised.flag.severity != "fault"]
+        others = [raised for raised in flags if raised.flag.severity != "fault"]
+        codes = ", ".join(raised.name for raised in others)
+        blocks += others if verbose or not others else [f"Flags: {codes}; --verbose says what they mean."]
     each = [row.signature for row in rows]
     return write_tables(Tables(blocks, each, joint_signature(each)), "text", signatures=signatures)
 
 
-def _single_blocks(section: layout.Section, estimate: bool) -> list[Block]:
-    """Value, interval and null of each measure, without columns that no measure has, and a sentence on it.
+def _single_blocks(section: layout.Section, estimate: bool, verbose: bool, explain: bool) -> list[Block]:
+    """Value, interval and null of each measure, without columns that no measure has; a sentence where asked to.
 
     Several values of one measure stand in its sentence: they would make the column too wide.
     """
     (row,) = section.rows
-    names = list(row.metrics) if section.measures is None else layout.chosen_measures([row], section.measures)
+    names = layout.chosen_measures([row], section.measures)
+    if section.measures is None:
+        names = list(row.metrics) if verbose or not names else names[:_MOST_MEASURES]
     counts = ", ".join(f"{count} {name}" for name, count in row.counts.items())
     titles = ("value", "estimate", layout.interval_title(row.setup.level), "if nothing leaked", ADJUSTED)
     measures: list[Cell] = []
@@ -244,7 +247,7 @@ def _single_blocks(section: layout.Section, estimate: bool) -> list[Block]:
         cell = result_cell(result)
         if isinstance(cell.value, Mapping):
             cell, sentence = Cell(), f"{cell.text}. {sentence}"
-        measures.append(Cell(layout.heading(name), note=sentence))
+        measures.append(Cell(layout.heading(name), note=sentence if explain or not cell.text else ""))
         contents.append(
             (
                 Cell(cell.value, cell.unit),

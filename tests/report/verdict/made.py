@@ -92,6 +92,11 @@ def short(*rows):
     return " ".join(verdict(rows).summary).replace("\u00a0", " ")
 
 
+def paragraph(*rows):
+    """The paragraph for an impact assessment, with plain spaces."""
+    return verdict(rows).assessment.replace("\u00a0", " ")
+
+
 def check_sides(part, sentence, said, unsaid):
     """A sentence stands in a part of the verdict on each list of rows in `said`, and on none in `unsaid`."""
     for rows, expected in [*((rows, True) for rows in said), *((rows, False) for rows in unsaid)]:

@@ -16,6 +16,7 @@ from tests.report.verdict.made import (
     headline,
     listed_people,
     pairs_row,
+    paragraph,
     search_row,
     short,
     text,
@@ -105,7 +106,7 @@ def held(row, numbers, top1, **limits):
         (text, "the attacker errs in 30 % of the cases", [[pairs_row()]], [[pairs_row(eer=None)]]),
         (
             short,
-            "It removes 13.9 % (95 % interval 6.93 % to 14 %) of the doubt whether two recordings are of one person.",
+            "removes 13.9 % (95 % interval 6.93 % to 14 %) of the doubt whether two recordings are of one person.",
             [[pairs_row()]],
             [[UNLIMITED], [search_row()]],
         ),
@@ -202,8 +203,8 @@ def test_two_systems_are_not_attempts_on_one():
     first = search_row(0.3, 0.5, about=AGAINST.ignorant, system="oa")
     second = search_row(0.6, 2.0, about=AGAINST.lazy, system="aa")
     again = search_row(0.5, 1.9, about=AGAINST.ignorant, system="aa")
-    check_sides(short, "aa gives most away; the attempt against it is", [[first, second]], [[second, again]])
-    check_sides(short, "Of 2 attempts against aa", [[first, second, again], [second, again]], [[first, second]])
+    check_sides(paragraph, "aa gives most away; the attempt against it is", [[first, second]], [[second, again]])
+    check_sides(paragraph, "Of 2 attempts against aa", [[first, second, again], [second, again]], [[first, second]])
     for rows in ([first, second], [first, second, again]):
         assert [sentence.split(":")[0] for sentence in verdict(rows).others] == ["oa"]
 
@@ -211,11 +212,11 @@ def test_two_systems_are_not_attempts_on_one():
 def test_systems_without_letters_in_their_names_get_a_noun():
     rows = [search_row(top, bits, about=AGAINST.lazy, system="1") for top, bits in ((0.9, 3.0), (0.8, 2.9))]
     found = verdict([*rows, search_row(0.3, 0.5, about=AGAINST.lazy, system="2")])
-    assert "against system 1" in found.summary[1]
     assert "protected with system 1" in found.assessment
+    assert "against system 1" in found.assessment
     assert "system 1 gives most away" in found.paragraph
     assert found.others[0].startswith("system 2: ")
-    assert "system v2" not in short(search_row(about=AGAINST.lazy, system="v2"), search_row(system="v2"))
+    assert "system v2" not in paragraph(search_row(about=AGAINST.lazy, system="v2"), search_row(system="v2"))
 
 
 @pytest.mark.parametrize(
@@ -405,10 +406,10 @@ def test_how_people_were_used_is_said_where_it_is_known():
         for effort in (spent, replace(spent, folds=3), TrainingEffort(12), None)
     )
     used = "Of 36 people, 14 were evaluated: the attackers learned from 12 others and chose their settings on 10 more"
-    check_sides(short, used, [split], [folded, uncounted, unknown])
-    check_sides(short, "all 36 can be evaluated in turn", [split], [folded, uncounted, unknown])
+    check_sides(text, used, [split], [folded, uncounted, unknown])
+    check_sides(text, "all 36 can be evaluated in turn", [split], [folded, uncounted, unknown])
     check_sides(
-        short,
+        text,
         "All 14 people were evaluated, each by attackers who learned from other people only (3 folds).",
         [folded],
         [split, uncounted, unknown],
@@ -448,7 +449,7 @@ UNPROTECTED = search_row(0.9, 3.0, about=AGAINST.control, system="unprotected")
                 [[attack(), BEFORE, AFTER], [FAILED, BEFORE, AFTER]],
                 [HIDDEN],
             )
-            for part in (text, short)
+            for part in (text, paragraph)
         ),
         (
             text,

@@ -57,6 +57,7 @@ class _Written:
     )
     estimate: bool = shared("--estimate")
     signatures: bool = shared("--signatures")
+    verbose: bool = shared("--verbose")
     report: str | None = shared("--report", "OUT/report.html unless given")
     folder: str = shared("--output", "a folder", default=MISSING, metavar="OUT")
     overwrite: bool = shared("--overwrite")
@@ -136,7 +137,13 @@ def command(
         if written.report is not None:
             raise
         echo(f"no report: {error}", err=True)
-    text = audit_text(audit, signatures=written.signatures, measures=written.measures, estimate=written.estimate)
+    text = audit_text(
+        audit,
+        signatures=written.signatures,
+        measures=written.measures,
+        estimate=written.estimate,
+        verbose=written.verbose,
+    )
     echo_lines(text, rendered=True)
 
 

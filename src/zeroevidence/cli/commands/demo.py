@@ -81,6 +81,7 @@ def _audit(extras: _Extras, run: Run, output: Output) -> str:
     if not extras.verbose:
         return overview_text(audits, _NEXT)
     return "".join(
-        f"{audit_text(each, signatures=output.signatures, measures=output.measures, estimate=output.estimate)}\n"
+        audit_text(each, signatures=output.signatures, measures=output.measures, estimate=output.estimate, verbose=True)
+        + "\n"
         for each in audits
     )

@@ -55,7 +55,7 @@ class _Extras:
 @run_options("level", "seed", "cores")
 @options_of(_Extras, "extras")
 @options_of(Gates, "gates", conditions="for example 'lid_max>1.0' or 'bound(d_ece)>0.5'")
-@output_options("measures", "estimate", "signatures")
+@output_options("measures", "estimate", "signatures", "verbose", "explain")
 def command(inputs: ScoreInputs, options: Options, run: Run, extras: _Extras, gates: Gates, output: Output) -> None:
     """Measure what an attacker learns from scores, by verification and by search.
 

@@ -94,7 +94,7 @@ def _read_files(files: TandemFiles) -> TandemFiles:
 @options_of(Options, "options", "intervals", fixed={"null": 0})
 @run_options("level", "seed")
 @options_of(Gates, "gates", conditions="for example 'tdcf_min>0.1'")
-@output_options("measures", "signatures")
+@output_options("measures", "signatures", "verbose", "explain")
 def evaluate(files: TandemFiles, tandem: _Tandem, options: Options, run: Run, gates: Gates, output: Output) -> None:
     """Measure a speaker verifier behind a countermeasure (t-DCF, t-EER), or a single spoofing-robust verifier (a-DCF).
 

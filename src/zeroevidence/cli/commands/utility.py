@@ -198,7 +198,7 @@ class _Speech:
 @options_of(Options, "options", "intervals", fixed={"null": 0})
 @run_options("level", "seed")
 @options_of(Gates, "gates", conditions="for example 'wer>0.1'")
-@output_options("signatures")
+@output_options("signatures", "verbose", "explain")
 def command(
     recognition: RecognitionInputs, given: _Speech, options: Options, run: Run, gates: Gates, output: Output
 ) -> None:

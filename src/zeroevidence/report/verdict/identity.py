@@ -27,6 +27,7 @@ from zeroevidence.report.verdict.summary import (
     next_commands,
     room_sentences,
     summary,
+    what_was_tried,
 )
 from zeroevidence.uncertainty.level import percent as level_text
 
@@ -62,7 +63,10 @@ _ANY: dict[Level, str] = {
 def identity_verdict(finding: Finding) -> phrases.Verdict:
     """Return the verdict on how well people are recognised."""
     row = finding.row
+    tried, _, *used = what_was_tried(finding)
     sentences = [
+        tried,
+        *used,
         f"{_who(finding)} {phrases.learned(finding)}.",
         phrases.chance_sentence(finding),
         *phrases.allowance(finding),
@@ -75,16 +79,15 @@ def identity_verdict(finding: Finding) -> phrases.Verdict:
         *_cautions(finding),
     ]
     others = (_short(finding, i) for i in finding.by_system if i != finding.strongest)
-    short = summary(finding)
     return phrases.Verdict(
         finding.level,
         headline(finding),
         phrases.paragraph(sentences, row.setup.level),
         tuple(others),
         finding,
-        short,
+        summary(finding),
         next_commands(finding),
-        assessment(finding, short),
+        assessment(finding),
     )
 
 

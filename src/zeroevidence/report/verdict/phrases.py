@@ -45,8 +45,8 @@ class Verdict:
     assessment
         The paragraph for a data protection impact assessment; empty where nothing follows about privacy.
     summary
-        What was tried, by whom, what they learn, how sure that is and what to do next: a sentence each, for a reader
-        who knows none of the measures. Empty where the paragraph is as short.
+        Whether the recordings may be published, how sure that is and what to do next: a line each, for a reader who
+        knows none of the measures. Empty where nothing follows about privacy.
     others
         One sentence for each further system among the rows.
     finding

@@ -1,12 +1,10 @@
-"""A finding for a reader who knows none of the measures: a few sentences, one, or a paragraph that stands by itself.
+"""A finding for a reader who knows none of the measures: three lines, one, or a paragraph that stands by itself.
 
-They say what was tried, by whom, what the attacker learned, which people are named, how sure that is, and what to do
-next. They use no bits and no names of measures, and claim nothing beyond the numbers.
+The lines say whether the recordings may be published, how sure that is, and what to do next. They use no bits and no
+names of measures, and claim nothing beyond the numbers.
 """
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 import numpy as np
 
@@ -29,6 +27,14 @@ _NEXT: dict[Level, str] = {
     "strongly.",
     "inconclusive": "First show that the attack works on unprotected speech; without that its failure means nothing.",
 }
+_PUBLISH: dict[Level, str] = {
+    "recognised": "Not as anonymous recordings",
+    "leaks": "Not as anonymous recordings",
+    "untested": "Not yet",
+    "too-few": "Not yet",
+    "not-found": "Nothing found here speaks against it",
+    "inconclusive": "Not yet",
+}
 _VOICE_NOT_TESTED = "Whether it is the voice or the room and the microphone that gives people away was not tested."
 _ROOM_NOT_FOUND = (
     "Pauses and channel of the recordings, without any voice, are not told apart from guessing; that rooms or devices "
@@ -38,40 +44,46 @@ _AUDIT = "zeroevidence audit ORIGINAL --anonymised ANONYMISED -o OUT"
 
 
 def summary(finding: Finding) -> tuple[str, ...]:
-    """Return the sentences on a finding about people or an attribute; people who are named are counted."""
-    identity = finding.question == "identity"
-    people = [named_people(finding.named)] if identity and finding.row.is_search else []
-    beside = (
-        [*(room_sentences(finding) if finding.rooms_beyond_chance else ()), *_people_used(finding.row)]
-        if identity
-        else []
-    )
-    return (_tried(finding), _by_whom(finding), _learned(finding), *people, _sure(finding), *beside, _next(finding))
+    """Return whether the recordings may be published, how sure that is with who is named, and what to do next."""
+    people = f" {named_people(finding.named)}" if finding.question == "identity" and finding.row.is_search else ""
+    return _publish(finding), f"{_sure(finding)}{people}", _next(finding)
+
+
+def _publish(finding: Finding) -> str:
+    """What follows for a release of the recordings, and the number behind it."""
+    about = finding.row.about
+    if about.is_bound:
+        answer = "No protection was measured"
+    elif finding.level in ON_AVERAGE and finding.question == "identity" and finding.named.beyond_chance:
+        answer = "Not the recordings of those who are named"
+    else:
+        answer = _PUBLISH[finding.level]
+    return f"{answer}: the attacker that counts {learned(finding)}."
+
+
+def what_was_tried(finding: Finding) -> list[str]:
+    """Return the sentences on what was tried to find out who speaks, by whom, and on which people."""
+    return [_tried(finding), _by_whom(finding), *_people_used(finding.row)]
 
 
 def short_sentence(finding: Finding) -> str:
     """Return what the attacker that counts learns, beside guessing and unprotected speech."""
-    return phrases.unbroken(f"The attacker that counts {phrases.learned(finding)}.")
+    return phrases.unbroken(f"The attacker that counts {learned(finding)}.")
 
 
-def assessment(finding: Finding, sentences: Sequence[str]) -> str:
-    """Return the paragraph on how well people are recognised; it stands by itself, without the report.
-
-    Parameters
-    ----------
-    finding
-        The finding about people.
-    sentences
-        Its `summary`.
-    """
-    tried, *others, after = sentences
-    used = _people_used(finding.row)
+def assessment(finding: Finding) -> str:
+    """Return the paragraph on how well people are recognised; it stands by itself, without the report."""
+    tried, whom, *used = what_was_tried(finding)
+    published, sure, after = summary(finding)
     parts = [
         *_data(finding.row),
         tried,
         *used[:1],
         *_attackers(finding),
-        *(sentence for sentence in others if sentence not in used),
+        whom,
+        published,
+        sure,
+        *(room_sentences(finding) if finding.rooms_beyond_chance else ()),
         _not_tested(finding),
         after,
         "Another attacker, other people or other recordings may give another result.",
@@ -188,7 +200,7 @@ def _recordings(row: Evaluation) -> str:
         return "made-up recordings"
     if row.about.role == "control" or trial == "original":
         return "unprotected recordings"
-    if row.about.question == "attribute" or trial == "anonymised":
+    if trial == "anonymised":
         return "protected recordings"
     return "recordings"
 
@@ -197,8 +209,6 @@ def _tried(finding: Finding) -> str:
     row, counts = finding.row, finding.row.counts
     speakers = counts.get("speakers")
     people = f" of {speakers} people" if speakers else ""
-    if finding.question == "attribute":
-        return f"Somebody tried to tell {finding.attribute} from {_recordings(row)}{people}."
     if row.is_search:
         trials, identities = counts.get("trials", counts.get("target", 0)), counts["identities"]
         heard = f"{trials} {_recordings(row)}{people if speakers != identities else ''}"
@@ -210,7 +220,7 @@ def _tried(finding: Finding) -> str:
 def _by_whom(finding: Finding) -> str:
     system, attacker = finding.row.labels.get("system"), _attacker(finding)
     against = f" against {phrases.system_text(system)}{phrases.group_text(finding, finding.row)}" if system else ""
-    most = phrases.most_given_away(finding) if finding.question == "identity" else ""
+    most = phrases.most_given_away(finding)
     if len(finding.attempts) < 2:
         several = len(finding.by_system) > 1
         attempt = f"{most}; the attempt against it" if most else f"The attempt{against if several else ''}"
@@ -221,9 +231,6 @@ def _by_whom(finding: Finding) -> str:
 
 def _attacker(finding: Finding) -> str:
     about = finding.row.about
-    if finding.question == "attribute":
-        alike = "" if about.is_bound else " that were protected in the same way"
-        return f"that of an attacker who learned from recordings of other people{alike}"
     if about.role == "floor":
         return "one on noise, where there is nothing to learn"
     if about.threat is not None and about.threat.name in ATTACKERS:
@@ -235,11 +242,12 @@ def _attacker(finding: Finding) -> str:
     return "one of which the files do not say what its attacker knows"
 
 
-def _learned(finding: Finding) -> str:
-    if finding.question == "attribute":
-        doubt = f"the doubt about {finding.attribute}"
-        return f"This removes {phrases.removed(finding.row, doubt)}{phrases.removed_before(finding)}."
-    return f"It {phrases.learned(finding)}."
+def learned(finding: Finding) -> str:
+    """Return what the attacker learned, as a predicate."""
+    if finding.question != "attribute":
+        return phrases.learned(finding)
+    doubt = f"the doubt about {finding.attribute}"
+    return f"removes {phrases.removed(finding.row, doubt)}{phrases.removed_before(finding)}"
 
 
 def _sure(finding: Finding) -> str:
