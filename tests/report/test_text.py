@@ -12,6 +12,7 @@ from zeroevidence.evaluation import About, Evaluation, Flag, MeasureResult, Setu
 from zeroevidence.evaluation.results import from_json
 from zeroevidence.measure.measures import MEASURES, headline_measures
 from zeroevidence.report import render
+from zeroevidence.report.layout import heading
 from zeroevidence.uncertainty.null import Null
 
 WIDTHS = (80, 120, 200)
@@ -158,7 +159,7 @@ def test_a_label_that_follows_from_another_is_told_once(shown):
 @pytest.mark.parametrize("width", WIDTHS)
 def test_warnings_come_once_with_their_rows_the_gravest_first(shown, width):
     rows = audit_rows(10)
-    text = joined(shown(rows, width).splitlines())
+    text = joined(shown(rows, width, verbose=True).splitlines())
     fault, warning, note = (
         text.index(words)
         for words in (
@@ -169,6 +170,10 @@ def test_warnings_come_once_with_their_rows_the_gravest_first(shown, width):
     )
     assert fault < warning < note
     assert text.count("eer-above-half") == text.count("few-speakers") == text.count("replicates-left-out") == 1
+    short = joined(shown(rows, width).splitlines())
+    codes = "few-speakers (rows 3-5, 9), replicates-left-out (all rows)"
+    assert f"Flags: {codes}; --verbose says what they mean." in short
+    assert "fault eer-above-half (rows 2, 7): the scores" in short
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -256,13 +261,29 @@ def test_long_names_are_broken_at_their_joints_and_never_cut(shown, width):
 @pytest.mark.parametrize("width", [40, *WIDTHS])
 def test_one_row_is_explained_in_full(shown, width):
     one = row(names=list(MEASURES), labels={"system": "s"}, flags=(WARNING,))
-    lines = shown([one], width).splitlines()
+    lines = shown([one], width, verbose=True, explain=True).splitlines()
     assert max(map(cell_len, lines)) <= width
     text = joined(lines)
     for name in one.metrics:
         assert MEASURES[name].meaning in text
     assert text.count("0.01 (95 %: 0.02)") + text.count("0.0100 (95 %: 0.0200)") >= 1
     assert "warning few-speakers: too few" in text
+
+
+def test_one_row_is_ten_measures_and_the_codes_of_its_flags(shown, audit_rows):
+    text = shown(audit_rows[3:], 100)
+    lines = text.splitlines()
+    assert len(lines) <= 20
+    names = [name for name in headline_measures() if name in audit_rows[3].metrics][:10]
+    rule = next(place for place, line in enumerate(lines) if line.startswith("──"))
+    table = lines[rule + 1 : lines.index("", rule)]
+    assert [line.split("  ")[0] for line in table] == [heading(name) for name in names]
+    assert "people_named" in names
+    assert lines[-1] == audit_rows[3].signature
+    for code in (flag.code for flag in audit_rows[3].flags):
+        assert text.count(code) == 1
+    assert not any(MEASURES[name].meaning in joined(lines) for name in names)
+    assert MEASURES["eer"].meaning in joined(shown(audit_rows[3:], 100, explain=True).splitlines())
 
 
 def test_several_values_of_a_measure_stand_with_its_sentence(shown):
@@ -272,15 +293,16 @@ def test_several_values_of_a_measure_stand_with_its_sentence(shown):
 
 
 def test_several_recordings_follow_the_measures(audit_rows):
-    one = render(audit_rows[3:], "text")
+    one = render(audit_rows[3:], "text", verbose=True)
     found = audit_rows[3].recordings
     assert "Several recordings of one person" in one
     line = next(line for line in one.splitlines() if re.match(r"\s*3\s", line))
     assert line.split()[:2] == ["3", f"{100 * found.top1[2]:.2f}"]
     assert "hold 10 recordings of one person could not be tried" in " ".join(one.split())
-    several = render(audit_rows, "text")
+    several = render(audit_rows, "text", verbose=True)
     assert "ALID [bit] of 3" in " ".join(several.replace("\u00a0", " ").split())
-    assert "Several recordings" not in render(audit_rows, "text", measures=["top1"])
+    for less in ({"measures": ["top1"], "verbose": True}, {}):
+        assert "Several recordings" not in render(audit_rows, "text", **less)
 
 
 def test_recordings_come_back_from_json(audit_rows):

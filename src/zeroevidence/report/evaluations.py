@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from zeroevidence.evaluation import Evaluation, Finding, joint_signature
 from zeroevidence.evaluation.rows.curves import ErrorRate, FittedOn, Threshold
-from zeroevidence.evaluation.rows.evaluation import records
+from zeroevidence.evaluation.rows.evaluation import counts_text, records
 from zeroevidence.measure.measures import MEASURES
 from zeroevidence.measure.pairs.zebra import LN10
 from zeroevidence.report import layout
@@ -238,7 +238,7 @@ def _single_blocks(section: layout.Section, estimate: bool, verbose: bool, expla
     names = layout.chosen_measures([row], section.measures)
     if section.measures is None:
         names = list(row.metrics) if verbose or not names else names[:_MOST_MEASURES]
-    counts = ", ".join(f"{count} {name}" for name, count in row.counts.items())
+    counts = counts_text(row.counts)
     titles = ("value", "estimate", layout.interval_title(row.setup.level), "if nothing leaked", ADJUSTED)
     measures: list[Cell] = []
     contents: list[tuple[Cell, ...]] = []
@@ -263,7 +263,7 @@ def _single_blocks(section: layout.Section, estimate: bool, verbose: bool, expla
         for title, cells in columns
         if title == "value" or any(cell.text for cell in cells)
     ]
-    note = [ADJUSTED_NOTE] if any(column.title == ADJUSTED for column, _ in shown) else []
+    note = [ADJUSTED_NOTE] if explain and any(column.title == ADJUSTED for column, _ in shown) else []
     return [row.labels, counts, "", Table.of((names_column("measure"), measures), *shown), *note]
 
 
@@ -272,8 +272,8 @@ def _several_blocks(section: layout.Section, estimate: bool) -> list[Block]:
     rows, labels = section.rows, layout.without_implied(layout.row_labels(section.rows))
     names, left_out = _table_measures(rows, section.measures, "text")
     same_size = len(set(map(layout.size, rows))) == 1
-    counts = rows[0].counts.items() if same_size else ()
-    lead = [", ".join(f"{n} {name}" for name, n in counts if all(row.counts.get(name) == n for row in rows))]
+    counts = rows[0].counts if same_size else {}
+    lead = [counts_text({name: n for name, n in counts.items() if all(row.counts.get(name) == n for row in rows)})]
     if any(result_cell(row.metrics.get(name)).below for row in rows for name in names):
         intervals = layout.interval_title(layout.common_level(rows)).replace(" %", f"{layout.UNBROKEN}%")
         lead.append(f"{intervals}s in brackets")

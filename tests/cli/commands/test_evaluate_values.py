@@ -42,7 +42,7 @@ def test_the_papers_numbers_through_every_channel(run, zebra, options, monkeypat
     assert {name: row[name]["value"] for name in PAPER} == {name: python[name].value for name in PAPER}
     assert {name: from_json(text)[0][name].value for name in PAPER} == {name: python[name].value for name in PAPER}
 
-    _, text, _ = run("evaluate", *zebra, *options)
+    _, text, _ = run("evaluate", *zebra, *options, "--verbose")
     assert first_number(text, "D_ECE [bit]") == f"{python['d_ece'].value:.4f}"
     assert first_number(text, "worst case [log10 LR]") == f"{python['worst_case'].value:.4f}"
     assert first_number(text, "tag") == "C"

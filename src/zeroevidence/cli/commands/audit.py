@@ -128,9 +128,8 @@ def command(
         system = {name: labels[name] for name in ("system", "dataset") if name in labels}
         rows = (*audit.utility, *utility)
         audit = replace(audit, utility=tuple(replace(row, labels={**system, **row.labels}) for row in rows))
-        files = save_audit(audit, home, overwrite=written.overwrite)
-    for path in files:
-        print_written(path)
+        save_audit(audit, home, overwrite=written.overwrite)
+    print_written(home)
     try:
         print_written(save_report(audit, written.report or home / "report.html", measures=written.measures))
     except MissingExtra as error:

@@ -159,6 +159,11 @@ def to_html_table(row: Evaluation) -> str:
     )
 
 
+def counts_text(counts: Mapping[str, int]) -> str:
+    """The counts of a row but that of the commonest speaker, which guessing rests on."""
+    return ", ".join(f"{number} {name}" for name, number in counts.items() if name != "most_trials")
+
+
 V = TypeVar("V")
 
 
@@ -294,7 +299,7 @@ class Evaluation:
 
     def __repr__(self) -> str:
         names = ", ".join(f"{name} {value}" for name, value in self.labels.items() if name in ("system", "attacker"))
-        sizes = ", ".join(f"{number} {name}" for name, number in self.counts.items())
+        sizes = counts_text(self.counts)
         headline = [name for name in headline_measures() if name in self.metrics][:8]
         lines = [f"Evaluation({names}: {sizes})" if names else f"Evaluation({sizes})"]
         lines += [
