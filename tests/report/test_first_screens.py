@@ -72,6 +72,7 @@ def numbers_of(best, plain):
     metrics, counts, named = best["metrics"], best["counts"], best["people"]["named"]
     return {
         *(str(counts[name]) for name in ("identities", "trials", "speakers")),
+        *map(str, best["people"]["trials"]),
         *shares(metrics["top1"]),
         *shares(metrics["d_ece"], D_ECE_MAX),
         *shares(metrics["alid"], log2(counts["identities"])),
@@ -92,7 +93,7 @@ def test_every_number_of_the_summary_is_one_of_the_result_file(audit):
     assert (best["labels"]["system"], plain["about"]["role"]) == ("sys", "control")
     texts = [text.replace("\u00a0", " ") for text in (result.headline, *result.summary)]
     wanted = {str(result.finding.wanted_people)}
-    printed = {number for text in texts for number in re.findall(r"\d+(?:\.\d+)?", text)}
+    printed = {number for text in texts for number in re.findall(r"-?\d+(?:\.\d+)?", text)}
     assert printed <= numbers_of(best, plain) | wanted | FIXED
 
 

@@ -353,7 +353,8 @@ def test_bits_that_hide_who_is_named_give_way_to_ranks(chance):
     hidden, shown, two = (
         search_row(people=people, chance=chance) for people in (ONE, replace(ONE, alid=(1.1,) * 20), TWO_NAMED)
     )
-    by_chance = hidden.with_metrics({"people_named": replace(hidden["people_named"], p_value=0.2)})
+    tested = replace(hidden["people_named"], null=Null(0.02, 0.1), p_value=0.2)
+    by_chance = hidden.with_metrics({"people_named": tested})
     others = [[shown], [by_chance], [search_row(people=NOBODY, chance=chance)]]
     check_sides(text, "This person comes first in 5 of 5 recordings, among 20 people", [[hidden]], [[two], *others])
     check_sides(text, "One of them comes first in 5 of 5 recordings", [[two]], [[hidden], *others])

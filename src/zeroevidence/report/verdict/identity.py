@@ -185,7 +185,7 @@ def _several_recordings(finding: Finding) -> list[str]:
     if recordings.top1_low is not None and recordings.top1_high is not None:
         low, high = (phrases.percent(ends[place]) for ends in (recordings.top1_low, recordings.top1_high))
         sure = f" ({level_text(finding.row.setup.level)} confidence: {low} to {high})"
-    top, guess = (phrases.percent(rate) for rate in (recordings.top1[place], 1.0 / finding.row.counts["identities"]))
+    top, guess = (phrases.percent(rate) for rate in (recordings.top1[place], finding.guessing))
     return [
         f"From {held[-1]} recordings of the same person together, the right name follows in {top} of cases{sure}; "
         f"guessing does so in {guess}."
