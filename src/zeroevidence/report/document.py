@@ -153,15 +153,12 @@ def audit_text(
     width, conclusion = terminal_console().width, verdict(audit.rows)
     paragraphs = _first_paragraphs(audit, conclusion)
     paragraphs += [[conclusion.paragraph]] if verbose or not conclusion.summary else []
-    lines = [line for paragraph in paragraphs for line in (*paragraph, "")]
+    lines = [line for paragraph in paragraphs for line in (*paragraph, *([""] if verbose else []))]
     lines += [f"Not tried: {attacker}" for attacker in audit.left_out]
     if not verbose:
         flags = raised_flags((*audit.rows, *audit.utility))
         codes = ", ".join(dict.fromkeys(raised.flag.code for raised in flags if raised.flag.severity != "fault"))
-        lines += [
-            f"Flags: {codes}." if codes else "",
-            "--verbose prints the details, all attackers and what flags say.",
-        ]
+        lines.append(f"Flags: {codes or 'none'}; --verbose says more.")
     text = "\n".join(part for line in lines for part in ([line] if line.startswith(" ") else wrap(line, width))) + "\n"
     if verbose:
         text += f"{audit.cards[audit.finding.strongest].to_text(width)}\n"

@@ -269,7 +269,7 @@ def test_one_number_of_people_is_wanted(against):
     result = found(against, silent(against.lazy))
     people = SPREAD.people_for((0.3 - 0.06) / 2.0)
     assert result.commands[1] == f"zeroevidence plan --pilot OUT/result.json --people {people}"
-    assert f"try stronger attackers and {people} people, with whom the limit would be half as far" in result.summary[-1]
+    assert f"try stronger attackers and {people} people:" in result.summary[-1]
     unknown = found(against, silent(against.lazy, spread=None))
     assert len(unknown.commands) == 1
     assert "try stronger attackers and more people:" in unknown.summary[-1]

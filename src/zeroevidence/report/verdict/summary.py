@@ -45,7 +45,11 @@ _AUDIT = "zeroevidence audit ORIGINAL --anonymised ANONYMISED -o OUT"
 
 def summary(finding: Finding) -> tuple[str, ...]:
     """Return whether the recordings may be published, how sure that is with who is named, and what to do next."""
-    people = f" {named_people(finding.named)}" if finding.question == "identity" and finding.row.is_search else ""
+    people = (
+        f" {named_people(finding.named, brief=True)}"
+        if finding.question == "identity" and finding.row.is_search
+        else ""
+    )
     return _publish(finding), f"{_sure(finding)}{people}", _next(finding)
 
 
@@ -139,8 +143,8 @@ def _few_each(named: NamedPeople) -> str:
     return f", in {each} recordings each" if least < LISTED_RECORDINGS else ""
 
 
-def named_people(named: NamedPeople) -> str:
-    """How many people are named in nearly all of their recordings, at most how many like them, and by chance."""
+def named_people(named: NamedPeople, *, brief: bool = False) -> str:
+    """How many people are named in nearly all of their recordings; unless `brief`, how many like them and by chance."""
     row, counted, people, result = named.row, named.counted, named.row.people, named.row.metrics.get("people_named")
     often = f"named in at least {phrases.percent(NAMED_SHARE)} of their recordings"
     if people is None:
@@ -156,6 +160,8 @@ def named_people(named: NamedPeople) -> str:
     who = f"{count or 'None'} of {len(counted)} {people_counted} {'are' if count > 1 else 'is'}"
     if len(people.speaker) < row.counts.get("speakers", 0):  # only the most exposed are listed
         who = f"{phrases.percent(float(result))} of people are"
+    if brief and not (count and named.may_be_chance):
+        return f"{who} {often}."
     limit = ""
     if result.bound is not None and result.low is not None:
         # Of most people, or where the limit rules nothing out, the lower end says more.
@@ -278,7 +284,7 @@ def _next(finding: Finding) -> str:
     if level in ON_AVERAGE and finding.question == "identity" and finding.named.beyond_chance:
         return "Do not treat the recordings of those who are named as anonymous; a stronger protection is needed."
     if level == "not-found":
-        more = "more people" if people is None else f"{people} people, with whom the limit would be half as far away"
+        more = "more people" if people is None else f"{people} people"
         return f"Before release, try stronger attackers and {more}: that this one failed is no proof."
     return _NEXT[level]
 
