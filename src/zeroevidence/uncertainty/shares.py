@@ -7,7 +7,7 @@ kind, the best distribution with exactly that share is compared with the best of
 
 The difference of their log-likelihoods is read as that of a count of people: the share is too large where a count of
 certain people that fits it as badly would be too small by Clopper and Pearson's test. Where recordings leave no doubt
-who is of the kind, the limits are therefore exactly those of Clopper and Pearson; where they leave some, wider.
+who is of the kind, the limits are therefore those of Clopper and Pearson.
 """
 
 from __future__ import annotations
@@ -15,10 +15,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.special import bdtrik, betaincinv, expit, gammaln, logit, xlogy
+from scipy.special import bdtrik, expit, gammaln, logit, xlogy
 
 from zeroevidence._typing import BoolArray, FloatArray, IntArray
-from zeroevidence.run import LEVEL
 
 _RATES = 48  # of the grid, in equal steps of the arc sine, in which their errors are alike
 _RULED_OUT = -1e6  # log-likelihood
@@ -30,21 +29,6 @@ _FREE_STEPS, _STEPS = 300, 25  # of expectation maximisation: without a given sh
 _HALVINGS = 12
 _NEARLY = 1e-7  # all people
 _STIR = 0.03  # part of a distribution that is spread evenly again before another share is tried
-
-
-def upper_share_limit(observed: FloatArray | int, people: int, level: float = LEVEL) -> FloatArray:
-    """Return the upper limit of the share of people of a kind, given how many of a sample are.
-
-    Examples
-    --------
-    >>> round(float(upper_share_limit(0, 30)), 3)
-    0.095
-    >>> float(upper_share_limit(30, 30))
-    1.0
-    """
-    count = np.asarray(observed, dtype=np.float64)
-    rest = np.maximum(people - count, 1.0)
-    return np.asarray(np.where(count >= people, 1.0, betaincinv(count + 1.0, rest, level)))
 
 
 def rate_share_limits(successes: IntArray, trials: IntArray, rate: float, levels: Sequence[float]) -> FloatArray:
@@ -109,9 +93,10 @@ def mean_share_limits(values: FloatArray, whose: IntArray, levels: FloatArray, c
     """
     trials = np.bincount(whose)
     mean = np.bincount(whose, weights=values) / trials
-    seen = np.isfinite(mean)
+    seen, others = np.isfinite(mean), trials - 1.0
     deviation = np.where(seen[whose], values, 0.0) - np.where(seen, mean, 0.0)[whose]
-    squares, others = np.bincount(whose, weights=deviation**2), trials - 1.0
+    with np.errstate(over="ignore"):
+        squares = np.bincount(whose, weights=deviation**2)
     freedom = float(others[seen].sum())
     if freedom == 0.0:
         return None
