@@ -1,5 +1,7 @@
 """Limits against closed forms: means, rates without errors, two sources of spread; bias of few people."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -192,3 +194,27 @@ def test_more_people_bring_the_limit_nearer():
 def test_a_mean_of_ten_thousand_needs_the_people_of_the_textbook():
     plain = Spread(error=0.1, people=100.0, freedom=99.0, below=0.0, above=0.0)  # a deviation of 1
     assert plain.people_for(0.05) == pytest.approx((1.645 / 0.05) ** 2, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "ends"),
+    [(0.9, 0.05, (0, 1)), (0.02, 0.03, (0, 1)), (3.97, 0.1, (0, 4)), (-1.5, 0.4, (-np.inf, 0)), (2.9, 1, (-np.inf, 4))],
+)
+def test_limits_on_the_scale_of_odds(value, error, ends):
+    """By odds between two ends, and by the distance to a single one; far steps grow in proportion."""
+    low, high = ends
+    quantile = stats.t.ppf(0.975, 29)
+    if np.isfinite(low):
+        share = (value - low) / (high - low)
+        odds, steps = share / (1 - share), quantile * error / (high - low) / share / (1 - share)
+    else:
+        odds, steps = 1 / (high - value), quantile * error / (high - value)
+    growth = np.exp(steps) if steps < 2 else np.exp(2) * (steps - 1)
+    moved = np.array([odds / growth, odds * growth])
+    expected = low + (high - low) * moved / (1 + moved) if np.isfinite(low) else high - 1 / moved
+    spread = Spread(error=error, people=30.0, freedom=29.0, below=0.0, above=0.0)
+    assert spread.limits_within(value, ends) == pytest.approx(expected)
+    free = spread.limits_within(value, (-np.inf, np.inf))
+    assert free == pytest.approx((value - quantile * error, value + quantile * error))
+    nothing = replace(spread, error=0.0, above=1.0)
+    assert nothing.limits_within(0.0, (0.0, 1.0)) == nothing.limits(0.0)

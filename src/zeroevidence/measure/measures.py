@@ -89,6 +89,8 @@ class Measure:
         How it was estimated: a description, or a function of the view that returns one.
     interval
         How its interval is made: a rule, or a function of the view that returns one; None for no interval.
+    by_odds
+        Whether the interval is made on the scale of odds between the ends of its range.
     estimated
         Whether the value corrected for few people is reported beside the value: where simulation shows that it is
         nearer to the truth (`benchmarks/estimates.py`).
@@ -133,6 +135,7 @@ class Measure:
     headline: int | None = None
     method: str | Callable[[Any], str | None] | None = None
     interval: IntervalRule | Callable[[Any], IntervalRule | None] | None = None
+    by_odds: bool = False
     estimated: bool = False
     null: bool = False
     tested: bool = False
@@ -195,7 +198,7 @@ MEASURES: Registry[Measure] = Registry(
 
 # Decorators with what the measures of a family have in common.
 pair_measure = partial(Measure, family="one-to-one")
-search_measure = partial(Measure, family="search", discloses="up", interval="smooth")
+search_measure = partial(Measure, family="search", discloses="up", interval="smooth", by_odds=True)
 speaker_measure = partial(Measure, family="speakers", discloses="down")  # of one number for each speaker
 tandem_measure = partial(Measure, family="tandem", discloses="up", interval="smooth")
 attribute_measure = partial(Measure, family="attribute", discloses="up", interval="smooth")

@@ -22,6 +22,7 @@ _ROUNDING = 1e-12
 _NEGLIGIBLE = 1e-3
 _HEAVIEST = 1.0 / 1.2  # weight of a tail
 _FARTHEST = 2.0  # how far beyond the largest number of recordings a line is drawn, as a logarithm
+_FAR = 2.0  # steps in logarithms of odds, beyond which these grow in proportion
 _LARGE = 1e60  # fourth powers of more would not be numbers
 _RATES = {"oracle": 3.0 / 4.0, "kernel": 1.0 / 2.0, "entropy": 1.0}
 
@@ -87,9 +88,32 @@ class Spread:
         if self.error == 0.0:
             share = self._unseen_share(tail)
             return value - share * self.below, value + share * self.above
-        hidden = self._unseen_share(tail**0.5) * self.hidden  # to lack such people and err in others is rare
-        below, above = self._sampled(tail, -self.skewness), self._sampled(tail, self.skewness)
-        return value - math.hypot(below, min(0.0, hidden)), value + math.hypot(above, max(0.0, hidden))
+        return self._with_hidden(value, self._sampled(tail, -self.skewness), self._sampled(tail, self.skewness), tail)
+
+    def limits_within(self, value: float, ends: tuple[float, float], level: float = LEVEL) -> tuple[float, float]:
+        """Return two-sided limits on the scale of odds between two ends, or of the distance to the only finite one.
+
+        Near an end people can differ on the other side alone, so that a limit there lies farther away; how much farther
+        follows from the range, and not from a third moment, which one or two people would decide. Where the end is no
+        farther than the error, limits move away with the error no faster than in proportion.
+
+        Examples
+        --------
+        >>> spread = Spread(error=0.05, people=30.0, freedom=29.0, below=0.0, above=0.0)
+        >>> [round(limit, 2) for limit in spread.limits_within(0.9, (0.0, 1.0))]
+        [0.74, 0.97]
+        """
+        below, above = value - ends[0], ends[1] - value
+        if self.error == 0.0 or min(below, above) <= 0.0:
+            return self.limits(value, level)
+        tail = (1.0 - level) / 2.0
+        reach = self._sampled(tail, 0.0)
+        steps = reach * (1.0 / below + 1.0 / above)
+        if steps == 0.0:
+            return self._with_hidden(value, reach, reach, tail)
+        growth = math.exp(min(steps, _FAR)) * max(1.0, 1.0 + steps - _FAR)
+        down, up = (growth - 1.0) / (1.0 / above + growth / below), (growth - 1.0) / (1.0 / below + growth / above)
+        return self._with_hidden(value, down, up, tail)
 
     def at_least(self, value: float, level: float = LEVEL) -> float:
         """Return the one-sided lower limit of a value, which allows for people who were not seen."""
@@ -184,6 +208,11 @@ class Spread:
     def _unseen_share(self, tail: float) -> float:
         """Return the largest share of people of one kind that a sample may lack."""
         return float(1.0 - tail ** (1.0 / self.people))
+
+    def _with_hidden(self, value: float, down: float, up: float, tail: float) -> tuple[float, float]:
+        """Return limits so far away from a value, and farther where people who are not recognised would move it."""
+        hidden = self._unseen_share(tail**0.5) * self.hidden  # to lack such people and err in others is rare
+        return value - math.hypot(down, min(0.0, hidden)), value + math.hypot(up, max(0.0, hidden))
 
     def _sampled(self, tail: float, skewness: float) -> float:
         """Return how far a limit lies from the value for people like those seen."""

@@ -230,7 +230,8 @@ def with_limits(
     limit = one_sided_limit(spread, middle, level, discloses, scale) if method is None else None
     if limit is not None:
         limit = max(limit, value) if discloses == "up" else min(limit, value)
-    ends = np.clip(spread.limits(middle, level), *scale)
+    limits = spread.limits_within(middle, scale, level) if MEASURES[name].by_odds else spread.limits(middle, level)
+    ends = np.clip(limits, *scale)
     low, high = min(float(ends[0]), value), max(float(ends[1]), value)
     if spread.error == 0.0:  # nobody differs: people who are recognised all the same are left to the bound
         low, high = (value if discloses == side else end for side, end in (("down", low), ("up", high)))
@@ -401,5 +402,7 @@ class Replicates:
         if spread is not None and others is not None:
             equal = np.full(len(others), 1.0 / len(others))
             calibrated = estimate_spread(value, others, equal, len(others))
-            spread = spread if calibrated is None else spread.combine(calibrated)
+            if calibrated is not None:
+                # Allowances are for people who are searched.
+                spread = spread.combine(replace(calibrated, people=spread.people, below=0.0, above=0.0))
         return with_limits(result, name, spread, level, centre=centre, most_bits=people.most_bits)

@@ -123,7 +123,13 @@ first_rank_measure = partial(
     chance=guessing_rate,
 )
 _rank_measure = partial(
-    search_measure, unit="bit", high_note="log2 N", null=True, method="histogram", references=("backstrom2026",)
+    search_measure,
+    unit="bit",
+    high_note="log2 N",
+    by_odds=False,
+    null=True,
+    method="histogram",
+    references=("backstrom2026",),
 )
 
 
