@@ -99,8 +99,8 @@ def test_fit_apply_evaluate_plot_and_report(files, protect, run, without_figures
     assert after["vectors"].shape == before["vectors"].shape
     assert after["vectors"].dtype == np.float32
     np.testing.assert_array_equal(after["utterance"], before["utterance"])
-    set_to_two = protect("apply", "m", "other.npz", "--llr", "2", "-o", "two.npz")
-    assert "--llr sets single vectors: each vector is protected by itself" in set_to_two.stderr
+    set_to_two = protect("apply", "m", "other.npz", "--set-llr", "2", "-o", "two.npz")
+    assert "--set-llr sets single vectors: each vector is protected by itself" in set_to_two.stderr
     flow = load_model(files / "m").protector
     np.testing.assert_allclose(flow.llr(arrays(files / "two.npz")["vectors"]), 2.0, atol=1e-3)
     out = ("-f", "json", "-o", "r.json")
@@ -178,7 +178,7 @@ def test_a_number_is_cut_into_classes(files, protect):
         (("fit", "train.npz", *SEX, "--budget", "eer=1%", "--target", "d_ece=0", "-o", "n"), 2, "one of them"),
         (("apply", "m", "wide.npz", "-o", "o.npz"), 3, "vectors of 6 entries"),
         (("apply", "m", "other.npz", "-o", "o.csv"), 2, ".npz"),
-        (("apply", "m", "other.npz", "--llr", "1", "-o", "o.npz"), 2, "only a flow"),
+        (("apply", "m", "other.npz", "--set-llr", "1", "-o", "o.npz"), 2, "only a flow"),
         (("apply", "nowhere", "other.npz", "-o", "o.npz"), 3, "no model"),
         (("apply", "m", "other.npz", "-o", "train.npz"), 2, "exists"),
         (("evaluate", "train.npz", *SEX, "--model", "m"), 3, "was trained on"),

@@ -23,7 +23,7 @@ class _Release:
 
     model: str = setting(MISSING, "", argument=True, metavar="MODEL")
     embeddings: str = setting(MISSING, "", argument=True, metavar="EMBEDDINGS")
-    llr: float | None = setting(
+    set_llr: float | None = setting(
         None, "Set the evidence to this LLR (natural logarithm) instead of 0; flow with two classes only."
     )
     noise_seed: int | None = setting(None, "Draw the same noise each time, for experiments only.", least=0)
@@ -45,11 +45,11 @@ def command(release: _Release) -> None:
     """
     fitted, data = models.load_model(release.model), read_embeddings(release.embeddings)
     with naming_file(release.embeddings):
-        protected = models.protect_embeddings(fitted, data, llr=release.llr, noise_seed=release.noise_seed)
+        protected = models.protect_embeddings(fitted, data, llr=release.set_llr, noise_seed=release.noise_seed)
     write_embeddings(protected, release.output, overwrite=release.overwrite)
     print_written(release.output)
-    if data.speakers is None or release.llr is not None:
-        reason = "people are not named" if data.speakers is None else "--llr sets single vectors"
+    if data.speakers is None or release.set_llr is not None:
+        reason = "people are not named" if data.speakers is None else "--set-llr sets single vectors"
         echo(f"{reason}: each vector is protected by itself, and many vectors of one person tell more", err=True)
     elif fitted.protector.noise > 0.0:
         people = len(np.unique(data.speakers))
