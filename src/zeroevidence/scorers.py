@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from zeroevidence._typing import FloatArray
+from zeroevidence.data.scores import as_array, read_only_scores
 from zeroevidence.errors import UsageError
 from zeroevidence.measure.pairs import linkability as _linkability
 from zeroevidence.measure.pairs import verification, zebra
@@ -25,11 +26,9 @@ def classes_of_scores(y_true: ArrayLike, y_score: ArrayLike) -> tuple[FloatArray
     >>> classes_of_scores(["no", "yes", "no"], [0.1, 0.9, 0.3])
     (array([0.9]), array([0.1, 0.3]))
     """
-    labels, scores = np.asarray(y_true), np.asarray(y_score, dtype=np.float64)
-    if scores.ndim != 1 or labels.shape != scores.shape:
+    labels, scores = as_array(y_true, "y_true"), read_only_scores(y_score, "y_score")
+    if labels.shape != scores.shape:
         raise UsageError(f"expected a label for each of a list of scores, got {labels.shape} and {scores.shape}")
-    if np.isnan(scores).any():
-        raise UsageError("a score is not a number")
     classes = np.unique(labels)
     if len(classes) != 2:
         raise UsageError(f"expected two classes, got {len(classes)}")

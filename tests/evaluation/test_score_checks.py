@@ -503,7 +503,7 @@ def test_impossible_costs_are_refused(wrong):
 def test_scores_that_point_the_wrong_way_are_refused():
     with pytest.raises(ze.InputError, match="scores of the same speaker are no higher"):
         threshold(NONTARGET, TARGET)
-    with pytest.raises(ze.UsageError, match="expected Scores"):
+    with pytest.raises(ze.InputError, match="expected nontarget scores beside the target scores"):
         threshold(TARGET)
 
 

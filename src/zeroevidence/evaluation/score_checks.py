@@ -52,7 +52,7 @@ def as_loaded(
             return replace(scores, relaxed=(*scores.relaxed, *relaxed))
         return LoadedScores(scores, "arrays", None, tuple(relaxed))
     if nontarget is None:
-        raise InputError("expected nontarget scores beside the target scores, a label for each score, or a data frame")
+        raise InputError("expected nontarget scores beside the target scores, or scores that say which are targets")
     pairs = Scores(scores, nontarget)  # type: ignore[arg-type]
     check_classes(pairs.target, pairs.nontarget)
     return LoadedScores(pairs, "arrays", None, tuple(relaxed))

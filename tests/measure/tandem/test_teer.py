@@ -127,9 +127,9 @@ def test_nothing_told_apart():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: teer([], [0.0], [0.0], [0.0], [0.0]), "no ASV target scores"),
-        (lambda: teer([0.0], [0.0], [0.0], [], [0.0]), "no CM bona fide scores"),
-        (lambda: teer([0.0], [0.0], [math.nan], [0.0], [0.0]), "NaN among the ASV spoof scores"),
+        (lambda: teer([], [0.0], [0.0], [0.0], [0.0]), "ASV target scores: expected at least one score"),
+        (lambda: teer([0.0], [0.0], [0.0], [], [0.0]), "CM bona fide scores: expected at least one score"),
+        (lambda: teer([0.0], [0.0], [math.nan], [0.0], [0.0]), "ASV spoof scores: NaN at position 0"),
         (lambda: teer([0.0], [0.0], [0.0], [0.0], [0.0], rho=1.5), "rho"),
         (lambda: teer([0.0], [0.0], [0.0], [0.0], [0.0], convention="x"), "unknown convention"),
     ],

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from zeroevidence._typing import BoolArray, FloatArray, IntArray
+from zeroevidence.data.scores import read_only_scores
 from zeroevidence.errors import InputError
 
 T = TypeVar("T")
@@ -66,17 +67,7 @@ Convention: TypeAlias = Literal["pooled", "challenge"]
 
 def checked_scores(values: ArrayLike, name: str) -> FloatArray:
     """The scores as a float64 vector; an empty class, NaN and other shapes are refused by name."""
-    try:
-        vector = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError(f"the {name} scores are not numbers") from None
-    if vector.ndim != 1:
-        raise InputError(f"the {name} scores must be a vector, found {vector.ndim} dimensions")
-    if vector.size == 0:
-        raise InputError(f"no {name} scores")
-    if np.isnan(vector).any():
-        raise InputError(f"NaN among the {name} scores")
-    return vector
+    return read_only_scores(values, f"{name} scores").astype(np.float64)
 
 
 def sorted_scores(values: ArrayLike, name: str) -> FloatArray:
