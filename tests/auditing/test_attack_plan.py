@@ -39,7 +39,7 @@ def test_the_same_voice_for_everybody_does_not_end_an_audit(folds):
         flags = [str(flag) for flag in row.flags if flag.code == "attacks-failed"]
         assert len(flags) == (row.about.role == "attack")
         assert all("was left out: backend-informed, embeddings, whitened" in flag for flag in flags)
-    assert "1 attack could not be carried out" in " ".join(audit_text(result).split())
+    assert "1 attack could not be carried out" in " ".join(audit_text(result, verbose=True).split())
     assert len(result.rows) == len(result.cards) == len(result.seconds)
     with pytest.raises(InputError, match=r"^no attack on protected speech could be carried out .*whitened.*variance"):
         audit(

@@ -227,7 +227,9 @@ def test_bounds_and_unnamed_systems(against):
     bound = [search_row(1.0, 4.0, about=against.control, system="unprotected", dataset="d")]
     protected, unnamed = [search_row(about=against.lazy)], [search_row(dataset="d")]
     check_sides(paragraph, "Recordings (d) were tested without protection.", [bound], [protected, unnamed])
-    check_sides(paragraph, "were protected with s", [protected], [bound, unnamed])
+    scores = [search_row(dataset="d", system="oo")]
+    check_sides(paragraph, "were protected with s", [protected], [bound, unnamed, scores])
+    check_sides(paragraph, "The recordings (d) of oo were tested by attacking them.", [scores], [protected, unnamed])
     check_sides(paragraph, "The attacker ", [protected], [bound, unnamed])
 
 

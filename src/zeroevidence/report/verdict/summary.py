@@ -298,6 +298,8 @@ def _data(row: Evaluation) -> list[str]:
     if row.about.is_bound:
         return [f"Recordings{data} were tested without protection."]
     protection = phrases.system_text(one_line(system))
+    if row.about.threat is None:  # the files do not say whether the recordings were protected
+        return [f"The recordings{data} of {protection} were tested by attacking them."]
     return [f"Recordings{data} were protected with {protection}, and the protection was tested by attacking it."]
 
 
