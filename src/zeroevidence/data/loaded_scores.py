@@ -116,7 +116,7 @@ class LoadedScores:
 
 LlrUnit: TypeAlias = Literal["ln", "log10", "log2", "lr"]  # logarithms of likelihood ratios, or the ratios themselves
 FACTORS: dict[LlrUnit, float] = {"ln": 1.0, "log10": log(10.0), "log2": log(2.0)}  # to natural logarithms
-UNIT_NAMES: dict[LlrUnit, str] = {
+UNIT_NAMES: dict[str, str] = {
     "ln": "natural-log likelihood ratios",
     "log10": "log10 likelihood ratios",
     "log2": "log2 likelihood ratios",

@@ -333,6 +333,5 @@ def session_flags(same: SameSession | None) -> list[Flag]:
 
 def relaxed_flags(relaxed: Sequence[RelaxedRule]) -> list[Flag]:
     """What is to be said about rules of reading that were relaxed."""
-    names = dict[str | None, str](UNIT_NAMES)
-    flags = (flag(rule.rule, how=rule.how, unit=names.get(rule.how), count=rule.count) for rule in relaxed)
+    flags = (flag(rule.rule, how=rule.how, unit=UNIT_NAMES.get(rule.how or ""), count=rule.count) for rule in relaxed)
     return list(dict.fromkeys(flags))

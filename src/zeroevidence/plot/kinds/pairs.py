@@ -268,7 +268,7 @@ def pav(rows: Sequence[Evaluation], ax: Axes) -> None:
     >>> ax.get_ylabel()
     'log10 LR after PAV'
     """
-    reach = _reach([np.array(row.curves["pav"].y) / LN10 for row in rows], 1.25)
+    reach = _reach([_divided(row.curves["pav"].y, LN10) for row in rows], 1.25)
     for row, label, look in named_looks(rows, "cllr_min"):
         score, llr = finite_curve(row.curves["pav"])
         score, llr = score / _score_scale(rows), llr / LN10
