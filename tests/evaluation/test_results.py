@@ -120,3 +120,19 @@ def test_more_rows_than_can_be_shown_are_refused(row, tmp_path):
         stream.truncate(LARGEST_TEXT + 1)  # takes no room on the disk
     with pytest.raises(InputError, match=r"r\.json: has 256 MiB; expected a result of at most 256 MiB"):
         read_results(tmp_path / "r.json")
+
+
+def test_results_of_earlier_versions_are_adjusted_by_holm():
+    """They have no adjusted p-values and no permutations, and the test of a list is that of its area."""
+    options = ze.Options(intervals=0, null=19, linkability="pav")
+    row = ze.evaluate([2.0, 3.0, 1.0, 2.5], [0.0, 1.5, 0.5, 1.2], options=options)
+    document = json.loads(to_json([row, row]))
+    for record in document["rows"]:
+        for number, result in enumerate(part for part in record["metrics"].values() if "null" in part):
+            del result["p_adjusted"], result["null"]["draws"]
+            result["null"]["tested_by"], result["p_value"] = "area", 0.01 + 0.1 * number
+    for read in from_json(json.dumps(document)):
+        tested = [result for result in read.metrics.values() if result.null is not None]
+        # one test for each of two rows; no measure is more unusual than it is alone
+        assert [result.p_adjusted for result in tested] == [max(0.02, result.p_value) for result in tested]
+        assert len(tested) > 1

@@ -168,6 +168,7 @@ def test_the_test_of_a_list_by_brute_force(monkeypatch):
     scores = trial_list(DESIGNS["zipf"], 0.5, 9, 3)
     few_rounds = people_test(placed(scores), find_clusters(scores), all_signs)
     monkeypatch.setattr(lists, "_ROUNDS", 300)
+    monkeypatch.setattr(lists, "_SETTLED", 0.0)
     found = people_test(placed(scores), find_clusters(scores), all_signs)
     assert few_rounds.draws == pytest.approx(found.draws, abs=0.01)
     pooled = np.concatenate((scores.target, scores.nontarget))

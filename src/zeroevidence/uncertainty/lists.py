@@ -25,7 +25,8 @@ _BUCKETS = 1 << 20  # of which few have a cell begin in them
 _BUCKETED_FROM = 1 << 18  # scores that are worth the buckets
 _BLOCK = 1 << 16  # scores that stay in the cache together
 _END = 1 / 8  # share of the cells at either end that hold one atom each
-_ROUNDS = 8  # in which effects of people settle
+_ROUNDS = 8  # in which effects of people settle, or earlier:
+_SETTLED = 1e-3  # change of a normal score in a round
 _SHRUNK = 1.0  # variance of a pair's mean, over that of an effect
 _MOMENTS = 1 << 18  # scores that deviations are estimated from
 _EXACT = 1 << 16  # scores of a simulated list that are sorted; those of longer ones are counted in cells
@@ -235,9 +236,11 @@ class _PairSums:
         mean, enrolled, heard = float(weights @ values) / total, np.zeros(n), np.zeros(n)
         for _ in range(_ROUNDS):
             enrolled = np.bincount(self.first, weights * (values - mean - heard[self.second]), n) / first
-            rest = values - enrolled[self.first]
+            rest, before = values - enrolled[self.first], heard
             heard = np.bincount(self.second, weights * (rest - mean), n) / second
             mean = float(weights @ (rest - heard[self.second])) / total
+            if np.abs(heard - before).max() < _SETTLED:
+                break
         return mean, enrolled, heard
 
 
