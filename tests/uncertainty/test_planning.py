@@ -109,6 +109,18 @@ def test_a_guess_follows_how_limits_fall(needed, exponent):
     assert guessed_people(excesses(needed, exponent), 0.8).people == pytest.approx(needed, rel=0.15)
 
 
+@pytest.mark.parametrize("exponent", [1 / 3, 0.7])
+def test_a_guess_beyond_what_can_be_simulated(exponent):
+    tried = []
+
+    def excess(people):
+        tried.append(people)
+        return excesses(400, exponent)(people)
+
+    assert guessed_people(excess, 0.8, 80).people == pytest.approx(400, rel=0.2)
+    assert tried == [24, 80]
+
+
 def test_a_guess_beyond_all_measure():
     assert guessed_people(excesses(1e6, 0.5), 0.8).unreachable == "beyond"
     assert guessed_people(lambda _: np.full(20, np.inf), 0.8).unreachable == "beyond"

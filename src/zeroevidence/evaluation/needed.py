@@ -28,7 +28,7 @@ from zeroevidence.uncertainty.planning import PeopleNeeded, confirmed_people, gu
 _SIZES = (12, 24, 48, 96)  # numbers of people that two systems are simulated for
 _SEARCH_SIZES = (12, 24, 48, 96, 192)  # where the truth of a search is computed; it changes little beyond
 _MOST_SCORES = 2_000_000  # of each of these
-_MOST_CONFIRMED = 500_000  # scores up to which a number of people is confirmed
+_MOST_SIMULATED = 500_000  # scores up to which a number of people is simulated
 _CONFIRM_FACTOR = 5  # as many simulations to confirm a number as to guess it
 _LEAST_FACTOR = 2  # the same where people are many
 _CONFIRM_SCORES = 20_000_000  # of all simulations that confirm one number
@@ -331,6 +331,7 @@ class _Search:
         self._draw = partial(simulated_limits, basis, names, level)
         self._truth = cache(partial(true_by_people, basis.design, basis.shift))
         self._simulated: dict[tuple[int, bool], list[dict[str, float]]] = {}
+        self._most = int(np.sqrt(_MOST_SIMULATED / basis.design.utterances))
 
     def guess(self, name: str, bound: float, power: float) -> PeopleNeeded:
         """About how many people a bound takes."""
@@ -338,12 +339,13 @@ class _Search:
         above = sign_of_leak(name) * bound - true
         if (above <= _TRUTH_ERROR * np.abs(true)).all():  # a truth that was solved for is never quite exact
             return PeopleNeeded(None, None, None, "never")
-        return guessed_people(lambda people: self._excess(name, bound, people), power)
+        return guessed_people(lambda people: self._excess(name, bound, people), power, self._most)
 
     def confirm(self, name: str, bound: float, power: float, guess: int) -> PeopleNeeded:
         """How many people a bound takes, from many simulations of numbers near a guess."""
-        most = int(np.sqrt(_MOST_CONFIRMED / self.design.utterances))
-        return confirmed_people(guess, lambda people: self._excess(name, bound, people, confirming=True), power, most)
+        return confirmed_people(
+            guess, lambda people: self._excess(name, bound, people, confirming=True), power, self._most
+        )
 
     def _excess(self, name: str, bound: float, people: int, *, confirming: bool = False) -> FloatArray:
         """How far limits lie beyond the truth, as a share of how far the bound does."""

@@ -25,6 +25,7 @@ _REDRAWS = 400
 _PURPOSE = 8  # keeps what is drawn here apart from other draws of a seed
 _FIRST_SIZE = 24  # people simulated first, to guess how many are needed
 _EXPONENT = 0.7  # with which limits are assumed to fall with the number of people, before two sizes show it
+_LEAST_EXPONENT = 1.0 / 3.0  # of limits of a mean where numbers of recordings follow a Pareto law with exponent 1.5
 _LEAST_REACH = 0.01
 _FAR = 1.5  # guesses beyond this multiple of what can be simulated are not confirmed
 _STEP = 1.1  # least ratio of two numbers of people that are simulated to confirm one
@@ -142,7 +143,7 @@ def needed_from_limits(
     return PeopleNeeded(_whole(expected), _whole(min(low, expected)), _whole(max(high, expected)), why)
 
 
-def guessed_people(excess: Callable[[int], FloatArray], power: float) -> PeopleNeeded:
+def guessed_people(excess: Callable[[int], FloatArray], power: float, most: int = MOST_PEOPLE) -> PeopleNeeded:
     """Return about how many people show a bound with probability `power`, from simulations of two sizes.
 
     Parameters
@@ -152,6 +153,8 @@ def guessed_people(excess: Callable[[int], FloatArray], power: float) -> PeopleN
         bound does; infinite where the truth is not below the bound.
     power
         The probability that is wanted.
+    most
+        The largest number that can be simulated.
 
     Examples
     --------
@@ -159,10 +162,10 @@ def guessed_people(excess: Callable[[int], FloatArray], power: float) -> PeopleN
     67
     """
     first = _Tried.of(_FIRST_SIZE, excess(_FIRST_SIZE), power)
-    people = first.next_after(None)
-    if people != _FIRST_SIZE and people <= MOST_PEOPLE:
-        people = _Tried.of(people, excess(people), power).next_after(first)
-    return _extrapolated(people)
+    people = min(first.next_after(None), most)
+    if people == _FIRST_SIZE:
+        return _extrapolated(people)
+    return _extrapolated(_Tried.of(people, excess(people), power).next_after(first))
 
 
 def _extrapolated(people: int) -> PeopleNeeded:
@@ -260,7 +263,7 @@ class _Tried:
         exponent = _EXPONENT
         if other is not None and other.people != self.people and np.isfinite([self.reach, other.reach]).all():
             slope = np.log(other.reach / self.reach) / np.log(self.people / other.people)
-            exponent = float(np.clip(slope, 0.5, 1.0))
+            exponent = float(np.clip(slope, _LEAST_EXPONENT, 1.0))
         people = np.ceil(self.people * min(self.reach ** (1.0 / exponent), 2.0 * MOST_PEOPLE))
         return max(LEAST_PEOPLE, int(people))
 
