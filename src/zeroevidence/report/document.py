@@ -165,8 +165,12 @@ def audit_text(
         text += "" if audit.protector is None else f"{audit.protector.to_text(width)}\n"
     if not (verbose or signatures or estimate or measures is not None):
         return text
-    options = {"signatures": signatures, "measures": measures, "estimate": estimate, "verbose": verbose}
-    return text + "\n".join(evaluations_to_text(rows, **options) for rows in (audit.rows, audit.utility) if rows)
+    tables = (
+        evaluations_to_text(rows, signatures=signatures, measures=measures, estimate=estimate, verbose=verbose)
+        for rows in (audit.rows, audit.utility)
+        if rows
+    )
+    return text + "\n".join(tables)
 
 
 def _json(value: object) -> str:
