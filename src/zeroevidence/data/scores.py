@@ -62,7 +62,8 @@ def are_decisions(*classes: FloatArray) -> bool:
     (True, False)
     """
     mixed = any(values.min() < values.max() for values in classes)
-    return (mixed or sum(map(len, classes)) >= _MANY) and all(np.isin(values, (0.0, 1.0)).all() for values in classes)
+    many = sum(map(len, classes)) >= _MANY
+    return (mixed or many) and all(bool(((values == 0.0) | (values == 1.0)).all()) for values in classes)
 
 
 def check_classes(target: FloatArray, nontarget: FloatArray) -> None:

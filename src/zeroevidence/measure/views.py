@@ -242,7 +242,7 @@ def takes_scores(
     @wraps(function)
     def checked(target: ArrayLike, nontarget: ArrayLike, *args: P.args, **options: P.kwargs) -> T:
         tar, non = read_only_scores(target, "target"), read_only_scores(nontarget, "nontarget")
-        if not sys._getframe(1).f_globals["__name__"].startswith("zeroevidence."):
+        if not sys._getframe(1).f_globals.get("__name__", "").startswith("zeroevidence."):
             check_classes(tar, non)
             swapped = directed and _are_swapped(tar, non)
             doubt = _DECISIONS if are_decisions(tar, non) else _SWAPPED if swapped else None
