@@ -195,7 +195,7 @@ def people_test(placed: ScoreCells, clusters: Clusters, signs: Callable[[int], F
     excess = normal_score[placed.target] - mean - as_enrolled[person] - as_heard[clusters.target.trial]
     number = np.bincount(person, minlength=n)
     of_person = np.bincount(person, excess, n) / np.maximum(number, 1)
-    within = float(((excess - of_person[person]) ** 2).sum()) / max(1, len(excess) - np.count_nonzero(number))
+    within = float(((excess - of_person[person]) ** 2).sum()) / max(1, len(excess) - int(np.count_nonzero(number)))
     of_person, number = of_person[number > 0], number[number > 0]
     between = max(0.0, float((of_person**2).mean() - within * (1.0 / number).mean()))
     variance = between + within / number

@@ -80,8 +80,9 @@ class Null:
 
         A `falling` measure falls as the attacker learns more, so that its quantile is a low one.
         """
-        side = {"q": 1.0 - level, "method": "lower"} if falling else {"q": level, "method": "higher"}
-        return cls(float(draws.mean()), float(np.quantile(draws, **side)), tuple(map(_rounded, draws.tolist())))
+        sign = -1.0 if falling else 1.0
+        quantile = sign * float(np.quantile(sign * draws, level, method="higher"))
+        return cls(float(draws.mean()), quantile, tuple(map(_rounded, draws.tolist())))
 
 
 def permutation_p_value(value: float, draws: FloatArray) -> float:
