@@ -393,3 +393,48 @@ def test_no_error_seen_is_not_certainty():
     assert result["top1"].low < 0.9
     assert result["d_ece"].low < 0.65
     assert result["alid"].low < 4.5
+
+
+def uneven_search(slope, seed=0):
+    """Each of 24 people against everybody, the more recordings the better recognised."""
+    rng = np.random.default_rng(seed)
+    numbers = np.repeat([32, 16, 8, 4, 2], [2, 3, 4, 6, 9])
+    mated = np.repeat(np.arange(24), numbers)
+    scores = rng.normal(size=(len(mated), 24))
+    scores[np.arange(len(mated)), mated] += 1.0 + slope * np.log(numbers[mated])
+    names = np.array([f"s{i:02}" for i in range(24)])
+    return ze.ScoreMatrix(scores, mated, trial_speakers=names[mated], enrolment_speakers=names)
+
+
+@pytest.mark.parametrize("slope", [0.0, 1.5])
+def test_values_of_people_who_count_the_same(slope):
+    """Against repeating the scores of each person as often as makes everybody's number equal."""
+    data = uneven_search(slope)
+    row = ze.evaluate(data, options=ze.Options(null=0, linkability="pav"))
+    numbers = np.bincount(data.mated)
+    often = np.repeat(np.arange(len(data.mated)), (32 // numbers)[data.mated])
+    repeated = ze.ScoreMatrix(data.scores[often], data.mated[often]).to_scores()
+    for name, value in directly(repeated.target, repeated.nontarget, "pav").items():
+        assert row[name].per_person == pytest.approx(value, abs=2e-4), name
+    trials = row.trials
+    by_person = [np.mean(np.asarray(trials.lid)[data.mated == person]) for person in range(24)]
+    assert row["alid"].per_person == pytest.approx(np.mean(by_person))
+    flags = {flag.code: flag.sentence for flag in row.flags}
+    assert ("talkative-exposed" in flags) == (slope > 0.0)
+    if slope:
+        assert "recognised better" in flags["talkative-exposed"]
+        assert row["alid"].per_person < float(row["alid"])
+
+
+def test_people_with_as_many_recordings_each_have_one_average():
+    row = ze.evaluate(matrix(12, 5), options=ze.Options(null=0, linkability="pav"))
+    assert {result.per_person for result in row.metrics.values()} == {None}
+    assert not any(flag.code == "talkative-exposed" for flag in row.flags)
+
+
+def test_scores_that_are_all_equal_have_no_interval():
+    names, mated = np.array([f"s{i:02}" for i in range(12)]), np.repeat(np.arange(12), 3)
+    data = ze.ScoreMatrix(np.ones((36, 12)), mated, trial_speakers=names[mated], enrolment_speakers=names)
+    row = ze.evaluate(data, options=ze.Options(null=0, linkability="pav"))
+    limited = {name for name, one in row.metrics.items() if (one.low, one.high, one.bound) != (None, None, None)}
+    assert limited == {"people_named"}

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from zeroevidence.uncertainty.recordings import RecordingNumbers
 from zeroevidence.uncertainty.spread import (
-    RecordingNumbers,
     Spread,
     effective_number,
     estimate_bias,
@@ -122,6 +122,33 @@ def test_the_exposure_of_talkative_people_is_on_a_line_by_hand(slope):
     assert recordings.change(shares * exposure, 10.0) == pytest.approx(expected, abs=1e-9)
     most = 0.01 * recordings.upper * 2.0 ** (1.0 - recordings.weight)
     assert recordings.change(shares * exposure, 0.01) == pytest.approx(min(expected, most), abs=1e-9)
+
+
+def test_who_speaks_most_does_not_decide_the_error_alone():
+    """Of unequal people the error is at least that of pooled exposure, sqrt(sum s^2 / (1 - sum s^2) * sum s y^2)."""
+    shares = np.array([0.5, 0.1, 0.1, 0.1, 0.1, 0.1])
+    exposure = np.array([0.0, 1.0, -1.0, 1.0, -1.0, 0.0])
+    left_out = -shares * exposure / (1.0 - shares)
+    numbers = RecordingNumbers.of(10.0 * shares)
+    found = estimate_spread(0.0, left_out, shares, 10 / 3, recordings=numbers)
+    expected = np.sqrt(0.3 / 0.7 * 0.4)
+    assert found.error == pytest.approx(expected, rel=0.02)
+    assert estimate_spread(0.0, left_out, shares, 10 / 3).error < 0.5 * expected
+    equal = of_mean(exposure, np.full(6, 4))
+    assert equal.error == pytest.approx(stats.sem(exposure))
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0, 0.0])
+def test_correlation_of_exposure_and_number_of_recordings(sign):
+    numbers = np.arange(1.0, 25.0) ** 2
+    shares, noise = numbers / numbers.sum(), np.random.default_rng(3).normal(size=24)
+    exposure = noise if sign == 0.0 else sign * np.log(numbers) + 0.3 * noise
+    rho, p_value = RecordingNumbers.of(numbers).correlation(shares * exposure)
+    expected = stats.spearmanr(numbers, exposure)
+    assert rho == pytest.approx(expected.statistic)
+    assert p_value == pytest.approx(expected.pvalue, abs=0.03)
+    assert (p_value < 0.01) == (sign != 0.0)
+    assert RecordingNumbers.of(np.full(24, 5.0)).correlation(exposure) is None
 
 
 def test_two_sources_by_welch_and_satterthwaite():

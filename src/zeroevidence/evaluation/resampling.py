@@ -84,7 +84,7 @@ def replicate(
         trials = task.resampler(result)
         most_bits = trials.most_bits if result.prior is None else np.inf
         parts.append(_values_on_fewer(trials, trials, most_bits=most_bits))
-    names = ("rules", "people", "left_out", "halves", "unseen", "developed", "rivalries")
+    names = ("rules", "people", "left_out", "halves", "unseen", "per_person", "developed", "rivalries")
     joined: dict[str, Any] = {
         name: dict(item for part in parts for item in getattr(part, name).items()) for name in names
     }
@@ -117,8 +117,14 @@ def _values_on_fewer(
     people = dict.fromkeys(left_out, sampled)
     values = resampler.rules, people, left_out, resampler.halves(_HALVES), resampler.unseen()
     if not isinstance(resampler, SearchResampler):
-        return Replicates("speaker", *values)
-    return Replicates("speaker", *values, developed=resampler.developed(), rivalries=resampler.rivalries())
+        return Replicates("speaker", *values, per_person=resampler.per_person())
+    return Replicates(
+        "speaker",
+        *values,
+        per_person=resampler.per_person(),
+        developed=resampler.developed(),
+        rivalries=resampler.rivalries(),
+    )
 
 
 def _gathered(draw: Callable[[int, int], dict[str, FloatArray]], total: int, run: Run = Run()) -> dict[str, FloatArray]:

@@ -25,7 +25,14 @@ from zeroevidence.evaluation.people import exposed_curves, exposure_by_person, w
 from zeroevidence.evaluation.rows.about import About
 from zeroevidence.evaluation.rows.curves import Trials
 from zeroevidence.evaluation.rows.evaluation import Evaluation
-from zeroevidence.evaluation.rows.flags import Flag, flag, relaxed_flags, resampling_flags, session_flags
+from zeroevidence.evaluation.rows.flags import (
+    Flag,
+    flag,
+    recording_flags,
+    relaxed_flags,
+    resampling_flags,
+    session_flags,
+)
 from zeroevidence.evaluation.rows.measure_result import MeasureResult, Replicates
 from zeroevidence.evaluation.rows.setup import GIVEN, LlrSetup, Options, Resampling, Setup, digest, score_digest
 from zeroevidence.evaluation.score_checks import (
@@ -290,6 +297,7 @@ class _Task:
         if replicates is not None:
             fewest = replicates.fewest
             flags += resampling_flags(replicates.unit, fewest.clusters, fewest.effective)
+            flags += recording_flags(replicates.correlation())
         if self.scores.target_pairs is None:
             flags += repetition_flags(self.scores.target, self.scores.nontarget)
         if self.search is not None and self.left_out.get("incomplete"):

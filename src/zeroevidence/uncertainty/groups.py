@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from zeroevidence._typing import BoolArray, CountArray, FloatArray, IntArray, StrArray
 from zeroevidence.data.scores import Pairs, Scores
-from zeroevidence.uncertainty.spread import RecordingNumbers, effective_number
+from zeroevidence.uncertainty.recordings import RecordingNumbers
+from zeroevidence.uncertainty.spread import effective_number
 
 BATCH = 64
 _SPARSE = 16  # possible codes for each given one, beyond which sorting is quicker than a table

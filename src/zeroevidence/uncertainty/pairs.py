@@ -227,7 +227,7 @@ class PairResampler:
         With `closed_set` the scores are the pairs of a closed-set search, and the measures those of these alone. Where
         `names` are given and some measures have them, only these are computed.
         """
-        scores, ranked = prepared.scores, prepared.ranked
+        self.prepared, scores, ranked = prepared, prepared.scores, prepared.ranked
         self.settings, self.closed_set = settings or PairSettings(), closed_set
         self.groups: Groups = find_groups(scores, most, self.settings.seed, prepared.clusters)
         self.measures = _with_rules(ScoreView(ranked, self.settings))
@@ -249,7 +249,7 @@ class PairResampler:
         self.separated = bool(ranked.target[0] > ranked.nontarget[-1])
         ends = {float(scores[place]) for scores in (ranked.target, ranked.nontarget) for place in (0, -1)}
         self.constant = len(ends) == 1
-        self.target, self.nontarget = self._class(prepared, "target"), self._class(prepared, "nontarget")
+        self.target, self.nontarget = self._class("target"), self._class("nontarget")
         # costs of targets that look like non-targets, and of such that score as high as any does
         classes = zip((scores.target, scores.nontarget), prepared.llrs, strict=True)
         _, highest = max((values[at], llrs[at]) for values, llrs in classes for at in [values.argmax()])
@@ -263,7 +263,11 @@ class PairResampler:
         """By measure: how its interval is made."""
         return {measure.name: rule for measure, rule in self.measures}
 
-    def _class(self, prepared: PreparedScores, side: Literal["target", "nontarget"]) -> _Class:
+    def _columns(
+        self, side: Literal["target", "nontarget"]
+    ) -> tuple[list[Places], dict[str, FloatArray], FloatArray | None]:
+        """Places of the scores of one class, their costs, and what a score in each cell adds to linkability."""
+        prepared = self.prepared
         values, llrs = getattr(prepared.scores, side), prepared.llrs[side == "nontarget"]
         places = [Places(getattr(self.placed, side), len(self.placed.middle))]
         if self.edges is not None:
@@ -271,7 +275,35 @@ class PairResampler:
             places += [Places(np.clip(np.searchsorted(self.edges, values, "right") - 1, 0, n_bins - 1), n_bins)]
         costs = {name: getattr(cost, side)(llrs, self.settings) for name, cost in self.costs.items()}
         terms = None if self.terms is None else self.terms[side == "nontarget"][self.placed.middle]
+        return places, costs, terms
+
+    def _class(self, side: Literal["target", "nontarget"]) -> _Class:
+        places, costs, terms = self._columns(side)
         return _Class(places, getattr(self.groups, side), self.groups.number, costs, terms)
+
+    def per_person(self) -> dict[str, float]:
+        """Values where everybody who is heard counts the same; none where numbers of recordings are even."""
+        clusters = self.prepared.clusters
+        if clusters is None or not self.groups.recordings.uneven:
+            return {}
+        view = _Subset(
+            self, self._weighted("target", clusters.target.trial), self._weighted("nontarget", clusters.nontarget.trial)
+        )
+        return {measure.name: float(measure.compute(view)) for measure, _ in self.measures}
+
+    def _weighted(self, side: Literal["target", "nontarget"], heard: IntArray) -> _Sums:
+        """Sums over the scores of one class, each weighed by the number that its speaker has of them."""
+        places, costs, terms = self._columns(side)
+        weights = 1.0 / np.bincount(heard)[heard]
+        weights *= _SCALE * len(heard) / weights.sum()
+        counts = [np.round(np.bincount(place.of, weights, place.number)) for place in places]
+        return _Sums(
+            counts[0],
+            counts[1] if len(counts) > 1 else None,
+            {name: float((weights * cost).sum()) for name, cost in costs.items()},
+            float(weights.sum()),
+            0.0 if terms is None else float((weights * terms[places[0].of]).sum()),
+        )
 
     def left_out(self, batch: int, size: int) -> dict[str, FloatArray]:
         """Values without each group of one batch.

@@ -24,7 +24,8 @@ from zeroevidence.measure.softplus import LN2
 from zeroevidence.measure.views import NameCounts, SearchView
 from zeroevidence.uncertainty.groups import BATCH, batches, draw_groups, draw_halves, generator
 from zeroevidence.uncertainty.null import measures_with_null
-from zeroevidence.uncertainty.spread import RecordingNumbers, effective_number, unseen_share
+from zeroevidence.uncertainty.recordings import RecordingNumbers
+from zeroevidence.uncertainty.spread import effective_number, unseen_share
 
 _MOST_RANKS = 50_000_000  # groups times identities
 _COLUMNS = 33  # identities from which on a table over weights is quicker than every weight by itself
@@ -132,6 +133,7 @@ class SearchResampler:
         self.group = group[speaker]
         self.recordings = RecordingNumbers.of(trials, group, self.number)
         self.shares = self.recordings.shares
+        self.weights = 1.0 / trials[speaker]
         columns = disclosure.trial_columns(evidence, singled)
         sums = [np.bincount(self.group, weights=column, minlength=self.number) for column in columns.values()]
         self.columns, self.sums = tuple(columns), np.column_stack(sums)
@@ -200,6 +202,15 @@ class SearchResampler:
             return {}
         evidence, singled = everyone.without(np.flatnonzero(self.member_group == group), rows, self.evidence)
         return _compute(search_view(evidence, None if self.singled is None else singled))
+
+    def per_person(self) -> dict[str, float]:
+        """Values where everybody counts the same, however many trials are theirs; none where these numbers are even."""
+        if not self.recordings.uneven:
+            return {}
+        columns = disclosure.trial_columns(self.evidence, self.singled)
+        sums: dict[str, Any] = {name: np.array([(self.weights * column).sum()]) for name, column in columns.items()}
+        view = SearchView(self.evidence.identities, highest=self.highest.max(keepdims=True), ranks=None, **sums)
+        return {name: float(value[0]) for name, value in _compute(view).items()}
 
     def halves(self, pairs: int) -> dict[str, FloatArray]:
         """Values on random halves of the groups and their complements; none where there are fewer than four."""

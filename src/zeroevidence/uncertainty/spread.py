@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import gammainc, gammaincc, gammainccinv, gammaincinv, ndtr, ndtri, stdtr, stdtrit
 
-from zeroevidence._typing import FloatArray, IntArray
+from zeroevidence._typing import FloatArray
 from zeroevidence.measure.measures import IntervalRule
 from zeroevidence.run import LEVEL
+from zeroevidence.uncertainty.recordings import RecordingNumbers
 
 _LEAST_TAIL = 1e-12
 _KURTOSIS = 3.0  # of a Gaussian
@@ -20,8 +21,6 @@ _UNSEEN_TAIL = 0.025
 _LEAST_SKEWNESS = 1e-3
 _ROUNDING = 1e-12
 _NEGLIGIBLE = 1e-3
-_HEAVIEST = 1.0 / 1.2  # weight of a tail
-_FARTHEST = 2.0  # how far beyond the largest number of recordings a line is drawn, as a logarithm
 _FAR = 2.0  # steps in logarithms of odds, beyond which these grow in proportion
 _LARGE = 1e60  # fourth powers of more would not be numbers
 _RATES = {"oracle": 3.0 / 4.0, "kernel": 1.0 / 2.0, "entropy": 1.0}
@@ -276,95 +275,6 @@ def unseen_share(people: float) -> float:
     return float(1.0 - _UNSEEN_TAIL ** (1.0 / max(people, 1.0)))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class RecordingNumbers:
-    """How often people were recorded, and how heavy the tail of these numbers is.
-
-    Parameters
-    ----------
-    logs
-        The mean logarithm of the number of recordings, over the recordings of each group; NaN where it has none.
-    shares
-        The share of the recordings that each group contributes.
-    largest
-        The logarithm of the largest number.
-    people
-        Number of people who were recorded.
-    weight
-        Weight of the tail: the mean logarithm of numbers in the upper half of the people, less that of the median
-        (Hill), one standard error higher; 0 where all are equal, at most 1 / 1.2.
-    upper
-        The share of the recordings that the upper half of the people have.
-
-    Examples
-    --------
-    >>> alike, uneven = (RecordingNumbers.of(np.array(n)) for n in ([5.0] * 4, [1.0, 2.0, 4.0, 40.0]))
-    >>> alike.weight, round(uneven.weight, 2), round(uneven.upper, 2)
-    (0.0, 0.83, 0.94)
-    """
-
-    logs: FloatArray
-    shares: FloatArray
-    largest: float
-    people: int
-    weight: float
-    upper: float
-
-    @classmethod
-    def of(cls, numbers: FloatArray, group: IntArray | None = None, groups: int = 0) -> RecordingNumbers:
-        """The numbers of recordings of each person, who may be in so many groups."""
-        group = np.arange(len(numbers)) if group is None else group
-        recordings = np.bincount(group, numbers, groups)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            logs = np.bincount(group, np.where(numbers > 0.0, numbers * np.log(numbers), 0.0), groups) / recordings
-        descending = np.sort(numbers[numbers > 0.0])[::-1]
-        half = len(descending) // 2
-        hill = float(np.log(descending[:half]).mean() - np.log(descending[half])) if half else 0.0
-        return cls(
-            logs,
-            recordings / recordings.sum(),
-            float(np.log(descending[0])),
-            len(descending),
-            min(hill * (1.0 + half**-0.5), _HEAVIEST) if half else 0.0,
-            float(descending[:half].sum() / descending.sum()),
-        )
-
-    def change(self, away: FloatArray, most: float) -> float:
-        """Return how much higher a value may be per share of people, raised to a power, who speak more than anybody.
-
-        The exposure of such people is predicted by a line over the logarithm of the number of recordings, with the
-        upper limit of its slope, and is at most `most`.
-
-        Parameters
-        ----------
-        away
-            What each group adds to the value.
-        most
-            What people who are recognised in every recording would add.
-        """
-        counted = np.isfinite(away) & (self.shares > 0.0)
-        if self.weight <= 0.0 or np.count_nonzero(counted) < 3:
-            return 0.0
-        x, y = self.logs[counted], away[counted] / self.shares[counted]
-        x, y = x - x.mean(), y - y.mean()
-        squares = float((x**2).sum())
-        if squares <= _LEAST_SKEWNESS:
-            return 0.0
-        slope = float((x * y).sum()) / squares
-        freedom = len(x) - 2.0
-        error = np.sqrt(len(x) / freedom * float(((x * (y - slope * x)) ** 2).sum())) / squares
-        slope += float(stdtrit(freedom, LEVEL)) * error
-        distance = self.largest + min(self.weight / (1.0 - self.weight), _FARTHEST) - np.nansum(self.shares * self.logs)
-        return (
-            float(np.clip(slope * distance, 0.0, most)) * self.upper * (self.people / (self.people // 2)) ** self.tail
-        )
-
-    @property
-    def tail(self) -> float:
-        """The power of the share of people above a number at which the share of their recordings grows."""
-        return 1.0 - self.weight
-
-
 def estimate_spread(
     value: float,
     left_out: FloatArray,
@@ -414,6 +324,10 @@ def estimate_spread(
     # Next to what one person of another kind would change, nobody differs: everybody is recognised, or nobody.
     if jackknife <= max(_ROUNDING * max(1.0, float(np.abs(values).max())), _NEGLIGIBLE * max(changes) / people):
         jackknife = 0.0
+    third = 0.0
+    if recordings is not None and jackknife > 0.0:
+        pooled, third = _pooled_moments(away, shares)
+        jackknife = max(jackknife, pooled)
     error = float(np.hypot(jackknife, model_error))
     # One more person of a kind that moves the value by more than the standard error is a kind that was not seen.
     below, above, hidden = (
@@ -428,12 +342,29 @@ def estimate_spread(
     added[finite] = away
     return replace(
         spread,
-        skewness=float(np.clip(((away / error) ** 3).sum(), -1.0, 1.0)),
+        skewness=float(np.clip(third / error**3, -1.0, 1.0)),
         talkative_below=ratio * recordings.change(-added, changes[0]),
         talkative_above=ratio * recordings.change(added, changes[1]),
         hidden=hidden,
         tail=recordings.tail,
     )
+
+
+def _pooled_moments(away: FloatArray, shares: FloatArray) -> tuple[float, float]:
+    """Return standard error and third moment of a value, as if nobody's exposure depended on how often they speak.
+
+    Those who speak most decide the jackknife of unequal people, and tell as little of others as anybody. The moments of
+    all people are pooled here, so that the variance is known as well as from the effective number of people. For equal
+    shares the standard error is that of the jackknife.
+    """
+    shares = shares / shares.sum()
+    with np.errstate(divide="ignore", invalid="ignore"):
+        alone = np.where(shares > 0.0, away * (1.0 - shares) / shares, 0.0)
+    second, third = float((shares**2).sum()), float((shares**3).sum())
+    if second >= 1.0:
+        return 0.0, 0.0
+    error = np.sqrt(second / (1.0 - second) * float((shares * alone**2).sum()))
+    return float(error), third * float((shares * alone**3).sum())
 
 
 def estimate_spreads(

@@ -16,6 +16,7 @@ from zeroevidence.uncertainty.level import LEAST_PEOPLE
 Severity: TypeAlias = Literal["fault", "warning", "note"]
 
 FEW_SPEAKERS = 15
+_CLEARLY = 0.01  # p-value of a correlation that is warned of
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +105,11 @@ _WARNINGS = {
         "give a key that names them."
     ),
     "few-speakers": "{speakers} are few, so intervals are wide; record more people, and each about equally often.",
+    "talkative-exposed": (
+        "people with more recordings are recognised {how} (rank correlation {rho:.2f}, p = {p_value:.2g}), so values, "
+        "which are averages over recordings, are not those of the average person; read per_person beside them, and "
+        "record everybody equally often."
+    ),
     "no-intervals": (
         f"{{speakers}} speakers are too few for intervals, which are given for shares of people only; collect at least "
         f"{LEAST_PEOPLE}."
@@ -278,6 +284,20 @@ FLAGS: Mapping[str, tuple[Severity, str]] = {
     **{code: ("warning", sentence) for code, sentence in _WARNINGS.items()},
     **{code: ("note", sentence) for code, sentence in _NOTES.items()},
 }
+
+
+def recording_flags(correlation: tuple[float, float] | None) -> list[Flag]:
+    """Return a warning where exposure goes with the number of recordings: their rank correlation and its p-value.
+
+    Examples
+    --------
+    >>> [len(recording_flags(correlation)) for correlation in (None, (0.5, 0.2), (0.5, 0.004))]
+    [0, 0, 1]
+    """
+    if correlation is None or correlation[1] > _CLEARLY:
+        return []
+    rho, p_value = correlation
+    return [flag("talkative-exposed", how="better" if rho > 0.0 else "less well", rho=rho, p_value=p_value)]
 
 
 def flag(code: str, **values: object) -> Flag:

@@ -15,7 +15,8 @@ from zeroevidence.measure.measures import MEASURES, Direction, IntervalRule
 from zeroevidence.uncertainty.compare import MeasuredSystem
 from zeroevidence.uncertainty.level import LEAST_PEOPLE
 from zeroevidence.uncertainty.null import Null
-from zeroevidence.uncertainty.spread import RecordingNumbers, Spread, estimate_bias, estimate_spread, is_biased
+from zeroevidence.uncertainty.recordings import RecordingNumbers
+from zeroevidence.uncertainty.spread import Spread, estimate_bias, estimate_spread, is_biased
 
 # number: in the unit of the measure and within its range; share: a probability or level; text: as it is
 ColumnFormat: TypeAlias = Literal["number", "share", "text"]
@@ -97,6 +98,9 @@ class MeasureResult:
         Upper end of the interval for people like these.
     bound
         One-sided limit on the side where an attacker learns more, which allows for people who were not seen.
+    per_person
+        The value with people weighted equally; None where they have about as many recordings each. The value, its
+        estimate and limits are averages over recordings.
     level
         Confidence level of interval and bound.
     p_value
@@ -134,6 +138,15 @@ class MeasureResult:
             "bound",
             in_report=True,
             description="Limit on the side where an attacker learns more; it allows for people who were not seen.",
+        ),
+    )
+    per_person: float | None = field(
+        default=None,
+        metadata=column(
+            "per person",
+            in_report=True,
+            description="The value with people weighted equally, where numbers of recordings are uneven; all other "
+            "values are averages over recordings.",
         ),
     )
     level: float | None = field(default=None, metadata=column("level", "share"))
@@ -327,6 +340,8 @@ class Replicates:
         What was measured: two systems are paired only where it was the same trials.
     search
         The same for a search that started from embeddings.
+    per_person
+        By measure: its value with people weighted equally, where numbers of recordings are uneven.
     developed
         By measure: values without each group of the development people.
     rivalries
@@ -341,6 +356,7 @@ class Replicates:
     unseen: Mapping[str, tuple[float, ...]]
     scores: Scores | None = None
     search: SearchedTrials | None = None
+    per_person: Mapping[str, float] = field(default_factory=dict)
     developed: Mapping[str, FloatArray] = field(default_factory=dict)
     rivalries: Mapping[str, FloatArray] = field(default_factory=dict)
 
@@ -378,17 +394,29 @@ class Replicates:
         values = self.halves[name][~np.isnan(self.halves[name])] if name in self.halves else np.empty(0)
         return float(values.std()) if len(values) else 0.0
 
+    def correlation(self) -> tuple[float, float] | None:
+        """Rank correlation of exposure and number of recordings over people, and its p-value; None without either."""
+        name = next((name for name in ("alid", "d_ece") if name in self.left_out), None)
+        if name is None or not self.people[name].recordings.uneven:
+            return None
+        values = self.left_out[name]
+        return self.people[name].recordings.correlation(np.nanmean(values) - values)
+
     def with_interval(self, result: MeasureResult, name: str, level: float) -> MeasureResult:
         """Return the result of a measure with its estimate, interval and bound, where people are enough for them."""
         people, rule = self.people[name], self.rules[name]
+        result = replace(result, per_person=self.per_person.get(name))
         if people.clusters < LEAST_PEOPLE:
             return result
         value = float(result)
         centre = self.corrected(name, value)
         left_out, unseen, model_error = self.left_out[name], self.unseen.get(name, ()), 0.0
         if centre is not None and rule == "kernel":
+            # Halves, whose models are fitted again, vary as the value does, and no less than values without a person.
             # What is left of the bias of a density is of the order of the correction.
-            model_error = float(np.hypot(self._refitted(name), value - centre))
+            model_error = float(
+                np.sqrt(max(self._refitted(name) ** 2 - _variance(left_out), 0.0) + (value - centre) ** 2)
+            )
         spread = estimate_spread(
             value,
             left_out,
@@ -406,3 +434,9 @@ class Replicates:
                 # Allowances are for people who are searched.
                 spread = spread.combine(replace(calibrated, people=spread.people, below=0.0, above=0.0))
         return with_limits(result, name, spread, level, centre=centre, most_bits=people.most_bits)
+
+
+def _variance(left_out: FloatArray) -> float:
+    """Return the variance of a value by its values without each group."""
+    values = left_out[np.isfinite(left_out)]
+    return float((len(values) - 1.0) * values.var()) if len(values) else 0.0
