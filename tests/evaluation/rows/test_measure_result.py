@@ -27,7 +27,8 @@ def row():
 
 def test_columns_are_the_fields_that_hold_single_values():
     assert [column.name for column in RESULT_COLUMNS] == [
-        *("value", "unit", "method", "estimate", "low", "high", "bound", "level", "p_value", "p_adjusted"),
+        *("value", "unit", "method", "estimate", "low", "high", "bound", "per_person", "level", "p_value"),
+        "p_adjusted",
     ]
     assert {column.name for column in RESULT_COLUMNS} | {"null", "spread"} == {f.name for f in fields(MeasureResult)}
 
@@ -38,7 +39,7 @@ def test_every_column_reaches_every_table(row):
     assert names <= set(to_frame([row]).columns)
     assert names <= set(next(csv.DictReader(io.StringIO(render([row], "csv", estimate=True)))))
     full = json.loads(to_json([row]))["rows"][0]["metrics"]["d_ece"]
-    assert names - {"method"} <= set(full)
+    assert names - {"method", "per_person"} <= set(full)  # people have as many recordings each
 
 
 def test_value_is_the_definition_whatever_else_is_computed(row):
