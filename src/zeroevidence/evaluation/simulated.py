@@ -132,7 +132,7 @@ class Design:
     def factors(self, gaussian: FloatArray, times: FloatArray) -> FloatArray:
         """How well people are recognised, by a Gaussian variable of each and by how often they speak."""
         if self.heavy:
-            return np.exp(_FACTOR_DEVIATION * gaussian - _FACTOR_DEVIATION**2 / 2.0)
+            return np.asarray(np.exp(_FACTOR_DEVIATION * gaussian - _FACTOR_DEVIATION**2 / 2.0))
         return 1.0 + _TALKATIVE * np.log(times) if self.talkative else np.ones(len(times))
 
     def recorded_factors(self) -> FloatArray:
@@ -149,7 +149,7 @@ def _middles(number: int) -> FloatArray:
 
 def _times(quantiles: FloatArray) -> FloatArray:
     """How many times as often people speak as those who speak least, by a Pareto law that ends."""
-    return np.minimum((1.0 - quantiles) ** (-1.0 / _PARETO), _MOST_TIMES)
+    return np.asarray(np.minimum((1.0 - quantiles) ** (-1.0 / _PARETO), _MOST_TIMES))
 
 
 def simulated(design: Design, shift: float, seed: int, *number: int) -> ScoreMatrix:
@@ -267,7 +267,7 @@ def _heavy_distribution(between: float) -> FloatArray:
     spectrum = np.prod([np.fft.rfft(np.fft.ifftshift(part)) for part in parts], axis=0)
     density = np.maximum(np.fft.fftshift(np.fft.irfft(spectrum, len(grid))), 0.0)
     cumulated = np.cumsum(density) - density / 2.0
-    return cumulated / density.sum()
+    return np.asarray(cumulated / density.sum())
 
 
 def _searched(design: Design) -> Design:
