@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import nan
+from typing import Any
 
 import numpy as np
 
@@ -400,7 +401,7 @@ def search_view(
 ) -> SearchView:
     """Return the view of all trials of a search; `singled`, `names` and `line` are None where these are not known."""
     columns = trial_columns(evidence, singled)
-    sums = {name: np.array([column.sum()], dtype=np.float64) for name, column in columns.items()}
+    sums: dict[str, Any] = {name: np.array([column.sum()], dtype=np.float64) for name, column in columns.items()}
     ranks = rank_distribution(evidence.greater, evidence.equal, evidence.identities)[None, :]
     highest = np.array([evidence.lid.max()])
     return SearchView(evidence.identities, highest=highest, ranks=ranks, names=names, line=line, **sums)
