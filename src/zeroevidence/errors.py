@@ -32,11 +32,12 @@ class UsageError(ZeroEvidenceError, ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that is wrong with a file: where, and what was found instead of what was expected."""
+    """One thing that is wrong with a file: where, what was found instead of what was expected, and what helps."""
 
     path: str
     line: int | None
     reason: str
+    remedy: str = ""
 
     def __str__(self) -> str:
         where = self.path if self.line is None else f"{self.path}:{self.line}"
@@ -54,10 +55,12 @@ class InputError(ZeroEvidenceError, ValueError):
         line: int | None = None,
         more: int = 0,
         lister: str = LISTER,
+        remedy: str = "",
     ) -> None:
         self.path = None if path is None else str(path)
         self.line = line
         self.reason = reason
+        self.remedy = remedy
         self.more = more
         message = reason if self.path is None else str(Problem(self.path, line, reason))
         if more:
@@ -73,7 +76,7 @@ class InputError(ZeroEvidenceError, ValueError):
     @property
     def problem(self) -> Problem:
         """The same as a value."""
-        return Problem(self.path or "<array>", self.line, self.reason)
+        return Problem(self.path or "<array>", self.line, self.reason, self.remedy)
 
 
 class OutOfMemory(ZeroEvidenceError):

@@ -142,6 +142,9 @@ def test_no_system_judges_itself(ears, monkeypatch):
         assert select_recogniser(asked, (), Run(say=lines.append)) is None
     assert len(lines) == 1
     assert "pip install 'zeroevidence[recogniser]'" in lines[0]
+    with pytest.raises(MissingExtra, match=r"against --transcripts needs .*give --hypotheses or --recogniser COMMAND"):
+        select_recogniser(None, (), Run(say=lines.append), needed=True)
+    assert select_recogniser("none", (), needed=True) is None
 
 
 def test_what_cannot_be_measured_stops_only_who_asked(corpora, tmp_path):
@@ -150,13 +153,16 @@ def test_what_cannot_be_measured_stops_only_who_asked(corpora, tmp_path):
     (tmp_path / "nobody").write_text("other a b\n")
     lines = []
 
-    def measure(asked):
-        options = AuditOptions(recogniser=asked, transcripts=tmp_path / "nobody", measuring=NONE)
+    def measure(asked, transcripts=None):
+        options = AuditOptions(recogniser=asked, transcripts=transcripts, measuring=NONE)
         speech = read_speech(tmp_path / "original")
         return measure_word_errors(speech, anonymised, CachedRecogniser("ear"), options, Run(say=lines.append))
 
-    with pytest.raises(InputError, match="nobody: no words to compare with"):
-        measure("ear")
+    for asked in ("ear", None):
+        with pytest.raises(InputError, match="nobody: no words to compare with"):
+            measure(asked, tmp_path / "nobody")
+    table = tmp_path / "original" / "utterances.tsv"
+    table.write_text(table.read_text().replace(SAID.upper(), ""))
     assert measure(None) == []
     assert len(lines) == 1
     assert lines[0].startswith("note: word errors are not measured: no words to compare with")

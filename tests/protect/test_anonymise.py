@@ -62,6 +62,18 @@ def test_a_tree_keeps_its_files_rates_formats_and_transcripts(tree, tmp_path):
     np.testing.assert_allclose(load_audio(out / "ada" / "a2.flac", 22_050), expected, atol=2**-15)
 
 
+def test_channels_that_are_averaged_are_said(tree, tmp_path):
+    def said(folder):
+        return anonymise(tree, tmp_path / folder, protect="mcadams").card.release.sentences[1:-1]
+
+    assert said("one") == ()
+    wave = 0.1 * np.random.default_rng(0).normal(size=(5_000, 2))
+    soundfile.write(tree / "ada" / "both.wav", wave, 16_000)
+    assert said("two") == ("1 of several channels, which were averaged into one.",)
+    assert soundfile.info(tmp_path / "two" / "ada" / "both.wav").channels == 1
+    assert read_card(tmp_path / "two").release.mixed == 1
+
+
 def test_rate_and_format_can_be_asked_for(tree, tmp_path):
     anonymise(tree, tmp_path / "out", protect="mcadams")
     settings = ("mcadams:0.7", AnonymiseOptions(16_000, "flac"))

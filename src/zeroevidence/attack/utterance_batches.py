@@ -58,7 +58,7 @@ def compute_in_batches(
 def utterance_problem(utterance: Utterance, error: InputError) -> Problem:
     """Return an error as a problem of an utterance's file; one that names no file is about the utterance."""
     reason = error.reason if error.path == str(utterance.path) else f"utterance {utterance.id!r}: {error.reason}"
-    return Problem(str(utterance.path), None, reason)
+    return Problem(str(utterance.path), None, reason, error.remedy)
 
 
 def _length(utterance: Utterance) -> int:

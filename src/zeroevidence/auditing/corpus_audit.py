@@ -70,7 +70,7 @@ def audit_corpora(speech: AuditedSpeech, options: AuditOptions = AuditOptions(),
     folds = _split(speech, options, run.seed)
     compared = _check(speech, run)
     encoder = load_extractor(options.extractor)
-    recogniser = select_recogniser(options.recogniser, speech.parts, run)
+    recogniser = select_recogniser(options.recogniser, speech.parts, run, needed=options.transcripts is not None)
     speech, protected = _protect(speech, folds, protectors, draws, encoder.sample_rate, options, run)
     card = _describe(speech, protected)
     embedded = _embed(protected, encoder)

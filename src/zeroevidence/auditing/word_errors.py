@@ -53,7 +53,9 @@ _NO_WORD = re.compile(r"[^\w\s']|_")
 _LOOSE = re.compile(r"(?<!\w)'+|'+(?!\w)")
 
 
-def select_recogniser(asked: str | None, parts: Sequence[ProtectorPart], run: Run = Run()) -> str | None:
+def select_recogniser(
+    asked: str | None, parts: Sequence[ProtectorPart], run: Run = Run(), *, needed: bool = False
+) -> str | None:
     """Return the recogniser that measures word errors: the one asked for, or the first that can.
 
     None where none is wanted, or, with a message, where none can: a recogniser that is not installed cannot, and one
@@ -67,13 +69,15 @@ def select_recogniser(asked: str | None, parts: Sequence[ProtectorPart], run: Ru
         Models and programs of the protection, as far as they are known.
     run
         Messages.
+    needed
+        Whether there must be one, as where transcripts are given.
 
     Raises
     ------
     UsageError
         Where the one asked for is a part of the protection.
     MissingExtra
-        Where the one asked for is not installed.
+        Where the one asked for is not installed, or none that is needed.
     """
     if asked == NO_RECOGNISER:
         return None
@@ -85,6 +89,10 @@ def select_recogniser(asked: str | None, parts: Sequence[ProtectorPart], run: Ru
         load_recogniser(asked)
         return asked
     selected = next((name for name in PREFERRED if name not in excluded and _is_installed(name)), None)
+    if selected is None and needed:
+        raise MissingExtra(
+            _EXTRA, "word errors against --transcripts", without="give --hypotheses or --recogniser COMMAND"
+        )
     if selected is None:
         run.say(
             f"note: word errors of original and protected speech are not measured; pip install 'zeroevidence[{_EXTRA}]'"
@@ -136,7 +144,8 @@ def measure_word_errors(
     run
         Seed, level, progress and messages.
     """
-    given, wanted = options.transcripts, options.recogniser is not None
+    given = options.transcripts
+    wanted = options.recogniser is not None or given is not None
     said = corpus_transcripts(speech.corpus, speech.path) if given is None else read_transcripts(given)
     most = SAMPLE if wanted else UNASKED_SAMPLE
     try:

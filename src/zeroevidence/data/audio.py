@@ -233,10 +233,11 @@ def inspect_audio(path: str | Path) -> AudioFacts:
     return AudioFacts(rate, channels, samples, silent, cancelled, clipped)
 
 
-def read_header(path: str | Path) -> tuple[int, float, str]:
-    """Return rate, length in seconds and coding (such as PCM_16) of a file, from its header."""
+def read_header(path: str | Path) -> tuple[int, float, str, int]:
+    """Return rate, length in seconds, coding (such as PCM_16) and number of channels of a file, from its header."""
     with _open_audio(Path(path)) as file:
-        return int(file.samplerate), int(file.frames) / int(file.samplerate), str(file.subtype)
+        rate = int(file.samplerate)
+        return rate, int(file.frames) / rate, str(file.subtype), int(file.channels)
 
 
 def is_silent(wave: Wave) -> bool:

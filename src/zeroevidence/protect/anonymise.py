@@ -33,10 +33,11 @@ _TOGETHER = 8  # recordings that a process writes at a time
 
 @dataclass(frozen=True, slots=True)
 class Digests:
-    """SHA-256 of an original file and of what was written for one utterance of it."""
+    """SHA-256 of an original file and of what was written for one utterance of it, and the channels of the original."""
 
     original: str
     anonymised: str
+    channels: int
 
 
 def journal_of(folder: str | Path) -> Store:
@@ -200,7 +201,9 @@ def anonymise(
         problems = {name: outcome for name, outcome in outcomes.items() if isinstance(outcome, Problem)}
         written = {name: outcome for name, outcome in outcomes.items() if isinstance(outcome, Digests)}
         if not written:
-            raise InputError.of(list(problems.values()), "")
+            first, *others = problems.values()
+            helps = f"; what helps: {first.remedy}" if first.remedy else ""
+            raise InputError.of([replace(first, reason=f"{first.reason}{helps}"), *others], "")
         release.write_lists(read_files(corpus), Path(corpus), home, {name: targets[name] for name in written})
         digests = release.digest_list({targets[name].as_posix(): each.anonymised for name, each in written.items()})
         draws = _draws(protect)
@@ -217,8 +220,11 @@ def anonymise(
             ),
             original=release.text_digest(release.digest_list({name: each.original for name, each in written.items()})),
             digests=release.text_digest(digests),
+            mixed=sum(each.channels > 1 for each in written.values()),
         )
-        card = replace(release.protector_card(protect), release=description)
+        card = release.protector_card(protect)
+        parts = tuple(part for part in card.parts if options.transcripts is None or part.role != "recogniser")
+        card = replace(card, parts=parts, release=description)
         release.write_release(home, card, digests)
         if not problems:
             journal.remove()
@@ -285,9 +291,9 @@ class _Writing:
             original = release.file_digest(utterance.path)
             key = digest(self.settings, utterance.id, original)
             before = self.journal.load(key)
+            original_rate, _, subtype, channels = read_header(utterance.path)
             if before is not None and target.is_file() and release.file_digest(target) == before.decode():
-                return Digests(original, before.decode())
-            original_rate, _, subtype = read_header(utterance.path)
+                return Digests(original, before.decode(), channels)
             rate = self.rate or original_rate
             wave = protect_voice(load_speech(utterance, rate).wave, rate, utterance, self.protector)
             data = encode_audio(target, wave, rate, subtype)
@@ -300,7 +306,7 @@ class _Writing:
         write_atomically(target, lambda temporary: temporary.write_bytes(data))
         anonymised = hashlib.sha256(data).hexdigest()
         self.journal.save(key, anonymised.encode())
-        return Digests(original, anonymised)
+        return Digests(original, anonymised, channels)
 
 
 def _write_all(corpus: Corpus, targets: dict[str, Path], writing: _Writing, run: Run) -> dict[str, Digests | Problem]:

@@ -75,6 +75,8 @@ class Release:
         SHA-256 of the list of identifiers and digests of the original recordings.
     digests
         SHA-256 of the file that lists the digests of the anonymised recordings.
+    mixed
+        Number of recordings whose channels were averaged into one.
     """
 
     version: str
@@ -86,6 +88,7 @@ class Release:
     refused: tuple[RefusedRecording, ...]
     original: str
     digests: str
+    mixed: int = 0
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -99,7 +102,8 @@ class Release:
         }[self.draws]
         count = f"{self.recordings} recording{'s'[: self.recordings != 1]}"
         refused = f", {len(self.refused)} refused" if self.refused else ""
-        return (f"{count}{refused}; {rate}, {format_text}; zeroevidence {self.version}.", draws)
+        mixed = (f"{self.mixed} of several channels, which were averaged into one.",) if self.mixed else ()
+        return (f"{count}{refused}; {rate}, {format_text}; zeroevidence {self.version}.", *mixed, draws)
 
 
 def shown_fields(card: Mapping[str, Any]) -> dict[str, Any]:

@@ -39,6 +39,10 @@ def test_refused_recordings_get_a_line_and_are_no_problem_later_but_missing_ones
     code, printed, err = run("anonymise", speech, "-o", out, "--protect", "mcadams")
     assert (code, "2 recordings, 1 refused" in printed) == (3, True)
     assert err.splitlines()[0] == f"{speech / 'bob' / 'still.wav'}: silent: no sample above -80 dB"
+    assert err.splitlines()[-1] == (
+        f"{out}: 1 of 3 recordings was refused and left out, as protector.json lists; what helps: other files in their "
+        "place, and the same command (1 recording)"
+    )
     code, listed, _ = run("doctor", "--corpus", speech, "--anonymised", out)
     assert code == 0
     assert f"note: {out}: 1 of 3 recordings was refused by the protection" in listed

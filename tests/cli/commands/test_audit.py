@@ -223,7 +223,7 @@ def test_training_settings_reach_the_audit(run, tmp_path, monkeypatch):
     settings = []
 
     def stop(_speech, options, _run):
-        settings.append(options.training)
+        settings.append((options.training, options.recogniser, options.transcripts))
         raise UsageError("stopped")
 
     monkeypatch.setattr("zeroevidence.cli.commands.audit.read_speech", lambda *_: None)
@@ -231,4 +231,7 @@ def test_training_settings_reach_the_audit(run, tmp_path, monkeypatch):
     words = ("audit", tmp_path / "speech", "--protect", "mcadams", "-o", tmp_path / "out")
     code, _, err = run(*words, "--training", "epochs=3", "--training", "scope=last", "--training", "band_mask=0.3")
     assert (code, err.splitlines()) == (2, ["auditing speech", "stopped"])
-    assert settings == [TrainingSettings(epochs=3, scope="last", band_mask=0.3)]
+    assert settings == [(TrainingSettings(epochs=3, scope="last", band_mask=0.3), None, None)]
+    for recogniser in (None, "moonshine", "none"):  # whichever is installed, where only transcripts are given
+        run(*words, "--transcripts", "text", *(() if recogniser is None else ("--recogniser", recogniser)))
+        assert settings[-1] == (TrainingSettings(), recogniser, "text")

@@ -39,7 +39,9 @@ def test_emotions(run, files):
     ("arguments", "reason"),
     [
         ((), "nothing to measure; expected --transcripts and --hypotheses, or --emotions"),
-        (("--transcripts", "text"), "--transcripts and --hypotheses belong together"),
+        (("--transcripts", "text"), "expected --hypotheses or --recogniser"),
+        (("--hypotheses", "text"), "expected --transcripts, too"),
+        (("--emotions", "utt2emo"), "--emotions and --recognised belong together"),
         (
             ("--transcripts", "text", "--recogniser", "whisper"),
             "--recogniser whisper is for `audit`; expected a command",

@@ -142,6 +142,13 @@ def test_a_recording_that_is_not_understood_is_refused_with_a_line(parts, tmp_pa
     )
     assert again.refused == ()
     assert parts[1][-2:] == ["we call", "it bear"]
+    assert [part.name for part in again.card.parts] == ["hum"]
+    assert [problem.remedy.split(",")[0] for problem in result.refused] == ["--transcripts FILE"]
+    (tmp_path / "original" / "ada" / "ada1.wav").unlink()
+    with pytest.raises(
+        InputError, match=r"bob1.*30\.0 s of sound.*; what helps: --transcripts FILE, whose words are read"
+    ):
+        anonymise(tmp_path / "original", tmp_path / "none", protect="cascade:ear/hum")
 
 
 def test_long_speech_is_cut_where_it_is_quiet(parts):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import MISSING, dataclass
 
 import click
@@ -10,8 +11,13 @@ from zeroevidence.cli.declare import options_of, run_options, shared
 from zeroevidence.cli.printing import echo, echo_lines
 from zeroevidence.errors import InputError
 from zeroevidence.protect.anonymise import AnonymiseOptions, anonymise
+from zeroevidence.protect.release import Draws
 from zeroevidence.protect.voices import spelling_help
 from zeroevidence.run import Run, setting
+
+# what helps where the protector names nothing: what is not drawn by a program comes out the same from the same file
+_SAME = "other files in their place, and the same command"
+_USUAL_REMEDY: dict[Draws, str] = {"none": _SAME, "seeded": _SAME, "program": "the same command, which tries again"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +60,8 @@ def command(corpus: str, settings: _Settings, run: Run) -> None:
     echo_lines(anonymised.card.to_text())
     if anonymised.refused and release is not None:
         count = len(anonymised.refused)
-        share = f"{count} of {release.recordings + count} recordings"
-        reason = f"{share} were refused and left out, as protector.json lists; the same command tries again"
+        share = f"{count} of {release.recordings + count} recordings {'was' if count == 1 else 'were'}"
+        remedies = Counter(problem.remedy or _USUAL_REMEDY[release.draws] for problem in anonymised.refused)
+        helps = "; ".join(f"{remedy} ({number} recording{'s'[: number > 1]})" for remedy, number in remedies.items())
+        reason = f"{share} refused and left out, as protector.json lists; what helps: {helps}"
         raise InputError(reason, path=settings.folder)

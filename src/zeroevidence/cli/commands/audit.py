@@ -102,7 +102,8 @@ def command(
 
     The folder OUT gets the results, which the other commands read, and the report. Where the extra `recogniser` is
     installed, both also hold the word error rates of a sample of the original and of the anonymised speech, by a
-    recogniser that is no part of the protection; --recogniser none leaves them out.
+    recogniser that is no part of the protection, against --transcripts or those of the corpus; --recogniser none leaves
+    them out.
 
     \b
     zeroevidence audit original/ --anonymised anonymised/ -o out/
@@ -148,7 +149,7 @@ def command(
 
 def _recogniser(recognition: RecognitionInputs) -> tuple[str | None, str | None]:
     """Return recogniser and transcripts that measure word errors: none where the user measures them."""
-    if recognition.bundled:
+    if recognition.bundled or recognition.alone:
         return recognition.recogniser, recognition.transcripts
     return None if recognition.transcripts is None else NO_RECOGNISER, None
 
@@ -157,7 +158,8 @@ def _utility(
     recognition: RecognitionInputs, speech: AuditedSpeech, options: AuditOptions, run: Run, *, pitch: bool
 ) -> list[Evaluation]:
     """Return the rows of utility that are asked for, other than word errors by a bundled recogniser."""
-    given = replace(recognition, recogniser=None, transcripts=None) if recognition.bundled else recognition
+    by_us = recognition.bundled or recognition.alone
+    given = replace(recognition, recogniser=None, transcripts=None) if by_us else recognition
     if not pitch and not given.any:
         return []
     if not speech.folders and (pitch or given.recogniser is not None):

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from zeroevidence.data.corpus import Corpus
     from zeroevidence.evaluation import Evaluation
 
-_PAIRS = (("transcripts", "hypotheses"), ("emotions", "recognised"))
-
 
 @dataclass(frozen=True, slots=True)
 class RecognitionInputs:
@@ -49,12 +47,10 @@ class RecognitionInputs:
                 "--recogniser COMMAND needs the words that were said, to count its errors; expected --transcripts FILE "
                 "with lines of `utterance word ...`"
             )
-        for truth, guess in _PAIRS:
-            if guess == "hypotheses" and self.bundled:
-                continue  # transcripts may be in the corpus
-            guessed = getattr(self, guess) or (self.recogniser if guess == "hypotheses" else None)
-            if (getattr(self, truth) is None) != (guessed is None):
-                raise UsageError(f"--{truth} and --{guess} belong together; expected both")
+        if self.hypotheses is not None and self.transcripts is None:
+            raise UsageError("--hypotheses are compared with what was said; expected --transcripts, too")
+        if (self.emotions is None) != (self.recognised is None):
+            raise UsageError("--emotions and --recognised belong together; expected both")
 
     @property
     def bundled(self) -> bool:
@@ -63,6 +59,11 @@ class RecognitionInputs:
         from zeroevidence.protect.voices.speech_models import RECOGNISERS
 
         return self.recogniser is not None and (self.recogniser == NO_RECOGNISER or self.recogniser in RECOGNISERS)
+
+    @property
+    def alone(self) -> bool:
+        """Whether there are transcripts, and nothing that was recognised."""
+        return self.transcripts is not None and self.hypotheses is None and self.recogniser is None
 
     @property
     def any(self) -> bool:
@@ -178,6 +179,10 @@ class _Speech:
         if recognition.bundled:
             raise UsageError(
                 f"--recogniser {recognition.recogniser} is for `audit`; expected a command with {{wav}} or {{list}}"
+            )
+        if recognition.alone:
+            raise UsageError(
+                "--transcripts are compared with what was recognised; expected --hypotheses or --recogniser"
             )
         if (self.anonymised is None) != (self.corpus is None) and (
             self.anonymised is not None or recognition.recogniser is None

@@ -357,7 +357,7 @@ def _audio_problem(row: UtteranceRow, path: Path, tolerance: float, *, first: bo
     """Return what is wrong with an anonymised file; empty where nothing is."""
     try:
         facts = inspect_audio(path)
-        rate, seconds, _ = read_header(row.utterance.path)
+        rate, seconds, *_ = read_header(row.utterance.path)
     except InputError as error:
         return error.reason if str(path) == error.path else str(error)
     if row.utterance.end is not None or row.utterance.start is not None:

@@ -54,6 +54,7 @@ def _spell_code(code: str) -> str:
     return ", ".join(" ".join(_DIGITS[int(digit)] for digit in group) for group in groups)
 
 
+_REMEDY = "--transcripts FILE, whose words are read in place of those that the recogniser hears"
 _VERSION = 4  # of what is between recogniser and voice: enters cache keys
 _USUAL = "moonshine/joe"
 _SPOKEN = "en"  # the language of the voices
@@ -121,19 +122,21 @@ class Cascade:
         try:
             return speech_models.load_voice(self.voice)(spell_digits(self._text(speech, rate, utterance)), rate)
         except InputError as error:
-            raise InputError(error.reason, path=f"utterance {utterance.id}") from None
+            raise InputError(error.reason, path=f"utterance {utterance.id}", remedy=error.remedy) from None
 
     def _text(self, speech: FloatArray, rate: int, utterance: UtteranceInfo) -> str:
         if self.transcripts is not None:
             if utterance.id not in self.transcripts:
-                raise InputError("no transcript; expected one for every utterance")
+                raise InputError(
+                    "no transcript; expected one for every utterance", remedy="a line each in --transcripts"
+                )
             return self.transcripts[utterance.id]
         heard = resampled(speech, Fraction(RATE, rate)).astype(np.float32)
         recognised = speech_models.recognise(self.recogniser, heard)
         least_confidence = speech_models.RECOGNISERS[self.recogniser].least_confidence
         reason = unclear_reason(recognised, audible_seconds(heard), least_confidence)
         if reason:
-            raise InputError(reason)
+            raise InputError(reason, remedy=_REMEDY)
         return recognised.text
 
 
