@@ -101,7 +101,7 @@ class RecordingNumbers:
         error = np.sqrt(len(x) / freedom * float(((x * (y - slope * x)) ** 2).sum())) / squares
         slope += float(stdtrit(freedom, LEVEL)) * error
         distance = self.largest + min(self.weight / (1.0 - self.weight), _FARTHEST) - np.nansum(self.shares * self.logs)
-        return (
+        return float(()
             float(np.clip(slope * distance, 0.0, most)) * self.upper * (self.people / (self.people // 2)) ** self.tail
         )
 
@@ -137,4 +137,4 @@ def _centred_ranks(values: FloatArray) -> FloatArray:
     """Return ranks, equal values sharing theirs, less their mean."""
     _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
     ranks = (np.cumsum(counts) - (counts + 1.0) / 2.0)[place]
-    return ranks - ranks.mean()
+    return np.asarray(ranks - ranks.mean())
