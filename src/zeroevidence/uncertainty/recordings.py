@@ -101,9 +101,8 @@ class RecordingNumbers:
         error = np.sqrt(len(x) / freedom * float(((x * (y - slope * x)) ** 2).sum())) / squares
         slope += float(stdtrit(freedom, LEVEL)) * error
         distance = self.largest + min(self.weight / (1.0 - self.weight), _FARTHEST) - np.nansum(self.shares * self.logs)
-        return float(()
-            float(np.clip(slope * distance, 0.0, most)) * self.upper * (self.people / (self.people // 2)) ** self.tail
-        )
+        share = float(self.upper * (self.people / (self.people // 2)) ** self.tail)
+        return float(np.clip(slope * distance, 0.0, most)) * share
 
     @property
     def tail(self) -> float:
