@@ -1,12 +1,14 @@
 """Do intervals hold the truth, are p-values honest, are differences real? Simulated people with known truth.
 
+    python benchmarks/validity.py --cost
     python benchmarks/validity.py --workers 16 --results validity.jsonl --table docs/validity-results.tsv
-    python benchmarks/validity.py --part coverage --people 100 --workers 16 --results validity.jsonl
+    python benchmarks/validity.py --held-out --workers 16 --results validity.jsonl
     python benchmarks/validity.py --quick
 
-Each cell (a design, a leakage, a number of people) is simulated many times; `validity_designs.py` says how. Cells that
-the file of results has already, of as many simulations, are not computed again, so a run that was stopped goes on.
-Needs NumPy and SciPy only.
+Each cell (a part, a design, numbers of people and recordings) is simulated many times; `validity_parts.py` says what is
+done, `held_out_designs.py` has the designs that nothing was chosen on, `validity_designs.py` and `hard_designs.py` the
+others. Cells that the file of results has already, of as many simulations, are not computed again, so a run that was
+stopped goes on. Needs NumPy and SciPy only.
 """
 
 from __future__ import annotations
@@ -16,355 +18,226 @@ import json
 import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
-from hard_designs import HARD, REAL, hard_matrix
-from validity_designs import DESIGNS, LEAKS, complete_list, independent, independent_list, matrix, tandem, trial_list
-from validity_table import table
+import validity_parts
+from hard_designs import REAL
+from held_out_designs import VOICES
+from validity_designs import DESIGNS
 
-from zeroevidence import Options, Run
-from zeroevidence.calibrate.pav import rank
-from zeroevidence.data.matrix import ScoreMatrix
-from zeroevidence.evaluation.comparison import compare
-from zeroevidence.evaluation.finding.chance import chances
-from zeroevidence.evaluation.people import most_people_above
-from zeroevidence.evaluation.rows.measure_result import MeasureResult
-from zeroevidence.evaluation.scores import evaluate
-from zeroevidence.evaluation.tandem import evaluate_tandem
-from zeroevidence.measure.measures import MEASURES as REGISTRY
-from zeroevidence.measure.measures import measures_of
-from zeroevidence.measure.pairs.linkability import ScoreView
-from zeroevidence.report.verdict import verdict
-from zeroevidence.uncertainty.lists import PreparedScores
-from zeroevidence.uncertainty.null import pair_null, permutation_p_value
+from zeroevidence.measure.measures import MEASURES
 
-EXPOSED = ("exposed_one", "exposed_half")
-MEASURES = ("eer", "cllr_min", "d_ece", "linkability", "alid", "top1", "mean_rank_disclosure")
-COMPARED = ("eer", "d_ece", "linkability", "alid", "top1")
-LIMITED = (*MEASURES, "eer_rocch", "dcf_min", "lid_prior_free", "link_probability")
-TANDEM = ("cm_eer", "asv_eer", "tdcf_min", "teer")
-PARTS = ("coverage", "crossfit", "lists", "null", "compare", "exposure", "tandem", "hard")
-POPULATION = 1_000_000
-POOLED = 200  # samples that the truth of a hard design comes from
-SMALL_SHIFT = 0.4  # of mated pairs, for the power of the tests
+COLUMNS = ("part", "design", "held_out", "people", "recordings", "more", "simulations", "measure", "statistic", "value")
+# core-seconds of one simulation, for the estimate of --cost
+_SECONDS = {"intervals": 1.2, "lists": 0.6, "named": 0.5, "p_values": 1.5, "list_tests": 0.6, "compared": 1.5,
+            "exposed": 1.2, "tandems": 0.5, "speakers": 0.4, "similarities": 0.6}  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One line of a table: what is simulated, and how often."""
+    """What is simulated, and how often.
+
+    Parameters
+    ----------
+    part
+        A function of `validity_parts`.
+    design
+        Who the people are, for those of `validity_designs` followed by how much leaks.
+    people
+        How many there are.
+    recordings
+        Of each person; of `trainings` the number of trainings, of lists chosen on the number of enrolments.
+    simulations
+        How often.
+    more
+        What else the part says.
+    """
 
     part: str
     design: str
-    leak: str
     people: int
+    recordings: int
     simulations: int
-    more: int = 0  # systems that are compared, attacks of a tandem, or enrolments in a list
+    more: str = ""
 
     @property
     def name(self):
         """What the file of results knows it by."""
-        return f"{self.part}/{self.design}/{self.leak}/{self.people}/{self.more}"
+        return f"{self.part}/{self.design}/{self.people}/{self.recordings}/{self.more}"
+
+    @property
+    def held_out(self):
+        """Whether nothing was chosen on its design."""
+        return self.design in VOICES or self.part in ("utility", "attributes")
+
+    @property
+    def seconds(self):
+        """Core-seconds, roughly."""
+        return self.simulations * _SECONDS.get(self.part, 0.1) * (self.people / 30) ** 1.2
 
 
-def all_cells(simulations):
-    """Everything that the table has."""
+def held_out_cells(simulations):
+    """Cells of designs that nothing was chosen on."""
+    searches = [("graded", 30, 10), ("graded", 60, 4), ("reluctant", 30, 10), ("half", 30, 10), ("half", 30, 4),
+                ("nothing", 30, 10), ("one in forty", 40, 10), ("talkative", 30, 10),
+                ("talkative", 60, 10)]  # fmt: skip
+    cells = [Cell("intervals", *search, simulations, "cross-fitted") for search in searches]
+    cells += [
+        Cell("intervals", design, 30, 10, simulations, "development") for design in ("graded", "half", "reluctant")
+    ]
+    cells += [Cell("lists", design, 30, 8, simulations) for design in ("graded", "half")]
+    cells += [
+        Cell("named", design, 30, recordings, simulations)
+        for design in ("graded", "half", "reluctant", "one in forty")
+        for recordings in (2, 4, 6, 10)
+    ]
+    cells += [Cell("p_values", design, 30, recordings, simulations)
+              for design, recordings in (("nothing", 10), ("nothing", 2), ("rooms", 10), ("uneven", 10))]  # fmt: skip
+    cells += [Cell("list_tests", "graded", people, 8, simulations) for people in (12, 30, 100)]
+    cells += [Cell("compared", "graded", 30, 10, simulations, more) for more in ("1.0", "1.35")]
+    cells += [
+        Cell("compared", "reluctant", 30, 10, simulations, "1.35"),
+        Cell("compared", "half", 30, 10, simulations, "6"),
+    ]
+    cells += [Cell("speakers", design, 30, 10, simulations) for design in ("graded", "half")]
+    cells += [Cell("thresholds", design, 30, 10, simulations) for design in ("graded", "half")]
+    cells += [Cell("links", design, 30, 10, simulations) for design in ("graded", "half")]
+    cells += [Cell("utility", "speakers", people, 6, simulations) for people in (12, 30)]
+    cells += [Cell("similarities", "graded", 30, 10, simulations), Cell("attributes", "classes", 30, 6, simulations)]
+    return cells
+
+
+def chosen_cells(simulations):
+    """Cells of designs that methods were chosen on."""
     cells = [
-        Cell("coverage", design, leak, people, simulations)
-        for people, leaks in ((10, LEAKS), (30, LEAKS), (100, ("medium",)))
+        Cell("intervals", f"{design}, {leak}", people, 10, simulations, "development")
+        for people, leaks in ((10, ("medium",)), (30, ("none", "medium", "strong")), (100, ("medium",)))
         for design in DESIGNS
         for leak in leaks
     ]
-    cells += [
-        Cell("crossfit", design, leak, people, simulations)
-        for people in (30,)
-        for design in ("equal", "zipf", "heavy")
-        for leak in ("medium", "strong")
+    hard = [
+        ("rare", 30, 10),
+        ("hubs", 60, 10),
+        ("integers", 30, 10),
+        ("once", 60, 1),
+        ("once", 60, 2),
+        ("families", 60, 10),
     ]
-    cells += [
-        Cell("lists", design, leak, people, simulations)
-        for people in (30, 100)
-        for design in ("equal", "zipf", "heavy")
-        for leak in ("medium", "strong")
+    hard += [
+        ("rare vectors", 60, 10),
+        ("sessions", 30, 10),
+        ("quality", 60, 10),
+        *([("real", 30, 10)] if REAL.exists() else []),
     ]
-    cells += [
-        Cell("null", design, kind, people, 2 * simulations, more)
-        for people in (10, 30, 100)
-        for design in DESIGNS
-        for kind, more in (("matrix", 0), ("complete list", 3), ("list", 1), ("list", 3))
-    ]
-    cells += [
-        Cell("compare", design, "medium", people, simulations // 2, systems)
-        for people, systems in ((30, 6), (30, 20), (100, 6))
-        for design in ("equal", "zipf", "heavy", "zoo")
-    ]
-    cells += [
-        Cell("exposure", design, "none", 30, simulations, exposed)
-        for design in ("equal", "zipf", "zoo")
-        for exposed in (0, 1, 2, 3)
-    ]
-    cells += [
-        Cell("tandem", design, "medium", people, simulations, attacks)
-        for people in (16, 30, 60)
-        for design in ("equal", "zipf", "heavy")
-        for attacks in (1, 12)
-    ]
-    hard = [("rare", 30, 10), ("rare", 60, 10), ("hubs", 60, 10), ("integers", 30, 10)]
-    hard += [("once", 60, recordings) for recordings in (1, 2, 5, 10)]
-    hard += [("rare vectors", 30, 10), ("rare vectors", 60, 10), ("sessions", 30, 10), ("sessions", 60, 1)]
-    hard += [("families", 60, 10), ("quality", 60, 10), ("real", 30, 10)]
+    cells += [Cell("intervals", *search, simulations, "cross-fitted") for search in hard]
+    uneven = ("equal", "zipf", "heavy")
+    cells += [Cell("lists", f"{design}, medium", people, 10, simulations) for people in (30, 100) for design in uneven]
+    cells += [Cell("p_values", f"{design}, {leak}", people, 10, 2 * simulations)
+              for people in (10, 30) for design in DESIGNS for leak in ("none", "little")]  # fmt: skip
+    cells += [Cell("p_values", f"{design}, none", 30, 10, simulations, "complete list") for design in uneven]
+    cells += [Cell("list_tests", design, people, enrolments, 2 * simulations)
+              for people in (10, 30, 100) for design in uneven for enrolments in (1, 3)]  # fmt: skip
+    cells += [Cell("compared", f"{design}, medium", 30, 10, simulations, systems)
+              for design in (*uneven, "zoo") for systems in ("6", "20")]  # fmt: skip
+    cells += [Cell("exposed", f"{design}, none", 30, 10, simulations, str(number))
+              for design in ("equal", "zipf", "zoo") for number in (0, 1, 3)]  # fmt: skip
+    cells += [Cell("tandems", f"{design}, medium", people, 10, simulations, str(attacks))
+              for people in (16, 60) for design in uneven for attacks in (1, 12)]  # fmt: skip
     return cells + [
-        Cell("hard", design, "held out" if HARD[design].held_out else "chosen on", people, simulations, recordings)
-        for design, people, recordings in hard
-        if design != "real" or REAL.exists()
+        Cell("trainings", "normal", people, trainings, 3 * simulations, differs)
+        for people in (10, 40)
+        for trainings in (2, 5)
+        for differs in ("people", "both", "trainings")
     ]
 
 
 def simulated(job):
     """One simulation of a cell."""
     cell, seed = job
-    return globals()[f"_{cell.part}"](cell, seed)
+    return getattr(validity_parts, cell.part)(cell, seed)
 
 
-def _coverage(cell, seed):
-    """Corrected values, values, limits, and where the true identity stood."""
-    data = matrix(DESIGNS[cell.design], LEAKS[cell.leak], cell.people, (1, cell.people, seed))
-    dev = development(cell.design, cell.leak, cell.people)
-    return _search_intervals(cell, evaluate(data, dev=dev, options=Options(null=0), run=Run(seed=seed)))
-
-
-def _crossfit(cell, seed):
-    """The same where the search is calibrated on the other evaluated people."""
-    data = matrix(DESIGNS[cell.design], LEAKS[cell.leak], cell.people, (11, cell.people, seed))
-    return _search_intervals(cell, evaluate(data, options=Options(null=0), run=Run(seed=seed)))
-
-
-def _search_intervals(cell, found):
-    ranks = np.bincount(found.trials.rank.astype(int) - 1, minlength=cell.people) / len(found.trials.lid)
-    shares = [
-        [share, share, np.nan, np.nan, most_people_above(found, level)]
-        for level in _levels(cell.people)
-        for share in [float(np.mean(np.array(found.people.alid) > level))]
-    ]
-    return [*(_interval(found, name) for name in MEASURES), *shares], ranks.tolist()
-
-
-def _hard(cell, seed):
-    """Limits of a search, the same without allowing for people recognised in every recording, and whether one was."""
-    data = hard_matrix(cell.design, cell.people, cell.more, (14, cell.people, cell.more, seed))
-    row = evaluate(
-        data, dev=_hard_development(cell.design, cell.people, cell.more), options=Options(null=0), run=Run(seed=seed)
-    )
-    ranks = row.trials.rank.astype(int)
-    named = np.bincount(data.mated, ranks > 1, cell.people) == 0
-    without = replace(row.replicates, unseen={name: kinds[:1] for name, kinds in row.replicates.unseen.items()})
-    plain = {name: without.with_interval(MeasureResult.of(name, float(row[name])), name, 0.95) for name in LIMITED}
-    limits = [[*_interval(row, name), *(_number(getattr(plain[name], limit)) for limit in ("low", "high", "bound"))]
-              for name in LIMITED]  # fmt: skip
-    return limits, (np.bincount(ranks - 1, minlength=cell.people) / len(ranks)).tolist(), bool(named.any())
-
-
-@lru_cache(1)
-def _hard_development(design, people, recordings):
-    many = [hard_matrix(design, people, recordings, (15, people, recordings, i)) for i in range(max(1, 150 // people))]
-    return ScoreMatrix(np.concatenate([data.scores for data in many]), np.concatenate([data.mated for data in many]))
-
-
-def _levels(people):
-    """Bits that people are called exposed from on: one, and half of what there is."""
-    return 1.0, 0.5 * np.log2(people)
-
-
-def _interval(row, name):
-    """What the interval of a measure lies around, its value, and its limits."""
-    result = row[name]
-    corrected = None if row.replicates is None else row.replicates.corrected(name, float(result))
-    limits = (result.low, result.high, result.bound)
-    return [float(result) if corrected is None else corrected, float(result), *map(_number, limits)]
-
-
-def _number(limit):
-    return np.nan if limit is None else limit
-
-
-@lru_cache(1)
-def development(design, leak, people):
-    """Other people, on whom the search is calibrated once for all simulations of a cell."""
-    many = [matrix(DESIGNS[design], LEAKS[leak], people, (2, people, i)) for i in range(max(1, 300 // people))]
-    return ScoreMatrix(np.concatenate([one.scores for one in many]), np.concatenate([one.mated for one in many]))
-
-
-def _lists(cell, seed):
-    data = trial_list(DESIGNS[cell.design], LEAKS[cell.leak], cell.people, (3, cell.people, seed))
-    found = evaluate(data, options=Options(null=0), run=Run(seed=seed))
-    return [_interval(found, name) for name in MEASURES[:4]], []
-
-
-def _null(cell, seed):
-    """P-values where nothing leaks, the verdict's among them, and one where a little does."""
-    found = []
-    for number, shift in enumerate((0.0, SMALL_SHIFT)):
-        key = (4 + number, cell.people, seed)
-        if cell.leak == "list":
-            data = trial_list(DESIGNS[cell.design], shift, cell.people, key, enrolments=cell.more)
-            test = pair_null(PreparedScores(data), None).test(199)
-            found.append([permutation_p_value(test.statistic, test.draws)])
-        elif cell.leak == "complete list":
-            data = complete_list(DESIGNS[cell.design], shift, cell.people, key)
-            found.append(
-                [
-                    evaluate(data, options=Options(intervals=0, null=99, linkability="pav"), run=Run(seed=seed))[
-                        "d_ece"
-                    ].p_value
-                ]
+def summary(cell, results, population):
+    """What the table has of a cell: `{measure: {statistic: value}}`."""
+    lines = {}
+    seen = np.array([outcomes.get("seen", True) for _, outcomes in results])
+    truth = true_values(cell, results, population) if results[0][0] else {}
+    for name in dict.fromkeys(name for limits, _ in results for name in limits):
+        rows = [np.array(limits.get(name, [[np.nan] * 6]), dtype=float) for limits, _ in results]
+        values = np.concatenate(rows)
+        falls = name in MEASURES and MEASURES[name].discloses == "down"
+        lines[name] = judged(values, truth.get(name), falls=falls)
+        unseen = [row for row, is_seen in zip(rows, seen, strict=True) if not is_seen]
+        if unseen:
+            lines[name]["safe_unseen"] = judged(np.concatenate(unseen), truth.get(name), falls=falls).get(
+                "safe", np.nan
             )
-        else:
-            data = matrix(DESIGNS[cell.design], shift, cell.people, key)
-            row = evaluate(data, options=Options(intervals=0, null=99, linkability="pav"), run=Run(seed=seed))
-            found.append([row[name].p_value for name in ("d_ece", "alid")] + [chances([row])[0].p_value])
-    return found
+    if "seen" in results[0][1]:
+        lines[""] = {"unseen": float((~seen).mean())}
+    statistics = dict.fromkeys(key for _, outcomes in results for key in outcomes if isinstance(key, tuple))
+    for measure, statistic in statistics:
+        mean = float(
+            np.mean([outcomes[measure, statistic] for _, outcomes in results if (measure, statistic) in outcomes])
+        )
+        lines.setdefault(measure, {})[statistic] = mean
+    if cell.part == "list_tests":
+        areas = [np.array([outcomes[leak, "area"] for _, outcomes in results]) for leak in ("nothing", "little")]
+        lines["little"]["possible"] = float((areas[1] > np.quantile(areas[0], 0.95)).mean())
+    if cell.part == "compared" and "." in cell.more:
+        for line in lines.values():
+            size = np.abs(line["truth"]) / max(line["deviation"], 1e-12)
+            line["possible"] = float((np.abs(np.random.default_rng(0).standard_normal(100_000) + size) > 1.96).mean())
+    return lines
 
 
-def _compare(cell, seed):
-    """P-values of all pairs of systems of equal truth, which share a half of their effects."""
-    design, shift = DESIGNS[cell.design], LEAKS[cell.leak]
-    common = matrix(design, shift, cell.people, (6, cell.people, seed))
-    rows = []
-    for system in range(cell.more):
-        single = matrix(design, shift, cell.people, (7, cell.people, seed, system))
-        scores = (common.scores + single.scores) / np.sqrt(2.0)
-        data = ScoreMatrix(scores, common.mated, None, None, common.trial_speakers, common.enrolment_speakers)
-        rows.append(evaluate(data, labels={"system": str(system)}, options=Options(null=0)))
-    tables = compare(rows, COMPARED)
-    return [[np.mean([pair.difference.p_value <= 0.05 for pair in table.pairs]),
-             float(min(pair.p_holm for pair in table.pairs) <= 0.05)] for table in tables]  # fmt: skip
-
-
-def _exposure(cell, seed):
-    """What the verdict says where nothing leaks but a few people, who are recognised in every recording."""
-    data = matrix(DESIGNS[cell.design], LEAKS[cell.leak], cell.people, (12, cell.people, seed))
-    # Whoever is exposed has at least two recordings: nobody else can be counted.
-    countable = np.flatnonzero(np.bincount(data.mated, minlength=cell.people) > 1)
-    exposed = np.random.default_rng((13, seed)).choice(countable, cell.more, replace=False)
-    scores = np.array(data.scores)
-    rows = np.flatnonzero(np.isin(data.mated, exposed))
-    scores[rows, data.mated[rows]] = scores.max() + 1.0
-    data = replace(data, scores=scores)
-    row = evaluate(data, options=Options(null=99, linkability="pav"), run=Run(seed=seed))
-    conclusion = verdict([row])
-    named = {name for name, counts in zip(row.people.speaker, row.people.named, strict=True) if counts}
-    names = set(data.enrolment_speakers[exposed].tolist())
-    counted = any(sentence.startswith(f"{len(named)} of ") for sentence in conclusion.summary[:5])
-    return {
-        "found": len(named & names),
-        "others": len(named - names),
-        "chance": float(chances([row])[0].beaten is False),
-        "counted": float(counted or not named),
-        "headline": float("named in nearly all" in conclusion.headline),
-        "bound": float(row["people_named"].bound >= cell.more / cell.people),
-    }
-
-
-def _tandem(cell, seed):
-    data = tandem(DESIGNS[cell.design], cell.people, cell.more, (8, cell.people, seed))
-    (found,) = evaluate_tandem(data, run=Run(seed=seed))
-    return [_interval(found, name) for name in TANDEM], []
-
-
-def summary(cell, results):
-    """What the table has of a cell."""
-    if cell.part in ("coverage", "crossfit", "lists", "tandem"):
-        searched = (*MEASURES, *EXPOSED)
-        names = {"coverage": searched, "crossfit": searched, "lists": MEASURES[:4], "tandem": TANDEM}[cell.part]
-        truth = true_values(cell, results)
-        values = np.array([intervals for intervals, _ in results])
-        falls = _falling()
-        return {name: _judged(values[:, k], truth[name], name in falls) for k, name in enumerate(names)}
-    if cell.part == "hard":
-        return _judged_limits(cell, results)
-    if cell.part == "compare":
-        shares = np.array(results).mean(axis=0)
-        return {name: {"pairs": shares[k, 0], "tables": shares[k, 1]} for k, name in enumerate(COMPARED)}
-    if cell.part == "exposure":
-        return {name: float(np.mean([result[name] for result in results])) for name in results[0]}
-    names = ("list",) if "list" in cell.leak else ("d_ece", "alid", "verdict")
-    nothing, little = (np.array([one[k] for one in results]) for k in range(2))
-    return {name: {"rejected": float((nothing[:, k] <= 0.05).mean()), "power": float((little[:, k] <= 0.05).mean())}
-            for k, name in enumerate(names)}  # fmt: skip
-
-
-def _judged_limits(cell, results):
-    truth, falls = _hard_truth(cell, results), _falling()
-    values = np.array([limits for limits, _, _ in results])
-    nobody = np.array([not exposed for _, _, exposed in results])
-    judged = {}
-    for k, name in enumerate(LIMITED):
-        measured = values[:, k]
-        judged[name] = _judged(measured[:, :5], truth[name], name in falls)
-        without = _judged(measured[:, [0, 1, 5, 6, 7]], truth[name], name in falls)
-        judged[name] |= {
-            "unseen": _judged(measured[nobody, :5], truth[name], name in falls)["safe"] if nobody.any() else None,
-            "without": {key: without[key] for key in ("coverage", "safe", "length")},
-            "reach": float(np.abs(measured[:, 4] - measured[:, 0]).mean()),
-            "reach_without": float(np.abs(measured[:, 7] - measured[:, 0]).mean()),
-        }
-    return judged | {"nobody": float(nobody.mean())}
-
-
-def _hard_truth(cell, results):
-    """Of comparisons, that of the scores of many samples together; of a search, the mean over all simulations."""
-    many = [hard_matrix(cell.design, cell.people, cell.more, (16, cell.people, cell.more, i)) for i in range(POOLED)]
-    pairs = [data.to_scores() for data in many]
-    classes = (np.concatenate([getattr(part, side) for part in pairs]) for side in ("target", "nontarget"))
-    view = ScoreView(rank(*classes))
-    truth = {measure.name: measure.compute(view) for measure in measures_of("one-to-one") if measure.name in LIMITED}
-    ranks = np.mean([ranks for _, ranks, _ in results], axis=0)
-    used = ranks > 0.0
-    truth["mean_rank_disclosure"] = float(ranks[used] @ np.log2(cell.people * ranks[used]))
-    means = np.mean([[measured[1] for measured in limits] for limits, _, _ in results], axis=0)
-    return {name: float(mean) for name, mean in zip(LIMITED, means, strict=True)} | truth
-
-
-def _falling():
-    return {measure.name for measure in REGISTRY.values() if measure.discloses == "down"}
-
-
-def _judged(values, truth, falls):
-    value, plain, low, high, bound = values.T
-    has_interval, bounded = ~np.isnan(low), ~np.isnan(bound)
-    held = (low <= truth + 1e-12) & (truth - 1e-12 <= high)
-    safe = bound <= truth + 1e-12 if falls else bound >= truth - 1e-12
-    return {
-        "truth": truth,
+def judged(values, truth, *, falls=False):
+    """How often intervals and bounds hold, how long they are, and how far the value lies off."""
+    estimate, value, low, high, bound, own_truth = values.T
+    truths = own_truth if truth is None else np.full(len(value), truth)
+    has_interval, bounded = np.isfinite(low) & np.isfinite(truths), np.isfinite(bound)
+    held = (low <= truths + 1e-12) & (truths - 1e-12 <= high)
+    safe = bound <= truths + 1e-12 if falls else bound >= truths - 1e-12
+    there = np.isfinite(value)
+    deviation = float((estimate - (truths if truth is None else 0.0))[there].std())
+    line = {
+        "truth": float(truths[there].mean()),
         "given": float(has_interval.mean()),
-        "coverage": float(held[has_interval].mean()) if has_interval.any() else None,
-        "safe": float(safe[bounded].mean()) if bounded.any() else None,
-        "length": float((high - low)[has_interval].mean()) if has_interval.any() else None,
-        "deviation": float(value.std()),
-        "bias": float(value.mean() - truth),
-        "plain_bias": float(plain.mean() - truth),
+        "deviation": deviation,
+        "bias": float((estimate - truths)[there].mean()),
+        "plain_bias": float((value - truths)[there].mean()),
     }
+    if has_interval.any():
+        line["coverage"] = float(held[has_interval].mean())
+        line["length"] = float((high - low)[has_interval].mean())
+        line["relative_length"] = line["length"] / max(3.92 * deviation, 1e-12)
+        line["low_safe"] = float((low <= truths + 1e-12)[has_interval].mean())
+        line["high_safe"] = float((high >= truths - 1e-12)[has_interval].mean())
+    if bounded.any():
+        line["safe"] = float(safe[bounded].mean())
+        line["reach"] = float(np.abs(bound - estimate)[bounded].mean())
+    return line
 
 
-def true_values(cell, results):
-    """Of the population where it can be had; of a search, whose size matters, the mean over all simulations."""
-    design, shift = DESIGNS[cell.design], LEAKS[cell.leak]
-    if cell.part == "tandem":
-        many = [evaluate_tandem(tandem(design, 400, max(cell.more, 400 if cell.more > 1 else 1), (9, i)), intervals=0)
-                for i in range(8)]  # fmt: skip
-        return {name: float(np.mean([float(rows[0][name]) for rows in many])) for name in TANDEM}
-    population = independent_list if cell.part == "lists" else independent
-    view = ScoreView(rank(*population(design, shift, POPULATION, 10)))
-    truth = {one.name: one.compute(view) for one in measures_of("one-to-one") if one.name in MEASURES}
-    if cell.part in ("coverage", "crossfit"):
-        plain = np.mean([[one[1] for one in intervals] for intervals, _ in results], axis=0)
-        names = (*MEASURES, *EXPOSED)
-        truth |= {name: float(plain[names.index(name)]) for name in ("alid", "top1", *EXPOSED)}
-        ranks = np.mean([ranks for _, ranks in results], axis=0)
-        used = ranks > 0.0
-        truth["mean_rank_disclosure"] = float(ranks[used] @ np.log2(cell.people * ranks[used]))
+def true_values(cell, results, population):
+    """Of comparisons that of many samples together; else the mean over all simulations, by their numbers of trials."""
+    if cell.part in ("speakers", "trainings"):
+        return {}
+    truth = {}
+    for name in dict.fromkeys(name for limits, _ in results for name in limits):
+        having = [(limits[name][0][1], outcomes) for limits, outcomes in results if name in limits]
+        values, weights = [value for value, _ in having], [outcomes.get("trials", 1) for _, outcomes in having]
+        truth[name] = float(np.average(values, weights=weights))
+        if cell.part == "named":
+            truth[name] = float(np.mean([outcomes["truth"][name] for _, outcomes in results if "truth" in outcomes]))
+    truth |= population
+    if "d_ece_loss" in truth and population:
+        truth["d_ece_loss"] = truth["d_ece"] - truth["d_ece_actual"]
+    if cell.part == "intervals":
+        ranks = np.sum([outcomes["ranks"] for _, outcomes in results], axis=0).astype(float)
+        ranks = ranks[ranks > 0.0] / ranks.sum()
+        truth["mean_rank_disclosure"] = float(ranks @ np.log2(cell.people * ranks))
     return truth
 
 
@@ -377,70 +250,83 @@ def results_of(path):
 
 
 def run(cells, workers, path):
-    """Summaries of all cells, by name; those of the file are taken from there."""
+    """Summaries of all cells; those of the file are taken from there."""
     stored = results_of(path)
+    missing = [cell for cell in cells if stored.get(cell.name, {}).get("simulations", 0) < cell.simulations]
     with ProcessPoolExecutor(workers) as processes:
-        for cell in cells:
-            if cell.name in stored and stored[cell.name]["simulations"] >= cell.simulations:
-                continue
-            start = time.perf_counter()
+        pending = []
+        for cell in missing:  # all at once, so that no core waits for the last simulation of a cell
             jobs = [(cell, seed) for seed in range(cell.simulations)]
-            results = list(processes.map(simulated, jobs, chunksize=max(1, cell.simulations // (8 * workers))))
-            line = {"name": cell.name, **vars(cell), "found": summary(cell, results)}
-            stored[cell.name] = line
-            print(f"{cell.name}: {time.perf_counter() - start:.0f} s", file=sys.stderr, flush=True)
+            population = processes.submit(validity_parts.population, cell)
+            simulations = processes.map(simulated, jobs, chunksize=max(1, cell.simulations // (8 * workers)))
+            pending.append((cell, population, simulations))
+        start = time.perf_counter()
+        for cell, population, simulations in pending:
+            lines = summary(cell, list(simulations), population.result())
+            line = stored[cell.name] = {"name": cell.name, **asdict(cell), "held_out": cell.held_out, "lines": lines}
+            print(f"{time.perf_counter() - start:.0f} s: {cell.name}", file=sys.stderr, flush=True)
             if path is not None:
                 with path.open("a") as file:
                     file.write(json.dumps(line) + "\n")
     return [stored[cell.name] for cell in cells]
 
 
+def table(lines):
+    """The table of summaries: one line for each number of each cell, tab-separated; shares are between 0 and 1."""
+    texts = ["\t".join(COLUMNS)]
+    for line in lines:
+        cell = [str(line[name]) for name in COLUMNS[:7]]
+        texts += ["\t".join([*cell, measure, statistic, f"{value:.4g}"]) for measure, numbers in line["lines"].items()
+                  for statistic, value in numbers.items()]  # fmt: skip
+    return "\n".join(texts) + "\n"
+
+
 def quick(workers):
     """Three cells, few simulations: what a change of the method would break first. Returns what does not hold."""
-    cells = [
-        Cell("coverage", "zipf", "strong", 16, 24),
-        Cell("null", "zipf", "list", 30, 200, 3),
-        Cell("compare", "equal", "medium", 16, 12, 4),
-    ]
-    covered, rejected, differing = (line["found"] for line in run(cells, workers, None))
-    wrong = [f"{name}: {one['coverage']:.0%} of the intervals hold the truth"
-             for name, one in covered.items() if one["coverage"] is not None and one["coverage"] < 0.8]  # fmt: skip
-    wrong += [f"{name}: {one['safe']:.0%} of the upper limits are on the safe side"
-              for name, one in covered.items() if one["safe"] < 0.8]  # fmt: skip
-    if rejected["list"]["rejected"] > 0.1:
-        wrong.append(f"{rejected['list']['rejected']:.0%} of lists that tell nothing are called a leak")
-    if rejected["list"]["power"] < 0.3:
-        wrong.append(f"{rejected['list']['power']:.0%} of lists that tell a little are found")
-    return wrong + [f"{name}: {one['tables']:.0%} of tables show a difference that is none"
-                    for name, one in differing.items() if one["tables"] > 0.26]  # fmt: skip
+    cells = [Cell("intervals", "zipf, strong", 16, 10, 24, "development"), Cell("list_tests", "zipf", 30, 3, 200),
+             Cell("compared", "equal, medium", 16, 10, 12, "4")]  # fmt: skip
+    covered, tested, differing = (line["lines"] for line in run(cells, workers, None))
+    wrong = [f"{name}: {100 * line['coverage']:.0f} % of the intervals hold the truth"
+             for name, line in covered.items() if line.get("coverage", 1.0) < 0.8]  # fmt: skip
+    wrong += [f"{name}: {100 * line['safe']:.0f} % of the bounds are on the safe side"
+              for name, line in covered.items() if line.get("safe", 1.0) < 0.8]  # fmt: skip
+    if tested["nothing"]["rejected"] > 0.1:
+        wrong.append(f"{100 * tested['nothing']['rejected']:.0f} % of lists that tell nothing are called a leak")
+    if tested["little"]["rejected"] < 0.3:
+        wrong.append(f"{100 * tested['little']['rejected']:.0f} % of lists that tell a little are found")
+    return wrong + [f"{name}: {100 * line['tables']:.0f} % of tables show a difference that is none"
+                    for name, line in differing.items() if line["tables"] > 0.26]  # fmt: skip
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--simulations", type=int, default=300)
+    parser.add_argument("--simulations", type=int, default=300, help="of cells held out; others have a third")
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--part", choices=PARTS)
-    parser.add_argument("--people", type=int)
-    parser.add_argument("--design", choices=DESIGNS)
+    parser.add_argument("--part", action="append", help="these parts alone")
+    parser.add_argument("--held-out", action="store_true", help="only designs that nothing was chosen on")
     parser.add_argument("--results", type=Path, help="file of results; cells it has are not computed again")
     parser.add_argument("--table", type=Path, help="where to write the table")
     parser.add_argument("--kept", action="store_true", help="compute nothing: only the cells that the file has")
+    parser.add_argument("--cost", action="store_true", help="say what the run costs, and stop")
     parser.add_argument("--quick", action="store_true", help="check three cells and fail where one does not hold")
     arguments = parser.parse_args()
     if arguments.quick:
         wrong = quick(arguments.workers)
         print("\n".join(wrong) or "all three hold")
         sys.exit(bool(wrong))
-    cells = [
-        cell
-        for cell in all_cells(arguments.simulations)
-        if arguments.part in (None, cell.part)
-        and arguments.people in (None, cell.people)
-        and arguments.design in (None, cell.design)
-    ]
+    cells = held_out_cells(arguments.simulations)
+    cells += [] if arguments.held_out else chosen_cells(arguments.simulations // 3)
+    cells = [cell for cell in cells if arguments.part is None or cell.part in arguments.part]
+    there = results_of(arguments.results)
+    missing = [cell for cell in cells if there.get(cell.name, {}).get("simulations", 0) < cell.simulations]
+    hours = sum(cell.seconds for cell in missing) / 3600
+    print(
+        f"{len(cells) - len(missing)} of {len(cells)} cells are there; about {hours:.1f} core-hours to go",
+        file=sys.stderr,
+    )
+    if arguments.cost:
+        return
     if arguments.kept:
-        there = results_of(arguments.results)
-        print(f"{sum(cell.name in there for cell in cells)} of {len(cells)} cells", file=sys.stderr)
         cells = [cell for cell in cells if cell.name in there]
     text = table(run(cells, arguments.workers, arguments.results))
     if arguments.table is None:
