@@ -7,6 +7,7 @@ that is the name of a measure is followed by what the registry knows about it; `
 from __future__ import annotations
 
 import ast
+import csv
 import fnmatch
 import importlib
 import inspect
@@ -251,12 +252,44 @@ def _show_files(call: ast.Call) -> list[str]:
     return [f"{names} (kind `{kind.name}`): {kind.caption}", *images]
 
 
+def validity_results() -> list[dict[str, str]]:
+    """The lines of the table that `benchmarks/validity.py` wrote."""
+    with (DOCS / "validity-results.tsv").open(encoding="utf-8") as file:
+        return list(csv.DictReader(file, delimiter="\t"))
+
+
+def summarise_validity() -> str:
+    """How often intervals and bounds of each measure hold in designs that nothing was chosen on, and their length."""
+    values: dict[str, dict[str, list[tuple[float, str]]]] = {}
+    for line in validity_results():
+        if line["held_out"] == "True" and line["part"] != "compared":
+            design = f"{line['design']} {line['people']} x {line['recordings']}"
+            numbers = values.setdefault(line["measure"], {}).setdefault(line["statistic"], [])
+            numbers.append((float(line["value"]), design))
+
+    def lowest(measured: dict[str, list[tuple[float, str]]], statistic: str) -> str:
+        value, design = min(measured.get(statistic, [(float("nan"), "")]))
+        return f"{100 * value:.0f} ({design})" if design else ""
+
+    lines = []
+    for name, measured in values.items():
+        if "coverage" in measured or "safe" in measured:
+            title = MEASURES[name].title if name in MEASURES else name
+            lengths = sorted(value for value, _ in measured.get("relative_length", []))
+            length = f"{lengths[len(lengths) // 2]:.1f}, {lengths[-1]:.1f}" if lengths else ""
+            ends = (lowest(measured, "coverage"), length, lowest(measured, "safe"), lowest(measured, "safe_unseen"))
+            lines.append((title, *ends))
+    head = ("measure", "interval holds [%], lowest", "length, median and largest", "bound holds [%], lowest")
+    return table((*head, "where the kind of person was not seen"), lines)
+
+
 GENERATORS: dict[str, Callable[[], str]] = {
     "measures": list_measures,
     "public names": list_public_names,
     "commands": list_commands,
     "terms": list_terms,
     "gallery": show_gallery,
+    "validity": summarise_validity,
 }
 
 
