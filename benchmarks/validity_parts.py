@@ -17,7 +17,8 @@ from zeroevidence import Options, Run, threshold
 from zeroevidence.calibrate.pav import rank
 from zeroevidence.data.matrix import ScoreMatrix
 from zeroevidence.data.threat import ThreatModel
-from zeroevidence.evaluation import About, scores
+from zeroevidence.evaluation import About
+from zeroevidence.evaluation import scores as score_evaluation
 from zeroevidence.evaluation.comparison import compare
 from zeroevidence.evaluation.curves import add_similarity
 from zeroevidence.evaluation.finding.chance import chances
@@ -35,7 +36,7 @@ EXPOSED_BITS = 1.0
 LONG = 80  # recordings that show a person's long-run rate
 POOLED = 100  # samples that the truth of comparisons comes from
 POPULATION = ("eer", "eer_rocch", "cllr_min", "dcf_min", "d_ece", "linkability", "linkability_nonmated")
-scores.search_curves = lambda *_: {}  # curves that have no intervals, and take most of the time
+score_evaluation.search_curves = lambda *_: {}  # curves that have no intervals, and take most of the time
 QUICK = Options(null=0, linkability="pav")
 
 
