@@ -34,12 +34,18 @@ def test_every_part_is_in_the_table(load_benchmark, tmp_path, monkeypatch):
     monkeypatch.setattr(validity.validity_parts, "LONG", 6)
     cells = {(cell.part, cell.design in validity.VOICES): cell for cell in validity.chosen_cells(2)[::-1]}
     cells |= {(cell.part, True): cell for cell in validity.held_out_cells(2)[::-1]}
-    small = [validity.Cell(cell.part, cell.design, 12, min(cell.recordings, 4), 2, cell.more) for cell in cells.values()]
+    small = [
+        validity.Cell(cell.part, cell.design, 12, min(cell.recordings, 4), 2, cell.more) for cell in cells.values()
+    ]
     results = tmp_path / "results.jsonl"
     lines = validity.run(small, 1, results)
     records = list(csv.DictReader(io.StringIO(validity.table(lines)), delimiter="\t"))
     assert {record["part"] for record in records} == {cell.part for cell in small}
-    for part, statistic in {"intervals": "relative_length", "p_values": "any adjusted", "list_tests": "possible"}.items():
+    for part, statistic in {
+        "intervals": "relative_length",
+        "p_values": "any adjusted",
+        "list_tests": "possible",
+    }.items():
         assert any(record["part"] == part and record["statistic"] == statistic for record in records)
     assert PUBLISHED.read_text().splitlines()[0].split("\t") == list(records[0])
     assert [json.loads(line)["name"] for line in results.read_text().splitlines()] == [cell.name for cell in small]

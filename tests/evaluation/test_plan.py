@@ -112,7 +112,8 @@ def test_people_needed_show_it(plan, others):
     target = plan.requirements[0]
     needed = target.needed
     assert (target.measure, target.bound) == ("d_ece", BOUND)
-    assert set(target.scenarios) == set(SCENARIOS)
+    assert set(target.scenarios) == set(Design(30).scenarios) == set(SCENARIOS) - {"talkative"}
+    assert Design(30, uneven=True).scenarios == SCENARIOS
     assert target.scenarios[target.worst] == needed
     assert needed.people == max(one.people for one in target.scenarios.values())
     assert needed.times == 10

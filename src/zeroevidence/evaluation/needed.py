@@ -17,7 +17,7 @@ from zeroevidence.evaluation.resampling import replicate, with_intervals
 from zeroevidence.evaluation.rows.measure_result import MeasureResult
 from zeroevidence.evaluation.rows.setup import Options
 from zeroevidence.evaluation.scores import evaluate
-from zeroevidence.evaluation.simulated import SCENARIOS, Design, Scenario, shift_of, simulated, truth
+from zeroevidence.evaluation.simulated import Design, Scenario, shift_of, simulated, truth
 from zeroevidence.measure.measures import MEASURES
 from zeroevidence.measure.pairs.linkability import ScoreView
 from zeroevidence.parallel import compute_each
@@ -254,7 +254,7 @@ def find_requirements(
         Runs the simulations.
     """
     searches: dict[Scenario, _Search] = {}
-    for scenario in SCENARIOS if bounds else ():
+    for scenario in basis.design.scenarios if bounds else ():
         design = replace(basis.design, scenario=scenario)
         shift = shift_of(design, basis.measure, basis.leak)
         searches[scenario] = _Search(replace(basis, design=design, shift=shift), tuple(bounds), level, runner)

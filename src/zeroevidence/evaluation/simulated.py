@@ -115,6 +115,11 @@ class Design:
         return np.maximum(1, counts)
 
     @property
+    def scenarios(self) -> tuple[Scenario, ...]:
+        """What people may be like; where all are recorded equally often, nobody can be talkative."""
+        return tuple(scenario for scenario in SCENARIOS if self.uneven or scenario != "talkative")
+
+    @property
     def talkative(self) -> bool:
         """Whether people who speak more are recognised better."""
         return self.scenario == "talkative"
