@@ -220,7 +220,8 @@ class Spread:
     def _reach(self, unseen: float, talkative: float, tail: float, skewness: float) -> float:
         """Return how far a limit lies from the value, people who were not seen allowed for."""
         share = self._unseen_share(tail)
-        return math.hypot(self._sampled(tail, skewness), share * unseen, share**self.tail * talkative)
+        # A sample that lacks the people who speak most errs to one side, and by chance on top of that.
+        return math.hypot(self._sampled(tail, skewness) + share**self.tail * talkative, share * unseen)
 
 
 def skewed(quantile: float, skewness: float) -> float:
