@@ -11,6 +11,8 @@ from zeroevidence.attack.extractors.extract import extract_on_device
 from zeroevidence.auditing import AuditOptions, audit_corpora, read_speech
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation import Options
+from zeroevidence.evaluation.results import from_json, to_json
+from zeroevidence.evaluation.rows.about import Protection
 from zeroevidence.protect.anonymise import anonymise
 from zeroevidence.protect.voices import VOICE_PROTECTORS, ProtectorPart, Spelling, register_voice
 from zeroevidence.protect.voices.speech_models import RECOGNISERS, RecogniserKind, Transcript, load_recogniser
@@ -136,6 +138,9 @@ def test_what_a_protector_refuses_within_an_audit_is_left_out(voices, audited, t
     note = f"note: {soft} of {12 + soft} recordings were refused by the protection and are left out on both sides"
     assert (note in lines) == bool(soft)
     assert flagged(audit) == [bool(soft) and row.about.role == "attack" for row in audit.rows]
+    protection = Protection("listener", soft, 12 + soft, recognises=True)
+    rows = from_json(to_json(audit.rows))
+    assert {(row.about.role == "attack", row.about.protection) for row in rows} == {(True, protection), (False, None)}
 
 
 @pytest.mark.parametrize("folder", [pytest.param(False, marks=slow), True])

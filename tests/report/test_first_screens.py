@@ -30,7 +30,7 @@ AUDITS = [
     (2.0, 8, 16),
 ]
 # numbers that are no results: the level, what counts as named, attempts, and people that are wanted at least
-FIXED = {"95", "80", "2", "30", "10"}
+FIXED = {"95", "80", "2", "10"}
 
 
 def attacked(leak, people, most, seed, about, **labels):
@@ -92,7 +92,7 @@ def test_every_number_of_the_summary_is_one_of_the_result_file(audit):
     best, plain = document[result.finding.strongest], document[result.finding.control]
     assert (best["labels"]["system"], plain["about"]["role"]) == ("sys", "control")
     texts = [text.replace("\u00a0", " ") for text in (result.headline, *result.summary)]
-    wanted = {str(result.finding.wanted_people)}
+    wanted = {str(result.finding.more_people), str(30 - best["counts"]["speakers"])}
     printed = {number for text in texts for number in re.findall(r"-?\d+(?:\.\d+)?", text)}
     assert printed <= numbers_of(best, plain) | wanted | FIXED
 

@@ -31,6 +31,7 @@ from zeroevidence.data.formats.speech_pairs import PairReport, examine_speech
 from zeroevidence.data.printable import file_name_text
 from zeroevidence.data.store import Store
 from zeroevidence.errors import InputError, MissingExtra, UsageError
+from zeroevidence.evaluation.rows.about import Protection
 from zeroevidence.protect.release import ProtectorCard, protector_card, release_card
 from zeroevidence.run import Run
 
@@ -80,7 +81,8 @@ def audit_corpora(speech: AuditedSpeech, options: AuditOptions = AuditOptions(),
     with naming_file(str(speech.protector or speech.folders[0])):
         result = audit_folds(encoded, options, run, deterministic=repeats, recordings=recordings)
     flags = [*pair_flags(compared), *refusal_flags(speech.left_out)]
-    rows, untried = tuple(flag_attacks(result.rows, *flags)), (*result.left_out, *left_out)
+    rows = tuple(flag_attacks(result.rows, *flags, protection=_protection(speech, card)))
+    untried = (*result.left_out, *left_out)
     result = replace(result, rows=rows, left_out=untried, protector=card)
     if recogniser is None:
         return result
@@ -161,6 +163,13 @@ def _describe(speech: AuditedSpeech, protected: _ProtectedFolds) -> ProtectorCar
         return protector_card(speech.protector)
     recordings = [utterance.path for utterance in protected.folds[0][1]]
     return release_card(speech.folders[0], recordings, protected.run.say)
+
+
+def _protection(speech: AuditedSpeech, card: ProtectorCard) -> Protection | None:
+    """Return how the speech was protected; None where that was done elsewhere."""
+    if speech.protector is None and card.release is None:
+        return None
+    return Protection(card.name, len(speech.left_out.refused), speech.left_out.total, card.recognises)
 
 
 def _embed(protected: _ProtectedFolds, encoder: Extractor) -> _ProtectedFolds:

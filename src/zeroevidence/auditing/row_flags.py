@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf, log, log2, sqrt
 from types import MappingProxyType
 
@@ -20,7 +20,7 @@ from zeroevidence.data.embeddings import Embeddings, require_speakers
 from zeroevidence.data.formats.speech_pairs import PairReport
 from zeroevidence.evaluation import Evaluation, Finding
 from zeroevidence.evaluation.finding.chance import chances, clearly_stronger_row
-from zeroevidence.evaluation.rows.about import Role
+from zeroevidence.evaluation.rows.about import Protection, Role
 from zeroevidence.evaluation.rows.flags import FEW_SPEAKERS, Flag, flag
 
 _MOST = 600  # recordings that are compared
@@ -272,9 +272,14 @@ def refusal_flags(left_out: LeftOut) -> list[Flag]:
     return [flag("refused-left-out", count=len(left_out.refused), total=left_out.total)] if left_out else []
 
 
-def flag_attacks(rows: Sequence[Evaluation], *flags: Flag) -> list[Evaluation]:
-    """Return the rows, attacks with these flags."""
-    return [row.with_flags(*flags) if row.about.role == "attack" else row for row in rows]
+def flag_attacks(rows: Sequence[Evaluation], *flags: Flag, protection: Protection | None = None) -> list[Evaluation]:
+    """Return the rows, attacks with these flags and with how their speech was protected."""
+    return [
+        replace(row, about=replace(row.about, protection=protection)).with_flags(*flags)
+        if row.about.role == "attack"
+        else row
+        for row in rows
+    ]
 
 
 def session_flags(folds: Sequence[EmbeddingSets]) -> list[Flag]:

@@ -129,6 +129,11 @@ class ProtectorCard:
     parts: tuple[ProtectorPart, ...] = ()
     release: Release | None = None
 
+    @property
+    def recognises(self) -> bool:
+        """Whether a recogniser writes down the words that are spoken."""
+        return any(part.role == "recogniser" for part in self.parts)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the card as plain values, for JSON; without parts and a release where there are none."""
         values = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}

@@ -10,12 +10,14 @@ from pathlib import Path
 import numpy as np
 
 from zeroevidence.auditing import Audit, AuditOptions, EmbeddingSets, EncodedSpeech, FineTuningHistory, audit
+from zeroevidence.auditing.row_flags import flag_attacks
 from zeroevidence.calibrate.logistic import fit_logistic
 from zeroevidence.data.embeddings import Embeddings
 from zeroevidence.data.formats.vectors.read import write_embeddings
 from zeroevidence.data.threat import Material, threat_from_sides
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import About, Options
+from zeroevidence.evaluation.rows.about import Protection
 from zeroevidence.evaluation.score_files import ScoreFile
 from zeroevidence.measure.pairs.zebra import LN10
 from zeroevidence.protect.release import protector_card
@@ -133,7 +135,9 @@ def _audit(
 ) -> Audit:
     named = replace(run, progress=lambda *_: run.progress(options.system, "attackers"))
     result = audit(*sides, options, encoders=further, extractor=extractor, run=named)
-    return replace(result, protector=protector_card(options.system))
+    card = protector_card(options.system)
+    rows = tuple(flag_attacks(result.rows, protection=Protection(card.name, recognises=card.recognises)))
+    return replace(result, rows=rows, protector=card)
 
 
 ORIGINAL = "original"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from types import SimpleNamespace
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ from scipy.signal import stft
 
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.protect import External, FormantShift, McAdams, PitchShift, load_protector
-from zeroevidence.protect.voices import VOICE_PROTECTORS, draw_seed, seeded_protectors, spelling_help
+from zeroevidence.protect.voices import VOICE_PROTECTORS, Leaves, draw_seed, seeded_protectors, spelling_help
 
 PROTECTORS = [
     McAdams(),
@@ -244,3 +246,16 @@ def test_spellings_of_voice_protectors_can_be_read_and_are_on_the_page():
             written = spelling.text.replace("'", "")
             assert load_protector(written).fingerprint
             assert f"`{written}`" in page
+
+
+def test_what_protectors_leave_agrees_with_the_audits_on_the_page():
+    page = (DOCS / "protectors.md").read_text(encoding="utf-8")
+    tables = [block for block in page.split("\n\n") if block.startswith("| protector | ALID [bit] |")]
+    assert len(tables) >= 2
+    for table in tables:
+        bits = {name: float(text) for name, text in re.findall(r"^\| ([a-z-]+) \| (\S+) \(", table, re.MULTILINE)}
+        order = {
+            name: get_args(Leaves).index(VOICE_PROTECTORS[name].leaves) for name in bits if name in VOICE_PROTECTORS
+        }
+        assert {"mcadams", "onevoice", "cascade"} <= set(order)
+        assert all(bits[first] > bits[other] for first in order for other in order if order[first] < order[other])

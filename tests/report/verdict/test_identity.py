@@ -203,8 +203,8 @@ def test_two_systems_are_not_attempts_on_one():
     first = search_row(0.3, 0.5, about=AGAINST.ignorant, system="oa")
     second = search_row(0.6, 2.0, about=AGAINST.lazy, system="aa")
     again = search_row(0.5, 1.9, about=AGAINST.ignorant, system="aa")
-    check_sides(paragraph, "aa gives most away; the attempt against it is", [[first, second]], [[second, again]])
-    check_sides(paragraph, "Of 2 attempts against aa", [[first, second, again], [second, again]], [[first, second]])
+    check_sides(text, "Of 2 results, aa gives most away", [[first, second], [first, second, again]], [[second, again]])
+    check_sides(text, "2 attempts, the one", [[first, second, again], [second, again]], [[first, second]])
     for rows in ([first, second], [first, second, again]):
         assert [sentence.split(":")[0] for sentence in verdict(rows).others] == ["oa"]
 
@@ -213,7 +213,6 @@ def test_systems_without_letters_in_their_names_get_a_noun():
     rows = [search_row(top, bits, about=AGAINST.lazy, system="1") for top, bits in ((0.9, 3.0), (0.8, 2.9))]
     found = verdict([*rows, search_row(0.3, 0.5, about=AGAINST.lazy, system="2")])
     assert "protected with system 1" in found.assessment
-    assert "against system 1" in found.assessment
     assert "system 1 gives most away" in found.paragraph
     assert found.others[0].startswith("system 2: ")
     assert "system v2" not in paragraph(search_row(about=AGAINST.lazy, system="v2"), search_row(system="v2"))
@@ -256,7 +255,7 @@ def rare_exposure(exposed, *, people=30):
 def test_people_who_are_always_named_are_counted_whatever_the_average_says(exposed):
     row = rare_exposure(exposed)
     counted = f"{exposed or 'None'} of 30 people {'are' if exposed > 1 else 'is'} named in at least 80 %"
-    assert counted in short(row)
+    assert (counted in short(row)) == bool(exposed)
     assert counted in text(row)
     assert ("Those who are named: " in text(row)) == bool(exposed)
     assert all((f"p{i:03d}" in text(row)) == (i < exposed) for i in range(30)) or not exposed
@@ -325,12 +324,12 @@ def test_people_whom_chance_may_name_are_counted_and_not_called_named(adjusted, 
     others = sum(result.null is not None for name, result in row.metrics.items() if name != "people_named")
     exchanged = MeasureResult(0.1, "rate", null=Null(0.02, 0.1), p_value=adjusted / (others + 1))
     row = row.with_metrics({"people_named": exchanged})
-    assert ("so this may be chance (p = 0.051, 999 permutations)" in short(row)) == chance
-    assert "2 of 20 people are named" in short(row)
+    assert ("so this may be chance (p = 0.051, 999 permutations)" in text(row)) == chance
+    assert ("2 of 20 people are named" in short(row)) != chance
     assert ("2 people are named" in headline(row)) != chance
-    assert ("the recordings of those who are named" in short(row)) != chance
+    assert ("Leave out the recordings of the 2 people who are named." in short(row)) != chance
     assert ("Those who are named: p00, p01." in text(row)) != chance
-    assert "may be chance" not in short(replace(row, people=NOBODY))
+    assert "may be chance" not in text(replace(row, people=NOBODY))
 
 
 def test_limits_on_exposed_people(search):
@@ -443,14 +442,11 @@ UNPROTECTED = search_row(0.9, 3.0, about=AGAINST.control, system="unprotected")
 @pytest.mark.parametrize(
     ("part", "sentence", "said", "unsaid"),
     [
-        *(
-            (
-                part,
-                f"{WITHOUT_VOICE} protected recordings (guessing 5 %; p = 0.004, 999 permutations)",
-                [[attack(), BEFORE, AFTER], [FAILED, BEFORE, AFTER]],
-                [HIDDEN],
-            )
-            for part in (text, paragraph)
+        (
+            text,
+            f"{WITHOUT_VOICE} protected recordings (guessing 5 %; p = 0.004, 999 permutations)",
+            [[attack(), BEFORE, AFTER], [FAILED, BEFORE, AFTER]],
+            [HIDDEN],
         ),
         (
             text,

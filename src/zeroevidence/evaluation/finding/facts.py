@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import ceil
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -234,6 +235,15 @@ class Finding:
         if result is None or result.bound is None or result.spread is None or self.rising:
             return None
         return result.spread.people_for(abs(result.bound - float(result)) / 2.0, self.row.setup.level)
+
+    @cached_property
+    def more_people(self) -> int | None:
+        """How many more people to record for that: those whom attackers learn from, too, where a share is evaluated."""
+        evaluated, spent = self.row.counts.get("speakers", 0), self.row.about.spent
+        if self.wanted_people is None or not evaluated or self.wanted_people <= evaluated:
+            return None
+        others = 0 if spent is None or spent.folds > 1 else spent.people + spent.development_people
+        return ceil((self.wanted_people - evaluated) * (evaluated + others) / evaluated)
 
     @cached_property
     def curves(self) -> tuple[TrainingCurve, ...]:

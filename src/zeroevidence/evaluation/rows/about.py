@@ -120,6 +120,28 @@ class TrainingEffort:
 
 
 @dataclass(frozen=True, slots=True)
+class Protection:
+    """How the speech of a row was protected, where the card of its protector is known.
+
+    Parameters
+    ----------
+    name
+        The protector, as on the command line.
+    refused
+        Recordings that it refused, which are left out.
+    recordings
+        Recordings that it was given; 0 where they were not counted.
+    recognises
+        Whether a recogniser wrote down the words that it speaks.
+    """
+
+    name: str
+    refused: int = 0
+    recordings: int = 0
+    recognises: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class About:
     """What a row answers.
 
@@ -162,6 +184,8 @@ class About:
         Whose utility it is: of original or of anonymised speech.
     protocol
         What was enrolled, tried and searched, where it is known.
+    protection
+        How the speech was protected, where that is known.
 
     Examples
     --------
@@ -187,6 +211,7 @@ class About:
     pooled: bool = False
     speech: Training | None = None
     protocol: Protocol | None = None
+    protection: Protection | None = None
 
     @classmethod
     def against(cls, threat: ThreatModel) -> About:

@@ -168,6 +168,7 @@ class Chain:
         return wave
 
 
+Leaves: TypeAlias = Literal["voice", "timing", "words"]  # from most to least
 Make: TypeAlias = Callable[[str, int], VoiceProtector]
 Parts: TypeAlias = "Callable[[str], tuple[ProtectorPart, ...]]"
 M = TypeVar("M", bound=Make)
@@ -225,6 +226,8 @@ class VoiceProtectorKind:
         Makes a protector from the text after the colon and a seed; raises ValueError if it cannot read the text.
     keeps
         One sentence: what of the speech stays useful.
+    leaves
+        What of the speaker is left to programs that compare voices, as audits of the protectors have shown.
     needs
         One sentence: what it requires.
     parts
@@ -238,6 +241,7 @@ class VoiceProtectorKind:
     keeps: str
     needs: str
     parts: Parts = lambda _: ()
+    leaves: Leaves | None = None
 
 
 VOICE_PROTECTORS: Registry[VoiceProtectorKind] = Registry(
@@ -252,6 +256,7 @@ def register_voice(
     keeps: str = "Not stated.",
     needs: str = "Not stated.",
     parts: Parts = lambda _: (),
+    leaves: Leaves | None = None,
 ) -> Callable[[M], M]:
     """Return a decorator that registers a function that makes a protector from the text after the colon and a seed.
 
@@ -259,7 +264,7 @@ def register_voice(
     """
 
     def register(make: M) -> M:
-        VOICE_PROTECTORS.add(VoiceProtectorKind(name, description, spellings, make, keeps, needs, parts))
+        VOICE_PROTECTORS.add(VoiceProtectorKind(name, description, spellings, make, keeps, needs, parts, leaves))
         return make
 
     return register
@@ -317,6 +322,21 @@ def find_voice_protectors(text: str) -> tuple[VoiceProtectorKind, ...]:
             raise _unknown(part)
         kinds.append(VOICE_PROTECTORS[name])
     return tuple(kinds)
+
+
+def find_stronger(text: str | None) -> VoiceProtectorKind | None:
+    """Return the kind of protector that leaves least of a speaker; None where a protector, by its name, leaves no more.
+
+    Examples
+    --------
+    >>> find_stronger("mcadams+pitch:2").name, find_stronger("mcadams+cascade")
+    ('cascade', None)
+    """
+    order = get_args(Leaves)
+    least = max((kind for kind in VOICE_PROTECTORS.values() if kind.leaves), key=lambda kind: order.index(kind.leaves))
+    names = [part.strip().partition(":")[0] for part in _parts(text or "")]
+    leaves = [VOICE_PROTECTORS[name].leaves for name in names if name in VOICE_PROTECTORS]
+    return None if least.leaves in leaves else least
 
 
 def protector_parts(text: str) -> tuple[ProtectorPart, ...]:

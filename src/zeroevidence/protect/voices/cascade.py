@@ -245,6 +245,7 @@ def _cascade_parts(text: str) -> tuple[ProtectorPart, ...]:
     keeps="Words as far as they are recognised; voice, rate, pauses and everything else of the recording are gone.",
     needs="A speech recogniser and a synthetic voice, trained on speech of others.",
     parts=_cascade_parts,
+    leaves="words",
 )
 def cascade(text: str, _: int) -> Cascade:
     """Return the cascade of a recogniser and a voice."""

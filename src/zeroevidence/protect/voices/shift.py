@@ -90,6 +90,7 @@ _NEEDS = "No training, and no speech of others."
     Spelling("mcadams:0.5..0.9", "one per speaker"),
     keeps=_KEEPS,
     needs=_NEEDS,
+    leaves="voice",
 )
 def mcadams(text: str, seed: int) -> McAdams:
     """Return the protector of a coefficient, or of a range."""
@@ -102,6 +103,7 @@ def mcadams(text: str, seed: int) -> McAdams:
     Spelling("mcadams-random", "the same"),
     keeps=_KEEPS,
     needs=_NEEDS,
+    leaves="voice",
 )
 def mcadams_random(text: str, seed: int) -> McAdams:
     """Return the reference's random variant, which has no parameters."""
@@ -275,6 +277,7 @@ class FormantShift(ParameterisedProtector):
     Spelling("pitch:-4..4"),
     keeps="Words, rate, pauses and the shape of the vocal tract.",
     needs="No training, and no speech of others.",
+    leaves="voice",
 )
 def pitch(text: str, seed: int) -> PitchShift:
     """Return the protector of a number of semitones, or of a range."""
@@ -288,6 +291,7 @@ def pitch(text: str, seed: int) -> PitchShift:
     Spelling("formant:0.8..1.25"),
     keeps="Words, rate, pauses and pitch.",
     needs="No training, and no speech of others.",
+    leaves="voice",
 )
 def formant(text: str, seed: int) -> FormantShift:
     """Return the protector of a ratio, or of a range."""

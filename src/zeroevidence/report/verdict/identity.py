@@ -25,6 +25,7 @@ from zeroevidence.report.verdict.summary import (
     assessment,
     named_people,
     next_commands,
+    not_tested,
     room_sentences,
     summary,
     what_was_tried,
@@ -63,10 +64,8 @@ _ANY: dict[Level, str] = {
 def identity_verdict(finding: Finding) -> phrases.Verdict:
     """Return the verdict on how well people are recognised."""
     row = finding.row
-    tried, _, *used = what_was_tried(finding)
     sentences = [
-        tried,
-        *used,
+        *what_was_tried(finding),
         f"{_who(finding)} {phrases.learned(finding)}.",
         phrases.chance_sentence(finding),
         *phrases.allowance(finding),
@@ -77,6 +76,7 @@ def identity_verdict(finding: Finding) -> phrases.Verdict:
         *named_for_everybody(finding),
         *room_sentences(finding),
         *_cautions(finding),
+        not_tested(finding),
     ]
     others = (_short(finding, i) for i in finding.by_system if i != finding.strongest)
     return phrases.Verdict(

@@ -6,27 +6,23 @@ names of measures, and claim nothing beyond the numbers.
 
 from __future__ import annotations
 
+from typing import TypeGuard
+
 import numpy as np
 
 from zeroevidence.attack.attackers import ATTACKERS, usual_attackers
 from zeroevidence.data.folds import FEW_PEOPLE, FOLDS
 from zeroevidence.evaluation import Evaluation, Finding
 from zeroevidence.evaluation.finding.facts import Level, NamedPeople
+from zeroevidence.evaluation.rows.about import Protection
 from zeroevidence.measure.search.rank import LISTED_RECORDINGS, NAMED_SHARE, guessing_rate, named_by_guessing
+from zeroevidence.protect.voices import find_stronger
 from zeroevidence.report.layout import one_line
 from zeroevidence.report.verdict import phrases
 from zeroevidence.uncertainty.level import percent as level_text
 
 ON_AVERAGE: tuple[Level, ...] = ("not-found", "inconclusive")  # and yet single people may be named
 NEXT_COMMANDS = "Next, with your own names of folders:"
-_NEXT: dict[Level, str] = {
-    "too-few": f"Measure again with at least {FEW_PEOPLE} people.",
-    "recognised": "Do not treat these recordings as anonymous; a stronger protection is needed, measured in the same "
-    "way.",
-    "leaks": "Weigh this against your purpose, knowing that a better attacker may learn more, or protect more "
-    "strongly.",
-    "inconclusive": "First show that the attack works on unprotected speech; without that its failure means nothing.",
-}
 _PUBLISH: dict[Level, str] = {
     "recognised": "Not as anonymous recordings",
     "leaks": "Not as anonymous recordings",
@@ -41,16 +37,18 @@ _ROOM_NOT_FOUND = (
     "give nobody away does not follow."
 )
 _AUDIT = "zeroevidence audit ORIGINAL --anonymised ANONYMISED -o OUT"
+_ANONYMISE = "zeroevidence anonymise ORIGINAL -o ANONYMISED"
 
 
 def summary(finding: Finding) -> tuple[str, ...]:
     """Return whether the recordings may be published, how sure that is with who is named, and what to do next."""
-    people = (
-        f" {named_people(finding.named, brief=True)}"
-        if finding.question == "identity" and finding.row.is_search
-        else ""
-    )
+    people = f" {named_people(finding.named, brief=True)}" if _names_people(finding) else ""
     return _publish(finding), f"{_sure(finding)}{people}", _next(finding)
+
+
+def _names_people(finding: Finding) -> bool:
+    """Whether single people are named in nearly all of their recordings, beyond chance."""
+    return finding.question == "identity" and finding.named.beyond_chance > 0
 
 
 def _publish(finding: Finding) -> str:
@@ -58,7 +56,7 @@ def _publish(finding: Finding) -> str:
     about = finding.row.about
     if about.is_bound:
         answer = "No protection was measured"
-    elif finding.level in ON_AVERAGE and finding.question == "identity" and finding.named.beyond_chance:
+    elif finding.level in ON_AVERAGE and _names_people(finding):
         answer = "Not the recordings of those who are named"
     else:
         answer = _PUBLISH[finding.level]
@@ -66,8 +64,8 @@ def _publish(finding: Finding) -> str:
 
 
 def what_was_tried(finding: Finding) -> list[str]:
-    """Return the sentences on what was tried to find out who speaks, by whom, and on which people."""
-    return [_tried(finding), _by_whom(finding), *_people_used(finding.row)]
+    """Return the sentences on what was tried to find out who speaks, and on which people."""
+    return [_tried(finding.row), *_people_used(finding.row)]
 
 
 def short_sentence(finding: Finding) -> str:
@@ -76,23 +74,9 @@ def short_sentence(finding: Finding) -> str:
 
 
 def assessment(finding: Finding) -> str:
-    """Return the paragraph on how well people are recognised; it stands by itself, without the report."""
-    tried, whom, *used = what_was_tried(finding)
-    published, sure, after = summary(finding)
-    parts = [
-        *_data(finding.row),
-        tried,
-        *used[:1],
-        *_attackers(finding),
-        whom,
-        published,
-        sure,
-        *(room_sentences(finding) if finding.rooms_beyond_chance else ()),
-        _not_tested(finding),
-        after,
-        "Another attacker, other people or other recordings may give another result.",
-    ]
-    return " ".join(parts)
+    """Return the paragraph on how well people are recognised; it stands by itself, in at most 120 words."""
+    published, _, after = summary(finding)
+    return " ".join([*_data(finding.row), _attackers(finding), published, phrases.chance_sentence(finding), after])
 
 
 def next_commands(finding: Finding) -> tuple[str, ...]:
@@ -101,8 +85,17 @@ def next_commands(finding: Finding) -> tuple[str, ...]:
         return ()
     effort, people = "full" if finding.has_trained_encoder else "standard", finding.wanted_people
     attackers = "".join(f" --attacker {name}" for name in _untried(finding))
-    plan = () if people is None else (f"zeroevidence plan --pilot OUT/result.json --people {people}",)
-    return (f"{_AUDIT}{attackers} --effort {effort}", *plan)
+    commands = [f"{_AUDIT}{attackers} --effort {effort}"]
+    commands += [] if people is None else [f"zeroevidence plan --pilot OUT/result.json --people {people}"]
+    protection = finding.row.about.protection
+    if _wants_transcripts(protection):
+        commands.append(f"{_ANONYMISE} --protect {protection.name} --transcripts FILE")
+    return tuple(commands)
+
+
+def _wants_transcripts(protection: Protection | None) -> TypeGuard[Protection]:
+    """Whether recordings were refused of which transcripts would tell the words."""
+    return protection is not None and protection.refused > 0 and protection.recognises
 
 
 def _untried(finding: Finding) -> list[str]:
@@ -160,7 +153,7 @@ def named_people(named: NamedPeople, *, brief: bool = False) -> str:
     who = f"{count or 'None'} of {len(counted)} {people_counted} {'are' if count > 1 else 'is'}"
     if len(people.speaker) < row.counts.get("speakers", 0):  # only the most exposed are listed
         who = f"{phrases.percent(float(result))} of people are"
-    if brief and not (count and named.may_be_chance):
+    if brief:
         return f"{who} {often}."
     limit = ""
     if result.bound is not None and result.low is not None:
@@ -211,41 +204,15 @@ def _recordings(row: Evaluation) -> str:
     return "recordings"
 
 
-def _tried(finding: Finding) -> str:
-    row, counts = finding.row, finding.row.counts
-    speakers = counts.get("speakers")
+def _tried(row: Evaluation, who: str = "Somebody") -> str:
+    speakers, counts = row.counts.get("speakers"), row.counts
     people = f" of {speakers} people" if speakers else ""
     if row.is_search:
         trials, identities = counts.get("trials", counts.get("target", 0)), counts["identities"]
         heard = f"{trials} {_recordings(row)}{people if speakers != identities else ''}"
-        return f"Somebody tried to tell which of {identities} known people speaks in each of {heard}."
+        return f"{who} tried to tell which of {identities} known people speaks in each of {heard}."
     pairs = sum(counts.get(name, 0) for name in ("target", "nontarget"))
-    return f"Somebody tried to tell of {pairs} pairs of {_recordings(row)}{people} whether one person speaks in both."
-
-
-def _by_whom(finding: Finding) -> str:
-    system, attacker = finding.row.labels.get("system"), _attacker(finding)
-    against = f" against {phrases.system_text(system)}{phrases.group_text(finding, finding.row)}" if system else ""
-    most = phrases.most_given_away(finding)
-    if len(finding.attempts) < 2:
-        several = len(finding.by_system) > 1
-        attempt = f"{most}; the attempt against it" if most else f"The attempt{against if several else ''}"
-        return f"{attempt} is {attacker}."
-    attempts = f"Of {len(finding.attempts)} attempts{against}"
-    return f"{f'{most}. ' if most else ''}{attempts}, the one {phrases.how_chosen(finding)} counts here: {attacker}."
-
-
-def _attacker(finding: Finding) -> str:
-    about = finding.row.about
-    if about.role == "floor":
-        return "one on noise, where there is nothing to learn"
-    if about.threat is not None and about.threat.name in ATTACKERS:
-        return f"that of somebody who {ATTACKERS[about.threat.name].title}"
-    if about.role == "control":
-        return "one on speech without protection"
-    if about.threat is not None:
-        return f"called {about.threat.name!r}"
-    return "one of which the files do not say what its attacker knows"
+    return f"{who} tried to tell of {pairs} pairs of {_recordings(row)}{people} whether one person speaks in both."
 
 
 def learned(finding: Finding) -> str:
@@ -273,55 +240,93 @@ def _sure(finding: Finding) -> str:
 
 
 def _next(finding: Finding) -> str:
-    about, level, people = finding.row.about, finding.level, finding.wanted_people
+    about, level = finding.row.about, finding.level
     if level == "untested":
         tested = finding.tested.p_value is not None
         test = "more permutations in the test against chance" if tested else "the test against chance switched on"
         return f"Before anything is decided, repeat this with {test}."
-    if level in ("recognised", "leaks") and about.is_bound:
-        noise = "Look for the fault in the test: noise gives nobody away."
-        return noise if about.role == "floor" else "Next, measure a protection against the same attacker."
-    if level in ON_AVERAGE and finding.question == "identity" and finding.named.beyond_chance:
-        return "Do not treat the recordings of those who are named as anonymous; a stronger protection is needed."
+    if level == "too-few":
+        return f"Record at least {FEW_PEOPLE - finding.row.counts['speakers']} more people, and measure again."
+    if level in ON_AVERAGE and _names_people(finding):
+        return f"Leave out {_of_named(finding)}."
+    if level == "inconclusive":
+        return "First show that the attack works on unprotected speech; without that its failure means nothing."
     if level == "not-found":
-        more = "more people" if people is None else f"{people} people"
-        return f"Before release, try stronger attackers and {more}: that this one failed is no proof."
-    return _NEXT[level]
+        return _before_release(finding)
+    if about.role == "floor":
+        return "Look for the fault in the test: noise gives nobody away."
+    if about.is_bound:
+        return "Next, measure a protection against the same attacker."
+    if finding.question == "attribute":
+        return "Weigh this against your purpose: a better attacker may learn more."
+    return _instead(finding)
+
+
+def _of_named(finding: Finding) -> str:
+    count = finding.named.beyond_chance
+    return f"the recordings of the {'person who is' if count == 1 else f'{count} people who are'} named"
+
+
+def _before_release(finding: Finding) -> str:
+    """What to do where no leak was found: more people, stronger attackers, and what was refused."""
+    protection, more = finding.row.about.protection, finding.more_people
+    people = "" if more is None else f"record {more} more {'person' if more == 1 else 'people'} and "
+    refused = ""
+    if _wants_transcripts(protection):
+        count = "recording needs a transcript" if protection.refused == 1 else "recordings need transcripts"
+        refused = f" The {protection.refused} refused {count}."
+    return f"Before release, {people}try stronger attackers: one failure is no proof.{refused}"
+
+
+def _instead(finding: Finding) -> str:
+    """What to do about a leak: the protector that leaves least or, where that was used, what it takes from there."""
+    protection = finding.row.about.protection
+    stronger = find_stronger(None if protection is None else protection.name)
+    if stronger is not None:
+        only = f"(English only), which leaves only the {stronger.leaves}"
+        return f"Protect them with {stronger.name} {only}, and measure again."
+    if _names_people(finding):
+        return f"No protector here leaves less: leave out {_of_named(finding)}, and measure again."
+    if protection is not None and protection.recognises:
+        return (
+            "No protector here leaves less: give it transcripts (anonymise --transcripts FILE), so that misheard words "
+            "tell nothing, and measure again."
+        )
+    return (
+        "No protector here leaves less: what is said gives people away, so share these recordings under contract only."
+    )
 
 
 def _data(row: Evaluation) -> list[str]:
-    """The names of the data and of the protection, where there are some."""
-    dataset, system = (row.labels.get(name) for name in ("dataset", "system"))
+    """The names of the data and of the protection, where there are some, and how much it refused."""
+    protection, dataset, system = row.about.protection, row.labels.get("dataset"), row.labels.get("system")
     data = f" ({one_line(dataset)})" if dataset else ""
     if not system:
         return []
     if row.about.is_bound:
         return [f"Recordings{data} were tested without protection."]
-    protection = phrases.system_text(one_line(system))
+    name = phrases.system_text(one_line(system if protection is None else protection.name))
     if row.about.threat is None:  # the files do not say whether the recordings were protected
-        return [f"The recordings{data} of {protection} were tested by attacking them."]
-    return [f"Recordings{data} were protected with {protection}, and the protection was tested by attacking it."]
+        return [f"The recordings{data} of {name} were tested by attacking them."]
+    refused = ""
+    if protection is not None and protection.refused:
+        refused = f", which refused {protection.refused} of {protection.recordings}"
+    return [f"Recordings{data} were protected with {name}{refused}."]
 
 
-def _attackers(finding: Finding) -> list[str]:
-    """Who attacked, and with what."""
-    system = finding.systems[0]
-    kinds = [threat.name for i in system.best if (threat := finding.rows[i].about.threat) is not None]
-    titles = [ATTACKERS[name].title for name in dict.fromkeys(kinds) if name in ATTACKERS]
+def _attackers(finding: Finding) -> str:
+    """Who attacked, up to the best informed, and what they tried."""
+    threats = [threat for i in finding.systems[0].best if (threat := finding.rows[i].about.threat) is not None]
+    titles = [ATTACKERS[threat.name].title for threat in threats if threat.name in ATTACKERS]
     if not titles or finding.row.about.is_bound:
-        return []
-    tools = []
-    for label, noun in (("encoder", "speaker encoder"), ("backend", "scoring method")):
-        parts = [name for i in system.attempts for name in finding.rows[i].labels.get(label, "").split("+")]
-        names = [one_line(name) for name in dict.fromkeys(parts) if name and name not in ("fusion", "chosen")]
-        tools += [f"{noun}{'s'[: len(names) > 1]} {', '.join(names)}"] if names else []
-    several = "Attackers of these kinds were tried: one who" if len(titles) > 1 else "The attacker"
-    with_what = f" They used the {' and the '.join(tools)}." if tools else ""
-    return [f"{several} {'; one who '.join(titles)}.{with_what}"]
+        return _tried(finding.row)
+    return _tried(
+        finding.row, f"Somebody who {titles[-1]}" if len(titles) < 2 else f"Attackers, up to one who {titles[-1]},"
+    )
 
 
-def _not_tested(finding: Finding) -> str:
-    """What the attackers did not try."""
+def not_tested(finding: Finding) -> str:
+    """Return what the attackers did not try."""
     row, missing = finding.row, []
     if not row.about.is_bound:
         untried = [] if row.about.threat is None else _untried(finding)
@@ -330,5 +335,5 @@ def _not_tested(finding: Finding) -> str:
         missing.append("several recordings of one person together")
     if finding.rooms == (None, None):
         missing.append("what rooms and microphones give away")
-    missing.append("what is said, which may name a person whatever the voice")
+    missing.append("what is said, which may name a person by itself")
     return f"Not tested: {'; '.join(missing)}."

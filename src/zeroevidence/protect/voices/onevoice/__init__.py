@@ -269,6 +269,7 @@ def _parts(_: str) -> tuple[ProtectorPart, ...]:
     keeps="Timing, and words as far as few codes can tell them apart; the voice is that of a synthesiser.",
     needs="The encoder of a speech recogniser, trained on speech of others.",
     parts=_parts,
+    leaves="timing",
 )
 def onevoice(text: str, _: int) -> OneVoice:
     """Return the protector of a number of codes and of dials, separated by commas."""
