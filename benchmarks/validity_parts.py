@@ -66,13 +66,11 @@ def limits_of(row):
                 row.replicates.corrected(name, float(result)))  # fmt: skip
             estimate = float(result) if corrected is None else corrected
             limits[name] = [[estimate, float(result), *map(_number, (result.low, result.high, result.bound)), np.nan]]
-    recordings = row.recordings
-    if recordings is not None and recordings.alid_low is not None and len(recordings.alid_low):
-        for name in ("alid", "top1"):
-            values, low, high = (getattr(recordings, f"{name}{end}") for end in ("", "_low", "_high"))
-            for k, value, least, most in zip(recordings.held, values, low, high, strict=True):
-                if k in (3, 10):
-                    limits[f"{name} of {k} recordings"] = [[value, value, least, most, np.nan, np.nan]]
+    for name in ("alid", "top1") if row.recordings is not None else ():
+        values, low, high = (getattr(row.recordings, f"{name}{end}") for end in ("", "_low", "_high"))
+        for k, *limited in zip(row.recordings.held, values, low or (), high or (), strict=False):
+            if k in (3, 10):
+                limits[f"{name} of {k} recordings"] = [[limited[0], *map(_number, limited), np.nan, np.nan]]
     return limits
 
 
