@@ -258,6 +258,48 @@ def validity_results() -> list[dict[str, str]]:
         return list(csv.DictReader(file, delimiter="\t"))
 
 
+def _shares(
+    statistic: str, *, part: str = "", designs: Sequence[str] = (), measure: str = "", more: str = ""
+) -> list[float]:
+    """Numbers of the table of validity, in per cent, of cells that nothing was chosen on."""
+    asked = {"part": part, "measure": measure, "more": more, "statistic": statistic, "held_out": "True"}
+    return [
+        100.0 * float(line["value"])
+        for line in validity_results()
+        if all(line[name] == value for name, value in asked.items() if value)
+        and (line["design"] in designs or not designs)
+    ]
+
+
+def answer_validity() -> str:
+    """What the table of validity says about each question."""
+    seen, talkative = ("graded", "reluctant", "half"), ("talkative",)
+    held = [*_shares("coverage", part="intervals", designs=seen), *_shares("coverage", part="lists", designs=seen)]
+    share_limits = [value for name in ("low_safe", "high_safe", "safe") for value in _shares(name, part="named")]
+    found, possible = (_shares(name, part="list_tests", measure="little") for name in ("rejected", "possible"))
+    told, tellable = (_shares(name, part="compared", more="1.35") for name in ("pairs", "possible"))
+    equal = [*_shares("pairs", part="compared", more="1.0"), *_shares("tables", part="compared", more="6")]
+    bounds, unseen = (min(_shares(name, designs=talkative)) for name in ("safe", "safe_unseen"))
+    adjusted, plain, named = (max(_shares(name)) for name in ("any adjusted", "any plain", "leak or named"))
+    listed = max(_shares("rejected", part="list_tests", measure="nothing"))
+    lists = ", ".join(f"{share:.0f} (possible {most:.0f})" for share, most in zip(found, possible, strict=True))
+    middle = sorted(held)[len(held) // 2]
+    lines = {
+        "intervals hold where every kind of person was seen": f"at least {min(held):.0f}, mostly {middle:.0f}",
+        "bounds hold where people who speak more are more exposed": f"at least {bounds:.0f}",
+        "the same in samples without a talkative person": f"at least {unseen:.0f}",
+        "limits of shares of people hold, with 2 to 10 recordings each": f"at least {min(share_limits):.0f}",
+        "nothing leaks, some p-value of a table is at most 0.05": f"at most {adjusted:.1f} (not adjusted: {plain:.0f})",
+        "nothing leaks, the verdict says that something does, or names people": f"at most {named:.1f}",
+        "nothing leaks, a list is called a leak": f"at most {listed:.1f}",
+        "a list of 12, 30, 100 people that tells a little is found": lists,
+        "two systems are told apart": f"{min(told):.0f} to {max(told):.0f} (possible {min(tellable):.0f} to "
+        f"{max(tellable):.0f})",
+        "systems of equal truth are called different": f"at most {max(equal):.1f}",
+    }
+    return table(("of 100 simulations", "times"), lines.items())
+
+
 def summarise_validity() -> str:
     """How often intervals and bounds of each measure hold in designs that nothing was chosen on, and their length."""
     values: dict[str, dict[str, list[tuple[float, str]]]] = {}
@@ -275,12 +317,12 @@ def summarise_validity() -> str:
     for name, measured in values.items():
         if "coverage" in measured or "safe" in measured:
             title = MEASURES[name].title if name in MEASURES else name
+            held = sorted(value for value, _ in measured.get("coverage", []))
             lengths = sorted(value for value, _ in measured.get("relative_length", []))
-            length = f"{lengths[len(lengths) // 2]:.1f}, {lengths[-1]:.1f}" if lengths else ""
-            ends = (lowest(measured, "coverage"), length, lowest(measured, "safe"), lowest(measured, "safe_unseen"))
-            lines.append((title, *ends))
-    head = ("measure", "interval holds [%], lowest", "length, median and largest", "bound holds [%], lowest")
-    return table((*head, "where the kind of person was not seen"), lines)
+            length = f"{lengths[len(lengths) // 2]:.1f}" if lengths else ""
+            middle = f"{100 * held[len(held) // 2]:.0f}" if held else ""
+            lines.append((title, middle, lowest(measured, "coverage"), length, lowest(measured, "safe")))
+    return table(("measure", "interval holds [%]", "lowest", "length", "bound holds [%], lowest"), lines)
 
 
 GENERATORS: dict[str, Callable[[], str]] = {
@@ -290,6 +332,7 @@ GENERATORS: dict[str, Callable[[], str]] = {
     "terms": list_terms,
     "gallery": show_gallery,
     "validity": summarise_validity,
+    "answers": answer_validity,
 }
 
 

@@ -11,7 +11,7 @@ PLACES = {
     "public-api.md": "public names",
     "glossary.md": "terms",
     "gallery.md": "gallery",
-    "validity.md": "validity",
+    "validity.md": "answers",
 }
 
 
