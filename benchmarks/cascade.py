@@ -83,7 +83,7 @@ def words(work: Path, speech: Path, people: int | None) -> None:
         if not unclear_reason(transcripts[each.id], audible_seconds(load_audio(each)), least)
     ]
     texts = [spoken_words(transcripts[each.id].text) for each in understood]
-    folds = split_people(Corpus(tuple(understood)), 3, 0)
+    folds = split_people(Corpus(tuple(understood)), 3, 0, 1)
     tried = {each.id for fold in folds for each in fold.select("trial", "eval")}
     enrolled = {text for text, each in zip(texts, understood, strict=True) if each.id not in tried}
     said = [text for text, each in zip(texts, understood, strict=True) if each.id in tried]

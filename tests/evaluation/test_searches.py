@@ -17,9 +17,11 @@ from zeroevidence.data.preparing import sort_by_name
 from zeroevidence.data.scores import Pairs
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation import Options, search_task
+from zeroevidence.evaluation.people import speaker_errors
 from zeroevidence.evaluation.results import from_json, to_json
 from zeroevidence.evaluation.searches import FoldedSearch, MatrixSearch
 from zeroevidence.measure.search.rank import join_names
+from zeroevidence.uncertainty.groups import generator
 from zeroevidence.uncertainty.search import SearchNull
 
 QUICK = ze.Options(intervals=0, null=0)
@@ -529,7 +531,7 @@ def test_the_null_exchanges_people_within_folds(sizes):
     data = folded(3, separation=1.0, sizes=sizes, trials=4)
     options = Options(intervals=0, null=0)
     task = FoldedSearch(data, options)
-    null = SearchNull(task.hypothetical(task.measure().folds), data.identities, 30)
+    null = SearchNull(task.hypothetical(task.measure().folds), data.identities, task.exchanged, 30)
     drawn = null.draw(0, 30)
     for r in range(30):
         by_hand = FoldedScores(
@@ -610,8 +612,12 @@ def test_names_come_up_falsely_only_where_they_are_compared():
 
 def test_people_in_two_folds_are_refused():
     one = fold(["a", "b"], 0)
-    with pytest.raises(InputError, match="'a' is in two folds"):
-        FoldedScores((one, one), (fold(["c", "d"], 0), fold(["c", "d"], 0)))
+    dev = fold(["x", "y"], 0)
+    with pytest.raises(InputError, match="person 'b' is in more or fewer folds than others"):
+        FoldedScores((one, fold(["a", "c"], 0)), (dev, dev))
+    renamed = replace(one, trial_speakers=["c", "c", "d", "d"], enrolments=["c", "d"], enrolment_speakers=["c", "d"])
+    with pytest.raises(InputError, match="trial 'a-0' is in two folds of a split"):
+        FoldedScores((one, renamed), (dev, dev))
     with pytest.raises(InputError, match="share 1 speaker"):
         ze.evaluate(FoldedScores((one, fold(["c", "d"], 0)), (fold(["b", "e"], 0), fold(["a", "b"], 0))))
 
@@ -632,13 +638,95 @@ def test_rows_of_folds_are_scaled_as_asked(scaling):
     assert from_json(to_json([row])) == [row]
 
 
-@pytest.mark.parametrize("sizes", [(5, 4), (4, 3, 3)])
+def dealt(splits=5, separation=1.0):
+    """Three folds of six blocks of three, in which every two blocks meet, and the others in blocks for development."""
+    blocks = [[f"b{b}{i}" for i in range(3)] for b in range(6)]
+    rounds = [[[5, 0], [1, 4], [2, 3]], [[5, 1], [2, 0], [3, 4]], [[5, 2], [3, 1], [4, 0]],
+              [[5, 3], [4, 2], [0, 1]], [[5, 4], [0, 3], [1, 2]]][:splits]  # fmt: skip
+    parts, dev = [], []
+    for number, pairs in enumerate(rounds):
+        for place, pair in enumerate(pairs):
+            other = pairs[(place + 1) % 3]
+            parts.append(fold([name for b in pair for name in blocks[b]], number, separation))
+            dev.append(fold([name for b in other for name in blocks[b]], 100 + number, separation))
+    named = [replace(part, trials=[f"{name}-{k % 2}" for k, name in enumerate(part.trial_speakers)]) for part in parts]
+    return FoldedScores.from_folds(named, dev)
+
+
+def test_repeated_splits_are_averaged():
+    """Values of a search are means over splits; people and trials are those of one, and each trial has one line."""
+    data = dealt()
+    row = ze.evaluate(data, options=replace(FEW, intervals=20))
+    each = [ze.evaluate(FoldedScores(data.parts[k : k + 3], data.dev[k : k + 3]), options=FEW) for k in range(0, 15, 3)]
+    for name in ("top1", "alid", "pdr", "lid_prior_free", "link_probability", "singling_out"):
+        assert row[name].value == pytest.approx(np.mean([one[name].value for one in each])), name
+    assert dict(row.counts) == dict(each[0].counts)
+    assert len(row.trials.trial) == 36 == len(set(row.trials.trial))
+    lids = [dict(zip(one.trials.trial, one.trials.lid, strict=True)) for one in each]
+    for name, lid in zip(row.trials.trial, row.trials.lid, strict=True):
+        assert lid == pytest.approx(np.mean([of_split[name] for of_split in lids]))
+    people = dict(zip(row.people.speaker, row.people.linked, strict=True))
+    for name, linked in people.items():
+        rates = [dict(zip(one.people.speaker, one.people.linked, strict=True))[name] for one in each]
+        assert linked == pytest.approx(np.mean(rates))
+    assert set(row.people.trials) == {2}
+    assert "|folds:6+6+6|splits:5|" in row.signature
+    assert row.setup.intervals.times == 18
+    assert from_json(to_json([row])) == [row]
+    errors = speaker_errors(row.scores)
+    assert errors.targets.tolist() == [2] * 18
+    assert len(errors.passed) == 36
+
+
+def test_one_exchange_of_people_in_all_splits():
+    """The null of the mean over splits, in plain NumPy: a person's trials are given to the same other everywhere."""
+    data, times = dealt(), 20
+    people = data.exchanged
+    names = np.unique(data.people)
+    assert sorted(names[block].tolist() for block in people.blocks) == [
+        [f"b{b}{i}" for i in range(3)] for b in range(6)
+    ]
+    null = SearchNull((task := FoldedSearch(data, FEW)).hypothetical(task.measure().folds), 6, people, times, seed=3)
+    drawn = null.draw(0, times)["top1"]
+    rng = generator(3, 1, 0)
+    for number in range(times):
+        other = {}
+        for block in people.blocks:
+            members = names[block]
+            other |= dict(zip(members.tolist(), members[rng.permutation(3)].tolist(), strict=True))
+        hits = [
+            row[part.enrolment_speakers.tolist().index(other[speaker])] == row.max()
+            for part in data.parts
+            for row, speaker in zip(part.scores, part.trial_speakers.tolist(), strict=True)
+        ]
+        assert drawn[number] == pytest.approx(np.mean(hits))
+
+
+def test_development_people_are_exchanged_alike_where_blocks_stay_together():
+    data = dealt()
+    assert len(data.exchanged.development) == 15
+    searched, developed = data.exchanged.draw(np.random.default_rng(0))
+    other = {}
+    for side, matrices in ((searched, data.parts), (developed, data.dev)):
+        for columns, part in zip(side, matrices, strict=True):
+            exchanged = part.enrolment_speakers[columns]
+            for before, after in zip(part.enrolment_speakers.tolist(), exchanged.tolist(), strict=True):
+                assert other.setdefault(before, after) == after
+    apart = [replace(part, enrolment_speakers=np.roll(part.enrolment_speakers, k)) for k, part in enumerate(data.dev)]
+    assert len(FoldedScores(data.parts, tuple(apart)).exchanged.development) == 15
+    one = FoldedScores(data.parts[:3], tuple(fold(["b00", "b10", "x"], 0) for _ in range(3)))
+    assert one.exchanged.development == ()
+
+
+@pytest.mark.parametrize("sizes", [(5, 4), (4, 3, 3), "dealt"])
 def test_names_are_counted_in_the_null_as_in_the_search(sizes):
     """The exchange that changes nothing gives what was observed."""
-    data, options = folded(2, separation=2.0, sizes=sizes, trials=4), Options(intervals=0, null=0)
+    options = Options(intervals=0, null=0)
+    data = dealt() if sizes == "dealt" else folded(2, separation=2.0, sizes=sizes, trials=4)
     task = FoldedSearch(data, options)
     result = task.measure()
-    by_hypothesis = join_names([fold.names(fold.mated) for fold in task.hypothetical(result.folds)])
+    ranks = task.hypothetical(result.folds)
+    by_hypothesis = join_names([fold.names(fold.mated) for fold in ranks], task.exchanged.columns)
     columns = [tuple(getattr(counts, name) for name in ("trials", "named", "compared", "falsely"))
                for counts in (result.names, by_hypothesis)]  # fmt: skip
     assert sorted(zip(*columns[0], strict=True)) == sorted(zip(*columns[1], strict=True))

@@ -124,7 +124,7 @@ QUICK = ze.Options(intervals=0, null=0)
 def search_null(data, dev, times, options=QUICK, prior=None):
     task = MatrixSearch(data, dev, prior, options)
     folds = task.measure().folds
-    return SearchNull(task.hypothetical(folds), data.scores.shape[1], times), folds
+    return SearchNull(task.hypothetical(folds), data.scores.shape[1], task.exchanged, times), folds
 
 
 @pytest.mark.parametrize("people", [6, 40])  # with and without a table over weights

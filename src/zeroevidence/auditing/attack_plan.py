@@ -222,7 +222,8 @@ class AttackPlan:
         used = self._used(result)
         sets = [encoders[0].anonymised for encoders in self.folds]  # the fold that has fewest people counts
         train, dev = (min(len(fold.speakers(split)) for fold in sets) for split in ("train", "dev"))
-        spent = TrainingEffort(train, result.settings, development_people=dev, folds=len(self.folds))
+        spent = TrainingEffort(train, result.settings, development_people=dev)
+        spent = replace(spent, folds=len(self.folds) // result.splits, splits=result.splits)
         if model.enrolment == "anonymised":
             draws = DrawUse.together([fold.draws for fold in result.folds])
             runs = 1 + len(self.encoders[0].anonymised.draws)

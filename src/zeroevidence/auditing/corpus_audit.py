@@ -105,7 +105,7 @@ def _refuse_untrained(options: AuditOptions) -> None:
 def _split(speech: AuditedSpeech, options: AuditOptions, seed: int) -> tuple[Corpus, ...]:
     """Return the corpus in each fold of people, with trials cut where asked."""
     try:
-        corpora = embedding_sets.split_people(speech.corpus, options.folds, seed)
+        corpora = embedding_sets.split_people(speech.corpus, options.folds, seed, options.splits)
     except InputError as error:
         raise InputError(error.reason, path=speech.path) from None
     for fold in corpora:
@@ -176,8 +176,11 @@ def _embed(protected: _ProtectedFolds, encoder: Extractor) -> _ProtectedFolds:
     """Embed the original speech, and leave out further draws of an anonymiser that gives the same speech again."""
     folds, say = protected.folds, protected.run.say
     if len(folds) > 1:
-        people = len(folds[0][0].speakers)
-        say(f"cross-validation: {people} people in {len(folds)} folds, so attackers learn {len(folds)} times")
+        evaluated = [{utterance.speaker for utterance in fold.select(split="eval")} for fold, _ in folds]
+        splits = sum(min(evaluated[0]) in people for people in evaluated)
+        dealt = f"{len(folds[0][0].speakers)} people in {len(folds) // splits} folds"
+        dealt += f", dealt {splits} times (--splits)" if splits > 1 else ""
+        say(f"cross-validation: {dealt}, so attackers learn {len(folds)} times")
     protected.side(encoder, 0)  # cached before the anonymiser is run, which may take long
     recordings, rate = protected.draws.recordings, encoder.sample_rate
     draws = protected_speech.without_repeats(folds[0][1], recordings, protected.transform, rate)

@@ -184,7 +184,7 @@ def audit(
     elif isinstance(original, EmbeddingSets) or isinstance(anonymised, EmbeddingSets) or encoders:
         raise UsageError("expected EmbeddingSets on both sides and of all encoders, or Embeddings of one encoder")
     else:
-        sides = embedding_sets.draw_sets(original, anonymised, options.folds, run.seed)
+        sides = embedding_sets.draw_sets(original, anonymised, options.folds, run.seed, options.splits)
     first = [EncodedSpeech(extractor, before, after.with_draws(draws)) for before, after in sides]
     return audit_folds([[encoder, *encoders] for encoder in first], options, run)
 

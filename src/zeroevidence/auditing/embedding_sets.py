@@ -13,7 +13,7 @@ import numpy as np
 from zeroevidence._typing import FloatArray, IntArray, StrArray
 from zeroevidence.data.corpus import Corpus, Utterance
 from zeroevidence.data.embeddings import Embeddings, rank_names, require_embeddings, require_speakers
-from zeroevidence.data.folds import LEAST_PEOPLE, default_folds, draw_folds
+from zeroevidence.data.folds import LEAST_PEOPLE, default_folds, default_splits, draw_folds
 from zeroevidence.data.preparing import sort_by_name
 from zeroevidence.data.threat import Material, ThreatModel, Training
 from zeroevidence.errors import InputError
@@ -207,10 +207,11 @@ def noise_like(sets: EmbeddingSets, seed: int, fold: int = 0) -> EmbeddingSets:
     return sets.mapped(lambda part: mean + deviation * rng.standard_normal(part.vectors.shape)[rank_names(part.ids)[1]])
 
 
-def split_people(corpus: Corpus, folds: int | None, seed: int) -> tuple[Corpus, ...]:
-    """Return the corpus with roles and splits for each fold of people; 0 folds for one split."""
+def split_people(corpus: Corpus, folds: int | None, seed: int, splits: int | None = None) -> tuple[Corpus, ...]:
+    """Return the corpus with roles and splits for each fold of people, split by split; 0 folds for a single part."""
     number = default_folds(corpus) if folds is None else folds
-    return draw_folds(corpus, number, seed) if number else (corpus.assign(seed),)
+    times = default_splits(corpus) if splits is None else splits
+    return draw_folds(corpus, number, seed, times) if number else (corpus.assign(seed),)
 
 
 def sets_of(embeddings: Embeddings, corpus: Corpus) -> EmbeddingSets:
@@ -223,7 +224,7 @@ def sets_of(embeddings: Embeddings, corpus: Corpus) -> EmbeddingSets:
 
 
 def draw_sets(
-    original: Embeddings, anonymised: Embeddings, folds: int | None, seed: int
+    original: Embeddings, anonymised: Embeddings, folds: int | None, seed: int, splits: int | None = None
 ) -> list[tuple[EmbeddingSets, EmbeddingSets]]:
     """Return both kinds of speech in each fold of people; each embedding counts as a recording of its own."""
     only_one = np.setxor1d(require_embeddings(original).ids, require_embeddings(anonymised).ids)
@@ -234,7 +235,7 @@ def draw_sets(
     ]
     rows = zip(original.ids.tolist(), require_speakers(original).tolist(), attributes, strict=True)
     corpus = Corpus(tuple(Utterance(name, speaker, Path(name), attributes=values) for name, speaker, values in rows))
-    return [(sets_of(original, fold), sets_of(anonymised, fold)) for fold in split_people(corpus, folds, seed)]
+    return [(sets_of(original, fold), sets_of(anonymised, fold)) for fold in split_people(corpus, folds, seed, splits)]
 
 
 def check_trainable(corpus: Corpus, path: str | Path) -> None:

@@ -12,7 +12,7 @@ from zeroevidence.attack.backends import BACKENDS, BackendLike, make_backend
 from zeroevidence.attack.extractors import DEFAULT_EXTRACTOR
 from zeroevidence.attack.ladder import Adapter, Effort, LadderStep, ladder_steps
 from zeroevidence.attack.training import TrainingSettings
-from zeroevidence.data.folds import FEW_PEOPLE, FOLDS
+from zeroevidence.data.folds import FEW_PEOPLE, FOLDS, SPLITS
 from zeroevidence.data.threat import ThreatModel
 from zeroevidence.errors import UsageError
 from zeroevidence.evaluation import Options
@@ -48,6 +48,9 @@ class AuditOptions:
     folds
         Cross-validation over people, where neither roles nor splits are given: how many folds, 0 for one split. By
         default three for fewer than 30 people, and one split for more.
+    splits
+        How often people are dealt to folds; attackers learn in each fold of each split, and values are means over
+        splits. By default five times for fewer than 30 people, and once for more.
     recogniser
         Name of the recogniser that measures word errors before and after protection, on a sample of the recordings;
         ``none`` to measure none. By default one that is installed and no part of the protection.
@@ -106,6 +109,13 @@ class AuditOptions:
         f"Cross-validate over people in N folds; 0 for one split [default: {FOLDS} for fewer than {FEW_PEOPLE} people "
         "without roles, else 0].",
         least=0,
+        metavar="N",
+    )
+    splits: int | None = setting(
+        None,
+        f"Times that people are dealt to folds, over which values are averaged [default: {SPLITS} for fewer than "
+        f"{FEW_PEOPLE} people, else 1].",
+        least=1,
         metavar="N",
     )
     recogniser: str | None = None

@@ -296,8 +296,13 @@ class AttackResult:
 
     @property
     def error(self) -> float:
-        """Standard error of `development` over people."""
-        return float(np.sqrt(np.sum([fold.error**2 for fold in self.folds])) / len(self.folds))
+        """Standard error of `development` over people, who are the same in every split."""
+        return float(np.sqrt(self.splits * np.sum([fold.error**2 for fold in self.folds])) / len(self.folds))
+
+    @property
+    def splits(self) -> int:
+        """How often people were dealt to folds."""
+        return self.scores.splits if isinstance(self.scores, FoldedScores) else 1
 
 
 def choose_per_fold(attackers: Sequence[AttackResult]) -> AttackResult | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -107,6 +108,12 @@ class ScoreMatrix:
         """The matrix as a single search; `FoldedScores` has several."""
         return (self,)
 
+    @property
+    def exchanged(self) -> ExchangedPeople:
+        """Who may be exchanged with whom: everybody with everybody."""
+        everybody = np.arange(self.scores.shape[1])
+        return ExchangedPeople((everybody,), (everybody,))
+
     def with_scores(self, scores: FloatArray) -> ScoreMatrix:
         """Return the matrix with other scores of the same comparisons."""
         return replace(self, scores=scores)
@@ -179,17 +186,52 @@ def _ids(ids: StrArray | None, count: int) -> StrArray:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class ExchangedPeople:
+    """Who may be exchanged with whom in searches that may share people.
+
+    Parameters
+    ----------
+    blocks
+        People, as numbers, who may be exchanged.
+    columns
+        For each search the person of each column.
+    development
+        The same for its development people, where an exchange within blocks is one among these; otherwise empty.
+    """
+
+    blocks: tuple[IntArray, ...]
+    columns: tuple[IntArray, ...]
+    development: tuple[IntArray, ...] = ()
+
+    def draw(self, rng: np.random.Generator) -> tuple[list[IntArray], list[IntArray]]:
+        """Return a permutation of the columns of each search, and of those of its development people."""
+        other = np.empty(1 + max(int(block.max()) for block in self.blocks), dtype=np.int64)
+        for block in self.blocks:
+            other[block] = block[rng.permutation(len(block))]
+        return [_places(other, people) for people in self.columns], [
+            _places(other, people) for people in self.development
+        ]
+
+
+def _places(other: IntArray, people: IntArray) -> IntArray:
+    """Return the column of the person that the person of each column is exchanged with."""
+    order = np.argsort(people)
+    return order[np.searchsorted(people, other[people], sorter=order)]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class FoldedScores:
     """Scores of every fold of speakers on one scale, with those of the development speakers of each fold.
 
-    Every speaker is evaluated in one fold, by an attacker who learned from speakers of the others. Each trial is
-    searched among as many identities as the smallest fold has: in larger folds its speaker and those that follow in the
-    order of names. `from_folds` brings the folds to one scale.
+    Every speaker is evaluated in one fold, by an attacker who learned from speakers of the others; where people were
+    dealt to folds repeatedly, in one fold of each split. Each trial is searched among as many identities as the
+    smallest fold has: in larger folds its speaker and those that follow in the order of names. `from_folds` brings the
+    folds to one scale.
 
     Parameters
     ----------
     parts
-        For each fold its trials against its speakers.
+        For each fold, split by split, its trials against its speakers.
     dev
         For each fold those of development speakers, by the same attacker.
 
@@ -229,13 +271,44 @@ class FoldedScores:
         for number, part in enumerate(self.parts, 1):
             if part.enrolment_speakers is None or part.trial_speakers is None or part.scores.shape[1] < 2:
                 raise InputError(f"fold {number}: expected two people or more, and to know who they are")
-        for names, kind in ((self.people, "person"), (self.trials, "trial")):
-            distinct, counts = np.unique(names, return_counts=True)
-            if (counts > 1).any():
-                raise InputError(f"{kind} {str(distinct[counts > 1][0])!r} is in two folds; expected each in one")
+        people, times = np.unique(self.people, return_counts=True)
+        if (times != times[0]).any():
+            uneven = str(people[times != times[0]][0])
+            raise InputError(f"person {uneven!r} is in more or fewer folds than others; expected one in each split")
+        trials, times = np.unique(self.trials, return_counts=True)
+        if (times > self.splits).any():
+            repeated = str(trials[times > self.splits][0])
+            raise InputError(f"trial {repeated!r} is in two folds of a split; expected each in one")
 
     def __repr__(self) -> str:
-        return f"FoldedScores({len(self.parts)} folds, {len(self.trials)} trials x {self.identities} identities)"
+        splits = f" in {self.splits} splits" if self.splits > 1 else ""
+        return (
+            f"FoldedScores({len(self.parts)} folds{splits}, {len(self.trials)} trials x {self.identities} identities)"
+        )
+
+    @property
+    def splits(self) -> int:
+        """How often people were dealt to folds."""
+        return int(np.unique(self.people, return_counts=True)[1][0])
+
+    @property
+    def exchanged(self) -> ExchangedPeople:
+        """Who may be exchanged with whom, which is an exchange in every fold that they are in."""
+        names = np.unique(self.people)
+        columns = tuple(np.searchsorted(names, column_speakers(part)) for part in self.parts)
+        places = np.zeros((len(names), len(columns)), dtype=bool)
+        for place, people in enumerate(columns):
+            places[people, place] = True
+        blocks: dict[bytes, list[int]] = {}
+        for person in dict.fromkeys(np.concatenate(columns).tolist()):  # fold by fold
+            blocks.setdefault(places[person].tobytes(), []).append(person)
+        others = [column_speakers(part) for part in self.dev]
+        whole = all(
+            np.isin(names[block], people).sum() in (0, len(block)) for block in blocks.values() for people in others
+        )
+        among = whole and all(np.isin(people, names).all() for people in others)
+        development = tuple(np.searchsorted(names, people) for people in others) if among else ()
+        return ExchangedPeople(tuple(map(np.array, blocks.values())), columns, development)
 
     @property
     def people(self) -> StrArray:
@@ -274,24 +347,32 @@ class FoldedScores:
         return FoldedScores(parts, dev), len(self.trials) - sum(len(part.mated) for part in parts)
 
     def to_scores(self) -> Scores:
-        """Return all comparisons of all folds as two classes."""
+        """Return all comparisons of all folds as two classes; those of several splits recur."""
         folds = [part.to_scores() for part in self.parts]
         target, nontarget = (
             np.concatenate([getattr(fold, name) for fold in folds]) for name in ("target", "nontarget")
         )
-        pairs = self._pairs(folds, "target_pairs"), self._pairs(folds, "nontarget_pairs")
-        enrolments = np.concatenate([part.enrolment_names for part in self.parts])
-        speakers = np.concatenate([fold.trial_speakers for fold in folds if fold.trial_speakers is not None])
-        return Scores(target, nontarget, *pairs, enrolments, self.trials, self.people, speakers)
+        enrolments, columns, people = _distinct([(fold.enrolments, fold.enrolment_speakers) for fold in folds])
+        trials, rows, speakers = _distinct([(fold.trials, fold.trial_speakers) for fold in folds])
 
-    def _pairs(self, scores: Sequence[Scores], side: str) -> Pairs:
-        """Return the comparisons of one class with positions counted through all folds."""
-        folds = [getattr(fold, side) for fold in scores]
-        columns = np.cumsum([0, *self.sizes])
-        rows = np.cumsum([0, *(len(part.mated) for part in self.parts)])
-        enrolments = [fold.enrolment + first for fold, first in zip(folds, columns[:-1], strict=True)]
-        trials = [fold.trial + first for fold, first in zip(folds, rows[:-1], strict=True)]
-        return Pairs(np.concatenate(enrolments), np.concatenate(trials))
+        def pairs(kind: str) -> Pairs:
+            of_folds = [getattr(fold, kind) for fold in folds]
+            enrolment = [place[fold.enrolment] for place, fold in zip(columns, of_folds, strict=True)]
+            trial = [place[fold.trial] for place, fold in zip(rows, of_folds, strict=True)]
+            return Pairs(np.concatenate(enrolment), np.concatenate(trial))
+
+        sides = enrolments, trials, people, speakers
+        return Scores(target, nontarget, pairs("target_pairs"), pairs("nontarget_pairs"), *sides)
+
+
+def _distinct(folds: Sequence[tuple[Any, Any]]) -> tuple[StrArray, list[IntArray], StrArray]:
+    """Return the distinct names of all folds as they come, the places of those of each fold, and their speakers."""
+    names, speakers = (np.concatenate(side) for side in zip(*folds, strict=True))
+    _, first, place = np.unique(names, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    places = np.argsort(order)[place]
+    kept = first[order]
+    return names[kept], np.split(places, np.cumsum([len(fold) for fold, _ in folds])[:-1]), speakers[kept]
 
 
 def column_speakers(part: ScoreMatrix) -> StrArray:

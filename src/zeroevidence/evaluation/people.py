@@ -13,7 +13,7 @@ from zeroevidence.calibrate.pav import Blocks, RankedScores, pool, pool_laplace,
 from zeroevidence.calibrate.rows import row_blocks
 from zeroevidence.data.embeddings import row_numbers
 from zeroevidence.data.matrix import ScoreMatrix
-from zeroevidence.data.scores import Scores
+from zeroevidence.data.scores import Pairs, Scores
 from zeroevidence.evaluation.rows.curves import Curve, People, Trials, as_curve, thinned
 from zeroevidence.evaluation.rows.evaluation import Evaluation
 from zeroevidence.evaluation.rows.measure_result import MeasureResult
@@ -76,7 +76,8 @@ def speaker_errors(scores: Scores, level: float = LEVEL) -> SpeakerErrors | None
     """EERs by speaker; None where nobody said who was compared with whom.
 
     Everybody with a name or a target has an entry. The interval is Clopper and Pearson's for as many trials as there
-    are targets, as though a speaker's recordings were independent: of the other comparisons there are many more.
+    are targets, as though a speaker's recordings were independent: of the other comparisons there are many more. A
+    comparison that was made repeatedly counts once.
 
     Examples
     --------
@@ -92,12 +93,15 @@ def speaker_errors(scores: Scores, level: float = LEVEL) -> SpeakerErrors | None
     if clusters is None:
         return None
     target = _by_person(clusters.target.enrolment, scores.target)
+    same, same_other = (_comparison(scores, pairs) for pairs in (scores.target_pairs, scores.nontarget_pairs))
+    same_target = _by_person(clusters.target.enrolment, same)
     # a comparison of two people is one of each
     sides = np.concatenate((clusters.nontarget.enrolment, clusters.nontarget.trial))
     twice = np.concatenate((scores.nontarget, scores.nontarget))
     apart = clusters.nontarget.enrolment != clusters.nontarget.trial
     once = np.concatenate((np.ones(len(apart), dtype=bool), apart))
     nontarget = _by_person(sides[once], twice[once])
+    same_nontarget = _by_person(sides[once], np.tile(same_other, 2)[once])
     named = np.isin(clusters.names, [] if scores.speakers is None else scores.speakers)
     speakers = [person for person in sorted({*target, *nontarget}) if named[person] or person in target]
     rates, passed, whose = np.full(len(speakers), np.nan), [np.empty(0)], [np.empty(0, dtype=np.int64)]
@@ -105,10 +109,13 @@ def speaker_errors(scores: Scores, level: float = LEVEL) -> SpeakerErrors | None
         if person in target and person in nontarget:
             mated, others = target[person], np.sort(nontarget[person])
             rates[place] = eer(mated, others)
-            passed.append(1.0 - np.searchsorted(others, mated, "left") / len(others))
-            whose.append(np.full(len(mated), place))
+            share = 1.0 - np.searchsorted(others, mated, "left") / len(others)
+            _, comparison, times = np.unique(same_target[person], return_inverse=True, return_counts=True)
+            passed.append(np.bincount(comparison, share) / times)
+            whose.append(np.full(len(times), place))
     numbers, compared = (
-        np.array([len(held.get(person, ())) for person in speakers], dtype=np.int64) for held in (target, nontarget)
+        np.array([len(np.unique(held.get(person, ()))) for person in speakers], dtype=np.int64)
+        for held in (same_target, same_nontarget)
     )
     low, high = _limits(rates, numbers, (1.0 - level) / 2.0)
     names = _person_names(scores, clusters)[speakers]
@@ -235,7 +242,14 @@ def _person_names(scores: Scores, clusters: Clusters) -> StrArray:
     return names
 
 
-def _by_person(whose: IntArray, values: FloatArray) -> dict[int, FloatArray]:
+def _comparison(scores: Scores, pairs: Pairs | None) -> IntArray:
+    """A number for the comparison behind each score."""
+    assert pairs is not None
+    assert scores.trials is not None
+    return pairs.enrolment * len(scores.trials) + pairs.trial
+
+
+def _by_person(whose: IntArray, values: FloatArray | IntArray) -> dict[int, FloatArray]:
     """The values of each."""
     order = np.argsort(whose, kind="stable")
     people, starts = np.unique(whose[order], return_index=True)
@@ -321,7 +335,7 @@ def exposure_by_person(trials: Trials, names: NameCounts | None = None) -> Peopl
     first = slice(_MOST_PEOPLE)
     return People(
         tuple(risk.speaker[first].tolist()),
-        tuple(risk.trials[first].tolist()),
+        tuple(np.rint(risk.trials if names is None else names.trials).astype(np.int64)[first].tolist()),
         tuple(risk.mean[first].tolist()),
         tuple(risk.max[first].tolist()),
         tuple(linked[first].tolist()),
@@ -359,7 +373,8 @@ def exposed_curves(trials: Trials, level: float | None) -> dict[str, Curve]:
     share, at = (len(risk.mean) - np.cumsum(counts)) / len(risk.mean), thinned(len(bits))
     curves = {"people_above": as_curve(bits[at], share[at])}
     limited = np.unique(np.append(bits[thinned(len(bits), _LIMITED)], EXPOSED_BITS))
-    bound = None if level is None else mean_share_limits(trials.lid, risk.whose, limited, level)
+    each = trials.distinct
+    bound = None if level is None else mean_share_limits(each.lid, each.by_speaker.whose, limited, level)
     if bound is not None:
         seen = np.count_nonzero(risk.mean > limited[:, None], axis=1) / len(risk.mean)
         highest = np.maximum.accumulate(np.maximum(bound, seen)[::-1])[::-1]

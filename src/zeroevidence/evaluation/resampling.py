@@ -183,7 +183,8 @@ def with_nulls(
     times = len(next(iter(draws.values())))
     if search is not None and search[0].size <= null.ROWS_LIMIT:
         task, result = search
-        permuted = SearchNull(task.hypothetical(result.folds), result.evidence.identities, options.null, run.seed)
+        ranks, identities = task.hypothetical(result.folds), result.evidence.identities
+        permuted = SearchNull(ranks, identities, task.exchanged, options.null, run.seed)
         nulls |= _permutation_nulls(observed, _gathered(permuted.draw, options.null), run.level)
     tested = {name: replace(metrics[name], null=drawn, p_value=p_value) for name, (drawn, p_value) in nulls.items()}
     return {**metrics, **tested}, Resampling(pairs.unit, times)
@@ -252,7 +253,7 @@ def several_recordings(
     with_more = [search_metrics(_evidence(part, search), part.singled, search.setup) for part in fused]
     values = {name: np.array([results[name].number for results in (metrics, *with_more)], float) for name in MEASURED}
     numbers = [1, *(evidence.k for evidence in fused)]
-    available = np.bincount(speakers)
+    available = np.bincount(speakers) / task.splits
     columns: dict[str, Any] = {name: tuple(value.tolist()) for name, value in values.items()}
     return Recordings(
         held=tuple(numbers),

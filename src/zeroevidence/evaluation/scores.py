@@ -220,7 +220,7 @@ class _Task:
             about=about,
             flags=(*self._flags(replicates), *(result.flags if result else ()), *self._llr_flags(metrics)),
             curves=curves,
-            trials=None if result is None else result.trials,
+            trials=None if result is None else result.trials.distinct,
             people=people,
             recordings=recordings,
             replicates=replicates,
@@ -258,12 +258,14 @@ class _Task:
         return metrics, replicates, null
 
     def _counts(self, result: SearchResult | None) -> dict[str, int]:
-        counts = {"target": len(self.scores.target), "nontarget": len(self.scores.nontarget)}
+        repeated = self.search.splits if self.search is not None else 1
+        counts = {name: round(len(getattr(self.scores, name)) / repeated) for name in ("target", "nontarget")}
         if self.scores.speakers is not None:
             counts["speakers"] = len(self.scores.speakers)
         if result is not None and self.search is not None:
-            counts |= {"trials": len(result.evidence.lid), "identities": result.evidence.identities}
-            counts |= {"most_trials": sum(int(np.bincount(part.mated).max()) for part in self.search.parts)}
+            most = sum(int(np.bincount(part.mated).max()) for part in self.search.parts)
+            counts |= {"trials": round(len(result.evidence.lid) / repeated), "identities": result.evidence.identities}
+            counts |= {"most_trials": round(most / repeated)}
             counts |= self.left_out
         return counts
 

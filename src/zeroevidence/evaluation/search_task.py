@@ -12,7 +12,7 @@ from scipy.special import stdtrit
 
 from zeroevidence._typing import FloatArray, IntArray, StrArray
 from zeroevidence.calibrate.rows import AffineCalibration, Fold, RowFit
-from zeroevidence.data.matrix import ScoreMatrix
+from zeroevidence.data.matrix import ExchangedPeople, ScoreMatrix
 from zeroevidence.data.scores import Scores
 from zeroevidence.errors import InputError
 from zeroevidence.evaluation.rows.curves import Curve, Trials, as_curve
@@ -91,6 +91,15 @@ class SearchTask(Protocol):
     @property
     def development(self) -> tuple[ScoreMatrix, ...]:
         """The score matrices of the development people."""
+
+    @property
+    def splits(self) -> int:
+        """How often people were dealt to folds; everything else is of all splits."""
+        return 1
+
+    @property
+    def exchanged(self) -> ExchangedPeople:
+        """Who may be exchanged with whom under the null."""
 
     @property
     def size(self) -> int:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.calibrate.rows import Fold, RowFit, check_searchable, fit_rows, row_llrs, speaker_folds
-from zeroevidence.data.matrix import FoldedScores, ScoreMatrix, column_speakers
+from zeroevidence.data.matrix import ExchangedPeople, FoldedScores, ScoreMatrix, column_speakers
 from zeroevidence.data.preparing import sort_by_name
 from zeroevidence.evaluation import search_task
 from zeroevidence.evaluation.people import count_by_person, first_names, names_on_top
@@ -62,6 +62,11 @@ class MatrixSearch(SearchTask):
     def development(self) -> tuple[ScoreMatrix, ...]:
         """The matrix of the development people, where there is one."""
         return () if self.dev is None else (self.dev,)
+
+    @property
+    def exchanged(self) -> ExchangedPeople:
+        """Who may be exchanged with whom."""
+        return self.matrix.exchanged
 
     @property
     def flags(self) -> list[Flag]:
@@ -222,6 +227,16 @@ class FoldedSearch(SearchTask):
         return self.scores.dev
 
     @property
+    def splits(self) -> int:
+        """How often people were dealt to folds."""
+        return self.scores.splits
+
+    @property
+    def exchanged(self) -> ExchangedPeople:
+        """Who may be exchanged with whom."""
+        return self.scores.exchanged
+
+    @property
     def speaker_codes(self) -> IntArray:
         """A number from 0 on for the speaker of each trial."""
         return search_task.name_codes(np.concatenate([part.mated_names for part in self.parts]))
@@ -229,7 +244,7 @@ class FoldedSearch(SearchTask):
     @property
     def flags(self) -> list[Flag]:
         """That people were cross-validated."""
-        return [flag("cross-validated", folds=len(self.parts))]
+        return [flag("cross-validated", folds=len(self.parts) // self.splits, splits=self.splits)]
 
     def measure(self) -> SearchResult:
         """Calibrate and measure the searches of all folds as one."""
@@ -251,7 +266,7 @@ class FoldedSearch(SearchTask):
         )
         calibrations = [fold.calibration for fold in folds]
         fitted = SearchSetup.fitted(calibrations, self.options, cross_fitted=False, prior=False)
-        setup = replace(fitted, folds=self.scores.sizes)
+        setup = replace(fitted, folds=self.scores.sizes[: len(self.parts) // self.splits], splits=self.splits)
         speakers = np.concatenate([part.mated_names for part in self.parts])
         trials = search_task.trial_table(self.scores.trials, speakers, evidence)
         names = self._names(trials, searched)
@@ -302,11 +317,14 @@ class FoldedSearch(SearchTask):
             on_top.append(first_names(rows, names))
         names, times = np.unique(np.concatenate(compared_names), return_counts=True)
         compared = dict(zip(names.tolist(), times.tolist(), strict=True))
-        return count_by_person(trials, np.concatenate(on_top), compared)
+        counts = count_by_person(trials, np.concatenate(on_top), compared)
+        columns = (getattr(counts, field.name) for field in fields(NameCounts))
+        return counts if self.splits == 1 else NameCounts(*(column / self.splits for column in columns))
 
     def fuse_recordings(self, result: SearchResult) -> list[FusedEvidence]:
         """What an attacker learns who holds several recordings, for numbers that development people have too."""
-        numbers = set(longitudinal.recording_counts(search_task.name_codes(result.trials.speaker)))
+        first = sum(len(part.mated) for part in self.parts[: len(self.parts) // self.splits])  # trials of one split
+        numbers = set(longitudinal.recording_counts(search_task.name_codes(result.trials.speaker[:first])))
         ks = sorted(numbers.intersection(*(longitudinal.recording_counts(dev.mated) for dev in self.development)))
         if ks == [1]:
             return []

@@ -101,7 +101,7 @@ def describe_llrs(view: PairView) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NameCounts:
-    """How often names come up in a search, an entry for each person who has trials.
+    """How often names come up in a search, an entry for each person who has trials; means where it was repeated.
 
     Parameters
     ----------
@@ -115,10 +115,10 @@ class NameCounts:
         Number of these on which the person's name came first.
     """
 
-    trials: IntArray
-    named: IntArray
-    compared: IntArray
-    falsely: IntArray
+    trials: IntArray | FloatArray
+    named: IntArray | FloatArray
+    compared: IntArray | FloatArray
+    falsely: IntArray | FloatArray
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,8 @@
 
 Where the scores form rows, or a list in which everybody was compared with everybody, speakers are permuted: all trials
 of a person are given the identity of another, which keeps everything that trials of one person and comparisons with one
-enrolment have in common. In a cross-validation people are exchanged within each fold, independently of other folds.
+enrolment have in common. In a cross-validation people are exchanged within each fold, independently of other folds, and
+where it is repeated in all splits at once, within blocks of people who are never apart.
 Where a score belongs to one person and to no comparison (an attribute: all scores of a person are of one class),
 classes are permuted over people. Other lists leave too few exchanges: see `lists`. Where speakers are not known,
 labels are permuted over single scores. Whatever was fitted to the labels is fitted again to permuted ones; of a search
@@ -20,7 +21,7 @@ import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray
 from zeroevidence.calibrate.pav import Counts, rank
-from zeroevidence.data.matrix import ScoreMatrix
+from zeroevidence.data.matrix import ExchangedPeople, ScoreMatrix
 from zeroevidence.measure.measures import Family, Measure, measures_of
 from zeroevidence.measure.pairs.linkability import linkability_of, linkability_of_counts
 from zeroevidence.measure.views import PairSettings, PairView
@@ -42,6 +43,10 @@ class MatrixParts(Protocol):
     @property
     def parts(self) -> tuple[ScoreMatrix, ...]:
         """The matrices."""
+
+    @property
+    def exchanged(self) -> ExchangedPeople:
+        """Who may be exchanged with whom."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,6 +241,7 @@ class PairNull:
         """
         self.settings = settings or PairSettings()
         self.parts = () if rows is None else rows.parts
+        self.people_of_rows = None if rows is None else rows.exchanged
         self.exchanged = None if clusters is None else _on_both_sides(clusters)
         by_people = any(units is not None for units in (rows, people, clusters))
         self.unit: NullUnit = "speaker" if by_people else "label"
@@ -260,12 +266,12 @@ class PairNull:
         if self.exchanged is not None:
             enrolment, trial, n = self.exchanged
             return np.flatnonzero(np.append(rng.permutation(n), -1)[enrolment] == trial)
-        if not self.parts:
+        if self.people_of_rows is None:
             return rng.permutation(len(self.pooled))[: self.n_target]
         before, targets = 0, []
-        for part in self.parts:
+        for part, exchange in zip(self.parts, self.people_of_rows.draw(rng)[0], strict=True):
             rows, columns = part.scores.shape
-            targets.append(before + np.arange(rows) * columns + rng.permutation(columns)[part.mated])
+            targets.append(before + np.arange(rows) * columns + exchange[part.mated])
             before += rows * columns
         return np.concatenate(targets)
 

@@ -13,7 +13,7 @@ from zeroevidence._typing import BoolArray, CountArray, FloatArray, IntArray, St
 from zeroevidence.calibrate.logistic import tabulate
 from zeroevidence.calibrate.rows import AffineCalibration, Fold, refit_rows, row_blocks, scale_rows
 from zeroevidence.data.embeddings import rank_names
-from zeroevidence.data.matrix import ScoreMatrix
+from zeroevidence.data.matrix import ExchangedPeople, ScoreMatrix
 from zeroevidence.measure.measures import IntervalRule, measures_of
 from zeroevidence.measure.search import disclosure
 from zeroevidence.measure.search.disclosure import RowEvidence, mean_line, search_view
@@ -409,7 +409,7 @@ class SearchNull:
     """One-to-N measures with people exchanged, those that the calibration is fitted on too, and a new fit each time.
 
     People whom a calibration was fitted on are exchanged in the same way as the searched people where they are these,
-    and for themselves where they are others.
+    also in another search, and for themselves where they are others.
 
     Parameters
     ----------
@@ -417,17 +417,27 @@ class SearchNull:
         Searches within which people are exchanged.
     identities
         Number of identities that each trial is searched among.
+    people
+        Who may be exchanged with whom.
     times
         Number of permutations.
     seed
         Seed of the permutations.
     """
 
-    def __init__(self, parts: Sequence[HypotheticalRanks], identities: int, times: int, seed: int = 0) -> None:
-        self.parts, self.identities = parts, identities
-        columns = [part.scores.shape[1] for part in parts]
-        self.exchanges = _permutations(columns, times, seed, 1)
-        self.elsewhere = _permutations([part.folds[0].scores.shape[1] for part in parts], times, seed, 6)
+    def __init__(
+        self,
+        parts: Sequence[HypotheticalRanks],
+        identities: int,
+        people: ExchangedPeople,
+        times: int,
+        seed: int = 0,
+    ) -> None:
+        self.parts, self.identities, self.people = parts, identities, people
+        self.exchanges, self.elsewhere = _permutations(people, times, seed, 1)
+        if not self.elsewhere:
+            others = _within_searches([part.folds[0].scores.shape[1] for part in parts])
+            self.elsewhere, _ = _permutations(others, times, seed, 6)
         self.folds = [
             [_ExchangedFold(part, fold, other if fold.rest is None else own) for fold in part.folds]
             for part, own, other in zip(parts, self.exchanges, self.elsewhere, strict=True)
@@ -446,25 +456,36 @@ class SearchNull:
 
     def _view(self, number: int) -> SearchView:
         """The search after one of the exchanges."""
-        evidence, names = [], []
-        for part, folds, exchanges in zip(self.parts, self.folds, self.exchanges, strict=True):
+        evidence, names, speakers = [], [], []
+        for part, folds, exchanges, people in zip(
+            self.parts, self.folds, self.exchanges, self.people.columns, strict=True
+        ):
             mated = exchanges[number][part.mated]
             lid = np.empty(len(mated))
             for fold in folds:
                 lid[fold.rows] = fold.lid(number, mated)
             evidence.append(RowEvidence(lid, *part.ranks(mated), self.identities))
             names.append(part.names(mated))
+            speakers.append(people[np.unique(mated)])
         folds = [fold for of_part in self.folds for fold in of_part]
         line = mean_line([fold.calibrations[number] for fold in folds], [len(fold.rows) for fold in folds])
-        return search_view(disclosure.join_evidence(evidence), names=join_names(names), line=line)
+        return search_view(disclosure.join_evidence(evidence), names=join_names(names, speakers), line=line)
 
 
-def _permutations(sizes: Sequence[int], times: int, seed: int, purpose: int) -> list[IntArray]:
-    """Return permutations of so many people in each search, shape (times, people)."""
-    drawn: list[list[IntArray]] = [[] for _ in sizes]
+def _within_searches(sizes: Sequence[int]) -> ExchangedPeople:
+    """Return so many people in each search, who are exchanged within it."""
+    ends = np.cumsum(sizes)
+    people = tuple(np.arange(end - size, end) for end, size in zip(ends, sizes, strict=True))
+    return ExchangedPeople(people, people)
+
+
+def _permutations(
+    people: ExchangedPeople, times: int, seed: int, purpose: int
+) -> tuple[list[IntArray], list[IntArray]]:
+    """Return permutations of the people of each search, and of its development people, shape (times, people)."""
+    drawn = []
     for batch, number in batches(times):
         rng = generator(seed, purpose, batch)
-        for _ in range(number):
-            for of_search, size in zip(drawn, sizes, strict=True):
-                of_search.append(rng.permutation(size))
-    return [np.array(of_search) for of_search in drawn]
+        drawn += [people.draw(rng) for _ in range(number)]
+    searched, development = (zip(*side, strict=True) for side in zip(*drawn, strict=True))
+    return list(map(np.array, searched)), list(map(np.array, development))

@@ -31,7 +31,9 @@ _NEARLY = 1e-7  # all people
 _STIR = 0.03  # part of a distribution that is spread evenly again before another share is tried
 
 
-def rate_share_limits(successes: IntArray, trials: IntArray, rate: float, levels: Sequence[float]) -> FloatArray:
+def rate_share_limits(
+    successes: IntArray | FloatArray, trials: IntArray | FloatArray, rate: float, levels: Sequence[float]
+) -> FloatArray:
     """Return upper limits, at one-sided levels, of the share of people whose long-run rate is at least `rate`.
 
     Behind them come upper limits of the share of the other people, at the same levels.

@@ -135,10 +135,10 @@ def test_the_card_of_anonymised_speech_is_read(run, corpus, encoder, tmp_path, w
 def test_few_people_are_cross_validated_and_embedded_once(run, corpus, encoder, tmp_path, without_figures):
     code, _, err = run("audit", corpus, "--protect", "mcadams", "-o", tmp_path / "out", *QUICK)
     assert code == 0, err
-    assert "18 people in 3 folds" in err
+    assert "18 people in 3 folds, dealt 5 times (--splits), so attackers learn 15 times" in err
     assert encoder.calls == 2 * 18 * 4
     rows = read_results(tmp_path / "out")
-    assert {row.setup.search.folds for row in rows} == {(6, 6, 6)}
+    assert {(row.setup.search.folds, row.setup.search.splits) for row in rows} == {((6, 6, 6), 5)}
     assert {row.counts["speakers"] for row in rows} == {18}
     code, _, err = run("audit", corpus, "--protect", "mcadams", "-o", tmp_path / "many", *QUICK, "--folds", 10)
     assert code == 2

@@ -149,7 +149,7 @@ def attacker_card(
         f"Speech of {spent.people} other people to train on and of {spent.development_people} further ones to "
         "calibrate on.",
         "A trained embedding extractor.",
-        *([f"Cross-validated over people: the same attack in each of {spent.folds} folds."] if spent.folds > 1 else []),
+        *_cross_validation(spent),
         *_runs(model, spent),
         *_training_resources(model, spent),
     )
@@ -203,6 +203,13 @@ def _calibration(model: ThreatModel, speakers: int) -> str:
     lent = "anonymised" in model.development and not model.knows_protection
     whose = ", which the evaluation has and the attacker has not" if lent else ""
     return f"{enrolled} enrolment against {tried} trials of {speakers} development speakers{whose}"
+
+
+def _cross_validation(spent: TrainingEffort) -> list[str]:
+    if spent.folds == 1:
+        return []
+    splits = f" of each of {spent.splits} splits" if spent.splits > 1 else ""
+    return [f"Cross-validated over people: the same attack in each of {spent.folds} folds{splits}."]
 
 
 def _runs(model: ThreatModel, spent: TrainingEffort) -> list[str]:

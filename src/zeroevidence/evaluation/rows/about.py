@@ -108,6 +108,8 @@ class TrainingEffort:
         People who chose among the settings and calibrated the scores; 0 where they are not counted.
     folds
         Folds of people, of which each is evaluated by attackers who learned from the others; 1 for one split.
+    splits
+        How often people were dealt to folds.
     """
 
     people: int
@@ -117,6 +119,7 @@ class TrainingEffort:
     draws: DrawUse = field(default_factory=DrawUse)
     development_people: int = 0
     folds: int = 1
+    splits: int = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -233,7 +233,7 @@ class Trials:
     rank
         Rank of the true identity, the mean rank over ties.
     linked
-        1 where the true identity scored strictly above all others.
+        1 where the true identity scored strictly above all others; a share where the trial was tried repeatedly.
     certainty
         The LID of a trial that leaves no doubt: minus log2 of what the true identity had beforehand.
     """
@@ -242,8 +242,20 @@ class Trials:
     speaker: StrArray
     lid: FloatArray
     rank: FloatArray
-    linked: IntArray
+    linked: IntArray | FloatArray
     certainty: FloatArray
+
+    @cached_property
+    def distinct(self) -> Trials:
+        """Each trial once, with means over the searches that it was tried in."""
+        _, first, place = np.unique(self.trial, return_index=True, return_inverse=True)
+        if len(first) == len(self.trial):
+            return self
+        order = np.argsort(first)
+        times = np.bincount(place)
+        means = (np.bincount(place, values) / times for values in (self.lid, self.rank, self.linked, self.certainty))
+        kept = first[order]
+        return Trials(self.trial[kept], self.speaker[kept], *(mean[order] for mean in means))
 
     @cached_property
     def by_speaker(self) -> SpeakerRisk:

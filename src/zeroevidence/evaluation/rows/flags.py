@@ -262,8 +262,8 @@ _NOTES = {
     ),
     "fused": "the scores of {number} systems were added with weights that were fitted on {whom}: {weights}.",
     "cross-validated": (
-        "cross-validated over people: {folds} folds, so everybody is evaluated once, among the people of one fold, by "
-        "attackers who learned from the people of other folds."
+        "cross-validated over people: in each of {splits} split(s) into {folds} folds everybody is evaluated once, "
+        "among the people of one fold, by attackers who learned from the people of other folds."
     ),
     "drawn-per-speaker": (
         "protected recordings of one person are more alike than their originals explain ({share:.0%} of what they have "

@@ -132,6 +132,8 @@ class SearchSetup:
     folds
         Where people were cross-validated, how many each fold has: people are searched, and exchanged under the null,
         within their fold.
+    splits
+        How often people were dealt to folds; `folds` are those of the first split.
     row_scaling
         What was done to each row before: ``standardise``, ``centre`` or ``none``; after ``auto:`` what other people
         chose, of several folds all that were chosen with + between them.
@@ -145,6 +147,7 @@ class SearchSetup:
     scoring: str | None = None
     prior_given: bool = False
     folds: tuple[int, ...] = ()
+    splits: int = 1
     row_scaling: str = "standardise"
 
     @classmethod
@@ -161,6 +164,7 @@ class SearchSetup:
         if self.calibration == "given":
             return "weight given" + ("" if self.row_scaling == _PUBLISHED else f", row scaling {self.row_scaling}")
         folds = f", {len(self.folds)} folds of people" if self.folds else ""
+        folds += f" in {self.splits} splits" if self.splits > 1 else ""
         scaling = "" if self.row_scaling == _PUBLISHED else f", row scaling {self.row_scaling}"
         return self.calibration + scaling + (", cross-fitted by speaker" if self.cross_fitted else "") + folds
 
@@ -344,7 +348,8 @@ def _search_parts(search: SearchSetup) -> list[str]:
     parts += [f"row-scaling:{search.row_scaling}"] * (search.row_scaling != _PUBLISHED)
     parts += [f"l2:{exact_number(search.l2)}"] * (search.l2 != 0.0) + ["balanced"] * search.balanced
     if search.folds:  # the scores of each were brought to mean 0 and deviation 1
-        parts += [f"folds:{'+'.join(map(str, search.folds))}", "scale:fold"]
+        parts += [f"folds:{'+'.join(map(str, search.folds))}", *[f"splits:{search.splits}"] * (search.splits > 1)]
+        parts.append("scale:fold")
     return parts + ["prior:given"] * search.prior_given
 
 

@@ -204,9 +204,25 @@ def count_names(speaker: IntArray, first: IntArray, people: IntArray, compared: 
     return NameCounts(trials, right, others, times - right)
 
 
-def join_names(parts: Sequence[NameCounts]) -> NameCounts:
-    """Return the counts of several folds of people as one."""
-    return NameCounts(*(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(NameCounts)))
+def join_names(parts: Sequence[NameCounts], people: Sequence[IntArray]) -> NameCounts:
+    """Return the counts of several folds of people as one, as means over the folds that a person is in.
+
+    Parameters
+    ----------
+    parts
+        The counts of each fold.
+    people
+        The number of the person of each entry.
+
+    Examples
+    --------
+    >>> first, second = NameCounts([4], [3], [8], [0]), NameCounts([4, 5], [4, 1], [9, 8], [1, 0])
+    >>> join_names([first, second], [np.array([0]), np.array([0, 1])]).named.tolist()
+    [3.5, 1.0]
+    """
+    _, person, times = np.unique(np.concatenate(people), return_inverse=True, return_counts=True)
+    columns = (np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(NameCounts))
+    return NameCounts(*(np.bincount(person, column) / times for column in columns))
 
 
 def countable_people(counts: NameCounts) -> BoolArray:
@@ -231,12 +247,13 @@ def named_people(counts: NameCounts) -> BoolArray:
     enough = countable_people(counts) & (counts.named >= NAMED_SHARE * counts.trials - _HAIR)
     named = np.zeros(len(counts.trials), dtype=bool)
     for place in np.flatnonzero(enough).tolist():
-        rate = counts.falsely[place] / max(int(counts.compared[place]), 1)
-        named[place] = _tail(int(counts.trials[place]), int(counts.named[place]), float(rate)) <= _SIGNIFICANCE
+        rate = counts.falsely[place] / max(float(counts.compared[place]), 1.0)
+        trials, times = round(float(counts.trials[place])), int(counts.named[place] + _HAIR)
+        named[place] = _tail(trials, times, float(rate)) <= _SIGNIFICANCE
     return named
 
 
-def named_by_guessing(trials: IntArray, identities: int) -> float:
+def named_by_guessing(trials: IntArray | FloatArray, identities: int) -> float:
     """Return the share of people whom guesses would name in at least 80 % of their recordings.
 
     Examples
@@ -244,7 +261,7 @@ def named_by_guessing(trials: IntArray, identities: int) -> float:
     >>> round(named_by_guessing(np.array([2, 2]), 10), 12)
     0.01
     """
-    numbers, people = np.unique(trials[trials >= LEAST_RECORDINGS], return_counts=True)
+    numbers, people = np.unique(np.rint(trials[trials >= LEAST_RECORDINGS]).astype(np.int64), return_counts=True)
     chances = [_tail(n, ceil(NAMED_SHARE * n - _HAIR), 1.0 / identities) for n in numbers.tolist()]
     return float(np.average(chances, weights=people)) if len(people) else 0.0
 

@@ -112,9 +112,10 @@ def _people_used(row: Evaluation) -> list[str]:
     if spent is None or not spent.development_people or evaluated is None:
         return []
     if spent.folds > 1:
+        splits = f", dealt anew {spent.splits} times; values are means over these" if spent.splits > 1 else ""
         return [
             f"All {evaluated} people were evaluated, each by attackers who learned from other people only "
-            f"({spent.folds} folds)."
+            f"({spent.folds} folds{splits})."
         ]
     given = evaluated + spent.people + spent.development_people
     return [
