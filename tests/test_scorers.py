@@ -7,7 +7,6 @@ from sklearn.metrics import make_scorer
 from sklearn.model_selection import GridSearchCV
 
 import zeroevidence as ze
-from zeroevidence.errors import UsageError
 
 
 @pytest.fixture
@@ -41,11 +40,11 @@ def test_models_are_chosen_by_them(data):
     [
         ([1, 0], [0.1, 0.2, 0.3], "a label for each"),
         ([1, 1], [0.1, 0.2], "expected two classes, got 1"),
-        ([0, 1], [0.1, np.nan], "not a number"),
+        ([0, 1], [0.1, np.nan], "NaN at position 1"),
     ],
 )
 def test_what_they_refuse(labels, scores, reason):
-    with pytest.raises(UsageError, match=reason):
+    with pytest.raises(ValueError, match=reason):
         ze.scorers.eer(labels, scores)
 
 

@@ -49,7 +49,8 @@ row = rows[0]["youden"]
 (difference,) = ze.compare(rows, ["youden"])
 results["measure"] = {
     "example": text.getvalue(), "value": row.value, "null": row.null.mean, "p": row.p_value,
-    "shown": ["youden" in to_json(rows[:1]), "youden" in render(rows, "csv"), "Youden" in render(rows[:1], "text")],
+    "shown": ["youden" in to_json(rows[:1]), "youden" in render(rows, "csv"),
+              "Youden" in render(rows[:1], "text", verbose=True)],
     "compared": difference.ranking[0].value, "printed": printed("metrics", "youden"),
 }
 

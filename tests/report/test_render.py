@@ -110,7 +110,7 @@ def test_measures_that_nobody_here_knows_are_kept(value):
 def test_csv_has_a_line_for_each_number(rows):
     text = render(rows, "csv")
     declared = " ".join(column.name for column in RESULT_COLUMNS if column.name != "estimate")
-    assert declared == "value unit method low high bound level p_value p_adjusted"
+    assert declared == "value unit method low high bound per_person level p_value p_adjusted"
     columns = f"sex measure key {declared} flags signature"
     assert text.splitlines()[0].split(",") == ["system", *columns.split()]
     lines = list(csv.DictReader(io.StringIO(text)))

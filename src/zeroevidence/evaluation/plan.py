@@ -16,7 +16,7 @@ from zeroevidence.evaluation.finding.chance import chances
 from zeroevidence.evaluation.finding.finding import findings
 from zeroevidence.evaluation.needed import Expected, Pilot, Plan, Requirement, Simulation, SimulationRunner
 from zeroevidence.evaluation.rows.evaluation import Evaluation
-from zeroevidence.evaluation.rows.measure_result import MeasureResult, measure_range, one_sided_limit
+from zeroevidence.evaluation.rows.measure_result import MeasureResult, measure_range, one_sided_limit, two_sided_limits
 from zeroevidence.evaluation.rows.setup import Options
 from zeroevidence.evaluation.scores import evaluate
 from zeroevidence.evaluation.simulated import Design, plannable, shift_of, simulated, simulated_systems, truth
@@ -303,7 +303,7 @@ def plan_from_pilot(
 
 def _extrapolated(name: str, value: float, spread: Spread, people: int, bound: float | None, level: float) -> Expected:
     scale = measure_range(name, float(np.log2(people)) if MEASURES[name].family == "search" else np.inf)
-    low, high = (float(np.clip(end, *scale)) for end in spread.limits(value, level))
+    low, high = two_sided_limits(name, spread, value, level, scale)
     limit, shown = one_sided_limit(spread, value, level, MEASURES[name].discloses, scale), None
     assert limit is not None  # measures without a direction are not planned for
     if bound is not None:

@@ -131,7 +131,7 @@ def adjusted_p_values(tests: Sequence[tuple[float, Sequence[float]]]) -> list[fl
     Examples
     --------
     >>> adjusted_p_values([(9.0, [1.0, 2.0, 3.0, 4.0]), (2.0, [3.0, 2.5, 1.0, 0.0])])
-    [0.2, 0.8]
+    [0.2, 0.6]
     """
     number = min((len(draws) for _, draws in tests), default=0)
     values = np.array([[*draws[:number], _rounded(observed)] for observed, draws in tests])

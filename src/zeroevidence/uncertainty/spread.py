@@ -325,9 +325,9 @@ def estimate_spread(
     # Next to what one person of another kind would change, nobody differs: everybody is recognised, or nobody.
     if jackknife <= max(_ROUNDING * max(1.0, float(np.abs(values).max())), _NEGLIGIBLE * max(changes) / people):
         jackknife = 0.0
-    third = 0.0
+    pooled = skewness = 0.0
     if recordings is not None and jackknife > 0.0:
-        pooled, third = _pooled_moments(away, shares)
+        pooled, skewness = _pooled_moments(away, shares)
         jackknife = max(jackknife, pooled)
     error = float(np.hypot(jackknife, model_error))
     # One more person of a kind that moves the value by more than the standard error is a kind that was not seen.
@@ -343,7 +343,7 @@ def estimate_spread(
     added[finite] = away
     return replace(
         spread,
-        skewness=float(np.clip(third / error**3, -1.0, 1.0)),
+        skewness=float(np.clip(skewness * (pooled / error) ** 3, -1.0, 1.0)),
         talkative_below=ratio * recordings.change(-added, changes[0]),
         talkative_above=ratio * recordings.change(added, changes[1]),
         hidden=hidden,
@@ -352,20 +352,21 @@ def estimate_spread(
 
 
 def _pooled_moments(away: FloatArray, shares: FloatArray) -> tuple[float, float]:
-    """Return standard error and third moment of a value, as if nobody's exposure depended on how often they speak.
+    """Return standard error and skewness of a value, as if nobody's exposure depended on how often they speak.
 
     Those who speak most decide the jackknife of unequal people, and tell as little of others as anybody. The moments of
     all people are pooled here, so that the variance is known as well as from the effective number of people. For equal
     shares the standard error is that of the jackknife.
     """
-    shares = shares / shares.sum()
+    shares, scale = shares / shares.sum(), float(np.abs(away).max()) or 1.0  # third powers may be no numbers
     with np.errstate(divide="ignore", invalid="ignore"):
-        alone = np.where(shares > 0.0, away * (1.0 - shares) / shares, 0.0)
+        alone = np.where(shares > 0.0, away / scale * (1.0 - shares) / shares, 0.0)
     second, third = float((shares**2).sum()), float((shares**3).sum())
     if second >= 1.0:
         return 0.0, 0.0
     error = np.sqrt(second / (1.0 - second) * float((shares * alone**2).sum()))
-    return float(error), third * float((shares * alone**3).sum())
+    cubes = third * float((shares * alone**3).sum())
+    return float(error) * scale, cubes / float(error) ** 3 if error > 0.0 else 0.0
 
 
 def estimate_spreads(

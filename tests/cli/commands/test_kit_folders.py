@@ -157,7 +157,7 @@ def test_two_folders_become_the_table_of_a_paper(run, two):
     lost = [100 * people * words * 4 / 16 for words in (1, 0, 1, 2, 2)]
     assert [float(line[-1].strip("$")) for line in attacks] == pytest.approx(lost, abs=0.5)
     intervals = [line[2:] for line in body if not line[0]]
-    assert all(re.fullmatch(r"\{\\scriptsize \$\[.*\]\$\}", cell) for line in intervals for cell in line)
+    assert all(re.fullmatch(r"(\{\\scriptsize \$\[.*\]\$\})?", cell) for line in intervals for cell in line), intervals
     assert "vctk" in second or "20.00" in second  # utility of other data than the attackers' stays apart
 
 

@@ -25,7 +25,7 @@ class _Extras:
     files: str | None = setting(
         None, "Write the bundled scores, keys and embeddings to DIR, and audit nothing.", metavar="DIR"
     )
-    verbose: bool = setting(False, "Print every attacker, all numbers and the cards of the attackers.")
+    verbose: bool = shared("--verbose", "every attacker, and the cards of the attackers")
     report: str | None = shared("--report", "none is written unless given")
 
 

@@ -243,9 +243,8 @@ def with_limits(
     limit = one_sided_limit(spread, middle, level, discloses, scale) if method is None else None
     if limit is not None:
         limit = max(limit, value) if discloses == "up" else min(limit, value)
-    limits = spread.limits_within(middle, scale, level) if MEASURES[name].by_odds else spread.limits(middle, level)
-    ends = np.clip(limits, *scale)
-    low, high = min(float(ends[0]), value), max(float(ends[1]), value)
+    least, most = two_sided_limits(name, spread, middle, level, scale)
+    low, high = min(least, value), max(most, value)
     if spread.error == 0.0:  # nobody differs: people who are recognised all the same are left to the bound
         low, high = (value if discloses == side else end for side, end in (("down", low), ("up", high)))
     is_point = isclose(low, high, rel_tol=_ROUNDING, abs_tol=_ROUNDING)
@@ -272,6 +271,15 @@ def results_by_unit(
         name: with_limits(MeasureResult.of(name, value), name, spreads.get(name), level, method=method)
         for name, value in values.items()
     }
+
+
+def two_sided_limits(
+    name: str, spread: Spread, value: float, level: float, scale: tuple[float, float]
+) -> tuple[float, float]:
+    """Return the limits of a value of a measure for people like those seen, within the scale."""
+    limits = spread.limits_within(value, scale, level) if MEASURES[name].by_odds else spread.limits(value, level)
+    low, high = np.clip(limits, *scale)
+    return float(low), float(high)
 
 
 def one_sided_limit(
