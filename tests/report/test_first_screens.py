@@ -3,6 +3,7 @@
 import html
 import json
 import re
+from dataclasses import astuple
 from math import log2
 
 import numpy as np
@@ -17,7 +18,7 @@ from zeroevidence.evaluation.rows.flags import flag
 from zeroevidence.measure.pairs.zebra import D_ECE_MAX
 from zeroevidence.report.inputs import ReportInputs
 from zeroevidence.report.layout import number
-from zeroevidence.report.numbers import headline_number, report_measures
+from zeroevidence.report.numbers import headline_number, report_measures, tiles
 from zeroevidence.report.page import to_html
 from zeroevidence.report.verdict import verdict
 
@@ -126,6 +127,9 @@ def test_every_tile_is_of_the_strongest_row(audit):
         result = document[finding.strongest]["metrics"][name]
         ends = [number(result[end], result["unit"]) for end in ("low", "high") if end in result]
         assert tile["bounds"] == (f"[{', '.join(ends)}]" if len(ends) == 2 else "")
+    shown = [headline_number(name, finding) for name in ("top1", "people_named", "eer")]
+    parts = ("value", "unit", "bounds", "plain")
+    assert [astuple(tile)[1:] for tile in tiles(finding)] == [tuple(tile[part] for part in parts) for tile in shown]
 
 
 def verdict_text(page):
@@ -138,6 +142,7 @@ def test_the_page_begins_with_the_verdict_and_the_flags_of_its_row(audit_rows, w
     rows = [row.with_flags(flag("not-enrolled", trials=90 + place)) for place, row in enumerate(audit_rows)]
     page = to_html(ReportInputs(rows))
     result = verdict(rows)
+    assert verdict_text(page).count("unprotected 100.00 %") == 2
     for text in (result.headline, *result.summary):
         assert " ".join(text.replace("\u00a0", " ").split()) in verdict_text(page)
     printed = re.search(r'<section class="on-paper".*?</section>', page, re.DOTALL)[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from math import isfinite, log2
 from typing import Any
 
@@ -17,6 +18,14 @@ from zeroevidence.uncertainty.level import alpha, percent
 REPORT_COLUMNS = tuple(column for column in RESULT_COLUMNS if column.in_report)
 # What people ask first, first; measures that are not here follow in the order of the tables.
 _FIRST = ("top1", "link_probability", "alid", "lid_max", "singling_out", "d_ece", "worst_case", "tag", "linkability")
+
+
+_TILES = {
+    "top1": "recordings that get the right name",
+    "people_named": "people named in nearly all recordings",
+    "eer": "errors about pairs of recordings",
+    "d_ece": "evidence of one comparison, at most 0.72",
+}
 
 
 def report_measures(rows: Sequence[Evaluation], measures: Sequence[str] | None = None) -> list[str]:
@@ -53,6 +62,26 @@ def headline_number(name: str, finding: Finding) -> dict[str, Any]:
         "strip": strip_of(name, row, finding.unprotected),
         "columns": {column.title: text for column in REPORT_COLUMNS if (text := _column_text(result, column))},
     }
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """A number of the first screen, of the attacker that counts, with its interval and that of unprotected speech."""
+
+    title: str
+    value: str
+    unit: str
+    bounds: str
+    plain: str
+
+
+def tiles(finding: Finding) -> tuple[Tile, ...]:
+    """Three numbers for the first screen; fewer where a row has fewer of them."""
+    names = [name for name in _TILES if name in finding.row.metrics and finding.question != "spoofing"][:3]
+    numbers = [headline_number(name, finding) for name in names]
+    return tuple(
+        Tile(_TILES[each["name"]], *(each[part] for part in ("value", "unit", "bounds", "plain"))) for each in numbers
+    )
 
 
 def _column_text(result: MeasureResult, column: Column) -> str:

@@ -31,7 +31,7 @@ from zeroevidence.report.evaluations import effort_table, listed_table
 from zeroevidence.report.figures import PICTURE, draw_figures
 from zeroevidence.report.inputs import Card, ReportInputs, ReportOptions
 from zeroevidence.report.layout import common_level, interval_title, label_text, raised_flags
-from zeroevidence.report.numbers import REPORT_COLUMNS, describe_methods, headline_number, report_measures
+from zeroevidence.report.numbers import REPORT_COLUMNS, describe_methods, headline_number, report_measures, tiles
 from zeroevidence.report.people import RECORDINGS_NOTE, people_table, recordings_table, untried_numbers
 from zeroevidence.report.table import Table, names_column
 from zeroevidence.report.utility import utility_lines, utility_notes, utility_table
@@ -145,6 +145,7 @@ def _results(finding: Finding | None, measures: Sequence[str], options: ReportOp
         empty: dict[str, Any] = dict.fromkeys(("rows", "people", "recordings", "effort", "utility", "picture"))
         return empty | {
             "numbers": [],
+            "tiles": (),
             "flags": [],
             "flags_of_strongest": [],
             "figures": [],
@@ -161,6 +162,7 @@ def _results(finding: Finding | None, measures: Sequence[str], options: ReportOp
     picture = next((figure for figure in figures if figure.id == f"figure-{PICTURE}"), None)
     return {
         "numbers": numbers,
+        "tiles": tiles(finding),
         "columns": [column for column in REPORT_COLUMNS if any(column.title in n["columns"] for n in numbers)],
         "interval_title": interval_title(common_level(rows)),
         "strong": finding.strongest,

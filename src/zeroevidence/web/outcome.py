@@ -18,6 +18,7 @@ from zeroevidence.plot.canvas import FORMATS
 from zeroevidence.report.document import document
 from zeroevidence.report.figures import VerdictPicture, draw_files, figure_titles, verdict_picture
 from zeroevidence.report.inputs import ReportInputs, ReportOptions
+from zeroevidence.report.numbers import Tile, tiles
 from zeroevidence.report.page import hidden
 from zeroevidence.report.verdict import Verdict, verdict
 from zeroevidence.report.verdict.others import comparison_verdict
@@ -45,7 +46,7 @@ class Findings:
 
 @dataclass(frozen=True, slots=True)
 class Conclusion:
-    """The texts of a `Verdict`, the system that it is about, and its picture where there is one."""
+    """The texts of a `Verdict`, the system that it is about, its picture where there is one, and its first numbers."""
 
     level: str
     headline: str
@@ -56,12 +57,14 @@ class Conclusion:
     assessment: str = ""
     system: str = ""
     picture: VerdictPicture | None = None
+    tiles: tuple[Tile, ...] = ()
 
     @classmethod
     def of(cls, verdict: Verdict, system: str, picture: VerdictPicture | None = None) -> Conclusion:
         """A verdict with what stands beside it."""
         texts = (verdict.others, verdict.summary, verdict.commands, verdict.assessment)
-        return cls(verdict.level, verdict.headline, verdict.paragraph, *texts, system, picture)
+        numbers = () if verdict.finding is None else tiles(verdict.finding)
+        return cls(verdict.level, verdict.headline, verdict.paragraph, *texts, system, picture, numbers)
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ def verdict(rows: Sequence[Evaluation]) -> Verdict:
     others = list(conclusion.others)
     if first.question == "identity" and further:
         attribute = attribute_verdict(further[0], further[1:])
-        others.append(f"{attribute.headline}. {attribute.paragraph}")
+        others.append(f"{attribute.headline}. {attribute.summary[0]}")
     return replace(
         conclusion,
         paragraph=unbroken(conclusion.paragraph),

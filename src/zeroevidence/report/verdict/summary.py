@@ -60,6 +60,9 @@ def _publish(finding: Finding) -> str:
         answer = "Not the recordings of those who are named"
     else:
         answer = _PUBLISH[finding.level]
+    system = finding.row.labels.get("system")
+    if system and len(finding.by_system) > 1:
+        answer += f" ({phrases.system_text(one_line(system))}{phrases.group_text(finding, finding.row)})"
     return f"{answer}: the attacker that counts {learned(finding)}."
 
 
