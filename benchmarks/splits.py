@@ -26,7 +26,7 @@ from zeroevidence.run import Run
 RECORDINGS, DIMENSION = 8, 32
 LEAKS = (0.0, 0.2, 0.5)
 OPTIONS = AuditOptions(
-    effort="quick", backends=("cosine", "whitened"), measuring=Options(linkability="pav", intervals=0)
+    attackers=("backend-informed",), backends=("whitened",), measuring=Options(linkability="pav", intervals=0)
 )
 
 

@@ -215,8 +215,9 @@ class ExchangedPeople:
 
 def _places(other: IntArray, people: IntArray) -> IntArray:
     """Return the column of the person that the person of each column is exchanged with."""
-    order = np.argsort(people)
-    return order[np.searchsorted(people, other[people], sorter=order)]
+    place = np.empty(len(other), dtype=np.int64)
+    place[people] = np.arange(len(people))
+    return place[other[people]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
