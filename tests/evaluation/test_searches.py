@@ -638,6 +638,9 @@ def test_rows_of_folds_are_scaled_as_asked(scaling):
     assert from_json(to_json([row])) == [row]
 
 
+SIDES = "target", "nontarget"
+
+
 def dealt(splits=5, separation=1.0):
     """Three folds of six blocks of three, in which every two blocks meet, and the others in blocks for development."""
     blocks = [[f"b{b}{i}" for i in range(3)] for b in range(6)]
@@ -661,6 +664,7 @@ def test_repeated_splits_are_averaged():
     for name in ("top1", "alid", "pdr", "lid_prior_free", "link_probability", "singling_out"):
         assert row[name].value == pytest.approx(np.mean([one[name].value for one in each])), name
     assert dict(row.counts) == dict(each[0].counts)
+    assert sum(row["tag_counts"].value.values()) == pytest.approx(sum(row.counts[name] for name in SIDES), abs=3)
     assert len(row.trials.trial) == 36 == len(set(row.trials.trial))
     lids = [dict(zip(one.trials.trial, one.trials.lid, strict=True)) for one in each]
     for name, lid in zip(row.trials.trial, row.trials.lid, strict=True):

@@ -198,6 +198,11 @@ class _Task:
     closed_set: Scores | None = None
     same_session: SameSession | None = None
 
+    @property
+    def splits(self) -> int:
+        """How often people were dealt to folds, of which every comparison and every trial is counted once."""
+        return 1 if self.search is None else self.search.splits
+
     @np.errstate(over="ignore")  # the cost of scores taken as LLRs that are beyond all measure is infinite
     def evaluate(self, labels: Mapping[str, str], about: About, resampled: Collection[str] | None) -> Evaluation:
         """Measure the scores and the search, with intervals and nulls."""
@@ -236,6 +241,8 @@ class _Task:
         metrics: dict[str, MeasureResult] = {}
         for measure in measures_of("one-to-one"):
             value = measure.compute(view)
+            if isinstance(value, dict):  # numbers of scores are those of one split
+                value = {key: round(n / self.splits) if isinstance(n, int) else n for key, n in value.items()}
             if value is not None:
                 metrics[measure.name] = MeasureResult.of(measure.name, value, measure.method_of(view))
         if result is not None:
@@ -258,14 +265,16 @@ class _Task:
         return metrics, replicates, null
 
     def _counts(self, result: SearchResult | None) -> dict[str, int]:
-        repeated = self.search.splits if self.search is not None else 1
-        counts = {name: round(len(getattr(self.scores, name)) / repeated) for name in ("target", "nontarget")}
+        counts = {name: round(len(getattr(self.scores, name)) / self.splits) for name in ("target", "nontarget")}
         if self.scores.speakers is not None:
             counts["speakers"] = len(self.scores.speakers)
         if result is not None and self.search is not None:
             most = sum(int(np.bincount(part.mated).max()) for part in self.search.parts)
-            counts |= {"trials": round(len(result.evidence.lid) / repeated), "identities": result.evidence.identities}
-            counts |= {"most_trials": round(most / repeated)}
+            counts |= {
+                "trials": round(len(result.evidence.lid) / self.splits),
+                "identities": result.evidence.identities,
+            }
+            counts |= {"most_trials": round(most / self.splits)}
             counts |= self.left_out
         return counts
 
