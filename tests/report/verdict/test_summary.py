@@ -75,6 +75,20 @@ def test_too_few_people_never_means_that_nothing_is_recognised(search, people):
         assert "does not recognise even" not in said
 
 
+@pytest.mark.parametrize(
+    ("high", "named", "level"), [(0.52, 0.0, "not-found"), (0.53, 0.0, "too-few"), (0.53, 0.1, "not-found")]
+)
+def test_people_are_too_few_where_guessing_and_being_recognised_are_not_told_apart(search, high, named, level):
+    """With 20 people an attacker who is right in 52.5 % of cases is half-way between guessing and always right."""
+    control = search(6.0, system="unprotected", about=AGAINST.control)
+    row = search(0.0, seed=1, system="s", about=AGAINST.lazy)
+    changed = {"top1": replace(row["top1"], high=high), "people_named": replace(row["people_named"], value=named)}
+    found, sentences = told([control, row.with_metrics(changed)])
+    assert found.level == level
+    assert ("more people, and measure again." in sentences[2]) == (level == "too-few")
+    assert (found.headline == "Too few people to say how private the recordings are") == (level == "too-few")
+
+
 def test_nobody_is_accused_on_the_first_screen(hub):
     found, sentences = told([hub])
     assert "p000" not in " ".join(sentences)

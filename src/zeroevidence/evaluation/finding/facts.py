@@ -28,8 +28,8 @@ from zeroevidence.measure.search.rank import LEAST_RECORDINGS, LISTED_RECORDINGS
 from zeroevidence.uncertainty.level import LEAST_PEOPLE, alpha
 
 # recognised, leaks: more than chance; untested: chance was not tested; too-few: people are too few for a test to find
-# anything; not-found: not told apart from chance, though the attack works without protection; inconclusive: that it
-# would was not shown; described: not about privacy
+# anything, or to tell guessing from being recognised; not-found: not told apart from chance, though the attack works
+# without protection; inconclusive: that it would was not shown; described: not about privacy
 Level: TypeAlias = Literal["recognised", "leaks", "untested", "too-few", "not-found", "inconclusive", "described"]
 _FEW_ROWS = 8
 # the curve of a row, its abscissa, and the flag that it has not levelled off

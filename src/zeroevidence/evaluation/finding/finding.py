@@ -153,10 +153,21 @@ def _level(row: Evaluation, chance: Chance, control: Chance | None) -> Level:
     if chance.too_few and chance.beaten is not True:
         return "too-few"
     if chance.beaten is False:
-        return "not-found" if control is not None and control.beaten else "inconclusive"
+        if control is None or not control.beaten:
+            return "inconclusive"
+        return "too-few" if _may_be_recognised(row) else "not-found"
     if _is_recognised(row, chance):
         return "recognised"
     return "untested" if chance.beaten is None else "leaks"
+
+
+def _may_be_recognised(row: Evaluation) -> bool:
+    """Whether people are too few to tell an attacker from guessing, and from one who is nearer to always being right.
+
+    Where single people are named, they are the answer.
+    """
+    high = row.metrics["top1"].high if row.is_search else None
+    return high is not None and high >= 0.5 * (1.0 + guessing_rate(row.counts)) and not row.number("people_named")
 
 
 def _is_recognised(row: Evaluation, chance: Chance) -> bool:

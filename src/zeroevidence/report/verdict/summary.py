@@ -250,7 +250,8 @@ def _next(finding: Finding) -> str:
         test = "more permutations in the test against chance" if tested else "the test against chance switched on"
         return f"Before anything is decided, repeat this with {test}."
     if level == "too-few":
-        return f"Record at least {FEW_PEOPLE - finding.row.counts['speakers']} more people, and measure again."
+        fewest = FEW_PEOPLE - finding.row.counts["speakers"]
+        return f"Record at least {max(fewest, finding.more_people or 1)} more people, and measure again."
     if level in ON_AVERAGE and _names_people(finding):
         return f"Leave out {_of_named(finding)}."
     if level == "inconclusive":
