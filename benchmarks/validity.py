@@ -222,7 +222,7 @@ def judged(values, truth, *, falls=False):
 
 def true_values(cell, results, population):
     """Of comparisons that of many samples together; else the mean over all simulations, by their numbers of trials."""
-    if cell.part in ("speakers", "trainings"):
+    if cell.part in ("speakers", "trainings", "thresholds"):
         return {}
     truth = {}
     for name in dict.fromkeys(name for limits, _ in results for name in limits):
@@ -234,10 +234,11 @@ def true_values(cell, results, population):
     truth |= population
     if "d_ece_loss" in truth and population:
         truth["d_ece_loss"] = truth["d_ece"] - truth["d_ece_actual"]
-    if cell.part == "intervals":
+    if "ranks" in results[0][1]:
         ranks = np.sum([outcomes["ranks"] for _, outcomes in results], axis=0).astype(float)
-        ranks = ranks[ranks > 0.0] / ranks.sum()
-        truth["mean_rank_disclosure"] = float(ranks @ np.log2(cell.people * ranks))
+        identities, ranks = len(ranks), ranks[ranks > 0.0] / ranks.sum()
+        suffix = " of a link" if cell.part == "links" else ""
+        truth[f"mean_rank_disclosure{suffix}"] = float(ranks @ np.log2(identities * ranks))
     return truth
 
 

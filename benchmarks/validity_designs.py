@@ -209,4 +209,7 @@ def tandem(design, n, attacks, seed):
         asv_target=trials(3.5, enrolled, 1),
         asv_nontarget=trials(0.0, enrolled, 2),
         asv_spoof=trials(2.0, enrolled, 2, spoofed=True),
+        sasv_target=trials(3.0, enrolled, 1),
+        sasv_nontarget=trials(0.0, enrolled, 2),
+        sasv_spoof=trials(0.5, enrolled, 2, spoofed=True),
     )

@@ -238,12 +238,15 @@ def _speaker_lines(data):
 
 
 def thresholds(cell, seed):
-    """Limits of the error rates at a threshold that other people chose."""
+    """Limits of the error rates at a threshold that other people chose, which are true of this threshold."""
     elsewhere = development(cell, seed).to_scores()
     chosen = threshold(sample(cell, (1, seed)), prior=0.5, calibrate=elsewhere, run=Run(seed=seed))
+    target, nontarget = pooled_scores(cell)
+    truths = (np.mean(target < chosen.score), np.mean(nontarget >= chosen.score))
+    named_rates = zip(("misses", "false alarms"), (chosen.miss, chosen.false_alarm), truths, strict=True)
     return {
-        f"{name} at a threshold": [[rate.value, rate.value, _number(rate.low), _number(rate.high), np.nan, np.nan]]
-        for name, rate in (("misses", chosen.miss), ("false alarms", chosen.false_alarm))
+        f"{name} at a threshold": [[rate.value, rate.value, _number(rate.low), _number(rate.high), np.nan, float(true)]]
+        for name, rate, true in named_rates
     }, {}
 
 
@@ -261,7 +264,8 @@ def links(cell, seed):
     mated = np.repeat(rng.choice(len(gallery.counts), cell.people, replace=False), cell.recordings)
     found = link(recorded(gallery, mated, rng), gallery.enrolled, mated, LinkOptions(weight=8.0))
     row = found.evaluate(run=Run(seed=seed))
-    return {f"{name} of a link": values for name, values in limits_of(row).items()}, {}
+    ranks = np.bincount(row.trials.rank.astype(int) - 1, minlength=len(gallery.counts))
+    return {f"{name} of a link": values for name, values in limits_of(row).items()}, {"ranks": ranks.tolist()}
 
 
 def utility(cell, seed):
@@ -348,12 +352,17 @@ def tandems(cell, seed):
     return limits_of(row), {}
 
 
+@lru_cache(2)
+def pooled_scores(cell):
+    """Targets and non-targets of many samples together."""
+    draw = list_sample if cell.part == "lists" else lambda cell, key: sample(cell, key).to_scores()
+    pairs = [draw(cell, (97, i)) for i in range(POOLED * (3 if cell.design == "talkative" else 1))]
+    return [np.concatenate([getattr(part, side) for part in pairs]) for side in ("target", "nontarget")]
+
+
 def population(cell):
     """Measures of the comparisons of many samples together; nothing for parts whose truth is a mean."""
-    draw = {"intervals": lambda key: sample(cell, key).to_scores(), "lists": lambda key: list_sample(cell, key)}
-    if cell.part not in draw:
+    if cell.part not in ("intervals", "lists"):
         return {}
-    pairs = [draw[cell.part]((97, i)) for i in range(POOLED * (3 if cell.design == "talkative" else 1))]
-    classes = (np.concatenate([getattr(part, side) for part in pairs]) for side in ("target", "nontarget"))
-    view = ScoreView(rank(*classes))
+    view = ScoreView(rank(*pooled_scores(cell)))
     return {measure.name: measure.compute(view) for measure in measures_of("one-to-one") if measure.name in POPULATION}
