@@ -16,11 +16,8 @@ from validity_designs import DESIGNS, LEAKS, complete_list, matrix, tandem, tria
 from zeroevidence import Options, Run, threshold
 from zeroevidence.calibrate.pav import rank
 from zeroevidence.data.matrix import ScoreMatrix
-from zeroevidence.data.threat import ThreatModel
-from zeroevidence.evaluation import About
 from zeroevidence.evaluation import scores as score_evaluation
 from zeroevidence.evaluation.comparison import compare
-from zeroevidence.evaluation.curves import add_similarity
 from zeroevidence.evaluation.finding.chance import chances
 from zeroevidence.evaluation.people import most_people_above, speaker_columns
 from zeroevidence.evaluation.scores import evaluate
@@ -306,22 +303,6 @@ def trainings(cell, seed):
     spread = training_spread(runs, np.full(cell.people, 1.0 / cell.people), float(cell.people))
     value = runs[0].mean - runs[1].mean
     return {"difference of trainings": [[value, value, *spread.both.limits(value), np.nan, 0.0]]}, {}
-
-
-def similarities(cell, seed):
-    """DeID and gain of voice distinctiveness, from the matrices of similarity before and after protection."""
-    rng = np.random.default_rng((71, cell.people, seed))
-    everybody = people(cell.design, cell.people, cell.recordings, rng)
-    before, after = (search(everybody, rng, clearer=clearer).to_scores() for clearer in (6.0, 1.0))
-    rows = []
-    for scores, enrolment, trial in ((before, "original", "original"), (after, "original", "anonymised"),
-                                     (after, "anonymised", "anonymised")):  # fmt: skip
-        about = About.against(ThreatModel(f"{enrolment[0]}{trial[0]}", enrolment, trial))
-        labels = {"enrolment": enrolment, "trial": trial}
-        rows.append((evaluate(scores, labels=labels, about=about, options=QUICK), scores))
-    limits = [limits_of(row) for row in add_similarity(rows)]
-    names = ("deid", "voice_distinctiveness_gain")
-    return {name: part[name] for name in names for part in limits if name in part}, {}
 
 
 def attributes(cell, seed):

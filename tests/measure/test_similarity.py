@@ -104,29 +104,3 @@ def test_a_battery_goes_on_where_original_voices_are_all_alike():
     for enrolment in ("original", "anonymised"):
         assert compute_family("similarity", SimilarityView(flat, np.eye(3), enrolment)) == {}
         assert len(compute_family("similarity", SimilarityView(np.eye(3), flat, enrolment))) == 1
-
-
-def test_intervals_leave_people_out_of_both_matrices():
-    from zeroevidence import Options, evaluate
-    from zeroevidence.data.threat import threat_from_sides
-    from zeroevidence.evaluation import About, add_similarity
-
-    def rows(people, intervals):
-        found = []
-        for sides, separation, seed in ((("original",) * 2, 3.0, 1), (("anonymised",) * 2, 1.0, 2)):
-            data = scores(separation, speakers=people, seed=seed)
-            about = About.against(threat_from_sides(*sides, "original"))
-            found.append((evaluate(data, about=about, options=Options(intervals=intervals, null=0)), data))
-        return add_similarity(found)
-
-    (before, _), (after, _) = (
-        similarity_matrix(scores(separation, speakers=12, seed=seed)) for separation, seed in ((3.0, 1), (1.0, 2))
-    )
-    gain = rows(12, 100)[1]["voice_distinctiveness_gain"]
-    assert float(gain) == voice_distinctiveness_gain(before, after)
-    kept = [np.arange(12) != person for person in range(12)]
-    without = np.array([voice_distinctiveness_gain(before[one][:, one], after[one][:, one]) for one in kept])
-    assert gain.spread.error == pytest.approx(np.sqrt(11 / 12 * ((without - without.mean()) ** 2).sum()))
-    assert gain.low < float(gain) < gain.high
-    assert rows(12, 0)[1]["voice_distinctiveness_gain"].low is None
-    assert rows(6, 100)[1]["voice_distinctiveness_gain"].low is None  # fewer than ten people give no interval

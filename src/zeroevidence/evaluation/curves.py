@@ -15,8 +15,7 @@ from zeroevidence.calibrate.rows import RowFit, fit_rows
 from zeroevidence.data.scores import KINDS, Scores
 from zeroevidence.evaluation.rows.curves import POINTS, Curve, Surface, as_curve, bin_edges, binned, histograms, thinned
 from zeroevidence.evaluation.rows.evaluation import Evaluation
-from zeroevidence.evaluation.rows.measure_result import MeasureResult, results_by_unit
-from zeroevidence.evaluation.rows.setup import Setup
+from zeroevidence.evaluation.rows.measure_result import MeasureResult
 from zeroevidence.evaluation.search_task import SearchResult, SearchTask, mean_over_folds
 from zeroevidence.measure.measures import compute_family
 from zeroevidence.measure.pairs import zebra
@@ -31,9 +30,6 @@ from zeroevidence.measure.tandem.cost import adcf_min
 from zeroevidence.measure.tandem.tdcf import constrained_rates, tdcf_curve, tdcf_min, tdcf_surface, view_rates
 from zeroevidence.measure.tandem.thresholds import TandemView
 from zeroevidence.measure.views import SimilarityView
-from zeroevidence.uncertainty.groups import draw_groups
-from zeroevidence.uncertainty.level import LEAST_PEOPLE
-from zeroevidence.uncertainty.spread import estimate_spreads
 
 _DEVIATES: FloatArray = np.linspace(-5.0, 5.0, 101)
 _LEAST_BITS = 0.2
@@ -281,29 +277,14 @@ def add_similarity(rows: Sequence[tuple[Evaluation, Scores]]) -> list[Evaluation
         threat = threats[number]
         if before is not None and after is not None and before[1] == after[1] and threat is not None:
             view = SimilarityView(before[0], after[0], threat.enrolment)
-            row = row.with_metrics(_measured(view, row.setup))
+            # Without interval: that of leaving people out of the matrices holds the truth in three of four simulations.
+            values = compute_family("similarity", view)
+            row = row.with_metrics({name: MeasureResult.of(name, value) for name, value in values.items()})
         if after is not None and len(after[1]) <= _DRAWN_SPEAKERS:
             names, lines = tuple(after[1]), tuple(map(tuple, after[0].tolist()))
             row = replace(row, surfaces={**row.surfaces, "similarity": Surface(names, names, lines)})
         result.append(row)
     return result
-
-
-def _measured(view: SimilarityView, setup: Setup) -> dict[str, MeasureResult]:
-    """The measures of a view, with intervals from the matrices without each person; they are not calibrated again."""
-    values = compute_family("similarity", view)
-    people = len(view.original)
-    with_themselves = np.diagonal(view.original), np.diagonal(view.compared)
-    if setup.intervals is None or people < LEAST_PEOPLE or not np.isfinite(with_themselves).all():
-        return results_by_unit(values, {}, setup.level, "speaker")
-    group = draw_groups(people, setup.intervals.times, setup.seed or 0)
-    without = []
-    for number in range(int(group.max()) + 1):
-        remaining = np.ix_(group != number, group != number)
-        fewer = replace(view, original=view.original[remaining], compared=view.compared[remaining])
-        without.append(compute_family("similarity", fewer))
-    spreads = estimate_spreads(values, without, np.bincount(group) / people, float(len(without)))
-    return results_by_unit(values, spreads, setup.level, "speaker")
 
 
 def _setting(row: Evaluation) -> tuple[str | None, ...]:

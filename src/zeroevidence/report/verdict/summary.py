@@ -42,7 +42,8 @@ _ANONYMISE = "zeroevidence anonymise ORIGINAL -o ANONYMISED"
 
 def summary(finding: Finding) -> tuple[str, ...]:
     """Return whether the recordings may be published, how sure that is with who is named, and what to do next."""
-    people = f" {named_people(finding.named, brief=True)}" if _names_people(finding) else ""
+    is_named = finding.question == "identity" and bool(finding.named.places)  # an average never hides a person
+    people = f" {named_people(finding.named, brief=True)}" if is_named else ""
     return _publish(finding), f"{_sure(finding)}{people}", _next(finding)
 
 
@@ -157,8 +158,11 @@ def named_people(named: NamedPeople, *, brief: bool = False) -> str:
     who = f"{count or 'None'} of {len(counted)} {people_counted} {'are' if count > 1 else 'is'}"
     if len(people.speaker) < row.counts.get("speakers", 0):  # only the most exposed are listed
         who = f"{phrases.percent(float(result))} of people are"
+    doubt = ""
+    if count and result.p_adjusted is not None and named.may_be_chance:
+        doubt = f"this may be chance ({phrases.p_value_text(row, result.p_adjusted)})"
     if brief:
-        return f"{who} {often}."
+        return f"{who} {often}{doubt and '; '}{doubt}."
     limit = ""
     if result.bound is not None and result.low is not None:
         # Of most people, or where the limit rules nothing out, the lower end says more.
@@ -166,9 +170,8 @@ def named_people(named: NamedPeople, *, brief: bool = False) -> str:
         end = f"at least {phrases.percent(result.low)}" if lower else f"at most {phrases.percent(result.bound)}"
         limit = f" ({level_text(row.setup.level)} confidence: in the long run {end} of people like these)"
     if result.null is not None:
-        chance = f"; with names exchanged at random it would be {phrases.percent(result.null.mean)} of them"
-        if count and result.p_adjusted is not None and named.may_be_chance:
-            chance += f", so this may be chance ({phrases.p_value_text(row, result.p_adjusted)})"
+        exchanged = phrases.percent(result.null.mean)
+        chance = f"; with names exchanged at random it would be {exchanged} of them{doubt and ', so '}{doubt}"
     else:
         guessing = named_by_guessing(np.array(people.trials), row.counts["identities"])
         chance = f"; guessing would do so to {phrases.percent(guessing)} of them"
