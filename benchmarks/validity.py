@@ -166,13 +166,13 @@ def summary(cell, results, population):
     for name in dict.fromkeys(name for limits, _ in results for name in limits):
         rows = [np.array(limits.get(name, [[np.nan] * 6]), dtype=float) for limits, _ in results]
         values = np.concatenate(rows)
-        falls = name in MEASURES and MEASURES[name].discloses == "down"
+        measure = name.removesuffix(" of a link")
+        falls = measure in MEASURES and MEASURES[measure].discloses == "down"
         lines[name] = judged(values, truth.get(name), falls=falls)
         unseen = [row for row, is_seen in zip(rows, seen, strict=True) if not is_seen]
-        if unseen:
-            lines[name]["safe_unseen"] = judged(np.concatenate(unseen), truth.get(name), falls=falls).get(
-                "safe", np.nan
-            )
+        judged_unseen = judged(np.concatenate(unseen), truth.get(name), falls=falls) if unseen else {}
+        if "safe" in judged_unseen:
+            lines[name]["safe_unseen"] = judged_unseen["safe"]
     if "seen" in results[0][1]:
         lines[""] = {"unseen": float((~seen).mean())}
     statistics = dict.fromkeys(key for _, outcomes in results for key in outcomes if isinstance(key, tuple))
@@ -186,7 +186,7 @@ def summary(cell, results, population):
         lines["little"]["possible"] = float((areas[1] > np.quantile(areas[0], 0.95)).mean())
     if cell.part == "compared" and "." in cell.more:
         for line in lines.values():
-            size = np.abs(line["truth"]) / max(line["deviation"], 1e-12)
+            size = np.abs(line.get("truth", 0.0)) / max(line.get("deviation", 0.0), 1e-12)
             line["possible"] = float((np.abs(np.random.default_rng(0).standard_normal(100_000) + size) > 1.96).mean())
     return lines
 
@@ -198,7 +198,9 @@ def judged(values, truth, *, falls=False):
     has_interval, bounded = np.isfinite(low) & np.isfinite(truths), np.isfinite(bound)
     held = (low <= truths + 1e-12) & (truths - 1e-12 <= high)
     safe = bound <= truths + 1e-12 if falls else bound >= truths - 1e-12
-    there = np.isfinite(value)
+    there = np.isfinite(value) & np.isfinite(truths)
+    if not there.any():
+        return {"given": 0.0}
     deviation = float((estimate - (truths if truth is None else 0.0))[there].std())
     line = {
         "truth": float(truths[there].mean()),
