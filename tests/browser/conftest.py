@@ -18,7 +18,7 @@ pytest.importorskip("jinja2")
 pytest.importorskip("matplotlib")
 sync_api = pytest.importorskip("playwright.sync_api")
 EVIL = "<script>alert(1)</script>"
-PATIENCE = 600.0  # seconds: a busy machine may take long for everything
+PATIENCE = 120.0  # seconds: a busy machine may take long for everything
 sync_api.expect.set_options(timeout=1000.0 * PATIENCE)
 
 
@@ -30,7 +30,7 @@ def report(tmp_path_factory):
 
     rng = np.random.default_rng(0)
     people = 8
-    mated = np.repeat(np.arange(people), 4)
+    mated = np.repeat(np.arange(people), 5)
     names = np.array([EVIL, *(f"p{i:02d}" for i in range(1, people))])
     rows = []
     for system, shift in (("weak", 3.0), ("good", 0.7)):

@@ -136,7 +136,7 @@ def test_what_is_named_exists(parse_blocks):
 
 def test_the_picture_shows_the_numbers_of_the_text():
     picture = (ROOT / "docs/_static/demo-attackers.svg").read_text(encoding="utf-8")
-    shares = re.findall(r"is named in ([\d.]+ %) of recordings", README)
+    shares = re.findall(r"puts the right name to ([\d.]+ %) \(95", README)
     assert len(shares) == 4
     assert all(f">{share}<" in picture for share in shares)
     assert "docs/_static/demo-attackers.svg" in README

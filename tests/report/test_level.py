@@ -30,7 +30,7 @@ def test_texts_have_the_level_of_the_evaluation(rows):
 def test_the_report_has_the_level_and_the_columns_that_results_declare(rows, without_figures):
     text = page.to_html(ReportInputs(rows)).replace("\u00a0", " ")
     assert "95 %" not in text
-    assert "90 % interval</th>" in text
+    assert "90 % interval</span>" in text
     assert "at most 10 %." in text  # of tests find a leak where nothing leaks
     numbers = text.partition('<section id="numbers"')[2].partition("</section>")[0]
     estimate = rows[1].metrics["d_ece"].estimate

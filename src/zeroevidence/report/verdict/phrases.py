@@ -187,6 +187,8 @@ def allowance(finding: Finding) -> list[str]:
     if result is None or result.bound is None or finding.rising or finding.tested.beaten is not False:
         return []
     most = percent(result.bound) if finding.quoted == "top1" else evidence_share(result.bound)
+    if most == percent(1.0):  # which says nothing
+        return []
     sure = f"{level_text(row.setup.level)} confidence"
     return [f"Allowing for kinds of people who were not seen, it is at most {most} ({sure})."]
 

@@ -258,7 +258,7 @@ def _next(finding: Finding) -> str:
     if level in ON_AVERAGE and _names_people(finding):
         return f"Leave out {_of_named(finding)}."
     if level == "inconclusive":
-        return "First show that the attack works on unprotected speech; without that its failure means nothing."
+        return "First show that the attack works on unprotected speech."
     if level == "not-found":
         return _before_release(finding)
     if about.role == "floor":
