@@ -255,7 +255,7 @@ def run(cells, workers, path):
     """Summaries of all cells; those of the file are taken from there."""
     stored = results_of(path)
     missing = [cell for cell in cells if stored.get(cell.name, {}).get("simulations", 0) < cell.simulations]
-    with ProcessPoolExecutor(workers) as processes:
+    with ProcessPoolExecutor(workers, initializer=validity_parts.omit_curves) as processes:
         pending = []
         for cell in missing:  # all at once, so that no core waits for the last simulation of a cell
             jobs = [(cell, seed) for seed in range(cell.simulations)]
