@@ -239,7 +239,8 @@ def _single_blocks(section: layout.Section, estimate: bool, verbose: bool, expla
     if section.measures is None:
         names = list(row.metrics) if verbose or not names else names[:_MOST_MEASURES]
     counts = counts_text(row.counts)
-    titles = ("value", "estimate", layout.interval_title(row.setup.level), "if nothing leaked", ADJUSTED)
+    no_leak = f"no leak ({percent(row.setup.level)})"
+    titles = ("value", "estimate", layout.interval_title(row.setup.level), no_leak, ADJUSTED)
     measures: list[Cell] = []
     contents: list[tuple[Cell, ...]] = []
     for name in names:
@@ -253,7 +254,7 @@ def _single_blocks(section: layout.Section, estimate: bool, verbose: bool, expla
                 Cell(cell.value, cell.unit),
                 estimate_cell(result) if estimate else Cell(),
                 Cell(cell.below),
-                null_cell(row, name),
+                null_cell(row, name, brief=True),
                 p_cell(None if result is None else result.p_adjusted),
             )
         )

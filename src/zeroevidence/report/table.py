@@ -222,15 +222,18 @@ def estimate_cell(result: MeasureResult | None) -> Cell:
     return Cell() if result is None else Cell(result.estimate, result.unit)
 
 
-def null_cell(row: Evaluation, name: str) -> Cell:
-    """The measure when nothing leaks: mean and quantile of the null, or the value that guessing gives."""
+def null_cell(row: Evaluation, name: str, *, brief: bool = False) -> Cell:
+    """The measure when nothing leaks: mean and quantile of the null, or the value that guessing gives.
+
+    Where it is `brief`, the heading says which quantile.
+    """
     result = row.metrics.get(name)
     if result is None:
         return Cell()
     if result.null is None:
         return Cell(chance_value(row, name), result.unit)
-    quantile = f"({percent(row.setup.level)}: {number(result.null.quantile, result.unit)})"
-    return Cell(result.null.mean, result.unit, note=quantile)
+    level = "" if brief else f"{percent(row.setup.level)}: "
+    return Cell(result.null.mean, result.unit, note=f"({level}{number(result.null.quantile, result.unit)})")
 
 
 ADJUSTED = "adjusted p"  # heading
