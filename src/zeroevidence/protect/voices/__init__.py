@@ -228,6 +228,8 @@ class VoiceProtectorKind:
         One sentence: what of the speech stays useful.
     leaves
         What of the speaker is left to programs that compare voices, as audits of the protectors have shown.
+    language
+        The only language whose words it keeps; empty where that does not matter.
     needs
         One sentence: what it requires.
     parts
@@ -238,10 +240,11 @@ class VoiceProtectorKind:
     description: str
     spellings: tuple[Spelling, ...]
     make: Make
-    keeps: str
-    needs: str
+    keeps: str = "Not stated."
+    needs: str = "Not stated."
     parts: Parts = lambda _: ()
     leaves: Leaves | None = None
+    language: str = ""
 
 
 VOICE_PROTECTORS: Registry[VoiceProtectorKind] = Registry(
@@ -249,22 +252,14 @@ VOICE_PROTECTORS: Registry[VoiceProtectorKind] = Registry(
 )
 
 
-def register_voice(
-    name: str,
-    description: str,
-    *spellings: Spelling,
-    keeps: str = "Not stated.",
-    needs: str = "Not stated.",
-    parts: Parts = lambda _: (),
-    leaves: Leaves | None = None,
-) -> Callable[[M], M]:
+def register_voice(name: str, description: str, *spellings: Spelling, **facts: Any) -> Callable[[M], M]:
     """Return a decorator that registers a function that makes a protector from the text after the colon and a seed.
 
     The parameters are those of `VoiceProtectorKind`.
     """
 
     def register(make: M) -> M:
-        VOICE_PROTECTORS.add(VoiceProtectorKind(name, description, spellings, make, keeps, needs, parts, leaves))
+        VOICE_PROTECTORS.add(VoiceProtectorKind(name, description, spellings, make, **facts))
         return make
 
     return register

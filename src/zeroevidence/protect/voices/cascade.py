@@ -246,6 +246,7 @@ def _cascade_parts(text: str) -> tuple[ProtectorPart, ...]:
     needs="A speech recogniser and a synthetic voice, trained on speech of others.",
     parts=_cascade_parts,
     leaves="words",
+    language="English",
 )
 def cascade(text: str, _: int) -> Cascade:
     """Return the cascade of a recogniser and a voice."""

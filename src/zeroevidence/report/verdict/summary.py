@@ -291,8 +291,10 @@ def _instead(finding: Finding) -> str:
     protection = finding.row.about.protection
     stronger = find_stronger(None if protection is None else protection.name)
     if stronger is not None:
-        only = f"(English only), which leaves only the {stronger.leaves}"
-        return f"Protect them with {stronger.name} {only}, and measure again."
+        language = f" ({stronger.language} only)" if stronger.language else ""
+        return (
+            f"Protect them with {stronger.name}{language}, which leaves only the {stronger.leaves}, and measure again."
+        )
     if _names_people(finding):
         return f"No protector here leaves less: leave out {_of_named(finding)}, and measure again."
     if protection is not None and protection.recognises:
