@@ -29,6 +29,17 @@ def test_the_sides_name_the_attacker():
         assert model.is_named_attacker == (model.name in ("ignorant", "lazy-informed", "semi-informed"))
 
 
+def test_training_may_be_unknown():
+    models = {sides: threat_from_sides(*sides, None) for sides in product(SIDES, repeat=2)}
+    assert {model.name for model in models.values()} == {"unprotected", "unknown"}
+    assert models["original", "original"].is_bound
+    assert not any(model.is_named_attacker for model in models.values())
+    assert str(models["anonymised", "anonymised"]) == "unknown (enrolment anonymised, training unknown)"
+    for name in set(MEANINGS.values()) - {"unprotected"}:
+        with pytest.raises(UsageError, match="stands for"):
+            ThreatModel(name, "anonymised", "anonymised", None, extractor=None)
+
+
 def test_who_knows_more():
     models = [threat_from_sides(enrolment, "anonymised", trained) for enrolment, trained in product(SIDES, SIDES)]
     assert [model.knowledge for model in models] == [0, 2, 1, 3]

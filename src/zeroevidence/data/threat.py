@@ -18,6 +18,7 @@ Calibration: TypeAlias = Literal["original", "anonymised", "matched"]
 
 UNPROTECTED = "unprotected"
 RANDOM = "random"
+UNKNOWN = "unknown"  # an attacker of whom nobody said what it was trained on
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ class ThreatModel:
     trial
         The speech of the trials.
     trained_on
-        Speech of the training speakers that the back-end (and the adapter network) learns from.
+        Speech of the training speakers that the back-end (and the adapter network) learns from; None where unknown.
     calibration
         Development speech on which scores become likelihood ratios: ``original`` against original, ``anonymised``
         against anonymised, or ``matched``, the same sides as in the evaluation. An attacker calibrates on what
@@ -44,7 +45,8 @@ class ThreatModel:
     adapter
         Whether an adapter network is trained between extractor and back-end.
     extractor
-        What the extractor was trained on: only one that was trained on anonymised speech is semi-informed.
+        What the extractor was trained on: only one that was trained on anonymised speech is semi-informed. None where
+        that is unknown.
 
     Examples
     --------
@@ -60,23 +62,24 @@ class ThreatModel:
     name: str
     enrolment: Material
     trial: Material
-    trained_on: Training = "original"
+    trained_on: Training | None = "original"
     calibration: Calibration = "matched"
     adapter: bool = False
-    extractor: Training = "original"
+    extractor: Training | None = "original"
 
     def __post_init__(self) -> None:
         for field, kind in get_type_hints(ThreatModel).items():
-            allowed = get_args(kind)
-            if allowed and getattr(self, field) not in allowed:
-                raise UsageError(f"{field}: expected {', '.join(allowed)}, got {getattr(self, field)!r}")
+            optional = type(None) in get_args(kind)
+            allowed = get_args(get_args(kind)[0]) if optional else get_args(kind)
+            value = getattr(self, field)
+            if allowed and value not in allowed and not (optional and value is None):
+                raise UsageError(f"{field}: expected {', '.join(allowed)}, got {value!r}")
         if self.adapter and {self.enrolment, self.trial, self.trained_on, *self.development} != {"anonymised"}:
             raise UsageError("an adapter network is trained on anonymised speech and needs it on both sides")
-        meaning = next((sides for sides, name in _NAMES.items() if name == self.name), self._sides)
-        if self._sides != meaning:
-            raise UsageError(
-                f"{self.name!r} stands for {_describe(*meaning)}; expected another name for {_describe(*self._sides)}"
-            )
+        meanings = [sides for sides, name in _NAMES.items() if name == self.name]
+        if meanings and self._sides not in meanings:
+            expected = f"expected another name for {_describe(*self._sides)}"
+            raise UsageError(f"{self.name!r} stands for {_describe(*meanings[0])}; {expected}")
 
     def __str__(self) -> str:
         return f"{self.name} ({self.definition})"
@@ -88,7 +91,7 @@ class ThreatModel:
         return f"enrolment {self.enrolment}, {adapter}{_training(self.extractor, self.trained_on)}"
 
     @property
-    def _sides(self) -> tuple[Material, Material, Training, Training]:
+    def _sides(self) -> _Sides:
         return self.enrolment, self.trial, self.extractor, self.trained_on
 
     @property
@@ -115,7 +118,7 @@ class ThreatModel:
 
     @property
     def knowledge(self) -> int:
-        """How informed the attacker is: 0 ignorant; one more each for enrolment, back-end and extractor anonymised."""
+        """How informed the attacker is known to be: one more each for enrolment, back-end and extractor anonymised."""
         return [self.enrolment, self.trained_on, self.extractor].count("anonymised")
 
     def has_means_of(self, other: ThreatModel) -> bool:
@@ -128,8 +131,10 @@ class ThreatModel:
 
 
 # enrolment, trial, training of the extractor, training of the back-end
-_NAMES: dict[tuple[Material, Material, Training, Training], str] = {
+_Sides: TypeAlias = tuple[Material, Material, Training | None, Training | None]
+_NAMES: dict[_Sides, str] = {
     ("original", "original", "original", "original"): UNPROTECTED,
+    ("original", "original", None, None): UNPROTECTED,
     ("original", "anonymised", "original", "original"): "ignorant",
     ("anonymised", "anonymised", "original", "original"): "lazy-informed",
     ("anonymised", "anonymised", "original", "anonymised"): "backend-informed",
@@ -137,20 +142,20 @@ _NAMES: dict[tuple[Material, Material, Training, Training], str] = {
 }
 
 
-def _training(extractor: Training, backend: Training) -> str:
+def _training(extractor: Training | None, backend: Training | None) -> str:
     if extractor == backend:
-        return f"trained on {backend}"
-    return f"extractor trained on {extractor}, back-end on {backend}"
+        return "training unknown" if backend is None else f"trained on {backend}"
+    return f"extractor trained on {extractor or UNKNOWN}, back-end on {backend or UNKNOWN}"
 
 
-def _describe(enrolment: Material, trial: Material, extractor: Training, backend: Training) -> str:
+def _describe(enrolment: Material, trial: Material, extractor: Training | None, backend: Training | None) -> str:
     return f"{enrolment} enrolment, {trial} trials, {_training(extractor, backend)}"
 
 
 def threat_from_sides(
-    enrolment: Material, trial: Material, trained_on: Training, extractor: Training | None = None
+    enrolment: Material, trial: Material, trained_on: Training | None, extractor: Training | None = None
 ) -> ThreatModel:
-    """Return the threat model of scores; ``other`` where the tuple has no name.
+    """Return the threat model of scores; ``other`` where the tuple has no name, ``unknown`` where training is.
 
     Parameters
     ----------
@@ -159,10 +164,11 @@ def threat_from_sides(
     trial
         The speech of the trials.
     trained_on
-        What the back-end was trained on.
+        What the back-end was trained on; None where unknown.
     extractor
         What the extractor was trained on; the same unless given.
     """
     extractor = extractor or trained_on
-    name = _NAMES.get((enrolment, trial, extractor, trained_on), "other")
+    unnamed = UNKNOWN if trained_on is None else "other"
+    name = _NAMES.get((enrolment, trial, extractor, trained_on), unnamed)
     return ThreatModel(name, enrolment, trial, trained_on, extractor=extractor)

@@ -132,7 +132,8 @@ def _within(
     named = [f"{name}, training {n}" for name, system_rows in trained.items() for n in range(1, len(system_rows) + 1)]
     drawn = comparison.paired_replicates(rows, named)
     chosen = measures or comparison.usual_measures([set(replicates.left_out) for replicates in drawn])
-    return [_compared(trained, labels, name, drawn[0].people.get(name)) for name in chosen]
+    comparisons = (_compared(trained, labels, name, drawn[0].people.get(name)) for name in chosen)
+    return comparison.with_training(comparisons, rows)
 
 
 def _compared(

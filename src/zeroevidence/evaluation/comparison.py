@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, combinations
 from typing import Literal, TypeAlias, get_args
@@ -108,6 +108,8 @@ class Comparison:
         Probability with which a difference of the size `detectable` of a pair would be seen.
     together
         Number of differences of all measures that were corrected together; None where those of this one alone were.
+    training_unknown
+        Whether nobody said what the attackers were trained on.
 
     Examples
     --------
@@ -125,6 +127,7 @@ class Comparison:
     level: float = LEVEL
     power: float = POWER
     together: int | None = None
+    training_unknown: bool = False
 
     @property
     def tests(self) -> int:
@@ -216,7 +219,14 @@ def compare_group(
         if not unnamed:
             _check_counts(results, group.names)
         measured = [{name for name, result in row.metrics.items() if result.spread is not None} for row in results]
-    return [_compared(group, results, drawn, name) for name in measures or usual_measures(measured)]
+    comparisons = (_compared(group, results, drawn, name) for name in measures or usual_measures(measured))
+    return with_training(comparisons, results)
+
+
+def with_training(comparisons: Iterable[Comparison], results: Sequence[Evaluation]) -> list[Comparison]:
+    """Return comparisons of some results, which say where the training of their attackers is unknown."""
+    unknown = any(row.about.is_training_unknown for row in results)
+    return [replace(comparison, training_unknown=unknown) for comparison in comparisons]
 
 
 def _is_unnamed(replicates: Replicates) -> bool:

@@ -29,6 +29,10 @@ _UNPAIRED = (
     "The trials are not paired: these results name no trials, or are files, which hold no values without single "
     "people; so the differences rest on both intervals. Comparing scores with names of trials has more power."
 )
+_TRAINING_UNKNOWN = (
+    "Nothing says what these attackers were trained on: they may differ between systems, and then so does what the "
+    "systems give away to them."
+)
 _TRAININGS = (
     "Values are means over trainings. Intervals cover the spread of people and of trainings; the larger of their "
     "standard errors is marked *: more people or more trainings, whichever is marked, would shorten the interval most."
@@ -70,7 +74,8 @@ def comparison_notes(comparisons: Sequence[Comparison], *, groups: bool = True) 
     counting = any(comparison.labels.get("attacker") == COUNTING for comparison in comparisons)
     seen = 'A true difference as large as in the column "seen" would be found so often.'
     differences = f"{_GROUPS if groups else ''} {_correction(comparisons)}{seen}".lstrip()
-    notes = {_TRAININGS: trained, _UNPAIRED: unpaired, _COUNTING: counting}
+    unknown = any(comparison.training_unknown for comparison in comparisons)
+    notes = {_TRAININGS: trained, _UNPAIRED: unpaired, _TRAINING_UNKNOWN: unknown, _COUNTING: counting}
     return [differences, *(note for note, applies in notes.items() if applies)]
 
 

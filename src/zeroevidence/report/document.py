@@ -215,10 +215,11 @@ def _line(audit: Audit) -> tuple[Content, ...]:
 
 
 def _best(audit: Audit, system: SystemAttackers, *, trained: bool) -> int | None:
-    """The attacker of those who learned from protected speech, or of those who did not."""
+    """The attacker of those who learned from protected speech, or of those who are known not to have."""
+    training = "anonymised" if trained else "original"
     numbers = [
         i
         for i in system.attempts
-        if (threat := audit.rows[i].about.threat) is not None and (threat.trained_on == "anonymised") == trained
+        if (threat := audit.rows[i].about.threat) is not None and threat.trained_on == training
     ]
     return strongest_row(audit.rows, numbers, audit.finding.chance) if numbers else None

@@ -1,6 +1,8 @@
 """Kits of the VoicePrivacy Challenges: their tables and folders are read, and their speech is checked."""
 
+import json
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,7 +10,10 @@ import pytest
 from zeroevidence.data.formats.voiceprivacy_folders import find_kit_scores
 from zeroevidence.data.threat import ThreatModel, threat_from_sides
 from zeroevidence.errors import InputError
-from zeroevidence.evaluation import read_results
+from zeroevidence.evaluation import About, MeasureResult, compare, read_results
+from zeroevidence.report.comparisons import render_comparisons
+from zeroevidence.report.verdict import verdict
+from zeroevidence.uncertainty.spread import Spread
 
 TRACK1 = """---- Time: 02-04-26_06:17 ----
 
@@ -149,10 +154,22 @@ ASR-libri_dev_asr_anon
 """
 
 
-@pytest.mark.parametrize(("folder", "trained"), [("results-2020.orig", "original"), ("results-2020", "anonymised")])
-def test_what_the_first_kits_collected(tmp_path, folder, trained):
-    path = tmp_path / folder / "results.txt"
-    path.parent.mkdir()
+@pytest.mark.parametrize(
+    ("name", "trained", "system"),
+    [
+        ("results-2020.orig/results.txt", "original", "results-2020"),
+        ("results-2020.anon/results.txt", "anonymised", "results-2020"),
+        ("results-2020/results.txt", None, "results-2020"),
+        ("results.orig_b1/results.txt", "original", "b1"),
+        ("results.orig_mcadams", "original", "mcadams"),
+        ("results.anon_tts_joint", "anonymised", "tts_joint"),
+        ("RESULTS_mcadams", None, "mcadams"),
+        ("results.txt", None, "results_old"),
+    ],
+)
+def test_what_the_first_kits_collected(tmp_path, name, trained, system):
+    path = tmp_path / "results_old" / name
+    path.parent.mkdir(parents=True)
     path.write_text(COLLECTED)
     first, second, original, anonymised = read_results(path)
     assert {name: float(one) for name, one in first.metrics.items()} == {
@@ -162,10 +179,46 @@ def test_what_the_first_kits_collected(tmp_path, folder, trained):
     assert first.about.threat == threat_from_sides("original", "original", trained)
     assert second.about.threat == threat_from_sides("anonymised", "anonymised", trained)
     assert second.labels["sex"] == "m"
-    assert {row.labels["system"] for row in (first, second, anonymised)} == {"results-2020"}
+    assert {row.labels["system"] for row in (first, second, anonymised)} == {system}
+    assert (first.about.role == "control", second.about.is_training_unknown) == (True, trained is None)
+    assert ("training-unknown" in {one.code for one in second.flags}) == (trained is None)
+    assert "semi-informed" not in str(second.about.threat) or trained == "anonymised"
     assert (float(original["wer"]), float(original["wer_substitutions"])) == (0.05, 0.035)
     assert original.labels["recogniser"] == "decode_libri_dev_asr_small"
     assert (original.labels["system"], anonymised.about.speech) == ("unprotected", "anonymised")
+
+
+def test_a_folder_beside_that_of_the_original_speech_says_what_was_learned_from(tmp_path):
+    for folder in ("results-2022", "results-2022.orig"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "results.txt").write_text(COLLECTED)
+    assert read_results(tmp_path / "results-2022" / "results.txt")[1].about.threat.name == "semi-informed"
+
+
+def test_unknown_training_is_kept_and_said(run, tmp_path):
+    """It is null in JSON, stays unknown when read again, and is said in verdicts and beside rankings."""
+    for name in ("RESULTS_a", "RESULTS_b"):
+        (tmp_path / name).write_text(COLLECTED.replace("30.250%", "20%" if name.endswith("a") else "30%"))
+    code, out, err = run("evaluate", tmp_path / "RESULTS_a", "-f", "json")
+    assert (code, err) == (0, "")
+    threats = [row["about"]["threat"] for row in json.loads(out)["rows"] if "threat" in row["about"]]
+    assert [(threat["trained_on"], threat["extractor"]) for threat in threats] == [(None, None)] * 2
+    (tmp_path / "saved.json").write_text(out)
+    assert read_results(tmp_path / "saved.json")[1].about.threat == threat_from_sides("anonymised", "anonymised", None)
+    rows = [row for name in "ab" for row in read_results(tmp_path / f"RESULTS_{name}") if row.about.role == "attack"]
+    rows = [row.with_metrics({"d_ece": MeasureResult.of("d_ece", 0.2 - 0.1 * i)}) for i, row in enumerate(rows)]
+    text = verdict(rows).paragraph
+    assert "Of 2 results, a gives most away (what the attackers were trained on is not known, and may differ)" in text
+    known = [replace(row, about=About.against(threat_from_sides("anonymised", "anonymised", "original"))) for row in rows]
+    assert "trained on is not known" not in verdict(known).paragraph
+    other = About.against(threat_from_sides("anonymised", "anonymised", "anonymised"))
+    mixed = verdict([known[0], replace(known[1], about=other)]).paragraph
+    assert "gives most away (the attackers that count differ)" in mixed
+    spread = [row.with_metrics({"eer": replace(row["eer"], spread=Spread(0.02, 30.0, 29.0, 0.0, 0.0))}) for row in rows]
+    for compared, unknown in ((spread, True), ([replace(row, about=known[0].about) for row in spread], False)):
+        (comparison,) = compare(compared, ["eer"])
+        assert comparison.training_unknown == unknown
+        assert ("Nothing says what these attackers were trained on" in render_comparisons([comparison], "text")) == unknown
 
 
 @pytest.mark.parametrize(

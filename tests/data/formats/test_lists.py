@@ -39,6 +39,11 @@ def test_the_extractor_decides_who_is_semi_informed(folder, extractor, name):
     assert row.threat.name == name
 
 
+def test_an_attacker_of_unknown_training(folder):
+    (row,) = table(folder, "scores,system,enrolment,trial\na.scores,A,anonymised,anonymised\n")
+    assert row.threat == threat_from_sides("anonymised", "anonymised", None)
+
+
 def test_an_attacker_may_have_a_name_alone(folder):
     (row,) = table(folder, "scores,system,attacker\na.scores,A,oa\n")
     assert (row.threat, row.labels) == (None, {"system": "A", "attacker": "oa"})

@@ -205,9 +205,9 @@ def read_systems(path: str | Path) -> list[SystemScores]:
     path
         The table. Its columns are ``scores`` and ``system``, and where they are known ``key``, ``speakers``,
         ``dataset``, ``split``, ``sex``, and of the attacker ``enrolment``, ``trial`` and ``trained_on``, each
-        ``original`` or ``anonymised``, and ``extractor`` where it was trained on other speech than the back-end. Files
-        are named by their paths within the folder of the table. An ``attacker`` who is not described so may be given a
-        name.
+        ``original`` or ``anonymised``, and ``extractor`` where it was trained on other speech than the back-end; without
+        ``trained_on`` the training is unknown. Files are named by their paths within the folder of the table. An
+        ``attacker`` who is not described so may be given a name.
 
     Raises
     ------
@@ -285,14 +285,14 @@ def _row(cells: dict[str, str], folder: Path, line: int) -> SystemScores | str:
             return f"{column} {name!r}: no such file in {folder}"
     sides = [cells.get(column, "") for column in _SIDES]
     sides.append(cells.get(_EXTRACTOR, sides[-1]))
-    if any(sides) and not all(map(_is_training, sides)):
+    if any(sides) and not all(map(_is_training, sides if any(sides[2:]) else sides[:2])):
         allowed, named = " or ".join(get_args(Training)), ", ".join((*_SIDES, _EXTRACTOR))
         return f"attacker {', '.join(sides)}; expected {allowed} for each of {named}, or nothing for all"
     if any(sides) and "attacker" in cells:
         return f"attacker {cells['attacker']!r} beside {', '.join(_SIDES)}, which name one; expected either"
     places = {column: folder / name for column, name in files.items()}
-    described = list(filter(_is_training, sides))
-    threat = threat_from_sides(*described) if described else None
+    enrolment, trial, *training = (side if _is_training(side) else None for side in sides)
+    threat = None if enrolment is None or trial is None else threat_from_sides(enrolment, trial, *training)
     labels = {name: cells[name] for name in _LABELS if name in cells}
     return SystemScores(places["scores"], places.get("key"), places.get("speakers"), labels, threat, line)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from zeroevidence.data.files import error_reason, unreadable_reason
 from zeroevidence.data.formats import text
-from zeroevidence.data.formats.input_file import InputFile
+from zeroevidence.data.formats.input_file import InputFile, uncompressed_name
 from zeroevidence.data.threat import UNPROTECTED, ThreatModel, Training, threat_from_sides
 from zeroevidence.errors import InputError, Problem
 
@@ -20,6 +20,9 @@ _FOLDER = re.compile(
     r"-(?P<trials>(?P=set)_trials(?:_(?P<sex>f|m|mixed)(?=_|$))?(?:_(?P<part>common|all)(?=_|$))?)(?P<suffix>(?:_.*)?)"
 )
 _ANONYMISED = re.compile(r"asv_anon(?:_track[0-9]+_[0-9]+_[a-z]{2}(?=_|$))?(?P<suffix>.*)")
+_TRAINED = re.compile(r"(?P<before>.*)\.(?P<trained>orig|anon)(?:_(?P<system>.+))?")
+_TITLE = re.compile(r"RESULTS_(?:summary_)?|_summary$")
+_KIT_FILE = "results.txt"  # as the kits call it in the folder of a run
 _LAYOUTS = "results-*/ASV-<enrolls>-<trials>/scores or asv_*/<enrolls>-<trials>/scores"
 
 
@@ -168,15 +171,28 @@ def _side(suffix: str | None) -> Training:
     return "anonymised" if suffix else "original"
 
 
-def results_folder(name: str) -> tuple[str, Training]:
-    """Return the system of a results folder of 2020 or 2022, and what its attacker was trained on."""
-    return name.removesuffix(".orig"), "original" if name.endswith(".orig") else "anonymised"
+def results_name(path: Path) -> tuple[str, Training | None]:
+    """Return the system of a results folder or file of 2020 or 2022, and what its attacker was trained on.
+
+    ``.orig`` or ``.anon`` in the name says so, and a folder without either beside that of ``.orig``, as the kit writes
+    them. Nothing else does.
+
+    Examples
+    --------
+    >>> results_name(Path("results.orig_mcadams")), results_name(Path("RESULTS_mcadams"))
+    (('mcadams', 'original'), ('mcadams', None))
+    """
+    match = _TRAINED.fullmatch(path.name)
+    if match is not None:
+        return match["system"] or match["before"], "original" if match["trained"] == "orig" else "anonymised"
+    beside = path.with_name(f"{path.name}.orig").is_dir()
+    return _TITLE.sub("", path.name) or path.name, "anonymised" if beside else None
 
 
-def _model(folder: Path, *, old: bool) -> tuple[str, Training] | None:
+def _model(folder: Path, *, old: bool) -> tuple[str, Training | None] | None:
     """Return the system, as far as the folders above name it, and what the attacker was trained on."""
     if old:
-        return results_folder(folder.parent.name)
+        return results_name(folder.parent)
     for above in list(folder.parents)[:2]:
         if trained := _ANONYMISED.fullmatch(above.name):
             return trained["suffix"], "anonymised"
@@ -248,7 +264,8 @@ def collected_results(source: InputFile) -> Iterator[SummaryRow]:
     InputError
         When a line is none of those that the kits write.
     """
-    results = source.path.absolute().parent.name
+    place = source.path.resolve()
+    results = place.parent if place.name == _KIT_FILE else place.with_name(uncompressed_name(place.name))
     name, start, measures = "", 0, dict[str, float]()
     for number, raw in text.numbered_lines(source.read()):
         line, wrong = text.decode(raw)
@@ -278,21 +295,21 @@ def _measures(line: str, file: str, number: int) -> dict[str, float]:
     raise InputError(f"{line!r}; expected {expected}", path=file, line=number)
 
 
-def _comparison(name: str, results: str, measures: dict[str, float], line: int, file: str) -> SummaryRow:
+def _comparison(name: str, results: Path, measures: dict[str, float], line: int, file: str) -> SummaryRow:
     match = _FOLDER.fullmatch(name)
     if match is None or match["asv"] is None:
         raise InputError(f"{name!r}; expected ASV-<enrolls>-<trials>", path=file, line=line)
-    system, training = results_folder(results)
+    system, training = results_name(results)
     threat = threat_from_sides(_side(match["enrolment"]), _side(match["suffix"]), training)
     return SummaryRow(_labels(system, match), measures, threat, None, line)
 
 
-def _recognition(name: str, results: str, line: str, number: int, file: str) -> SummaryRow:
+def _recognition(name: str, results: Path, line: str, number: int, file: str) -> SummaryRow:
     where, match = _SET.fullmatch(name), _WER.fullmatch(line)
     if where is None or match is None or not int(match["words"]):
         raise InputError(f"{name}: {line!r}; expected a line of %WER", path=file, line=number)
     speech = _side(where["suffix"])
-    system = UNPROTECTED if speech == "original" else results_folder(results)[0]
+    system = UNPROTECTED if speech == "original" else results_name(results)[0]
     labels = {"system": system, "dataset": where["dataset"], "split": where["split"]}
     if match["file"]:  # a recogniser may have been tried with several language models
         labels["recogniser"] = Path(match["file"]).parent.name

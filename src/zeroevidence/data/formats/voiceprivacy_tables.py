@@ -36,7 +36,7 @@ class _Line:
     """The cells of a line by column, the training of the attacker, the system, and file and line."""
 
     cells: dict[str, str]
-    training: Training
+    training: Training | None
     system: str
     file: str
     number: int
@@ -129,7 +129,7 @@ def _split(line: str) -> list[str]:
 def _lines(source: InputFile) -> Iterator[_Line]:
     system = _system(uncompressed_name(source.path.name))
     columns: list[str] = []
-    training: Training = "anonymised" if source.path.absolute().parent.name.startswith("asv_anon") else "original"
+    training = _training(source.path.resolve().parent.name)
     for number, raw in text.numbered_lines(source.read()):
         line, wrong = text.decode(raw)
         if wrong:
@@ -137,7 +137,7 @@ def _lines(source: InputFile) -> Iterator[_Line]:
         cells = _split(line)
         if not any(cells) or cells[0].startswith("----"):
             columns = []
-            training = "anonymised" if "^anon" in line else training if not any(cells) else "original"
+            training = training if not any(cells) else _training(line)
         elif heading := _columns(line):
             columns = heading
         elif columns and not set(cells) <= {"", "mean"}:  # the second line of a heading is about averages over folds
@@ -147,6 +147,13 @@ def _lines(source: InputFile) -> Iterator[_Line]:
                 reason = f"{len(cells)} columns; expected {len(columns)}: {' '.join(filter(None, columns))}"
                 raise InputError(reason, path=source.name, line=number)
             yield _Line(dict(zip(columns, cells, strict=True)), training, system, source.name, number)
+
+
+def _training(text: str) -> Training | None:
+    """Return what the attacker was trained on by a title or the name of a folder: ``ASV_eval^anon``, ``asv_orig``."""
+    if match := re.search("asv_(anon)?|ASV_eval(\\^anon)?", text):
+        return "anonymised" if any(match.groups()) else "original"
+    return None
 
 
 def _system(name: str) -> str:

@@ -17,7 +17,7 @@ from zeroevidence.uncertainty.compare import Difference, difference, unpaired_di
 
 _COMPARISONS_PER_PERSON = 4  # that count as independent: scores of people who are not told apart vary about as much
 _OF_CHANCE = ("attacker-at-chance", "control-failed", "too-few-to-test")
-_OF_OTHER_ROWS = ("no-positive-control", "weaker-than-cheaper")
+_OF_OTHER_ROWS = ("no-positive-control", "weaker-than-cheaper", "training-unknown")
 _COMPARED = ("top1", "alid", "d_ece")  # the first that both rows have
 
 
@@ -65,6 +65,8 @@ def _chance_flags(row: Evaluation, chance: Chance) -> list[Flag]:
 
 def _flags_beside(row: Evaluation, other_rows: Sequence[Evaluation]) -> list[Flag]:
     threat = row.about.threat
+    if row.about.is_training_unknown:
+        return [flag("training-unknown")]
     if threat is None or not threat.is_named_attacker or row.about.question != "identity":
         return []
     if row.about.role in ("room", "protocol"):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from zeroevidence.data.threat import RANDOM, UNPROTECTED, ThreatModel, Training
+from zeroevidence.data.threat import RANDOM, ThreatModel, Training
 
 # identity: who is it; attribute: what is somebody like; spoofing: is the speech real
 Question: TypeAlias = Literal["identity", "attribute", "spoofing"]
@@ -218,9 +218,15 @@ class About:
 
     @classmethod
     def against(cls, threat: ThreatModel) -> About:
-        """The row of an attacker on speech."""
-        roles: dict[str, Role] = {UNPROTECTED: "control", RANDOM: "floor"}
-        return cls(role=roles.get(threat.name, "attack"), threat=threat)
+        """The row of an attacker on speech; on original speech alone it is a control, whatever the attacker learned."""
+        plain = threat.enrolment == threat.trial == "original"
+        return cls(role="floor" if threat.name == RANDOM else "control" if plain else "attack", threat=threat)
+
+    @property
+    def is_training_unknown(self) -> bool:
+        """Whether nobody said what the attacker on protected speech was trained on."""
+        threat = self.threat
+        return threat is not None and not threat.is_bound and None in (threat.trained_on, threat.extractor)
 
     @property
     def is_bound(self) -> bool:

@@ -144,6 +144,11 @@ _WARNINGS = {
         "no row shows this attacker on unprotected speech, so its failure may be its own; add original against "
         "original."
     ),
+    "training-unknown": (
+        "nothing says what this attacker was trained on, so it may be weaker than one who trained on protected speech; "
+        "do not read it as semi-informed, nor rank systems by attackers who may differ: name the training in a table "
+        "of systems (trained_on)."
+    ),
     "weaker-than-cheaper": (
         "this attacker learns less than the {cheaper} one, who knows less, by more than the interval of the "
         "difference; report the stronger of the two and look for a fault in this one."

@@ -14,6 +14,7 @@ from __future__ import annotations
 from math import log2
 
 from zeroevidence.attack.attackers import ATTACKERS
+from zeroevidence.data.threat import UNKNOWN
 from zeroevidence.evaluation import Evaluation, Finding
 from zeroevidence.evaluation.finding.facts import Level, NamedPeople
 from zeroevidence.evaluation.resampling import SHOWN
@@ -130,7 +131,7 @@ def _attacker(row: Evaluation, *, several: bool) -> tuple[str, list[str]]:
     if threat.name in ATTACKERS:
         adapter = ["adapter network"] if threat.adapter else []
         return f"an attacker who {ATTACKERS[threat.name].title}", [threat.name, *adapter]
-    named = "an attacker" if threat.name == "other" else f"the attacker {threat.name!r}"  # other: without a name
+    named = "an attacker" if threat.name in ("other", UNKNOWN) else f"the attacker {threat.name!r}"
     return named, [threat.definition]
 
 

@@ -216,6 +216,10 @@ def most_given_away(finding: Finding) -> str:
         searches = f"the searches are through {sizes[0]} to {sizes[-1]} people"
         share = f" (by the share of what there is to learn, as {searches})"
     name = system_text(system) + group_text(finding, finding.row)
+    if any(row.about.is_training_unknown for row in rows):
+        share += " (what the attackers were trained on is not known, and may differ)"
+    elif len({row.about.threat for row in rows}) > 1:
+        share += " (the attackers that count differ)"
     return f"Of {len(rows)} results, {name} gives most away{share}{_beside_chance(finding, finding.by_system)}"
 
 

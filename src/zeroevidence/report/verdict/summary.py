@@ -339,8 +339,10 @@ def not_tested(finding: Finding) -> str:
     """Return what the attackers did not try."""
     row, missing = finding.row, []
     if not row.about.is_bound:
-        untried = [] if row.about.threat is None else _untried(finding)
+        unknown = row.about.is_training_unknown
+        untried = [] if row.about.threat is None or unknown else _untried(finding)
         missing += [f"somebody who {ATTACKERS[name].title}" for name in untried]
+        missing += ["somebody who trained on protected speech, unless this attacker did"] if unknown else []
     if row.recordings is None:
         missing.append("several recordings of one person together")
     if finding.rooms == (None, None):
