@@ -209,7 +209,9 @@ def test_unknown_training_is_kept_and_said(run, tmp_path):
     rows = [row.with_metrics({"d_ece": MeasureResult.of("d_ece", 0.2 - 0.1 * i)}) for i, row in enumerate(rows)]
     text = verdict(rows).paragraph
     assert "Of 2 results, a gives most away (what the attackers were trained on is not known, and may differ)" in text
-    known = [replace(row, about=About.against(threat_from_sides("anonymised", "anonymised", "original"))) for row in rows]
+    known = [
+        replace(row, about=About.against(threat_from_sides("anonymised", "anonymised", "original"))) for row in rows
+    ]
     assert "trained on is not known" not in verdict(known).paragraph
     other = About.against(threat_from_sides("anonymised", "anonymised", "anonymised"))
     mixed = verdict([known[0], replace(known[1], about=other)]).paragraph
@@ -218,7 +220,9 @@ def test_unknown_training_is_kept_and_said(run, tmp_path):
     for compared, unknown in ((spread, True), ([replace(row, about=known[0].about) for row in spread], False)):
         (comparison,) = compare(compared, ["eer"])
         assert comparison.training_unknown == unknown
-        assert ("Nothing says what these attackers were trained on" in render_comparisons([comparison], "text")) == unknown
+        assert (
+            "Nothing says what these attackers were trained on" in render_comparisons([comparison], "text")
+        ) == unknown
 
 
 @pytest.mark.parametrize(

@@ -205,9 +205,9 @@ def read_systems(path: str | Path) -> list[SystemScores]:
     path
         The table. Its columns are ``scores`` and ``system``, and where they are known ``key``, ``speakers``,
         ``dataset``, ``split``, ``sex``, and of the attacker ``enrolment``, ``trial`` and ``trained_on``, each
-        ``original`` or ``anonymised``, and ``extractor`` where it was trained on other speech than the back-end; without
-        ``trained_on`` the training is unknown. Files are named by their paths within the folder of the table. An
-        ``attacker`` who is not described so may be given a name.
+        ``original`` or ``anonymised``, and ``extractor`` where it was trained on other speech than the back-end;
+        without ``trained_on`` the training is unknown. Files are named by their paths within the folder of the table.
+        An ``attacker`` who is not described so may be given a name.
 
     Raises
     ------
