@@ -286,3 +286,20 @@ def test_interrupt_leaves_no_file_behind(run, files, tmp_path, monkeypatch):
     code, out, err = run("evaluate", *files[:1], "--key", files[1], "-o", tmp_path / "out.json")
     assert (code, out, err) == (130, "", "interrupted\n")
     assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "start"),
+    [
+        ("a.json", (), "{"),
+        ("a.tex", (), "%"),
+        ("a.md", (), "| "),
+        ("a.txt", (), "system: oa"),
+        ("b.md", ("-f", "csv"), "system,"),
+    ],
+)
+def test_the_name_of_a_file_says_its_format(run, searches, tmp_path, name, options, start):
+    scores, key = searches["eval"]
+    code, _, err = run("evaluate", scores, "--key", key, *FEW, "-o", tmp_path / name, *options)
+    assert (code, err.strip()) == (0, f"wrote {tmp_path / name}")
+    assert (tmp_path / name).read_text().startswith(start)

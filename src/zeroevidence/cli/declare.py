@@ -23,7 +23,7 @@ Decorator: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]
 _NAME, _FILE, _FOLDER = {"metavar": "NAME"}, {"metavar": "FILE"}, {"metavar": "DIR"}
 SHARED: dict[str, tuple[str, dict[str, Any]]] = {  # meanings, and what else the fields have
     "--output": ("Where to write the results", {"spelling": "-o --output"}),
-    "--output-format": ("Format of the results", {"spelling": "-f --output-format"}),
+    "--output-format": ("Format of the results; by the name of FILE unless given", {"spelling": "-f --output-format"}),
     "--overwrite": ("Replace existing output", {"default": False}),
     "--report": ("Where to write the HTML report", _FILE),
     "--signatures": ("Print the signature of each row below text tables", {"default": False}),

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from zeroevidence.cli.declare import Decorator, options_of, shared
 from zeroevidence.cli.printing import echo, echo_lines
@@ -115,8 +116,16 @@ def output_options(*names: str, formats: Sequence[str] = FORMATS, **changes: Any
     changes
         As in `options_of`.
     """
-    format_changes = {"type": click.Choice(formats), "default": formats[0]}
+    format_changes = {"type": click.Choice(formats), "default": formats[0], "callback": _choose_format}
     return options_of(Output, "output", "format", "path", "overwrite", *names, format=format_changes, **changes)
+
+
+def _choose_format(context: click.Context, parameter: click.Parameter, format: str) -> str:
+    """Return the format that is given, or else the one that the name of the file ends in."""
+    ending = Path(context.params.get("output") or "").suffix.removeprefix(".")
+    wanted = {"tex": "latex"}.get(ending, ending)
+    is_given = context.get_parameter_source(parameter.name or "") is not ParameterSource.DEFAULT
+    return format if is_given or wanted not in FORMATS else wanted
 
 
 @dataclass(frozen=True, slots=True)
