@@ -1,13 +1,15 @@
 """Readers of files: typed values, or one error that names the file and the place."""
 
+import pickle
 import sys
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import numpy as np
 import polars as pl
 import pytest
 
-from zeroevidence.data.files import naming_file, reading_file
+from zeroevidence.data.files import ArrayOnDisk, naming_file, open_array, reading_file
 from zeroevidence.data.formats.attack_scores import read_linked
 from zeroevidence.data.formats.vectors.read import read_embeddings
 from zeroevidence.data.json_values import read_json, typed
@@ -138,3 +140,15 @@ def test_tensors_that_are_no_vectors(tmp_path, made):
     torch.save(made(torch), tmp_path / "v.pt")
     with pytest.raises(InputError, match=r"v\.pt: .*expected"):
         read_embeddings(tmp_path / "v.pt")
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_an_array_on_disk_gives_the_rows_of_the_array(tmp_path, order):
+    array = np.asarray(np.random.default_rng(0).standard_normal((50, 3)), ">f4", order=order)
+    np.save(tmp_path / "a.npy", array)
+    on_disk = open_array(tmp_path / "a.npy")
+    assert isinstance(on_disk, ArrayOnDisk) == (order == "C")
+    some = [slice(None), slice(7, 20), slice(45, 99), slice(9, 3), np.array([4, 49, 4, 5, 6, -1, 0]), array[:, 0] > 0.0]
+    for rows in (*some, np.array([], dtype=int)):
+        np.testing.assert_array_equal(on_disk[rows], array[rows])
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(on_disk)), array)

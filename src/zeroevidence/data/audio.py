@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zeroevidence.data.corpus import SEGMENT_RATE, UNDECODED, Utterance
-from zeroevidence.data.files import check_size, error_reason, unreadable_reason
+from zeroevidence.data.files import check_size, error_reason, unchanged, unreadable_reason
 from zeroevidence.data.waves import SILENCE, FilePart, Mixer, Wave, repaired_stream, sample_bytes
 from zeroevidence.errors import InputError, MissingExtra, ZeroEvidenceError
 
@@ -280,21 +280,19 @@ def _open_audio(path: Path) -> Iterator[Any]:
     if reason:
         raise InputError(reason, path=path)
     try:
-        with path.open("rb") as stream:
-            size = sample_bytes(stream)
-            streamed = repaired_stream(stream)
-    except OSError as error:
-        raise InputError(f"cannot be read: {error_reason(error)}", path=path) from None
-    if size is not None and size.held < size.announced:
-        raise InputError(f"cut off: {size.held} of {size.announced} bytes of samples are there", path=path)
-    try:
-        with soundfile.SoundFile(os.fsencode(path) if streamed is None else streamed) as file:
-            if not RATES[0] <= file.samplerate <= RATES[1]:
-                expected = f"{RATES[0] // 1000} to {RATES[1] // 1000} kHz"
-                raise InputError(f"sample rate of {file.samplerate} Hz; expected {expected}", path=path)
-            if file.frames < _UNKNOWN:
-                check_size(4 * int(file.frames) * int(file.channels), path)
-            yield file
+        with unchanged(path):
+            with path.open("rb") as stream:
+                size = sample_bytes(stream)
+                streamed = repaired_stream(stream)
+            if size is not None and size.held < size.announced:
+                raise InputError(f"cut off: {size.held} of {size.announced} bytes of samples are there", path=path)
+            with soundfile.SoundFile(os.fsencode(path) if streamed is None else streamed) as file:
+                if not RATES[0] <= file.samplerate <= RATES[1]:
+                    expected = f"{RATES[0] // 1000} to {RATES[1] // 1000} kHz"
+                    raise InputError(f"sample rate of {file.samplerate} Hz; expected {expected}", path=path)
+                if file.frames < _UNKNOWN:
+                    check_size(4 * int(file.frames) * int(file.channels), path)
+                yield file
     except ZeroEvidenceError:  # a ValueError too, but with a message of its own
         raise
     except (OSError, RuntimeError, TypeError, ValueError, OverflowError) as error:

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from zeroevidence._typing import BoolArray, FloatArray, IntArray, StrArray
+from zeroevidence.data.files import ArrayOnDisk
 from zeroevidence.data.scores import as_array, read_only
 from zeroevidence.errors import InputError
 
@@ -101,7 +102,7 @@ class Embeddings:
     Parameters
     ----------
     vectors
-        n x d in float16, float32 or float64. A memory-mapped array stays on disk; it is checked in blocks.
+        n x d in float16, float32 or float64. An array on disk stays there; it is checked in blocks.
     ids
         Identifier of each vector, each once; its number unless given. The order of vectors with identifiers changes no
         result; without identifiers another order may.
@@ -122,7 +123,7 @@ class Embeddings:
     attributes: Mapping[str, StrArray] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        vectors = as_array(self.vectors, "vectors")
+        vectors = self.vectors if isinstance(self.vectors, ArrayOnDisk) else as_array(self.vectors, "vectors")
         if vectors.ndim != 2 or 0 in vectors.shape:
             raise InputError(f"vectors: expected one vector per row, got shape {vectors.shape}")
         if vectors.dtype.kind in "iub":
@@ -135,9 +136,10 @@ class Embeddings:
             first, second = twice
             raise InputError(f"row {second}: identifier {str(ids[second])!r} is already that of row {first}")
         check_finite(vectors, ids)
-        if vectors.flags.writeable and vectors.base is None and not isinstance(vectors, np.memmap):
-            vectors = vectors.view()
-        vectors.flags.writeable = False
+        if not isinstance(vectors, ArrayOnDisk):
+            if vectors.flags.writeable and vectors.base is None and not isinstance(vectors, np.memmap):
+                vectors = vectors.view()
+            vectors.flags.writeable = False
         object.__setattr__(self, "vectors", vectors)
         object.__setattr__(self, "ids", read_only(ids))
         if self.speakers is not None:

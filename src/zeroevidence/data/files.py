@@ -1,7 +1,8 @@
-"""Errors of files that cannot be read, and limits on what they unpack to."""
+"""Files that are read: errors of those that cannot be, those that change meanwhile, limits on what they unpack to."""
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
 import re
@@ -13,13 +14,109 @@ import zipfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import IO, Any, BinaryIO
+from typing import IO, Any, BinaryIO, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
+from zeroevidence._typing import BoolArray, IntArray
 from zeroevidence.errors import InputError, UsageError, ZeroEvidenceError
 
 _LONGEST = 200
+FileState: TypeAlias = tuple[int, int, int] | None
+
+
+def file_state(path: str | Path) -> FileState:
+    """Return what another content of a file changes: inode, size and time; None where there is no regular file."""
+    try:
+        now = Path(path).stat()
+    except (OSError, ValueError):
+        return None
+    return (now.st_ino, now.st_size, now.st_mtime_ns) if stat.S_ISREG(now.st_mode) else None
+
+
+@contextmanager
+def unchanged(path: str | Path, since: FileState = None) -> Iterator[None]:
+    """Context in which a file is read: one that has changed, or has gone, at its end is refused.
+
+    Whatever was read of such a file, and whatever reading it raised, is about no file that there was.
+
+    Parameters
+    ----------
+    path
+        The file; anything but a regular file is not compared.
+    since
+        Its state when it was opened first; now unless given.
+    """
+    before = since or file_state(path)
+
+    try:
+        yield
+    except Exception:
+        if before is not None and file_state(path) != before:
+            raise changed(path) from None
+        raise
+    if before is not None and file_state(path) != before:
+        raise changed(path)
+
+
+def changed(path: str | Path) -> InputError:
+    """Return the error about a file that changed while it was read."""
+    return InputError("changed while it was read; expected a file that stays as it is", path=path)
+
+
+class ArrayOnDisk:
+    """Rows of an npy file, which are read when they are asked for; the file must stay as it was when it was opened.
+
+    A memory map would do the same, but where a file gets shorter, touching a map of it kills the process.
+    """
+
+    def __init__(self, path: str | Path, layout: np.memmap[Any, Any], state: FileState) -> None:
+        self.path, self.state = str(path), state
+        self.shape, self.dtype, self.ndim, self._offset = layout.shape, layout.dtype, layout.ndim, layout.offset
+
+    def __len__(self) -> int:
+        return int(self.shape[0])
+
+    def __getitem__(self, rows: slice | IntArray | BoolArray) -> NDArray[Any]:
+        if isinstance(rows, slice):
+            some = range(len(self))[rows]
+            return self._read([(some.start, max(some.start, some.stop))])
+        distinct, places = np.unique(np.arange(len(self))[rows], return_inverse=True)
+        edges = np.flatnonzero(np.diff(distinct, prepend=-2, append=len(self) + 1) != 1)
+        runs = [(int(distinct[a]), int(distinct[b - 1]) + 1) for a, b in itertools.pairwise(edges)]
+        return self._read(runs)[places]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return self[:].astype(dtype or self.dtype, copy=False)
+
+    def __reduce__(self) -> tuple[Any, ...]:  # another machine may not have the file
+        return np.asarray, (self[:],)
+
+    def _read(self, runs: list[tuple[int, int]]) -> NDArray[Any]:
+        """Return the rows of some runs, one after the other."""
+        size = self.dtype.itemsize * int(self.shape[1])
+        data = np.empty(size * sum(stop - start for start, stop in runs), np.uint8)
+        left = data
+        with unchanged(self.path, self.state), open(self.path, "rb", buffering=0) as stream:
+            for start, stop in runs:
+                stream.seek(self._offset + size * start)
+                here, left = left[: size * (stop - start)], left[size * (stop - start) :]
+                while len(here):
+                    read = stream.readinto(here)
+                    if not read:
+                        raise InputError("ends before its last vector; the file is damaged", path=self.path)
+                    here = here[read:]
+        return data.view(self.dtype).reshape(-1, self.shape[1])
+
+
+def open_array(path: str | Path) -> NDArray[Any] | ArrayOnDisk:
+    """Return the array of an npy file, whose rows stay on disk until they are asked for."""
+    state = file_state(path)
+    with reading_file(path, "NumPy npy"):
+        layout = np.load(path, mmap_mode="r", allow_pickle=False)  # whose pages are not touched
+        rows = layout.ndim == 2 and layout.size and layout.dtype.kind == "f" and layout.flags.c_contiguous
+        return ArrayOnDisk(path, layout, state) if rows else np.load(path, allow_pickle=False)
 
 
 @contextmanager
@@ -27,7 +124,8 @@ def reading_file(path: str | Path, kind: str) -> Iterator[None]:
     """Context in which a file is read: an error becomes ``path: cannot be read as KIND: reason``.
 
     Libraries fail on damaged files in as many ways as there are damages, so every error is taken here; only errors of
-    this package and a lack of memory pass. Nothing but reading belongs within.
+    this package and a lack of memory pass. A file that changes meanwhile is refused. Nothing but reading belongs
+    within.
 
     Parameters
     ----------
@@ -45,7 +143,7 @@ def reading_file(path: str | Path, kind: str) -> Iterator[None]:
     zeroevidence.errors.InputError: model.bin: cannot be read as a model: KeyError: 'weights'
     """
     try:
-        with warnings.catch_warnings():
+        with unchanged(path), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about a file that can be read
             yield
     except InputError as error:

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints, overload
 
-from zeroevidence.data.files import error_reason
+from zeroevidence.data.files import error_reason, unchanged
 from zeroevidence.errors import InputError, UsageError, ZeroEvidenceError
 
 _LARGEST = 2**63
@@ -56,7 +56,8 @@ def load_json(path: str | Path) -> Any:
         Naming the file, and the line where that is known, when it is missing, not text or not JSON.
     """
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        with unchanged(path):
+            text = Path(path).read_text(encoding="utf-8")
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", path=path) from None
     except ValueError as error:

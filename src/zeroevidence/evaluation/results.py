@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from zeroevidence.data.files import is_folder, reading_file
+from zeroevidence.data.files import is_folder, reading_file, unchanged
 from zeroevidence.data.json_values import read_json, shortened, shown, typed
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.evaluation.curves import evidence_curves
@@ -169,7 +169,8 @@ def result_text(path: str | Path) -> tuple[str, str]:
             raise InputError(
                 f"has {size >> 20} MiB; expected a result of at most {LARGEST_TEXT >> 20} MiB, so divide it", path=file
             )
-        return str(file), file.read_text(encoding="utf-8")
+        with unchanged(file):
+            return str(file), file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot be read as a result: {error}", path=file) from None
 

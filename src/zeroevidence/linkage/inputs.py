@@ -12,7 +12,7 @@ import numpy as np
 
 from zeroevidence._typing import FloatArray, IntArray, StrArray
 from zeroevidence.data.embeddings import Embeddings, mated_rows, require_embeddings
-from zeroevidence.data.files import naming_file, reading_file, unreadable_reason
+from zeroevidence.data.files import ArrayOnDisk, naming_file, open_array, reading_file, unreadable_reason
 from zeroevidence.data.scores import as_array
 from zeroevidence.errors import InputError, UsageError
 from zeroevidence.optional import optional
@@ -104,7 +104,7 @@ _BLOCK_BYTES = 1 << 25
 
 @dataclass(frozen=True)
 class Address:
-    """Where vectors lie: a .npy file (memory-mapped), .npz, Parquet, Kaldi, .pt; local, or at any fsspec address.
+    """Where vectors lie: a .npy file (read in blocks), .npz, Parquet, Kaldi, .pt; local, or at any fsspec address.
 
     An address is opened where it is used: a task sent to another machine carries the address, not the vectors.
     """
@@ -135,8 +135,7 @@ def _open(location: str) -> FloatArray:
     elif reason := unreadable_reason(path):
         raise InputError(reason, path=path)
     else:
-        with reading_file(path, "NumPy npy"):
-            vectors = np.load(path, mmap_mode="r", allow_pickle=False)
+        vectors = open_array(path)
     return vectors
 
 
@@ -154,7 +153,7 @@ class VectorSet:
         source = source.source if isinstance(source, VectorSet) else getattr(source, "vectors", source)
         if isinstance(source, str | Path):
             source = Address(str(source))
-        if not isinstance(source, Address):
+        if not isinstance(source, Address | ArrayOnDisk):
             source = as_array(source, f"{name} vectors")
         result = cls(source, name, cosine)
         vectors = result.vectors
@@ -295,7 +294,9 @@ def read_pairing(
     # the readers of files need more than NumPy
     from zeroevidence.data.formats.vectors.read import read_embeddings
 
-    trials, enrolled = read_embeddings(trial, ids=trial_ids), read_embeddings(enrol, ids=enrol_ids)
+    trials, enrolled = (
+        read_embeddings(path, ids=ids, on_disk=True) for path, ids in ((trial, trial_ids), (enrol, enrol_ids))
+    )
     with naming_file(enrol):
         enrolled = one_per_person(enrolled, scoring=scoring)
     with naming_file(trial):

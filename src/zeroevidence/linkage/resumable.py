@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import partial
 from hashlib import sha256
@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from zeroevidence.data.embeddings import Embeddings
+from zeroevidence.data.files import ArrayOnDisk, changed
 from zeroevidence.data.json_values import load_json, typed
 from zeroevidence.data.store import Store, digest
 from zeroevidence.data.writing import lock_folder, write_atomically
@@ -150,7 +152,7 @@ def link_resumable(
     if options.weight is not None:
         check_weight(options.weight, options.row_scaling)
     choose_engine(search.trial, search.enrol, options)
-    digests = _digests(search, development)
+    digests = {name: _digest(data) for name, data in _sides(search, development)}
     labels, files = ({}, ()) if output is None else (output.labels, output.files)
     home, manifest = Path(folder), Manifest.of({**asdict(options), "seed": run.seed, **labels, **digests})
     with lock_folder(folder, continued_from=[BLOCKS]):
@@ -165,21 +167,29 @@ def link_resumable(
         names = Identities.of(search.trial, search.enrol, search.mated)
         data = partial(_data_digest, digests, options)
         result = job.result(_blocks(job, store, key), names, data, not_enrolled=search.not_enrolled)
+        _check_unchanged(search, development, digests)
         if output is not None:
             output.write(result)
             replace(manifest, done=True).write(home)
     return result
 
 
-def _digests(search: Pairing, development: Pairing | None) -> dict[str, str | None]:
-    """Digests of all embeddings, by their names in the manifest."""
-    digests: dict[str, str | None] = {}
+def _sides(search: Pairing, development: Pairing | None) -> Iterator[tuple[str, Embeddings | None]]:
+    """Yield all embeddings with their names in the manifest."""
     for prefix, pairing in (("", search), ("dev_", development)):
         for side in ("trial", "enrol"):
-            data = getattr(pairing, side, None)
-            arrays = None if data is None else array_digest(data.vectors, data.ids, data.speakers)
-            digests[f"{prefix}{side}"] = arrays
-    return digests
+            yield f"{prefix}{side}", getattr(pairing, side, None)
+
+
+def _digest(data: Embeddings | None) -> str | None:
+    return None if data is None else array_digest(data.vectors, data.ids, data.speakers)
+
+
+def _check_unchanged(search: Pairing, development: Pairing | None, digests: Mapping[str, str | None]) -> None:
+    """Refuse files that hold something else than at the beginning, even where their times say nothing of it."""
+    for name, data in _sides(search, development):
+        if data is not None and isinstance(data.vectors, ArrayOnDisk) and _digest(data) != digests[name]:
+            raise changed(data.vectors.path)
 
 
 def _data_digest(digests: Mapping[str, str | None], options: LinkOptions) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
 from functools import cached_property, partial
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from zeroevidence._typing import IntArray, StrArray
 from zeroevidence.data.embeddings import Embeddings, rank_names
+from zeroevidence.data.files import ArrayOnDisk
 from zeroevidence.linkage.calibration import cross_fit
 from zeroevidence.linkage.engines import Engine, Requirements, choose
 from zeroevidence.linkage.evidence import ARRAYS, TrialEvidence
@@ -25,8 +26,8 @@ from zeroevidence.run import Run
 _BLOCK_BYTES = 1 << 24
 
 
-def array_digest(*arrays: NDArray[Any] | None) -> str:
-    """SHA-256 of arrays with their types and shapes, read in blocks so that memory-mapped ones stay on disk.
+def array_digest(*arrays: NDArray[Any] | ArrayOnDisk | None) -> str:
+    """SHA-256 of arrays with their types and shapes, read in blocks so that those on disk stay there.
 
     Of an array of several blocks the digests of its blocks are hashed, which threads compute.
     """
@@ -37,23 +38,19 @@ def array_digest(*arrays: NDArray[Any] | None) -> str:
                 hasher.update(b"none")
                 continue
             hasher.update(f"{array.dtype.str}{array.shape}".encode())
-            blocks = list(_blocks(array))
-            if len(blocks) == 1:
-                hasher.update(_bytes(blocks[0]))
+            width = array.shape[1] if array.ndim > 1 else 1
+            step = max(1, _BLOCK_BYTES // max(1, array.dtype.itemsize * width))
+            contents = (partial(_bytes, array, start, start + step) for start in range(0, len(array), step))
+            if len(array) <= step:
+                hasher.update(b"".join(content() for content in contents))
                 continue
-            for digest in pool.map(lambda block: hashlib.sha256(_bytes(block)).digest(), blocks):
+            for digest in pool.map(lambda content: hashlib.sha256(content()).digest(), contents):
                 hasher.update(digest)
     return hasher.hexdigest()
 
 
-def _blocks(array: NDArray[Any]) -> Iterator[NDArray[Any]]:
-    step = max(1, _BLOCK_BYTES // max(1, array.itemsize * (array.shape[1] if array.ndim > 1 else 1)))
-    for start in range(0, len(array), step):
-        yield array[start : start + step]
-
-
-def _bytes(block: NDArray[Any]) -> memoryview:
-    return np.ascontiguousarray(block).data.cast("B")
+def _bytes(array: NDArray[Any] | ArrayOnDisk, start: int, stop: int) -> memoryview:
+    return np.ascontiguousarray(array[start:stop]).data.cast("B")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

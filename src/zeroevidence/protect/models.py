@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from zeroevidence.data.embeddings import Embeddings
-from zeroevidence.data.files import error_reason, reading_file
+from zeroevidence.data.files import error_reason, reading_file, unchanged
 from zeroevidence.data.json_values import read_json, typed
 from zeroevidence.errors import InputError, MissingExtra, UsageError
 from zeroevidence.protect.attributes import make_protector
@@ -163,8 +163,9 @@ def load_model(folder: str | Path) -> ProtectorModel:
     """
     path = Path(folder)
     try:
-        text = (path / DESCRIPTION).read_text(encoding="utf-8")
-        numbers = (path / NUMBERS).read_bytes()
+        with unchanged(path / DESCRIPTION), unchanged(path / NUMBERS):
+            text = (path / DESCRIPTION).read_text(encoding="utf-8")
+            numbers = (path / NUMBERS).read_bytes()
     except OSError as error:
         raise InputError(f"no model: {error.strerror} ({Path(str(error.filename)).name})", path=path) from None
     except ValueError as error:

@@ -1,6 +1,7 @@
 """The command `link`: what it writes, what it refuses, and that a kill costs nothing but time."""
 
 import json
+import os
 from functools import partial
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 from zeroevidence.calibrate.rows import RowFit, fit_rows
 from zeroevidence.data.matrix import ScoreMatrix
+from zeroevidence.data.store import Store
 from zeroevidence.evaluation.results import from_json
 from zeroevidence.evaluation.rows.setup import Options
 from zeroevidence.evaluation.searches import MatrixSearch
@@ -170,6 +172,41 @@ def test_blocks_that_are_there_are_used_and_others_are_not(link, files, tmp_path
     assert "continuing: 7 of 12 blocks are there" in err
     for name in ("result.json", "trials.parquet"):
         assert (out / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+
+
+def zeroed(path):
+    """Write other vectors over those of a file and give it its time again: only its digest shows that."""
+    before = path.stat().st_mtime_ns
+    with path.open("r+b") as stream:
+        stream.seek(-640, 2)
+        stream.write(np.ones(160, np.float32).tobytes())
+    os.utime(path, ns=(before, before))
+
+
+@pytest.mark.parametrize("side", ["enrol", "trial"])
+@pytest.mark.parametrize(
+    "change", [lambda path: np.save(path, np.ones((40, 16), np.float32)), lambda path: os.truncate(path, 200), zeroed]
+)
+def test_a_file_that_changes_or_gets_shorter_while_it_is_searched_is_refused(link, tmp_path, monkeypatch, side, change):
+    rng, arguments = np.random.default_rng(0), ["-o", tmp_path / "out", "--block", 8, "--weight", 2]
+    for name in ("enrol", "trial"):
+        np.save(tmp_path / f"{name}.npy", rng.standard_normal((40, 16), np.float32))
+        (tmp_path / f"{name}.ids").write_text("".join(f"{name}{i} p{i}\n" for i in range(40)))
+        arguments += [f"--{name}", tmp_path / f"{name}.npy"]
+    save_arrays = Store.save_arrays
+
+    def save_and_change(*args):
+        save_arrays(*args)
+        monkeypatch.setattr(Store, "save_arrays", save_arrays)
+        change(tmp_path / f"{side}.npy")
+
+    monkeypatch.setattr(Store, "save_arrays", save_and_change)
+    code, _, err = link(*arguments)
+    assert (code, err.splitlines()[-1]) == (
+        3,
+        f"{tmp_path / side}.npy: changed while it was read; expected a file that stays as it is",
+    )
+    assert not (tmp_path / "out" / "result.json").exists()
 
 
 def test_results_feed_evaluate_and_compare(run, link, files):

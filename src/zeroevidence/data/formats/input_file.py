@@ -17,7 +17,16 @@ from io import BufferedReader, BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from zeroevidence.data.files import check_size, is_folder, reading_file, silent_panics, unpack_limit
+from zeroevidence.data.files import (
+    FileState,
+    check_size,
+    file_state,
+    is_folder,
+    reading_file,
+    silent_panics,
+    unchanged,
+    unpack_limit,
+)
 from zeroevidence.errors import InputError
 
 if TYPE_CHECKING:
@@ -83,12 +92,15 @@ class InputFile:
         Where it lies.
     held
         All of its bytes where they cannot be read again, otherwise None.
+    state
+        What it was when it was opened, which it must be whenever it is read.
     """
 
     name: str
     start: bytes
     path: Path
     held: bytes | None
+    state: FileState = None
 
     @classmethod
     def holding(cls, name: str, data: bytes) -> InputFile:
@@ -111,12 +123,8 @@ class InputFile:
 
     def read(self) -> bytes:
         """Return all bytes."""
-        if self.held is not None:
-            return self.held
-        try:
-            return self.path.read_bytes()
-        except OSError as error:
-            raise InputError(f"cannot be read: {error.strerror}", path=self.name) from None
+        with self.reading() as stream:
+            return stream.read()
 
     def head(self, size: int) -> bytes:
         """Return the first bytes."""
@@ -146,12 +154,17 @@ class InputFile:
         except OSError as error:
             raise InputError(f"cannot be read: {error.strerror}", path=self.name) from None
 
-    def stream(self) -> BufferedReader | BytesIO:
-        """Return the open file, which the caller closes (NumPy leaves files open when it fails).
+    @contextmanager
+    def stream(self) -> Iterator[BufferedReader | BytesIO]:
+        """Context with the open file, which must not have changed since it was opened first.
 
         Libraries read through it rather than by its name, which they may not take where it is not UTF-8.
         """
-        return self.path.open("rb") if self.held is None else BytesIO(self.held)
+        if self.held is not None:
+            yield BytesIO(self.held)
+            return
+        with unchanged(self.path, self.state), self.path.open("rb") as stream:
+            yield stream
 
 
 def open_input(path: str | Path) -> InputFile:
@@ -165,7 +178,7 @@ def open_input(path: str | Path) -> InputFile:
     """
     if str(path) == "-":
         return _unpack(InputFile.holding(STDIN, sys.stdin.buffer.read()))
-    file = Path(path)
+    file, state = Path(path), file_state(path)
     if is_folder(path):
         raise InputError("is a folder; expected a file", path=path)
     try:
@@ -178,7 +191,7 @@ def open_input(path: str | Path) -> InputFile:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise InputError(f"cannot be read: {reason}", path=path) from None
-    return _unpack(InputFile(str(path), start, file, held))
+    return _unpack(InputFile(str(path), start, file, held, state))
 
 
 def open_frame(frame: Any, name: str) -> InputFile:

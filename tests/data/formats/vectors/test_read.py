@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from zeroevidence.data.files import ArrayOnDisk
 from zeroevidence.data.formats.vectors.read import read_embeddings
 from zeroevidence.errors import InputError
 
@@ -35,7 +36,9 @@ def test_npy_with_a_list_beside_it_or_given(tmp_path):
     (tmp_path / "v.ids").write_text("u1\nu2\n")
     found = read_embeddings(tmp_path / "v.npy")
     check(found, people=False)
-    assert isinstance(found.vectors, np.memmap)
+    on_disk = read_embeddings(tmp_path / "v.npy", on_disk=True)
+    check(on_disk, people=False)
+    assert (type(on_disk.vectors), type(found.vectors)) == (ArrayOnDisk, np.ndarray)
     (tmp_path / "v.ids").write_text("u1 s1\n")
     with pytest.raises(InputError, match="1 lines for 2 vectors"):
         read_embeddings(tmp_path / "v.npy")

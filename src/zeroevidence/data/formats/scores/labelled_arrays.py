@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+from io import BytesIO
 from typing import Any
 
 import numpy as np
@@ -132,7 +133,7 @@ def read_hdf5(source: InputFile, role: Role) -> Table:
 def _contents(source: InputFile, role: Role) -> tuple[StrArray, StrArray, Any, Any | None]:
     """Return models, segments, the values of each pair, and the mask of those that were scored."""
     h5py = optional("h5py", "hdf5", f"{source.name}: reading BOSARIS files (HDF5)")
-    place = source.path if source.held is None else source.stream()
+    place = source.path if source.held is None else BytesIO(source.held)
     with reading_file(source.name, "HDF5"), h5py.File(place, "r") as file:
         models = _ids(file, ("ID/row_ids", "modelset"))
         segments = _ids(file, ("ID/column_ids", "segset"))

@@ -12,7 +12,7 @@ import polars as pl
 
 from zeroevidence._typing import FloatArray
 from zeroevidence.data.embeddings import Embeddings
-from zeroevidence.data.files import check_archive, check_array, reading_file
+from zeroevidence.data.files import check_archive, check_array, open_array, reading_file
 from zeroevidence.data.formats.input_file import NPY, NPZ, PARQUET, InputFile, load_parquet
 from zeroevidence.data.formats.vectors.read import VECTOR_FORMATS, VectorFormat, with_names
 from zeroevidence.data.json_values import read_json
@@ -36,13 +36,10 @@ def text_column(frame: pl.DataFrame, name: str | None) -> Any:
 
 def read_npy(file: InputFile) -> Embeddings:
     """Return the vectors, with the identifiers of ``NAME.ids`` or ``NAME.txt``."""
-    with reading_file(file.name, "NumPy npy"):
-        with file.stream() as stream:
-            check_array(stream, len(file.held) if file.held is not None else file.path.stat().st_size, file.name)
-            stream.seek(0)
-            vectors = np.load(stream, allow_pickle=False) if file.held is not None else None
-        if vectors is None:
-            vectors = np.load(file.path, mmap_mode="r", allow_pickle=False)
+    with reading_file(file.name, "NumPy npy"), file.stream() as stream:
+        check_array(stream, len(file.held) if file.held is not None else file.path.stat().st_size, file.name)
+        stream.seek(0)
+        vectors = np.load(stream, allow_pickle=False) if file.held is not None else open_array(file.path)
     for ending in (".ids", ".txt"):
         beside = file.path.with_suffix(ending)
         if file.held is None and beside.is_file():
@@ -211,8 +208,8 @@ def _vectors(lists: pl.Series, name: str) -> FloatArray:
 VECTOR_FORMATS.add(
     VectorFormat(
         name="npy",
-        description="NumPy array, memory-mapped, with lines of `utterance [speaker]` in `NAME.ids` or `NAME.txt` "
-        "beside it",
+        description="NumPy array, which `link` reads in blocks, with lines of `utterance [speaker]` in `NAME.ids` or "
+        "`NAME.txt` beside it",
         read=read_npy,
         containers=(NPY,),
         place=30,

@@ -12,6 +12,7 @@ import numpy as np
 
 from zeroevidence._typing import FloatArray
 from zeroevidence.data.embeddings import Embeddings
+from zeroevidence.data.files import unchanged
 from zeroevidence.data.formats.input_file import InputFile
 from zeroevidence.data.formats.vectors.read import VECTOR_FORMATS, VectorFormat, read_list
 from zeroevidence.errors import InputError
@@ -89,7 +90,8 @@ def read_scp(file: InputFile) -> dict[str, FloatArray]:
             path = next((path for path in (Path(archive), file.path.parent / archive) if path.is_file()), None)
             if path is None:
                 raise InputError(f"{archive}: no such archive", path=file.name, line=number)
-            archives[archive] = path.read_bytes()
+            with unchanged(path):
+                archives[archive] = path.read_bytes()
         vectors[cells[0]], _ = _vector(archives[archive], int(place[1]), repr(cells[0]), archive)
     return vectors
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from zeroevidence._typing import FloatArray
 from zeroevidence.data.embeddings import Embeddings
-from zeroevidence.data.files import reading_file
+from zeroevidence.data.files import ArrayOnDisk, reading_file, unchanged
 from zeroevidence.data.formats.input_file import Container, InputFile, open_input, refuse_pickle
 from zeroevidence.data.writing import refuse_existing, write_atomically
 from zeroevidence.errors import InputError, UsageError
@@ -60,7 +60,8 @@ def read_list(path: Path) -> list[tuple[str, str | None]]:
     """Return both columns of each line, None for the second where a line has one column."""
     lines: list[tuple[str, str | None]] = []
     try:
-        text = path.read_text(encoding="utf-8")
+        with unchanged(path):
+            text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot be read as text: {error}", path=path) from None
     for number, line in enumerate(text.splitlines(), 1):
@@ -81,7 +82,7 @@ def with_names(vectors: FloatArray, path: Path) -> Embeddings:
     return Embeddings(vectors, np.array(ids), None if None in speakers else np.array(speakers, dtype=np.str_))
 
 
-def read_embeddings(path: str | Path, *, ids: str | Path | None = None) -> Embeddings:
+def read_embeddings(path: str | Path, *, ids: str | Path | None = None, on_disk: bool = False) -> Embeddings:
     r"""Return the embeddings of a file in any of the `VECTOR_FORMATS`.
 
     Parameters
@@ -90,6 +91,8 @@ def read_embeddings(path: str | Path, *, ids: str | Path | None = None) -> Embed
         The file; an address with ``://`` is read through fsspec.
     ids
         Lines of `utterance [speaker]`, in the order of the vectors for ``.npy``, by identifier for the others.
+    on_disk
+        Leave the vectors of an ``.npy`` file there, for a search through more than fits the memory.
 
     Raises
     ------
@@ -113,7 +116,10 @@ def read_embeddings(path: str | Path, *, ids: str | Path | None = None) -> Embed
         format = next(format for format in VECTOR_FORMATS.values() if format.recognises(file))
         if format.name != "pt":  # of which torch reads tensors, and nothing that runs code
             refuse_pickle(file, "np.savez('vectors.npz', vectors=vectors, utterance=names, speaker=speakers)")
-        return _with_speakers(format.read(file), ids)
+        read = _with_speakers(format.read(file), ids)
+        if on_disk or not isinstance(read.vectors, ArrayOnDisk):
+            return read
+        return Embeddings(np.asarray(read.vectors), read.ids, read.speakers, read.attributes)
 
 
 def _fetch(address: str) -> InputFile:
@@ -130,7 +136,7 @@ def _with_speakers(embeddings: Embeddings, ids: str | Path | None) -> Embeddings
         return embeddings
     path = Path(ids)
     numbered = (embeddings.ids == np.arange(len(embeddings)).astype(np.str_)).all()
-    if isinstance(embeddings.vectors, np.memmap) and numbered:
+    if isinstance(embeddings.vectors, ArrayOnDisk) and numbered:
         return with_names(embeddings.vectors, path)
     listed = dict(read_list(path))
     speakers = [listed.get(name) for name in embeddings.ids.tolist()]
