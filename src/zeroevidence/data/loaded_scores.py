@@ -15,7 +15,7 @@ from zeroevidence.data.scores import KINDS, Pairs, Scores, TandemScores
 from zeroevidence.errors import InputError
 
 Rule: TypeAlias = Literal[
-    "duplicates", "missing", "no-attack", "negated", "llr-unit", "llr-column", "pooled", "infinite"
+    "duplicates", "missing", "no-attack", "negated", "llr-unit", "llr-column", "pooled", "infinite", "people-linked"
 ]
 
 
@@ -29,9 +29,11 @@ class RelaxedRule:
         "duplicates" (trials that are scored more than once), "missing" (trials that one of two files lacks),
         "no-attack" (bona fide speech with a name where others write a dash), "negated" (higher scores spoke against
         the target), "llr-unit" (likelihood ratios in a unit that was named), "llr-column" (in the unit that their
-        column is called by), "pooled" (groups of people taken together), "infinite" (scores that are).
+        column is called by), "pooled" (groups of people taken together), "infinite" (scores that are), "people-linked"
+        (nobody was named, and people are the recordings that target pairs connect).
     count
-        How many scores were left out, counted again or changed; how many trials were left out, or groups pooled.
+        How many scores were left out, counted again or changed; how many trials were left out, groups pooled, or people
+        made of recordings.
     how
         What was done with duplicates, the unit, or the label that groups differ by.
     side

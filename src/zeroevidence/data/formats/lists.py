@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from zeroevidence.errors import InputError, Problem
 
 @dataclass(frozen=True, slots=True)
 class SpeakerList:
-    """The speaker of each utterance.
+    r"""The speaker of each utterance.
 
     Parameters
     ----------
@@ -28,17 +29,33 @@ class SpeakerList:
         The file that lists them.
     speakers
         The speaker of each utterance.
+    rule
+        Finds the speaker in the name of an utterance instead: its first group, or all that it matches.
+
+    Examples
+    --------
+    >>> SpeakerList("--speaker-of", {}, re.compile(r"id(\d+)")).speaker("id10270/x.wav")
+    '10270'
     """
 
     name: str
     speakers: Mapping[str, str]
+    rule: re.Pattern[str] | None = None
+
+    def speaker(self, utterance: str) -> str | None:
+        """Return the speaker of an utterance, None where it has none."""
+        if self.rule is None:
+            return self.speakers.get(utterance)
+        match = self.rule.search(utterance)
+        return (match[1 if self.rule.groups else 0] or None) if match else None
 
     def missing(self, ids: Iterable[str], kind: str) -> list[Problem]:
         """Return a problem for each identifier without a speaker; `kind` is what messages call the identifiers."""
         problems = FileProblems(self.name)
         for name in ids:
-            if name not in self.speakers:
-                problems.add(None, f"no speaker for {kind} {name!r}; expected a line for every {kind}")
+            if self.speaker(name) is None:
+                expected = f"a {'line for' if self.rule is None else 'match in'} every {kind}"
+                problems.add(None, f"no speaker for {kind} {name!r}; expected {expected}")
         return problems.all()
 
 

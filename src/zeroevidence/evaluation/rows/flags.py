@@ -100,6 +100,11 @@ _WARNINGS = {
         "lines were copied, intervals are too narrow and linkability is wrong, so give identifiers."
     ),
     "speakers-unknown": "intervals resample {unit}s, not people, and may be too narrow; {remedy}.",
+    "people-linked": (
+        "identifiers are recordings and nobody said who speaks, so people are those that target pairs connect: "
+        "{count}, an upper limit on their number, and intervals may be too narrow; name people (--speakers FILE, or "
+        "--speaker-of REGEX)."
+    ),
     "speakers-partly-unknown": (
         "intervals resample speakers, but single trials where nobody said who speaks ({which}), and may be too narrow; "
         "give a key that names them."

@@ -9,6 +9,7 @@ import pytest
 from zeroevidence.data.formats.scores.read import diagnose, read_scores
 from zeroevidence.data.formats.scores.score_format import ReadingOptions
 from zeroevidence.data.loaded_scores import RelaxedRule
+from zeroevidence.errors import InputError, UsageError
 
 KEY = ["a u1 target", "a u2 nontarget", "b u1 nontarget", "b u2 target", "b u3 nontarget", "a u3 nontarget"]
 SCORES = [f"{line.rsplit(' ', 1)[0]} {i}.5" for i, line in enumerate(KEY)]
@@ -103,6 +104,61 @@ def test_known_recordings_with_a_questioned_one_in_common_are_of_one_person(tmp_
     people, heard = require_speakers(read_scores(table).data)
     assert people == {"x1": "x1", "x2": "x1", "y1": "y1", "y2": "y1", "y3": "y1", "z1": "z1"}
     assert heard == {"p": "x1", "q": "x1", "r": "y1", "s": "y1", "t": "y1", "u": "z1"}
+
+
+RECORDINGS = [f"p{person}-{n}" for person in range(4) for n in range(5)]
+
+
+def recording_pairs():
+    """Each recording against the next of its person, and against one of the next person: nobody is a target twice."""
+    for place, name in enumerate(RECORDINGS):
+        if place % 5 < 4:
+            yield name, RECORDINGS[place + 1], 1, 2.0 + place % 3
+        yield name, RECORDINGS[(place + 5) % 20], 0, float(place % 3)
+
+
+@pytest.mark.parametrize("layout", ["kaldi", "labelled", "voxceleb", "speechbrain", "table"])
+def test_an_identifier_on_both_sides_is_a_recording(tmp_path, layout):
+    """People are the recordings that target pairs connect, which is said; a list or a rule names them instead."""
+    lines = {
+        "kaldi": "{0} {1} {3}", "labelled": "{0} {1} {3} {2}", "voxceleb": "{3} {0} {1}",
+        "speechbrain": "{0} {1} {2} {3}", "table": "{0},{1},{3},{2}",
+    }  # fmt: skip
+    rows = [lines[layout].format(*pair) for pair in recording_pairs()]
+    scores = put(tmp_path, "s", [*(["known,questioned,score,label"] if layout == "table" else []), *rows])
+    key = None
+    if layout in ("kaldi", "voxceleb"):
+        order = "{0} {1} {2}" if layout == "kaldi" else "{2} {0} {1}"
+        key = put(tmp_path, "k", [order.format(*pair) for pair in recording_pairs()])
+    loaded = read_scores(scores, key)
+    people, heard = require_speakers(loaded.data)
+    assert all((people | heard)[name] == f"{name[:2]}-0" for name in RECORDINGS)
+    assert [str(rule) for rule in loaded.relaxed] == ["people-linked:4"]
+    listed = put(tmp_path, "utt2spk", [f"{name} {name[:2]}" for name in RECORDINGS])
+    for options in (
+        ReadingOptions(speakers=listed),
+        ReadingOptions(speaker_of=r"^p\d"),
+        ReadingOptions(speaker_of="(p.)-"),
+    ):
+        named = read_scores(scores, key, options)
+        people, heard = require_speakers(named.data)
+        assert all((people | heard)[name] == name[:2] for name in RECORDINGS)
+        assert named.relaxed == ()
+    with pytest.raises(InputError, match=r"--speaker-of: no speaker for trial 'p0-1'; expected a match in every trial"):
+        read_scores(scores, key, ReadingOptions(speaker_of="q(.)"))
+    with pytest.raises(UsageError, match="expected a regular expression"):
+        read_scores(scores, key, ReadingOptions(speaker_of="("))
+
+
+def test_numbers_that_mean_something_else_on_either_side_are_no_recordings(tmp_path):
+    """Speakers 1 to 3, and trials 1 to 6 of which each has another speaker: one person would be a non-target."""
+    rows = [f"{one} {trial} {one + trial / 10} {'target' if (trial - 1) % 3 + 1 == one else 'nontarget'}"
+            for trial in range(1, 7) for one in range(1, 4)]  # fmt: skip
+    rows.append("4 1 0.1 nontarget")
+    rows += ["1 7 0.3 nontarget", "2 7 1.0 target"]
+    loaded = read_scores(put(tmp_path, "s", [*rows, "3 8 2 target"]))
+    assert loaded.relaxed == ()
+    assert set(loaded.data.enrolment_speakers.tolist()) == {"1", "2", "3", "4"}
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from zeroevidence.data.formats.scores.layout import Table, label_text, labels_di
 from zeroevidence.data.formats.scores.score_format import SCORE_FORMATS, Duplicates, ReadingOptions
 from zeroevidence.data.formats.text import FileProblems
 from zeroevidence.data.loaded_scores import RelaxedRule
-from zeroevidence.data.scores import Pairs, Scores
+from zeroevidence.data.scores import Pairs, Scores, distinct_speakers
 from zeroevidence.errors import Problem
 from zeroevidence.parallel import compute_beside
 
@@ -239,20 +239,20 @@ def _compact(ids: pl.Series, codes: IntArray) -> tuple[pl.Series, IntArray]:
 
 def build_scores(
     joined: JoinedTrials, scores: Table, key: Table | None, speakers: SpeakerList | None
-) -> tuple[Scores | None, list[Problem]]:
-    """Return scores with identifiers and speakers, or the problems of labels and speakers."""
+) -> tuple[Scores | None, tuple[RelaxedRule, ...], list[Problem]]:
+    """Return scores with identifiers and speakers, how these were inferred, and the problems of labels and speakers."""
     labelled = scores if key is None else key
     score = scores.frame["score"].to_numpy()[joined.score_row]
     target = labelled.frame["label"].to_numpy()[joined.key_row]
     problem = one_class_problem(labelled.name, target)
     if problem:
-        return None, [problem]
-    speakers_of_sides, problems = _speakers(joined, target, scores, key, speakers)
+        return None, (), [problem]
+    speakers_of_sides, inferred, problems = _speakers(joined, target, scores, key, speakers)
     if problems:
-        return None, problems
+        return None, (), problems
     pairs, other_pairs = (Pairs(joined.enrol[side], joined.trial[side]) for side in (target, ~target))
     names = _strings(joined.enrolments), _strings(joined.trials)
-    return Scores(score[target], score[~target], pairs, other_pairs, *names, *speakers_of_sides), []
+    return Scores(score[target], score[~target], pairs, other_pairs, *names, *speakers_of_sides), inferred, []
 
 
 def one_class_problem(name: str, target: BoolArray) -> Problem | None:
@@ -267,50 +267,66 @@ def _strings(ids: pl.Series) -> StrArray:
     return np.array(ids.to_list(), dtype=np.str_)
 
 
+_Sides: TypeAlias = tuple[StrArray | None, StrArray | None]  # the speakers of enrolments, and of trials
+
+
 def _speakers(
     joined: JoinedTrials, target: BoolArray, scores: Table, key: Table | None, speakers: SpeakerList | None
-) -> tuple[tuple[StrArray | None, StrArray | None], list[Problem]]:
-    """Return the speaker of each enrolment and of each trial: from a list, from columns, or from the format."""
-    identities = SCORE_FORMATS[(key or scores).format].identities
+) -> tuple[_Sides, tuple[RelaxedRule, ...], list[Problem]]:
+    """Return the speakers: from a list or rule, from columns, from target pairs of recordings, or from the format."""
+    enrolments, trials = joined.enrolments.to_list(), joined.trials.to_list()
+    linked = None if set(enrolments).isdisjoint(trials) else _linked_people(joined, target, shared=True)
+    identities = SCORE_FORMATS[(key or scores).format].identities and linked is None
     if speakers is not None:
-        enrolments, trials = joined.enrolments.to_list(), joined.trials.to_list()
         problems = speakers.missing(trials, "trial")
         if not identities:
             problems += speakers.missing(enrolments, "enrolment")
-        enrolment_speakers = np.array([speakers.speakers.get(name, name) for name in enrolments], np.str_)
-        return (enrolment_speakers, np.array([speakers.speakers.get(name, "") for name in trials], np.str_)), problems
+        enrolment_speakers = np.array([speakers.speaker(name) or name for name in enrolments], np.str_)
+        return (enrolment_speakers, np.array([speakers.speaker(name) or "" for name in trials], np.str_)), (), problems
     enrolled, enrolment_problems = _speaker_column("enrol_speaker", joined, scores, key)
     tried, trial_problems = _speaker_column("trial_speaker", joined, scores, key)
     problems = enrolment_problems + trial_problems
-    if problems or not identities or enrolled is not None or tried is not None:
-        return (enrolled, tried), problems
+    if problems or enrolled is not None or tried is not None:
+        return (enrolled, tried), (), problems
     names, trial, enrolment = _strings(joined.enrolments), joined.trial[target], joined.enrol[target]
-    targets = np.bincount(trial, minlength=len(joined.trials))
-    if 2 * np.count_nonzero(targets > 1) > np.count_nonzero(targets):  # then enrolments are recordings
-        names = names[_first_of_person(enrolment, trial, len(names), len(targets))]
-        heard = np.full(len(targets), "", names.dtype)
-        heard[trial] = names[enrolment]
-        return (names, heard), []
+    targets = np.bincount(trial, minlength=len(trials))
+    if identities and 2 * np.count_nonzero(targets > 1) > np.count_nonzero(targets):  # then enrolments are recordings
+        linked, identities = _linked_people(joined, target, shared=False), False
+    if linked is not None:
+        people = distinct_speakers(*linked)
+        return linked, (RelaxedRule("people-linked", 0 if people is None else len(people)),), []
+    if not identities:
+        return (None, None), (), []
     # the speaker of a trial is its only target enrolment
     heard = np.full(len(targets), "", names.dtype)
     alone = targets[trial] == 1
     heard[trial[alone]] = names[enrolment[alone]]
     if (targets == 0).any() and targets.any():
-        strangers = _prefixes(joined.trials.to_list(), heard.tolist())
+        strangers = _prefixes(trials, heard.tolist())
         heard = np.where((targets == 0) & ~np.isin(strangers, names), strangers, heard)
-    return (names, heard), []
+    return (names, heard), (), []
 
 
-def _first_of_person(enrolment: IntArray, trial: IntArray, enrolments: int, trials: int) -> IntArray:
-    """The first enrolment of the person of each; enrolments with a target trial in common are of one person."""
+def _linked_people(joined: JoinedTrials, target: BoolArray, *, shared: bool) -> tuple[StrArray, StrArray] | None:
+    """The person of each enrolment and of each trial, by the first of the recordings that target pairs connect.
+
+    Identifiers on both sides are one recording where `shared`; None where that would make one person of a non-target
+    pair, as of numbers that mean something else on either side.
+    """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    size = enrolments + trials
-    links = coo_array((np.ones(len(trial)), (enrolment, trial + enrolments)), shape=(size, size))
-    people = connected_components(links, directed=False)[1][:enrolments]
-    _, first, person = np.unique(people, return_index=True, return_inverse=True)
-    return np.asarray(first[person])
+    count, both = len(joined.enrolments), np.concatenate((_strings(joined.enrolments), _strings(joined.trials)))
+    recording = np.unique(both, return_inverse=True)[1] if shared else np.arange(len(both))
+    enrolment, trial = recording[:count][joined.enrol], recording[count:][joined.trial]
+    links = coo_array((np.ones(target.sum()), (enrolment[target], trial[target])), shape=(len(both), len(both)))
+    person = connected_components(links, directed=False)[1]
+    if shared and (person[enrolment] == person[trial])[~target].any():
+        return None
+    _, first, number = np.unique(person[recording], return_index=True, return_inverse=True)
+    people = both[first][number]
+    heard = np.bincount(joined.trial[target], minlength=len(joined.trials)) > 0
+    return people[:count], np.where(heard | shared, people[count:], "")
 
 
 def _prefixes(trials: Sequence[str], speakers: Sequence[str]) -> StrArray:

@@ -136,8 +136,8 @@ def _with_speakers(matrix: ScoreMatrix, speakers: SpeakerList, name: str) -> Sco
         raise InputError.of(missing)
     enrolled = matrix.enrolment_speakers
     if matrix.enrolments is not None:
-        enrolled = np.array([speakers.speakers.get(name, name) for name in matrix.enrolments.tolist()], np.str_)
-    tried = np.array([speakers.speakers[name] for name in matrix.trials.tolist()], np.str_)
+        enrolled = np.array([speakers.speaker(name) or name for name in matrix.enrolments.tolist()], np.str_)
+    tried = np.array([speakers.speaker(name) for name in matrix.trials.tolist()], np.str_)
     return replace(matrix, trial_speakers=tried, enrolment_speakers=enrolled)
 
 

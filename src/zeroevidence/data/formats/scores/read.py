@@ -108,8 +108,9 @@ def _attempt(
     scores, key, speaker_file, problems = _open_files(path, key_path, options.speakers)
     if scores is None or problems:
         return None, problems
-    speakers = None
-    if speaker_file is not None:
+    rule = options.speaker_rule
+    speakers = None if rule is None else SpeakerList("--speaker-of", {}, rule)
+    if speaker_file is not None and rule is None:
         with collecting(problems):
             speakers, problems = read_speakers(speaker_file)
         speakers = None if problems else speakers
@@ -215,11 +216,11 @@ def _combine(
     joined, problems = join(scores, key, options)
     if joined is None or scores.problems or (key is not None and key.problems):
         return None, problems
-    data, problems = build_scores(joined, scores, key, speakers)
+    data, inferred, problems = build_scores(joined, scores, key, speakers)
     if data is None:
         return None, problems
     unit = _unit_rule(options.llr, scores.unit, len(data))
-    relaxed = (*joined.relaxed, *unit, *infinite_rule(data.target, data.nontarget))
+    relaxed = (*joined.relaxed, *inferred, *unit, *infinite_rule(data.target, data.nontarget))
     return LoadedScores(data, scores.format, None if key is None else key.format, relaxed), problems
 
 

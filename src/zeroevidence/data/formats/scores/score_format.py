@@ -7,6 +7,7 @@ into a table of trials (`Binary`) or into the matrix of a search (`Matrix`).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -210,6 +211,8 @@ class ReadingOptions:
         The unit of scores that are likelihood ratios; as their column is called unless given.
     speakers
         A Kaldi ``utt2spk`` file, or a folder that holds one.
+    speaker_of
+        Regular expression that finds the speaker in an identifier, instead of lists and columns.
     sessions
         List of the sessions of enrolments and trials; pairs of one session are left out.
 
@@ -237,6 +240,12 @@ class ReadingOptions:
         None, "The scores are likelihood ratios in this unit; those of a column called LR or log10LR are anyway."
     )
     speakers: str | Path | None = None
+    speaker_of: str | None = setting(
+        None,
+        "Regular expression that finds the speaker in every identifier, by its first group: 'id([0-9]+)'; instead of "
+        "lists and columns of speakers.",
+        metavar="REGEX",
+    )
     sessions: str | None = setting(
         None,
         "Leave out pairs of one recording session: lines of `identifier session`, a line for every session of an "
@@ -254,6 +263,14 @@ class ReadingOptions:
         ):
             if value not in rules:
                 raise UsageError(f"unknown rule for {subject} {value!r}; expected {' or '.join(rules)}")
+
+    @property
+    def speaker_rule(self) -> re.Pattern[str] | None:
+        """The rule that finds speakers in identifiers."""
+        try:
+            return None if self.speaker_of is None else re.compile(self.speaker_of)
+        except re.error as error:
+            raise UsageError(f"--speaker-of {self.speaker_of!r}: {error}; expected a regular expression") from None
 
     @property
     def names(self) -> ColumnNames:
